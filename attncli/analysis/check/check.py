@@ -12,13 +12,11 @@ from attncli.analysis.check.tolerance import compute_reference
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
-from attncli.engine.run import run
 from attncli.io.expected import Expected
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Plan
 from attncli.problem.results import EXPECTED
 from attncli.problem.spec import ProblemSpec
-from attncli.trace.steps import Trace
 
 DEFAULT = CheckOptions()
 
@@ -30,10 +28,12 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
     to numbers; numbers may be TypedNumbers. Raises UnknownNameError where a problem has no result of a name, AttnError
     where numbers do not fit the result, or where none is expected of what is computed.
 
-    Where nothing at all is expected, and slips that would go unnoticed are looked for, the report has these alone.
+    Where nothing at all is expected, and slips that would go unnoticed are looked for, the report has only these: the
+    slips that the inputs can't tell from the right computation in the last result.
     """
-    if not expected and options.finds_unnoticed:
-        return check_inputs(problem, options)
+    searched = problem.default_selection[-1] if not expected and options.finds_unnoticed else ""
+    if searched:  # slips are compared with the reference: of these numbers only their type and their cells count
+        expected = {searched: np.zeros(plan_of(problem)[searched].shape)}
     quantities = read_expected(problem, expected, options)
     if not any(numbers.is_given.any() for numbers in quantities.values()):
         remarks = [remark for numbers in quantities.values() for remark in numbers.remarks]
@@ -41,7 +41,7 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
         raise AttnError("has no number to compare", where=path, hint=next(iter(remarks), None))
     reference = compute_reference(problem, list(quantities), options)
     checker = Checker(problem, reference, quantities, options)
-    results = with_relations(checker, [checker.compare(name) for name in quantities])
+    results = () if searched else with_relations(checker, [checker.compare(name) for name in quantities])
     report = CheckReport(reference.trace, results, reference.name, reference_remark=reference.remark)
     if options.tries_slips and not report.agrees:
         found = find_explanations(checker, results)
@@ -56,26 +56,8 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
         missed = find_unnoticed(checker)
         untried = tuple(dict.fromkeys((*report.untried, *missed.untried)))
         report = replace(report, unnoticed=explanations(missed.explanations), untried=untried)
-    return report
-
-
-def check_inputs(problem: ProblemSpec, options: CheckOptions = DEFAULT) -> CheckReport:
-    """The slips that these inputs can't tell from the right computation in the last result; no number is expected."""
-    name = problem.default_selection[-1]
-    # Slips are compared with our numbers: of those that are expected only their type and their places count.
-    quantities = read_expected(problem, {name: np.zeros(plan_of(problem)[name].shape)}, options)
-    reference = compute_reference(problem, [name], options)
-    checker = Checker(problem, reference, quantities, options)
-    missed = find_unnoticed(checker)
-    return CheckReport(
-        reference.trace,
-        (),
-        reference.name,
-        untried=missed.untried,
-        unnoticed=explanations(missed.explanations),
-        reference_remark=reference.remark,
-        searched=name,
-        searched_reason=checker.tolerance(name).reason,
+    return (
+        replace(report, searched=searched, searched_reason=checker.tolerance(searched).reason) if searched else report
     )
 
 
@@ -85,11 +67,10 @@ def read_expected(
     """The expected numbers on the axes of their steps, by name in the order of the computation."""
     plan = plan_of(problem)
     order = {node.name: position for position, node in enumerate(plan.nodes)}
-    names = sorted(expected, key=lambda name: order[plan.resolve(name)])
     part = part_of(plan, options)
     return {
         name: expected_numbers(expected[name], ExpectedStep(problem, plan, name, part), ("expected", name))
-        for name in names
+        for name in sorted(expected, key=lambda name: order[plan.resolve(name)])
     }
 
 
@@ -124,14 +105,3 @@ def check_expected(problem: ProblemSpec, expected: Expected, options: CheckOptio
         if key == EXPECTED and name in by_name:
             raise by_name[name].locate(error) from None
         raise error.at(place) if place else error from None
-
-
-def has_every_step(trace: Trace) -> bool:
-    """Whether a trace has every step of its plan."""
-    return len(trace.steps) == len(trace.plan.nodes)
-
-
-def trace_of_query(trace: Trace, query: int) -> Trace:
-    """The trace of a problem of which one of the computed queries, by position, is computed alone, with every step."""
-    label = trace.problem.numbered_query_labels[query]
-    return run(replace(trace.problem, only=(label,)), (), every_step=True).trace

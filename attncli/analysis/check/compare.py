@@ -14,6 +14,7 @@ from attncli.analysis.check.tolerance import (
     Tolerance,
     chosen_tolerance,
     derived_tolerance,
+    has_every_step,
     rounding_error,
 )
 from attncli.base.dataclasses import dataclass
@@ -280,7 +281,7 @@ def with_relations(checker: Checker, results: Sequence[QuantityCheck]) -> tuple[
 
     Both are unknown where a problem is computed in blocks, so that no steps are kept.
     """
-    if any(node.name not in checker.trace.by_name for node in checker.trace.plan.nodes):
+    if not has_every_step(checker.trace):
         return tuple(results)
     related = []
     for at, result in enumerate(results):

@@ -64,12 +64,17 @@ def compute_reference(problem: ProblemSpec, names: Sequence[str], options: Check
     return Reference(trace, name, remark)
 
 
+def has_every_step(trace: Trace) -> bool:
+    """Whether a trace has every step of its plan; one that was computed in blocks has only results."""
+    return len(trace.steps) == len(trace.plan.nodes)
+
+
 def _in_many_digits(trace: Trace) -> Trace:
     """The trace with every step computed in many digits and rounded once.
 
     Raises AttnError where the problem is too large for that, an operator can't be computed so, or mpmath is missing.
     """
-    if any(node.name not in trace.by_name for node in trace.plan.nodes):
+    if not has_every_step(trace):
         raise AttnError("the problem is too large")
     values = run_with_digits(trace.plan, trace.problem, [step.name for step in trace.steps], dtype=EXTENDED)
     return replace(trace, values={name: values[name] for name in trace.by_name})
