@@ -7,7 +7,7 @@ from attncli.analysis.differences import Difference, FirstDifference, VariantRes
 from attncli.analysis.rows import changed, row_statistics
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import Array
 from attncli.base.memory import missing_memory
 from attncli.engine.memory import array_bytes
 from attncli.engine.options import Progress, RunOptions
@@ -17,6 +17,8 @@ from attncli.plan.build import plan_of
 from attncli.problem.results import WEIGHTS
 from attncli.trace.positions import value_at
 from attncli.trace.result import RunResult
+
+Positions = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,9 @@ class CompareOptions:
     positions: Mapping[str, int] = field(default_factory=dict)
     run: RunOptions = LOCAL
     progress: Progress | None = None
+
+
+DEFAULT = CompareOptions()
 
 
 @dataclass(frozen=True)
@@ -54,9 +59,6 @@ class Comparison:
     remarks: tuple[str, ...] = ()
 
 
-DEFAULT = CompareOptions()
-
-
 def compare(
     variants: Sequence[Variant], select: Sequence[str] | None = None, options: CompareOptions = DEFAULT
 ) -> Comparison:
@@ -68,7 +70,7 @@ def compare(
     names = selected_names(variants, select)
     baselines = compared_with(variants, all_pairs=options.all_pairs)
     keep_all_steps = {baseline for those in baselines for baseline in those}
-    check_memory(variants, names, keep_all_steps)
+    _check_memory(variants, names, keep_all_steps)
     computed: list[VariantResult] = []
     differences: list[Difference] = []
     first_differences: list[FirstDifference] = []
@@ -116,6 +118,27 @@ def selected_names(variants: Sequence[Variant], select: Sequence[str] | None) ->
     return tuple(dict.fromkeys(select))
 
 
+def _check_memory(variants: Sequence[Variant], names: Sequence[str], keep_all_steps: Container[int]) -> None:
+    """Raise AttnError where the steps that a comparison keeps of all variants are more than the memory there is.
+
+    Of those with which others are compared (their positions are in `keep_all_steps`) these are all steps where the
+    problem is small; of others the selected ones, and the weights of a small problem. That each of them can be computed
+    is checked when it is.
+    """
+    size = 0
+    for position, variant in enumerate(variants):
+        plan = plan_of(variant.problem)
+        is_small = not is_large(plan)
+        kept = {plan.find(name) for name in names} | ({plan.results.get(WEIGHTS)} if is_small else set())
+        keeps_all = is_small and position in keep_all_steps
+        nodes = (node for node in plan.nodes if keeps_all or node.name in kept)
+        size += sum(array_bytes(node, variant.problem.precision) for node in nodes)
+    missing = missing_memory(size)
+    if missing is not None:
+        hint = "vary less, or select fewer results"
+        raise AttnError(f"to compare {len(variants)} variants {missing}", hint=hint)
+
+
 def _compute(variant: Variant, names: Sequence[str], options: CompareOptions) -> VariantResult:
     """The result of a variant, every step of it where it is small, and the statistics of its weights."""
     plan = plan_of(variant.problem)
@@ -153,76 +176,31 @@ def _remarks(computed: Sequence[VariantResult]) -> tuple[str, ...]:
     return (named,) if has_other_labels else ()
 
 
-def check_memory(variants: Sequence[Variant], names: Sequence[str], keep_all_steps: Container[int]) -> None:
-    """Raise AttnError where the steps that a comparison keeps of all variants are more than the memory there is.
-
-    Of those with which others are compared (their positions are in `keep_all_steps`) these are all steps where the
-    problem is small; of others the selected ones, and the weights of a small problem. That each of them can be computed
-    is checked when it is.
-    """
-    size = sum(
-        _kept_bytes(variant, names, keeps_all=position in keep_all_steps) for position, variant in enumerate(variants)
-    )
-    missing = missing_memory(size)
-    if missing is not None:
-        hint = "vary less, or select fewer results"
-        raise AttnError(f"to compare {len(variants)} variants {missing}", hint=hint)
-
-
-def _kept_bytes(variant: Variant, names: Sequence[str], *, keeps_all: bool) -> int:
-    """The bytes of the steps that are kept of a variant."""
-    plan = plan_of(variant.problem)
-    is_small = not is_large(plan)
-    kept = {plan.find(name) for name in names} | ({plan.results.get(WEIGHTS)} if is_small else set())
-    nodes = (node for node in plan.nodes if (keeps_all and is_small) or node.name in kept)
-    return sum(array_bytes(node, variant.problem.precision) for node in nodes)
-
-
-Positions = tuple[int, ...]
-
-
 def equal_variants(comparison: Comparison, name: str) -> tuple[Positions, ...]:
     """The positions of the variants that compute a result, those with the same numbers together, in order.
 
     Each group begins with the variant that the others are the same as. Numbers are the same as `changed` has it.
     """
-    arrays = (
-        (position, value_at(one.result.trace, one.result.trace[name], comparison.positions))
-        for position, one in enumerate(comparison.variants)
-        if name in one.result.select
-    )
-    return _groups(arrays)
+    variants = enumerate(comparison.variants)
+    return _groups(comparison, [position for position, one in variants if name in one.result.select], name)
 
 
 def equal_statistics(comparison: Comparison) -> tuple[Positions, ...]:
     """The positions of the variants that have statistics of their weights, those with the same weights together."""
-    arrays = (
-        (position, _weights(comparison, position))
-        for position, one in enumerate(comparison.variants)
-        if one.statistics is not None
-    )
-    return _groups(arrays)
+    variants = enumerate(comparison.variants)
+    return _groups(comparison, [position for position, one in variants if one.statistics is not None], WEIGHTS)
 
 
-def _weights(comparison: Comparison, position: int) -> Array:
-    """The weights of a variant that has them, selected or not."""
-    trace = comparison.variants[position].result.trace
-    return value_at(trace, trace[WEIGHTS], comparison.positions)
-
-
-def _groups(variants: Iterable[tuple[int, Array]]) -> tuple[Positions, ...]:
-    """The positions of variants with the same array, in groups."""
+def _groups(comparison: Comparison, variants: Iterable[int], name: str) -> tuple[Positions, ...]:
+    """The positions of some variants with the same numbers of a result, in groups."""
     groups: list[tuple[Array, list[int]]] = []
-    for position, array in variants:
+    for position in variants:
+        trace = comparison.variants[position].result.trace
+        array = value_at(trace, trace[name], comparison.positions)
         for first, members in groups:
-            if _is_same(first, array):
+            if first.shape == array.shape and not changed(first, array).any():
                 members.append(position)
                 break
         else:
             groups.append((array, [position]))
     return tuple(tuple(members) for _, members in groups)
-
-
-def _is_same(first: Array, second: Array) -> bool:
-    """Whether two arrays have one shape and the same numbers; a number alone is a row."""
-    return first.shape == second.shape and not changed(np.atleast_1d(first), np.atleast_1d(second)).any()

@@ -60,8 +60,8 @@ class FirstDifference:
     """The first step in which two variants differ, and a cell of it, with both numbers; `step` is None where none does.
 
     `only_in` is the position of the variant that has the step where the other has none of that name: there the number
-    is that of what stands in its place, such as scores that are not masked. `numbers` are None where the shapes differ.
-    `is_partial` is true of a large problem, of which only the steps that were kept are compared.
+    is that of the step with the same role, such as scores that are not masked. `numbers` are None where the shapes
+    differ. `is_partial` is true of a large problem, of which only the steps that were kept are compared.
     """
 
     variants: tuple[int, int]
@@ -73,37 +73,6 @@ class FirstDifference:
     is_partial: bool = False
 
 
-def shape_difference(first: Step, second: Step) -> str:
-    """Why the numbers of two steps can't be compared one by one; "" where they can.
-
-    Their lengths differ, or one has heads where the other has batch items. Features may have other letters: the output
-    has those of values (e) without `w_o`, and its own (o) with it.
-    """
-    if first.value.shape != second.value.shape:
-        return f"the shapes differ: {_shape_text(first)} and {_shape_text(second)}"
-    axes = [[letter for letter in step.axes if letter in COUNTED_FROM_0] for step in (first, second)]
-    if axes[0] != axes[1]:
-        return f"the axes differ: [{' '.join(first.axes)}] and [{' '.join(second.axes)}]"
-    return ""
-
-
-def _shape_text(step: Step) -> str:
-    """The lengths of the axes of a step: `3 × 4`."""
-    return format_lengths(step.value.shape) or "one number"
-
-
-def cell_of_index(trace: Trace, step: Step, index: Sequence[Any], positions: Mapping[str, int]) -> tuple[int, ...]:
-    """The position of a cell in the whole step, from its index in the part at some positions."""
-    parts = slices_at(trace, step, positions)
-    return tuple((part.start or 0) + int(at) for part, at in zip(parts, index, strict=True))
-
-
-def labels_of_cell(trace: Trace, step: Step, cell: Sequence[int]) -> tuple[str, ...]:
-    """The label of a cell along each axis: `head 1`, `cat`, `sat`; equal ones with their number."""
-    axes = range(-len(cell), 0)
-    return tuple(trace.numbered_labels_of(step, axis)[at] for axis, at in zip(axes, cell, strict=True))
-
-
 def difference(
     name: str, pair: tuple[int, int], first: VariantResult, second: VariantResult, positions: Mapping[str, int]
 ) -> Difference:
@@ -113,35 +82,50 @@ def difference(
         return Difference(pair, name, reason=f"not computed by {' and '.join(lacking)}")
     trace, other = first.result.trace, second.result.trace
     step = trace[name]
-    reason = shape_difference(step, other[name])
+    reason = _shape_difference(step, other[name])
     if reason:
         return Difference(pair, name, reason=reason)
     before, after = value_at(trace, step, positions), value_at(other, other[name], positions)
     if not before.size:
         return Difference(pair, name, reason="it has no numbers")
-    distances = absolute_differences(before, after)
-    index = np.unravel_index(int(np.argmax(np.where(np.isnan(distances), np.inf, distances))), distances.shape)
-    cell = cell_of_index(trace, step, index, positions)
-    found = Difference(
-        pair,
-        name,
-        max_abs=float(distances[index]),
-        position=cell,
-        labels=labels_of_cell(trace, step, cell),
-        numbers=(float(before[index]), float(after[index])),
-    )
+    distances = _distances(before, after)
+    at = int(np.argmax(np.where(np.isnan(distances), np.inf, distances)))
+    cell = _cell(trace, step, at, positions, (before, after))
+    found = Difference(pair, name, max_abs=float(distances.flat[at]), **cell)
     if step.name != trace.plan.results.get(WEIGHTS):
         return found
-    differences = _differences_of_rows(before, after, _are_distributions(first, second, positions))
-    return replace(found, **differences)
+    rows = _are_distributions(first, positions) & _are_distributions(second, positions)
+    return replace(found, **_differences_of_rows(before, after, rows))
 
 
-def absolute_differences(before: Array, after: Array) -> Array:
-    """The difference of each two numbers; 0 of two NaN and of equal infinities, NaN where one of them alone is NaN.
+def _shape_difference(first: Step, second: Step) -> str:
+    """Why the numbers of two steps can't be compared one by one; "" where they can.
 
-    >>> absolute_differences(np.array([1.0, np.inf, np.nan]), np.array([0.5, np.inf, 1.0])).tolist()
-    [0.5, 0.0, nan]
+    Their lengths differ, or one has heads where the other has batch items. Features may have other letters: the output
+    has those of values (e) without `w_o`, and its own (o) with it.
     """
+    if first.value.shape != second.value.shape:
+        shapes = [format_lengths(step.value.shape) or "one number" for step in (first, second)]
+        return f"the shapes differ: {' and '.join(shapes)}"
+    axes = [[letter for letter in step.axes if letter in COUNTED_FROM_0] for step in (first, second)]
+    if axes[0] != axes[1]:
+        return f"the axes differ: [{' '.join(first.axes)}] and [{' '.join(second.axes)}]"
+    return ""
+
+
+def _cell(
+    trace: Trace, step: Step, at: int, positions: Mapping[str, int], arrays: tuple[Array, Array]
+) -> dict[str, Any]:
+    """The position of a cell in the whole step, its labels, and its numbers, from its index in the selected parts."""
+    index = np.unravel_index(at, arrays[0].shape)
+    parts = slices_at(trace, step, positions)
+    cell = tuple((part.start or 0) + int(own) for part, own in zip(parts, index, strict=True))
+    labels = (trace.numbered_labels_of(step, axis - len(cell))[own] for axis, own in enumerate(cell))
+    return {"position": cell, "labels": tuple(labels), "numbers": tuple(float(array.flat[at]) for array in arrays)}
+
+
+def _distances(before: Array, after: Array) -> Array:
+    """The difference of each two numbers; 0 of two NaN and of equal infinities, NaN where one of them alone is NaN."""
     wide = np.result_type(before.dtype, after.dtype, np.float64)
     before, after = before.astype(wide), after.astype(wide)
     is_same = (before == after) | (np.isnan(before) & np.isnan(after))
@@ -150,15 +134,11 @@ def absolute_differences(before: Array, after: Array) -> Array:
     return distances
 
 
-def _are_distributions(first: VariantResult, second: VariantResult, positions: Mapping[str, int]) -> Array:
-    """Which rows of the weights are distributions in both variants."""
-    rows = []
-    for one in (first, second):
-        assert one.statistics is not None  # the weights are there
-        trace = one.result.trace
-        rows.append(~np.isnan(one.statistics.entropy[slices_at(trace, trace[WEIGHTS], positions)[:-1]]))
-    both: Array = rows[0] & rows[1]
-    return both
+def _are_distributions(one: VariantResult, positions: Mapping[str, int]) -> Array:
+    """Which of the selected rows of the weights are distributions."""
+    assert one.statistics is not None  # the weights are there
+    trace = one.result.trace
+    return ~np.isnan(one.statistics.entropy[slices_at(trace, trace[WEIGHTS], positions)[:-1]])
 
 
 def _differences_of_rows(before: Array, after: Array, are_distributions: Array) -> Mapping[str, Any]:
@@ -181,35 +161,25 @@ def first_difference(
 ) -> FirstDifference:
     """The first step in which the traces of two variants, `pair` in their comparison, differ by more than rounding.
 
-    A step that one of them alone has is compared with what stands in its place in the other: that which has the role of
-    scores, say, before it. Indices are passed over: where queries stand shows in what they see. The traces are compared
-    at some positions on batch and heads.
+    A step that one of them alone has is compared with the step of the same role in the other: scores that are not
+    masked, say. Indices are passed over: where queries are among the keys shows in what they see. The traces are
+    compared at some positions on batch and heads.
     """
     is_partial = any(len(trace.steps) < len(trace.plan.nodes) for trace in (first, second))
     other_shape = None  # a step that one alone has, and that the numbers in its place can't be compared with
     for steps, only_in in _steps_in_order(first, second):
         found = FirstDifference(pair, steps[only_in or 0].name, None if only_in is None else pair[only_in])
         found = replace(found, is_partial=is_partial)
-        if shape_difference(*steps):
+        if _shape_difference(*steps):
             if only_in is None:
                 return other_shape or found
             other_shape = other_shape or found
             continue
-        before, after = value_at(first, steps[0], positions), value_at(second, steps[1], positions)
-        differs = _differs(before, after)
+        arrays = value_at(first, steps[0], positions), value_at(second, steps[1], positions)
+        differs = changed(*arrays)
         if differs.any():
-            index = np.unravel_index(int(np.argmax(differs)), differs.shape)
-            cell = cell_of_index(first, steps[0], index, positions)
-            labels, numbers = labels_of_cell(first, steps[0], cell), (float(before[index]), float(after[index]))
-            return other_shape or replace(found, position=cell, labels=labels, numbers=numbers)
+            return other_shape or replace(found, **_cell(first, steps[0], int(np.argmax(differs)), positions, arrays))
     return FirstDifference(pair, None, is_partial=is_partial)
-
-
-def _differs(before: Array, after: Array) -> Array:
-    """Which numbers differ; one without axes is a row of its own."""
-    if before.ndim:
-        return changed(before, after)
-    return changed(before[None], after[None]).reshape(())
 
 
 def _steps_in_order(first: Trace, second: Trace) -> Iterator[tuple[tuple[Step, Step], int | None]]:
@@ -217,7 +187,7 @@ def _steps_in_order(first: Trace, second: Trace) -> Iterator[tuple[tuple[Step, S
     traces = first, second
     in_role: tuple[dict[str, Step], dict[str, Step]] = {}, {}  # the last step of each role so far
     for name in _names_in_order(first, second):
-        own: list[Step | None] = [trace.by_name.get(name) for trace in traces]
+        own = [trace.by_name.get(name) for trace in traces]
         for step, roles in zip(own, in_role, strict=True):
             if step is not None and step.node.role is not None:
                 roles[step.node.role] = step
@@ -234,16 +204,12 @@ def _steps_in_order(first: Trace, second: Trace) -> Iterator[tuple[tuple[Step, S
             yield ((step, counterpart) if only_in == 0 else (counterpart, step)), only_in
 
 
-def _names_in_order(first: Trace, second: Trace) -> Iterator[str]:
+def _names_in_order(first: Trace, second: Trace) -> Sequence[str]:
     """The names of the steps of both traces, each once: those of the first, the others before the step they lead to."""
-    names, others = list(first.by_name), list(second.by_name)
-    done = set[str]()
-    for name in names:
-        if name in second.by_name and name not in done:
-            for other in others[: others.index(name)]:
-                if other not in first.by_name and other not in done:
-                    done.add(other)
-                    yield other
-        done.add(name)
-        yield name
-    yield from (other for other in others if other not in first.by_name and other not in done)
+    names, others = [], list(second.by_name)
+    for name in first.by_name:
+        if name in second.by_name:
+            names += [other for other in others[: others.index(name)] if other not in first.by_name]
+        names.append(name)
+    names += [other for other in others if other not in first.by_name]
+    return list(dict.fromkeys(names))

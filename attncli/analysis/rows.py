@@ -1,4 +1,4 @@
-"""Rows of weights: what each says, how much two of them differ, and which numbers of an array changed."""
+"""Rows of weights: the statistics of each, the difference of two, and which numbers of an array changed."""
 
 import math
 from collections.abc import Sequence
@@ -8,34 +8,40 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision, common_dtype
 from attncli.base.lazy_numpy import Array, np
 
-ROUNDING_UNITS = 16  # units in the last place of the largest number of a row by which equal computations may differ
+# Equal computations may differ by so many units in the last place of the largest number of a row, and the sum of a
+# distribution from 1.
+ROUNDING_UNITS = 16
+CHUNK_CELLS = 2**20  # weights that are worked on at once: a large table is not copied whole
+NO_KEY = -1
+
+
+def largest_of_rows(x: Array) -> Array:
+    """The largest absolute number of each row [… 1], of those that are finite; 0 without any."""
+    with np.errstate(all="ignore"):
+        largest: Array = np.where(np.isfinite(x), abs(x), 0).max(axis=-1, keepdims=True, initial=0)
+        return largest
 
 
 def changed(before: Array, after: Array) -> Array:
     """Whether each number of an array [… n m] differs from that before, by more than rounding.
 
     A difference counts where it is more than 16 units in the last place of the largest finite number of its row, in the
-    coarser of both types. NaN equals NaN, an infinity itself. Both arrays have one shape.
+    coarser of both types. NaN equals NaN, an infinity itself. Both arrays have one shape; a number is a row.
 
     >>> changed(np.array([[1.0, 2.0]]), np.array([[1.0 + 2**-52, 2.5]])).tolist()
     [[False, True]]
     """
+    if not before.ndim:
+        return np.asarray(changed(before[None], after[None])[0])
     if before.dtype.kind != "f" or after.dtype.kind != "f":
         different: Array = before != after
         return different
-    rows = np.where(np.isfinite(before), abs(before), 0), np.where(np.isfinite(after), abs(after), 0)
-    largest = np.maximum(*rows).max(axis=-1, keepdims=True, initial=0)
+    largest = np.maximum(largest_of_rows(before), largest_of_rows(after))
     allowed = ROUNDING_UNITS * max(np.finfo(before.dtype).eps, np.finfo(after.dtype).eps) * largest
     is_same = (before == after) | (np.isnan(before) & np.isnan(after))
     with np.errstate(invalid="ignore", over="ignore"):  # from one end of the numbers to the other it is infinite
-        is_near = abs(after - before) <= allowed
-    result: Array = ~(is_same | is_near)
+        result: Array = ~(is_same | (abs(after - before) <= allowed))
     return result
-
-
-CHUNK_CELLS = 2**20  # weights that are worked on at once: a large table is not copied whole
-
-NO_KEY = -1
 
 
 @dataclass(frozen=True)
@@ -73,11 +79,9 @@ def row_statistics(weights: Array, precision: Precision | None = None) -> RowSta
     precision = Precision(common_dtype([weights.dtype.name])) if precision is None else precision
     tolerance = ROUNDING_UNITS * precision.epsilon + weights.shape[-1] * precision.smallest
     rows = weights.reshape(math.prod(weights.shape[:-1]), weights.shape[-1])
-    rows_at_once = max(CHUNK_CELLS // max(weights.shape[-1], 1), 1)
-    starts = range(0, max(len(rows), 1), rows_at_once)
-    chunks = [_statistics(rows[start : start + rows_at_once], tolerance) for start in starts]
-    names = [field.name for field in fields(RowStatistics)]
-    columns = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in names)
+    step = max(CHUNK_CELLS // max(weights.shape[-1], 1), 1)
+    chunks = [_statistics(rows[start : start + step], tolerance) for start in range(0, max(len(rows), 1), step)]
+    columns = (np.concatenate([getattr(chunk, field.name) for chunk in chunks]) for field in fields(RowStatistics))
     return RowStatistics(*(column.reshape(weights.shape[:-1]) for column in columns))
 
 
@@ -85,7 +89,7 @@ def _statistics(rows: Array, tolerance: float) -> RowStatistics:
     """The statistics of a table of weights [n m], of whose distributions the sums miss 1 by that much at most."""
     is_number = ~np.isnan(rows).any(axis=-1)
     has_weight = (rows != 0) & ~np.isnan(rows)
-    wide = rows.astype(np.result_type(rows.dtype, np.float64))
+    wide = _wide(rows)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         terms = np.where(wide > 0, wide * np.log(wide), 0)
         is_distribution = (wide >= 0).all(axis=-1) & (abs(wide.sum(axis=-1) - 1) <= tolerance)
@@ -101,6 +105,11 @@ def _statistics(rows: Array, tolerance: float) -> RowStatistics:
         largest=np.where(has_largest, largest, np.where(is_number, 0, np.nan)).astype(rows.dtype),
         largest_key=np.where(has_largest, first.argmax(axis=-1) if first.shape[-1] else NO_KEY, NO_KEY),
     )
+
+
+def _wide(weights: Array) -> Array:
+    """The weights in float64, or in their own type where that is wider."""
+    return weights.astype(np.result_type(weights.dtype, np.float64))
 
 
 def total_variation(first: Array, second: Array) -> Array:
@@ -151,14 +160,9 @@ def _ranks(weights: Array) -> Array:
     """The rank of each weight in its row, from 0 for the smallest; weights that rounding may have told apart tie."""
     order = np.argsort(weights, axis=-1, kind="stable")
     ascending = np.take_along_axis(weights, order, axis=-1)
-    largest = np.where(np.isfinite(weights), abs(weights), 0).max(axis=-1, keepdims=True, initial=0)
+    allowed = ROUNDING_UNITS * np.finfo(weights.dtype).eps * largest_of_rows(weights)
     with np.errstate(invalid="ignore", over="ignore"):
-        is_higher = np.diff(ascending, axis=-1) > ROUNDING_UNITS * np.finfo(weights.dtype).eps * largest
+        is_higher = np.diff(ascending, axis=-1) > allowed
     ranks = np.zeros(weights.shape, np.intp)
     np.put_along_axis(ranks, order[..., 1:], np.cumsum(is_higher, axis=-1), axis=-1)
     return ranks
-
-
-def _wide(weights: Array) -> Array:
-    """The weights in float64, or in their own type where that is wider."""
-    return weights.astype(np.result_type(weights.dtype, np.float64))

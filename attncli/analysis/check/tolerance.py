@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from attncli.analysis.check.expected import ExpectedNumbers
 from attncli.analysis.check.report import CheckOptions
+from attncli.analysis.rows import largest_of_rows
 from attncli.analysis.slips.parts import part_of
 from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import HALF, Precision
@@ -244,13 +245,6 @@ def _step_error(stepwise: Array, exact: Array) -> StepError:
         of_row = float(np.max(errors / np.where(largest > 0, largest, 1), initial=0, where=largest > 0))
     finite = error[np.isfinite(error)]
     return StepError(float(np.max(finite, initial=0)), of_row, median(finite))
-
-
-def largest_of_rows(x: Array) -> Array:
-    """The largest absolute number of each row [… 1], of those that are finite."""
-    with np.errstate(all="ignore"):
-        largest: Array = np.where(np.isfinite(x), abs(x), 0).max(axis=-1, keepdims=True, initial=0)
-        return largest
 
 
 def median(numbers: Array) -> float:
