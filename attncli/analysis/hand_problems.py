@@ -1,7 +1,7 @@
-"""Problems to do by hand: small whole numbers, a whole √d, and scores of which no softmax weight is lost."""
+"""Problems to do by hand: small whole numbers, a whole √d, no lost weight; and what any problem that is drawn lacks."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -34,8 +34,70 @@ class MissingKeys:
     features_per_head: int
 
 
-def with_missing(document: Document, missing: MissingKeys) -> Document:
-    """The keys of a problem with those that it lacks, also the arrays that its operators need."""
+# NumPy never changes the numbers of the legacy stream: a seed draws the same problem with every version.
+DEFAULTS = {"seed": 1, "generator": "legacy"}
+# √4 = 2; where there are several heads each has one feature: √1 = 1
+MISSING = MissingKeys("randint:low=0,high=3", "randint:low=-1,high=2", DEFAULTS, 3, features=4, features_per_head=1)
+MIN_WEIGHT = 0.02  # the least weight of a visible key
+MAX_DRAWS = 1000
+OPTION = "--by-hand"
+
+
+def choose(document: Document) -> Document:
+    """The keys of a problem that can be done by hand: what is missing is chosen, and the seed so that the numbers are.
+
+    No two tokens have the same vector, and in every row of scores with several visible keys the softmax weights are
+    at least MIN_WEIGHT; they are not all equal, or in as few rows as in any draw. The seeds that are tried follow from
+    that of the document. Raises AttnError where nothing is drawn, where the scores are divided by a √d that is no whole
+    number, or where a weight is lost in each of MAX_DRAWS draws.
+    """
+    document, problem = with_missing(document, MISSING, OPTION)
+    _check_root(problem)
+    best, fewest = None, math.inf
+    for attempt in with_other_seeds(document, problem, MAX_DRAWS):
+        count = _count_rows_of_equal_weights(assemble(attempt))
+        if count < fewest:
+            best, fewest = attempt, count
+        if count == 0:
+            break
+    if best is None:
+        message = f"in {MAX_DRAWS} draws there is always a weight below {MIN_WEIGHT}, or a token twice"
+        raise AttnError(message, where=OPTION, hint="take fewer tokens or features, or another seed")
+    return best
+
+
+def _count_rows_of_equal_weights(problem: ProblemSpec) -> float:
+    """In how many rows softmax gives all of several visible keys one weight.
+
+    Infinity where the problem can't be done by hand: a weight is lost, or two tokens are equal.
+    """
+    sequences = (getattr(problem, name) for name in SEQUENCES if name in problem.generators)
+    if any(len(np.unique(array, axis=0)) < len(array) for array in sequences):
+        return math.inf
+    if "weights" in problem.not_computed:
+        return 0
+    scores = run(problem, "masked_scores").masked_scores
+    rows = [softmax(row[row > -np.inf]) for row in scores.reshape(-1, scores.shape[-1]) if (row > -np.inf).sum() > 1]
+    if any(weights.min() < MIN_WEIGHT for weights in rows):
+        return math.inf
+    return sum(np.allclose(weights, weights[0]) for weights in rows)
+
+
+def _check_root(problem: ProblemSpec) -> None:
+    """Raise AttnError where the scores are divided by the root of a number of features that is no square."""
+    if "scores" in problem.not_computed or problem.score.record.unscaled is None or problem.scale is not None:
+        return
+    count = problem.lengths["d"]
+    if math.isqrt(count) ** 2 != count:
+        message = f"each head has {count} features, and √{count} is no whole number"
+        raise AttnError(message, where=OPTION, hint="give 1, 4 or 9 for each head with --dim or --d-k, or a --scale")
+
+
+def with_missing(document: Document, missing: MissingKeys, option: str) -> tuple[Document, ProblemSpec]:
+    """The keys of a problem with those that it lacks, also the arrays that its operators need, and the problem.
+
+    Raises AttnError, at the option that chooses the numbers, where nothing is drawn.
+    """
     sequences = [document[key].value for key in SEQUENCES if key in document]
     chosen: dict[str, Any] = {"init": missing.matrices, **missing.others}
     has_table = not document.keys().isdisjoint(TABLES)
@@ -44,12 +106,26 @@ def with_missing(document: Document, missing: MissingKeys) -> Document:
     if all(map(_is_drawn, sequences)) and not has_table:  # otherwise they have sizes of their own
         heads = document["heads"].value if "heads" in document else 1
         several = type(heads) is int and heads > 1
-        dim = missing.features_per_head * heads if several else missing.features
-        chosen |= {} if "vocabulary" in document else {"dim": dim}
-        chosen |= {} if document.keys() & {"sentence", "tokens"} else {"token_count": missing.tokens}
+        if "vocabulary" not in document:
+            chosen["dim"] = missing.features_per_head * heads if several else missing.features
+        if not document.keys() & {"sentence", "tokens"}:
+            chosen["token_count"] = missing.tokens
     values = {key: RawValue(value, Origin()) for key, value in chosen.items() if key not in document}
     operators = {key: _with_arrays(key, document[key], missing) for key in OPERATOR_FIELDS if key in document}
-    return document | values | operators
+    document = document | values | operators
+    problem = assemble(document)
+    if not any(generator.record.is_drawn for generator in problem.generators.values()):
+        raise AttnError("every array is given, so nothing is drawn", where=option, hint="leave out some of them")
+    return document, problem
+
+
+def with_other_seeds(document: Document, problem: ProblemSpec, count: int) -> Iterator[Document]:
+    """The keys of a problem, then with so many other seeds, which follow from its own."""
+    name: Any = problem.generator  # of a stream, as `assemble` has checked
+    assert problem.seed is not None
+    seeds = randint(stream(name, problem.seed), (count,), high=2**31).astype(int).tolist()
+    for seed in (problem.seed, *seeds):
+        yield document | {"seed": replace(document["seed"], value=seed)}
 
 
 def _is_drawn(value: Any) -> bool:
@@ -67,76 +143,3 @@ def _with_arrays(key: str, raw: RawValue, missing: MissingKeys) -> RawValue:
     parameters = look_up(kind, name).parameters
     drawn = {p.name: missing.matrices for p in parameters if p.kind == "array" and p.required and p.name not in given}
     return replace(raw, value={name: {**given, **drawn}}) if drawn else raw
-
-
-EMBEDDINGS, MATRICES = "randint:low=0,high=3", "randint:low=-1,high=2"
-# NumPy never changes the numbers of the legacy stream: a seed draws the same problem with every version.
-DEFAULTS = {"seed": 1, "generator": "legacy"}
-# √4 = 2; where there are several heads each has one feature: √1 = 1
-MISSING = MissingKeys(EMBEDDINGS, MATRICES, DEFAULTS, tokens=3, features=4, features_per_head=1)
-MIN_WEIGHT = 0.02  # the least weight of a visible key
-MAX_DRAWS = 1000
-OPTION = "--by-hand"
-
-
-def choose(document: Document) -> Document:
-    """The keys of a problem that can be done by hand: what is missing is chosen, and the seed so that the numbers are.
-
-    No two tokens have the same vector, and in every row of scores with several visible keys the softmax weights are
-    at least MIN_WEIGHT; they are not all equal, or in as few rows as in any draw. The seeds that are tried follow from
-    that of the document. Raises AttnError where nothing is drawn, where the scores are divided by a √d that is no whole
-    number, or where a weight is lost in each of MAX_DRAWS draws.
-    """
-    document = with_missing(document, MISSING)
-    problem = assemble(document)
-    if not any(generator.record.is_drawn for generator in problem.generators.values()):
-        raise AttnError("every array is given, so nothing is drawn", where=OPTION, hint="leave out some of them")
-    _check_root(problem)
-    name: Any = problem.generator  # of a stream, as `assemble` has checked
-    assert problem.seed is not None
-    seeds = randint(stream(name, problem.seed), (MAX_DRAWS,), high=2**31).astype(int).tolist()
-    best, fewest = None, math.inf
-    for seed in (problem.seed, *seeds):
-        attempt = document | {"seed": replace(document["seed"], value=seed)}
-        count = _count_rows_of_equal_weights(assemble(attempt))
-        if count < fewest:
-            best, fewest = attempt, count
-        if count == 0:
-            break
-    if best is None:
-        message = f"in {MAX_DRAWS} draws there is always a weight below {MIN_WEIGHT}, or a token twice"
-        raise AttnError(message, where=OPTION, hint="take fewer tokens or features, or another seed")
-    return best
-
-
-def _has_different_tokens(problem: ProblemSpec) -> bool:
-    """Whether no two vectors of a sequence that was drawn are equal."""
-    drawn = (getattr(problem, name) for name in SEQUENCES if name in problem.generators)
-    return all(len(np.unique(array, axis=0)) == len(array) for array in drawn)
-
-
-def _count_rows_of_equal_weights(problem: ProblemSpec) -> float:
-    """In how many rows softmax gives all of several visible keys one weight.
-
-    Infinity where the problem can't be done by hand: a weight is lost, or two tokens are equal.
-    """
-    if not _has_different_tokens(problem):
-        return math.inf
-    if "weights" in problem.not_computed:
-        return 0
-    scores = run(problem, "masked_scores").masked_scores
-    rows = [softmax(row[row > -np.inf]) for row in scores.reshape(-1, scores.shape[-1]) if (row > -np.inf).sum() > 1]
-    if any(weights.min() < MIN_WEIGHT for weights in rows):
-        return math.inf
-    return sum(np.allclose(weights, weights[0]) for weights in rows)
-
-
-def _check_root(problem: ProblemSpec) -> None:
-    """Raise AttnError where the scores are divided by the root of a number of features that is no square."""
-    if "scores" in problem.not_computed:
-        return
-    count = problem.lengths["d"]
-    is_divided = problem.score.record.unscaled is not None and problem.scale is None
-    if is_divided and math.isqrt(count) ** 2 != count:
-        message = f"each head has {count} features, and √{count} is no whole number"
-        raise AttnError(message, where=OPTION, hint="give 1, 4 or 9 for each head with --dim or --d-k, or a --scale")

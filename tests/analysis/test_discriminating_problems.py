@@ -10,7 +10,7 @@ import pytest
 from attncli.analysis import discriminating_problems
 from attncli.analysis.check.check import check
 from attncli.analysis.check.report import CheckOptions
-from attncli.analysis.discriminating_problems import TellingProblem
+from attncli.analysis.discriminating_problems import DiscriminatingProblem
 from attncli.analysis.slips import SLIPS
 from attncli.base.errors import AttnError
 from attncli.engine.run import run
@@ -18,11 +18,11 @@ from attncli.io.assemble import assemble
 from tests.problems import raw_values
 
 
-def choose(**keys: Any) -> TellingProblem:
+def choose(**keys: Any) -> DiscriminatingProblem:
     return discriminating_problems.choose(raw_values(**keys))
 
 
-def unnoticed_slips(problem: TellingProblem) -> set[str]:
+def unnoticed_slips(problem: DiscriminatingProblem) -> set[str]:
     """The slips that a check of the output would not notice."""
     spec = assemble(problem.document)
     options = CheckOptions(finds_unnoticed=True, tries_slips=False)
@@ -73,7 +73,7 @@ def test_every_slip_shows_where_a_softcap_is_so_large_that_few_scores_reach_it()
 
 
 def test_a_problem_that_is_drawn_plainly_would_not_do() -> None:
-    plain = TellingProblem(raw_values(init="normal", seed=1, token_count=8, dim=8, dtype="float32"), ())
+    plain = DiscriminatingProblem(raw_values(init="normal", seed=1, token_count=8, dim=8, dtype="float32"), ())
     assert "no_maximum" in unnoticed_slips(plain)
 
 
