@@ -187,7 +187,9 @@ def with_overflowing_query(document: Document) -> Document:
         row, overflows = rows[sign], partial(_is_below, bound=bound)
     else:
         row, overflows = _row_of_clearest_key(scores(every_row, PROBE)), partial(_is_beyond, limit=limit)
-    for gain in QUERY_GAINS if row is not None else ():
+    if row is None:
+        return document
+    for gain in QUERY_GAINS:
         if overflows(scores([row], sign * gain))[..., row].any():
             changed = document | array.with_gain(problem, [row], sign * gain)
             unread = assemble(changed).unread.keys() - problem.unread.keys()  # the sizes of what is drawn no longer

@@ -8,7 +8,7 @@ from attncli.analysis.check.compare import Checker
 from attncli.analysis.check.expected import ExpectedNumbers
 from attncli.analysis.check.report import FEW_NUMBERS, Explanation, QuantityCheck
 from attncli.analysis.check.tolerance import FACTOR, FLOAT64, Tolerance, evaluate_names, in_type, measure, median
-from attncli.analysis.slips import Attempt, Part, SearchLimits, SearchResult, Telling, explain, run_attempt, unnoticed
+from attncli.analysis.slips import Attempt, Part, Priority, SearchLimits, SearchResult, explain, run_attempt, unnoticed
 from attncli.base.dtypes import Precision, as_floats, coarsest
 from attncli.base.lazy_numpy import Array, np
 from attncli.problem.spec import ProblemSpec
@@ -25,8 +25,8 @@ Values = Mapping[str, Array]
 def find_explanations(checker: Checker, results: Sequence[QuantityCheck]) -> SearchResult:
     """The slips with which a computation gives the expected numbers, the simplest first."""
     problem, limits = _exact_problem(checker), SearchLimits(seconds=checker.options.seconds)
-    accepts, telling = partial(matches_expected, checker), _telling(checker, results)
-    return explain(problem, accepts, limits, dtype=_dtype(checker), telling=telling)
+    accepts, priority = partial(matches_expected, checker), _priority(checker, results)
+    return explain(problem, accepts, limits, dtype=_dtype(checker), priority=priority)
 
 
 def find_unnoticed(checker: Checker) -> SearchResult:
@@ -51,7 +51,7 @@ def _dtype(checker: Checker) -> str:
     return coarsest(map(checker.dtype_of, checker.quantities))
 
 
-def _telling(checker: Checker, results: Sequence[QuantityCheck]) -> Telling:
+def _priority(checker: Checker, results: Sequence[QuantityCheck]) -> Priority:
     """The queries whose numbers differ, and the batch item and head of the worst, in the first quantity with any."""
     for result in results:
         letters = checker.trace.plan[result.name].letters
@@ -59,8 +59,8 @@ def _telling(checker: Checker, results: Sequence[QuantityCheck]) -> Telling:
             at = dict(zip(letters, result.worst.position, strict=True))
             others = tuple(axis for axis, letter in enumerate(letters) if letter != "n")
             rows: list[int] = np.flatnonzero(result.differs.any(axis=others)).tolist()
-            return Telling(rows, at.get("b", 0), at.get("h", 0))
-    return Telling()
+            return Priority(rows, at.get("b", 0), at.get("h", 0))
+    return Priority()
 
 
 def matches_expected(checker: Checker, attempt: Attempt) -> bool:

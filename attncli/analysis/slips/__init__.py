@@ -14,7 +14,7 @@ from attncli.analysis.slips import (  # noqa: F401 - imported to be registered
 )
 
 # isort: on
-from attncli.analysis.slips.parts import Part, SearchLimits, Telling
+from attncli.analysis.slips.parts import Part, Priority, SearchLimits
 from attncli.analysis.slips.records import SLIPS, Slip
 from attncli.analysis.slips.search import Attempt, SearchResult, attempts, explain, run_attempt, unnoticed
 
@@ -22,10 +22,10 @@ __all__ = [
     "SLIPS",
     "Attempt",
     "Part",
+    "Priority",
     "SearchLimits",
     "SearchResult",
     "Slip",
-    "Telling",
     "attempts",
     "explain",
     "run_attempt",

@@ -1,14 +1,14 @@
-"""The search for slips: attempts with slips in them, and which explain numbers or would go unnoticed."""
+"""The search for slips: attempts with slips in them, and which of them explain numbers or would go unnoticed."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import field, replace
+from typing import NamedTuple
 
 from attncli.analysis.slips.parts import (
     ALL,
-    NOTHING_TELLS,
     Part,
+    Priority,
     SearchLimits,
-    Telling,
     all_parts,
     cell_count,
     first_part,
@@ -128,37 +128,31 @@ def with_slip(attempt: Attempt, slip: Slip) -> Iterator[Attempt]:
 
     A slip that changes the problem is made before those that change the plan.
     """
-    problem, plan = attempt.problem, attempt.plan
-    if slip.needs_all_queries and problem.only is not None:
+    if slip.needs_all_queries and attempt.problem.only is not None:
         return
-    for variant in slip.change(Computation(problem, plan, attempt.dtype)):
+    for variant in slip.change(Computation(attempt.problem, attempt.plan, attempt.dtype)):
         if isinstance(variant.changed, Plan):
-            changed_problem, changed_plan = problem, variant.changed
+            changed = replace(attempt, plan=variant.changed)
         else:
-            changed_problem, changed_plan = variant.changed, build_plan(variant.changed)
-        if _results(attempt, changed_problem, changed_plan) == _results(attempt, problem, plan):
-            continue
-        yield replace(
-            attempt,
-            slips=(*attempt.slips, slip.name),
-            sentences=(*attempt.sentences, variant.sentence or slip.sentence),
-            problem=changed_problem,
-            plan=changed_plan,
-        )
+            changed = replace(attempt, problem=variant.changed, plan=build_plan(variant.changed))
+        if _result_numbers(changed) != _result_numbers(attempt):
+            sentence = variant.sentence or slip.sentence
+            slips, sentences = (*attempt.slips, slip.name), (*attempt.sentences, sentence)
+            yield replace(changed, slips=slips, sentences=sentences)
 
 
-def same_slips(own: Attempt, attempt: Attempt) -> Attempt:
-    """The slips of an attempt made in other queries of its problem, as far as they can be made there."""
+def _result_numbers(attempt: Attempt) -> Mapping[str, int]:
+    """The number of each result's computation."""
+    numbers = attempt.known.numbers(attempt.problem, attempt.plan)
+    return {result: numbers[name] for result, name in attempt.plan.results.items()}
+
+
+def _with_same_slips(own: Attempt, attempt: Attempt) -> Attempt:
+    """The slips of an attempt made in another part of its problem, as far as they can be made there."""
     for name, sentence in zip(attempt.slips, attempt.sentences, strict=True):
         made = (changed for changed in with_slip(own, SLIPS[name]) if changed.sentences[-1] == sentence)
         own = next(made, own)
     return own
-
-
-def _results(attempt: Attempt, problem: ProblemSpec, plan: Plan) -> Mapping[str, int]:
-    """The number of each result's computation."""
-    numbers = attempt.known.numbers(problem, plan)
-    return {result: numbers[name] for result, name in plan.results.items()}
 
 
 def run_attempt(attempt: Attempt, names: Iterable[str]) -> Mapping[str, Array]:
@@ -178,10 +172,11 @@ def run_attempt(attempt: Attempt, names: Iterable[str]) -> Mapping[str, Array]:
     return {name: engine.values[node] for name, node in nodes.items()}
 
 
-# Whether what is expected, or computed by us, agrees with an attempt, which has a part of the problem's queries,
-# batch items and heads, or all.
+# Whether what is expected, or the reference, agrees with an attempt, which has a part of the problem's queries, batch
+# items and heads, or all.
 Judge = Callable[[Attempt], bool]
 DEFAULT_LIMITS = SearchLimits()
+NO_PRIORITY = Priority()
 
 
 @dataclass(frozen=True)
@@ -200,26 +195,22 @@ def explain(
     limits: SearchLimits = DEFAULT_LIMITS,
     *,
     dtype: str | None = None,
-    telling: Telling = NOTHING_TELLS,
+    priority: Priority = NO_PRIORITY,
 ) -> SearchResult:
     """The slips that explain numbers: single ones or, where none does, pairs; the first variant of each.
 
     `accepts(attempt)` says whether the numbers are those of an attempt. `dtype` is the type of the numbers, where the
-    problem is computed in a wider one; `telling` says where numbers differ. A large problem is tried on a part, and
+    problem is computed in a wider one; `priority` says where numbers differ. A large problem is tried on a part, and
     what explains that on the whole. Half precision, whose error is large enough to explain much, is named where nothing
     else explains the numbers.
     """
-    search = _Search(problem, accepts, limits, dtype, telling)
-    found = _without_rough(search.first_of_each(search.accepted(search.singles())), problem)
+    search = _Search(problem, accepts, limits, dtype, priority)
+    found = search.first_of_each(search.accepted(search.singles()))
+    found = [attempt for attempt in found if attempt.problem.dtype == problem.dtype] or found
     singles = search.tried_count
     if not found:
         found = search.first_of_each(search.accepted(search.pairs()))
     return SearchResult(tuple(found), search.tried_count, search.tried_count - singles, tuple(search.untried))
-
-
-def _without_rough(found: list[Attempt], problem: ProblemSpec) -> list[Attempt]:
-    """The attempts in the problem's own type; where there are none, those in rougher ones."""
-    return [attempt for attempt in found if attempt.problem.dtype == problem.dtype] or found
 
 
 def unnoticed(
@@ -229,22 +220,20 @@ def unnoticed(
 
     `agrees(attempt)` says whether an attempt agrees with the right computation.
     """
-    search = _Search(problem, agrees, limits, dtype, NOTHING_TELLS)
+    search = _Search(problem, agrees, limits, dtype, NO_PRIORITY)
     found = [attempt for attempt in list(search.accepted(search.singles())) if search.is_confirmed(attempt)]
     return SearchResult(tuple(found), search.tried_count, untried=tuple(search.untried))
 
 
-@dataclass(frozen=True)
-class _Needs:
+class _Needs(NamedTuple):
     """Whether all queries and all heads are needed to compute any of them."""
 
     all_queries: bool
     all_heads: bool
 
 
-def _needs_of(slips: Iterable[Slip]) -> _Needs:
+def _needs_of(*slips: Slip) -> _Needs:
     """What some slips need together."""
-    slips = list(slips)
     return _Needs(any(slip.needs_all_queries for slip in slips), any(slip.needs_all_heads for slip in slips))
 
 
@@ -252,9 +241,9 @@ class _Search:
     """One search: what was tried, and what was not."""
 
     def __init__(
-        self, problem: ProblemSpec, accepts: Judge, limits: SearchLimits, dtype: str | None, telling: Telling
+        self, problem: ProblemSpec, accepts: Judge, limits: SearchLimits, dtype: str | None, priority: Priority
     ) -> None:
-        self.problem, self.accepts, self.limits, self.telling = problem, accepts, limits, telling
+        self.problem, self.accepts, self.limits, self.priority = problem, accepts, limits, priority
         self.end = limits.clock() + limits.seconds
         self.dtype = dtype or problem.precision.name
         self.starts: dict[_Needs, Attempt] = {}
@@ -266,11 +255,11 @@ class _Search:
     def singles(self) -> Iterator[Attempt]:
         """Each variant of each slip; those that need all queries last, as they take longest in a large problem."""
         too_large = []
-        for slip in sorted(SLIPS.values(), key=lambda slip: self._takes_long([slip])):
-            start = self._start([slip])
+        for slip in sorted(SLIPS.values(), key=lambda slip: self._takes_long(_needs_of(slip))):
+            start = self._start(_needs_of(slip))
             if start is not None:
                 made = list(self._made(start, slip))
-                if made and self._takes_long([slip]):
+                if made and self._takes_long(_needs_of(slip)):
                     self.only_alone.append(slip.name)
                 yield from made
             elif self._can_be_made(slip):
@@ -287,20 +276,19 @@ class _Search:
         for at, slip in enumerate(slips):
             firsts: dict[_Needs, list[Attempt]] = {}
             for second in slips[at + 1 :]:
-                needs = _needs_of([slip, second])
+                needs = _needs_of(slip, second)
                 if needs not in firsts:
-                    start = None if self._takes_long([slip, second]) else self._start([slip, second])
+                    start = None if self._takes_long(needs) else self._start(needs)
                     firsts[needs] = [] if start is None else list(self._made(start, slip))
                 for first in firsts[needs]:
                     yield from self._made(first, second)
 
-    def _start(self, slips: Sequence[Slip]) -> Attempt | None:
+    def _start(self, needs: _Needs) -> Attempt | None:
         """Our own computation that slips are made in; None where they need all of too many queries."""
-        needs = _needs_of(slips)
         if needs.all_queries and self.problem.only is not None:
             return None
         if needs not in self.starts:
-            part = first_part(self.problem, self.limits, self.telling, **vars(needs))
+            part = first_part(self.problem, self.limits, self.priority, **needs._asdict())
             own = own_attempt(self.problem, self.dtype, part)
             if needs.all_queries and cell_count(own.problem) > self.limits.whole_cells:
                 return None
@@ -308,9 +296,8 @@ class _Search:
             self.starts[needs] = own
         return self.starts[needs]
 
-    def _takes_long(self, slips: Sequence[Slip]) -> bool:
+    def _takes_long(self, needs: _Needs) -> bool:
         """Whether slips are tried on more than a part of the queries."""
-        needs = _needs_of(slips)
         return needs.all_queries and cell_count(self.problem) > self.limits.part_cells
 
     def _can_be_made(self, slip: Slip) -> bool:
@@ -340,13 +327,11 @@ class _Search:
         """Whether an attempt that is accepted in a part is so in all; where the time ends before, it is taken to be."""
         if attempt.part == ALL:
             return True
-        needs = _needs_of(SLIPS[name] for name in attempt.slips)
+        needs = _needs_of(*(SLIPS[name] for name in attempt.slips))
         refuting = self.refuting.setdefault(needs, [])
-        if any(
-            self._is_refused(attempt, part) for part in refuting
-        ):  # what refutes one slip does most that are like it
+        if any(self._is_refused(attempt, part) for part in refuting):  # which refute most slips that are like one
             return False
-        for part in all_parts(self.problem, self.limits, **vars(needs)):
+        for part in all_parts(self.problem, self.limits, **needs._asdict()):
             if self.limits.clock() > self.end + self.limits.seconds:
                 self.untried.append(f"{_names(attempt)} was not tried on all numbers: there was no time left")
                 return True
@@ -357,7 +342,7 @@ class _Search:
 
     def _is_refused(self, attempt: Attempt, part: Part) -> bool:
         """Whether the same slips are not accepted in another part."""
-        return not self._is_accepted(same_slips(own_attempt(self.problem, self.dtype, part), attempt))
+        return not self._is_accepted(_with_same_slips(own_attempt(self.problem, self.dtype, part), attempt))
 
     def _is_accepted(self, attempt: Attempt) -> bool:
         """Whether an attempt is accepted; not where it can't be computed."""
