@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip, with_nodes
+from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip, with_nodes, without
 from attncli.ops import structural
 from attncli.ops.norm_uses import (
     AFTER_ROPE,
@@ -28,22 +28,19 @@ _SPANS = {HEAD: "each head", ALL: "all heads together"}
 @problem_slip("queries and keys are normalized")
 def no_qk_norm(case: Computation) -> Iterator[Variant]:
     """The norm of queries and keys is forgotten."""
-    if case.problem.qk_norm is not None:
-        yield Variant(replace(case.problem, qk_norm=None))
+    return without(case, "qk_norm")
 
 
 @problem_slip("values are normalized")
 def no_value_norm(case: Computation) -> Iterator[Variant]:
     """The norm of the values is forgotten."""
-    if case.problem.value_norm is not None:
-        yield Variant(replace(case.problem, value_norm=None))
+    return without(case, "value_norm")
 
 
 @problem_slip("the context is normalized")
 def no_context_norm(case: Computation) -> Iterator[Variant]:
     """The norm of the context, before w_o, is forgotten."""
-    if case.problem.context_norm is not None:
-        yield Variant(replace(case.problem, context_norm=None))
+    return without(case, "context_norm")
 
 
 @problem_slip("there are several heads, and a norm has no arrays or those of all their features", needs_all_heads=True)
@@ -158,12 +155,10 @@ def gate_function(case: Computation) -> Iterator[Variant]:
 @problem_slip("queries, keys and values are limited")
 def no_clip(case: Computation) -> Iterator[Variant]:
     """Queries, keys and values are not limited by clip_qkv."""
-    if case.problem.clip_qkv is not None:
-        yield Variant(replace(case.problem, clip_qkv=None))
+    return without(case, "clip_qkv")
 
 
 @problem_slip("values are multiplied by a number")
 def no_value_scale(case: Computation) -> Iterator[Variant]:
     """The values are not multiplied by value_scale."""
-    if case.problem.value_scale is not None:
-        yield Variant(replace(case.problem, value_scale=None))
+    return without(case, "value_scale")

@@ -75,6 +75,9 @@ class Priority:
     head: int = 0
 
 
+NO_PRIORITY = Priority()
+
+
 def cell_count(problem: ProblemSpec) -> int:
     """How many weights a problem has."""
     return math.prod(plan_of(problem)["weights"].shape)
@@ -83,7 +86,7 @@ def cell_count(problem: ProblemSpec) -> int:
 def first_part(
     problem: ProblemSpec,
     limits: SearchLimits,
-    priority: Priority = Priority(),  # noqa: B008 - it is frozen
+    priority: Priority = NO_PRIORITY,
     *,
     all_queries: bool = False,
     all_heads: bool = False,

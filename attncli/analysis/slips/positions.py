@@ -12,21 +12,24 @@ from attncli.analysis.slips.records import (
     problem_slip,
     with_changed_value,
     with_function,
+    with_identity,
     with_inputs,
     with_nodes,
 )
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops import indices, structural
+from attncli.ops import indices
 from attncli.ops.position_biases import alibi
 from attncli.ops.positions import learned, sinusoidal
 from attncli.ops.records import Operator, format_value
-from attncli.ops.rope import position_axes as axes_of_options
-from attncli.ops.rope import rope, rotated_count
+from attncli.ops.rope import position_axes, rope, rotated_count
 from attncli.ops.rope_frequencies import angles, rope_frequencies
 from attncli.ops.rope_scaling import RopeScaling
 from attncli.plan.graph import Node, Plan
-from attncli.problem.positions import position_axes
+from attncli.problem import positions
 from attncli.problem.spec import ProblemSpec
+
+BASES = (10_000.0, 500_000.0, 1_000_000.0)
+ROPE = "there is rope"
 
 
 @problem_slip("there is a position scheme")
@@ -35,7 +38,7 @@ def no_position(case: Computation) -> Iterator[Variant]:
     position = case.problem.position
     if position is not None:
         changed = replace(case.problem, position=None)
-        if position_axes(case.problem) is not None:  # which nothing else reads
+        if positions.position_axes(case.problem) is not None:  # which nothing else reads
             changed = replace(changed, positions=None, positions_of_queries=None)
         yield Variant(changed, f"The positions are forgotten: there is no {position.record.name}.")
 
@@ -58,8 +61,7 @@ def position_offset(case: Computation) -> Iterator[Variant]:
     position, past = case.problem.position, case.problem.past_count
     if position is None or position.record.function not in (sinusoidal, learned):
         return
-    offset = position.parameters["offset"]
-    rows = len(position.arrays.get("table", ()))
+    offset, rows = position.parameters["offset"], len(position.arrays.get("table", ()))
     count = past + max(case.problem.new_key_count, len(case.problem.query_labels))
     for shift, sentence in (
         (1, "The positions are counted from 1 instead of 0."),
@@ -75,7 +77,7 @@ def alibi_sign(case: Computation) -> Iterator[Variant]:
     """Alibi has the wrong sign: the farther a key, the higher its score."""
     node = _alibi_node(case)
     if node is not None:
-        yield Variant(with_changed_value(case.plan, node.name, _negative))
+        yield Variant(with_changed_value(case.plan, node.name, np.negative))
 
 
 @plan_slip("there is alibi, of a number of heads that is no power of two")
@@ -88,14 +90,9 @@ def alibi_slopes(case: Computation) -> Iterator[Variant]:
 
 def _alibi_node(case: Computation) -> Node | None:
     """The node of alibi's bias."""
-    node = case.plan.by_name.get("position_bias")
     position = case.problem.position
-    return node if position is not None and position.record.function is alibi else None
-
-
-def _negative(x: Array) -> Array:
-    """The numbers with the other sign."""
-    return -x
+    is_alibi = position is not None and position.record.function is alibi
+    return case.plan.by_name.get("position_bias") if is_alibi else None
 
 
 def _geometric_slopes(*, shape: tuple[int]) -> Array:
@@ -103,10 +100,6 @@ def _geometric_slopes(*, shape: tuple[int]) -> Array:
     (heads,) = shape
     slopes: Array = 2.0 ** (-8 / heads * (1 + indices.count(first=0, length=heads)))
     return slopes
-
-
-BASES = (10_000.0, 500_000.0, 1_000_000.0)
-ROPE = "there is rope"
 
 
 @problem_slip("rope turns pairs of features in each half, and several")
@@ -126,12 +119,11 @@ def rope_half_split(case: Computation) -> Iterator[Variant]:
 @plan_slip("rope turns pairs of features in each half, and several")
 def rope_mixed_pairs(case: Computation) -> Iterator[Variant]:
     """Rope turns pairs of one feature in each half, by the angles of neighbours: both of a pair turn differently."""
-    parameters, plan = _rope(case.problem), case.plan
-    nodes = [name for name in ("rotated_query", "rotated_key") if name in plan.by_name]
-    if _rotated_count(case.problem) > 2 and not _is_partial(case.problem) and not parameters["interleaved"]:
-        for name in nodes:
+    plan, names = case.plan, _rotated_names(case.plan)
+    if _rotated_count(case.problem) > 2 and not _is_partial(case.problem) and not _rope(case.problem)["interleaved"]:
+        for name in names:
             plan = with_function(plan, name, _rope_of_mixed_pairs)
-        if nodes:
+        if names:
             yield Variant(plan)
 
 
@@ -193,7 +185,7 @@ def rope_offset(case: Computation) -> Iterator[Variant]:
     if not _rope(case.problem) or rotated is None:
         return
     for shift, what in ((1, "after"), (-1, "before")):
-        plan = _with_shifted_positions(case, "rotated_query", shift)
+        plan = _with_shifted_positions(case.plan, "rotated_query", shift)
         yield Variant(plan, f"Rope puts each query one position {what} its own.")
     if case.problem.align == "bottom_right" and rotated.inputs["positions"] == "query_positions":
         plan = with_inputs(case.plan, "rotated_query", positions="query_rows")
@@ -211,10 +203,10 @@ def rope_without_cache(case: Computation) -> Iterator[Variant]:
         (("rotated_query",), "Rope counts the positions of the queries without the cache."),
         (("rotated_key",), "Rope counts the positions of the new keys without the cache."),
     ):
-        changed = case
+        plan = case.plan
         for name in names:
-            changed = replace(changed, plan=_with_shifted_positions(changed, name, -past))
-        yield Variant(changed.plan, what)
+            plan = _with_shifted_positions(plan, name, -past)
+        yield Variant(plan, what)
 
 
 @plan_slip("there is rope, and values have features that it can turn")
@@ -226,46 +218,31 @@ def rope_on_value(case: Computation) -> Iterator[Variant]:
         return
     count = _rotated_count(case.problem) if _is_partial(case.problem) else value.shape[-1]
     if count % 2 == 0 and count <= value.shape[-1]:
-        inputs = {argument: source for argument, source in rotated.inputs.items() if argument != "x"}
-        yield Variant(with_changed_value(case.plan, value.name, rope, inputs, rotated.options))
+        yield Variant(_turned(case.plan, value.name, rotated))
 
 
 @plan_slip(ROPE)
 def rope_on_query_only(case: Computation) -> Iterator[Variant]:
     """Rope turns the queries, but not the keys."""
-    rotated = case.plan.by_name.get("rotated_key")
-    if _rope(case.problem) and rotated is not None:
-        unchanged = replace(rotated, function=structural.identity, inputs={"x": rotated.inputs["x"]}, options={})
-        yield Variant(with_nodes(case.plan, unchanged))
+    if _rope(case.problem) and "rotated_key" in case.plan.by_name:
+        yield Variant(with_identity(case.plan, "rotated_key"))
 
 
 @plan_slip(ROPE)
 def rope_twice(case: Computation) -> Iterator[Variant]:
     """Rope turns queries and keys twice, as when a kernel rotates what is rotated already."""
-    plan = case.plan
-    if not _rope(case.problem):
+    plan, names, position = case.plan, _rotated_names(case.plan), case.problem.position
+    if not _rope(case.problem) or not names or position is None:
         return
-    turned = [plan.by_name[name] for name in ("rotated_query", "rotated_key") if name in plan.by_name]
-    for rotated in turned:
-        if "positions" in rotated.inputs:  # it is turned at all
-            inputs = {argument: source for argument, source in rotated.inputs.items() if argument != "x"}
-            plan = with_changed_value(plan, rotated.name, rope, inputs, rotated.options)
-    if turned:
-        yield Variant(plan)
+    for name in names:
+        if "positions" in plan.by_name[name].inputs:  # it is turned at all
+            plan = _turned(plan, name, plan.by_name[name])
+    yield Variant(plan)
     past = next((name for name in ("past_key_heads", "past_key") if name in case.plan.by_name), None)
-    if turned and past is not None and case.problem.past_count > 1:  # position 0 is not turned
-        position = case.problem.position
-        assert position is not None
+    if past is not None and case.problem.past_count > 1:  # position 0 is not turned
         options = {**position.options, **position.arrays}
         sentence = "Rope turns the cached keys once more, which are rotated already."
         yield Variant(with_changed_value(case.plan, past, _rope_from_0, options=options), sentence)
-
-
-def _rope_from_0(x: Array, **options: Any) -> Array:
-    """Rows turned as those of positions 0, 1, 2 and so on."""
-    positions, axes = np.arange(x.shape[-2]), axes_of_options(options)
-    rotated: Array = rope(x, positions if axes is None else indices.on_axes(positions, count=axes.count), **options)
-    return rotated
 
 
 def _rope(problem: ProblemSpec) -> dict[str, Any]:
@@ -287,25 +264,42 @@ def _rotated_count(problem: ProblemSpec) -> int:
     return rotated_count(problem.lengths.get("d", 0), parameters) if parameters else 0
 
 
+def _rotated_names(plan: Plan) -> list[str]:
+    """The nodes of the rotated queries and keys."""
+    return [name for name in ("rotated_query", "rotated_key") if name in plan.by_name]
+
+
 def _with_rope(problem: ProblemSpec, **parameters: Any) -> ProblemSpec:
     """The problem with other parameters of rope."""
     assert problem.position is not None
     return replace(problem, position=Operator(problem.position.record, {**problem.position.given, **parameters}))
 
 
-def _with_shifted_positions(case: Computation, name: str, shift: int) -> Plan:
+def _with_shifted_positions(plan: Plan, name: str, shift: int) -> Plan:
     """The plan in which one of the rotations reads positions that are so many more."""
-    rotated = case.plan.by_name[name]
-    positions = case.plan.by_name[rotated.inputs["positions"]]
+    before = plan.by_name[plan.by_name[name].inputs["positions"]]
     shifted = replace(
-        positions,
-        name=new_name(case.plan, f"{name}_positions"),
+        before,
+        name=new_name(plan, f"{name}_positions"),
         function=indices.query_positions,
-        inputs={"rows": positions.name},
+        inputs={"rows": before.name},
         options={"first": shift},
         source=(),
     )
-    return with_inputs(with_nodes(case.plan, shifted), name, positions=shifted.name)
+    return with_inputs(with_nodes(plan, shifted), name, positions=shifted.name)
+
+
+def _turned(plan: Plan, name: str, rotated: Node) -> Plan:
+    """The plan in which the value of a node is turned as another one is."""
+    inputs = {argument: source for argument, source in rotated.inputs.items() if argument != "x"}
+    return with_changed_value(plan, name, rope, inputs, rotated.options)
+
+
+def _rope_from_0(x: Array, **options: Any) -> Array:
+    """Rows turned as those of positions 0, 1, 2 and so on."""
+    rows, axes = np.arange(x.shape[-2]), position_axes(options)
+    rotated: Array = rope(x, rows if axes is None else indices.on_axes(rows, count=axes.count), **options)
+    return rotated
 
 
 def _rope_of_mixed_pairs(

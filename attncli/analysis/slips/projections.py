@@ -13,6 +13,7 @@ from attncli.analysis.slips.records import (
     with_function,
     with_inputs,
     with_nodes,
+    without,
 )
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import structural
@@ -23,22 +24,20 @@ from attncli.problem.packing import CONCATENATED, has_packed
 @problem_slip("the residual stream is normalized")
 def no_residual_norm(case: Computation) -> Iterator[Variant]:
     """The layer's norm is forgotten: queries, keys and values are projected from the residual stream itself."""
-    if case.problem.residual_norm is not None and case.problem.embeddings_source != "embeddings":
-        yield Variant(replace(case.problem, residual_norm=None))
+    if case.problem.embeddings_source != "embeddings":
+        yield from without(case, "residual_norm")
 
 
 @problem_slip("the vectors of tokens are multiplied by a number")
 def no_token_scale(case: Computation) -> Iterator[Variant]:
     """The vectors of tokens are not multiplied by token_scale."""
-    if case.problem.token_scale is not None:
-        yield Variant(replace(case.problem, token_scale=None))
+    return without(case, "token_scale")
 
 
 @problem_slip("the vectors of tokens have those of their positions added")
 def no_token_positions(case: Computation) -> Iterator[Variant]:
     """The positions of tokens are forgotten: no row of token_positions is added."""
-    if case.problem.token_positions is not None:
-        yield Variant(replace(case.problem, token_positions=None))
+    return without(case, "token_positions")
 
 
 WEIGHTS = ("w_q", "w_k", "w_v", "w_o")

@@ -1,4 +1,4 @@
-"""The record of a slip, and how slips change a plan."""
+"""The record of a slip, a mistake that people make in attention, and how slips change a problem and a plan."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -7,8 +7,11 @@ from typing import Any
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
+from attncli.ops import structural
 from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
+
+Function = Callable[..., Array]
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,11 @@ def _register(applies_where: str, *, changes_problem: bool, **needs: bool) -> Ca
     return register
 
 
-Function = Callable[..., Array]
+def without(case: Computation, key: str) -> Iterator[Variant]:
+    """The problem without the value of a key, where it has one."""
+    if getattr(case.problem, key) is not None:
+        nothing: dict[str, Any] = {key: None}
+        yield Variant(replace(case.problem, **nothing))
 
 
 @dataclass(frozen=True)
@@ -99,8 +106,32 @@ class ValueChange:
 
 
 def with_nodes(plan: Plan, *nodes: Node) -> Plan:
-    """The plan with these nodes in place of those of their names, or besides the others."""
-    by_name = {**plan.by_name, **{node.name: node for node in nodes}}
+    """The plan with these nodes in place of those of their names, or added to the others."""
+    return Plan(_ordered({**plan.by_name, **{node.name: node for node in nodes}}), plan.results)
+
+
+def with_inputs(plan: Plan, name: str, **inputs: str) -> Plan:
+    """The plan in which some arguments of a node are read from other nodes."""
+    node = plan.by_name[name]
+    return with_nodes(plan, replace(node, inputs={**node.inputs, **inputs}))
+
+
+def with_identity(plan: Plan, name: str, argument: str = "x") -> Plan:
+    """The plan in which a node is its input: what it computes is left out."""
+    node = plan.by_name[name]
+    inputs = {"x": node.inputs[argument]}
+    return with_nodes(plan, replace(node, function=structural.identity, inputs=inputs, options={}))
+
+
+def with_function(plan: Plan, name: str, function: Function, **options: Any) -> Plan:
+    """The plan in which a node is computed by another function of the same inputs, with more options.
+
+    The inner quantities of its operator are not computed.
+    """
+    node = plan.by_name[name]
+    inner = {other.name for other in plan.nodes if other.tapped_from == name}
+    changed = replace(node, function=function, options={**node.options, **options}, taps={})
+    by_name = {other.name: changed if other.name == name else other for other in plan.nodes if other.name not in inner}
     return Plan(_ordered(by_name), plan.results)
 
 
@@ -137,24 +168,6 @@ def before_changes(plan: Plan, name: str) -> Node:
     while isinstance(node.function, ValueChange):
         node = plan.by_name[node.inputs["x"]]
     return node
-
-
-def with_function(plan: Plan, name: str, function: Function, **options: Any) -> Plan:
-    """The plan in which a node is computed by another function of the same inputs, with more options.
-
-    The inner quantities of its operator are not computed.
-    """
-    node = plan.by_name[name]
-    inner = {other.name for other in plan.nodes if other.tapped_from == name}
-    changed = replace(node, function=function, options={**node.options, **options}, taps={})
-    by_name = {other.name: changed if other.name == name else other for other in plan.nodes if other.name not in inner}
-    return Plan(_ordered(by_name), plan.results)
-
-
-def with_inputs(plan: Plan, name: str, **inputs: str) -> Plan:
-    """The plan in which some arguments of a node are read from other nodes."""
-    node = plan.by_name[name]
-    return with_nodes(plan, replace(node, inputs={**node.inputs, **inputs}))
 
 
 def new_name(plan: Plan, name: str) -> str:

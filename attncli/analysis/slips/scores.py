@@ -12,6 +12,7 @@ from attncli.analysis.slips.records import (
     with_changed_value,
     with_inputs,
     with_nodes,
+    without,
 )
 from attncli.analysis.slips.scale import own_scale
 from attncli.base.lazy_numpy import np
@@ -49,8 +50,7 @@ def query_key_weights_swapped(case: Computation) -> Iterator[Variant]:
 @problem_slip("there is a softcap")
 def no_softcap(case: Computation) -> Iterator[Variant]:
     """The softcap is forgotten: the scores are not limited."""
-    if case.problem.softcap is not None:
-        yield Variant(replace(case.problem, softcap=None))
+    return without(case, "softcap")
 
 
 @plan_slip("there is a softcap and a mask")
@@ -66,8 +66,7 @@ def softcap_after_mask(case: Computation) -> Iterator[Variant]:
 @problem_slip("there is a bias")
 def no_bias(case: Computation) -> Iterator[Variant]:
     """The bias is forgotten: nothing is added to the scores."""
-    if case.problem.bias is not None:
-        yield Variant(replace(case.problem, bias=None))
+    return without(case, "bias")
 
 
 @plan_slip("there is a bias, of positions or the user's own, and the scores are scaled, not by 1")

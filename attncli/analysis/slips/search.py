@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from attncli.analysis.slips.parts import (
     ALL,
+    NO_PRIORITY,
     Part,
     Priority,
     SearchLimits,
@@ -176,7 +177,6 @@ def run_attempt(attempt: Attempt, names: Iterable[str]) -> Mapping[str, Array]:
 # items and heads, or all.
 Judge = Callable[[Attempt], bool]
 DEFAULT_LIMITS = SearchLimits()
-NO_PRIORITY = Priority()
 
 
 @dataclass(frozen=True)

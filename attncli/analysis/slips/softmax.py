@@ -13,6 +13,7 @@ from attncli.analysis.slips.records import (
     problem_slip,
     with_changed_value,
     with_function,
+    without,
 )
 from attncli.analysis.slips.scale import own_scale
 from attncli.base.dtypes import HALF, Precision
@@ -109,8 +110,7 @@ def no_temperature(case: Computation) -> Iterator[Variant]:
 @problem_slip("there is a sink")
 def no_sink(case: Computation) -> Iterator[Variant]:
     """The sink is forgotten: the weights of the keys sum to 1."""
-    if case.problem.sink is not None:
-        yield Variant(replace(case.problem, sink=None))
+    return without(case, "sink")
 
 
 def _normalizer_node(case: Computation) -> Node | None:
