@@ -20,6 +20,9 @@ from attncli.ops import structural
 from attncli.plan.graph import Node, Plan
 from attncli.problem.packing import CONCATENATED, has_packed
 
+WEIGHTS = ("w_q", "w_k", "w_v", "w_o")
+BIASES = ("b_q", "b_k", "b_v", "b_o", "b_qkv", "b_kv", "b_g", "b_qg")
+
 
 @problem_slip("the residual stream is normalized")
 def no_residual_norm(case: Computation) -> Iterator[Variant]:
@@ -40,14 +43,11 @@ def no_token_positions(case: Computation) -> Iterator[Variant]:
     return without(case, "token_positions")
 
 
-WEIGHTS = ("w_q", "w_k", "w_v", "w_o")
-BIASES = ("b_q", "b_k", "b_v", "b_o", "b_qkv", "b_kv", "b_g", "b_qg")
-
-
 @problem_slip("a matrix of the projections is square")
 def projections_transposed(case: Computation) -> Iterator[Variant]:
     """The matrices of the projections are transposed: x Wᵀ instead of x W."""
-    square = [name for name in _given(case, WEIGHTS) if getattr(case.problem, name).shape[0] in _columns(case, name)]
+    shapes = {name: getattr(case.problem, name).shape for name in _given(case, WEIGHTS)}
+    square = [name for name, shape in shapes.items() if shape[0] in shape[1:]]
     for names in _all_and_each(square):
         transposed = {name: getattr(case.problem, name).swapaxes(-1, -2) for name in names}
         sentence = "" if names == square else f"{names[0]} is transposed: x Wᵀ instead of x W."
@@ -62,6 +62,16 @@ def no_projection_bias(case: Computation) -> Iterator[Variant]:
         sentence = "" if names == given and len(given) > 1 else f"The bias {names[0]} is forgotten."
         forgotten: dict[str, Any] = dict.fromkeys(names)
         yield Variant(replace(case.problem, **forgotten), sentence)
+
+
+def _given(case: Computation, names: Sequence[str]) -> list[str]:
+    """Those of the arrays that the plan reads, and that are not slices of a packed one."""
+    return [name for name in names if name in case.plan.by_name and getattr(case.problem, name) is not None]
+
+
+def _all_and_each(names: list[str]) -> list[list[str]]:
+    """All of the names together, then each alone."""
+    return [names, *([name] for name in names)] if len(names) > 1 else [names] * len(names)
 
 
 @problem_slip("projections of several heads are packed in one matrix")
@@ -86,16 +96,18 @@ def no_output_projection(case: Computation) -> Iterator[Variant]:
 @plan_slip("keys have as many features as values, and are not the values")
 def key_as_value(case: Computation) -> Iterator[Variant]:
     """The keys are used as values."""
-    key, value, plan = case.plan.by_name.get("key"), case.plan.by_name.get("value"), case.plan
-    context = _context_node(plan)
-    if key is None or value is None or context is None or key.shape != value.shape or _are_equal(key, value):
+    plan = case.plan
+    key, value, context = (plan.by_name.get(name) for name in ("key", "value", "context"))
+    if key is None or value is None or context is None or "value" not in context.inputs:
+        return
+    if key.shape != value.shape or _are_equal(key, value):
         return
     copied = replace(value, function=structural.identity, inputs={"x": "key"}, options={}, source=())
     yield Variant(with_nodes(plan, copied))
-    used = _key_of_scores(plan)
-    if used is not None and used.shape == plan[context.inputs["value"]].shape and _is_changed(plan, used):
+    used = next((n.inputs["key"] for n in plan.nodes if n.stage == "score" and "key" in n.inputs), None)
+    if used is not None and plan[used].shape == plan[context.inputs["value"]].shape and _is_changed(plan, plan[used]):
         sentence = "The keys are used as values, as they are when the scores are computed: rotated or normalized."
-        yield Variant(with_inputs(plan, context.name, value=used.name), sentence)
+        yield Variant(with_inputs(plan, context.name, value=plan[used].name), sentence)
 
 
 @plan_slip("queries and keys are projected from one sequence, to the same shape")
@@ -108,44 +120,11 @@ def query_as_key(case: Computation) -> Iterator[Variant]:
         yield Variant(with_nodes(case.plan, replace(key, function=query.function, inputs=query.inputs)))
 
 
-def _given(case: Computation, names: Sequence[str]) -> list[str]:
-    """Those of the arrays that the plan reads, and that are no part of a packed one."""
-    return [name for name in names if name in case.plan.by_name and getattr(case.problem, name) is not None]
-
-
-def _columns(case: Computation, name: str) -> tuple[int, ...]:
-    """The number of columns of a matrix."""
-    shape: tuple[int, ...] = getattr(case.problem, name).shape
-    return shape[1:]
-
-
-def _all_and_each(names: list[str]) -> Iterator[list[str]]:
-    """All of the names together, then each alone."""
-    if names:
-        yield names
-    if len(names) > 1:
-        yield from ([name] for name in names)
-
-
 def _are_equal(node: Node, other: Node) -> bool:
     """Whether two nodes have the same value: one is the other, or both are computed alike from the same."""
     if other.is_identity and other.inputs.get("x") == node.name:
         return True
     return bool(node.inputs) and (node.function, dict(node.inputs)) == (other.function, dict(other.inputs))
-
-
-def _context_node(plan: Plan) -> Node | None:
-    """The node of the context, if it reads values."""
-    node = plan.by_name.get("context")
-    return node if node is not None and "value" in node.inputs else None
-
-
-def _key_of_scores(plan: Plan) -> Node | None:
-    """The keys that the score reads."""
-    for node in plan.nodes:
-        if node.stage == "score" and "key" in node.inputs:
-            return plan[node.inputs["key"]]
-    return None
 
 
 def _is_changed(plan: Plan, key: Node) -> bool:
@@ -205,25 +184,25 @@ def _with_functions(plan: Plan, function: Function, other: Function) -> Plan:
 
 
 def _tile(x: Array, *, heads: int) -> Array:
-    """Query head h reads key head h mod g: [… g m c] to [… h m c]."""
+    """[… g m c] to [… h m c]."""
     repeats = [1] * x.ndim
     repeats[-3] = heads // x.shape[-3]
     return np.tile(x, repeats)
 
 
 def _merge_without_transpose(x: Array) -> Array:
-    """[… h n e] reshaped to [… n h·e], with no axes exchanged."""
+    """[… h n e] reshaped to [… n h·e]."""
     *leading, heads, rows, features = x.shape
     return x.reshape(*leading, rows, heads * features)
 
 
 def _split_without_transpose(x: Array, *, heads: int) -> Array:
-    """[… n h·d] reshaped to [… h n d], with no axes exchanged."""
+    """[… n h·d] reshaped to [… h n d]."""
     *leading, rows, features = x.shape
     return x.reshape(*leading, heads, rows, features // heads)
 
 
 def _split_interleaved(x: Array, *, heads: int) -> Array:
-    """[… n d·h] to [… h n d], where neighbouring features belong to different heads."""
+    """[… n d·h] to [… h n d]."""
     *leading, rows, features = x.shape
     return np.moveaxis(x.reshape(*leading, rows, features // heads, heads), -1, -3)

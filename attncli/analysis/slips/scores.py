@@ -10,6 +10,7 @@ from attncli.analysis.slips.records import (
     plan_slip,
     problem_slip,
     with_changed_value,
+    with_identity,
     with_inputs,
     with_nodes,
     without,
@@ -58,8 +59,7 @@ def softcap_after_mask(case: Computation) -> Iterator[Variant]:
     """The softcap is applied after the mask: a masked score becomes −softcap instead of −∞, and takes part."""
     capped, masked = (case.plan.by_name.get(name) for name in ("capped_scores", "masked_scores"))
     if capped is not None and masked is not None and rules_of(case):
-        inputs = {"x": capped.inputs["scores"]}
-        plan = with_nodes(case.plan, replace(capped, function=structural.identity, inputs=inputs, options={}))
+        plan = with_identity(case.plan, capped.name, "scores")
         yield Variant(with_changed_value(plan, masked.name, elementwise.softcap, options=capped.options))
 
 
@@ -72,8 +72,7 @@ def no_bias(case: Computation) -> Iterator[Variant]:
 @plan_slip("there is a bias, of positions or the user's own, and the scores are scaled, not by 1")
 def bias_scaled(case: Computation) -> Iterator[Variant]:
     """The bias is added before the scores are scaled, and so it is scaled with them."""
-    scale, plan = own_scale(case.problem), case.plan
-    biases = _biases(case)
+    scale, plan, biases = own_scale(case.problem), case.plan, _biases(case)
     if scale in (None, 1) or not biases or _score_node(case) is None:
         return
     for name in biases:

@@ -1,6 +1,7 @@
 """Slips of the softmax: over the wrong axis, with other sums, without its maximum, sink or temperature."""
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from math import inf, log
 from typing import Any
@@ -103,8 +104,8 @@ def no_temperature(case: Computation) -> Iterator[Variant]:
     """The temperature is forgotten: the softmax is that of temperature 1."""
     normalize = case.problem.normalize
     if normalize.parameters.get("temperature", 1) != 1:
-        given = {name: value for name, value in normalize.given.items() if name != "temperature"}
-        yield Variant(replace(case.problem, normalize=Operator(normalize.record, given)))
+        others = {name: value for name, value in normalize.given.items() if name != "temperature"}
+        yield Variant(replace(case.problem, normalize=Operator(normalize.record, others)))
 
 
 @problem_slip("there is a sink")
@@ -149,9 +150,7 @@ def _with_transposed_weights(context: Node) -> Function:
     record = context.record
 
     def attend(*, weights: Array, **others: Any) -> Array:
-        if record is None:
-            return function(weights=weights.swapaxes(-1, -2), **others)
-        with failures_named(record, "function"):
+        with nullcontext() if record is None else failures_named(record, "function"):
             return function(weights=weights.swapaxes(-1, -2), **others)
 
     return attend
