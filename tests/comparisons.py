@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attncli.analysis.compare.compare import compare
-from attncli.analysis.compare.options import CompareOptions
-from attncli.analysis.compare.report import Comparison
+from attncli.analysis.compare import CompareOptions, Comparison, compare
 from attncli.io.variants import Variant
 from tests.problems import problem
 

@@ -1,24 +1,43 @@
-"""Problems to do by hand: small whole numbers, a whole √d, and scores of which no softmax weight is lost."""
+"""Problems to do by hand: small whole numbers, a whole √d, no lost weight; and what any problem that is drawn lacks."""
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from attncli.analysis.missing_keys import SEQUENCES, MissingKeys, with_missing
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.engine.run import run
 from attncli.io.assemble import assemble
+from attncli.io.origin import Origin, RawValue
+from attncli.io.parse.problem_keys import read_value
 from attncli.io.problem_files import Document
 from attncli.ops.initializers import randint, stream
 from attncli.ops.normalizers import softmax
-from attncli.problem.spec import ProblemSpec
+from attncli.ops.registry import is_operator, look_up
+from attncli.problem.results import TABLES
+from attncli.problem.spec import FIELDS, OPERATOR_FIELDS, ProblemSpec
 
-EMBEDDINGS, MATRICES = "randint:low=0,high=3", "randint:low=-1,high=2"
+SEQUENCES = ("embeddings", "residual", "query", "key")  # one of them is given, or embeddings are drawn
+
+
+@dataclass(frozen=True)
+class MissingKeys:
+    """What is chosen where a problem lacks it: generators of embeddings and of matrices, other keys, and sizes."""
+
+    embeddings: str
+    matrices: str
+    others: Mapping[str, Any]
+    tokens: int
+    features: int
+    features_per_head: int
+
+
 # NumPy never changes the numbers of the legacy stream: a seed draws the same problem with every version.
 DEFAULTS = {"seed": 1, "generator": "legacy"}
 # √4 = 2; where there are several heads each has one feature: √1 = 1
-MISSING = MissingKeys(EMBEDDINGS, MATRICES, DEFAULTS, tokens=3, features=4, features_per_head=1)
+MISSING = MissingKeys("randint:low=0,high=3", "randint:low=-1,high=2", DEFAULTS, 3, features=4, features_per_head=1)
 MIN_WEIGHT = 0.02  # the least weight of a visible key
 MAX_DRAWS = 1000
 OPTION = "--by-hand"
@@ -32,17 +51,10 @@ def choose(document: Document) -> Document:
     that of the document. Raises AttnError where nothing is drawn, where the scores are divided by a √d that is no whole
     number, or where a weight is lost in each of MAX_DRAWS draws.
     """
-    document = with_missing(document, MISSING)
-    problem = assemble(document)
-    if not any(generator.record.is_drawn for generator in problem.generators.values()):
-        raise AttnError("every array is given, so nothing is drawn", where=OPTION, hint="leave out some of them")
+    document, problem = with_missing(document, MISSING, OPTION)
     _check_root(problem)
-    name: Any = problem.generator  # of a stream, as `assemble` has checked
-    assert problem.seed is not None
-    seeds = randint(stream(name, problem.seed), (MAX_DRAWS,), high=2**31).astype(int).tolist()
     best, fewest = None, math.inf
-    for seed in (problem.seed, *seeds):
-        attempt = document | {"seed": replace(document["seed"], value=seed)}
+    for attempt in with_other_seeds(document, problem, MAX_DRAWS):
         count = _count_rows_of_equal_weights(assemble(attempt))
         if count < fewest:
             best, fewest = attempt, count
@@ -54,18 +66,13 @@ def choose(document: Document) -> Document:
     return best
 
 
-def _has_different_tokens(problem: ProblemSpec) -> bool:
-    """Whether no two vectors of a sequence that was drawn are equal."""
-    drawn = (getattr(problem, name) for name in SEQUENCES if name in problem.generators)
-    return all(len(np.unique(array, axis=0)) == len(array) for array in drawn)
-
-
 def _count_rows_of_equal_weights(problem: ProblemSpec) -> float:
     """In how many rows softmax gives all of several visible keys one weight.
 
     Infinity where the problem can't be done by hand: a weight is lost, or two tokens are equal.
     """
-    if not _has_different_tokens(problem):
+    sequences = (getattr(problem, name) for name in SEQUENCES if name in problem.generators)
+    if any(len(np.unique(array, axis=0)) < len(array) for array in sequences):
         return math.inf
     if "weights" in problem.not_computed:
         return 0
@@ -78,10 +85,61 @@ def _count_rows_of_equal_weights(problem: ProblemSpec) -> float:
 
 def _check_root(problem: ProblemSpec) -> None:
     """Raise AttnError where the scores are divided by the root of a number of features that is no square."""
-    if "scores" in problem.not_computed:
+    if "scores" in problem.not_computed or problem.score.record.unscaled is None or problem.scale is not None:
         return
     count = problem.lengths["d"]
-    is_divided = problem.score.record.unscaled is not None and problem.scale is None
-    if is_divided and math.isqrt(count) ** 2 != count:
+    if math.isqrt(count) ** 2 != count:
         message = f"each head has {count} features, and √{count} is no whole number"
         raise AttnError(message, where=OPTION, hint="give 1, 4 or 9 for each head with --dim or --d-k, or a --scale")
+
+
+def with_missing(document: Document, missing: MissingKeys, option: str) -> tuple[Document, ProblemSpec]:
+    """The keys of a problem with those that it lacks, also the arrays that its operators need, and the problem.
+
+    Raises AttnError, at the option that chooses the numbers, where nothing is drawn.
+    """
+    sequences = [document[key].value for key in SEQUENCES if key in document]
+    chosen: dict[str, Any] = {"init": missing.matrices, **missing.others}
+    has_table = not document.keys().isdisjoint(TABLES)
+    if not sequences and not has_table and "sentence" not in document:
+        chosen["embeddings"] = missing.embeddings
+    if all(map(_is_drawn, sequences)) and not has_table:  # otherwise they have sizes of their own
+        heads = document["heads"].value if "heads" in document else 1
+        several = type(heads) is int and heads > 1
+        if "vocabulary" not in document:
+            chosen["dim"] = missing.features_per_head * heads if several else missing.features
+        if not document.keys() & {"sentence", "tokens"}:
+            chosen["token_count"] = missing.tokens
+    values = {key: RawValue(value, Origin()) for key, value in chosen.items() if key not in document}
+    operators = {key: _with_arrays(key, document[key], missing) for key in OPERATOR_FIELDS if key in document}
+    document = document | values | operators
+    problem = assemble(document)
+    if not any(generator.record.is_drawn for generator in problem.generators.values()):
+        raise AttnError("every array is given, so nothing is drawn", where=option, hint="leave out some of them")
+    return document, problem
+
+
+def with_other_seeds(document: Document, problem: ProblemSpec, count: int) -> Iterator[Document]:
+    """The keys of a problem, then with so many other seeds, which follow from its own."""
+    name: Any = problem.generator  # of a stream, as `assemble` has checked
+    assert problem.seed is not None
+    seeds = randint(stream(name, problem.seed), (count,), high=2**31).astype(int).tolist()
+    for seed in (problem.seed, *seeds):
+        yield document | {"seed": replace(document["seed"], value=seed)}
+
+
+def _is_drawn(value: Any) -> bool:
+    """Whether the value of a sequence is a generator."""
+    return isinstance(value, str) and is_operator("generator", value.partition(":")[0])
+
+
+def _with_arrays(key: str, raw: RawValue, missing: MissingKeys) -> RawValue:
+    """The value of a key that names an operator, with its missing arrays drawn; other values stay as they are."""
+    value = read_value(FIELDS[key], raw)
+    name, given = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else (value, {})
+    kind = "mask" if FIELDS[key].kind == "boolean_matrix" else FIELDS[key].kind
+    if not isinstance(name, str) or not isinstance(given, dict) or not is_operator(kind, name):
+        return raw
+    parameters = look_up(kind, name).parameters
+    drawn = {p.name: missing.matrices for p in parameters if p.kind == "array" and p.required and p.name not in given}
+    return replace(raw, value={name: {**given, **drawn}}) if drawn else raw

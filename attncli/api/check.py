@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from attncli.analysis.check.check import check as check_problem
-from attncli.analysis.check.check_expected import check_expected
-from attncli.analysis.check.options import CheckOptions
-from attncli.analysis.check.report import CheckReport, Explanation, QuantityCheck
+from attncli.analysis.check.check import check_expected
+from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation, QuantityCheck
 from attncli.api.explanation_text import WIDTH
 from attncli.api.keys import ProblemKeys
 from attncli.api.problem import Problem, problem_of

@@ -5,11 +5,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
-from attncli.analysis.compare import report
-from attncli.analysis.compare.compare import compare as compare_variants
-from attncli.analysis.compare.options import CompareOptions
-from attncli.analysis.compare.report import Difference, FirstDifference, VariantResult
-from attncli.analysis.row_statistics import RowStatistics
+from attncli.analysis import compare as report
+from attncli.analysis.compare import CompareOptions
+from attncli.analysis.compare import compare as compare_variants
+from attncli.analysis.differences import Difference, FirstDifference, VariantResult
+from attncli.analysis.rows import RowStatistics
 from attncli.api.edits import to_edits
 from attncli.api.explanation_text import WIDTH
 from attncli.api.frames import TO_PANDAS
@@ -27,10 +27,9 @@ from attncli.io.variants import PROBLEM, NamedDocument, make_variants, positions
 from attncli.io.varied_values import varied_keywords
 from attncli.problem.conventions import find_convention
 from attncli.problem.labels import number_equal_labels
-from attncli.render.compare.labels import heading
-from attncli.render.compare.sections import comparison_sections
 from attncli.render.formats import JSON, find_format, html_tables
-from attncli.render.reports.compare import render_comparison
+from attncli.render.reports.compare import comparison_sections, render_comparison
+from attncli.render.reports.variant_tables import heading
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import DECIMALS
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from attncli.analysis.row_statistics import RowStatistics
+from attncli.analysis.rows import RowStatistics
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError
 from attncli.plan.trace import Step, Trace

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from attncli.analysis.compare.report import Comparison, Difference, VariantResult
+from attncli.analysis.compare import Comparison
+from attncli.analysis.differences import Difference, VariantResult
 from attncli.api.frames import STATISTICS, TO_PANDAS, import_pandas
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError, UnknownNameError

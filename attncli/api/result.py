@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from attncli.analysis.row_statistics import RowStatistics
+from attncli.analysis.rows import RowStatistics
 from attncli.api.explanation_text import ExplanationText, view_html, view_text
 from attncli.api.frames import STATISTICS, TO_PANDAS, statistics_frame, step_frame
 from attncli.api.names import to_name

@@ -9,7 +9,7 @@ from attncli.cli.check_suite import CheckRequest, Suite, outcomes_of_file
 from attncli.cli.output_file import check_is_no_input
 
 if TYPE_CHECKING:
-    from attncli.analysis.check.outcome import CheckOutcome
+    from attncli.analysis.check.report import CheckOutcome
     from attncli.io.inputs import Inputs
 
 
@@ -19,7 +19,7 @@ def run_suite(suite: Suite, request: CheckRequest, junit: str | None, *, has_lin
     Errors are written at once; so is, where the suite `has_lines`, a line for each problem.
     """
     from attncli.io.writers.atomic import atomic_write
-    from attncli.render.reports.check_suite import render_line
+    from attncli.render.reports.check import render_line
 
     with nullcontext() if junit is None else atomic_write(junit) as stream:  # opened first: it may not be writable
         outcomes = []
@@ -32,7 +32,7 @@ def run_suite(suite: Suite, request: CheckRequest, junit: str | None, *, has_lin
                     streams.write_while_read(render_line(outcome, streams.output_target()))
                 outcomes.append(outcome)
         if stream is not None:
-            from attncli.render.junit import junit_xml
+            from attncli.render.reports.check import junit_xml
 
             check_is_no_input(junit, request.inputs, "--junit")
             stream.writelines(line.encode() for line in junit_xml(outcomes))
@@ -62,7 +62,7 @@ def write_reports(
 def _json(outcomes: "Sequence[CheckOutcome]", suite: Suite, is_several: bool) -> Iterator[str]:
     """The object of one check or of several."""
     from attncli.io.writers.json_text import json_text
-    from attncli.render.check_object import check_object, suite_object
+    from attncli.render.reports.objects import check_object, suite_object
 
     content = suite_object(outcomes, suite.left_out) if is_several else check_object(outcomes[0])
     yield from json_text(content, ascii_only=not streams.output_target().has_unicode)
@@ -71,8 +71,7 @@ def _json(outcomes: "Sequence[CheckOutcome]", suite: Suite, is_several: bool) ->
 
 def _text(outcomes: "Sequence[CheckOutcome]", suite: Suite, decimals: int) -> Iterator[str]:
     """The summary of several problems; of one file the report, or that of each of its parts, and their summary."""
-    from attncli.render.reports.check import render_check
-    from attncli.render.reports.check_suite import render_edits, render_summary, render_title
+    from attncli.render.reports.check import render_check, render_edits, render_summary, render_title
 
     target = streams.output_target()
     has_summary = suite.is_several or len(outcomes) > 1

@@ -15,9 +15,7 @@ from attncli.cli.progress import ProgressBar
 from attncli.cli.warnings import unread_keys, write_warnings
 
 if TYPE_CHECKING:
-    from attncli.analysis.check.options import CheckOptions
-    from attncli.analysis.check.outcome import BeforeEdits, CheckOutcome
-    from attncli.analysis.check.report import CheckReport
+    from attncli.analysis.check.report import BeforeEdits, CheckOptions, CheckOutcome, CheckReport
     from attncli.io.expected import Expected
     from attncli.io.inputs import Inputs
     from attncli.io.parts import FilePart
@@ -114,7 +112,7 @@ def outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> "
 
     Where slips are looked for nothing need be. An error is an outcome too.
     """
-    from attncli.analysis.check.outcome import CheckOutcome
+    from attncli.analysis.check.report import CheckOutcome
     from attncli.io.inputs import STDIN_NAME
     from attncli.io.parts import file_parts
     from attncli.io.paths import STDIN
@@ -154,8 +152,8 @@ def _check(
 
 def _reports(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, BeforeEdits | None]":
     """The report of a part, and that before it was edited; its warnings are written."""
-    from attncli.analysis.check.check_expected import check_expected
-    from attncli.analysis.check.outcome import BeforeEdits
+    from attncli.analysis.check.check import check_expected
+    from attncli.analysis.check.report import BeforeEdits
     from attncli.io.assemble import assemble
     from attncli.plan.build import keys_unread_by_plan, plan_of
 

@@ -15,7 +15,7 @@ from attncli.problem.results import OUTPUT
 from attncli.render.formats import FORMATS, OutputFormat
 
 if TYPE_CHECKING:
-    from attncli.analysis.compare.report import Comparison
+    from attncli.analysis.compare import Comparison
     from attncli.cli.output_options import OutputOptions
     from attncli.io.variants import Variant
     from attncli.plan.graph import Plan
@@ -53,8 +53,7 @@ def _check_format(output_format: "OutputFormat", options: "OutputOptions") -> No
 
 def _compare(variants: "Sequence[Variant]", options: "OutputOptions", all_pairs: bool) -> "Comparison":
     """The comparison of the variants that the options describe; its warnings are written."""
-    from attncli.analysis.compare.compare import compare
-    from attncli.analysis.compare.options import CompareOptions
+    from attncli.analysis.compare import CompareOptions, compare
     from attncli.engine.options import RunOptions
     from attncli.io.variants import positions_of_variants
 
@@ -74,7 +73,7 @@ def _selection(variants: "Sequence[Variant]", options: "OutputOptions") -> tuple
     Without `--select` they are the default results of the variants. A format with a row for each query and key has
     those that have a number for them, and a format for readers of large problems the output alone.
     """
-    from attncli.analysis.compare.compare import selected_names
+    from attncli.analysis.compare import selected_names
     from attncli.engine.run import has_many_scores
     from attncli.plan.build import plan_of
 

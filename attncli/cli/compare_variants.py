@@ -10,7 +10,7 @@ from attncli.cli.options import check_convention
 from attncli.problem.fields import option_name
 
 if TYPE_CHECKING:
-    from attncli.analysis.compare.report import Comparison
+    from attncli.analysis.compare import Comparison
     from attncli.io.inputs import Inputs
     from attncli.io.variants import NamedDocument, Variant
 

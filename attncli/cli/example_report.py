@@ -11,8 +11,7 @@ from attncli.cli.output_options import OutputOptions
 if TYPE_CHECKING:
     from attncli.analysis.check.report import CheckReport
     from attncli.io.examples import Example, Part
-    from attncli.render.reports.example import ExampleReport
-    from attncli.render.reports.part import PartReport
+    from attncli.render.reports.example import ExampleReport, PartReport
     from attncli.render.view import Cell
 
 
@@ -69,7 +68,7 @@ def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool
     from attncli.engine.run import run
     from attncli.io.examples import FROM_KEY
     from attncli.plan.trace import RunResult
-    from attncli.render.reports.part import PartReport
+    from attncli.render.reports.example import PartReport
     from attncli.render.view import DECIMALS, View
 
     computed = run(part.problem, _names(example, part), every_step=explain or part.cell is not None)
@@ -126,8 +125,8 @@ def _cells(part: "Part") -> "tuple[Cell, ...]":
 
 def _check(part: "Part") -> "CheckReport | None":
     """The check of what is expected of a part; None where that is nothing. Raises AttnError where it can't be made."""
-    from attncli.analysis.check.check_expected import check_expected
-    from attncli.analysis.check.options import CheckOptions
+    from attncli.analysis.check.check import check_expected
+    from attncli.analysis.check.report import CheckOptions
     from attncli.io.expected import read_expected
     from attncli.plan.build import plan_of
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from attncli.analysis.changes import changed
+from attncli.analysis.rows import changed
 from attncli.plan.trace import Step, Trace
 from attncli.render.change_marks import LEGEND
 from attncli.render.edits_text import edits_text

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from attncli.analysis.changes import changed
+from attncli.analysis.rows import changed
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.grid import Grid
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from attncli.analysis.row_statistics import NO_KEY, RowStatistics, row_statistics
+from attncli.analysis.rows import NO_KEY, RowStatistics, row_statistics
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.trace import Trace, add_dependent_axes, slices_at

@@ -50,8 +50,9 @@ MODULES = (
     "attncli.engine.options",
     "attncli.engine.run",
     "attncli.plan.trace",
-    "attncli.analysis.row_statistics",
-    "attncli.analysis.compare.report",
+    "attncli.analysis.rows",
+    "attncli.analysis.differences",
+    "attncli.analysis.compare",
 )
 
 HEAD = """# API

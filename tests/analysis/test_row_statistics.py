@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from attncli.analysis import row_statistics as module
-from attncli.analysis.row_statistics import RowStatistics, row_statistics
+from attncli.analysis import rows as module
+from attncli.analysis.rows import RowStatistics, row_statistics
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.analysis.changes import changed
+from attncli.analysis.rows import changed
 from attncli.engine.run import run
 from attncli.io import examples
 from attncli.io.writers.json_text import json_text

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import attncli
-from attncli.analysis.row_statistics import row_statistics
+from attncli.analysis.rows import row_statistics
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.color_map import color
 from tests.arrays import normal

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attncli.analysis.row_statistics import row_statistics
+from attncli.analysis.rows import row_statistics
 from attncli.ops import operators
 from tests.arrays import normal
 

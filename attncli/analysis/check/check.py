@@ -4,20 +4,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from attncli.analysis.check.comparison import Comparison
-from attncli.analysis.check.expected import ExpectedNumbers, expected_numbers
-from attncli.analysis.check.follows import with_relations
-from attncli.analysis.check.options import CheckOptions
-from attncli.analysis.check.readings import Part
-from attncli.analysis.check.reference import compute_reference
-from attncli.analysis.check.report import CheckReport
-from attncli.analysis.check.slip_search import explanations, find_explanations, find_unnoticed
-from attncli.analysis.check.target import Target
+from attncli.analysis.check.compare import Checker, with_relations
+from attncli.analysis.check.expected import CheckedPart, ExpectedNumbers, ExpectedStep, expected_numbers
+from attncli.analysis.check.report import CheckOptions, CheckReport
+from attncli.analysis.check.slips import explanations, find_explanations, find_unnoticed
+from attncli.analysis.check.tolerance import compute_reference
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
+from attncli.io.expected import Expected
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Plan
+from attncli.problem.results import EXPECTED
 from attncli.problem.spec import ProblemSpec
 
 DEFAULT = CheckOptions()
@@ -30,22 +28,23 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
     to numbers; numbers may be TypedNumbers. Raises UnknownNameError where a problem has no result of a name, AttnError
     where numbers do not fit the result, or where none is expected of what is computed.
 
-    Where nothing at all is expected, and slips that would go unnoticed are looked for, the report has these alone.
+    Where nothing at all is expected, and slips that would go unnoticed are looked for, the report has only these: the
+    slips that the inputs can't tell from the right computation in the last result.
     """
-    if not expected and options.finds_unnoticed:
-        return check_inputs(problem, options)
+    searched = problem.default_selection[-1] if not expected and options.finds_unnoticed else ""
+    if searched:  # slips are compared with the reference: of these numbers only their type and their cells count
+        expected = {searched: np.zeros(plan_of(problem)[searched].shape)}
     quantities = read_expected(problem, expected, options)
-    if not any(numbers.is_given.any() for numbers in quantities.values()):
+    if not searched and not any(numbers.is_given.any() for numbers in quantities.values()):
         remarks = [remark for numbers in quantities.values() for remark in numbers.remarks]
         path = ("expected", *list(quantities)[:1])
         raise AttnError("has no number to compare", where=path, hint=next(iter(remarks), None))
     reference = compute_reference(problem, list(quantities), options)
-    comparison = Comparison(problem, reference, quantities, options)
-    compared = [comparison.compare(name) for name in quantities]
-    results = with_relations(comparison, compared)
+    checker = Checker(problem, reference, quantities, options)
+    results = () if searched else with_relations(checker, [checker.compare(name) for name in quantities])
     report = CheckReport(reference.trace, results, reference.name, reference_remark=reference.remark)
     if options.tries_slips and not report.agrees:
-        found = find_explanations(comparison, results)
+        found = find_explanations(checker, results)
         report = replace(
             report,
             explanations=explanations(found.explanations),
@@ -54,30 +53,11 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
             untried=found.untried,
         )
     if options.finds_unnoticed:
-        missed = find_unnoticed(comparison)
+        missed = find_unnoticed(checker)
         untried = tuple(dict.fromkeys((*report.untried, *missed.untried)))
         report = replace(report, unnoticed=explanations(missed.explanations), untried=untried)
-    return report
-
-
-def check_inputs(problem: ProblemSpec, options: CheckOptions = DEFAULT) -> CheckReport:
-    """The slips that these inputs can't tell from the right computation in the last result; no number is expected."""
-    name = problem.default_selection[-1]
-    # Slips are compared with our numbers: of those that are expected only their type and their places count.
-    quantities = read_expected(problem, {name: np.zeros(plan_of(problem)[name].shape)}, options)
-    reference = compute_reference(problem, [name], options)
-    comparison = Comparison(problem, reference, quantities, options)
-    missed = find_unnoticed(comparison)
-    return CheckReport(
-        reference.trace,
-        (),
-        reference.name,
-        untried=missed.untried,
-        unnoticed=explanations(missed.explanations),
-        reference_remark=reference.remark,
-        searched=name,
-        searched_reason=comparison.tolerance(name).reason,
-    )
+    reason = checker.tolerance(searched).reason if searched else ""
+    return replace(report, searched=searched, searched_reason=reason)
 
 
 def read_expected(
@@ -86,14 +66,14 @@ def read_expected(
     """The expected numbers on the axes of their steps, by name in the order of the computation."""
     plan = plan_of(problem)
     order = {node.name: position for position, node in enumerate(plan.nodes)}
-    names = sorted(expected, key=lambda name: order[plan.resolve(name)])
     part = part_of(plan, options)
     return {
-        name: expected_numbers(expected[name], Target(problem, plan, name, part), ("expected", name)) for name in names
+        name: expected_numbers(expected[name], ExpectedStep(problem, plan, name, part), ("expected", name))
+        for name in sorted(expected, key=lambda name: order[plan.resolve(name)])
     }
 
 
-def part_of(plan: Plan, options: CheckOptions) -> Part:
+def part_of(plan: Plan, options: CheckOptions) -> CheckedPart:
     """The head and the batch item that alone are checked, by the letters of their axes.
 
     Raises AttnError where the problem has none of that number.
@@ -112,3 +92,15 @@ def part_of(plan: Plan, options: CheckOptions) -> Part:
     if "h" in part:
         part["g"] = part["h"] * plan.axis_length("g") // plan.axis_length("h")
     return part
+
+
+def check_expected(problem: ProblemSpec, expected: Expected, options: CheckOptions, place: str) -> CheckReport:
+    """Check what is expected of a problem; raises AttnError, which names the place of the numbers or of the problem."""
+    by_name = expected.by_name
+    try:
+        return check(problem, {name: expectation.value for name, expectation in by_name.items()}, options)
+    except AttnError as error:
+        key, name, *_ = (*error.path, "", "")
+        if key == EXPECTED and name in by_name:
+            raise by_name[name].locate(error) from None
+        raise error.at(place) if place else error from None

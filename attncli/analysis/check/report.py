@@ -1,17 +1,45 @@
-"""CheckReport: what a check found, quantity by quantity in the order of the computation, as data."""
+"""What a check is asked and what it finds, as data: its options, a report of each quantity, the outcome in a suite."""
 
 from collections.abc import Sequence
 
 from attncli.base.dataclasses import dataclass
+from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
+from attncli.engine.options import RunOptions
+from attncli.engine.run import LOCAL
+from attncli.io.inputs import STDIN_NAME
+from attncli.io.paths import STDIN
 from attncli.plan.trace import Trace
+from attncli.problem.edits import EditedCell
 
 FEW_NUMBERS = 4  # fewer for each slip are near its numbers by chance
 
 
 @dataclass(frozen=True)
+class CheckOptions:
+    """How expected numbers are checked.
+
+    Where `rtol`, `atol` or `ulp` is given (a finite number from 0), two numbers agree if they differ by no more than
+    `atol + rtol · |expected|`, or by no more than `ulp` units in the last place of the type; otherwise the tolerance is
+    derived. `head` and `batch` check one head and one batch item. Where numbers differ, slips are tried for `seconds`;
+    `finds_unnoticed` also looks for slips that these inputs can't tell from the right computation.
+    """
+
+    rtol: float | None = None
+    atol: float | None = None
+    ulp: float | None = None
+    many_digits: bool = False  # the option --reference
+    head: int | None = None
+    batch: int | None = None
+    finds_unnoticed: bool = False
+    tries_slips: bool = True
+    seconds: float = 10.0
+    run: RunOptions = LOCAL
+
+
+@dataclass(frozen=True)
 class WorstCell:
-    """The cell whose error is largest beside its tolerance: its position and labels, both numbers, what is allowed."""
+    """The cell whose error is largest in proportion to its tolerance."""
 
     position: tuple[int, ...]
     labels: tuple[str, ...]
@@ -24,8 +52,8 @@ class WorstCell:
 class QuantityCheck:
     """One quantity: how many of its numbers are expected, how many of them differ, and how far.
 
-    `differs` is true where a number differs; it has the axes of the step in the trace, those cells of which nothing is
-    expected are false. `expected` has NaN there (see `is_given`). Errors are of all cells that are expected.
+    The arrays have the axes of the step in the trace. Where no number is expected, `is_given` and `differs` are false
+    and `expected` is NaN.
     """
 
     name: str
@@ -45,8 +73,8 @@ class QuantityCheck:
     computed: Array
     is_given: Array
     differs: Array
-    remarks: tuple[str, ...] = ()  # which shapes were matched, which part was checked
     follows: bool | None = None  # whether numbers that differ follow from those expected before them; None if unknown
+    remarks: tuple[str, ...] = ()  # which shapes were matched, which part was checked
 
     @property
     def agrees(self) -> bool:
@@ -64,19 +92,19 @@ class Explanation:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What a check found: the quantities in the order of the computation, and the slips that would explain them."""
+    """What a check found: the quantities in the order of the computation, and the slips that explain them."""
 
-    trace: Trace  # of our own computation, in the precision of the reference
+    trace: Trace  # of the reference
     results: tuple[QuantityCheck, ...]
-    reference: str  # in which type ours was computed: "float64", "longdouble", "50 digits"
+    reference: str  # in which type the reference was computed: "float64", "longdouble", "50 digits"
     explanations: tuple[Explanation, ...] = ()
     tried_count: int = 0  # how many variants of slips and of pairs of slips were tried
     untried: tuple[str, ...] = ()  # sentences: which were not, and why
     unnoticed: tuple[Explanation, ...] | None = None  # slips that would not be noticed; None where it was not asked
-    reference_remark: str = ""  # why ours was not computed in 50 digits, where that was asked for
+    reference_remark: str = ""  # why the reference does not have 50 digits, where that was asked for
     pair_count: int = 0  # how many of those that were tried are pairs
     searched: str = ""  # where nothing is expected: the result in which slips were looked for
-    searched_reason: str = ""  # to what that result was held, in words
+    searched_reason: str = ""  # the tolerance of that result, in words
 
     @property
     def has_verdict(self) -> bool:
@@ -94,21 +122,61 @@ class CheckReport:
         return sum(result.differ for result in self.results)
 
     @property
+    def differing(self) -> Sequence[QuantityCheck]:
+        """The quantities of which numbers differ."""
+        return [result for result in self.results if not result.agrees]
+
+    @property
     def agrees(self) -> bool:
         """Whether no number differs."""
-        return all(result.agrees for result in self.results)
+        return not self.differing
 
     @property
     def first_difference(self) -> str | None:
-        """The name of the first quantity that differs, in the order of the computation."""
-        return next((result.name for result in self.results if not result.agrees), None)
+        """The name of the first quantity that differs."""
+        return next((result.name for result in self.differing), None)
 
     @property
     def may_be_chance(self) -> bool:
         """Whether so few numbers are expected that slips may explain them by chance."""
         return any(self.count < FEW_NUMBERS * len(explanation.slips) for explanation in self.explanations)
 
+
+@dataclass(frozen=True)
+class BeforeEdits:
+    """What the check of a problem found before numbers of it were set, and which were."""
+
+    report: CheckReport
+    cells: tuple[EditedCell, ...]
+
+
+@dataclass(frozen=True)
+class CheckOutcome:
+    """A problem of a suite, with its report or the error why it could not be checked.
+
+    `file` is as it was named, empty where options alone are the problem. `part` is the title or the number of a part,
+    empty where the file is one problem. `before` is there where numbers of the problem were set.
+    """
+
+    file: str
+    part: str
+    report: CheckReport | None
+    error: AttnError | None
+    seconds: float
+    before: BeforeEdits | None = None
+
     @property
-    def differing(self) -> Sequence[QuantityCheck]:
-        """The quantities of which numbers differ."""
-        return [result for result in self.results if not result.agrees]
+    def name(self) -> str:
+        """The file and the part, as errors name them."""
+        file = STDIN_NAME if self.file == STDIN else self.file
+        return ", ".join(filter(None, (file, self.part and f"part {self.part}"))) or "the problem"
+
+    @property
+    def agrees(self) -> bool:
+        """Whether it was checked and no number differs."""
+        return self.report is not None and self.report.agrees
+
+    @property
+    def has_verdict(self) -> bool:
+        """Whether numbers were to be compared, not only slips looked for."""
+        return self.report is None or self.report.has_verdict

@@ -1,25 +1,274 @@
-"""Tolerance: by how much an expected number may differ from ours, and why, in a sentence."""
+"""The reference, the rounding error of a formula in a type, and the tolerance of expected numbers that follows."""
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any, NamedTuple
 
 from attncli.analysis.check.expected import ExpectedNumbers
-from attncli.analysis.check.options import CheckOptions
-from attncli.analysis.check.rounding import RoundingError, largest_of_rows
+from attncli.analysis.check.report import CheckOptions
+from attncli.analysis.rows import largest_of_rows
+from attncli.analysis.slips.parts import part_of
 from attncli.base.dataclasses import dataclass
-from attncli.base.dtypes import Precision
+from attncli.base.dtypes import HALF, Precision
+from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.engine.dense import DenseEngine
+from attncli.engine.many_digits import DIGITS, run_with_digits
+from attncli.engine.options import BlockSizes
+from attncli.engine.run import run
+from attncli.ops.records import Operator
+from attncli.ops.rope import rope
+from attncli.plan.build import plan_of
+from attncli.plan.graph import Node, Plan
+from attncli.plan.trace import Trace
+from attncli.problem.spec import FIELDS, ProblemSpec
 
+FLOAT64, EXTENDED = "float64", "longdouble"
+SAMPLED_CELLS = BlockSizes().dense_cells  # scores of the queries that a larger problem's error is measured on
+SLOW_PRODUCTS = 2**24  # so many products take longdouble, which no processor has fast, a tenth of a second
+RUNS = 4  # with numbers moved at random, in addition to the one without: of one run the largest error is chance
 UNITS = 4  # the floor: units in the last place of the largest number of a row
 FACTOR = 2  # how much larger the error of another program may be than that of our own steps
 
 
 @dataclass(frozen=True)
+class Reference:
+    """Our own computation: its trace, in what it was computed, as the report names it, and why not in more digits."""
+
+    trace: Trace
+    name: str
+    remark: str = ""
+
+    def value(self, name: str) -> Array:
+        """The numbers of a result or step."""
+        return self.trace[name].value
+
+
+def compute_reference(problem: ProblemSpec, names: Sequence[str], options: CheckOptions) -> Reference:
+    """Compute results or steps of a problem, whose numbers are rounded to its own type first.
+
+    With `many_digits` they are computed in 50 digits, or, where that can't be done, in longdouble. Raises AttnError
+    where there is not enough memory.
+    """
+    is_extended = options.many_digits or problem.precision.name == EXTENDED
+    problem = in_type(problem, EXTENDED if is_extended else FLOAT64)
+    trace = replace(run(problem, names, options=options.run).trace, problem=problem)
+    has_more_digits = is_extended and Precision(EXTENDED).epsilon < Precision(FLOAT64).epsilon
+    name, remark = EXTENDED if has_more_digits else FLOAT64, ""
+    if options.many_digits:
+        try:
+            trace, name = _in_many_digits(trace), f"{DIGITS} digits"
+        except AttnError as error:
+            remark = f"{DIGITS} digits: {error}"
+    return Reference(trace, name, remark)
+
+
+def has_every_step(trace: Trace) -> bool:
+    """Whether a trace has every step of its plan; one that was computed in blocks has only results."""
+    return len(trace.steps) == len(trace.plan.nodes)
+
+
+def _in_many_digits(trace: Trace) -> Trace:
+    """The trace with every step computed in many digits and rounded once.
+
+    Raises AttnError where the problem is too large for that, an operator can't be computed so, or mpmath is missing.
+    """
+    if not has_every_step(trace):
+        raise AttnError("the problem is too large")
+    values = run_with_digits(trace.plan, trace.problem, [step.name for step in trace.steps], dtype=EXTENDED)
+    return replace(trace, values={name: values[name] for name in trace.by_name})
+
+
+def in_type(problem: ProblemSpec, dtype: str) -> ProblemSpec:
+    """The same problem computed in another type, its numbers rounded to its own type first."""
+    own = problem.precision
+    values: dict[str, Any] = {}
+    for name in FIELDS:
+        value = getattr(problem, name)
+        if isinstance(value, np.ndarray):
+            values[name] = own.round(value)
+        elif isinstance(value, Operator) and value.arrays:
+            arrays = {parameter: own.round(array) for parameter, array in value.arrays.items()}
+            values[name] = replace(value, given={**value.given, **arrays})
+    with np.errstate(over="ignore"):
+        return replace(problem, **values, dtype=dtype)
+
+
+@dataclass(frozen=True)
+class StepwisePrecision(Precision):
+    """A type that each step computes in and is rounded to, as kernels do: float32 is not widened.
+
+    With a stream every number is moved at random where it is rounded, by up to a unit in its last place; by two in
+    types that steps do not accumulate more exactly than they round. A kernel may scale queries, keys or their products,
+    and add in another order.
+    """
+
+    stream: "np.random.Generator | None" = None
+
+    @property
+    def widened_name(self) -> str:
+        """The type that a step computes in."""
+        return self.accumulation_dtype
+
+    @property
+    def sums_in_parts(self) -> bool:
+        """Never: a kernel may add all terms one after another."""
+        return False
+
+    def round(self, x: Array) -> Array:
+        """The array rounded to this type, and moved."""
+        rounded = super().round(x)
+        if self.stream is None or rounded.dtype.kind != "f":
+            return rounded
+        units = 1 if self.name in HALF else 2
+        moves = self.stream.uniform(-units, units, rounded.shape) * self.epsilon
+        return super().round((rounded * (1 + moves)).astype(rounded.dtype))
+
+    def with_moved_angles(self, plan: Plan) -> Plan:
+        """The plan with the angles of each rotation moved at random, by up to a unit of float32, or of a wider type.
+
+        A kernel computes the angles of rope in a type of its own, in float32 for half types, and far positions
+        multiply its error; the functions of a plan compute angles in double precision. Without a stream the plan stays
+        as it is.
+        """
+        stream, unit = self.stream, Precision(self.accumulation_dtype).epsilon
+        if stream is None:
+            return plan
+
+        def moved(node: Node) -> Node:
+            """A rotation whose positions are divided by a little more or less; any other node as it is."""
+            if node.record is not rope.record:
+                return node
+            scaling = node.options.get("scaling", 1.0) * (1 + stream.uniform(-unit, unit))
+            return replace(node, options={**node.options, "scaling": scaling})
+
+        return replace(plan, nodes=tuple(map(moved, plan.nodes)))
+
+
+class StepError(NamedTuple):
+    """The rounding error of one step."""
+
+    largest: float = 0.0
+    of_row: float = 0.0  # the largest in proportion to the largest number of its row
+    typical: float = 0.0  # that of half of the numbers is less
+
+
+@dataclass(frozen=True)
+class RoundingError:
+    """The rounding error of each quantity, by name, and how they were measured, in words."""
+
+    errors: Mapping[str, StepError]
+    remark: str = ""
+
+
+def evaluate_names(plan: Plan, problem: ProblemSpec, names: Iterable[str], precision: Precision) -> dict[str, Array]:
+    """The values of results or steps, and of those that they need, by the dense engine, which computes in a type."""
+    resolved = {plan.resolve(name) for name in names}
+    needed = plan.needed_for({plan.by_name[name].tapped_from or name for name in resolved})
+    engine = DenseEngine(plan, problem, precision)
+    engine.run(node for node in plan.nodes if node.name in needed)
+    return engine.values
+
+
+def rounding_error(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) -> RoundingError:
+    """The largest error of results or steps where a formula is computed step by step in a type.
+
+    `problem` has the numbers that the right computation begins with, and the plan is its own. That of a large problem
+    is measured on some of its queries. See `measure` for the rest.
+    """
+    remark = ""
+    if prod(plan["weights"].shape) > SAMPLED_CELLS:
+        rows = _sampled_rows(plan)
+        problem, remark = part_of(problem, rows), f"measured on {len(rows)} of the queries"
+    scaled = _with_scaling_step(problem)
+    has_step = {name: plan_of(scaled).find(name) is not None for name in names}
+    found = [
+        measure(spec, plan_of(spec), [name for name in has_step if has_step[name] == is_scaled], dtype)
+        for spec, is_scaled in ((scaled, True), (problem, False))
+        if is_scaled in has_step.values()
+    ]
+    errors = {name: error for one in found for name, error in one.errors.items()}
+    remarks = dict.fromkeys((remark, *(one.remark for one in found)))
+    return RoundingError(errors, " and ".join(filter(None, remarks)))
+
+
+def _with_scaling_step(problem: ProblemSpec) -> ProblemSpec:
+    """The problem in which the products of queries and keys are rounded before they are scaled, as kernels do."""
+    is_given = "scores" in problem.not_computed
+    if is_given or problem.scale is not None or problem.score.record.unscaled is None:
+        return problem
+    return replace(problem, scale=1 / math.sqrt(problem.lengths["d"]))
+
+
+def _sampled_rows(plan: Plan) -> list[int]:
+    """The positions of some of the queries of a plan, the first and the last among them."""
+    *before, queries, keys = plan["weights"].shape
+    count = min(max(SAMPLED_CELLS // (prod(before) * keys), 2), queries)
+    rows: list[int] = np.unique(np.linspace(0, queries - 1, count).round().astype(int)).tolist()
+    return rows
+
+
+def measure(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) -> RoundingError:
+    """The largest error of results or steps of any plan, on all queries, in several runs.
+
+    The error of float64 is measured in longdouble, or where that is slow, as that of float32, in proportion to the
+    units of both; so is that of longdouble itself. What overflows in the type has no error.
+    """
+    wider, scale, remark = FLOAT64 if dtype not in (FLOAT64, EXTENDED) else EXTENDED, 1.0, ""
+    if wider == EXTENDED and (dtype == EXTENDED or not _has_fast_longdouble(plan)):
+        scale = Precision(dtype).epsilon / Precision("float32").epsilon
+        remark = "measured in float32, in proportion"
+        problem, dtype, wider = in_type(replace(problem, dtype="float32"), "float32"), "float32", FLOAT64
+    resolved = {name: plan.resolve(name) for name in names}
+    exact = evaluate_names(plan, problem, resolved.values(), Precision(wider))
+    stream = np.random.default_rng(0)
+    errors = dict.fromkeys(resolved, StepError())
+    for precision in (StepwisePrecision(dtype), *[StepwisePrecision(dtype, stream)] * RUNS):
+        stepwise = evaluate_names(precision.with_moved_angles(plan), problem, resolved.values(), precision)
+        for name, step in resolved.items():
+            found = _step_error(stepwise[step], exact[step])
+            errors[name] = StepError(*(max(old, scale * new) for old, new in zip(errors[name], found, strict=True)))
+    return RoundingError(errors, remark)
+
+
+def _step_error(stepwise: Array, exact: Array) -> StepError:
+    """The difference of two arrays, of the numbers that are finite in both; none where they count or are booleans."""
+    if exact.dtype.kind != "f":
+        return StepError(of_row=0.0 if exact.ndim and exact.shape[-1] else np.inf)
+    with np.errstate(all="ignore"):
+        error: Array = abs(stepwise.astype(exact.dtype) - exact)
+    of_row = np.inf
+    if exact.ndim and exact.shape[-1]:
+        errors, largest = np.max(error, axis=-1, initial=0, where=np.isfinite(error)), largest_of_rows(exact)[..., 0]
+        of_row = float(np.max(errors / np.where(largest > 0, largest, 1), initial=0, where=largest > 0))
+    finite = error[np.isfinite(error)]
+    return StepError(float(np.max(finite, initial=0)), of_row, median(finite))
+
+
+def median(numbers: Array) -> float:
+    """The median; 0 where there is none."""
+    return float(np.median(numbers)) if numbers.size else 0.0
+
+
+def _has_fast_longdouble(plan: Plan) -> bool:
+    """Whether longdouble is wider than float64 here, and the plan small enough for it."""
+    products = sum(
+        prod(node.shape) * max((plan.by_name[name].shape[-1:] or (1,))[0] for name in node.inputs.values())
+        for node in plan.nodes
+        if not node.is_input and node.inputs and not node.is_exact
+    )
+    return Precision(EXTENDED).epsilon < Precision(FLOAT64).epsilon and products < SLOW_PRODUCTS
+
+
+@dataclass(frozen=True)
 class Tolerance:
-    """The largest difference that is allowed, by the type of the numbers.
+    """By how much an expected number may differ from the reference, and why, in a sentence.
 
     A row is allowed `error`, but no more than `error_of_row` times its largest number, and no less than UNITS units of
-    the type for that number; half a unit of the last digit typed is added. A number that is ours rounded to the type
-    always agrees.
+    the type for that number; half a unit of the last digit typed is added. A number that is the reference rounded to
+    the type always agrees.
     """
 
     precision: Precision
@@ -36,8 +285,7 @@ class Tolerance:
             if self.relative is not None:
                 by_size = self.absolute + self.relative * abs(expected)
                 by_units = self.units * self.precision.units(expected) if self.units else np.zeros(1)
-                allowed = np.fmax(by_size, by_units)
-                return np.where(np.isfinite(expected), allowed, self.absolute)
+                return np.where(np.isfinite(expected), np.fmax(by_size, by_units), self.absolute)
             largest = largest_of_rows(computed)
             error = np.where(largest > 0, np.fmin(self.error, self.error_of_row * largest), self.error)
             allowed = np.maximum(error, UNITS * self.precision.units(largest))
@@ -49,8 +297,8 @@ class Tolerance:
         with np.errstate(all="ignore"):
             error = abs(expected - computed)
             same = (expected == computed) | (np.isnan(expected) & np.isnan(computed))
-            is_ours_rounded = self.precision.round(computed) == expected
-            agrees: Array = same | is_ours_rounded | (np.isfinite(error) & (error <= allowed))
+            is_rounded = self.precision.round(computed) == expected
+            agrees: Array = same | is_rounded | (np.isfinite(error) & (error <= allowed))
             return agrees
 
 
@@ -74,17 +322,13 @@ def derived_tolerance(
 
     `rounding` is None where only the digits count.
     """
-    error = FACTOR * rounding.errors[name] if rounding is not None else 0.0
-    error_of_row = FACTOR * rounding.relative[name] if rounding is not None else math.inf
-    reason = f"twice the error of the formula computed step by step in {precision.name}"
-    reason += f" ({rounding.remark})" if rounding is not None and rounding.remark else ""
-    reason += f", and no less than {UNITS} units in the last place of the largest number of its row"
     digits = "half a unit of the last digit typed"
-    if expected.half_units is None:
-        return Tolerance(precision, reason, error, error_of_row)
     if rounding is None:
         return Tolerance(precision, digits)
-    several = (
-        f"{digits}; of numbers with every digit {reason}" if expected.has_every_digit else f"{digits}, and {reason}"
-    )
-    return Tolerance(precision, several, error, error_of_row)
+    reason = f"twice the error of the formula computed step by step in {precision.name}"
+    reason += f" ({rounding.remark})" if rounding.remark else ""
+    reason += f", and no less than {UNITS} units in the last place of the largest number of its row"
+    if expected.half_units is not None:
+        reason = f"{digits}{'; of numbers with every digit' if expected.has_every_digit else ', and'} {reason}"
+    error = rounding.errors[name]
+    return Tolerance(precision, reason, FACTOR * error.largest, FACTOR * error.of_row)

@@ -1,17 +1,30 @@
-"""Slips of masks: forgotten, inverted, transposed, or applied at the wrong place or with the wrong number."""
+"""Slips of masks: forgotten, inverted, transposed, misplaced, or of queries at other positions among the keys."""
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from attncli.analysis.slips.plan_edit import Function, before_changes, with_changed_value, with_nodes
-from attncli.analysis.slips.records import Computation, Variant, plan_slip
+from attncli.analysis.slips.records import (
+    Computation,
+    Function,
+    Variant,
+    before_changes,
+    new_name,
+    plan_slip,
+    problem_slip,
+    with_changed_value,
+    with_nodes,
+)
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.dense import DenseEngine
+from attncli.ops import indices
+from attncli.plan.build import build_plan
 from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
 
 FINITE_FILL = -1e9  # the number that is often written for −∞
+POSITIONS = "query_positions"
 
 
 def rules_of(case: Computation) -> dict[str, Node]:
@@ -20,14 +33,11 @@ def rules_of(case: Computation) -> dict[str, Node]:
     if visible is None:
         return {}
     hides_by_bias = bias is not None and bool(np.isneginf(bias).any())
-    return {
-        name: before_changes(case.plan, source)
-        for name, source in visible.inputs.items()
-        if name != "bias" or hides_by_bias
-    }
+    inputs = visible.inputs.items()
+    return {name: before_changes(case.plan, source) for name, source in inputs if name != "bias" or hides_by_bias}
 
 
-def without_rules(plan: Plan, names: Sequence[str]) -> Plan:
+def _without_rules(plan: Plan, *names: str) -> Plan:
     """The plan without some of its mask rules; where none is left every key is visible."""
     visible = plan.by_name["visible"]
     inputs = {name: source for name, source in visible.inputs.items() if name not in names}
@@ -37,12 +47,12 @@ def without_rules(plan: Plan, names: Sequence[str]) -> Plan:
     return with_nodes(plan, replace(visible, function=_every_key, inputs={}, options=options))
 
 
-def base_name(rule: str) -> str:
+def _base_name(rule: str) -> str:
     """The name of the mask of a rule, of which a plan may have two."""
     return rule.removesuffix("_2")
 
 
-def hides_later_keys(window: Node | None) -> bool:
+def _hides_later_keys(window: Node | None) -> bool:
     """Whether a window alone hides the keys after a query."""
     return window is not None and bool(window.options["right"] <= 0)
 
@@ -52,33 +62,32 @@ def no_mask(case: Computation) -> Iterator[Variant]:
     """The mask is forgotten: every key is visible."""
     rules = rules_of(case)
     for name in rules:
-        if base_name(name) in ("causal", "window", "bias"):
-            continue  # they have slips of their own
-        yield Variant(without_rules(case.plan, [name]), f"The mask is forgotten: {name} hides no key.")
+        if _base_name(name) not in ("causal", "window", "bias"):  # which have slips of their own
+            yield Variant(_without_rules(case.plan, name), f"The mask is forgotten: {name} hides no key.")
     if len(rules) > 1:
-        yield Variant(without_rules(case.plan, list(rules)), "All masks are forgotten: every key is visible.")
+        yield Variant(_without_rules(case.plan, *rules), "All masks are forgotten: every key is visible.")
 
 
 @plan_slip("the attention is causal")
 def no_causal(case: Computation) -> Iterator[Variant]:
     """The causal mask is forgotten: queries see the keys after them."""
     rules = rules_of(case)
-    if "causal" in rules and not hides_later_keys(rules.get("window")):
-        yield Variant(without_rules(case.plan, ["causal"]))
+    if "causal" in rules and not _hides_later_keys(rules.get("window")):
+        yield Variant(_without_rules(case.plan, "causal"))
 
 
 @plan_slip("there is a window")
 def no_window(case: Computation) -> Iterator[Variant]:
     """The window is forgotten: queries see keys outside it."""
     if "window" in rules_of(case):
-        yield Variant(without_rules(case.plan, ["window"]))
+        yield Variant(_without_rules(case.plan, "window"))
 
 
 @plan_slip("there is a mask")
 def mask_inverted(case: Computation) -> Iterator[Variant]:
     """The mask is inverted: the keys that it should hide are visible, and the others are hidden."""
     for name, rule in rules_of(case).items():
-        if base_name(name) == "window":
+        if _base_name(name) == "window":
             continue
         inverted = "mask" if name == "mask" and "mask" in case.plan.by_name else rule.name
         sentence = f"The mask {name} is inverted: the keys that it should hide are visible, and the others are hidden."
@@ -88,9 +97,9 @@ def mask_inverted(case: Computation) -> Iterator[Variant]:
 @plan_slip("there is a mask, and there are as many queries as keys", needs_all_queries=True)
 def mask_transposed(case: Computation) -> Iterator[Variant]:
     """The mask is transposed: it hides queries where it should hide keys."""
-    queries, keys = (axis.length for axis in case.plan["weights"].axes[-2:])
+    queries, keys = case.plan["weights"].shape[-2:]
     for name, rule in rules_of(case).items():
-        if queries == keys > 1 and rule.shape[-1] == keys and base_name(name) != "window":
+        if queries == keys > 1 and rule.shape[-1] == keys and _base_name(name) != "window":
             sentence = f"The mask {name} is transposed: it hides queries where it should hide keys."
             yield Variant(with_changed_value(case.plan, rule.name, _transpose), sentence)
 
@@ -113,7 +122,7 @@ def masked_with_zero(case: Computation) -> Iterator[Variant]:
 @plan_slip("the masks hide all keys from a query")
 def masked_with_finite(case: Computation) -> Iterator[Variant]:
     """Masked scores are a large negative number instead of −∞: where no key is visible the weights are uniform."""
-    if has_empty_rows(case):
+    if _has_empty_rows(case):
         yield Variant(_with_masked_scores(case.plan, _fill, fill=FINITE_FILL))
         sentence = "A large negative number is added to masked scores: where no key is visible nothing is masked."
         yield Variant(_with_masked_scores(case.plan, _add_fill), sentence)
@@ -122,24 +131,89 @@ def masked_with_finite(case: Computation) -> Iterator[Variant]:
 @plan_slip("the masks hide all keys from a query")
 def empty_rows_nan(case: Computation) -> Iterator[Variant]:
     """Where no key is visible the weights are NaN, from 0 divided by 0, instead of 0."""
-    if has_empty_rows(case) and case.plan.empty_rows_fill != "nan":
+    if _has_empty_rows(case) and case.plan.empty_rows_fill != "nan":
         yield Variant(with_changed_value(case.plan, "weights", _nan_where_empty, {"visible": "visible"}))
 
 
 @plan_slip("empty_rows is nan or uniform, and the masks hide all keys from a query")
 def empty_rows_zero(case: Computation) -> Iterator[Variant]:
     """Where no key is visible the weights are 0, instead of NaN or uniform."""
-    if case.plan.empty_rows_fill is not None and has_empty_rows(case):
+    if case.plan.empty_rows_fill is not None and _has_empty_rows(case):
         weights = before_changes(case.plan, "weights")
         yield Variant(with_nodes(case.plan, replace(weights, function=_unfilled, options={})))
 
 
-def has_empty_rows(case: Computation) -> bool:
+@plan_slip("a mask depends on where the queries stand, and the last one stands at the last key, or keys are cached")
+def causal_top_left(case: Computation) -> Iterator[Variant]:
+    """The causal mask is aligned top left: the first query stands at the first key."""
+    yield from _aligned(case, _positions_by(case, "top_left"), "")
+    if case.problem.past_count:
+        sentence = "The causal mask is aligned top left: the first query stands at the first key of the cache."
+        yield from _aligned(case, _positions_from(case, 0), sentence)
+
+
+@plan_slip("a mask depends on where the queries stand, and the first one stands at the first key, or keys are padding")
+def causal_bottom_right(case: Computation) -> Iterator[Variant]:
+    """The causal mask is aligned bottom right: the last query stands at the last key."""
+    yield from _aligned(case, _positions_by(case, "bottom_right"), "")
+    if case.problem.key_lengths is not None or case.problem.key_mask is not None:
+        sentence = "The causal mask is aligned bottom right, with the last key of all, also where that is padding."
+        first = case.problem.past_count + case.problem.new_key_count - len(case.problem.query_labels)
+        yield from _aligned(case, _positions_from(case, first), sentence)
+
+
+@problem_slip("the attention is not causal, and a causal mask would hide keys")
+def causal_added(case: Computation) -> Iterator[Variant]:
+    """A causal mask is applied, although the problem has none: queries do not see the keys after them."""
+    problem = case.problem
+    if "causal" in rules_of(case) or "masked_scores" not in case.plan.results:
+        return
+    yield from _made_causal(case, problem.align, "")
+    for align, what in (("top_left", "top left"), ("bottom_right", "bottom right")):
+        if align != problem.align and problem.position is None:  # which depends on where the queries stand, too
+            sentence = f"A causal mask is applied, aligned {what}, although the problem has none."
+            yield from _made_causal(case, align, sentence)
+
+
+@plan_slip("the attention is causal")
+def causal_off_by_one(case: Computation) -> Iterator[Variant]:
+    """The causal mask is off by one."""
+    rules = rules_of(case)
+    causal = rules.get("causal")
+    if causal is None:
+        return
+    for shift, what in ((-1, "it hides a query's own key"), (1, "it shows a query the key after its own")):
+        if shift > 0 and _hides_later_keys(rules.get("window")):
+            continue
+        shifted = replace(
+            case.plan.by_name[causal.inputs[POSITIONS]],
+            name=new_name(case.plan, "causal_query_positions"),
+            function=indices.query_positions,
+            inputs={"rows": causal.inputs[POSITIONS]},
+            options={"first": shift},
+        )
+        changed = replace(causal, inputs={**causal.inputs, POSITIONS: shifted.name})
+        yield Variant(with_nodes(case.plan, shifted, changed), f"The causal mask is off by one: {what}.")
+
+
+@plan_slip("there is a window")
+def window_too_wide(case: Computation) -> Iterator[Variant]:
+    """The window is one key too wide."""
+    yield from _with_other_sides(case, 1, "wide")
+
+
+@plan_slip("there is a window of more than the query's own key")
+def window_too_narrow(case: Computation) -> Iterator[Variant]:
+    """The window is one key too narrow."""
+    yield from _with_other_sides(case, -1, "narrow")
+
+
+def _has_empty_rows(case: Computation) -> bool:
     """Whether the masks hide all keys from a query."""
-    return bool(rules_of(case)) and not bool(visible_keys(case.problem, case.plan).any(axis=-1).all())
+    return bool(rules_of(case)) and not bool(_visible_keys(case.problem, case.plan).any(axis=-1).all())
 
 
-def visible_keys(problem: ProblemSpec, plan: Plan) -> Array:
+def _visible_keys(problem: ProblemSpec, plan: Plan) -> Array:
     """Which keys the masks of a plan leave visible; one True where it has none."""
     if "visible" not in plan.by_name:
         return np.ones((1, 1), dtype=bool)
@@ -149,47 +223,90 @@ def visible_keys(problem: ProblemSpec, plan: Plan) -> Array:
     return engine.values["visible"]
 
 
+def _made_causal(case: Computation, align: str, sentence: str) -> Iterator[Variant]:
+    """The problem with a causal mask, if that hides keys that are visible."""
+    causal = replace(case.problem, causal=True, align=align)
+    if (_visible_keys(causal, build_plan(causal)) != _visible_keys(case.problem, case.plan)).any():
+        yield Variant(causal, sentence)
+
+
+def _with_other_sides(case: Computation, change: int, what: str) -> Iterator[Variant]:
+    """The plan with a window that is larger or smaller on the left, on the right, and on both sides."""
+    rules = rules_of(case)
+    window = rules.get("window")
+    if window is None:
+        return
+    names = ("left",) if "causal" in rules else ("left", "right")  # the causal mask hides every key to the right
+    sides = {side: window.options[side] + change for side in names if math.isfinite(window.options[side])}
+    sides = {side: length for side, length in sides.items() if length >= 0}
+    for some in [[side] for side in sides] + ([list(sides)] if len(sides) > 1 else []):
+        changed = replace(window, options={**window.options, **{side: sides[side] for side in some}})
+        sentence = f"The window is one key too {what}: {' and '.join(f'{side} is {sides[side]:g}' for side in some)}."
+        yield Variant(with_nodes(case.plan, changed), sentence)
+
+
+def _positions_by(case: Computation, align: str) -> Mapping[str, Node]:
+    """The nodes of the positions of queries under an alignment, as the plan of such a problem has them."""
+    other = build_plan(replace(case.problem, align=align)).by_name
+    return {name: other[name] for name in ("real_key_ends", POSITIONS) if name in other}
+
+
+def _positions_from(case: Computation, first: int) -> Mapping[str, Node]:
+    """The node of positions that are counted from a key on."""
+    rows = case.plan.by_name.get("query_rows")
+    if rows is None:
+        return {}
+    inputs = {"rows": rows.name}
+    return {POSITIONS: Node(POSITIONS, "p", "", rows.axes, "align", indices.query_positions, inputs, {"first": first})}
+
+
+def _aligned(case: Computation, nodes: Mapping[str, Node], sentence: str) -> Iterator[Variant]:
+    """The plan in which causal masks and windows read other positions of the queries, if they are others."""
+    rules = [rule for name, rule in rules_of(case).items() if _base_name(name) in ("causal", "window")]
+    own, positions = case.plan.by_name.get(POSITIONS), nodes.get(POSITIONS)
+    if not rules or own is None or positions is None:
+        return
+    if (own.function, own.inputs, own.options) == (positions.function, positions.inputs, positions.options):
+        return
+    aligned = replace(positions, name=new_name(case.plan, "mask_query_positions"))
+    changed = [replace(rule, inputs={**rule.inputs, POSITIONS: aligned.name}) for rule in rules]
+    others = [node for name, node in nodes.items() if name != POSITIONS]
+    yield Variant(with_nodes(case.plan, *others, aligned, *changed), sentence)
+
+
 def _with_masked_scores(plan: Plan, function: Function, **options: Any) -> Plan:
     """The plan in which the masked scores are another function of the scores and of what is visible."""
     masked = before_changes(plan, "masked_scores")
     return with_nodes(plan, replace(masked, function=function, options=options))
 
 
-def _every_key(*, shape: tuple[int, ...]) -> Array:
-    """Every key is visible."""
+def _every_key(*, shape: Sequence[int]) -> Array:
     return np.ones(shape, dtype=bool)
 
 
 def _leave(scores: Array, visible: Array) -> Array:
-    """The scores, also those that should be hidden."""
     return np.broadcast_to(scores, np.broadcast_shapes(scores.shape, visible.shape))
 
 
 def _fill(scores: Array, visible: Array, *, fill: float) -> Array:
-    """The scores where they are visible, another number elsewhere."""
     return np.where(visible, scores, fill)
 
 
 def _add_fill(scores: Array, visible: Array) -> Array:
-    """The scores, with a large negative number added where they are hidden."""
     return scores + np.where(visible, 0, FINITE_FILL)
 
 
 def _transpose(rule: Array) -> Array:
-    """Rows in place of columns."""
     return rule.swapaxes(-1, -2)
 
 
 def _unfilled(weights: Array) -> Array:
-    """The weights as they are."""
     return weights
 
 
 def _hide_weights(weights: Array, visible: Array) -> Array:
-    """The weights, 0 where the key is hidden."""
     return np.where(visible, weights, 0)
 
 
 def _nan_where_empty(weights: Array, visible: Array) -> Array:
-    """The weights, NaN in a row of which no key is visible."""
     return np.where(visible.any(axis=-1, keepdims=True), weights, np.nan)

@@ -1,10 +1,19 @@
-"""Slips of norms: forgotten, at another place, of other features, or with another gain."""
+"""Slips of norms, gates and limits: forgotten, misplaced, or of other numbers."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from attncli.analysis.slips.records import Computation, Variant, problem_slip
+from attncli.analysis.slips.records import (
+    Computation,
+    Variant,
+    plan_slip,
+    problem_slip,
+    with_identity,
+    with_nodes,
+    without,
+)
+from attncli.ops import structural
 from attncli.ops.norm_uses import (
     AFTER_ROPE,
     ALL,
@@ -18,7 +27,8 @@ from attncli.ops.norm_uses import (
     is_over_all,
 )
 from attncli.ops.records import Operator
-from attncli.problem.spec import ProblemSpec
+from attncli.problem.spec import FIELDS, ProblemSpec
+from attncli.problem.weights import has_projection
 
 _SPANS = {HEAD: "each head", ALL: "all heads together"}
 
@@ -26,32 +36,31 @@ _SPANS = {HEAD: "each head", ALL: "all heads together"}
 @problem_slip("queries and keys are normalized")
 def no_qk_norm(case: Computation) -> Iterator[Variant]:
     """The norm of queries and keys is forgotten."""
-    if case.problem.qk_norm is not None:
-        yield Variant(replace(case.problem, qk_norm=None))
+    return without(case, "qk_norm")
 
 
 @problem_slip("values are normalized")
 def no_value_norm(case: Computation) -> Iterator[Variant]:
     """The norm of the values is forgotten."""
-    if case.problem.value_norm is not None:
-        yield Variant(replace(case.problem, value_norm=None))
+    return without(case, "value_norm")
 
 
 @problem_slip("the context is normalized")
 def no_context_norm(case: Computation) -> Iterator[Variant]:
     """The norm of the context, before w_o, is forgotten."""
-    if case.problem.context_norm is not None:
-        yield Variant(replace(case.problem, context_norm=None))
+    return without(case, "context_norm")
 
 
 @problem_slip("there are several heads, and a norm has no arrays or those of all their features", needs_all_heads=True)
 def norm_span(case: Computation) -> Iterator[Variant]:
     """A norm is taken over each head instead of over all heads together, or the other way."""
+    layout = case.problem.layout
     for key, use in USES.items():
         norm = getattr(case.problem, key)
         if norm is None or not norm.record.is_built_in or OVER not in use.parameters:
             continue
-        counts = _head_counts(case.problem, key)
+        heads = {"h": layout.heads, "g": layout.kv_heads}
+        counts = {role: heads[letters[0]] for role, letters in use.letters.items()}
         is_of_all, arrays = is_over_all(norm), list(arrays_by_role(key, norm))
         is_shared = not is_of_all and any(array.ndim == 1 < counts[role] for role, _, array in arrays)
         if max(counts.values()) == 1 or is_shared:  # a vector that all heads share has no numbers for all features
@@ -62,9 +71,7 @@ def norm_span(case: Computation) -> Iterator[Variant]:
         }
         wrong, right = (HEAD, ALL) if is_of_all else (ALL, HEAD)
         sentence = f"{key} normalizes {_SPANS[wrong]} instead of {_SPANS[right]}."
-        yield Variant(
-            _with_norm(case.problem, key, Operator(norm.record, {**norm.given, **shaped, OVER.name: wrong})), sentence
-        )
+        yield Variant(_with_norm(case.problem, key, norm, {**norm.given, **shaped, OVER.name: wrong}), sentence)
 
 
 @problem_slip("a norm has a gain or a bias")
@@ -73,7 +80,7 @@ def no_norm_gain(case: Computation) -> Iterator[Variant]:
     for key, norm in _norms_with_arrays(case.problem):
         others = {name: value for name, value in norm.given.items() if name not in (*norm.arrays, "gain_plus_one")}
         sentence = f"The gain and the bias of {key} are forgotten: vectors are divided by their size, and no more."
-        yield Variant(_with_norm(case.problem, key, Operator(norm.record, others)), sentence)
+        yield Variant(_with_norm(case.problem, key, norm, others), sentence)
 
 
 @problem_slip("a norm has a gain")
@@ -83,13 +90,11 @@ def gain_misread(case: Computation) -> Iterator[Variant]:
         if not any(name.endswith("gain") for name in norm.arrays):
             continue
         is_stored_less_one = bool(norm.given.get("gain_plus_one"))
-        sentence = (
-            f"The gain of {key} is used as it is stored, which is gain − 1."
-            if is_stored_less_one
-            else f"1 is added to the gain of {key}, as if it were stored as gain − 1."
-        )
+        sentence = f"1 is added to the gain of {key}, as if it were stored as gain − 1."
+        if is_stored_less_one:
+            sentence = f"The gain of {key} is used as it is stored, which is gain − 1."
         given = {**norm.given, "gain_plus_one": not is_stored_less_one}
-        yield Variant(_with_norm(case.problem, key, Operator(norm.record, given)), sentence)
+        yield Variant(_with_norm(case.problem, key, norm, given), sentence)
 
 
 @problem_slip("queries and keys are rotated, and normalized with a gain or a bias")
@@ -102,14 +107,7 @@ def norm_beyond_rope(case: Computation) -> Iterator[Variant]:
     before, after = ("after", "before") if is_after else ("before", "after")
     sentence = f"Queries and keys are normalized {after} they are rotated instead of {before}."
     given = {**norm.given, WHEN.name: BEFORE_ROPE if is_after else AFTER_ROPE}
-    yield Variant(replace(case.problem, qk_norm=Operator(norm.record, given)), sentence)
-
-
-def _head_counts(problem: ProblemSpec, key: str) -> dict[str, int]:
-    """How many heads each role has that a key normalizes."""
-    layout = problem.layout
-    counts = {"h": layout.heads, "g": layout.kv_heads}
-    return {role: counts[letters[0]] for role, letters in USES[key].letters.items()}
+    yield Variant(_with_norm(case.problem, "qk_norm", norm, given), sentence)
 
 
 def _norms_with_arrays(problem: ProblemSpec) -> Iterator[tuple[str, Operator]]:
@@ -120,7 +118,44 @@ def _norms_with_arrays(problem: ProblemSpec) -> Iterator[tuple[str, Operator]]:
             yield key, norm
 
 
-def _with_norm(problem: ProblemSpec, key: str, norm: Operator) -> ProblemSpec:
-    """The problem with another norm at a key."""
-    changed: dict[str, Any] = {key: norm}
+def _with_norm(problem: ProblemSpec, key: str, norm: Operator, given: dict[str, Any]) -> ProblemSpec:
+    """The problem whose norm at a key has other parameters."""
+    changed: dict[str, Any] = {key: Operator(norm.record, given)}
     return replace(problem, **changed)
+
+
+@plan_slip("the output has a gate")
+def no_gate(case: Computation) -> Iterator[Variant]:
+    """The gate is forgotten: the merged heads are projected as they are."""
+    if "gated" in case.plan.by_name:
+        yield Variant(with_identity(case.plan, "gated"))
+
+
+@plan_slip("the output has a gate")
+def gate_not_activated(case: Computation) -> Iterator[Variant]:
+    """The projected gate itself is multiplied, without its function."""
+    gate = case.plan.by_name.get("gate")
+    if gate is not None:
+        yield Variant(with_nodes(case.plan, replace(gate, function=structural.identity)))
+
+
+@problem_slip("the output has a gate")
+def gate_function(case: Computation) -> Iterator[Variant]:
+    """The gate has another function."""
+    if has_projection(vars(case.problem), "g"):
+        for name in FIELDS["gate"].words:
+            if name != case.problem.gate:
+                sentence = f"The function of the gate is {name} instead of {case.problem.gate}."
+                yield Variant(replace(case.problem, gate=name), sentence)
+
+
+@problem_slip("queries, keys and values are limited")
+def no_clip(case: Computation) -> Iterator[Variant]:
+    """Queries, keys and values are not limited by clip_qkv."""
+    return without(case, "clip_qkv")
+
+
+@problem_slip("values are multiplied by a number")
+def no_value_scale(case: Computation) -> Iterator[Variant]:
+    """The values are not multiplied by value_scale."""
+    return without(case, "value_scale")

@@ -1,22 +1,37 @@
-"""Parts of a problem: some of its queries, one of its batch items, the heads of one key head."""
+"""Parts of a large problem that slips are tried on: some queries, one batch item, the heads of one key head."""
 
-from collections.abc import Iterator, Sequence
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from attncli.analysis.slips.limits import SearchLimits, all_rows, cell_count, part_of, some_rows
 from attncli.base.axes import Letters
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.norm_uses import is_over_all
 from attncli.ops.records import Operator
+from attncli.plan.build import plan_of
 from attncli.problem.cells import letters_of_field
-from attncli.problem.lengths import table_letters
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS, ProblemSpec
 
-SEQUENCES = ("query", "key", "value", "past_key", "past_value", "residual", "embeddings", "query_embeddings")
+MIN_ROWS, MAX_ROWS = 4, 64
 
-POSITIONS = ("positions", "positions_of_queries")
+
+@dataclass(frozen=True)
+class SearchLimits:
+    """How long slips are tried, and how many scores an attempt may compute, of all heads and batch items together.
+
+    A problem of more than `part_cells` scores is tried on a part: some of its queries and, where the heads are not
+    merged and projected, one key head with its query heads of one batch item. A slip that needs all queries is tried
+    where these have no more than `whole_cells` scores. What explains the part is confirmed on the whole, `whole_cells`
+    scores at a time, for as long again. `clock` gives seconds.
+    """
+
+    seconds: float = 10.0
+    part_cells: int = 2**16
+    whole_cells: int = 2**22
+    clock: Callable[[], float] = time.monotonic
 
 
 @dataclass(frozen=True)
@@ -52,21 +67,26 @@ ALL = Part()
 
 
 @dataclass(frozen=True)
-class Telling:
-    """Where numbers tell most, as they differ: positions of queries, of a batch item and of a head."""
+class Priority:
+    """Positions of queries, of a batch item and of a head that are tried first, as their numbers differ."""
 
     rows: Sequence[int] = ()
     item: int = 0
     head: int = 0
 
 
-NOTHING_TELLS = Telling()
+NO_PRIORITY = Priority()
+
+
+def cell_count(problem: ProblemSpec) -> int:
+    """How many weights a problem has."""
+    return math.prod(plan_of(problem)["weights"].shape)
 
 
 def first_part(
     problem: ProblemSpec,
     limits: SearchLimits,
-    telling: Telling = NOTHING_TELLS,
+    priority: Priority = NO_PRIORITY,
     *,
     all_queries: bool = False,
     all_heads: bool = False,
@@ -75,12 +95,12 @@ def first_part(
     if cell_count(problem) <= limits.part_cells:
         return ALL
     per_group = problem.layout.heads // problem.layout.kv_heads
-    item = telling.item if has_batch_parts(problem) else None
-    group = telling.head // per_group if has_head_parts(problem) and not all_heads else None
+    item = priority.item if has_batch_parts(problem) else None
+    group = priority.head // per_group if has_head_parts(problem) and not all_heads else None
     part = Part(None, item, group, per_group)
-    if all_queries or not has_query_parts(problem):
+    if all_queries or not _has_query_parts(problem):
         return part
-    return replace(part, rows=some_rows(problem_part(problem, part), limits, telling.rows))
+    return replace(part, rows=_some_rows(problem_part(problem, part), limits, priority.rows))
 
 
 def all_parts(
@@ -91,16 +111,43 @@ def all_parts(
         yield ALL
         return
     layout = problem.layout
-    per_group = layout.heads // layout.kv_heads
-    items = range(layout.batch or 1) if has_batch_parts(problem) else (None,)
     groups = range(layout.kv_heads) if has_head_parts(problem) and not all_heads else (None,)
-    for item in items:
+    for item in range(layout.batch or 1) if has_batch_parts(problem) else (None,):
         for group in groups:
-            part = Part(None, item, group, per_group)
-            if all_queries or not has_query_parts(problem):
+            part = Part(None, item, group, layout.heads // layout.kv_heads)
+            if all_queries or not _has_query_parts(problem):
                 yield part
-            else:
-                yield from (replace(part, rows=rows) for rows in all_rows(problem_part(problem, part), limits))
+                continue
+            own = problem_part(problem, part)
+            queries = _query_count(own)
+            count = max(limits.whole_cells * queries // cell_count(own), 1)
+            for first in range(0, queries, count):
+                yield replace(part, rows=range(first, min(first + count, queries)))
+
+
+def _query_count(problem: ProblemSpec) -> int:
+    """How many queries are computed."""
+    return plan_of(problem)["weights"].shape[-2]
+
+
+def _some_rows(problem: ProblemSpec, limits: SearchLimits, first: Sequence[int]) -> Sequence[int] | None:
+    """The positions of some computed queries, the first, the last and others spread between them, some of `first` too.
+
+    None where the problem is small enough for all.
+    """
+    cells, queries = cell_count(problem), _query_count(problem)
+    count = max(MIN_ROWS, min(MAX_ROWS, limits.part_cells * queries // cells))
+    if cells <= limits.part_cells or queries <= count:
+        return None
+    own = _spread(first, count // 2)
+    return sorted({*own, *_spread(range(queries), count - len(own))})
+
+
+def _spread(items: Sequence[int], count: int) -> list[int]:
+    """So many of the items at most, the first and the last with them, the others at equal distances."""
+    if len(items) <= count:
+        return list(items)
+    return [items[round(step * (len(items) - 1) / max(count - 1, 1))] for step in range(count)]
 
 
 def has_batch_parts(problem: ProblemSpec) -> bool:
@@ -113,7 +160,7 @@ def has_head_parts(problem: ProblemSpec) -> bool:
 
     Not where heads are merged and projected, nor where an operator has numbers of its own for each head.
     """
-    layout, operators = problem.layout, [getattr(problem, name) for name in OPERATOR_FIELDS]
+    layout = problem.layout
     return (
         layout.has_input_head_axis
         and layout.kv_heads > 1
@@ -121,26 +168,32 @@ def has_head_parts(problem: ProblemSpec) -> bool:
         and problem.b_o is None
         and all(past is None or past.ndim == 4 for past in (problem.past_key, problem.past_value))
         and not _has_given_tables(problem)
-        and not any(isinstance(operator, Operator) and _is_per_head(operator) for operator in operators)
+        and not any(map(_is_per_head, _operators(problem)))
     )
 
 
-def has_query_parts(problem: ProblemSpec) -> bool:
+def _has_query_parts(problem: ProblemSpec) -> bool:
     """Whether some queries of a problem have the results that they have among all: nothing is drawn for each query."""
-    operators = (getattr(problem, name) for name in OPERATOR_FIELDS)
-    derived = (x for operator in operators if isinstance(operator, Operator) for x in operator.record.derived.values())
+    derived = (x for operator in _operators(problem) for x in operator.record.derived.values())
     return not any({"n", "…"} & set(x.axes) for x in derived)
+
+
+def _operators(problem: ProblemSpec) -> list[Operator]:
+    """The operators of a problem."""
+    return [value for name in OPERATOR_FIELDS if isinstance(value := getattr(problem, name), Operator)]
 
 
 def problem_part(problem: ProblemSpec, part: Part) -> ProblemSpec:
     """The problem of a part; a part of batch items and of heads must be one that the problem has."""
+    if part.item is None and part.group is None:
+        return part_of(problem, part.rows)
     changed: dict[str, Any] = {}
+    of_heads = replace(part, rows=None)
+    for name, field in FIELDS.items():
+        array = getattr(problem, name)
+        if isinstance(array, np.ndarray):
+            changed[name] = of_heads.take(array, letters_of_field(problem, field, array))
     layout = problem.layout
-    names = (*SEQUENCES, *POSITIONS, "mask", "bias", "sink", "key_lengths", "key_mask")
-    own = {name: getattr(problem, name) for name in names}
-    for name, array in own.items():
-        if isinstance(array, np.ndarray) and (part.item, part.group) != (None, None):
-            changed[name] = part.take(array, _letters(problem, name, array))
     if part.item is not None:
         layout = replace(layout, batch=1)
     if part.group is not None:
@@ -152,23 +205,14 @@ def problem_part(problem: ProblemSpec, part: Part) -> ProblemSpec:
     return part_of(replace(problem, **changed, layout=layout, lengths=lengths), part.rows)
 
 
-def _letters(problem: ProblemSpec, name: str, array: Array) -> Letters:
-    """The letters of batch items and heads in an array of a problem; other axes are not taken apart, and have none."""
-    count, layout = array.ndim, problem.layout
-    if name in ("mask", "bias"):
-        letters = table_letters(layout, count)
-    elif name == "sink":
-        letters = ("h",)
-    elif name == "key_lengths" or (name == "key_mask" and count > 1):
-        letters = ("b",)
-    elif name == "key_mask":
-        letters = ()
-    elif name in POSITIONS:
-        letters = letters_of_field(problem, FIELDS[name], array)
-    else:
-        heads = ("h",) if name in ("query", "query_embeddings") else ("g",)
-        letters = (("b", *heads) if count == 4 else ("b",))[: count - 2]
-    return tuple(letter if letter in ("b", "h", "g") else "" for letter in letters)
+def part_of(problem: ProblemSpec, rows: Sequence[int] | None) -> ProblemSpec:
+    """The problem with some of its queries, by their positions among those that are computed; None for all."""
+    if rows is None:
+        return problem
+    selected = problem.selected_queries
+    positions = rows if selected is None else [selected[row] for row in rows]
+    # Without labels of the user's own a position is never taken for a label.
+    return replace(problem, tokens=None, query_tokens=None, only=tuple(map(str, positions)))
 
 
 def _has_given_tables(problem: ProblemSpec) -> bool:
@@ -179,7 +223,7 @@ def _has_given_tables(problem: ProblemSpec) -> bool:
 def _reads_positions_of_all(problem: ProblemSpec) -> bool:
     """Whether something depends on the last position of all batch items, whose positions are given."""
     position = problem.position
-    if position is None or all(getattr(problem, name) is None for name in POSITIONS):
+    if position is None or (problem.positions is None and problem.positions_of_queries is None):
         return False
     derived = [x for x in position.record.derived.values() if x.is_needed(position.parameters)]
     return any("position_count" in x.inputs(position.parameters) for x in derived)
@@ -188,9 +232,10 @@ def _reads_positions_of_all(problem: ProblemSpec) -> bool:
 def _is_per_head(operator: Operator) -> bool:
     """Whether an operator reads how many heads there are, or all of them, or has an array with an axis of heads."""
     record = operator.record
-    letters = {name: record.parameter(name).letters for name in operator.arrays}
-    leading = {name for name in letters if record.parameter(name).leading}  # an axis of others than heads
+    parameters = {name: record.parameter(name) for name in operator.arrays}
     has_axis = any(
-        "h" in own or (operator.arrays[name].ndim > len(own) and name not in leading) for name, own in letters.items()
+        "h" in parameter.letters
+        or (operator.arrays[name].ndim > len(parameter.letters) and not parameter.leading)  # axes of others than heads
+        for name, parameter in parameters.items()
     )
     return has_axis or "heads" in record.arguments or is_over_all(operator)

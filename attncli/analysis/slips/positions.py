@@ -1,17 +1,35 @@
-"""Slips of position schemes: forgotten, counted from another number, and those of alibi."""
+"""Slips of positions: of their schemes, of rope, and of the cache before the first new token."""
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
-from attncli.analysis.slips.plan_edit import with_changed_value, with_nodes
-from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
-from attncli.base.lazy_numpy import Array
+from attncli.analysis.slips.records import (
+    Computation,
+    Variant,
+    new_name,
+    plan_slip,
+    problem_slip,
+    with_changed_value,
+    with_function,
+    with_identity,
+    with_inputs,
+    with_nodes,
+)
+from attncli.base.lazy_numpy import Array, np
 from attncli.ops import indices
 from attncli.ops.position_biases import alibi
 from attncli.ops.positions import learned, sinusoidal
-from attncli.ops.records import Operator
-from attncli.plan.graph import Node
-from attncli.problem.spec import position_axes
+from attncli.ops.records import Operator, format_value
+from attncli.ops.rope import position_axes, rope, rotated_count
+from attncli.ops.rope_frequencies import angles, rope_frequencies
+from attncli.ops.rope_scaling import RopeScaling
+from attncli.plan.graph import Node, Plan
+from attncli.problem.spec import ProblemSpec
+from attncli.problem.spec import position_axes as axes_of_positions
+
+BASES = (10_000.0, 500_000.0, 1_000_000.0)
+ROPE = "there is rope"
 
 
 @problem_slip("there is a position scheme")
@@ -20,7 +38,7 @@ def no_position(case: Computation) -> Iterator[Variant]:
     position = case.problem.position
     if position is not None:
         changed = replace(case.problem, position=None)
-        if position_axes(case.problem) is not None:  # which nothing else reads
+        if axes_of_positions(case.problem) is not None:  # which nothing else reads
             changed = replace(changed, positions=None, positions_of_queries=None)
         yield Variant(changed, f"The positions are forgotten: there is no {position.record.name}.")
 
@@ -43,8 +61,7 @@ def position_offset(case: Computation) -> Iterator[Variant]:
     position, past = case.problem.position, case.problem.past_count
     if position is None or position.record.function not in (sinusoidal, learned):
         return
-    offset = position.parameters["offset"]
-    rows = len(position.arrays.get("table", ()))
+    offset, rows = position.parameters["offset"], len(position.arrays.get("table", ()))
     count = past + max(case.problem.new_key_count, len(case.problem.query_labels))
     for shift, sentence in (
         (1, "The positions are counted from 1 instead of 0."),
@@ -60,7 +77,7 @@ def alibi_sign(case: Computation) -> Iterator[Variant]:
     """Alibi has the wrong sign: the farther a key, the higher its score."""
     node = _alibi_node(case)
     if node is not None:
-        yield Variant(with_changed_value(case.plan, node.name, _negative))
+        yield Variant(with_changed_value(case.plan, node.name, np.negative))
 
 
 @plan_slip("there is alibi, of a number of heads that is no power of two")
@@ -73,14 +90,9 @@ def alibi_slopes(case: Computation) -> Iterator[Variant]:
 
 def _alibi_node(case: Computation) -> Node | None:
     """The node of alibi's bias."""
-    node = case.plan.by_name.get("position_bias")
     position = case.problem.position
-    return node if position is not None and position.record.function is alibi else None
-
-
-def _negative(x: Array) -> Array:
-    """The numbers with the other sign."""
-    return -x
+    is_alibi = position is not None and position.record.function is alibi
+    return case.plan.by_name.get("position_bias") if is_alibi else None
 
 
 def _geometric_slopes(*, shape: tuple[int]) -> Array:
@@ -88,3 +100,255 @@ def _geometric_slopes(*, shape: tuple[int]) -> Array:
     (heads,) = shape
     slopes: Array = 2.0 ** (-8 / heads * (1 + indices.count(first=0, length=heads)))
     return slopes
+
+
+@problem_slip("rope turns pairs of features in each half, and several")
+def rope_interleaved(case: Computation) -> Iterator[Variant]:
+    """Rope turns pairs of neighbouring features instead of one in each half."""
+    if _rotated_count(case.problem) > 2 and not _rope(case.problem)["interleaved"]:
+        yield Variant(_with_rope(case.problem, interleaved=True))
+
+
+@problem_slip("rope turns pairs of neighbouring features, and several")
+def rope_half_split(case: Computation) -> Iterator[Variant]:
+    """Rope turns pairs of one feature in each half instead of neighbours."""
+    if _rotated_count(case.problem) > 2 and _rope(case.problem)["interleaved"]:
+        yield Variant(_with_rope(case.problem, interleaved=False))
+
+
+@plan_slip("rope turns pairs of features in each half, and several")
+def rope_mixed_pairs(case: Computation) -> Iterator[Variant]:
+    """Rope turns pairs of one feature in each half, by the angles of neighbours: both of a pair turn differently."""
+    plan, names = case.plan, _rotated_names(case.plan)
+    if _rotated_count(case.problem) > 2 and not _is_partial(case.problem) and not _rope(case.problem)["interleaved"]:
+        for name in names:
+            plan = with_function(plan, name, _rope_of_mixed_pairs)
+        if names:
+            yield Variant(plan)
+
+
+@problem_slip("rope turns several pairs, by a base")
+def rope_base(case: Computation) -> Iterator[Variant]:
+    """Rope has another base."""
+    parameters = _rope(case.problem)
+    if _rotated_count(case.problem) <= 2 or parameters.get("frequencies") is not None:
+        return
+    for base in BASES:
+        if base != parameters["base"]:
+            sentence = f"Rope's base is {base:,.0f} instead of {format_value(parameters['base'])}."
+            yield Variant(_with_rope(case.problem, base=base), sentence)
+
+
+@problem_slip("rope has a scaling, and that is not 1")
+def no_rope_scaling(case: Computation) -> Iterator[Variant]:
+    """Rope's scaling is forgotten: positions are not divided by it."""
+    scaling = _rope(case.problem).get("scaling", 1)
+    if isinstance(scaling, RopeScaling):
+        if scaling.stretches:
+            sentence = f"Rope's scaling of the type {scaling.type} is forgotten."
+            yield Variant(_with_rope(case.problem, scaling=scaling.unstretched), sentence)
+    elif scaling != 1:
+        yield Variant(_with_rope(case.problem, scaling=1.0))
+
+
+@problem_slip("rope turns a part of a head's features")
+def rope_dims(case: Computation) -> Iterator[Variant]:
+    """Rope turns all features of a head instead of the first so many."""
+    parameters, features = _rope(case.problem), case.problem.lengths.get("d", 0)
+    count = _rotated_count(case.problem)
+    if not 0 < count < features or features % 2 or parameters.get("frequencies") is not None:
+        return
+    scaling = parameters["scaling"]
+    whole = scaling.without_share if isinstance(scaling, RopeScaling) else scaling
+    sentence = f"Rope turns all {features} features of a head instead of the first {count}."
+    yield Variant(_with_rope(case.problem, dims=None, scaling=whole), sentence)
+
+
+@problem_slip("rope has an attention factor, and that is not 1")
+def no_attention_factor(case: Computation) -> Iterator[Variant]:
+    """Rope's attention factor is forgotten: cosines and sines are not multiplied by it."""
+    if "attention_factor" in case.plan.by_name or _rope(case.problem).get("attention_factor", 1) != 1:
+        yield Variant(_with_rope(case.problem, attention_factor=1.0))
+
+
+@problem_slip(ROPE)
+def rope_reversed(case: Computation) -> Iterator[Variant]:
+    """Rope turns the other way: the signs of the sines are exchanged."""
+    if _rope(case.problem):
+        yield Variant(_with_rope(case.problem, reverse=not _rope(case.problem).get("reverse")))
+
+
+@plan_slip(ROPE)
+def rope_offset(case: Computation) -> Iterator[Variant]:
+    """Rope counts the positions of the queries from another number than those of the keys."""
+    rotated = case.plan.by_name.get("rotated_query")
+    if not _rope(case.problem) or rotated is None:
+        return
+    for shift, what in ((1, "after"), (-1, "before")):
+        plan = _with_shifted_positions(case.plan, "rotated_query", shift)
+        yield Variant(plan, f"Rope puts each query one position {what} its own.")
+    if case.problem.align == "bottom_right" and rotated.inputs["positions"] == "query_positions":
+        plan = with_inputs(case.plan, "rotated_query", positions="query_rows")
+        yield Variant(plan, "Rope puts the first query at position 0, not where it stands among the keys.")
+
+
+@plan_slip("rope turns the queries and keys after a cache")
+def rope_without_cache(case: Computation) -> Iterator[Variant]:
+    """Rope counts positions without the cache: the first new token is at position 0."""
+    past = case.problem.past_count
+    if not past or not _rope(case.problem) or "rotated_query" not in case.plan.by_name:
+        return
+    for names, what in (
+        (("rotated_query", "rotated_key"), ""),
+        (("rotated_query",), "Rope counts the positions of the queries without the cache."),
+        (("rotated_key",), "Rope counts the positions of the new keys without the cache."),
+    ):
+        plan = case.plan
+        for name in names:
+            plan = _with_shifted_positions(plan, name, -past)
+        yield Variant(plan, what)
+
+
+@plan_slip("there is rope, and values have features that it can turn")
+def rope_on_value(case: Computation) -> Iterator[Variant]:
+    """Rope turns the values too, not only queries and keys."""
+    rotated = case.plan.by_name.get("rotated_key")
+    value = case.plan.by_name.get("value_heads", case.plan.by_name.get("value"))
+    if not _rope(case.problem) or rotated is None or value is None:
+        return
+    count = _rotated_count(case.problem) if _is_partial(case.problem) else value.shape[-1]
+    if count % 2 == 0 and count <= value.shape[-1]:
+        yield Variant(_turned(case.plan, value.name, rotated))
+
+
+@plan_slip(ROPE)
+def rope_on_query_only(case: Computation) -> Iterator[Variant]:
+    """Rope turns the queries, but not the keys."""
+    if _rope(case.problem) and "rotated_key" in case.plan.by_name:
+        yield Variant(with_identity(case.plan, "rotated_key"))
+
+
+@plan_slip(ROPE)
+def rope_twice(case: Computation) -> Iterator[Variant]:
+    """Rope turns queries and keys twice, as when a kernel rotates what is rotated already."""
+    plan, names, position = case.plan, _rotated_names(case.plan), case.problem.position
+    if not _rope(case.problem) or not names or position is None:
+        return
+    for name in names:
+        if "positions" in plan.by_name[name].inputs:  # it is turned at all
+            plan = _turned(plan, name, plan.by_name[name])
+    yield Variant(plan)
+    past = next((name for name in ("past_key_heads", "past_key") if name in case.plan.by_name), None)
+    if past is not None and case.problem.past_count > 1:  # position 0 is not turned
+        options = {**position.options, **position.arrays}
+        sentence = "Rope turns the cached keys once more, which are rotated already."
+        yield Variant(with_changed_value(case.plan, past, _rope_from_0, options=options), sentence)
+
+
+def _rope(problem: ProblemSpec) -> dict[str, Any]:
+    """The parameters of rope; none where the position scheme is another one."""
+    position = problem.position
+    return dict(position.parameters) if position is not None and position.record.function is rope else {}
+
+
+def _is_partial(problem: ProblemSpec) -> bool:
+    """Whether rope says how many features it turns, or has frequencies for so many."""
+    parameters = _rope(problem)
+    names = ("dims", "frequencies")
+    return any(parameters.get(name) is not None for name in names) or isinstance(parameters.get("scaling"), RopeScaling)
+
+
+def _rotated_count(problem: ProblemSpec) -> int:
+    """How many features of a head are turned; 0 without rope."""
+    parameters = _rope(problem)
+    return rotated_count(problem.lengths.get("d", 0), parameters) if parameters else 0
+
+
+def _rotated_names(plan: Plan) -> list[str]:
+    """The nodes of the rotated queries and keys."""
+    return [name for name in ("rotated_query", "rotated_key") if name in plan.by_name]
+
+
+def _with_rope(problem: ProblemSpec, **parameters: Any) -> ProblemSpec:
+    """The problem with other parameters of rope."""
+    assert problem.position is not None
+    return replace(problem, position=Operator(problem.position.record, {**problem.position.given, **parameters}))
+
+
+def _with_shifted_positions(plan: Plan, name: str, shift: int) -> Plan:
+    """The plan in which one of the rotations reads positions that are so many more."""
+    before = plan.by_name[plan.by_name[name].inputs["positions"]]
+    shifted = replace(
+        before,
+        name=new_name(plan, f"{name}_positions"),
+        function=indices.query_positions,
+        inputs={"rows": before.name},
+        options={"first": shift},
+        source=(),
+    )
+    return with_inputs(with_nodes(plan, shifted), name, positions=shifted.name)
+
+
+def _turned(plan: Plan, name: str, rotated: Node) -> Plan:
+    """The plan in which the value of a node is turned as another one is."""
+    inputs = {argument: source for argument, source in rotated.inputs.items() if argument != "x"}
+    return with_changed_value(plan, name, rope, inputs, rotated.options)
+
+
+def _rope_from_0(x: Array, **options: Any) -> Array:
+    """Rows turned as those of positions 0, 1, 2 and so on."""
+    rows, axes = np.arange(x.shape[-2]), position_axes(options)
+    rotated: Array = rope(x, rows if axes is None else indices.on_axes(rows, count=axes.count), **options)
+    return rotated
+
+
+def _rope_of_mixed_pairs(
+    x: Array, positions: Array, *, base: float, attention_factor: float = 1.0, reverse: bool | None = None, **shift: Any
+) -> Array:
+    """Feature f of one half and of the other, each turned by the angle of the pair that it has a neighbour in."""
+    half = x.shape[-1] // 2
+    frequencies = np.repeat(rope_frequencies(2 * half, base), 2)
+    angle = angles(positions, frequencies, scaling=shift["scaling"], offset=shift["offset"])
+    partners = np.concatenate([-x[..., half:], x[..., :half]], axis=-1)
+    rotated: Array = x * np.cos(angle) + partners * np.sin(-angle if reverse else angle)
+    return attention_factor * rotated
+
+
+@plan_slip("there is a cache")
+def stale_cache(case: Computation) -> Iterator[Variant]:
+    """The cache is stale: the new keys and values are not in it, and the queries attend to the old ones alone."""
+    past = case.problem.past_count
+    if past:
+        yield from _with_keys(case, 0, past)
+
+
+@plan_slip("there is a cache")
+def no_cache(case: Computation) -> Iterator[Variant]:
+    """The cache is forgotten: the queries attend to the new keys alone."""
+    past = case.problem.past_count
+    if past:
+        yield from _with_keys(case, past, past + case.problem.new_key_count)
+
+
+def _with_keys(case: Computation, first: int, end: int) -> Iterator[Variant]:
+    """The plan in which no keys but those from `first` to `end` are visible."""
+    scores = case.plan.by_name.get(case.plan.results.get("masked_scores", ""))
+    if scores is None:
+        return
+    readers = [
+        node
+        for node in case.plan.nodes
+        if node.stage in ("normalize", "sink") and node.inputs.get("scores") == scores.name
+    ]
+    if readers:
+        inputs, options = {"scores": scores.name}, {"first": first, "end": end}
+        name = new_name(case.plan, "scores_of_cache")
+        visible = Node(name, scores.symbol, "", scores.axes, "mask", _hide_other_keys, inputs, options)
+        changed = [replace(node, inputs={**node.inputs, "scores": visible.name}) for node in readers]
+        yield Variant(with_nodes(case.plan, visible, *changed))
+
+
+def _hide_other_keys(scores: Array, *, first: int, end: int) -> Array:
+    """The scores, −∞ for all keys but those from `first` to `end`."""
+    keys = np.arange(scores.shape[-1])
+    return np.where((first <= keys) & (keys < end), scores, -np.inf)

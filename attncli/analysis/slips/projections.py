@@ -1,11 +1,21 @@
-"""Slips of the projections: transposed, forgotten, or one array taken for another."""
+"""Slips before the scores: of looked-up tokens, projections and heads."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from attncli.analysis.slips.plan_edit import with_inputs, with_nodes
-from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
+from attncli.analysis.slips.records import (
+    Computation,
+    Function,
+    Variant,
+    plan_slip,
+    problem_slip,
+    with_function,
+    with_inputs,
+    with_nodes,
+    without,
+)
+from attncli.base.lazy_numpy import Array, np
 from attncli.ops import structural
 from attncli.plan.graph import Node, Plan
 from attncli.problem.weights import CONCATENATED, has_packed
@@ -14,10 +24,30 @@ WEIGHTS = ("w_q", "w_k", "w_v", "w_o")
 BIASES = ("b_q", "b_k", "b_v", "b_o", "b_qkv", "b_kv", "b_g", "b_qg")
 
 
+@problem_slip("the residual stream is normalized")
+def no_residual_norm(case: Computation) -> Iterator[Variant]:
+    """The layer's norm is forgotten: queries, keys and values are projected from the residual stream itself."""
+    if case.problem.embeddings_source != "embeddings":
+        yield from without(case, "residual_norm")
+
+
+@problem_slip("the vectors of tokens are multiplied by a number")
+def no_token_scale(case: Computation) -> Iterator[Variant]:
+    """The vectors of tokens are not multiplied by token_scale."""
+    return without(case, "token_scale")
+
+
+@problem_slip("the vectors of tokens have those of their positions added")
+def no_token_positions(case: Computation) -> Iterator[Variant]:
+    """The positions of tokens are forgotten: no row of token_positions is added."""
+    return without(case, "token_positions")
+
+
 @problem_slip("a matrix of the projections is square")
 def projections_transposed(case: Computation) -> Iterator[Variant]:
     """The matrices of the projections are transposed: x Wᵀ instead of x W."""
-    square = [name for name in _given(case, WEIGHTS) if getattr(case.problem, name).shape[0] in _columns(case, name)]
+    shapes = {name: getattr(case.problem, name).shape for name in _given(case, WEIGHTS)}
+    square = [name for name, shape in shapes.items() if shape[0] in shape[1:]]
     for names in _all_and_each(square):
         transposed = {name: getattr(case.problem, name).swapaxes(-1, -2) for name in names}
         sentence = "" if names == square else f"{names[0]} is transposed: x Wᵀ instead of x W."
@@ -32,6 +62,16 @@ def no_projection_bias(case: Computation) -> Iterator[Variant]:
         sentence = "" if names == given and len(given) > 1 else f"The bias {names[0]} is forgotten."
         forgotten: dict[str, Any] = dict.fromkeys(names)
         yield Variant(replace(case.problem, **forgotten), sentence)
+
+
+def _given(case: Computation, names: Sequence[str]) -> list[str]:
+    """Those of the arrays that the plan reads, and that are not slices of a packed one."""
+    return [name for name in names if name in case.plan.by_name and getattr(case.problem, name) is not None]
+
+
+def _all_and_each(names: list[str]) -> list[list[str]]:
+    """All of the names together, then each alone."""
+    return [names, *([name] for name in names)] if len(names) > 1 else [names] * len(names)
 
 
 @problem_slip("projections of several heads are packed in one matrix")
@@ -56,16 +96,18 @@ def no_output_projection(case: Computation) -> Iterator[Variant]:
 @plan_slip("keys have as many features as values, and are not the values")
 def key_as_value(case: Computation) -> Iterator[Variant]:
     """The keys are used as values."""
-    key, value, plan = case.plan.by_name.get("key"), case.plan.by_name.get("value"), case.plan
-    context = _context_node(plan)
-    if key is None or value is None or context is None or key.shape != value.shape or _are_equal(key, value):
+    plan = case.plan
+    key, value, context = (plan.by_name.get(name) for name in ("key", "value", "context"))
+    if key is None or value is None or context is None or "value" not in context.inputs:
+        return
+    if key.shape != value.shape or _are_equal(key, value):
         return
     copied = replace(value, function=structural.identity, inputs={"x": "key"}, options={}, source=())
     yield Variant(with_nodes(plan, copied))
-    used = _key_of_scores(plan)
-    if used is not None and used.shape == plan[context.inputs["value"]].shape and _is_changed(plan, used):
+    used = next((n.inputs["key"] for n in plan.nodes if n.stage == "score" and "key" in n.inputs), None)
+    if used is not None and plan[used].shape == plan[context.inputs["value"]].shape and _is_changed(plan, plan[used]):
         sentence = "The keys are used as values, as they are when the scores are computed: rotated or normalized."
-        yield Variant(with_inputs(plan, context.name, value=used.name), sentence)
+        yield Variant(with_inputs(plan, context.name, value=plan[used].name), sentence)
 
 
 @plan_slip("queries and keys are projected from one sequence, to the same shape")
@@ -78,44 +120,11 @@ def query_as_key(case: Computation) -> Iterator[Variant]:
         yield Variant(with_nodes(case.plan, replace(key, function=query.function, inputs=query.inputs)))
 
 
-def _given(case: Computation, names: Sequence[str]) -> list[str]:
-    """Those of the arrays that the plan reads, and that are no part of a packed one."""
-    return [name for name in names if name in case.plan.by_name and getattr(case.problem, name) is not None]
-
-
-def _columns(case: Computation, name: str) -> tuple[int, ...]:
-    """The number of columns of a matrix."""
-    shape: tuple[int, ...] = getattr(case.problem, name).shape
-    return shape[1:]
-
-
-def _all_and_each(names: list[str]) -> Iterator[list[str]]:
-    """All of the names together, then each alone."""
-    if names:
-        yield names
-    if len(names) > 1:
-        yield from ([name] for name in names)
-
-
 def _are_equal(node: Node, other: Node) -> bool:
     """Whether two nodes have the same value: one is the other, or both are computed alike from the same."""
     if other.is_identity and other.inputs.get("x") == node.name:
         return True
     return bool(node.inputs) and (node.function, dict(node.inputs)) == (other.function, dict(other.inputs))
-
-
-def _context_node(plan: Plan) -> Node | None:
-    """The node of the context, if it reads values."""
-    node = plan.by_name.get("context")
-    return node if node is not None and "value" in node.inputs else None
-
-
-def _key_of_scores(plan: Plan) -> Node | None:
-    """The keys that the score reads."""
-    for node in plan.nodes:
-        if node.stage == "score" and "key" in node.inputs:
-            return plan[node.inputs["key"]]
-    return None
 
 
 def _is_changed(plan: Plan, key: Node) -> bool:
@@ -125,3 +134,75 @@ def _is_changed(plan: Plan, key: Node) -> bool:
             return True
         key = plan[key.inputs.get("x", key.inputs.get("new", ""))]
     return False
+
+
+@plan_slip("there are several key heads, and fewer than query heads", needs_all_heads=True)
+def kv_heads_tiled(case: Computation) -> Iterator[Variant]:
+    """The key heads are tiled (0 1 0 1) instead of repeated (0 0 1 1): query head h reads key head h mod g."""
+    repeated = [node for node in case.plan.nodes if node.function is structural.repeat_kv]
+    if any(case.plan[node.inputs["x"]].axes[-3].length > 1 for node in repeated):
+        yield Variant(_with_functions(case.plan, structural.repeat_kv, _tile))
+
+
+@plan_slip(
+    "heads are side by side in the features, and there are several queries",
+    needs_all_queries=True,
+    needs_all_heads=True,
+)
+def heads_not_transposed(case: Computation) -> Iterator[Variant]:
+    """The heads are merged in the wrong order: [heads, queries, features] is reshaped, with no transpose."""
+    merged = case.plan.by_name.get("merged")
+    if merged is not None and merged.axes[-2].length > 1:
+        yield Variant(with_function(case.plan, "merged", _merge_without_transpose))
+
+
+@plan_slip("heads are split off the features, and there are several rows", needs_all_queries=True)
+def heads_split_not_transposed(case: Computation) -> Iterator[Variant]:
+    """The heads are split in the wrong order: the array is reshaped to [heads, rows, features], with no transpose."""
+    if _splits_heads(case.plan):
+        yield Variant(_with_functions(case.plan, structural.split_heads, _split_without_transpose))
+
+
+@plan_slip("heads are split off the features, and have several features")
+def heads_interleaved(case: Computation) -> Iterator[Variant]:
+    """The features are dealt to the heads in turn: head h has the features h, h + heads, h + 2 heads and so on."""
+    if _splits_heads(case.plan):
+        yield Variant(_with_functions(case.plan, structural.split_heads, _split_interleaved))
+
+
+def _splits_heads(plan: Plan) -> bool:
+    """Whether several heads are split off the features."""
+    return any(node.function is structural.split_heads and node.axes[-3].length > 1 for node in plan.nodes)
+
+
+def _with_functions(plan: Plan, function: Function, other: Function) -> Plan:
+    """The plan in which every node of one function is computed by another."""
+    for node in plan.nodes:
+        if node.function is function:
+            plan = with_function(plan, node.name, other)
+    return plan
+
+
+def _tile(x: Array, *, heads: int) -> Array:
+    """[… g m c] to [… h m c]."""
+    repeats = [1] * x.ndim
+    repeats[-3] = heads // x.shape[-3]
+    return np.tile(x, repeats)
+
+
+def _merge_without_transpose(x: Array) -> Array:
+    """[… h n e] reshaped to [… n h·e]."""
+    *leading, heads, rows, features = x.shape
+    return x.reshape(*leading, rows, heads * features)
+
+
+def _split_without_transpose(x: Array, *, heads: int) -> Array:
+    """[… n h·d] reshaped to [… h n d]."""
+    *leading, rows, features = x.shape
+    return x.reshape(*leading, heads, rows, features // heads)
+
+
+def _split_interleaved(x: Array, *, heads: int) -> Array:
+    """[… n d·h] to [… h n d]."""
+    *leading, rows, features = x.shape
+    return np.moveaxis(x.reshape(*leading, rows, features // heads, heads), -1, -3)

@@ -1,14 +1,21 @@
 """Slips of rounding: steps that are rounded before they are used, and computation in half precision."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from attncli.analysis.slips.plan_edit import with_changed_value, with_function
-from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
+from attncli.analysis.slips.records import (
+    Computation,
+    Variant,
+    plan_slip,
+    problem_slip,
+    with_changed_value,
+    with_function,
+)
 from attncli.analysis.slips.softmax import softmax_node
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of
 from attncli.ops.normalizers import finite_max, safe_divide
 from attncli.problem.spec import FIELDS
 
@@ -35,15 +42,17 @@ def exponentials_rounded(case: Computation) -> Iterator[Variant]:
     node = softmax_node(case)
     if node is not None:
         for decimals in _decimals(case, LARGE):
-            sentence = f"The exponentials of the scores are rounded to {_count(decimals)} before they are divided."
+            count = count_of(decimals, "decimal")
+            sentence = f"The exponentials of the scores are rounded to {count} before they are divided."
             yield Variant(with_function(case.plan, node.name, _softmax_of_rounded, decimals=decimals), sentence)
 
 
 @problem_slip("the numbers are of a wider type than float16 and bfloat16, and the inputs are none of these")
 def inputs_rounded(case: Computation) -> Iterator[Variant]:
     """The inputs are rounded to half precision, as tensor cores take them, and what follows is not."""
-    arrays = {name: x for name in FIELDS if (x := getattr(case.problem, name)) is not None and _is_floating(x)}
-    for dtype in HALF if case.dtype not in HALF and case.problem.dtype not in HALF else ():
+    values = {name: getattr(case.problem, name) for name in FIELDS}
+    arrays = {name: x for name, x in values.items() if isinstance(x, np.ndarray) and x.dtype.kind == "f"}
+    for dtype in _half_types(case):
         with np.errstate(over="ignore"):
             rounded: dict[str, Any] = {name: Precision(dtype).round(x).astype(x.dtype) for name, x in arrays.items()}
         if any((rounded[name] != x).any() for name, x in arrays.items()):
@@ -53,15 +62,13 @@ def inputs_rounded(case: Computation) -> Iterator[Variant]:
 @problem_slip("the numbers are of a wider type than float16 and bfloat16")
 def half_precision(case: Computation) -> Iterator[Variant]:
     """Every step is computed in half precision."""
-    if case.dtype in HALF or case.problem.dtype in HALF:
-        return
-    for dtype in HALF:
+    for dtype in _half_types(case):
         yield Variant(replace(case.problem, dtype=dtype), f"Every step is rounded to {dtype}.")
 
 
-def _is_floating(value: Any) -> bool:
-    """Whether a value of a problem is an array of floating-point numbers."""
-    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+def _half_types(case: Computation) -> Sequence[str]:
+    """The half types, where the numbers are of a wider one."""
+    return () if case.dtype in HALF or case.problem.dtype in HALF else HALF
 
 
 def _rounded(case: Computation, name: str, size: int) -> Iterator[Variant]:
@@ -69,7 +76,7 @@ def _rounded(case: Computation, name: str, size: int) -> Iterator[Variant]:
     if name not in case.plan.by_name:
         return
     for decimals in _decimals(case, size):
-        sentence = f"The {name} are rounded to {_count(decimals)} before they are used."
+        sentence = f"The {name} are rounded to {count_of(decimals, 'decimal')} before they are used."
         yield Variant(with_changed_value(case.plan, name, _round, options={"decimals": decimals}), sentence)
 
 
@@ -83,11 +90,6 @@ def _decimals(case: Computation, size: int) -> list[int]:
     return [decimals for decimals in DECIMALS if 0.5 * 10.0**-decimals >= size * Precision(case.dtype).epsilon]
 
 
-def _count(decimals: int) -> str:
-    """So many decimals, in words."""
-    return f"{decimals} decimal{'' if decimals == 1 else 's'}"
-
-
 def _softmax_of_rounded(scores: Array, *, decimals: int, temperature: float = 1.0) -> Array:
     """Exponentials, of which no maximum is subtracted where they do not overflow, rounded and divided by their sum."""
     powers = scores / temperature
@@ -96,5 +98,4 @@ def _softmax_of_rounded(scores: Array, *, decimals: int, temperature: float = 1.
 
 
 def _round(x: Array, *, decimals: int) -> Array:
-    """The numbers rounded to so many decimals."""
     return np.round(x, decimals)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import sqrt
 
-from attncli.analysis.slips.records import Computation, Variant, problem_slip
+from attncli.analysis.slips.records import Computation, Variant, problem_slip, without
 from attncli.ops.records import Operator, format_value
 from attncli.ops.registry import look_up
 from attncli.problem.spec import ProblemSpec
@@ -93,5 +93,4 @@ def scale_by_model_width(case: Computation) -> Iterator[Variant]:
 @problem_slip("queries have a scale that grows with their positions")
 def no_query_scale(case: Computation) -> Iterator[Variant]:
     """The scale of queries by their positions is forgotten."""
-    if case.problem.query_scale is not None:
-        yield Variant(replace(case.problem, query_scale=None))
+    return without(case, "query_scale")

@@ -4,8 +4,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from attncli.analysis.slips.masks import rules_of
-from attncli.analysis.slips.plan_edit import with_changed_value, with_inputs, with_nodes
-from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
+from attncli.analysis.slips.records import (
+    Computation,
+    Variant,
+    plan_slip,
+    problem_slip,
+    with_changed_value,
+    with_identity,
+    with_inputs,
+    with_nodes,
+    without,
+)
 from attncli.analysis.slips.scale import own_scale
 from attncli.base.lazy_numpy import np
 from attncli.ops import elementwise, structural
@@ -42,8 +51,7 @@ def query_key_weights_swapped(case: Computation) -> Iterator[Variant]:
 @problem_slip("there is a softcap")
 def no_softcap(case: Computation) -> Iterator[Variant]:
     """The softcap is forgotten: the scores are not limited."""
-    if case.problem.softcap is not None:
-        yield Variant(replace(case.problem, softcap=None))
+    return without(case, "softcap")
 
 
 @plan_slip("there is a softcap and a mask")
@@ -51,23 +59,20 @@ def softcap_after_mask(case: Computation) -> Iterator[Variant]:
     """The softcap is applied after the mask: a masked score becomes −softcap instead of −∞, and takes part."""
     capped, masked = (case.plan.by_name.get(name) for name in ("capped_scores", "masked_scores"))
     if capped is not None and masked is not None and rules_of(case):
-        inputs = {"x": capped.inputs["scores"]}
-        plan = with_nodes(case.plan, replace(capped, function=structural.identity, inputs=inputs, options={}))
+        plan = with_identity(case.plan, capped.name, "scores")
         yield Variant(with_changed_value(plan, masked.name, elementwise.softcap, options=capped.options))
 
 
 @problem_slip("there is a bias")
 def no_bias(case: Computation) -> Iterator[Variant]:
     """The bias is forgotten: nothing is added to the scores."""
-    if case.problem.bias is not None:
-        yield Variant(replace(case.problem, bias=None))
+    return without(case, "bias")
 
 
 @plan_slip("there is a bias, of positions or the user's own, and the scores are scaled, not by 1")
 def bias_scaled(case: Computation) -> Iterator[Variant]:
     """The bias is added before the scores are scaled, and so it is scaled with them."""
-    scale, plan = own_scale(case.problem), case.plan
-    biases = _biases(case)
+    scale, plan, biases = own_scale(case.problem), case.plan, _biases(case)
     if scale in (None, 1) or not biases or _score_node(case) is None:
         return
     for name in biases:

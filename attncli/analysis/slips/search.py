@@ -1,18 +1,179 @@
-"""The search for slips: those that explain numbers, one or two together, and those that would go unnoticed."""
+"""The search for slips: attempts with slips in them, and which of them explain numbers or would go unnoticed."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import field, replace
+from typing import NamedTuple
 
-from attncli.analysis.slips.attempts import Attempt, own_attempt, same_slips, with_slip
-from attncli.analysis.slips.limits import SearchLimits, cell_count
-from attncli.analysis.slips.parts import ALL, NOTHING_TELLS, Part, Telling, all_parts, first_part
-from attncli.analysis.slips.records import SLIPS, Slip
+from attncli.analysis.slips.parts import (
+    ALL,
+    NO_PRIORITY,
+    Part,
+    Priority,
+    SearchLimits,
+    all_parts,
+    cell_count,
+    first_part,
+    problem_part,
+)
+from attncli.analysis.slips.records import SLIPS, Computation, Slip
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array
+from attncli.engine.dense import DenseEngine, input_array
+from attncli.plan.build import build_plan
+from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
 
-# Whether what is expected, or computed by us, agrees with an attempt, which has a part of the problem's queries,
-# batch items and heads, or all.
+
+class KnownValues:
+    """The values of our own computation, for attempts to start from: they compute what a slip changes and no more."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}  # of each computation that was met
+        self._arrays: list[Array] = []  # those whose ids are in `_numbers`, so that no other array gets these ids
+        self._values: dict[int, Array] = {}
+
+    def numbers(self, problem: ProblemSpec, plan: Plan) -> Mapping[str, int]:
+        """A number for each node; nodes of the same number, in whatever plan, have the same value."""
+        numbers: dict[str, int] = {}
+
+        def number_of(node: Node) -> int:
+            if node.name not in numbers:
+                numbers[node.name] = self._numbers.setdefault(key_of(node), len(self._numbers))
+            return numbers[node.name]
+
+        def key_of(node: Node) -> Hashable:
+            if node.tapped_from is not None:
+                outer = plan.by_name[node.tapped_from]
+                return next(name for name, tapped in outer.taps.items() if tapped == node.name), number_of(outer)
+            inputs = tuple((argument, number_of(plan.by_name[name])) for argument, name in sorted(node.inputs.items()))
+            return node.function, inputs, repr(node.options), self._source(problem, node), problem.precision.name
+
+        for node in plan.nodes:
+            number_of(node)
+        return numbers
+
+    def _source(self, problem: ProblemSpec, node: Node) -> int | None:
+        """A number for the array of an input; None for what is computed."""
+        if not node.is_input:
+            return None
+        array = input_array(node, problem)
+        self._arrays.append(array)
+        return id(array)
+
+    def keep(self, engine: DenseEngine) -> None:
+        """Keep the values that an engine has computed."""
+        numbers = self.numbers(engine.problem, engine.plan)
+        self._values.update({numbers[name]: value for name, value in engine.values.items()})
+
+    def of(self, problem: ProblemSpec, plan: Plan) -> dict[str, Array]:
+        """The values that are known of the nodes of a plan."""
+        numbers = self.numbers(problem, plan)
+        return {name: self._values[number] for name, number in numbers.items() if number in self._values}
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A computation with slips in it, in the order in which they were made; without any it is our own.
+
+    `problem` and `plan` are what an engine runs, `sentences` say what is done wrong, by each slip. `dtype` is the type
+    of the numbers that are checked; `problem` may be computed in another. `part` says which queries, batch items and
+    heads of the problem that is checked are computed.
+    """
+
+    slips: tuple[str, ...]
+    sentences: tuple[str, ...]
+    problem: ProblemSpec
+    plan: Plan
+    dtype: str = "float64"
+    part: Part = ALL
+    known: KnownValues = field(default_factory=KnownValues, compare=False, repr=False)
+
+    @property
+    def sentence(self) -> str:
+        """What is done wrong."""
+        return " ".join(self.sentences)
+
+    def compute_known_values(self) -> None:
+        """Compute all steps of the attempt, for those that are made from it to start from."""
+        engine = DenseEngine(self.plan, self.problem, self.problem.precision)
+        engine.run(self.plan.nodes)
+        self.known.keep(engine)
+
+
+def own_attempt(problem: ProblemSpec, dtype: str | None = None, part: Part = ALL) -> Attempt:
+    """Our own computation of a part of a problem, with no slip; `dtype` is the type that is checked, if another."""
+    own = problem_part(problem, part)
+    return Attempt((), (), own, build_plan(own), dtype or problem.precision.name, part)
+
+
+def attempts(problem: ProblemSpec, dtype: str | None = None) -> Iterator[Attempt]:
+    """Every variant of every slip that can be made in a problem, one at a time, in the order of the slips.
+
+    A slip that changes no step of the computation can't be made: no scale where d = 1, the mask aligned otherwise where
+    there are as many queries as keys.
+
+    >>> from attncli.problem.build import build
+    >>> problem = build({"query": [[1, 0]], "key": [[1, 0], [0, 1]]})
+    >>> next(attempts(problem)).sentence
+    'The scores are not scaled: the products of queries and keys are not divided by √d.'
+    """
+    own = own_attempt(problem, dtype)
+    for slip in SLIPS.values():
+        yield from with_slip(own, slip)
+
+
+def with_slip(attempt: Attempt, slip: Slip) -> Iterator[Attempt]:
+    """The attempt with one more slip in it, in each of its variants; nothing where it can't be made.
+
+    A slip that changes the problem is made before those that change the plan.
+    """
+    if slip.needs_all_queries and attempt.problem.only is not None:
+        return
+    for variant in slip.change(Computation(attempt.problem, attempt.plan, attempt.dtype)):
+        if isinstance(variant.changed, Plan):
+            changed = replace(attempt, plan=variant.changed)
+        else:
+            changed = replace(attempt, problem=variant.changed, plan=build_plan(variant.changed))
+        if _result_numbers(changed) != _result_numbers(attempt):
+            sentence = variant.sentence or slip.sentence
+            slips, sentences = (*attempt.slips, slip.name), (*attempt.sentences, sentence)
+            yield replace(changed, slips=slips, sentences=sentences)
+
+
+def _result_numbers(attempt: Attempt) -> Mapping[str, int]:
+    """The number of each result's computation."""
+    numbers = attempt.known.numbers(attempt.problem, attempt.plan)
+    return {result: numbers[name] for result, name in attempt.plan.results.items()}
+
+
+def _with_same_slips(own: Attempt, attempt: Attempt) -> Attempt:
+    """The slips of an attempt made in another part of its problem, as far as they can be made there."""
+    for name, sentence in zip(attempt.slips, attempt.sentences, strict=True):
+        made = (changed for changed in with_slip(own, SLIPS[name]) if changed.sentences[-1] == sentence)
+        own = next(made, own)
+    return own
+
+
+def run_attempt(attempt: Attempt, names: Iterable[str]) -> Mapping[str, Array]:
+    """The values of results and steps in an attempt; those that it does not compute are missing."""
+    plan = attempt.plan
+    nodes = {name: found for name in names if (found := plan.find(name)) is not None}
+    needed = plan.needed_for(plan.by_name[node].tapped_from or node for node in nodes.values())
+    engine = DenseEngine(plan, attempt.problem, attempt.problem.precision)
+    engine.values.update({n: value for n, value in attempt.known.of(attempt.problem, plan).items() if n in needed})
+    to_compute = [node for node in plan.nodes if node.name in needed and node.name not in engine.values]
+    last_reader = {source: node.name for node in to_compute for source in node.inputs.values()}
+    for node in to_compute:
+        engine.run([node])
+        for source in node.inputs.values():  # values that nothing reads any more are given up: they may be large
+            if last_reader[source] == node.name and source not in nodes.values():
+                engine.values.pop(source, None)
+    return {name: engine.values[node] for name, node in nodes.items()}
+
+
+# Whether what is expected, or the reference, agrees with an attempt, which has a part of the problem's queries, batch
+# items and heads, or all.
 Judge = Callable[[Attempt], bool]
 DEFAULT_LIMITS = SearchLimits()
 
@@ -33,26 +194,22 @@ def explain(
     limits: SearchLimits = DEFAULT_LIMITS,
     *,
     dtype: str | None = None,
-    telling: Telling = NOTHING_TELLS,
+    priority: Priority = NO_PRIORITY,
 ) -> SearchResult:
     """The slips that explain numbers: single ones or, where none does, pairs; the first variant of each.
 
     `accepts(attempt)` says whether the numbers are those of an attempt. `dtype` is the type of the numbers, where the
-    problem is computed in a wider one; `telling` says where numbers differ. A large problem is tried on a part, and
+    problem is computed in a wider one; `priority` says where numbers differ. A large problem is tried on a part, and
     what explains that on the whole. Half precision, whose error is large enough to explain much, is named where nothing
     else explains the numbers.
     """
-    search = _Search(problem, accepts, limits, dtype, telling)
-    found = _without_rough(search.first_of_each(search.accepted(search.singles())), problem)
+    search = _Search(problem, accepts, limits, dtype, priority)
+    found = search.first_of_each(search.accepted(search.singles()))
+    found = [attempt for attempt in found if attempt.problem.dtype == problem.dtype] or found
     singles = search.tried_count
     if not found:
         found = search.first_of_each(search.accepted(search.pairs()))
     return SearchResult(tuple(found), search.tried_count, search.tried_count - singles, tuple(search.untried))
-
-
-def _without_rough(found: list[Attempt], problem: ProblemSpec) -> list[Attempt]:
-    """The attempts in the problem's own type; where there are none, those in rougher ones."""
-    return [attempt for attempt in found if attempt.problem.dtype == problem.dtype] or found
 
 
 def unnoticed(
@@ -62,22 +219,20 @@ def unnoticed(
 
     `agrees(attempt)` says whether an attempt agrees with the right computation.
     """
-    search = _Search(problem, agrees, limits, dtype, NOTHING_TELLS)
+    search = _Search(problem, agrees, limits, dtype, NO_PRIORITY)
     found = [attempt for attempt in list(search.accepted(search.singles())) if search.is_confirmed(attempt)]
     return SearchResult(tuple(found), search.tried_count, untried=tuple(search.untried))
 
 
-@dataclass(frozen=True)
-class _Needs:
+class _Needs(NamedTuple):
     """Whether all queries and all heads are needed to compute any of them."""
 
     all_queries: bool
     all_heads: bool
 
 
-def _needs_of(slips: Iterable[Slip]) -> _Needs:
+def _needs_of(*slips: Slip) -> _Needs:
     """What some slips need together."""
-    slips = list(slips)
     return _Needs(any(slip.needs_all_queries for slip in slips), any(slip.needs_all_heads for slip in slips))
 
 
@@ -85,9 +240,9 @@ class _Search:
     """One search: what was tried, and what was not."""
 
     def __init__(
-        self, problem: ProblemSpec, accepts: Judge, limits: SearchLimits, dtype: str | None, telling: Telling
+        self, problem: ProblemSpec, accepts: Judge, limits: SearchLimits, dtype: str | None, priority: Priority
     ) -> None:
-        self.problem, self.accepts, self.limits, self.telling = problem, accepts, limits, telling
+        self.problem, self.accepts, self.limits, self.priority = problem, accepts, limits, priority
         self.end = limits.clock() + limits.seconds
         self.dtype = dtype or problem.precision.name
         self.starts: dict[_Needs, Attempt] = {}
@@ -99,11 +254,11 @@ class _Search:
     def singles(self) -> Iterator[Attempt]:
         """Each variant of each slip; those that need all queries last, as they take longest in a large problem."""
         too_large = []
-        for slip in sorted(SLIPS.values(), key=lambda slip: self._takes_long([slip])):
-            start = self._start([slip])
+        for slip in sorted(SLIPS.values(), key=lambda slip: self._takes_long(_needs_of(slip))):
+            start = self._start(_needs_of(slip))
             if start is not None:
                 made = list(self._made(start, slip))
-                if made and self._takes_long([slip]):
+                if made and self._takes_long(_needs_of(slip)):
                     self.only_alone.append(slip.name)
                 yield from made
             elif self._can_be_made(slip):
@@ -120,20 +275,19 @@ class _Search:
         for at, slip in enumerate(slips):
             firsts: dict[_Needs, list[Attempt]] = {}
             for second in slips[at + 1 :]:
-                needs = _needs_of([slip, second])
+                needs = _needs_of(slip, second)
                 if needs not in firsts:
-                    start = None if self._takes_long([slip, second]) else self._start([slip, second])
+                    start = None if self._takes_long(needs) else self._start(needs)
                     firsts[needs] = [] if start is None else list(self._made(start, slip))
                 for first in firsts[needs]:
                     yield from self._made(first, second)
 
-    def _start(self, slips: Sequence[Slip]) -> Attempt | None:
+    def _start(self, needs: _Needs) -> Attempt | None:
         """Our own computation that slips are made in; None where they need all of too many queries."""
-        needs = _needs_of(slips)
         if needs.all_queries and self.problem.only is not None:
             return None
         if needs not in self.starts:
-            part = first_part(self.problem, self.limits, self.telling, **vars(needs))
+            part = first_part(self.problem, self.limits, self.priority, **needs._asdict())
             own = own_attempt(self.problem, self.dtype, part)
             if needs.all_queries and cell_count(own.problem) > self.limits.whole_cells:
                 return None
@@ -141,9 +295,8 @@ class _Search:
             self.starts[needs] = own
         return self.starts[needs]
 
-    def _takes_long(self, slips: Sequence[Slip]) -> bool:
+    def _takes_long(self, needs: _Needs) -> bool:
         """Whether slips are tried on more than a part of the queries."""
-        needs = _needs_of(slips)
         return needs.all_queries and cell_count(self.problem) > self.limits.part_cells
 
     def _can_be_made(self, slip: Slip) -> bool:
@@ -173,13 +326,11 @@ class _Search:
         """Whether an attempt that is accepted in a part is so in all; where the time ends before, it is taken to be."""
         if attempt.part == ALL:
             return True
-        needs = _needs_of(SLIPS[name] for name in attempt.slips)
+        needs = _needs_of(*(SLIPS[name] for name in attempt.slips))
         refuting = self.refuting.setdefault(needs, [])
-        if any(
-            self._is_refused(attempt, part) for part in refuting
-        ):  # what refutes one slip does most that are like it
+        if any(self._is_refused(attempt, part) for part in refuting):  # which refute most slips that are like one
             return False
-        for part in all_parts(self.problem, self.limits, **vars(needs)):
+        for part in all_parts(self.problem, self.limits, **needs._asdict()):
             if self.limits.clock() > self.end + self.limits.seconds:
                 self.untried.append(f"{_names(attempt)} was not tried on all numbers: there was no time left")
                 return True
@@ -190,7 +341,7 @@ class _Search:
 
     def _is_refused(self, attempt: Attempt, part: Part) -> bool:
         """Whether the same slips are not accepted in another part."""
-        return not self._is_accepted(same_slips(own_attempt(self.problem, self.dtype, part), attempt))
+        return not self._is_accepted(_with_same_slips(own_attempt(self.problem, self.dtype, part), attempt))
 
     def _is_accepted(self, attempt: Attempt) -> bool:
         """Whether an attempt is accepted; not where it can't be computed."""

@@ -1,12 +1,21 @@
 """Slips of the softmax: over the wrong axis, with other sums, without its maximum, sink or temperature."""
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from math import inf, log
 from typing import Any
 
-from attncli.analysis.slips.plan_edit import Function, with_changed_value, with_function
-from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip
+from attncli.analysis.slips.records import (
+    Computation,
+    Function,
+    Variant,
+    plan_slip,
+    problem_slip,
+    with_changed_value,
+    with_function,
+    without,
+)
 from attncli.analysis.slips.scale import own_scale
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
@@ -95,15 +104,14 @@ def no_temperature(case: Computation) -> Iterator[Variant]:
     """The temperature is forgotten: the softmax is that of temperature 1."""
     normalize = case.problem.normalize
     if normalize.parameters.get("temperature", 1) != 1:
-        given = {name: value for name, value in normalize.given.items() if name != "temperature"}
-        yield Variant(replace(case.problem, normalize=Operator(normalize.record, given)))
+        others = {name: value for name, value in normalize.given.items() if name != "temperature"}
+        yield Variant(replace(case.problem, normalize=Operator(normalize.record, others)))
 
 
 @problem_slip("there is a sink")
 def no_sink(case: Computation) -> Iterator[Variant]:
     """The sink is forgotten: the weights of the keys sum to 1."""
-    if case.problem.sink is not None:
-        yield Variant(replace(case.problem, sink=None))
+    return without(case, "sink")
 
 
 def _normalizer_node(case: Computation) -> Node | None:
@@ -142,9 +150,7 @@ def _with_transposed_weights(context: Node) -> Function:
     record = context.record
 
     def attend(*, weights: Array, **others: Any) -> Array:
-        if record is None:
-            return function(weights=weights.swapaxes(-1, -2), **others)
-        with failures_named(record, "function"):
+        with nullcontext() if record is None else failures_named(record, "function"):
             return function(weights=weights.swapaxes(-1, -2), **others)
 
     return attend

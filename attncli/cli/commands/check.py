@@ -55,7 +55,7 @@ def check(
     **keys: Any,
 ) -> None:
     """Check the problems of files, folders and options (`keys`); several have a line each, one its whole report."""
-    from attncli.analysis.check.options import CheckOptions
+    from attncli.analysis.check.report import CheckOptions
     from attncli.engine.options import RunOptions
 
     decimals = OutputOptions(precision=precision).decimals

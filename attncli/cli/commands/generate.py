@@ -63,7 +63,7 @@ def generate(
     if by_hand and telling:
         raise AttnError("are two ways to choose the numbers", where="--by-hand and --telling", hint="give one of them")
     if telling:
-        from attncli.analysis import telling_problems
+        from attncli.analysis import discriminating_problems as telling_problems
 
         chosen = telling_problems.choose(document)
         document, warnings = chosen.document, chosen.warnings

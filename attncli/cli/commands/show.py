@@ -50,7 +50,7 @@ def show(
     from attncli.io import formats
     from attncli.io.checkpoint.folder import CONFIG
     from attncli.io.paths import is_there, path_of
-    from attncli.render.reports.words import every_meaning, find_meanings, render_meanings
+    from attncli.render.reports.meanings import every_meaning, find_meanings, render_meanings
 
     write_warnings(broken_packages(), strict=strict)
     path = path_of(word)
@@ -64,7 +64,7 @@ def show(
         lines = tensor_lines(read_checkpoint(word, make_inputs(max_size)))
         streams.write_output("".join(f"{streams.output_target().text(line)}\n" for line in lines))
     elif formats.format_of_suffix(path) is not None or is_there(path):
-        from attncli.render.reports.array_list import render_array_list
+        from attncli.render.reports.checkpoint import render_array_list
 
         arrays = formats.list_arrays(make_inputs(max_size).open(word))
         streams.write_output(render_array_list(arrays, streams.output_target()))

@@ -11,7 +11,7 @@ from attncli.base.lazy_import import import_object
 from attncli.render.page import limits
 
 if TYPE_CHECKING:
-    from attncli.analysis.compare.report import Comparison
+    from attncli.analysis.compare import Comparison
     from attncli.plan.graph import Plan
     from attncli.render.target import TextTarget
     from attncli.render.view import View

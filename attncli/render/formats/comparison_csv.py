@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, product
 
-from attncli.analysis.compare.report import Comparison, VariantResult
+from attncli.analysis.compare import Comparison
+from attncli.analysis.differences import VariantResult
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from attncli.analysis.compare.report import Comparison
+from attncli.analysis.compare import Comparison
 from attncli.base.text import escape_control
 from attncli.render.formats import terminal
 from attncli.render.reports import compare

@@ -1,9 +1,11 @@
 """The arithmetic of one cell of a checked quantity, from the steps behind it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from attncli.analysis.check.cell_trace import has_every_step, trace_of_query
+from attncli.analysis.check.tolerance import has_every_step
 from attncli.base.lazy_numpy import Array, np
+from attncli.engine.run import run
 from attncli.ops import masks, structural
 from attncli.ops.empty_rows import fill_empty_rows
 from attncli.plan.trace import AxisPositions, RunResult, Step, Trace, add_dependent_axes
@@ -23,7 +25,8 @@ def cell_arithmetic(trace: Trace, name: str, position: Sequence[int], decimals: 
     if not has_every_step(trace):
         queries = [index for letter, index in zip(trace[name].axes, position, strict=True) if letter == "n"]
         position = tuple(0 if letter == "n" else at for letter, at in zip(trace[name].axes, position, strict=True))
-        trace = trace_of_query(trace, *(queries or [0]))
+        label = trace.problem.numbered_query_labels[queries[0] if queries else 0]
+        trace = run(replace(trace.problem, only=(label,)), (), every_step=True).trace
     step, position = _source_of(trace, trace[name], tuple(position))
     if step.function is masks.apply_mask:  # what is not hidden is the score itself
         return _lines(trace, trace[VISIBLE_STEP], position, decimals) + _lines(trace, step, position, decimals)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from attncli.analysis.changes import changed
+from attncli.analysis.rows import changed
 from attncli.base.axes import format_lengths
 from attncli.base.lazy_numpy import Array
 from attncli.plan.trace import RunResult

@@ -1,16 +1,20 @@
-"""The report of a check as text: each quantity in order, what explains the differences, and the verdict at the end."""
+"""The report of a check as text: quantities in order, explanations, a verdict; of several also lines, and JUnit XML."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from itertools import takewhile
 
-from attncli.analysis.check.report import CheckReport, Explanation
-from attncli.base.text import join_words
+from attncli.analysis.check.report import BeforeEdits, CheckOutcome, CheckReport, Explanation
+from attncli.base.text import count_of, escape_control, join_words
+from attncli.render.edits_text import edits_text
 from attncli.render.formats.text_page import TextPage
 from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, print_quantity
-from attncli.render.reports.slip_lines import slip_lines, slip_names
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import DECIMALS
 
 MAX_NAMED = 2  # explanations that the verdict names: the report has all
+MAX_FILES = 5  # that are named, of those in which nothing is expected
+SUITE = "attn check"
 
 
 def render_check(report: CheckReport, target: TextTarget = TEXT_FILE, *, decimals: int = DECIMALS) -> str:
@@ -25,65 +29,15 @@ def render_check(report: CheckReport, target: TextTarget = TEXT_FILE, *, decimal
         page.skip_line()
     page.print_lines(_tolerances(report), "dim")
     print_explanations(page, report)
-    _print_unnoticed(page, report)
+    if report.unnoticed:
+        page.print(("These slips would not be noticed with these inputs, at this tolerance:", "bold"))
+        page.print_pairs(slip_lines(report.unnoticed), "cyan")
+    elif report.unnoticed is not None:
+        which = "was tried" if report.untried else "applies to this problem"
+        page.print(f"Every slip that {which} would be noticed.")
     style = (AGREES if report.agrees else DIFFERS) if report.has_verdict else ""
     page.print((f"{verdict(report)}.", style))
     return page.text
-
-
-def verdict(report: CheckReport) -> str:
-    """The result of a check in one line: how many numbers differ, the first step that does, the slips that explain it.
-
-    `3 of 28 numbers differ; the first step that differs is weights; explained by no_scale`
-    """
-    if not report.has_verdict:
-        text = f"nothing is expected; {_unnoticed(report)}"
-    elif report.agrees:
-        text = _agreement(report)
-    else:
-        parts = [
-            count_of_differences(report.differ, report.count),
-            f"the first step that differs is {report.first_difference}",
-        ]
-        if report.explanations:
-            parts.append(f"explained by {_names(report.explanations)}")
-        text = "; ".join(parts)
-    return text[0].upper() + text[1:]
-
-
-def short_verdict(report: CheckReport) -> str:
-    """The verdict in a part of a line: `3 of 28 numbers differ, first in weights (no_scale)`.
-
-    Where slips were looked for that would not be noticed, they are counted.
-    """
-    if not report.has_verdict:
-        text = "nothing is expected"
-    elif report.agrees:
-        text = _agreement(report)
-    else:
-        slip = f" ({slip_names(report.explanations[0])})" if report.explanations else ""
-        text = f"{count_of_differences(report.differ, report.count)}, first in {report.first_difference}{slip}"
-    return text if report.unnoticed is None else f"{text}; {_unnoticed(report)}"
-
-
-def _agreement(report: CheckReport) -> str:
-    """How many numbers agree, where all do."""
-    return f"all {report.count} numbers agree" if report.count != 1 else "the number agrees"
-
-
-def _unnoticed(report: CheckReport) -> str:
-    """Which slips would not be noticed, in a part of a line."""
-    if report.unnoticed:
-        return f"{_names(report.unnoticed)} would not be noticed"
-    return f"every slip {'that was tried ' if report.untried else ''}would be noticed"
-
-
-def _names(explanations: Sequence[Explanation]) -> str:
-    """The slips of some explanations: `no_scale or scale_by_d or 2 others`."""
-    names = list(dict.fromkeys(map(slip_names, explanations)))
-    others = len(names) - MAX_NAMED
-    more = [f"{others} other{'s' if others > 1 else ''}"] if others > 0 else []
-    return " or ".join([*names[:MAX_NAMED], *more])
 
 
 def _tolerances(report: CheckReport) -> Iterator[str]:
@@ -109,19 +63,181 @@ def print_explanations(page: TextPage, report: CheckReport) -> None:
         if report.may_be_chance:
             page.print("So few numbers may be explained by chance; more of them would tell.")
     if report.tried_count:
-        singles, pairs = report.tried_count - report.pair_count, report.pair_count
-        tried = f"{singles} slip{'s' if singles != 1 else ''}"
+        tried, pairs = count_of(report.tried_count - report.pair_count, "slip"), report.pair_count
         tried += f" and {pairs} {'pairs of them' if pairs > 1 else 'pair of them'}" if pairs else ""
         result = "were tried" if report.explanations else "were tried, and none explains the numbers"
         page.print((f"{tried} {result}.", "dim"))
     page.print_lines(report.untried, "dim")
 
 
-def _print_unnoticed(page: TextPage, report: CheckReport) -> None:
-    """Print the slips that would not be noticed with these inputs, where they were looked for."""
+def slip_lines(explanations: Iterable[Explanation]) -> list[tuple[str, str]]:
+    """The names and the sentence of each explanation; those of the same slips are variants, and one line.
+
+    >>> rounded = [Explanation(("weights_rounded",), f"The weights are rounded to {n} decimals.") for n in (3, 2)]
+    >>> slip_lines(rounded)
+    [('weights_rounded', 'The weights are rounded to 3 or 2 decimals.')]
+    """
+    sentences: dict[str, list[str]] = {}
+    for explanation in explanations:
+        sentences.setdefault(_slip_names(explanation), []).append(explanation.sentence)
+    return [(names, _join_variants(variants)) for names, variants in sentences.items()]
+
+
+def _slip_names(explanation: Explanation) -> str:
+    """`no_scale`, and of a pair of slips both: `no_scale + no_mask`."""
+    return " + ".join(explanation.slips)
+
+
+def _join_variants(sentences: Sequence[str]) -> str:
+    """Sentences that differ in some words as one, `It has 1 head, 2 heads or 3 heads.`; others one after the other."""
+    sentences = list(dict.fromkeys(sentences))
+    words = [sentence.removesuffix(".").split() for sentence in sentences]
+    shortest = min(map(len, words))
+    first = _common_length(words)
+    last = min(_common_length([own[::-1] for own in words]), shortest - first)
+    if len(sentences) == 1 or first + last < shortest / 2:
+        return " ".join(sentences)
+    *variants, final = (" ".join(own[first : len(own) - last]) for own in words)
+    joined = " or ".join(filter(None, [", ".join(variants), final]))
+    return " ".join([*words[0][:first], joined, *words[0][len(words[0]) - last :]]).strip() + "."
+
+
+def _common_length(words: Sequence[Sequence[str]]) -> int:
+    """How many words all of some lists begin with."""
+    return sum(1 for _ in takewhile(lambda same: len(set(same)) == 1, zip(*words, strict=False)))
+
+
+def verdict(report: CheckReport) -> str:
+    """The result of a check in one line: how many numbers differ, the first step that does, the slips that explain it.
+
+    `3 of 28 numbers differ; the first step that differs is weights; explained by no_scale`
+    """
+    if not report.has_verdict:
+        text = f"nothing is expected; {_unnoticed(report)}"
+    elif report.agrees:
+        text = _agreement(report)
+    else:
+        differ = count_of_differences(report.differ, report.count)
+        text = f"{differ}; the first step that differs is {report.first_difference}"
+        text += f"; explained by {_names(report.explanations)}" if report.explanations else ""
+    return text[0].upper() + text[1:]
+
+
+def short_verdict(report: CheckReport) -> str:
+    """The verdict in a part of a line: `3 of 28 numbers differ, first in weights (no_scale)`.
+
+    Where slips were looked for that would not be noticed, they are counted.
+    """
+    if not report.has_verdict:
+        text = "nothing is expected"
+    elif report.agrees:
+        text = _agreement(report)
+    else:
+        slip = f" ({_slip_names(report.explanations[0])})" if report.explanations else ""
+        text = f"{count_of_differences(report.differ, report.count)}, first in {report.first_difference}{slip}"
+    return text if report.unnoticed is None else f"{text}; {_unnoticed(report)}"
+
+
+def _agreement(report: CheckReport) -> str:
+    """How many numbers agree, where all do."""
+    return f"all {report.count} numbers agree" if report.count != 1 else "the number agrees"
+
+
+def _unnoticed(report: CheckReport) -> str:
+    """Which slips would not be noticed, in a part of a line."""
     if report.unnoticed:
-        page.print(("These slips would not be noticed with these inputs, at this tolerance:", "bold"))
-        page.print_pairs(slip_lines(report.unnoticed), "cyan")
-    elif report.unnoticed is not None:
-        which = "was tried" if report.untried else "applies to this problem"
-        page.print(f"Every slip that {which} would be noticed.")
+        return f"{_names(report.unnoticed)} would not be noticed"
+    return f"every slip {'that was tried ' if report.untried else ''}would be noticed"
+
+
+def _names(explanations: Sequence[Explanation]) -> str:
+    """The slips of some explanations: `no_scale or scale_by_d or 2 others`."""
+    names = list(dict.fromkeys(map(_slip_names, explanations)))
+    more = [count_of(len(names) - MAX_NAMED, "other")] if len(names) > MAX_NAMED else []
+    return " or ".join([*names[:MAX_NAMED], *more])
+
+
+def render_line(outcome: CheckOutcome, target: TextTarget) -> str:
+    """Whether the numbers of a problem agree, in a line; nothing for one that could not be checked."""
+    page = TextPage(target)
+    if outcome.report is not None:
+        sign = ("✓", AGREES) if outcome.agrees else ("✗", DIFFERS)
+        before = "" if outcome.before is None else f"; before it was set: {short_verdict(outcome.before.report)}"
+        page.print(sign if outcome.has_verdict else " ", f" {outcome.name}: {short_verdict(outcome.report)}{before}")
+    return page.text
+
+
+def render_title(outcome: CheckOutcome, target: TextTarget) -> str:
+    """The name of a problem, as the title of its report."""
+    page = TextPage(target)
+    page.print((outcome.name, "bold"))
+    return page.text
+
+
+def render_edits(before: BeforeEdits, report: CheckReport, target: TextTarget, decimals: int) -> str:
+    """Which numbers of a problem were set, and what a check of it finds before and after."""
+    page = TextPage(target)
+    page.print((edits_text(before.cells, decimals), "bold"))
+    page.print_lines([f"  before: {short_verdict(before.report)}", f"  after: {short_verdict(report)}"])
+    page.skip_line()
+    return page.text
+
+
+def render_summary(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], target: TextTarget) -> str:
+    """How many of the problems agree, differ, and can't be checked, and the files of folders that expect nothing."""
+    compared = [outcome for outcome in outcomes if outcome.has_verdict]
+    agree = sum(outcome.agrees for outcome in compared)
+    failed = sum(outcome.report is None for outcome in compared)
+    differ = len(compared) - agree - failed
+    parts = [f"{agree} of {len(compared)} agree"] if compared else []
+    parts += [f"{differ} {'differs' if differ == 1 else 'differ'}"] if differ else []
+    parts += [f"{failed} can't be checked"] if failed else []
+    page = TextPage(target)
+    if parts:
+        page.print((f"{', '.join(parts)}.", AGREES if agree == len(compared) else DIFFERS))
+    without = [*(outcome.name for outcome in outcomes if not outcome.has_verdict), *left_out]
+    if without:
+        others = [count_of(len(without) - MAX_FILES, "other file")] if len(without) > MAX_FILES else []
+        page.print((f"Nothing is expected in {join_words([*without[:MAX_FILES], *others])}.", "dim"))
+    return page.text
+
+
+def junit_xml(outcomes: Sequence[CheckOutcome]) -> Iterator[str]:
+    """The lines of the file: a testcase for each problem, with a failure where it differs, an error where it can't be.
+
+    One of which nothing is expected is skipped. The text of a failure is the report.
+    """
+    errors = sum(outcome.report is None for outcome in outcomes)
+    failures = sum(not outcome.agrees for outcome in outcomes) - errors
+    skipped = sum(not outcome.has_verdict for outcome in outcomes)
+    seconds = sum(outcome.seconds for outcome in outcomes)
+    counts = f'tests="{len(outcomes)}" failures="{failures}" errors="{errors}" time="{seconds:.3f}"'
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield f"<testsuites {counts}>\n"
+    yield f'  <testsuite name="{SUITE}" {counts} skipped="{skipped}">\n'
+    for outcome in outcomes:
+        yield from _test_case(outcome)
+    yield "  </testsuite>\n</testsuites>\n"
+
+
+def _test_case(outcome: CheckOutcome) -> Iterator[str]:
+    """One problem."""
+    attributes = f"classname={_quoted(outcome.file or SUITE)} name={_quoted(outcome.part or outcome.name)}"
+    head = f'    <testcase {attributes} time="{outcome.seconds:.3f}"'
+    if outcome.agrees and outcome.has_verdict:
+        yield f"{head}/>\n"
+        return
+    yield f"{head}>\n"
+    if outcome.report is None:
+        yield f'      <error type="AttnError" message={_quoted(str(outcome.error))}/>\n'
+    elif outcome.agrees:
+        yield f"      <skipped message={_quoted(verdict(outcome.report))}/>\n"
+    else:
+        text = escape(render_check(outcome.report, TEXT_FILE), quote=False)
+        yield f'      <failure type="difference" message={_quoted(verdict(outcome.report))}>{text}</failure>\n'
+    yield "    </testcase>\n"
+
+
+def _quoted(text: str) -> str:
+    """A text as the value of an attribute, on one line; what XML has no character for is an escape."""
+    return f'"{escape(escape_control(text))}"'

@@ -1,4 +1,4 @@
-"""What a checkpoint has, as text: the layers of its parts and how they attend; or its tensors."""
+"""What a checkpoint or a file of arrays has, as text: the layers and how they attend, or the arrays."""
 
 import re
 import shlex
@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from rich.cells import cell_len
+
+from attncli.base.axes import format_lengths
 from attncli.base.text import count_of
 from attncli.io.checkpoint.chosen_part import has_tensors
 from attncli.io.checkpoint.families import read_family
@@ -13,6 +16,7 @@ from attncli.io.checkpoint.folder import Checkpoint
 from attncli.io.checkpoint.layer import Entry
 from attncli.io.checkpoint.overview import LayerGroup, layer_groups
 from attncli.io.checkpoint.parts import model_parts
+from attncli.io.readers.descriptions import ArrayDescription
 from attncli.render.formats.text_page import TextPage
 from attncli.render.target import TextTarget
 
@@ -130,3 +134,29 @@ def _parameter_text(entry: Any) -> str:
         words = [_plain(inner) for inner in value.values() if isinstance(_plain(inner), str)]
         return words[0] if words else "…"
     return "…" if isinstance(value, list) else _value_text(value)
+
+
+def render_array_list(arrays: Sequence[ArrayDescription], target: TextTarget) -> str:
+    """A line for each array: its name, its shape and its type, in columns."""
+    rows = [
+        (
+            target.text(array.name),
+            "" if array.shape is None else target.text(_shape(array.shape)),
+            target.text(array.type),
+        )
+        for array in arrays
+    ]
+    widths = [max((cell_len(row[column]) for row in rows), default=0) for column in (0, 1)]
+    lines = ["  ".join([*_padded(row, widths), row[-1]]).rstrip() for row in rows]
+    return "".join(f"{line}\n" for line in lines) or "no arrays\n"
+
+
+def _padded(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """The cells with blanks up to these widths, without those of empty columns."""
+    pairs = zip(cells, widths, strict=False)
+    return [cell + " " * (width - cell_len(cell)) for cell, width in pairs if width]
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    """The lengths of the axes: `3 × 4`."""
+    return format_lengths(shape) or "one number"

@@ -1,22 +1,174 @@
-"""A comparison for readers: as text with tables side by side, as Markdown, and as LaTeX."""
+"""A comparison for readers: sections, text with tables side by side, Markdown, LaTeX, and one object."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from rich.cells import cell_len
 from rich.text import Text
 
-from attncli.analysis.compare.report import Comparison
-from attncli.render.compare.labels import NAME_GAP, heading
-from attncli.render.compare.sections import comparison_sections
+from attncli.analysis.compare import Comparison, equal_variants
+from attncli.analysis.differences import Difference, FirstDifference
+from attncli.base.dataclasses import dataclass
+from attncli.base.numerals import decimal
+from attncli.plan.trace import value_at
+from attncli.render.change_marks import LEGEND
 from attncli.render.formats import latex, markdown
 from attncli.render.formats.blocks import side_by_side
 from attncli.render.formats.terminal import print_section
 from attncli.render.formats.text_page import TextPage
 from attncli.render.grid import Grid
+from attncli.render.reports.variant_tables import (
+    NAME_GAP,
+    heading,
+    result_sections,
+    statistics_sections,
+    summary_section,
+    title,
+    variant_labels,
+    variant_lines,
+)
 from attncli.render.section import Section
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import DECIMALS
+
+
+@dataclass(frozen=True)
+class DifferenceWriter:
+    """Writes the differences of a comparison with the labels of its variants, and numbers with so many decimals."""
+
+    comparison: Comparison
+    labels: Sequence[str]
+    decimals: int
+
+    def sections(self) -> Iterator[Section]:
+        """A section for each variant with which others are compared, in whose remarks the differences are."""
+        pairs = [first.variants for first in self.comparison.first_differences]
+        for baseline in dict.fromkeys(pair[0] for pair in pairs):
+            lines = [line for pair in pairs if pair[0] == baseline for line in self._lines(pair)]
+            yield Section(f"differences from {self.labels[baseline]}", remarks=tuple(lines))
+
+    def _lines(self, pair: tuple[int, int]) -> Iterator[str]:
+        """The lines of two variants: where they part, and below it how much each result differs."""
+        (first,) = [found for found in self.comparison.first_differences if found.variants == pair]
+        yield f"{self.labels[pair[1]]}: {self.first_difference(first)}"
+        differences = [found for found in self.comparison.differences if found.variants == pair]
+        same = [found for found in differences if self._is_same(found)]
+        equal = [found.name for found in same if not found.max_abs]
+        if equal and len(equal) < len(differences):
+            yield f"  the same: {', '.join(equal)}"
+        elif equal and first.step is not None:
+            yield "  the results are the same"
+        for found in differences:
+            if found.name not in equal:
+                yield f"  {found.name}: {self._rounding(found) if found in same else self.difference(found)}"
+
+    def _rounding(self, found: Difference) -> str:
+        """The difference of a result that rounding explains: `the same but for rounding, up to 1.1921e−07`."""
+        assert found.max_abs is not None  # the results were compared
+        return f"the same but for rounding, up to {self._number(found.max_abs)}"
+
+    def first_difference(self, first: FirstDifference) -> str:
+        """Where two variants part: `they part at masked_scores[cat, sat]: 0.5 → −∞`."""
+        kept = " that was kept" if first.is_partial else ""
+        if first.step is None:
+            return f"the same in every step{kept}"
+        cell = f"[{', '.join(first.labels)}]" if first.labels else ""
+        text = f"they part at {first.step}{cell}"
+        if first.numbers is not None:
+            text += f": {self._change(first.numbers)}"
+        if first.only_in is not None:
+            (lacking,) = set(first.variants) - {first.only_in}
+            return f"{text}; {self.labels[lacking]} has no such step"
+        return text if first.numbers is not None else f"{text}, whose shapes differ"
+
+    def difference(self, found: Difference) -> str:
+        """How much a result differs: `largest difference 0.1 at [cat, sat], 0.5 → 0.6; total variation 0.2`."""
+        if found.reason or found.max_abs is None:
+            return found.reason
+        largest = f"largest difference {self._number(found.max_abs)} at [{', '.join(found.labels)}]"
+        parts = [largest if found.numbers is None else f"{largest}, {self._change(found.numbers)}"]
+        if found.total_variation is not None:
+            some = found.distribution_count != found.row_count
+            of = f" in the {found.distribution_count} of {_rows(found)} that are distributions" if some else ""
+            parts.append(f"total variation up to {self._number(found.total_variation)}{of}")
+        divergences = [] if found.kl is None else [f"up to {self._number(found.kl)} nats"]
+        divergences += [f"infinite in {found.infinite_kl_count} of {_rows(found)}"] if found.infinite_kl_count else []
+        if divergences:
+            parts.append(f"KL divergence {', '.join(divergences)}")
+        if found.reordered_count is not None:
+            changes = f"changes in {found.reordered_count} of {_rows(found)}"
+            parts.append(f"order of keys {changes if found.reordered_count else 'the same'}")
+        return "; ".join(parts)
+
+    @cached_property
+    def _groups(self) -> Mapping[str, Sequence[Sequence[int]]]:
+        """The variants that have the same numbers of each result."""
+        return {name: equal_variants(self.comparison, name) for name in self.comparison.select}
+
+    def _is_same(self, found: Difference) -> bool:
+        """Whether two variants have the same numbers of a result."""
+        return any(set(found.variants) <= set(members) for members in self._groups[found.name])
+
+    def _change(self, numbers: tuple[float, float]) -> str:
+        """A number of the first variant and that of the other in its place."""
+        return " → ".join(map(self._number, numbers))
+
+    def _number(self, number: float) -> str:
+        """A number as text."""
+        return decimal(number, self.decimals)
+
+
+def _rows(found: Difference) -> str:
+    """How many rows the weights have."""
+    return f"{found.row_count} row{'' if found.row_count == 1 else 's'}"
+
+
+MAX_VARIANTS = 8  # whose tables and statistics a reader can compare; of more there is a summary
+MAX_OF_ONE_RESULT = 100  # variants that have tables where one result is selected
+MAX_NUMBERS = 5000  # of all tables together
+
+
+def comparison_sections(comparison: Comparison, decimals: int) -> Iterator[Section]:
+    """The variants, their results and statistics, and the differences; of many a summary in place of what is too long.
+
+    Many variants have tables where one result of few numbers is selected.
+    """
+    labels = variant_labels(comparison)
+    yield Section(title(comparison), remarks=variant_lines(comparison, labels))
+    is_short = _count_numbers(comparison) <= MAX_NUMBERS
+    has_few_variants = len(comparison.variants) <= MAX_VARIANTS
+    tables: list[Section] = []
+    is_one_result = len(comparison.select) == 1 and len(comparison.variants) <= MAX_OF_ONE_RESULT
+    if is_short and (has_few_variants or is_one_result):
+        tables += result_sections(comparison, labels)
+    if is_short and has_few_variants:
+        tables += statistics_sections(comparison, labels)
+    yield from _with_legend(tables, labels)
+    if not (is_short and has_few_variants):
+        yield summary_section(comparison, labels)
+    if has_few_variants:
+        yield from DifferenceWriter(comparison, labels, decimals).sections()
+
+
+def _count_numbers(comparison: Comparison) -> int:
+    """How many numbers the selected results of all variants have."""
+    traces = [(one.result.trace, one.result.select) for one in comparison.variants]
+    return sum(value_at(trace, trace[name], comparison.positions).size for trace, select in traces for name in select)
+
+
+def _with_legend(tables: Sequence[Section], labels: Sequence[str]) -> Iterator[Section]:
+    """The sections, the last one that has marks with what they mean."""
+    last = max((at for at, section in enumerate(tables) if any(map(_has_marks, section.grids))), default=None)
+    for at, section in enumerate(tables):
+        legend = (f"{LEGEND}, from {labels[0]}",) if at == last else ()
+        yield replace(section, remarks=(*section.remarks, *legend))
+
+
+def _has_marks(grid: Grid) -> bool:
+    """Whether a number of a table is marked as changed."""
+    return grid.changes is not None and bool((grid.changes != "").any())
+
 
 COLUMN_GAP = 2  # so that two tables of four columns fit 80 columns
 

@@ -1,22 +1,39 @@
 """One quantity of a check as text: whether it agrees, how far it differs, its worst cell, and where the errors are."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from attncli.analysis.check.error_patterns import ErrorPattern, find_pattern
+from attncli.analysis.check.patterns import AxisPart, Band, ErrorPattern, find_pattern, tables
 from attncli.analysis.check.report import CheckReport, QuantityCheck
+from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, LEGEND
+from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
-from attncli.plan.trace import Trace
-from attncli.render.error_picture import MAX_LABEL_WIDTH, draw_errors
+from attncli.base.text import count_of, join_words
+from attncli.plan.trace import Step, Trace
+from attncli.render.error_picture import MAX_LABEL_WIDTH
 from attncli.render.formats.text_page import TextPage
+from attncli.render.grid import position_label
 from attncli.render.reports.cell_arithmetic import cell_arithmetic
-from attncli.render.reports.error_words import FEW, NEARLY_ALL, cells_in_words, describe_cell, describe_pattern, plural
 
 AGREES, DIFFERS = "bold green", "bold red"
-USUAL_WIDTH = 80
 INDENTATION = "    "
 SIGNIFICANT = 3  # digits of errors and tolerances
 MAX_UNITS = 1e6  # in the last place that say something: a larger error has nothing to do with rounding
 MIN_DIGITS, MAX_DIGITS = 6, 17  # of the two numbers of the worst cell; 17 tell any numbers of eight bytes apart
+
+FEW = 3  # cells that are named one by one
+NEARLY_ALL = 0.9  # coverage that is called nearly everywhere
+NO_SHARE = 0.995  # coverage of which no share is written
+_DIAGONALS = {
+    (0, 0): "the diagonal",
+    (0, None): "on and above the diagonal",
+    (1, None): "above the diagonal",
+    (None, 0): "on and below the diagonal",
+    (None, -1): "below the diagonal",
+}
+
+ALL, SOME, NONE, NOT_EXPECTED = "#+. "  # signs that every encoding has
+MAX_ROWS = 16
+MAX_LABEL_WIDTH = 14
 
 
 def print_quantity(
@@ -32,16 +49,15 @@ def print_quantity(
         page.print(mark, f": {_agreement(result)}")
     else:
         source = f" from {'that' if result.count == 1 else 'those'} {adjective}" if adjective else ""
-        page.print(
-            (f"✗ {result.name}", DIFFERS),
-            f": {count_of_differences(result.differ, result.count)}{source}{_consequence(report, result)}",
-        )
+        text = f"{count_of_differences(result.differ, result.count)}{source}{_consequence(report, result)}"
+        page.print((f"✗ {result.name}", DIFFERS), f": {text}")
         page.print_lines(INDENTATION + line for line in _errors(result))
         page.print_lines(INDENTATION + line for line in _worst_cell(trace, result, adjective))
         page.print_lines((INDENTATION + "  " + line for line in _arithmetic(trace, result, decimals)), "cyan")
         pattern = find_pattern(result.differs, result.is_given, _query_positions(trace, result.name))
-        page.print_lines(INDENTATION + line for line in _place(trace, result, pattern))
-        _print_picture(page, trace, result, pattern)
+        if result.differ > 1:
+            page.print_lines([f"{INDENTATION}where: {_where(trace, result, pattern)}"])
+            _print_picture(page, trace, result, pattern)
     page.print_lines((INDENTATION + remark for remark in result.remarks), "dim")
 
 
@@ -52,7 +68,7 @@ def _agreement(result: QuantityCheck) -> str:
     numbers = "1 number agrees" if result.count == 1 else f"{result.count} numbers agree"
     if result.max_abs == 0:
         return f"{numbers} exactly"
-    digits = f" to {result.digits} {'digit' if result.digits == 1 else 'digits'}" if result.digits > 0 else ""
+    digits = f" to {count_of(result.digits, 'digit')}" if result.digits > 0 else ""
     return f"{numbers}{digits}; largest error {_short(result.max_abs)}, allowed {_short(result.tolerance)}"
 
 
@@ -83,14 +99,23 @@ def _errors(result: QuantityCheck) -> Iterator[str]:
         yield ", ".join(found)
 
 
+def _short(number: float) -> str:
+    """An error or a tolerance with few digits: `0.0021`, `1.3e-07`."""
+    return f"{number:.{SIGNIFICANT}g}"
+
+
 def _worst_cell(trace: Trace, result: QuantityCheck, adjective: str) -> Iterator[str]:
-    """The worst cell and both of its numbers."""
-    if result.worst is not None:
-        expected, computed = _distinct(result.worst.expected, result.worst.computed)
-        place = describe_cell(trace, trace[result.name], result.worst.position)
-        at = "worst at" if result.differ > 1 else "at"
-        allowed = f" ± {result.worst.allowed:.1g}" if np.isfinite(result.worst.expected) else ""
-        yield f"{at} {place}: {adjective or 'expected'} {expected}{allowed}, computed {computed}"
+    """The worst cell and both of its numbers, with as many digits as tell them apart, and two more."""
+    worst = result.worst
+    if worst is not None:
+        pairs = ([f"{x:.{digits}g}" for x in (worst.expected, worst.computed)] for digits in range(1, MAX_DIGITS + 1))
+        apart = next((digits for digits, (one, other) in enumerate(pairs, 1) if one != other), 0)
+        digits = min(max(apart + 2, MIN_DIGITS), MAX_DIGITS)
+        step = trace[result.name]
+        cell = ", ".join(_position(trace, step, axis, at) for axis, at in _own_positions(step, worst.position))
+        allowed = f" ± {worst.allowed:.1g}" if np.isfinite(worst.expected) else ""
+        expected = f"{adjective or 'expected'} {worst.expected:.{digits}g}{allowed}"
+        yield f"{'worst at' if result.differ > 1 else 'at'} {cell}: {expected}, computed {worst.computed:.{digits}g}"
 
 
 def _arithmetic(trace: Trace, result: QuantityCheck, decimals: int) -> tuple[str, ...]:
@@ -103,56 +128,158 @@ def _arithmetic(trace: Trace, result: QuantityCheck, decimals: int) -> tuple[str
     return cell_arithmetic(trace, result.name, result.worst.position, decimals)
 
 
-def _place(trace: Trace, result: QuantityCheck, pattern: ErrorPattern) -> Iterator[str]:
-    """Where the numbers differ, in words; nothing for one number, whose cell stands above."""
-    step = trace[result.name]
-    if 1 < result.differ <= FEW and pattern.coverage < 1:
-        yield f"where: {cells_in_words(trace, step, np.argwhere(result.differs).tolist())}"
-    elif result.differ > 1:
-        yield f"where: {describe_pattern(trace, step, pattern)}"
-
-
 def _query_positions(trace: Trace, name: str) -> list[int] | None:
     """The positions of the queries of a table of queries and keys among the keys; None for any other quantity."""
     if trace[name].axes[-2:] != ("n", "m"):
         return None
-    selected = trace.selected_queries
-    rows = range(len(trace.labels["n"])) if selected is None else selected
+    rows = range(len(trace.labels["n"])) if trace.selected_queries is None else trace.selected_queries
     return [trace.problem.past_count + row for row in rows]
 
 
-def _print_picture(page: TextPage, trace: Trace, result: QuantityCheck, pattern: ErrorPattern) -> None:
-    """Print the picture of the errors in the heads that have any; nothing of one number, or where nearly all differ."""
-    if result.differ == 1 or (pattern.is_everything and pattern.coverage >= NEARLY_ALL):
-        return
+def _where(trace: Trace, result: QuantityCheck, pattern: ErrorPattern) -> str:
+    """Where the numbers differ: few cells by their labels, otherwise the pattern, and how full it is.
+
+    `(word_1, word_3) and (word_2, word_4)`; `head 3: above the diagonal`; `scattered, 12% of the numbers`.
+    """
     step = trace[result.name]
-    width = (page.target.width or USUAL_WIDTH) - 2 * len(INDENTATION)
-    differs, is_given = (_in_parts(array, pattern) for array in (result.differs, result.is_given))
+    if result.differ <= FEW and pattern.coverage < 1:
+        cells = [_own_positions(step, position) for position in np.argwhere(result.differs).tolist()]
+        names = (", ".join(_label(trace, step, axis, at, has_number=False) for axis, at in cell) for cell in cells)
+        return join_words([f"({name})" for name in names])
+    parts = [_describe_part(trace, step, part) for part in pattern.parts]
+    parts += [] if pattern.band is None else [_describe_band(pattern.band)]
+    share = f"{pattern.coverage:.0%} of the numbers"
+    if parts:
+        return ", ".join(parts) + ("" if pattern.coverage >= NO_SHARE else f"; {share} there")
+    if pattern.coverage == 1:
+        return "everywhere"
+    return "nearly everywhere" if pattern.coverage >= NEARLY_ALL else f"scattered, {share}"
+
+
+def _own_positions(step: Step, position: Sequence[int]) -> list[tuple[int, int]]:
+    """The axes and the position of a cell on each, but for those of the only batch item and the only head."""
+    pairs = zip(range(-len(position), 0), position, strict=True)
+    return [(axis, at) for axis, at in pairs if step.axes[axis] not in COUNTED_FROM_0 or step.value.shape[axis] > 1]
+
+
+def _position(trace: Trace, step: Step, axis: int, at: int) -> str:
+    """A position on an axis: `query word_1`, `head 0`; a label that begins with its noun has no other: `query_1`."""
+    label = _label(trace, step, axis, at, has_number=False)
+    noun = AXIS_NOUNS.get(step.axes[axis], "")
+    return label if not noun or label.startswith(noun) else f"{noun} {label}"
+
+
+def _label(trace: Trace, step: Step, axis: int, at: int, *, has_number: bool) -> str:
+    """The label of a position; of a head or a batch item with its noun, unless it `has_number` alone."""
+    letter = step.axes[axis]
+    if letter in COUNTED_FROM_0:
+        return str(at) if has_number else position_label(trace, letter, at)
+    return trace.numbered_labels_of(step, axis)[at]
+
+
+def _plural(letter: str) -> str:
+    """The noun of the entries along an axis, in the plural: `queries`, `heads`, `value features`."""
+    return f"{AXIS_NOUNS[letter]}s" if letter in COUNTED_FROM_0 else LEGEND.get(letter, f"entries along {letter}")
+
+
+def _describe_part(trace: Trace, step: Step, part: AxisPart) -> str:
+    """`query word_1`, `keys key_1 and key_3`, `queries from query_513 on`, `every second value feature from e1`."""
+    positions, noun = part.positions, _plural(step.axes[part.axis])
+    labels = [_label(trace, step, part.axis, at, has_number=True) for at in positions]
+    first, last = labels[0], labels[-1]
+    if not isinstance(positions, range):
+        return _position(trace, step, part.axis, positions[0]) if not labels[1:] else f"{noun} {join_words(labels)}"
+    if positions.step > 1:
+        return f"every second of the {noun}, from {first} on"
+    is_last = positions.stop == part.size
+    is_half = 2 * len(positions) == part.size and (is_last or positions.start == 0)
+    half = f"the {'last' if is_last else 'first'} half of the " if is_half else ""
+    limit = f"from {first} on" if is_last else f"up to {last}" if positions.start == 0 else f"from {first} to {last}"
+    return f"{half}{noun}{', ' if half else ' '}{limit}"
+
+
+def _describe_band(band: Band) -> str:
+    """`above the diagonal`, `the line 2 keys below the diagonal that ends at the last query and key`."""
+    end = " that ends at the last query and key" if band.offset else ""
+    text = _DIAGONALS.get((band.low, band.high))
+    if text is not None:
+        return text + end
+    distance = band.low or 0  # of a line of cells next to the diagonal: low and high are the same
+    side = "above" if distance > 0 else "below"
+    return f"the line {count_of(abs(distance), 'key')} {side} the diagonal{end}"
+
+
+@dataclass(frozen=True)
+class ErrorPicture:
+    """Lines of signs, one for a cell or a block of cells, and how many rows and columns of the table a sign is for."""
+
+    lines: tuple[str, ...]
+    rows_per_sign: int
+    columns_per_sign: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every number of a table has a sign of its own."""
+        return (self.rows_per_sign, self.columns_per_sign) == (1, 1)
+
+    @property
+    def scale(self) -> str:
+        """For how many numbers a sign is."""
+        return "one sign a number" if self.is_whole else f"one sign for {self.rows_per_sign} × {self.columns_per_sign}"
+
+    @property
+    def legend(self) -> str:
+        """What the signs in the picture mean."""
+        meanings = {ALL: "# differs", SOME: "+ some differ", NONE: ". agrees", NOT_EXPECTED: "blank: not expected"}
+        if not self.is_whole:
+            meanings |= {ALL: "# all differ", NONE: ". all agree"}
+        signs = set("".join(self.lines))
+        return ", ".join(text for sign, text in meanings.items() if sign in signs)
+
+    def with_labels(self, rows: Sequence[str], columns: Sequence[str], width: int) -> Iterator[str]:
+        """The lines under the labels of the columns, where these have room, and behind the labels of the rows.
+
+        A line for several rows has the label of the first; long labels are cut.
+        """
+        label_width, cell_width = min(max(map(len, rows)), MAX_LABEL_WIDTH), max(map(len, columns))
+        has_room = self.is_whole and label_width + (cell_width + 2) * len(columns) <= width
+        if has_room:
+            yield " " * label_width + "".join(f"  {label:>{cell_width}}" for label in columns)
+        for label, signs in zip(rows[:: self.rows_per_sign], self.lines, strict=True):
+            text = "".join(f"  {sign:>{cell_width}}" for sign in signs) if has_room else f" {signs}"
+            yield f"{label[:label_width]:{label_width}}{text}".rstrip()
+
+
+def draw_errors(differs: Array, is_given: Array, columns: int, rows: int = MAX_ROWS) -> ErrorPicture:
+    """The picture of two boolean arrays [… r c]: which numbers differ, and of which one is expected.
+
+    It has at most so many rows and columns; a sign is for the cells of all slices before the last two axes.
+
+    >>> import numpy
+    >>> every = numpy.ones((4, 6), dtype=bool)
+    >>> draw_errors(numpy.triu(every, 1), every, columns=3, rows=2)
+    ErrorPicture(lines=('+##', '.+#'), rows_per_sign=2, columns_per_sign=2)
+    """
+    differ, given = (np.count_nonzero(tables(array), axis=0) for array in (differs, is_given))
+    scale = [-(-size // limit) for size, limit in zip(differ.shape, (rows, columns), strict=True)]
+    for axis, size in enumerate(scale):
+        starts = range(0, differ.shape[axis], size)
+        differ, given = (np.add.reduceat(counts, starts, axis=axis) for counts in (differ, given))
+    signs = np.select([given == 0, differ == 0, differ == given], [NOT_EXPECTED, NONE, ALL], SOME)
+    return ErrorPicture(tuple(map("".join, signs)), *scale)
+
+
+def _print_picture(page: TextPage, trace: Trace, result: QuantityCheck, pattern: ErrorPattern) -> None:
+    """Print the picture of the errors in the heads that have any; nothing where nearly all numbers differ."""
+    if pattern.is_everything and pattern.coverage >= NEARLY_ALL:
+        return
+    step, width = trace[result.name], page.page_width - 2 * len(INDENTATION)
+    differs, is_given = pattern.in_slices(result.differs), pattern.in_slices(result.is_given)
     picture = draw_errors(differs, is_given, columns=max(width - MAX_LABEL_WIDTH - 1, 1))
     if len(set("".join(picture.lines))) == 1:
         return
     rows = trace.numbered_labels_of(step, -2) or (step.symbol,)
-    axes = ", ".join(map(plural, step.axes[-2:-1])) + " down, " + plural(step.axes[-1]) + " across"
+    axes = ", ".join(map(_plural, step.axes[-2:-1])) + " down, " + _plural(step.axes[-1]) + " across"
     page.print_lines([f"{INDENTATION}{axes}, {picture.scale}: {picture.legend}"], "dim")
     for line in picture.with_labels(rows, trace.numbered_labels_of(step, -1), width):
         page.print(f"{INDENTATION * 2}{line}", is_wrapped=False)
-
-
-def _in_parts(array: Array, pattern: ErrorPattern) -> Array:
-    """The slices of an array that have differences: those of the heads and batch items of a pattern."""
-    for part in pattern.parts:
-        if part.axis < -2:
-            array = array.take(part.positions, axis=part.axis)
-    return array
-
-
-def _short(number: float) -> str:
-    """An error or a tolerance with few digits: `0.0021`, `1.3e-07`."""
-    return f"{number:.{SIGNIFICANT}g}"
-
-
-def _distinct(expected: float, computed: float) -> tuple[str, str]:
-    """Two numbers with as many digits as tell them apart, and two more."""
-    apart = (digits for digits in range(1, MAX_DIGITS + 1) if f"{expected:.{digits}g}" != f"{computed:.{digits}g}")
-    digits = min(max(next(apart, 0) + 2, MIN_DIGITS), MAX_DIGITS)
-    return f"{expected:.{digits}g}", f"{computed:.{digits}g}"

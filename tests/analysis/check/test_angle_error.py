@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attncli.analysis.check.rounding import rounding_error
+from attncli.analysis.check.tolerance import rounding_error
 from attncli.plan.build import plan_of
 from tests.arrays import normal
 from tests.problems import problem
@@ -13,7 +13,7 @@ def error_at(offset: float, dtype: str) -> float:
     """The rounding error of rotated queries whose positions begin there."""
     position = {"rope": {"offset": offset}}
     spec = problem(query=normal(3, 8), key=normal(3, 8), dtype="float64", position=position)
-    return rounding_error(spec, plan_of(spec), ["rotated_query"], dtype).errors["rotated_query"]
+    return rounding_error(spec, plan_of(spec), ["rotated_query"], dtype).errors["rotated_query"].largest
 
 
 @pytest.mark.parametrize(("dtype", "unit"), [("float32", 2.0**-23), ("float64", 2.0**-52)])

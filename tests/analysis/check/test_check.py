@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from attncli.analysis.check.check import check
-from attncli.analysis.check.options import CheckOptions
-from attncli.analysis.check.report import CheckReport, QuantityCheck
+from attncli.analysis.check.report import CheckOptions, CheckReport, QuantityCheck
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.typed_numbers import TypedNumber

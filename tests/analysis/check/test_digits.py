@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attncli.analysis.check.digits import typed_digits
+from attncli.analysis.check.expected import typed_digits
 from attncli.base.dtypes import Precision
 from attncli.base.typed_numbers import TypedNumber
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from attncli.analysis.check.check import check, part_of
-from attncli.analysis.check.expected import ExpectedNumbers, expected_numbers
-from attncli.analysis.check.options import CheckOptions
-from attncli.analysis.check.target import Target
+from attncli.analysis.check.expected import ExpectedNumbers, ExpectedStep, expected_numbers
+from attncli.analysis.check.report import CheckOptions
 from attncli.base.errors import AttnError
 from attncli.base.typed_numbers import TypedNumber
 from attncli.plan.build import plan_of
@@ -24,7 +23,8 @@ NAN = np.nan
 
 def read(spec: ProblemSpec, name: str, value: Any, **part: int) -> ExpectedNumbers:
     plan = plan_of(spec)
-    return expected_numbers(value, Target(spec, plan, name, part_of(plan, CheckOptions(**part))), ("expected", name))
+    step = ExpectedStep(spec, plan, name, part_of(plan, CheckOptions(**part)))
+    return expected_numbers(value, step, ("expected", name))
 
 
 def test_some_cells_are_expected_by_their_labels() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attncli.analysis.check.check import check
-from attncli.analysis.check.options import CheckOptions
+from attncli.analysis.check.report import CheckOptions
 from attncli.base.errors import AttnError
 from attncli.plan.trace import Trace
 from attncli.problem.spec import ProblemSpec

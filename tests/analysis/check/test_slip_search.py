@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from attncli.analysis.check.check import check
-from attncli.analysis.check.options import CheckOptions
-from attncli.analysis.check.report import CheckReport
+from attncli.analysis.check.report import CheckOptions, CheckReport
 from attncli.base.dtypes import Precision
 from tests.arrays import normal
 from tests.problems import dense_trace, problem

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from attncli.analysis.check import statistics
-from attncli.analysis.check.statistics import Arrays
+from attncli.analysis.check import compare
+from attncli.analysis.check.compare import Arrays
 from attncli.analysis.check.tolerance import Tolerance
 from attncli.base.dtypes import Precision
 
@@ -14,14 +14,14 @@ BY_ROW = Tolerance(Precision("float64"), "", error=1.0, error_of_row=0.1)
 def worst(expected: list[list[float]], computed: list[list[float]]) -> int | None:
     """The index of the worst cell, where 0.1 of the largest number of a row is allowed, and 1 at most."""
     arrays = Arrays(np.array(expected), np.array(computed), np.ones((2, 2), bool))
-    return statistics.statistics(arrays, BY_ROW).worst
+    return compare.statistics(arrays, BY_ROW).worst
 
 
 @pytest.mark.parametrize("cells", [2**20, 2])  # both rows at once, and one after the other
 def test_the_worst_cell_is_that_of_the_largest_error_beside_its_tolerance(
     cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(statistics, "CHUNK_CELLS", cells)
+    monkeypatch.setattr(compare, "CHUNK_CELLS", cells)
     assert worst([[10, 3], [1, 0.5]], [[10, 0], [1, 0]]) == 1  # 3 of 1 allowed, 0.5 of 0.1
     assert worst([[10, 3], [1, 0.9]], [[10, 0], [1, 0]]) == 3  # 0.9 of 0.1 allowed
 
@@ -30,7 +30,7 @@ def test_the_worst_cell_is_that_of_the_largest_error_beside_its_tolerance(
 def test_of_errors_that_are_similar_beside_their_tolerances_the_largest_is_the_worst(
     cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(statistics, "CHUNK_CELLS", cells)
+    monkeypatch.setattr(compare, "CHUNK_CELLS", cells)
     assert worst([[10, 3], [1, 0.31]], [[10, 0], [1, 0]]) == 1
     assert worst([[1, 0.31], [10, 3]], [[1, 0], [10, 0]]) == 3
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attncli.analysis.check.check import check
-from attncli.analysis.check.options import CheckOptions
+from attncli.analysis.check.report import CheckOptions
 from attncli.analysis.check.tolerance import Tolerance
 from attncli.base.dtypes import Precision
 from tests.arrays import normal

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.analysis.compare.compare import compare
-from attncli.analysis.compare.options import CompareOptions
-from attncli.analysis.compare.report import Comparison, Difference, FirstDifference
+from attncli.analysis.compare import CompareOptions, Comparison, compare
+from attncli.analysis.differences import Difference, FirstDifference
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.io.variants import Variant
 from tests.arrays import normal

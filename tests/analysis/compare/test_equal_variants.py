@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from attncli.analysis.compare.equal_variants import equal_statistics, equal_variants
+from attncli.analysis.compare import equal_statistics, equal_variants
 from tests.comparisons import Keys, comparison_of, weights_of
 
 A, B = weights_of([0.5, 0.5], [0.75, 0.25]), weights_of([0.5, 0.5], [0.25, 0.75])

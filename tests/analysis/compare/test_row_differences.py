@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from attncli.analysis.compare.row_differences import kl_divergence, reordered, total_variation
+from attncli.analysis.rows import kl_divergence, reordered, total_variation
 from tests.arrays import normal
 
 THIRD = 1 / 3

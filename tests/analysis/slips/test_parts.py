@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.analysis.slips import Attempt, Part, SearchLimits, Telling, attempts, explain, run_attempt
-from attncli.analysis.slips.attempts import own_attempt
+from attncli.analysis.slips import Attempt, Part, Priority, SearchLimits, attempts, explain, run_attempt
 from attncli.analysis.slips.parts import all_parts, first_part, has_batch_parts, has_head_parts
+from attncli.analysis.slips.search import own_attempt
 from attncli.problem.spec import ProblemSpec
 from tests.arrays import normal
 from tests.problems import HEAD_AXIS, B, G, H, N, R, problem
@@ -18,7 +18,7 @@ SMALL = SearchLimits(part_cells=1, whole_cells=1)
 
 def parts_of(spec: ProblemSpec) -> list[Part]:
     """Each kind of part that a problem has."""
-    parts = [Part(rows=[0]), first_part(spec, SMALL, Telling(item=B - 1, head=H - 1))]
+    parts = [Part(rows=[0]), first_part(spec, SMALL, Priority(item=B - 1, head=H - 1))]
     return parts + [part for at, part in enumerate(all_parts(spec, SMALL)) if at % 7 == 3]
 
 
@@ -36,7 +36,7 @@ def test_what_is_computed_of_a_part_is_what_the_whole_has_there(spec: ProblemSpe
 
 def test_a_kernels_problem_is_taken_apart_by_queries_batch_items_and_key_heads() -> None:
     spec = problem(**HEAD_AXIS)
-    assert first_part(spec, SMALL, Telling(item=1, head=H - 1)).positions("h") == range(H - R, H)
+    assert first_part(spec, SMALL, Priority(item=1, head=H - 1)).positions("h") == range(H - R, H)
     assert first_part(spec, SMALL, all_heads=True).positions("h") is None
     assert first_part(spec, SMALL, all_queries=True).positions("n") is None
     assert len(list(all_parts(spec, SMALL))) == B * G * N
@@ -82,6 +82,6 @@ def test_a_slip_is_found_on_a_part_and_confirmed_on_the_whole(slip: str, cells: 
         return np.allclose(run_attempt(attempt, ["output"])["output"], part, rtol=1e-9)
 
     limits = SearchLimits(part_cells=1, whole_cells=cells)
-    found = explain(spec, accepts, limits, telling=Telling(range(7), item=1, head=1))
+    found = explain(spec, accepts, limits, priority=Priority(range(7), item=1, head=1))
     assert [attempt.slips for attempt in found.explanations] == [(slip,)]
     assert ("weights_transposed" in " ".join(found.untried)) == (cells == 1)

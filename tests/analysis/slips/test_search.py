@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.analysis.slips import Attempt, Part, SearchLimits, Telling, explain, run_attempt, unnoticed
-from attncli.analysis.slips.attempts import own_attempt
-from attncli.analysis.slips.search import Judge
+from attncli.analysis.slips import Attempt, Part, Priority, SearchLimits, explain, run_attempt, unnoticed
+from attncli.analysis.slips.search import Judge, own_attempt
 from attncli.ops import registry
 from attncli.problem.spec import ProblemSpec
 from tests.analysis.slips.wrong_attention import attention
@@ -175,7 +174,7 @@ def test_the_queries_that_tell_most_are_in_the_part() -> None:
         seen.append(attempt.part)
         return False
 
-    explain(problem(**LONG), accepts, A_PART, telling=Telling(rows=[17]))
+    explain(problem(**LONG), accepts, A_PART, priority=Priority(rows=[17]))
     assert seen[0].rows is not None
     assert {0, 17, 22} <= set(seen[0].rows)
 
@@ -185,7 +184,7 @@ def test_a_query_without_visible_keys_that_is_not_in_the_part_is_found_by_the_qu
     mask[13] = False
     keys = {**LONG, "mask": mask}
     wrong = attention({**LONG_SAME, "mask": mask}, masked_with_finite="replaced")["output"]
-    found = explain(problem(**keys), numbers({"output": wrong}), A_PART, telling=Telling(rows=[13]))
+    found = explain(problem(**keys), numbers({"output": wrong}), A_PART, priority=Priority(rows=[13]))
     assert slips_of(found.explanations) == {("masked_with_finite",)}
 
 

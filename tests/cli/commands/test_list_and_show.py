@@ -7,7 +7,7 @@ import pytest
 from attncli.analysis.slips import SLIPS
 from attncli.ops import kinds, operators
 from attncli.problem.conventions import CONVENTIONS, Convention
-from attncli.render.reports.words import every_meaning, render_meanings
+from attncli.render.reports.meanings import every_meaning, render_meanings
 from attncli.render.target import TextTarget
 from tests.cli.running import Run
 

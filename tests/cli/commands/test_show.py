@@ -13,7 +13,7 @@ from attncli.plan.build import build_plan
 from attncli.problem.results import RESULTS
 from attncli.problem.spec import FIELDS
 from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
-from attncli.render.reports.words import every_meaning, find_meanings, render_meanings
+from attncli.render.reports.meanings import every_meaning, find_meanings, render_meanings
 from attncli.render.target import TextTarget
 from tests.cli.running import Run
 from tests.problems import PROBLEMS, problem, write_file

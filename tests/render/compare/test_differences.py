@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from attncli.analysis.compare.report import Difference, FirstDifference
-from attncli.render.compare.differences import DifferenceWriter
+from attncli.analysis.differences import Difference, FirstDifference
+from attncli.render.reports.compare import DifferenceWriter
 from tests.comparisons import Keys, comparison_of, weights_of
 
 FIRST = weights_of([0.5, 0.5], [0.75, 0.25])

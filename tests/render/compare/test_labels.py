@@ -4,8 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from attncli.render.compare.labels import heading, row_labels, title, value_labels, variant_labels, variant_lines
 from attncli.render.reports.compare import render_comparison
+from attncli.render.reports.variant_tables import (
+    heading,
+    row_labels,
+    title,
+    value_labels,
+    variant_labels,
+    variant_lines,
+)
 from tests.comparisons import Keys, comparison_of
 
 ONE: Keys = {"query": [[1.0]], "key": [[2.0]]}

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from attncli.render.compare import sections as module
-from attncli.render.compare.sections import comparison_sections
+from attncli.render.reports import compare as module
+from attncli.render.reports.compare import comparison_sections
 from attncli.render.section import Section
 from tests.comparisons import Keys, comparison_of, weights_of
 

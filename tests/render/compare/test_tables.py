@@ -5,9 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.render.compare.labels import variant_labels
-from attncli.render.compare.results import result_sections
-from attncli.render.compare.statistics import statistics_sections
+from attncli.render.reports.variant_tables import result_sections, statistics_sections, variant_labels
 from attncli.render.section import Section
 from tests.comparisons import Keys, comparison_of, weights_of
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.analysis.compare.compare import compare
-from attncli.analysis.compare.options import CompareOptions
+from attncli.analysis.compare import CompareOptions, compare
 from attncli.base.errors import AttnError
 from attncli.io.variants import Variant
 from attncli.render.formats.comparison_csv import render, render_tsv

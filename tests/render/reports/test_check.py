@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from attncli.analysis.check.check import check as check_problem
-from attncli.analysis.check.options import CheckOptions
-from attncli.analysis.check.report import CheckReport, Explanation
+from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation
 from attncli.base.typed_numbers import TypedNumber
 from attncli.problem.spec import ProblemSpec
 from attncli.render.reports.check import render_check, short_verdict, verdict

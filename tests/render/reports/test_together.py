@@ -7,8 +7,7 @@ import pytest
 import attncli
 from attncli.base.errors import AttnError
 from attncli.render.grid import Grid
-from attncli.render.reports.part import PartReport
-from attncli.render.reports.together import curve_lines, together
+from attncli.render.reports.example import PartReport, curve_lines, together
 from attncli.render.section import Section
 from attncli.render.view import View
 

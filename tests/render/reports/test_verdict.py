@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from attncli.analysis.check.check import check
-from attncli.analysis.check.options import CheckOptions
-from attncli.analysis.check.report import CheckReport
-from attncli.render.reports.verdict import EXPECTED, PUBLISHED, verdict
+from attncli.analysis.check.report import CheckOptions, CheckReport
+from attncli.render.reports.example import EXPECTED, PUBLISHED, verdict
 from tests.problems import problem
 
 QUERY, KEY = [[1.0, 0.0]], [[0.5, 0.0], [0.25, 1.0]]

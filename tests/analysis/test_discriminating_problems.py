@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.analysis import telling_problems
+from attncli.analysis import discriminating_problems
 from attncli.analysis.check.check import check
-from attncli.analysis.check.options import CheckOptions
+from attncli.analysis.check.report import CheckOptions
+from attncli.analysis.discriminating_problems import DiscriminatingProblem
 from attncli.analysis.slips import SLIPS
-from attncli.analysis.telling_problems import TellingProblem
 from attncli.base.errors import AttnError
 from attncli.engine.run import run
 from attncli.io.assemble import assemble
 from tests.problems import raw_values
 
 
-def choose(**keys: Any) -> TellingProblem:
-    return telling_problems.choose(raw_values(**keys))
+def choose(**keys: Any) -> DiscriminatingProblem:
+    return discriminating_problems.choose(raw_values(**keys))
 
 
-def unnoticed_slips(problem: TellingProblem) -> set[str]:
+def unnoticed_slips(problem: DiscriminatingProblem) -> set[str]:
     """The slips that a check of the output would not notice."""
     spec = assemble(problem.document)
     options = CheckOptions(finds_unnoticed=True, tries_slips=False)
@@ -73,7 +73,7 @@ def test_every_slip_shows_where_a_softcap_is_so_large_that_few_scores_reach_it()
 
 
 def test_a_problem_that_is_drawn_plainly_would_not_do() -> None:
-    plain = TellingProblem(raw_values(init="normal", seed=1, token_count=8, dim=8, dtype="float32"), ())
+    plain = DiscriminatingProblem(raw_values(init="normal", seed=1, token_count=8, dim=8, dtype="float32"), ())
     assert "no_maximum" in unnoticed_slips(plain)
 
 
@@ -93,7 +93,7 @@ def test_the_other_queries_attend_to_several_keys() -> None:
 
 
 def test_what_the_user_gives_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling_problems, "ENOUGH_DRAWS", 1)
+    monkeypatch.setattr(discriminating_problems, "ENOUGH_DRAWS", 1)
     document = choose(embeddings=[[1, 0, 2], [0, 1, 0], [2, 2, 1]], w_v="identity", init="normal", seed=7).document
     assert document["embeddings"].value == [[1, 0, 2], [0, 1, 0], [2, 2, 1]]
     assert (document["w_v"].value, document["init"].value) == ("identity", "normal")
@@ -105,7 +105,7 @@ def test_the_same_seed_gives_the_same_problem() -> None:
 
 
 def test_a_slip_that_changes_no_number_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling_problems, "ENOUGH_DRAWS", 2)
+    monkeypatch.setattr(discriminating_problems, "ENOUGH_DRAWS", 2)
     problem = choose(window=[20, 0], token_count=4, dim=4)
     sentence = "window_too_wide would go unnoticed, because it changes no number of this problem: "
     assert any(warning.startswith(sentence) for warning in problem.warnings)
@@ -113,13 +113,13 @@ def test_a_slip_that_changes_no_number_is_named(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_maximum_that_only_rounding_shows_is_no_reason_to_draw_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling_problems, "ENOUGH_DRAWS", 2)
+    monkeypatch.setattr(discriminating_problems, "ENOUGH_DRAWS", 2)
     problem = choose(score="cosine", token_count=8, dim=8)
     assert [warning.split()[0] for warning in problem.warnings] == ["no_maximum"]
 
 
 def test_what_nothing_shows_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling_problems, "MAX_DRAWS", 2)
+    monkeypatch.setattr(discriminating_problems, "MAX_DRAWS", 2)
     with pytest.raises(AttnError) as caught:
         choose(scale=1e-9, causal=True, dtype="bfloat16")
     message, names, hint = re.split("in the best of them |; ", str(caught.value))

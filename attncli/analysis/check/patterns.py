@@ -1,6 +1,8 @@
 """Where numbers differ: in one row, column or head, past a position, on the diagonal, in a half of the features."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
@@ -53,6 +55,13 @@ class ErrorPattern:
         """Whether no smaller region has all differences."""
         return not self.parts and self.band is None
 
+    def in_slices(self, array: Array) -> Array:
+        """The slices of an array at the positions of the parts of axes before the last two."""
+        for part in self.parts:
+            if part.axis < -2:
+                array = array.take(part.positions, axis=part.axis)
+        return array
+
 
 def find_pattern(differs: Array, is_given: Array, query_positions: Sequence[int] | None = None) -> ErrorPattern:
     """The pattern of the cells that differ among those that are given, both boolean and of the same shape [… r c].
@@ -66,34 +75,25 @@ def find_pattern(differs: Array, is_given: Array, query_positions: Sequence[int]
     ErrorPattern(parts=(), band=Band(low=1, high=None, offset=0), coverage=1.0)
     """
     parts = list(_parts(differs, is_given))
-    leading = tuple(part for part in parts if part.axis < -2)
+    leading = ErrorPattern(tuple(part for part in parts if part.axis < -2), None, 0.0)
     inner = tuple(part for part in parts if part.axis >= -2)
-    counts = np.count_nonzero(tables(_in_slices(is_given, leading)), axis=0)
-    table = np.asarray(tables(differs).any(axis=0))
-    positions = None if any(len(part.positions) == 1 for part in inner) else query_positions
+    counts = np.count_nonzero(tables(leading.in_slices(is_given)), axis=0)
     count = int(np.count_nonzero(differs))
-    bands = [] if positions is None or count <= MAX_LISTED else list(_bands(table, positions))
-    best = ErrorPattern(leading, None, count / int(counts.sum()))
+    bands: list[Band] = []
+    if query_positions is not None and count > MAX_LISTED and all(len(part.positions) > 1 for part in inner):
+        bands += _bands(np.asarray(tables(differs).any(axis=0)), query_positions)
+    best = replace(leading, coverage=count / int(counts.sum()))
     for own, band in _regions(inner, bands):
-        coverage = count / _count_in(counts, own, band, positions)
+        coverage = count / _count_in(counts, own, band, query_positions)
         is_short = band is None and all(len(part.positions) <= MAX_LISTED for part in own)
         if coverage > best.coverage + GAIN and (is_short or coverage >= MIN_COVERAGE):
-            best = ErrorPattern((*leading, *own), band, coverage)
+            best = ErrorPattern((*leading.parts, *own), band, coverage)
     return best
 
 
 def _regions(inner: tuple[AxisPart, ...], bands: Sequence[Band]) -> Iterator[tuple[tuple[AxisPart, ...], Band | None]]:
     """Parts of rows and columns with or without a band, from the simplest region to the smallest."""
-    for parts in [(), *((part,) for part in inner), inner]:
-        for band in (None, *bands):
-            yield parts, band
-
-
-def _in_slices(array: Array, leading: Sequence[AxisPart]) -> Array:
-    """The slices of an array at the positions of parts of the axes before the last two."""
-    for part in leading:
-        array = array.take(part.positions, axis=part.axis)
-    return array
+    return product([(), *((part,) for part in inner), inner], (None, *bands))
 
 
 def _count_in(
@@ -102,10 +102,8 @@ def _count_in(
     """The sum of the counts of a table in parts of its rows and columns, and in a band."""
     if band is not None and query_positions is not None:
         counts = np.where(_cells(band, query_positions, counts.shape[1]), counts, 0)
-    positions = (
-        {part.axis: part.positions for part in inner}.get(axis, range(counts.shape[axis])) for axis in (-2, -1)
-    )
-    return int(counts[np.ix_(*positions)].sum())
+    own = {part.axis: part.positions for part in inner}
+    return int(counts[np.ix_(*(own.get(axis, range(counts.shape[axis])) for axis in (-2, -1)))].sum())
 
 
 def _parts(differs: Array, is_given: Array) -> Iterator[AxisPart]:

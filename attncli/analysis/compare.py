@@ -1,22 +1,61 @@
 """Variants computed and compared: each with the first, those with edits with those before them, or every two."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import field, replace
 
-from attncli.analysis.compare.difference import difference
-from attncli.analysis.compare.first_difference import first_difference
-from attncli.analysis.compare.memory import check_memory
-from attncli.analysis.compare.options import CompareOptions
-from attncli.analysis.compare.report import Comparison, Difference, FirstDifference, VariantResult
-from attncli.analysis.row_statistics import row_statistics
+from attncli.analysis.differences import Difference, FirstDifference, VariantResult, difference, first_difference
+from attncli.analysis.rows import changed, row_statistics
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
-from attncli.engine.run import run
+from attncli.base.lazy_numpy import Array
+from attncli.base.memory import missing_memory
+from attncli.engine.memory import array_bytes
+from attncli.engine.options import Progress, RunOptions
+from attncli.engine.run import LOCAL, is_large, run
 from attncli.io.variants import Variant, before_edits, shared_keys
 from attncli.plan.build import plan_of
-from attncli.plan.trace import RunResult
+from attncli.plan.trace import RunResult, value_at
 from attncli.problem.results import WEIGHTS
 
+Positions = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """How variants are compared.
+
+    Each is compared with the first, one with edits with that before them too, and with `all_pairs` every two.
+    `positions` has the one position that is compared on an axis, by the letter of the axis (b batch items, h heads).
+    `progress(done, total)` is called after each variant.
+    """
+
+    all_pairs: bool = False
+    positions: Mapping[str, int] = field(default_factory=dict)
+    run: RunOptions = LOCAL
+    progress: Progress | None = None
+
+
 DEFAULT = CompareOptions()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Variants, computed, and each compared with the first (or every two, where that was asked for).
+
+    Those with edits are compared with those before them too.
+
+    `shared_keys` are the keys that are varied and have one value in all variants, as text. `positions` has the one
+    position that is compared on an axis, by the letter of the axis (b batch items, h heads). `remarks` are what holds
+    of several variants, and is said once.
+    """
+
+    variants: tuple[VariantResult, ...]
+    select: tuple[str, ...]
+    differences: tuple[Difference, ...]
+    first_differences: tuple[FirstDifference, ...]
+    shared_keys: Mapping[str, str]
+    positions: Mapping[str, int] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
 
 def compare(
@@ -30,7 +69,7 @@ def compare(
     names = selected_names(variants, select)
     baselines = compared_with(variants, all_pairs=options.all_pairs)
     keep_all_steps = {baseline for those in baselines for baseline in those}
-    check_memory(variants, names, keep_all_steps)
+    _check_memory(variants, names, keep_all_steps)
     computed: list[VariantResult] = []
     differences: list[Difference] = []
     first_differences: list[FirstDifference] = []
@@ -78,6 +117,27 @@ def selected_names(variants: Sequence[Variant], select: Sequence[str] | None) ->
     return tuple(dict.fromkeys(select))
 
 
+def _check_memory(variants: Sequence[Variant], names: Sequence[str], keep_all_steps: Container[int]) -> None:
+    """Raise AttnError where the steps that a comparison keeps of all variants are more than the memory there is.
+
+    Of those with which others are compared (their positions are in `keep_all_steps`) these are all steps where the
+    problem is small; of others the selected ones, and the weights of a small problem. That each of them can be computed
+    is checked when it is.
+    """
+    size = 0
+    for position, variant in enumerate(variants):
+        plan = plan_of(variant.problem)
+        is_small = not is_large(plan)
+        kept = {plan.find(name) for name in names} | ({plan.results.get(WEIGHTS)} if is_small else set())
+        keeps_all = is_small and position in keep_all_steps
+        nodes = (node for node in plan.nodes if keeps_all or node.name in kept)
+        size += sum(array_bytes(node, variant.problem.precision) for node in nodes)
+    missing = missing_memory(size)
+    if missing is not None:
+        hint = "vary less, or select fewer results"
+        raise AttnError(f"to compare {len(variants)} variants {missing}", hint=hint)
+
+
 def _compute(variant: Variant, names: Sequence[str], options: CompareOptions) -> VariantResult:
     """The result of a variant, every step of it where it is small, and the statistics of its weights."""
     plan = plan_of(variant.problem)
@@ -113,3 +173,33 @@ def _remarks(computed: Sequence[VariantResult]) -> tuple[str, ...]:
     )
     named = f"tokens differ: numbers are compared by position, and named as in {computed[0].variant.name}"
     return (named,) if has_other_labels else ()
+
+
+def equal_variants(comparison: Comparison, name: str) -> tuple[Positions, ...]:
+    """The positions of the variants that compute a result, those with the same numbers together, in order.
+
+    Each group begins with the variant that the others are the same as. Numbers are the same as `changed` has it.
+    """
+    variants = enumerate(comparison.variants)
+    return _groups(comparison, [position for position, one in variants if name in one.result.select], name)
+
+
+def equal_statistics(comparison: Comparison) -> tuple[Positions, ...]:
+    """The positions of the variants that have statistics of their weights, those with the same weights together."""
+    variants = enumerate(comparison.variants)
+    return _groups(comparison, [position for position, one in variants if one.statistics is not None], WEIGHTS)
+
+
+def _groups(comparison: Comparison, variants: Iterable[int], name: str) -> tuple[Positions, ...]:
+    """The positions of some variants with the same numbers of a result, in groups."""
+    groups: list[tuple[Array, list[int]]] = []
+    for position in variants:
+        trace = comparison.variants[position].result.trace
+        array = value_at(trace, trace[name], comparison.positions)
+        for first, members in groups:
+            if first.shape == array.shape and not changed(first, array).any():
+                members.append(position)
+                break
+        else:
+            groups.append((array, [position]))
+    return tuple(tuple(members) for _, members in groups)

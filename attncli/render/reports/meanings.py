@@ -1,10 +1,13 @@
-"""What a word means: an entry of the catalogue, a key, step, parameter, axis, slip, convention or word of the field."""
+"""What a word means: an entry of the catalogue, a key, step, parameter, axis, slip, convention or glossary term."""
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.cells import cell_len
 
 from attncli.analysis.slips import SLIPS, Slip
-from attncli.base.axes import LEGEND, legend
+from attncli.base.axes import LEGEND, Letters, legend
 from attncli.base.dataclasses import dataclass
 from attncli.base.text import one_line, sentence
 from attncli.base.transliteration import transliterate
@@ -17,10 +20,92 @@ from attncli.problem.fields import Field, option_name
 from attncli.problem.results import RESULTS
 from attncli.problem.spec import DEFAULTS, FIELDS
 from attncli.render.formats.text_page import TextPage
-from attncli.render.reports.catalogue import facts_of_record
 from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
-from attncli.render.reports.shape_picture import ShapePicture, draw
 from attncli.render.target import TextTarget
+
+GAP = "  "
+ARROW = " → "
+LINES = "┌─┐│└┘"
+
+
+@dataclass(frozen=True)
+class ShapePicture:
+    """The arrays that something is made of, and what it is, each a symbol and the letters of its axes."""
+
+    inputs: Sequence[tuple[str, Letters]]
+    result: tuple[str, Letters]
+
+
+def draw(picture: ShapePicture, target: TextTarget) -> list[str]:
+    r"""The lines of a picture, as wide as they are: `X [n x]  W_Q [x d] → Q [n d]` as boxes.
+
+    >>> picture = ShapePicture([("X", ("n", "x")), ("W_Q", ("x", "d"))], ("Q", ("n", "d")))
+    >>> print("\n".join(draw(picture, TextTarget(encoding="ascii"))))
+        x         d           d
+      +---+    +-----+      +---+
+    n | X |  x | W_Q | -> n | Q |
+      +---+    +-----+      +---+
+    """
+    boxes = [_box(*array, target) for array in picture.inputs]
+    columns = [column for box in boxes for column in (box, _joint(GAP))][:-1]
+    if columns:
+        columns.append(_joint(target.encodable(ARROW)))
+    columns.append(_box(*picture.result, target))
+    return ["".join(parts).rstrip() for parts in zip(*columns, strict=True)]
+
+
+def _box(symbol: str, letters: Letters, target: TextTarget) -> list[str]:
+    """The four lines of one box: the letter of its columns, the edge, its name after the letters of its rows, the edge.
+
+    The letters before the last two, such as those of batch items and heads, stand before that of the rows.
+    """
+    symbol = target.encodable(symbol)
+    rows, columns = " ".join(letters[:-1]), "".join(letters[-1:])
+    left_top, line, right_top, side, left_bottom, right_bottom = map(target.encodable, LINES)
+    edge, margin = line * (cell_len(symbol) + 2), " " * (len(rows) + 1)
+    return [
+        f"{margin}{columns:^{len(edge) + 2}}",
+        f"{margin}{left_top}{edge}{right_top}",
+        f"{rows} {side} {symbol} {side}",
+        f"{margin}{left_bottom}{edge}{right_bottom}",
+    ]
+
+
+def _joint(text: str) -> list[str]:
+    """The four lines between two boxes."""
+    return [text if number == 2 else " " * len(text) for number in range(4)]
+
+
+def render_list(groups: Iterable[tuple[str, Sequence[tuple[str, str]]]], target: TextTarget) -> str:
+    """The name and the summary of each operator or slip, under the title of its group."""
+    page = TextPage(target)
+    for title, summaries in groups:
+        page.print((title, "bold"))
+        page.print_pairs(summaries, "cyan")
+        page.skip_line()
+    return page.text.rstrip("\n") + "\n"
+
+
+def facts_of_record(record: OperatorRecord) -> Iterable[tuple[str, str]]:
+    """The title and the text of each line about an operator; a line without a title continues the one above."""
+    yield "formula", record.formula
+    shapes = ", ".join(f"{name}[{' '.join(axes)}]" for name, axes in record.shapes.arrays.items())
+    if shapes:
+        yield "shapes", f"{shapes} → [{' '.join(record.shapes.result)}]"
+        yield "", legend(axis for axes in (*record.shapes.arrays.values(), record.shapes.result) for axis in axes)
+    for number, parameter in enumerate(record.parameters):
+        yield "" if number else "parameters", str(parameter)
+    for number, inner in enumerate(record.inner):
+        yield "" if number else "steps inside", f"{inner.name} = {inner.formula}"
+    yield "source", record.source
+    yield "example", _format_example(record.example)
+
+
+def _format_example(example: Mapping[str, Any]) -> str:
+    """The arguments of an example and its result, one a line."""
+    arguments = [f"{name} = {value}" for name, value in example.items() if name != "gives"]
+    result = [f"gives {example['gives']}"] if "gives" in example else []
+    return "\n".join([*arguments, *result])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,222 @@
+"""The slips of a check: those that explain the numbers that differ, and those that would go unnoticed."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from attncli.analysis.check.compare import Checker
+from attncli.analysis.check.expected import ExpectedNumbers
+from attncli.analysis.check.report import FEW_NUMBERS, Explanation, QuantityCheck
+from attncli.analysis.check.tolerance import FACTOR, FLOAT64, Tolerance, evaluate_names, in_type, measure, median
+from attncli.analysis.slips import Attempt, Part, Priority, SearchLimits, SearchResult, explain, run_attempt, unnoticed
+from attncli.base.dtypes import Precision, as_floats, coarsest
+from attncli.base.lazy_numpy import Array, np
+from attncli.problem.spec import ProblemSpec
+
+# No rounding error of a formula is as large as so many units of the largest number, or as this part of it.
+LOOSE_UNITS, LOOSE_PART = 512, 0.5
+ROUGH_PART = 1 / 4  # of the typical error of half precision: smaller errors are not those of a computation in it
+ALONG = 0.9  # the cosine of errors with the reference from which these are scaled, not rounded
+
+Quantities = Mapping[str, ExpectedNumbers]
+Values = Mapping[str, Array]
+
+
+def find_explanations(checker: Checker, results: Sequence[QuantityCheck]) -> SearchResult:
+    """The slips with which a computation gives the expected numbers, the simplest first."""
+    problem, limits = _exact_problem(checker), SearchLimits(seconds=checker.options.seconds)
+    accepts, priority = partial(matches_expected, checker), _priority(checker, results)
+    return explain(problem, accepts, limits, dtype=_dtype(checker), priority=priority)
+
+
+def find_unnoticed(checker: Checker) -> SearchResult:
+    """The slips with which a computation gives the reference within the tolerance: these inputs can't tell them."""
+    problem, limits = _exact_problem(checker), SearchLimits(seconds=checker.options.seconds)
+    return unnoticed(problem, partial(matches_reference, checker), limits, dtype=_dtype(checker))
+
+
+def explanations(attempts: Iterable[Attempt]) -> tuple[Explanation, ...]:
+    """What a report says of attempts."""
+    return tuple(Explanation(attempt.slips, attempt.sentence) for attempt in attempts)
+
+
+def _exact_problem(checker: Checker) -> ProblemSpec:
+    """The problem of the reference, in float64 where that is wider than its own type."""
+    is_extended = Precision(checker.problem.precision.name).epsilon < Precision(FLOAT64).epsilon
+    return checker.trace.problem if is_extended else in_type(checker.trace.problem, FLOAT64)
+
+
+def _dtype(checker: Checker) -> str:
+    """The type of the numbers that are checked."""
+    return coarsest(map(checker.dtype_of, checker.quantities))
+
+
+def _priority(checker: Checker, results: Sequence[QuantityCheck]) -> Priority:
+    """The queries whose numbers differ, and the batch item and head of the worst, in the first quantity with any."""
+    for result in results:
+        letters = checker.trace.plan[result.name].letters
+        if result.worst is not None and "n" in letters:
+            at = dict(zip(letters, result.worst.position, strict=True))
+            others = tuple(axis for axis, letter in enumerate(letters) if letter != "n")
+            rows: list[int] = np.flatnonzero(result.differs.any(axis=others)).tolist()
+            return Priority(rows, at.get("b", 0), at.get("h", 0))
+    return Priority()
+
+
+def matches_expected(checker: Checker, attempt: Attempt) -> bool:
+    """Whether an attempt gives all expected numbers of its part, within its own rounding error in their type."""
+    quantities, values = _in_part(checker, checker.quantities, attempt.part), _computed(attempt, checker.quantities)
+    if values.keys() != quantities.keys():
+        return False
+    own = attempt.problem.precision
+    dtypes = {name: coarsest([checker.dtype_of(name), own.name]) for name in quantities}
+    if not _agree(quantities, values, {name: _loose(checker, name, dtypes[name], values[name]) for name in quantities}):
+        return False
+    is_rough = own.epsilon > Precision().epsilon
+    if any(_has_own_error(checker, name, dtypes[name]) for name in quantities):
+        least = FEW_NUMBERS * len(attempt.slips) if is_rough else 1
+        if not _changes_what_differs(checker, values, attempt.part, least):
+            return False
+    if is_rough:  # half precision has its error around the exact numbers
+        are_of_type = all(_is_of_type(numbers, own) for numbers in quantities.values())
+        if not are_of_type or not _has_rough_errors(checker, values, attempt.part):
+            return False
+        attempt = replace(attempt, problem=replace(attempt.problem, dtype=FLOAT64))
+        computed = evaluate_names(attempt.plan, attempt.problem, quantities, Precision())
+        values = {name: as_floats(computed[attempt.plan.resolve(name)]) for name in quantities}
+    return all(
+        _is_explained(checker, name, numbers, values[name], dtypes[name], attempt)
+        for name, numbers in quantities.items()
+    )
+
+
+def matches_reference(checker: Checker, attempt: Attempt) -> bool:
+    """Whether an attempt gives the reference, within the tolerance of each quantity, where a number is expected."""
+    quantities, values = _reference(checker, attempt.part), _computed(attempt, checker.quantities)
+    tolerances = {name: checker.tolerance(name) for name in quantities}
+    return values.keys() == quantities.keys() and _agree(quantities, values, tolerances)
+
+
+def _computed(attempt: Attempt, names: Iterable[str]) -> Values:
+    """The results of an attempt, those of masks and counts as floating-point numbers."""
+    return {name: as_floats(x) for name, x in run_attempt(attempt, names).items()}
+
+
+def _in_part(checker: Checker, quantities: Quantities, part: Part) -> Quantities:
+    """The numbers of some queries, one batch item or one key head where they are tried alone."""
+    parts = dict(quantities)
+    for name in quantities:
+        for axis, letter in enumerate(checker.trace.plan[name].letters):
+            positions = part.positions(letter)
+            if positions is not None:
+                parts[name] = parts[name].take(positions, axis)
+    return parts
+
+
+def _reference(checker: Checker, part: Part) -> Quantities:
+    """The numbers of the reference in place of the expected ones."""
+    quantities = checker.quantities.items()
+    ours = {name: replace(x, array=as_floats(checker.reference.value(name))) for name, x in quantities}
+    return _in_part(checker, ours, part)
+
+
+def _agree(quantities: Quantities, values: Values, tolerances: Mapping[str, Tolerance]) -> bool:
+    """Whether all expected numbers agree with those of an attempt."""
+    return all(
+        values[name].shape == numbers.array.shape
+        and bool((_agreeing(numbers, values[name], tolerances[name]) | ~numbers.is_given).all())
+        for name, numbers in quantities.items()
+    )
+
+
+def _agreeing(numbers: ExpectedNumbers, computed: Array, tolerance: Tolerance) -> Array:
+    """Which expected numbers agree with computed ones."""
+    allowed = tolerance.allowed(numbers.array, computed, numbers.half_units)
+    return tolerance.agrees(numbers.array, computed, allowed)
+
+
+def _changes_what_differs(checker: Checker, values: Values, part: Part, least: int) -> bool:
+    """Whether an attempt changes so many numbers of the reference, and the expected ones differ in most of these.
+
+    Where its own rounding error is large, as that of half precision or of rounded weights in a half type, a few
+    wrong numbers among exact ones are within it, but were not made by it.
+    """
+    changed = both = 0
+    quantities = _in_part(checker, checker.quantities, part)
+    for name, ours in _reference(checker, part).items():
+        numbers, tolerance = quantities[name], checker.tolerance(name)
+        by_attempt, expected = (
+            numbers.is_given & ~_agreeing(replace(ours, array=x), ours.array, tolerance)
+            for x in (values[name], numbers.array)
+        )
+        changed += int(by_attempt.sum())
+        both += int((by_attempt & expected).sum())
+    return changed >= least and 2 * both >= changed
+
+
+def _has_rough_errors(checker: Checker, values: Values, part: Part) -> bool:
+    """Whether the errors of the expected numbers may be those of half precision.
+
+    They are not much smaller than those of an attempt, nor are the numbers all a little too large.
+    """
+    quantities = _in_part(checker, checker.quantities, part)
+    for name, ours in _reference(checker, part).items():
+        numbers, exact = quantities[name], ours.array
+        found = numbers.is_given & np.isfinite(exact) & np.isfinite(values[name]) & np.isfinite(numbers.array)
+        rough, errors = (x[found] - exact[found] for x in (values[name], numbers.array))
+        if median(abs(errors)) < ROUGH_PART * median(abs(rough)):
+            return False
+        wrong = ~_agreeing(numbers, exact, checker.tolerance(name))[found]
+        if wrong.sum() > FEW_NUMBERS and _is_along(errors[wrong], exact[found][wrong]):
+            return False
+    return True
+
+
+def _is_explained(
+    checker: Checker, name: str, numbers: ExpectedNumbers, computed: Array, dtype: str, attempt: Attempt
+) -> bool:
+    """Whether the numbers of one quantity are those of an attempt, within its rounding error in a type.
+
+    Half of them are also within twice its typical error: the largest one, where rounding takes a number from
+    one decimal to the next, would explain much else.
+    """
+    if not _has_own_error(checker, name, dtype):
+        return _agree({name: numbers}, {name: computed}, {name: checker.tolerance(name)})
+    rounding = measure(attempt.problem, attempt.plan, [name], dtype)
+    tolerance = checker.derived_tolerance(name, Precision(dtype), rounding)
+    if not _agree({name: numbers}, {name: computed}, {name: tolerance}):
+        return False
+    if tolerance.relative is not None:  # the user has chosen it
+        return True
+    near = replace(tolerance, error=FACTOR * rounding.errors[name].typical)
+    return bool(2 * (_agreeing(numbers, computed, near) & numbers.is_given).sum() >= numbers.is_given.sum())
+
+
+def _loose(checker: Checker, name: str, dtype: str, computed: Array) -> Tolerance:
+    """A tolerance that no rounding error exceeds, found without computing it."""
+    tolerance, precision = checker.tolerance(name), Precision(dtype)
+    if not _has_own_error(checker, name, dtype):
+        return tolerance
+    with np.errstate(all="ignore"):
+        largest = float(np.max(abs(computed), initial=0, where=np.isfinite(computed)))
+    part = min(LOOSE_UNITS * precision.epsilon, LOOSE_PART)
+    return Tolerance(precision, "", max(tolerance.error, part * largest))
+
+
+def _has_own_error(checker: Checker, name: str, dtype: str) -> bool:
+    """Whether the tolerance of a quantity depends on the computation."""
+    return checker.needs_rounding_error(name) or dtype != checker.dtype_of(name)
+
+
+def _is_of_type(numbers: ExpectedNumbers, precision: Precision) -> bool:
+    """Whether numbers are those of a type, to the digits typed, as what ends in a step of the type is."""
+    with np.errstate(all="ignore"):
+        error = abs(precision.round(numbers.array) - numbers.array)
+    return not (error > (0 if numbers.half_units is None else numbers.half_units)).any()
+
+
+def _is_along(errors: Array, numbers: Array) -> bool:
+    """Whether errors are nearly a multiple of the numbers: these are scaled, not rounded."""
+    with np.errstate(all="ignore"):
+        squares = float(errors @ errors) * float(numbers @ numbers)
+    return float(errors @ numbers) ** 2 > ALONG**2 * squares

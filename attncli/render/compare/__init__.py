@@ -1,1 +1,0 @@
-"""The content of a comparison, independent of its format: labels of variants, tables, statistics, differences."""
