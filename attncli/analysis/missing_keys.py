@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from attncli.base.dataclasses import dataclass
+from attncli.io.assemble import read_value
 from attncli.io.origin import Origin, RawValue
-from attncli.io.parse.problem_keys import read_value
 from attncli.io.problem_files import Document
 from attncli.ops.registry import is_operator, look_up
 from attncli.problem.given_tables import TABLES

@@ -1,16 +1,21 @@
-"""The parts of a problem file: one for each entry of `parts`, whose keys replace those of the file, or the whole."""
+"""The parts of a problem file: one for each entry of `parts`, whose keys replace those of the file, or the whole.
 
-from collections.abc import Mapping, Sequence
+Also the values of keys that are not those of a problem, each checked: an error has the place of the key.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from attncli.base.dataclasses import dataclass
+from attncli.base.errors import AttnError, ErrorPath
 from attncli.io.origin import Origin, RawValue
-from attncli.io.parse import example_keys
 from attncli.io.problem_files import Document, ShownKeys
 from attncli.problem.build import check_name
 from attncli.problem.results import EXPECTED
 from attncli.problem.spec import FIELDS
+
+_PARTS_HINT = "expected - title: … and the part's keys"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +59,10 @@ def file_parts(document: Document, file: str) -> Sequence[FilePart]:
     """
     values = {key: raw.value for key, raw in document.items()}
     shared = {key: values[key] for key in (*SHOWN_KEYS, EXPECTED) if key in values}
-    parts = example_keys.to_parts(values.get("parts"), (file, "parts"))
+    parts = checked(values.get("parts"), _are_parts, "list of parts", (file, "parts"), _PARTS_HINT)
     if parts is None:
         return [_part(document, shared, "", file)]
-    names = [example_keys.to_text(part.get("title")) for part in parts]
+    names = [to_text(part.get("title")) for part in parts]
     return [
         _part(document, {**shared, **part}, name or str(number), f"{file}, part {repr(name) if name else number}")
         for number, (part, name) in enumerate(zip(parts, names, strict=True), 1)
@@ -76,3 +81,39 @@ def _part(document: Document, part: Mapping[str, Any], name: str, place: str) ->
     problem = {**base, **{key: RawValue(value, origin) for key, value in own.items()}, **options}
     keys = PartKeys(**{key: part[key] for key in PART_KEYS if key in part})
     return FilePart(name, place, problem, own, keys, origin)
+
+
+def _are_parts(value: Any) -> bool:
+    """Whether a value is a list of mappings, not an empty one."""
+    return isinstance(value, list) and bool(value) and all(isinstance(part, Mapping) for part in value)
+
+
+def to_text(value: Any) -> str:
+    """A value as text; nothing where it is not given."""
+    return "" if value is None else str(value)
+
+
+def checked(value: Any, is_right: Callable[[Any], bool], noun: str, place: ErrorPath, hint: str) -> Any:
+    """A value that is one of a kind; None where the key is not given. Raises AttnError, with the noun, for others."""
+    if value is not None and not is_right(value):
+        raise AttnError(f"is no {noun}", where=place, hint=hint)
+    return value
+
+
+def is_text(value: Any) -> bool:
+    """Whether a value is a text, not a number or a list."""
+    return isinstance(value, str)
+
+
+def to_names(value: Any, place: ErrorPath) -> tuple[str, ...]:
+    """The names of results, a list or one alone; none where the key is not given. Raises AttnError for others.
+
+    >>> to_names("output", ("p.yaml", "together")), to_names(None, ("p.yaml", "show"))
+    (('output',), ())
+    """
+    names = [value] if isinstance(value, str) else value
+    if names is None:
+        return ()
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise AttnError("is no list of names of results", where=place, hint="write one, such as [weights, output]")
+    return tuple(names)

@@ -1,7 +1,7 @@
-"""Paths: the file and the entry that a text names, and what is said of a file that can't be opened."""
+"""Paths: the file and the entry that a text names, and what is said of one that can't be opened, or is never read."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -9,6 +9,16 @@ from attncli.base.errors import AttnError
 
 STDIN = "-"
 
+_PICKLE = (
+    "is a pickle of PyTorch's, which can run any code, and is not read",
+    "convert it: state = {name: x.clone().contiguous() for name, x in torch.load(FILE, weights_only=True).items()}; "
+    "safetensors.torch.save_file(state, 'model.safetensors')",
+)
+# Files of models that are refused by their suffixes: what they are, and what makes a file of them that is read.
+_REFUSED: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys((".bin", ".pt", ".pth", ".ckpt"), _PICKLE),
+    ".gguf": ("is a GGUF file, which attn does not read", "name the model's folder, or file, in safetensors"),
+}
 _SLICES = re.compile(r"(?s)(.+)(\[[^\[\]]*\])\s*")
 
 
@@ -111,3 +121,10 @@ def opening(name: str, path: Path | None = None) -> Iterator[None]:
         raise AttnError("is a folder", where=name, hint="name a file in it") from None
     except OSError as error:
         raise AttnError(f"can't be read ({error.strerror or error})", where=name) from None
+
+
+def check_is_not_refused(path: Path, name: str | None = None) -> None:
+    """Raise AttnError where a file is of a format that is never read; `name` is that of the file in the error."""
+    message, hint = _REFUSED.get(path.suffix.lower(), (None, None))
+    if message is not None:
+        raise AttnError(message, where=name or str(path), hint=hint)

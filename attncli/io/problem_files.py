@@ -1,19 +1,25 @@
-"""Problem files: the values of a problem by their keys, from YAML, JSON, or a file of arrays."""
+"""Problem files: the values of a problem by their keys, from YAML, JSON or a file of arrays; and those of a folder."""
 
 import os
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.io import formats
-from attncli.io.inputs import Inputs
+from attncli.io.entries import expected_entries
+from attncli.io.inputs import Input, Inputs
 from attncli.io.origin import Origin, RawValue
-from attncli.io.paths import STDIN, nearest_file, path_of
-from attncli.io.refused_files import check_is_not_refused
+from attncli.io.paths import STDIN, check_is_not_refused, nearest_file, path_of
+from attncli.problem.results import EXPECTED, RESULTS
+from attncli.problem.spec import FIELDS
 
 Document = dict[str, RawValue]
+
+_KEYS = {EXPECTED, "parts"}  # a file with one of them may expect something
+_INPUTS = FIELDS.keys() - RESULTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,3 +77,44 @@ def _document(values: Mapping[str, Any], lines: Mapping[int, int], origin: Origi
     """Each value with its origin."""
     origin = replace(origin, lines=lines)
     return {key: RawValue(value, origin) for key, value in values.items()}
+
+
+def files_of_problems(folder: str) -> list[str]:
+    """The files in a folder, and in the folders in it, whose suffix a problem may have, sorted.
+
+    Hidden ones are left out, and what is no file, such as a pipe, which would be waited for; not links to nothing.
+    Raises AttnError where a folder can't be read.
+    """
+
+    def fail(error: OSError) -> None:
+        raise AttnError(f"can't be read ({error.strerror})", where=str(error.filename)) from None
+
+    found: list[str] = []
+    for parent, folders, names in os.walk(folder, onerror=fail):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        paths = (Path(parent) / name for name in names if not name.startswith("."))
+        problems = (path for path in paths if path.suffix.lower() in formats.suffixes("problem"))
+        found += [str(path) for path in problems if path.is_file() or not path.exists()]
+    return sorted(found)
+
+
+def expects_something(file: str, inputs: Inputs) -> bool:
+    """Whether a file is a problem with the key `expected`, with parts, or, an archive, with entries of results.
+
+    An archive of results alone is none: it may be what another file expects. Raises AttnError where it can't be read.
+    """
+    source = inputs.open(file)
+    names = _names(source)
+    if formats.formats_of(source)[-1].is_archive:
+        return bool(expected_entries(names)) and not names.isdisjoint(_INPUTS)
+    return not _KEYS.isdisjoint(names)
+
+
+def is_problem(file: str, inputs: Inputs) -> bool:
+    """Whether a file has a key of a problem that is no result, or parts. Raises AttnError where it can't be read."""
+    return not _names(inputs.open(file)).isdisjoint({*_INPUTS, *_KEYS})
+
+
+def _names(source: Input) -> set[str]:
+    """The names of the keys or entries of a file."""
+    return {array.name for array in formats.list_arrays(source)}

@@ -9,10 +9,9 @@ from typing import Any
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.memory import missing_memory
-from attncli.io.assemble import assemble
-from attncli.io.converted_values import convert_document
+from attncli.io.assemble import assemble, convert_document
 from attncli.io.problem_files import Document
-from attncli.io.varied_values import MAX_VARIANTS, VARY, VariedValue
+from attncli.io.varied import MAX_VARIANTS, VARY, VariedValue
 from attncli.ops.records import format_value
 from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.layout import Layout

@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from attncli.io.checkpoint.families import Part, family_names, read_family
+from attncli.models.families import Part, family_names, read_family
 from attncli.problem.fields import MASKS, PROJECTIONS, STAGES
 from attncli.problem.spec import FIELDS
 

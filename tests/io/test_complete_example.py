@@ -8,9 +8,8 @@ import pytest
 
 from attncli.io import examples
 from attncli.io.assemble import assemble
-from attncli.io.complete_example import example_values
 from attncli.io.problem_files import parse_document, read_document
-from attncli.io.writers.problem_text import problem_folder, problem_json, problem_yaml
+from attncli.io.problem_text import example_values, problem_folder, problem_json, problem_yaml
 from attncli.problem.convert.nested_lists import nested_lists_to_array
 
 EXAMPLE = """\

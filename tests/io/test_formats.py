@@ -1,4 +1,4 @@
-"""Input formats: a format is one file with its functions and one row of the table."""
+"""Input formats: a format is one file with its reader and one row of the table."""
 
 import io
 import os
@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.base.lazy_import import import_object
 from attncli.io import formats
-from attncli.io.formats import INPUT_FORMATS, InputFormat
+from attncli.io.formats import INPUT_FORMATS, InputFormat, Reader
 from attncli.io.inputs import Input
 from attncli.problem.convert.arrays import LabelledArray
 
@@ -23,17 +24,18 @@ def words_format(monkeypatch: pytest.MonkeyPatch) -> None:
     words = {"one": 1.0, "two": 2.0, "three": 3.0}
     module: Any = ModuleType("words_format")
 
-    def read_array(source: Input, entry: str) -> LabelledArray:
-        rows = [[words[word] for word in line.split()] for line in source.text().splitlines()]
-        return LabelledArray(np.array(rows)[int(entry) if entry else slice(None)])
+    class WordsReader(Reader):
+        def array(self, source: Input, entry: str) -> LabelledArray:
+            rows = [[words[word] for word in line.split()] for line in source.text().splitlines()]
+            return LabelledArray(np.array(rows)[int(entry) if entry else slice(None)])
 
-    def read_problem(source: Input) -> tuple[dict[str, Any], dict[int, int]]:
-        array = read_array(source, "").array
-        return {"query": array, "key": array.tolist(), "score": "dot"}, {}
+        def problem(self, source: Input) -> tuple[dict[str, Any], dict[int, int]]:
+            array = self.array(source, "").array
+            return {"query": array, "key": array.tolist(), "score": "dot"}, {}
 
-    module.read_array, module.read_problem = read_array, read_problem
+    module.READER = WordsReader()
     monkeypatch.setitem(sys.modules, "words_format", module)
-    row = InputFormat("words", (".words",), "words_format:read_array", "words_format:read_problem")
+    row = InputFormat("words", (".words",), "words_format:READER")
     monkeypatch.setattr(formats, "INPUT_FORMATS", [*INPUT_FORMATS, row])
 
 
@@ -56,9 +58,12 @@ def test_errors_list_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("row", INPUT_FORMATS, ids=lambda row: row.name)
-def test_every_function_of_the_table_is_there(row: InputFormat) -> None:
-    assert row.reader("array") is not None
-    assert (row.reader("problem") is None) == (row.read_problem is None)
+def test_every_reader_of_the_table_is_there(row: InputFormat) -> None:
+    reader = import_object(row.reader)
+    holds_problems = type(reader).problem is not Reader.problem
+    assert holds_problems == row.holds_problems
+    for name in ("array", "descriptions", "expected"):
+        assert getattr(type(reader), name) is not getattr(Reader, name)
 
 
 def test_no_suffix_has_two_formats() -> None:

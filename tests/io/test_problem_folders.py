@@ -8,7 +8,7 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.io.inputs import Inputs
-from attncli.io.problem_folders import expects_something, files_of_problems
+from attncli.io.problem_files import expects_something, files_of_problems
 
 PROBLEM = "embeddings: [[1, 0], [0, 1]]\n"
 

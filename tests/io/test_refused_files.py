@@ -7,7 +7,7 @@ import pytest
 from attncli.base.errors import AttnError
 from attncli.io import formats
 from attncli.io.origin import Origin
-from attncli.io.parse.matrix import read_text_array
+from attncli.io.parse import read_text_array
 from attncli.io.problem_files import read_document
 from tests.io.opened import opened
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.io.watched_inputs import WatchedInputs, file_version
+from attncli.io.inputs import WatchedInputs, file_version
 
 
 @pytest.fixture

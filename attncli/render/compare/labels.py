@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from attncli.analysis.compare.report import Comparison
 from attncli.base.text import join_words
 from attncli.io.variants import CONVENTION
-from attncli.io.varied_keys import NOT_GIVEN
+from attncli.io.varied import NOT_GIVEN
 from attncli.problem.results import PIPELINE_STAGES
 from attncli.render.view import View
 

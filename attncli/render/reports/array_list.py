@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 
 from attncli.base.axes import format_lengths
-from attncli.io.readers.descriptions import ArrayDescription
+from attncli.io.formats import ArrayDescription
 from attncli.render.target import TextTarget
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.io.parse.grammar import parse
+from attncli.io.parse import read_named
 from attncli.problem.convert.operators import to_operator
 
 
@@ -25,7 +25,7 @@ from attncli.problem.convert.operators import to_operator
     ids=str,
 )
 def test_the_short_form_is_read(text: Any, expected: tuple[str, dict[str, Any]]) -> None:
-    assert parse(text, ("score",)) == expected
+    assert read_named(text, ("score",)) == expected
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_the_long_form_is_read(mapping: Any, name: str, given: dict[str, Any]) -
 )
 def test_anything_else_is_refused(text: Any, message: str) -> None:
     with pytest.raises(AttnError) as caught:
-        parse(text, ("score",))
+        read_named(text, ("score",))
     assert str(caught.value).startswith(message)
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from attncli import Problem, load
 from attncli.base.errors import AttnError
+from attncli.io.literals import read_typed_matrix
 from attncli.io.origin import Origin
-from attncli.io.parse.matrix import read_text_array
-from attncli.io.parse.typed_matrix import read_typed_matrix
+from attncli.io.parse import read_text_array
 from tests.cli.running import run_in_process
 from tests.problems import write_file
 

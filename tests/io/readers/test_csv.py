@@ -3,7 +3,7 @@
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.io.readers import csv
+from attncli.io import csv
 from tests.io.opened import later
 
 TWO = [[1.0, 2.0], [3.0, 4.0]]

@@ -13,11 +13,10 @@ import pytest
 
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
-from attncli.io import formats
+from attncli.io import formats, npy, safetensors
 from attncli.io.inputs import Input
-from attncli.io.readers import npy, safetensors
-from attncli.io.readers.npy import map_array
-from attncli.io.writers.array_files import write_safetensors
+from attncli.io.npy import map_array
+from attncli.io.safetensors import write_safetensors
 from tests.io.opened import opened
 
 X = np.arange(24.0).reshape(4, 6)
@@ -63,7 +62,7 @@ def test_a_damaged_file_is_read_or_refused(name: str, tmp_path: Path) -> None:
         path.write_bytes(raw)
         for read in (lambda: formats.read_array(opened(path), "query"), lambda: formats.read_array(opened(path), "")):
             check_read(read, name)
-        if formats.format_of_suffix(path).read_problem:  # type: ignore[union-attr] # every name has a format
+        if formats.format_of_suffix(path).holds_problems:  # type: ignore[union-attr] # every name has a format
             check_read(lambda: formats.read_problem(opened(path)), name)
 
 

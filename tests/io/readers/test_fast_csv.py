@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from attncli.base.errors import AttnError
+from attncli.io import csv, tables
 from attncli.io.origin import Origin
-from attncli.io.parse.matrix import read_text_array
-from attncli.io.readers import csv, fast_csv
+from attncli.io.parse import read_text_array
 from tests.io.opened import opened
 from tests.io.readers.test_csv import READ, REFUSED
 
@@ -22,7 +22,7 @@ def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         monkeypatch.setitem(sys.modules, "orjson", None)
     else:
         pytest.importorskip("orjson")
-    monkeypatch.setattr(fast_csv, "MIN_SIZE", 1)
+    monkeypatch.setattr(tables, "MIN_SIZE", 1)
     return request.param
 
 
@@ -31,9 +31,9 @@ def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 def test_the_fast_reader_reads_the_same_table(
     text: str, block_size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fast_csv, "BLOCK_SIZE", block_size)
+    monkeypatch.setattr(tables, "BLOCK_SIZE", block_size)
     (tmp_path / "t.csv").write_text(text, newline="", encoding="utf-8")
-    table, expected = fast_csv.read(opened(tmp_path / "t.csv")), csv.read(text, "t.csv")
+    table, expected = tables.read_fast(opened(tmp_path / "t.csv")), csv.read(text, "t.csv")
     if table is not None:
         assert_same(table, expected)
 
@@ -72,9 +72,9 @@ PLAIN = {
 def test_plain_tables_are_accepted_by_the_fast_reader(
     text: str, block_size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fast_csv, "BLOCK_SIZE", block_size)
+    monkeypatch.setattr(tables, "BLOCK_SIZE", block_size)
     (tmp_path / "t.csv").write_text(text, newline="", encoding="utf-8")
-    table, expected = fast_csv.read(opened(tmp_path / "t.csv")), csv.read(text.removeprefix("\ufeff"), "t.csv")
+    table, expected = tables.read_fast(opened(tmp_path / "t.csv")), csv.read(text.removeprefix("\ufeff"), "t.csv")
     assert table is not None
     assert_same(table, expected)
 
@@ -122,12 +122,12 @@ def outcome(read: Callable[[], object]) -> object:
 def test_numbers_are_right_to_the_last_digit(tmp_path: Path) -> None:
     numbers = np.random.default_rng(3).standard_normal((500, 3)) * 10.0 ** np.array([-300, 0, 300])
     np.savetxt(tmp_path / "t.csv", numbers, fmt="%.17g", delimiter=",")
-    table = fast_csv.read(opened(tmp_path / "t.csv"))
+    table = tables.read_fast(opened(tmp_path / "t.csv"))
     assert table is not None
     np.testing.assert_array_equal(table.numbers, numbers)
 
 
 def test_small_tables_are_left_to_the_csv_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast_csv, "MIN_SIZE", 100)
+    monkeypatch.setattr(tables, "MIN_SIZE", 100)
     (tmp_path / "t.csv").write_text("1,2\n")
-    assert fast_csv.read(opened(tmp_path / "t.csv")) is None
+    assert tables.read_fast(opened(tmp_path / "t.csv")) is None

@@ -6,7 +6,7 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.base.text import json_excerpt
-from attncli.io.readers import json
+from attncli.io.documents import read_json
 from tests.io.opened import later
 
 REFUSED = {
@@ -24,14 +24,14 @@ REFUSED = {
 
 
 def test_values_are_read() -> None:
-    assert json.read('{"a": [1, 2.5, 1e3, true, null, "x"]}', "p.json") == {"a": [1, 2.5, 1000.0, True, None, "x"]}
-    assert json.read("[Infinity, -Infinity]", "p.json") == [math.inf, -math.inf]
-    assert math.isnan(json.read("[NaN]", "p.json")[0])
+    assert read_json('{"a": [1, 2.5, 1e3, true, null, "x"]}', "p.json") == {"a": [1, 2.5, 1000.0, True, None, "x"]}
+    assert read_json("[Infinity, -Infinity]", "p.json") == [math.inf, -math.inf]
+    assert math.isnan(read_json("[NaN]", "p.json")[0])
 
 
 def test_a_number_under_a_key_of_text_keeps_its_spelling() -> None:
     text = '{"tokens": [1.50, "a", 7, 1e3, true], "parts": [{"tokens": 10, "only": 2.0}], "rows": [[1.50]]}'
-    assert json.read(text, "p.json", {"tokens"}) == {
+    assert read_json(text, "p.json", {"tokens"}) == {
         "tokens": ["1.50", "a", "7", "1e3", True],
         "parts": [{"tokens": "10", "only": 2.0}],
         "rows": [[1.5]],
@@ -42,7 +42,7 @@ def test_a_number_under_a_key_of_text_keeps_its_spelling() -> None:
 def test_an_error_has_its_file_and_line(text: str, message: str) -> None:
     for before, place in (("", message), ("\n\n\n", later(message, 3))):
         with pytest.raises(AttnError) as caught:
-            json.read(before + text, "p.json")
+            read_json(before + text, "p.json")
         assert str(caught.value).startswith(place)
 
 
@@ -56,7 +56,7 @@ def test_an_excerpt_of_a_value_is_short(value: object, text: str) -> None:
 
 def test_numbers_under_a_typed_key_know_their_digits() -> None:
     text = '{"a": [0.10], "expected": {"w": [[0.10, 1e3], ["NaN", 2]]}, "parts": [{"expected": {"o": [0.50]}}]}'
-    value = json.read(text, "p.json", typed_keys={"expected"})
+    value = read_json(text, "p.json", typed_keys={"expected"})
     (first, second), part = value["expected"]["w"], value["parts"][0]["expected"]["o"]
     assert [number.text for number in [*first, second[1], *part]] == ["0.10", "1e3", "2", "0.50"]
     assert (first, second, part, value["a"]) == ([0.1, 1000], ["NaN", 2], [0.5], [0.1])
@@ -64,4 +64,4 @@ def test_numbers_under_a_typed_key_know_their_digits() -> None:
 
 
 def test_so_do_all_numbers_of_a_text_without_keys() -> None:
-    assert json.read("[[0.10]]", "p.json", typed_keys=None)[0][0].text == "0.10"
+    assert read_json("[[0.10]]", "p.json", typed_keys=None)[0][0].text == "0.10"

@@ -7,7 +7,7 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.base.typed_numbers import TypedNumber
-from attncli.io.readers import yaml
+from attncli.io import yaml
 from tests.io.opened import later
 
 SCALARS: dict[str, Any] = {

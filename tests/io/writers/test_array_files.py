@@ -8,7 +8,8 @@ import pytest
 
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
-from attncli.io.writers.array_files import write_npy, write_npz, write_safetensors
+from attncli.io.npy import write_npy, write_npz
+from attncli.io.safetensors import write_safetensors
 
 X = np.random.default_rng(0).standard_normal((2, 3))
 ARRAYS = {"weights": X, "output": -X}

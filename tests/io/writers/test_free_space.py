@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.io.writers.free_space import free_space
+from attncli.io.output_files import free_space
 
 
 @pytest.mark.parametrize("name", ["new", "old", "no/such/folder", "link"])

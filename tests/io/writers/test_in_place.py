@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.io.writers.atomic import atomic_write, atomic_write_file
-from attncli.io.writers.in_place import is_in_place
+from attncli.io.output_files import atomic_write, atomic_write_file, is_in_place
 
 pytestmark = pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="there is no folder of open files here")
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from attncli.base.typed_numbers import TypedNumber
-from attncli.io.writers.json_text import json_text
+from attncli.io.json_text import json_text
 
 
 @pytest.mark.parametrize("value", [{}, {"a": {}}, {"a": [{}, {"b": []}]}, {"a": [[]]}, {"a": None, "b": [True, "x"]}])

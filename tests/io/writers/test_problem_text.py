@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 import attncli
 from attncli.engine.run import run
+from attncli.io import yaml
 from attncli.io.assemble import assemble
+from attncli.io.output_files import atomic_write_folder
 from attncli.io.problem_files import parse_document
-from attncli.io.readers import yaml
-from attncli.io.writers import atomic, problem_text
+from attncli.io.problem_text import problem_folder, problem_json, problem_yaml
 from attncli.problem.spec import ProblemSpec
 from tests.problems import problem
 
@@ -70,11 +71,7 @@ FULL = {
 @pytest.mark.parametrize("suffix", [".yaml", ".json"])
 def test_a_written_problem_is_read_again(suffix: str, tmp_path: Path) -> None:
     original = problem(**FULL)
-    text = (
-        "".join(problem_text.problem_yaml(original))
-        if suffix == ".yaml"
-        else "".join(problem_text.problem_json(original))
-    )
+    text = "".join(problem_yaml(original)) if suffix == ".yaml" else "".join(problem_json(original))
     path = tmp_path / f"p{suffix}"
     path.write_text(text, encoding="utf-8")
     again = attncli.load(path).spec
@@ -91,7 +88,7 @@ def test_a_written_problem_is_read_again(suffix: str, tmp_path: Path) -> None:
 
 def test_a_problem_in_a_folder_is_read_again(tmp_path: Path) -> None:
     original = problem(**FULL)
-    atomic.atomic_write_folder(str(tmp_path / "new"), problem_text.problem_folder(original))
+    atomic_write_folder(str(tmp_path / "new"), problem_folder(original))
     again = attncli.load(tmp_path / "new" / "problem.yaml").spec
     assert again.tokens == original.tokens
     assert bits(again.embeddings) == bits(original.embeddings)
@@ -99,7 +96,7 @@ def test_a_problem_in_a_folder_is_read_again(tmp_path: Path) -> None:
 
 
 def test_what_is_written_of_a_problem_computes_the_same_numbers(spec: ProblemSpec) -> None:
-    again = assemble(parse_document("".join(problem_text.problem_yaml(spec)), "p.yaml"))
+    again = assemble(parse_document("".join(problem_yaml(spec)), "p.yaml"))
     for name in spec.default_selection:
         np.testing.assert_array_equal(run(again).trace[name].value, run(spec).trace[name].value, err_msg=name)
 
@@ -108,7 +105,7 @@ def test_what_is_written_of_a_problem_computes_the_same_numbers(spec: ProblemSpe
 @given(rows=st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2), min_size=1))
 def test_any_number_comes_back_bit_for_bit(rows: list[list[float]]) -> None:
     original = problem(embeddings=np.array(rows))
-    again = assemble(parse_document("".join(problem_text.problem_yaml(original)), "p.yaml"))
+    again = assemble(parse_document("".join(problem_yaml(original)), "p.yaml"))
     assert bits(again.embeddings) == bits(rows)
 
 
@@ -122,19 +119,15 @@ def test_any_label_comes_back_as_it_was(form: str, labels: list[str]) -> None:
     original = problem(embeddings=[[1, 2]] * len(labels), tokens=labels)
     if form == "folder":
         with tempfile.TemporaryDirectory() as folder:
-            atomic.atomic_write_folder(f"{folder}/new", problem_text.problem_folder(original))
+            atomic_write_folder(f"{folder}/new", problem_folder(original))
             again = attncli.load(f"{folder}/new/problem.yaml").spec
     else:
-        text = (
-            "".join(problem_text.problem_json(original))
-            if form == "p.json"
-            else "".join(problem_text.problem_yaml(original))
-        )
+        text = "".join(problem_json(original)) if form == "p.json" else "".join(problem_yaml(original))
         again = assemble(parse_document(text, form))
     assert again.tokens == tuple(labels)
 
 
-@pytest.mark.parametrize("form", [problem_text.problem_yaml, problem_text.problem_json])
+@pytest.mark.parametrize("form", [problem_yaml, problem_json])
 def test_infinity_and_nan_can_be_written_and_read(form: Callable[[ProblemSpec], Iterator[str]]) -> None:
     numbers = np.array([[np.inf, -np.inf, np.nan]])
     text = "".join(form(problem(embeddings=numbers)))
@@ -144,11 +137,11 @@ def test_infinity_and_nan_can_be_written_and_read(form: Callable[[ProblemSpec], 
 
 
 def test_infinity_and_nan_are_strings_in_json() -> None:
-    text = "".join(problem_text.problem_json(problem(embeddings=np.array([[np.inf, -np.inf, np.nan]]))))
+    text = "".join(problem_json(problem(embeddings=np.array([[np.inf, -np.inf, np.nan]]))))
     parsed = json.loads(text, parse_constant=lambda word: f"bare {word}")
     assert parsed["embeddings"] == [["Infinity", "-Infinity", "NaN"]]
 
 
 def test_seed_and_sizes_are_not_written() -> None:
-    text = "".join(problem_text.problem_yaml(problem(seed=1, token_count=2, dim=2, init="normal", generator="legacy")))
+    text = "".join(problem_yaml(problem(seed=1, token_count=2, dim=2, init="normal", generator="legacy")))
     assert set(yaml.read(text, "")[0]) == {"embeddings", "tokens", "w_q", "w_k", "w_v", "score", "normalize", "context"}

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from attncli.io.writers import atomic
+from attncli.base.errors import AttnError
+from attncli.io.output_files import atomic_write_file
 
 
 def names(folder: Path) -> list[str]:
@@ -29,7 +30,7 @@ def new_file(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tm
 
 def test_a_new_file_has_the_default_permissions(tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("")
-    atomic.atomic_write_file(str(tmp_path / "new"), "x")
+    atomic_write_file(str(tmp_path / "new"), "x")
     assert (tmp_path / "new").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
@@ -38,7 +39,7 @@ def test_a_file_is_replaced_and_keeps_its_permissions(mode: int, tmp_path: Path)
     path = tmp_path / "x.csv"
     path.write_text("old, and longer")
     path.chmod(mode)
-    atomic.atomic_write_file(str(path), "new")
+    atomic_write_file(str(path), "new")
     assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("new", mode)
     assert names(tmp_path) == ["x.csv"]
 
@@ -48,7 +49,7 @@ def test_a_file_keeps_its_owner(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("old")
     os.chown(path, 1234, 5678)
-    atomic.atomic_write_file(str(path), "new")
+    atomic_write_file(str(path), "new")
     assert (path.stat().st_uid, path.stat().st_gid) == (1234, 5678)
 
 
@@ -62,7 +63,7 @@ def test_a_file_keeps_its_access_list(tmp_path: Path) -> None:
         os.setxattr(path, "system.posix_acl_access", access_list)
     except (AttributeError, OSError):
         pytest.skip("there are no access lists here")
-    atomic.atomic_write_file(str(path), "new")
+    atomic_write_file(str(path), "new")
     assert (path.read_text(), os.getxattr(path, "system.posix_acl_access")) == ("new", access_list)
 
 
@@ -70,15 +71,15 @@ def test_a_read_only_file_is_not_replaced(tmp_path: Path, monkeypatch: pytest.Mo
     path = tmp_path / "x.csv"
     path.write_text("old")
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write to any file
-    with pytest.raises(atomic.AttnError, match=r"x.csv: can't be written \(the file is read-only\)"):
-        atomic.atomic_write_file(str(path), "new")
+    with pytest.raises(AttnError, match=r"x.csv: can't be written \(the file is read-only\)"):
+        atomic_write_file(str(path), "new")
     assert (path.read_text(), names(tmp_path)) == ("old", ["x.csv"])
 
 
 def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path: Path) -> None:
     path = tmp_path / f"{'a' * 251}.csv"
     for text in ("old", "new"):
-        atomic.atomic_write_file(str(path), text)
+        atomic_write_file(str(path), text)
     assert path.read_text() == "new"
 
 
@@ -93,12 +94,12 @@ def test_an_exception_leaves_everything_as_it_was(before: str | None, tmp_path: 
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        atomic.atomic_write_file(str(path), chunks())
+        atomic_write_file(str(path), chunks())
     assert {file.name: file.read_text() for file in tmp_path.iterdir()} == ({} if before is None else {"x.csv": before})
 
 
 def test_other_names_of_a_file_keep_the_old_contents(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("old")
     (tmp_path / "copy.csv").hardlink_to(tmp_path / "x.csv")
-    atomic.atomic_write_file(str(tmp_path / "x.csv"), "new")
+    atomic_write_file(str(tmp_path / "x.csv"), "new")
     assert ((tmp_path / "x.csv").read_text(), (tmp_path / "copy.csv").read_text()) == ("new", "old")
