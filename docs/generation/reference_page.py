@@ -178,7 +178,7 @@ def _conventions() -> Iterator[Sequence[str]]:
 def _input_formats() -> Iterator[Sequence[str]]:
     """The rows of the formats that are read."""
     for row in INPUT_FORMATS:
-        holds = ["yes" if function else "" for function in (row.read_array, row.read_problem)]
+        holds = ["yes", "yes" if row.holds_problems else ""]
         yield ", ".join(f"`{suffix}`" for suffix in row.suffixes), row.name, *holds
 
 
