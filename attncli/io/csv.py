@@ -1,8 +1,10 @@
 """Tables as text: commas, semicolons, tabs or blanks; a header row, a label column, both or neither; comments."""
 
 import csv
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from attncli.base.counting import most_common
 from attncli.base.dataclasses import dataclass
@@ -41,15 +43,18 @@ class Layout:
 
 
 def layout(text: str, name: str, delimiter: str | None = None) -> Layout:
-    """The layout of a table, from its first lines; raises AttnError where they are no table."""
-    rows = list(_rows(text, name, delimiter))
+    """The layout of a table, from its first lines; raises AttnError where they are not those of a table."""
+    delimiter, rows = _rows(text, name, delimiter)
     if len(rows) < 2:
         raise AttnError("has no numbers", where=name)
-    header = rows[0][1] if _is_header(rows) else None
+    return _layout(rows, delimiter)
+
+
+def _layout(rows: Sequence[Row], delimiter: str) -> Layout:
+    """The layout of two rows or more, or of one row of numbers."""
+    header, body = (rows[0][1], rows[1:]) if _is_header(rows) else (None, rows)
     columns = tuple(cell.strip() for cell in header) if header else None
-    return Layout(
-        delimiter or _find_delimiter(_records(_lines(text))), columns, _has_labels(header, rows[1:] if header else rows)
-    )
+    return Layout(delimiter, columns, bool(body) and _has_labels(header, body))
 
 
 def are_labels(labels: Sequence[str], layout: Layout) -> bool:
@@ -67,25 +72,26 @@ def read(text: str, name: str, delimiter: str | None = None) -> Table:
     >>> table.numbers.tolist(), table.labels
     ([[1.0, 2.0], [3.0, 4.0]], ('cat', 'dog'))
     """
-    rows = list(_rows(text, name, delimiter))
+    return _table(*_rows(text, name, delimiter), name)
+
+
+def _table(delimiter: str, rows: Sequence[Row], name: str) -> Table:
+    """The table of these rows."""
     if not rows:
         raise AttnError("has no numbers", where=name)
-    header = rows[0] if _is_header(rows) else None
-    body = rows[1:] if header else rows
+    found = _layout(rows, delimiter)
+    header, body = (rows[0], rows[1:]) if found.columns is not None else (None, rows)
     if not body:
         raise AttnError("has a header and no numbers", where=name)
-    has_labels = _has_labels(header[1] if header else None, body)
-    skip = 1 if has_labels else 0
-    numbers = _plain_numbers(body, skip)
-    if numbers is None:
-        rows_of_numbers = [_numbers(cells[skip:], (name, f"line {line}")) for line, cells in body]
-        _check_lengths(body, name, skip)
-        numbers = np.array(rows_of_numbers, dtype=np.float64)
+    skip = 1 if found.has_labels else 0
+    rows_of_numbers = [_numbers(cells[skip:], (name, f"line {line}")) for line, cells in body]
+    _check_lengths(body, name, skip)
+    numbers = np.array(rows_of_numbers, dtype=np.float64)
     _check_header(header, numbers.shape[1], name, skip)
-    if has_labels and (unnamed_line := next((line for line, cells in body if not cells[0].strip()), None)):
+    if found.has_labels and (unnamed_line := next((line for line, cells in body if not cells[0].strip()), None)):
         raise AttnError("an empty label", where=(name, f"line {unnamed_line}"), hint="name the row")
-    labels = tuple(cells[0] for _, cells in body) if has_labels else None
-    columns = tuple(cell.strip() for cell in header[1][-numbers.shape[1] :]) if header else None
+    labels = tuple(cells[0] for _, cells in body) if found.has_labels else None
+    columns = found.columns[-numbers.shape[1] :] if found.columns is not None else None
     return Table(numbers, labels, columns, tuple(line for line, _ in body))
 
 
@@ -96,18 +102,18 @@ def typed_rows(text: str, name: str, delimiter: str | None = None) -> tuple[list
     >>> rows[0][0].text, table.labels
     ('0.10', ('cat', 'dog'))
     """
-    table = read(text, name, delimiter)
+    delimiter, rows = _rows(text, name, delimiter)
+    table = _table(delimiter, rows, name)
     width = table.numbers.shape[1]
-    cells = {line: cells[-width:] for line, cells in _rows(text, name, delimiter)}
-    rows = [
-        [TypedNumber(cell.strip(), number) for cell, number in zip(cells[line], numbers, strict=True)]
-        for line, numbers in zip(table.lines, table.numbers.tolist(), strict=True)
+    typed = [
+        [TypedNumber(cell.strip(), number) for cell, number in zip(cells[-width:], numbers, strict=True)]
+        for (_, cells), numbers in zip(rows[-len(table.numbers) :], table.numbers.tolist(), strict=True)
     ]
-    return rows, table
+    return typed, table
 
 
-def _rows(text: str, name: str, delimiter: str | None) -> Iterator[Row]:
-    """The rows that are neither blank nor comments, with their line numbers; quoted cells may have any characters.
+def _rows(text: str, name: str, delimiter: str | None) -> tuple[str, list[Row]]:
+    """The delimiter, and the rows that are neither blank nor comments; quoted cells may have any characters.
 
     Blanks around the first cell, which may be a label, are left out where it is not quoted.
     """
@@ -115,11 +121,11 @@ def _rows(text: str, name: str, delimiter: str | None) -> Iterator[Row]:
         line = len(_lines(text[: text.index("\0")]))
         raise AttnError("has the character NUL", where=(name, f"line {line}"), hint="leave it out")
     records = list(_records(_lines(text)))
-    delimiter = delimiter or _find_delimiter(records)
+    # That of the first row that has one; blanks where none has.
+    delimiter = delimiter or next(filter(None, (_delimiter(record) for _, record in records)), " ")
     if delimiter == " " and '"' not in text:
-        yield from ((line, record.split()) for line, record in records)
-        return
-    row = (0, "")
+        return delimiter, [(line, record.split()) for line, record in records]
+    row, rows = (0, ""), list[Row]()
 
     def lines_of_records() -> Iterator[str]:
         nonlocal row
@@ -131,19 +137,15 @@ def _rows(text: str, name: str, delimiter: str | None) -> Iterator[Row]:
             line, record = row
             if not record.lstrip().startswith('"'):
                 cells[0] = cells[0].strip()
-            yield line, cells
+            rows.append((line, cells))
     except csv.Error as error:
         raise AttnError(f"is not CSV: {error}", where=(name, f"line {row[0]}")) from None
+    return delimiter, rows
 
 
 def _lines(text: str) -> list[str]:
     """The lines of a text, which may end in LF, CRLF or CR."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
-def _find_delimiter(records: Iterable[tuple[int, str]]) -> str:
-    """The delimiter of the first row that has one; blanks where none has."""
-    return next(filter(None, (_delimiter(record) for _, record in records)), " ")
 
 
 def _records(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
@@ -152,12 +154,9 @@ def _records(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(lines, 1):
         if not parts and is_no_row(line):
             continue
-        if not parts and '"' not in line:
-            yield number, line
-            continue
         start = start if parts else number
         parts.append(line)
-        in_quotes = _is_open(line, in_quotes)
+        in_quotes = _is_open(line, in_quotes) if '"' in line else in_quotes
         if not in_quotes:
             yield start, "\n".join(parts)
             parts = []
@@ -221,48 +220,26 @@ def _has_labels(header: Sequence[str] | None, body: Sequence[Row]) -> bool:
     return len(body[0][1]) > 1 and bool(first) and _are_words(first, first)
 
 
-def _plain_numbers(rows: Sequence[Row], skip: int) -> Array | None:
-    """The numbers of rows of one length, all of plain digits; None where that is not so, or a number is too large."""
-    cells = [cell for _, row in rows for cell in row[skip:]]
-    if not cells or len({len(row) for _, row in rows}) > 1 or "".join(cells).strip(NUMERALS):
-        return None
-    try:
-        numbers = np.array(list(map(float, cells))).reshape(len(rows), -1)
-    except ValueError:
-        return None
-    return numbers if np.isfinite(numbers).all() else None
-
-
 def _numbers(cells: Sequence[str], path: ErrorPath) -> list[float]:
     """The cells as numbers; the error names the column of the first that is none."""
     if not "".join(cells).strip(NUMERALS):
-        try:
+        with suppress(ValueError):
             numbers = list(map(float, cells))
-        except ValueError:
-            numbers = [float("inf")]
-        if not {float("inf"), float("-inf")} & set(numbers):
-            return numbers
+            if all(map(math.isfinite, numbers)):
+                return numbers
     numbers = []
     for column, cell in enumerate(cells, 1):
-        if not NUMBER.match(cell):
-            special = non_finite(cell.strip())
-            if special is None:
-                raise _no_number(cell, (*path, f"number {column}"))
-            numbers.append(special)
-            continue
-        number = float(cell)
-        if number in (float("inf"), float("-inf")):
-            raise AttnError(f"{shorten(cell.strip())} is too large for a floating-point number", where=path)
+        text = cell.strip()
+        number = float(cell) if NUMBER.match(cell) else non_finite(text)
+        if number is None:
+            place = (*path, f"number {column}")
+            if not text:
+                raise AttnError("an empty cell", where=place, hint="write a number, 0 for nothing")
+            raise AttnError(f"{shorten(text)!r} is not a number", where=place, hint=number_hint(text))
+        if math.isinf(number) and NUMBER.match(cell):
+            raise AttnError(f"{shorten(text)} is too large for a floating-point number", where=path)
         numbers.append(number)
     return numbers
-
-
-def _no_number(cell: str, path: ErrorPath) -> AttnError:
-    """The error of a cell that is no number."""
-    text = cell.strip()
-    if not text:
-        return AttnError("an empty cell", where=path, hint="write a number, 0 for nothing")
-    return AttnError(f"{shorten(text)!r} is not a number", where=path, hint=number_hint(text))
 
 
 def _check_lengths(body: Sequence[Row], name: str, skip: int) -> None:

@@ -125,14 +125,26 @@ def read_json(text: str, name: str, text_keys: Container[str] = (), typed_keys: 
     Numbers under a key in `text_keys`, and in the list under it, keep their spelling: `1.50` is the text `1.50`.
     Numbers anywhere under a key in `typed_keys` (None: all of the text) are TypedNumbers, which know their digits.
     """
+
+    def too_large(digits: str) -> AttnError:
+        """The error of a number, which has no place in what `json` reads: it is searched for."""
+        line = text.count("\n", 0, text.index(digits)) + 1
+        message = f"{shorten(digits)} is too large for a floating-point number"
+        return AttnError(message, where=(name, f"line {line}"))
+
+    def check_number(digits: str) -> None:
+        """Raise AttnError where a number is beyond all floats; `json` itself reads 1e999 as infinity."""
+        if math.isinf(float(digits)):
+            raise too_large(digits)
+
     try:
         value = json.loads(text, object_pairs_hook=_unique_keys)
         if _may_be_too_large(value) and _LARGE.search(text):
-            json.loads(text, parse_float=_check_number, parse_int=_check_number)
-        if _has_number(value, text_keys):
+            json.loads(text, parse_float=check_number, parse_int=check_number)
+        if _any_under(text_keys, value, _has_number):
             texts = json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
             value = _with_values_of(texts, value, text_keys)
-        if typed_keys is None or _has_key(value, typed_keys):
+        if typed_keys is None or _any_under(typed_keys, value, lambda _: True):
             typed = json.loads(text, parse_float=TypedNumber, parse_int=TypedNumber)
             return typed if typed_keys is None else _with_values_of(typed, value, typed_keys)
         return value
@@ -140,28 +152,10 @@ def read_json(text: str, name: str, text_keys: Container[str] = (), typed_keys: 
         raise AttnError(f"is not JSON: {error.msg}", where=(name, f"line {error.lineno}")) from None
     except RecursionError:
         raise AttnError("lists are nested too deep", where=name) from None
-    except _TooLargeError as error:
-        raise _too_large(error.digits, text, name) from None
     except AttnError as error:
-        raise error.at(name) from None
+        raise error if error.path else error.at(name) from None
     except ValueError:  # an integer of more digits than Python reads
-        longest = max(re.findall(r"[0-9]+", text), key=len)
-        raise _too_large(longest, text, name) from None
-
-
-class _TooLargeError(ValueError):
-    """A number of a JSON text that is beyond all floats."""
-
-    def __init__(self, digits: str) -> None:
-        super().__init__(digits)
-        self.digits = digits
-
-
-def _too_large(digits: str, text: str, name: str) -> AttnError:
-    """The error of a number beyond all floats; numbers have no place in what `json` reads, so it is searched for."""
-    line = text.count("\n", 0, text.index(digits)) + 1
-    message = f"{shorten(digits)} is too large for a floating-point number"
-    return AttnError(message, where=(name, f"line {line}"))
+        raise too_large(max(re.findall(r"[0-9]+", text), key=len)) from None
 
 
 def _may_be_too_large(value: Any) -> bool:
@@ -181,31 +175,18 @@ def _may_be_too_large(value: Any) -> bool:
         return True
 
 
-def _check_number(digits: str) -> None:
-    """Raise _TooLargeError where a number is beyond all floats; `json` itself reads 1e999 as infinity."""
-    if math.isinf(float(digits)):
-        raise _TooLargeError(digits)
-
-
-def _has_number(value: Any, text_keys: Container[str]) -> bool:
-    """Whether a number is under one of the keys, in a mapping or in a list of mappings."""
+def _any_under(keys: Container[str], value: Any, test: Callable[[Any], bool]) -> bool:
+    """Whether a test holds of what is under one of the keys, in a mapping or in a list of mappings."""
     if isinstance(value, list):
-        return any(isinstance(entry, dict) and _has_number(entry, text_keys) for entry in value)
-    if not isinstance(value, dict):
-        return False
-    return any(
-        any(type(label) in (int, float) for label in (entry if isinstance(entry, list) else [entry]))
-        if key in text_keys
-        else _has_number(entry, text_keys)
-        for key, entry in value.items()
+        return any(isinstance(entry, dict) and _any_under(keys, entry, test) for entry in value)
+    return isinstance(value, dict) and any(
+        test(entry) if key in keys else _any_under(keys, entry, test) for key, entry in value.items()
     )
 
 
-def _has_key(value: Any, keys: Container[str]) -> bool:
-    """Whether a mapping, or a mapping in a list in it, has one of the keys."""
-    if isinstance(value, list):
-        return any(isinstance(entry, dict) and _has_key(entry, keys) for entry in value)
-    return isinstance(value, dict) and any(key in keys or _has_key(entry, keys) for key, entry in value.items())
+def _has_number(labels: Any) -> bool:
+    """Whether a value is a number, or a list with one."""
+    return any(type(label) in (int, float) for label in (labels if isinstance(labels, list) else [labels]))
 
 
 def _with_values_of(other: Any, value: Any, keys: Container[str]) -> Any:
