@@ -15,7 +15,7 @@ from attncli.io.inputs import Inputs
 from attncli.io.origin import RawValue
 from attncli.io.parts import FilePart, checked, file_parts, is_text, to_names, to_text
 from attncli.io.paths import STDIN, is_there
-from attncli.io.problem_files import EXAMPLE_KEYS, Document, ExampleKeys, parse_document, read_document
+from attncli.io.problem_files import ABOUT_KEYS, EXAMPLE_KEYS, Document, parse_document, read_document
 from attncli.problem.fields import Field, option_name
 from attncli.problem.results import DEFAULT_SELECTION
 from attncli.problem.spec import FIELDS, ProblemSpec
@@ -101,43 +101,39 @@ def by_topic() -> Mapping[str, Mapping[str, str]]:
 def _example(document: Document, file: str) -> Example:
     """The example in a document; without `parts` it is one part."""
     check_keys(document)
-    keys = ExampleKeys(**{key: raw.value for key, raw in document.items() if key in EXAMPLE_KEYS})
+    keys = {key: document[key].value if key in document else None for key in EXAMPLE_KEYS}
     return Example(
         file=file,
-        title=to_text(keys.title) or file,
-        about=to_text(keys.about),
-        topic=to_text(keys.topic),
-        teaches=to_text(keys.teaches),
-        paper=to_text(keys.paper),
-        source=to_text(keys.source),
+        **{**{key: to_text(keys[key]) for key in ABOUT_KEYS}, "title": to_text(keys["title"]) or file},
         precision=checked(
-            keys.precision, _is_whole, "whole number", (file, "precision"), "write how many decimals are shown"
+            keys["precision"], _is_whole, "whole number", (file, "precision"), "write how many decimals are shown"
         ),
         parts=[_part(part) for part in file_parts(document, file)],
-        together=to_names(keys.together, (file, "together")),
-        curve=checked(keys.curve, is_text, "name of a result", (file, "curve"), "write one, such as output"),
+        together=to_names(keys["together"], (file, "together")),
+        curve=checked(keys["curve"], is_text, "name of a result", (file, "curve"), "write one, such as output"),
     )
 
 
 def _part(part: FilePart) -> Part:
     """A part with its problem and what is shown of it."""
     keys, place = part.keys, part.place
-    if keys.numpy is not None and not isinstance(keys.numpy, Mapping):
+    lines, arrows = keys["numpy"], keys["arrows"]
+    if lines is not None and not isinstance(lines, Mapping):
         hint = "write NAME: a line of NumPy that computes it"
         raise AttnError("has no names", where=(place, "numpy"), hint=hint)
-    if keys.arrows is not None and keys.arrows not in ARROWS:
-        raise UnknownNameError("direction", str(keys.arrows), ARROWS, where=(place, "arrows"))
+    if arrows is not None and arrows not in ARROWS:
+        raise UnknownNameError("direction", str(arrows), ARROWS, where=(place, "arrows"))
     problem = assemble(part.problem)
     return Part(
-        title=to_text(keys.title),
-        about=to_text(keys.about),
+        title=to_text(keys["title"]),
+        about=to_text(keys["about"]),
         place=place,
         problem=problem,
-        show=to_names(keys.show, (place, "show")) or problem.default_selection,
+        show=to_names(keys["show"], (place, "show")) or problem.default_selection,
         expected=part.expected,
-        cell=checked(keys.cell, is_text, "cell", (place, "cell"), "expected QUERY,KEY, such as word_1,word_3"),
-        numpy={str(name): to_text(lines) for name, lines in (keys.numpy or {}).items()},
-        arrows=keys.arrows,
+        cell=checked(keys["cell"], is_text, "cell", (place, "cell"), "expected QUERY,KEY, such as word_1,word_3"),
+        numpy={str(name): to_text(line) for name, line in (lines or {}).items()},
+        arrows=arrows,
         problem_options=tuple(options_of_keys(part.own)),
     )
 

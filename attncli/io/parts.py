@@ -4,31 +4,18 @@ Also the values of keys that are not those of a problem, each checked: an error 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.io.origin import Origin, RawValue
-from attncli.io.problem_files import Document, ShownKeys
+from attncli.io.problem_files import PART_KEYS, SHOWN_KEYS, Document
 from attncli.problem.build import check_name
 from attncli.problem.results import EXPECTED
 from attncli.problem.spec import FIELDS
 
 _PARTS_HINT = "expected - title: … and the part's keys"
-
-
-@dataclass(frozen=True, kw_only=True)
-class PartKeys(ShownKeys):
-    """The keys of a part that are not keys of its problem, with their values in the file."""
-
-    title: Any = None
-    about: Any = None
-    expected: Any = None
-
-
-PART_KEYS = tuple(key.name for key in fields(PartKeys))
-SHOWN_KEYS = tuple(key.name for key in fields(ShownKeys))
 
 
 @dataclass(frozen=True)
@@ -42,13 +29,13 @@ class FilePart:
     place: str  # the file and the part, as an error names them
     problem: Document
     own: Mapping[str, Any]
-    keys: PartKeys
+    keys: Mapping[str, Any]
     origin: Origin
 
     @property
     def expected(self) -> RawValue:
         """What is expected of its results, as the file has it; None where nothing is."""
-        return RawValue(self.keys.expected, self.origin)
+        return RawValue(self.keys.get(EXPECTED), self.origin)
 
 
 def file_parts(document: Document, file: str) -> Sequence[FilePart]:
@@ -79,8 +66,7 @@ def _part(document: Document, part: Mapping[str, Any], name: str, place: str) ->
     base = {key: raw for key, raw in document.items() if key in FIELDS}
     options = {key: raw for key, raw in base.items() if raw.origin.options}
     problem = {**base, **{key: RawValue(value, origin) for key, value in own.items()}, **options}
-    keys = PartKeys(**{key: part[key] for key in PART_KEYS if key in part})
-    return FilePart(name, place, problem, own, keys, origin)
+    return FilePart(name, place, problem, own, {key: part.get(key) for key in PART_KEYS}, origin)
 
 
 def _are_parts(value: Any) -> bool:

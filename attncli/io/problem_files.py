@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.io import formats
 from attncli.io.entries import expected_entries
@@ -21,35 +20,12 @@ Document = dict[str, RawValue]
 _KEYS = {EXPECTED, "parts"}  # a file with one of them may expect something
 _INPUTS = FIELDS.keys() - RESULTS
 
-
-@dataclass(frozen=True, kw_only=True)
-class ShownKeys:
-    """What is shown of a part of a worked example; at the top of the file they are the keys of every part."""
-
-    show: Any = None  # the names of the results that are shown
-    cell: Any = None  # the query and the key, `word_1,word_3`, whose arithmetic is shown
-    numpy: Any = None  # lines of NumPy that compute a result, by its name
-    arrows: Any = None  # from which end to which the largest weight of each row is shown
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExampleKeys(ShownKeys):
-    """The keys of a worked example that are not keys of its problem, with their values; `attn compute` ignores them."""
-
-    title: Any = None
-    about: Any = None
-    topic: Any = None
-    teaches: Any = None
-    paper: Any = None
-    source: Any = None
-    precision: Any = None
-    expected: Any = None
-    parts: Any = None
-    together: Any = None
-    curve: Any = None
-
-
-EXAMPLE_KEYS = tuple(key.name for key in fields(ExampleKeys))
+# The keys of a worked example that are not keys of its problem; `attn compute` ignores them. Those that are shown, and
+# what is expected, hold for every part where they are at the top of the file.
+SHOWN_KEYS = ("show", "cell", "numpy", "arrows")
+PART_KEYS = (*SHOWN_KEYS, "title", "about", EXPECTED)
+ABOUT_KEYS = ("title", "about", "topic", "teaches", "paper", "source")
+EXAMPLE_KEYS = (*SHOWN_KEYS, *ABOUT_KEYS, "precision", EXPECTED, "parts", "together", "curve")
 
 
 def read_document(name: str, inputs: Inputs | None = None) -> Document:

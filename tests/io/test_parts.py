@@ -24,7 +24,7 @@ def test_a_part_has_the_keys_of_the_file_and_its_own_in_their_place() -> None:
     assert [first.problem["score"].value, second.problem["score"].value] == ["cosine", "dot"]
     assert [first.own, second.own] == [{"score": "cosine"}, {}]
     assert [list(first.expected.value), list(second.expected.value)] == [["weights"], ["output"]]
-    assert first.keys.cell == "a,b"
+    assert first.keys["cell"] == "a,b"
 
 
 def test_an_option_stands_before_the_key_of_a_part() -> None:
