@@ -13,7 +13,7 @@ from attncli.io import formats
 from attncli.io.assemble import assemble, check_keys
 from attncli.io.inputs import Inputs
 from attncli.io.origin import RawValue
-from attncli.io.parts import FilePart, checked, file_parts, is_text, to_names, to_text
+from attncli.io.parts import FilePart, checked, file_parts, to_names, to_text
 from attncli.io.paths import STDIN, is_there
 from attncli.io.problem_files import ABOUT_KEYS, EXAMPLE_KEYS, Document, parse_document, read_document
 from attncli.problem.fields import Field, option_name
@@ -21,6 +21,7 @@ from attncli.problem.results import DEFAULT_SELECTION
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 FROM_KEY = "key_to_query"  # das → the: what is translated to what
+_PRECISION_HINT = "write how many decimals are shown"
 ARROWS = ("query_to_key", FROM_KEY)  # sat → cat: who looks where
 
 
@@ -105,12 +106,10 @@ def _example(document: Document, file: str) -> Example:
     return Example(
         file=file,
         **{**{key: to_text(keys[key]) for key in ABOUT_KEYS}, "title": to_text(keys["title"]) or file},
-        precision=checked(
-            keys["precision"], _is_whole, "whole number", (file, "precision"), "write how many decimals are shown"
-        ),
+        precision=checked(keys["precision"], int, "whole number", (file, "precision"), _PRECISION_HINT),
         parts=[_part(part) for part in file_parts(document, file)],
         together=to_names(keys["together"], (file, "together")),
-        curve=checked(keys["curve"], is_text, "name of a result", (file, "curve"), "write one, such as output"),
+        curve=checked(keys["curve"], str, "name of a result", (file, "curve"), "write one, such as output"),
     )
 
 
@@ -131,16 +130,11 @@ def _part(part: FilePart) -> Part:
         problem=problem,
         show=to_names(keys["show"], (place, "show")) or problem.default_selection,
         expected=part.expected,
-        cell=checked(keys["cell"], is_text, "cell", (place, "cell"), "expected QUERY,KEY, such as word_1,word_3"),
+        cell=checked(keys["cell"], str, "cell", (place, "cell"), "expected QUERY,KEY, such as word_1,word_3"),
         numpy={str(name): to_text(line) for name, line in (lines or {}).items()},
         arrows=arrows,
         problem_options=tuple(options_of_keys(part.own)),
     )
-
-
-def _is_whole(value: Any) -> bool:
-    """Whether a value is a whole number."""
-    return type(value) is int
 
 
 def _folder() -> Any:

@@ -97,7 +97,7 @@ def _replacement(path: Path) -> Iterator[IO[bytes]]:
     mode = _DEFAULT if old is None else _PRIVATE
     try:
         unnamed = _open_unnamed(path.parent, mode)
-        with unnamed or _open_new(temporary, mode) as stream:
+        with unnamed or os.fdopen(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode), "w+b") as stream:
             yield stream
             stream.flush()
             if old is not None:
@@ -117,11 +117,6 @@ def _open_unnamed(folder: Path, mode: int) -> IO[bytes] | None:
         return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, mode), "w+b")
     except (AttributeError, OSError):  # another system, or a file system without O_TMPFILE
         return None
-
-
-def _open_new(path: Path, mode: int) -> IO[bytes]:
-    """A stream to a new file with a name."""
-    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode), "w+b")
 
 
 def _link(descriptor: int, path: Path) -> None:

@@ -3,7 +3,7 @@
 Also the values of keys that are not those of a problem, each checked: an error has the place of the key.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +14,6 @@ from attncli.io.problem_files import PART_KEYS, SHOWN_KEYS, Document
 from attncli.problem.build import check_name
 from attncli.problem.results import EXPECTED
 from attncli.problem.spec import FIELDS
-
-_PARTS_HINT = "expected - title: … and the part's keys"
 
 
 @dataclass(frozen=True)
@@ -46,9 +44,12 @@ def file_parts(document: Document, file: str) -> Sequence[FilePart]:
     """
     values = {key: raw.value for key, raw in document.items()}
     shared = {key: values[key] for key in (*SHOWN_KEYS, EXPECTED) if key in values}
-    parts = checked(values.get("parts"), _are_parts, "list of parts", (file, "parts"), _PARTS_HINT)
+    parts = values.get("parts")
     if parts is None:
         return [_part(document, shared, "", file)]
+    if not isinstance(parts, list) or not parts or not all(isinstance(part, Mapping) for part in parts):
+        hint = "expected - title: … and the part's keys"
+        raise AttnError("is no list of parts", where=(file, "parts"), hint=hint)
     names = [to_text(part.get("title")) for part in parts]
     return [
         _part(document, {**shared, **part}, name or str(number), f"{file}, part {repr(name) if name else number}")
@@ -69,26 +70,16 @@ def _part(document: Document, part: Mapping[str, Any], name: str, place: str) ->
     return FilePart(name, place, problem, own, {key: part.get(key) for key in PART_KEYS}, origin)
 
 
-def _are_parts(value: Any) -> bool:
-    """Whether a value is a list of mappings, not an empty one."""
-    return isinstance(value, list) and bool(value) and all(isinstance(part, Mapping) for part in value)
-
-
 def to_text(value: Any) -> str:
     """A value as text; nothing where it is not given."""
     return "" if value is None else str(value)
 
 
-def checked(value: Any, is_right: Callable[[Any], bool], noun: str, place: ErrorPath, hint: str) -> Any:
-    """A value that is one of a kind; None where the key is not given. Raises AttnError, with the noun, for others."""
-    if value is not None and not is_right(value):
+def checked(value: Any, kind: type, noun: str, place: ErrorPath, hint: str) -> Any:
+    """A value that is a text or a whole number; None where the key is not given. Raises AttnError for others."""
+    if value is not None and type(value) is not kind:
         raise AttnError(f"is no {noun}", where=place, hint=hint)
     return value
-
-
-def is_text(value: Any) -> bool:
-    """Whether a value is a text, not a number or a list."""
-    return isinstance(value, str)
 
 
 def to_names(value: Any, place: ErrorPath) -> tuple[str, ...]:

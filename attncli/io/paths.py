@@ -33,7 +33,8 @@ def locate(text: str, folder: Path = Path()) -> tuple[str, str]:
     marks = [at for at, letter in enumerate(text) if letter == "#"]
     name, slices = split_slices(text)
     paths = [text, *([name] if slices else []), *(text[:at] for at in reversed(marks))]
-    existing = (path for path in paths if path == STDIN or _is_file(folder / path_of(path)))
+    files = ((path, folder / path_of(path)) for path in paths)
+    existing = (path for path, file in files if path == STDIN or (is_there(file) and not file.is_dir()))
     by_suffix = (path for path in reversed(paths) if Path(path).suffix)
     path = next(existing, None) or next(by_suffix, text.partition("#")[0])
     return path, text[len(path) :].removeprefix("#")
@@ -55,11 +56,6 @@ def is_there(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):  # it is too long, or in a folder that is not ours to see
         return False
-
-
-def _is_file(path: Path) -> bool:
-    """Whether there is a file or a stream of that name."""
-    return is_there(path) and not path.is_dir()
 
 
 def path_of(name: str) -> Path:

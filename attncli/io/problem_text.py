@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from itertools import takewhile
 from typing import Any
 
@@ -39,6 +38,8 @@ _HEAD = """\
 # residual, with residual_norm, replaces embeddings, and so does token_table, where tokens are numbers: [2, 0, 1].
 # token_positions, token_scale and residual_norm go with token_table.
 """
+# The keys that describe only how arrays and tokens are made, which are written in their place.
+_HOW_MADE = {name for name, field in FIELDS.items() if field.panel == RANDOM or field.kind in ("text", "vocabulary")}
 _MARKS: Mapping[TemplateUse, str] = {"active": "", "optional": "#", "together": "##"}
 
 
@@ -46,11 +47,11 @@ _MARKS: Mapping[TemplateUse, str] = {"active": "", "optional": "#", "together": 
 class ExampleValues:
     """The keys of a worked example that are not keys of its problem: those before the problem, and those after it."""
 
-    before: Mapping[str, Any] = field(default_factory=dict)
-    after: Mapping[str, Any] = field(default_factory=dict)
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
 
 
-NO_EXAMPLE = ExampleValues()
+NO_EXAMPLE = ExampleValues({}, {})
 
 
 def problem_yaml(problem: ProblemSpec, example: ExampleValues = NO_EXAMPLE) -> Iterator[str]:
@@ -73,7 +74,9 @@ def problem_folder(problem: ProblemSpec, example: ExampleValues = NO_EXAMPLE) ->
     document: dict[str, Any] = {}
     values = values_to_write(problem)
     is_table = "embeddings" in values and values["embeddings"].ndim == 2
-    labels = problem.key_labels if is_table and all(map(_is_csv_label, problem.key_labels)) else None
+    # Readers of tables refuse blank labels and convert line ends.
+    are_kept = all(label.strip() and "\r" not in label for label in problem.key_labels)
+    labels = problem.key_labels if is_table and are_kept else None
     for name, value in values.items():
         if isinstance(value, np.ndarray) and value.ndim > 2:
             stream = io.BytesIO()
@@ -92,13 +95,12 @@ def problem_folder(problem: ProblemSpec, example: ExampleValues = NO_EXAMPLE) ->
 def problem_sizes(problem: ProblemSpec) -> dict[str, int]:
     """About the bytes of each array as text, by its key: its first numbers have the mean length of all of them."""
     arrays = {name: value for name, value in values_to_write(problem).items() if isinstance(value, np.ndarray)}
-    return {name: round(array.size * _mean_length(array)) for name, array in arrays.items()}
-
-
-def _mean_length(array: Array) -> float:
-    """The mean length of the first numbers of an array as text, with what separates them."""
-    sample = array.flat[:SAMPLE_SIZE].tolist()
-    return sum(len(format_whole(number)) + len(",") for number in sample) / max(len(sample), 1)
+    sizes: dict[str, int] = {}
+    for name, array in arrays.items():
+        sample = array.flat[:SAMPLE_SIZE].tolist()
+        length = sum(len(format_whole(number)) + len(",") for number in sample)
+        sizes[name] = round(array.size * length / max(len(sample), 1))
+    return sizes
 
 
 def _document(values: Mapping[str, Any], example: ExampleValues) -> dict[str, Any]:
@@ -117,23 +119,13 @@ def values_to_write(problem: ProblemSpec) -> dict[str, Any]:
         stored |= {"residual": residual_of_tokens(problem), **dict.fromkeys(TOKEN_KEYS)}
     if problem.embeddings_source != "embeddings":
         del stored["embeddings"]
-    replaced = _replaced_by_arrays() - set(sizes_of_parts(stored))
+    replaced = _HOW_MADE - set(sizes_of_parts(stored))
     for name, value in stored.items():
         is_operator = isinstance(value, Operator) and is_read(problem, name)
         is_set = is_operator or (value is not None and value is not DEFAULTS[name])
         if is_set and name not in replaced:
             values[name] = value
     return values
-
-
-def _replaced_by_arrays() -> set[str]:
-    """The keys that describe only how arrays and tokens are made, which are written in their place."""
-    return {name for name, field in FIELDS.items() if field.panel == RANDOM or field.kind in ("text", "vocabulary")}
-
-
-def _is_csv_label(label: str) -> bool:
-    """Whether a table keeps the label unchanged: readers refuse blank ones and convert line ends."""
-    return bool(label.strip()) and "\r" not in label
 
 
 def _csv_table(array: Array, labels: tuple[str, ...] | None) -> Iterator[str]:
@@ -222,21 +214,13 @@ def _plain(value: Any) -> Any:
 
 def problem_template() -> str:
     """The text of a problem in YAML: the keys by their panels, those that are not needed to begin commented out."""
-    return "\n".join([_HEAD, *_lines()])
-
-
-def _lines() -> Iterator[str]:
-    """The lines of the keys, under the titles of their panels."""
-    panels = dict.fromkeys(field.panel for field in FIELDS.values())
-    for number, panel in enumerate(panels):
-        yield f"# {panel}" if number == 0 else f"\n# {panel}"
-        yield from (_line(field) for field in FIELDS.values() if field.panel == panel)
-    yield ""
-
-
-def _line(field: Field) -> str:
-    """A key with an example of its value and its meaning."""
-    return f"{f'{_MARKS[field.template]}{field.name}: {field.example}':{COMMENT_COLUMN}}  # {_meaning(field)}"
+    lines = [_HEAD]
+    for number, panel in enumerate(dict.fromkeys(field.panel for field in FIELDS.values())):
+        lines.append(f"# {panel}" if number == 0 else f"\n# {panel}")
+        for field in (field for field in FIELDS.values() if field.panel == panel):
+            key = f"{_MARKS[field.template]}{field.name}: {field.example}"
+            lines.append(f"{key:{COMMENT_COLUMN}}  # {_meaning(field)}")
+    return "\n".join([*lines, ""])
 
 
 def _meaning(field: Field) -> str:

@@ -124,7 +124,7 @@ def _numbers(source: Input, layout: csv.Layout, labels: list[str], *, has_commen
         return _by_numpy(source.path, layout.delimiter, encoding="utf-8-sig", skiprows=int(has_header))
     parts: list[Array] = []
     for block in _blocks(source):
-        lines = _without_comments(block) if b"#" in block else block
+        lines = b"\n".join(line for line in block.split(b"\n") if line.lstrip()[:1] != b"#") if b"#" in block else block
         if has_header and lines.strip():
             lines, has_header = lines.partition(b"\n")[2], False
         if lines.strip():
@@ -148,11 +148,6 @@ def _lines_of_rows(source: Input, count: int, layout: csv.Layout) -> Sequence[in
 def _is_no_row(line: bytes) -> bool:
     """Whether a line is blank or a comment."""
     return line.lstrip()[:1] in (b"", b"#")
-
-
-def _without_comments(lines: bytes) -> bytes:
-    """The lines that are no comments."""
-    return b"\n".join([line for line in lines.split(b"\n") if not line.lstrip().startswith(b"#")])
 
 
 def _blocks(source: Input) -> Iterator[bytes]:

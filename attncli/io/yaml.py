@@ -47,10 +47,11 @@ def read(
         place = (name, f"line {mark.line + 1}") if mark else (name,)
         if error.problem == LIBYAML_TOO_DEEP:
             raise AttnError(TOO_DEEP, where=place) from None
-        if mark and _character_at(mark, text) == "\t":
+        line = _line_at(mark, text) if mark else ""
+        if mark and line[mark.column : mark.column + 1] == "\t":
             hint = "indent with blanks"
             raise AttnError("is not YAML: found a tab where none may be", where=place, hint=hint) from None
-        quotes = QUOTES if mark and _has_bare_slices(_line_at(mark, text)) else None
+        quotes = QUOTES if _SLICES.search(_QUOTED.sub("", line)) else None
         raise AttnError(f"is not YAML: {error.problem or error.context}", where=place, hint=quotes) from None
     except UnicodeEncodeError:  # an argument with bytes that the encoding of the locale has not
         raise AttnError("is no Unicode text", where=name, hint="write it in UTF-8") from None
@@ -59,19 +60,9 @@ def read(
     return builder.result, builder.lines
 
 
-def _character_at(mark: Any, text: str) -> str:
-    """The character at a mark; empty at the end of the text."""
-    return _line_at(mark, text)[mark.column : mark.column + 1]
-
-
 def _line_at(mark: Any, text: str) -> str:
     """The line of a mark; empty behind the end of the text."""
     return "".join(_LINE_BREAK.split(text)[mark.line : mark.line + 1])
-
-
-def _has_bare_slices(line: str) -> bool:
-    """Whether a line has a name with slices in it that stands in no quotes."""
-    return _SLICES.search(_QUOTED.sub("", line)) is not None
 
 
 def _unreadable(error: yaml.YAMLError, text: str, name: str) -> AttnError:
@@ -170,19 +161,15 @@ class _Builder:
         if type(container) is list:
             container.append(value)
         elif self._keys[-1] is _NO_KEY:
-            key = self._key(value, event)
+            if isinstance(value, (list, dict)):
+                self._fail("a list or mapping can't be a key", event)
+            key = event.value if type(event) is yaml.ScalarEvent else str(value)
             if key in container:
                 self._fail(f"the key {key!r} stands twice", event, "keep one of them")
             self._keys[-1] = key
         else:
             container[self._keys[-1]] = value
             self._keys[-1] = _NO_KEY
-
-    def _key(self, value: Any, event: Any) -> str:
-        """A key of a mapping as text."""
-        if isinstance(value, (list, dict)):
-            self._fail("a list or mapping can't be a key", event)
-        return event.value if type(event) is yaml.ScalarEvent else str(value)
 
     def _is_text(self) -> bool:
         """Whether the next value is text, because of its key or that of the list it is in."""
@@ -194,7 +181,9 @@ class _Builder:
         """The value of a scalar: text where it is quoted, tagged or labelled as such, else by the core schema."""
         text = event.value
         if event.tag is None or event.tag == "!":
-            if not event.implicit[0] or (self._is_text() and not self._is_missing(text)):
+            # Among texts an empty scalar is no value, and `null` in place of all of them.
+            is_missing = not text or (self._is_text() and not self._are_texts[-1] and scalar(text) is None)
+            if not event.implicit[0] or (self._is_text() and not is_missing):
                 return text
             return self._plain(text, event)
         if event.tag not in _TAGS:
@@ -205,10 +194,6 @@ class _Builder:
         if isinstance(value, (str, bool)) or value is None:
             self._fail(f"{text!r} is not what its tag says", event)
         return value if isinstance(value, TypedNumber) else _TAGS[event.tag](value)
-
-    def _is_missing(self, text: str) -> bool:
-        """Whether a scalar among texts is no value: an empty one, or `null` in place of all of them."""
-        return not text or (not self._are_texts[-1] and scalar(text) is None)
 
     def _plain(self, text: str, event: Any) -> Any:
         """The value of a scalar without quotes."""

@@ -13,6 +13,7 @@ from attncli.base.typed_numbers import TypedNumber
 from attncli.io.literals import is_word
 from attncli.io.yaml import STRING
 
+_FLOAT = "tag:yaml.org,2002:float"
 NON_FINITE = {"nan": ".nan", "inf": ".inf", "-inf": "-.inf"}
 
 
@@ -32,20 +33,10 @@ class _Paragraph(str):
     """A value of several lines, which are written under each other."""
 
 
-def _represent_paragraph(dumper: Any, text: _Paragraph) -> Any:
-    """Lines under each other."""
-    return dumper.represent_scalar(STRING, str(text), style="|")
-
-
 def _represent_list(dumper: Any, value: list[Any]) -> Any:
     """A list of scalars on one line, a list of lists over several."""
     is_flat = not any(isinstance(entry, (list, dict)) for entry in value)
     return dumper.represent_sequence("tag:yaml.org,2002:seq", value, flow_style=is_flat)
-
-
-def _represent_longdouble(dumper: Any, value: Any) -> Any:
-    """A longdouble with all its digits."""
-    return dumper.represent_scalar("tag:yaml.org,2002:float", str(value))
 
 
 def _represent_typed_number(dumper: Any, number: TypedNumber) -> Any:
@@ -57,9 +48,9 @@ def _represent_typed_number(dumper: Any, number: TypedNumber) -> Any:
 
 
 _Dumper.add_representer(str, _represent_text)
-_Dumper.add_representer(_Paragraph, _represent_paragraph)
+_Dumper.add_representer(_Paragraph, lambda dumper, text: dumper.represent_scalar(STRING, str(text), style="|"))
 _Dumper.add_representer(list, _represent_list)
-_Dumper.add_representer(np.longdouble, _represent_longdouble)
+_Dumper.add_representer(np.longdouble, lambda dumper, number: dumper.represent_scalar(_FLOAT, str(number)))
 _Dumper.add_representer(TypedNumber, _represent_typed_number)
 
 

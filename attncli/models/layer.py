@@ -117,7 +117,8 @@ class LayerRows:
         """The keys that hold for this layer, in the order of a problem; without tensors no file is opened."""
         queries = _TRIAL_QUERIES if self.part.name == CROSS else {}
         rows = {**_TRIAL_ROWS, **queries, **self.part.part.keys}
-        found = {key: self._entry(rows[key], with_tensors=with_tensors) for key in sorted(rows, key=_place)}
+        in_order = sorted(rows, key=[*FIELDS, *rows].index)
+        found = {key: self._entry(rows[key], with_tensors=with_tensors) for key in in_order}
         entries = {key: entry for key, entry in found.items() if entry is not None}
         if rows.get(_HEADS) is not None and _HEADS not in entries:  # one head would be another attention
             hint = f"expected {' or '.join(_HEAD_COUNTS)}"
@@ -186,7 +187,11 @@ class LayerRows:
         if slices or layout is None or layout.value != "out_in":
             message = f"{name} is quantized, which attn reads of whole matrices [out in] alone"
             raise AttnError(message, where=str(self.part.checkpoint.folder))
-        return Entry({method: Entry(_entries(parameters)) for method, parameters in value.items()}, note)
+        ((method, given),) = value.items()
+        parameters = {
+            key: Entry(found, str(found) if isinstance(found, TensorReference) else "") for key, found in given.items()
+        }
+        return Entry({method: Entry(parameters)}, note)
 
     def _check_type(self, key: str, value: Any) -> None:
         """Raise AttnError where the configuration has a value of another type than the key."""
@@ -204,14 +209,6 @@ def _check_heads(config: Mapping[str, Any], where: str) -> None:
         is_number = isinstance(value, int) and not isinstance(value, bool) and value > 0
         if value is not None and not isinstance(value, list) and not is_number:
             raise AttnError(f"is {json_excerpt(value)}", where=(where, name), hint="expected a whole number from 1")
-
-
-def _entries(parameters: Mapping[str, Any]) -> dict[str, Entry]:
-    """Parameters as entries, the tensors among them with their shapes."""
-    return {
-        name: Entry(value, str(value) if isinstance(value, TensorReference) else "")
-        for name, value in parameters.items()
-    }
 
 
 def find_layer(part: ModelPart, layer: int) -> LayerRows:
@@ -238,11 +235,6 @@ def _listed_type(part: ModelPart, layer: int) -> str | None:
     if not isinstance(kind, str):
         raise AttnError(f"does not say the kind of layer {layer}", where=(part.checkpoint.config_name, "layer_types"))
     return kind
-
-
-def _place(key: str) -> int:
-    """The place of a key in a problem file."""
-    return list(FIELDS).index(key) if key in FIELDS else len(FIELDS)
 
 
 def find_part(checkpoint: Checkpoint, name: str | None) -> ModelPart:

@@ -22,6 +22,7 @@ _READ_VALUES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "gptq": {"bits": (2, 3, 4, 8), "checkpoint_format": (None, "gptq", "gptq_v2"), "dynamic": (None, {})},
     "awq": {"bits": (4,), "version": (None, "gemm", "GEMM"), "zero_point": (None, True)},
 }
+_PARTS = ("weight_packed", "weight_blocks", "W_q", "qweight_0", "weight_scale")  # of other methods
 _HINT = "load the model in transformers, call its dequantize() and save_pretrained(), and name that folder"
 
 
@@ -123,7 +124,7 @@ def quantized_value(
         return {str(method): _packed(packed, stem, find, config)}
     if method is None and plain is None and packed is None:
         return None  # there is no such tensor
-    if plain is None and packed is None and not _has_parts(stem, find):
+    if plain is None and packed is None and not any(find(f"{stem}.{part}") for part in _PARTS):
         return None
     kind = (
         f"by {method}" if method is not None else f"as {plain.stored.type if plain is not None else 'packed integers'}"
@@ -167,9 +168,3 @@ def _check_config(name: str, method: str, config: Mapping[str, Any]) -> None:
         if found not in allowed:
             message = f"{name} is quantized by {method} with {key} {found!r}, which attn does not read"
             raise AttnError(message, hint=_HINT)
-
-
-def _has_parts(stem: str, find: Callable[[str], TensorReference | None]) -> bool:
-    """Whether a tensor is stored in parts of some other method."""
-    words = ("weight_packed", "weight_blocks", "W_q", "qweight_0", "weight_scale")
-    return any(find(f"{stem}.{word}") is not None for word in words)
