@@ -1,4 +1,4 @@
-"""Input formats: a format is one file with its reader and one row of the table."""
+"""Input formats: a format is one file with its reader and one row of the table; some are refused by their suffix."""
 
 import io
 import os
@@ -11,11 +11,16 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.base.errors import AttnError
 from attncli.base.lazy_import import import_object
 from attncli.io import formats
 from attncli.io.formats import INPUT_FORMATS, InputFormat, Reader
 from attncli.io.inputs import Input
+from attncli.io.origin import Origin
+from attncli.io.parse import read_text_array
+from attncli.io.problem_files import read_document
 from attncli.problem.convert.arrays import LabelledArray
+from tests.io.opened import opened
 
 
 @pytest.fixture
@@ -161,3 +166,24 @@ def test_an_array_is_no_problem(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", TWO)
     with pytest.raises(attncli.AttnError, match=r"is a NumPy array, not a problem; give it as an option: --embeddings"):
         attncli.load(tmp_path / "x.npy")
+
+
+@pytest.mark.parametrize("name", ["model.pt", "model.bin", "model.PTH", "model.ckpt"])
+def test_a_pickle_is_refused_with_the_lines_that_convert_it(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"PK\3\4, as an archive of NumPy begins")
+    for read in (
+        lambda: read_document(str(path)),
+        lambda: read_text_array(f"{path}#w_q", ("w_q",), Origin()),
+        lambda: formats.list_arrays(opened(path)),
+    ):
+        with pytest.raises(
+            AttnError, match=r"pickle .* torch\.load\(FILE, weights_only=True\)\.items\(\)\}; safetensors\.torch"
+        ) as e:
+            read()
+        assert str(e.value).startswith(str(path))
+
+
+def test_a_gguf_file_is_refused() -> None:
+    with pytest.raises(AttnError, match="is a GGUF file, which attn does not read"):
+        read_document("model.gguf")

@@ -1,4 +1,4 @@
-"""Laws over the files of all families, and how one family is like another."""
+"""Laws over the files of all families, how one is like another, and which is near to an unknown name."""
 
 import ast
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from attncli.base.errors import AttnError
-from attncli.models.families import Part, family_names, models_folder, read_family
+from attncli.models.families import Part, family_names, models_folder, nearest_family, read_family
 from attncli.problem.spec import FIELDS
 
 PARTS = [
@@ -80,3 +80,35 @@ def test_a_family_that_is_not_known_is_an_error_of_its_file(name: str, hint: str
     with pytest.raises(AttnError) as raised:
         read_family(name, "m/config.json")
     assert str(raised.value) == f"m/config.json: unknown model_type {name!r}; {hint}"
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("qwen4", "qwen3"),
+        ("qwen4_moe", "qwen3_moe"),
+        ("llama2", "llama"),
+        ("llama5", "llama4"),
+        ("gemma5", "gemma4"),
+        ("t6", "t5"),
+        ("gpt-neox", "gpt_neox"),
+        ("Mistral", "mistral"),
+    ],
+)
+def test_the_nearest_family_is_the_nearest_version_of_the_same_name(name: str, nearest: str) -> None:
+    assert nearest_family(name, family_names()) == nearest
+
+
+@pytest.mark.parametrize(("name", "nearest"), [("gpt2-xl", "gpt2"), ("glm4_moe_v2", "glm4_moe"), ("bert-base", "bert")])
+def test_the_nearest_family_is_the_longest_that_the_name_begins_with(name: str, nearest: str) -> None:
+    assert nearest_family(name, family_names()) == nearest
+
+
+@pytest.mark.parametrize(("name", "nearest"), [("lama", "llama"), ("mistrall", "mistral"), ("wihsper", "whisper")])
+def test_the_nearest_family_is_the_one_that_was_mistyped(name: str, nearest: str) -> None:
+    assert nearest_family(name, family_names()) == nearest
+
+
+@pytest.mark.parametrize("name", ["mamba", "deberta", "deepseek_v3", "xlnet", "zamba3", "codegen2", "7", "-", ""])
+def test_a_name_with_a_few_letters_of_a_family_is_near_to_none(name: str) -> None:
+    assert nearest_family(name, family_names()) is None

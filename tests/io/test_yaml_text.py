@@ -1,5 +1,6 @@
-"""YAML text: what PyYAML writes for the same value, a row of an array on each line, and read back the same."""
+"""YAML and JSON text: a row of an array on each line, read back the same."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attncli.base.typed_numbers import TypedNumber
+from attncli.io.json_text import json_text
 from attncli.io.yaml_text import yaml_text
 
 WORDS = st.text(st.characters(codec="utf-8"), max_size=4)
@@ -69,3 +72,20 @@ def test_a_text_whose_blanks_could_get_lost_is_in_quotes(text: str) -> None:
     written = "".join(yaml_text({"about": text}))
     assert not written.startswith("about: |")
     assert yaml.safe_load(written) == {"about": text}
+
+
+@pytest.mark.parametrize("value", [{}, {"a": {}}, {"a": [{}, {"b": []}]}, {"a": [[]]}, {"a": None, "b": [True, "x"]}])
+def test_a_value_is_read_back(value: Any) -> None:
+    assert json.loads("".join(json_text(value))) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "written"), [("0.50", "0.50"), ("+.5", "0.5"), ("010", "10"), ("1.", "1"), ("1e3", "1E+3")]
+)
+def test_a_number_has_the_digits_that_were_typed(text: str, written: str) -> None:
+    assert "".join(json_text(TypedNumber(text))) == written
+
+
+@pytest.mark.parametrize(("text", "value", "written"), [("1/2", 0.5, "0.5"), (".inf", float("inf"), '"Infinity"')])
+def test_one_without_digits_is_written_as_any_other(text: str, value: float, written: str) -> None:
+    assert "".join(json_text(TypedNumber(text, value))) == written

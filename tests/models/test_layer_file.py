@@ -1,4 +1,4 @@
-"""The file of a layer: its layout, and that it is read back as what was written."""
+"""The file of a layer: its layout, that it is read back as what was written, and the inputs that it needs."""
 
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,9 @@ import pytest
 from attncli.io.paths import locate
 from attncli.io.problem_files import parse_document
 from attncli.models.checkpoint import StoredTensor
+from attncli.models.families import family_names, read_family
 from attncli.models.layer import Entry
-from attncli.models.layer_file import layer_text
+from attncli.models.layer_file import layer_text, needed_inputs
 from attncli.models.tensors import TensorReference
 
 
@@ -92,3 +93,33 @@ def test_a_folder_that_is_a_link_names_files_from_where_it_leads_to(tmp_path: Pa
 def test_files_are_named_relative_to_the_folder_of_the_problem(tmp_path: Path) -> None:
     entries = {"w_q": Entry(tensor("q", str(tmp_path / "models" / "m.safetensors")))}
     assert '"../models/m.safetensors#q"' in layer_text(entries, [], tmp_path / "problems")
+
+
+def rope(**parameters: Any) -> dict[str, Entry]:
+    return {"position": Entry({"rope": Entry({name: Entry(value) for name, value in parameters.items()})})}
+
+
+@pytest.mark.parametrize(
+    ("entries", "expected"),
+    [
+        ({}, []),
+        ({"position": Entry("alibi")}, []),
+        (rope(base=10000.0), []),
+        (rope(scaling={"rope_type": "linear", "factor": 2.0}), []),
+        (rope(scaling={"rope_type": "default", "mrope_section": [1, 2, 3]}), []),
+        (rope(scaling={"rope_type": "axial"}), ["positions"]),
+        (rope(scaling={"rope_type": "unheard of"}), []),
+        ({"query_embeddings": Entry("normal")}, ["query_embeddings"]),
+        (
+            rope(scaling={"rope_type": "axial"}) | {"query_embeddings": Entry("normal")},
+            ["query_embeddings", "positions"],
+        ),
+    ],
+)
+def test_arrays_that_no_checkpoint_has_are_needed(entries: dict[str, Entry], expected: list[str]) -> None:
+    assert needed_inputs(entries) == expected
+
+
+def test_in_every_cross_attention_another_sequence_asks() -> None:
+    parts = {name: read_family(name, "").parts.get("cross") for name in family_names()}
+    assert [name for name, part in parts.items() if part is not None and "query_embeddings" not in part.keys] == []

@@ -1,7 +1,8 @@
-"""Atomic writes: a file or folder is complete, or left as it was."""
+"""Output files: a file or folder is complete, or left as it was; and the space there is for it."""
 
 import os
 import resource
+import shutil
 import stat
 import threading
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.io.output_files import atomic_write_file, atomic_write_folder
+from attncli.io.output_files import atomic_write_file, atomic_write_folder, free_space
 from attncli.io.problem_text import problem_folder, problem_yaml
 from tests.problems import problem
 
@@ -119,3 +120,26 @@ def test_a_label_that_no_file_can_hold_is_an_error(label: str, tmp_path: Path) -
     with pytest.raises(AttnError):
         atomic_write_folder(str(tmp_path / "new"), problem_folder(problem(embeddings=[[1]], tokens=[label])))
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["new", "old", "no/such/folder", "link"])
+def test_the_disk_of_a_file_is_that_of_its_folder(name: str, tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "old")
+    found = free_space(str(tmp_path / name))
+    assert found is not None
+    assert found == pytest.approx(shutil.disk_usage(tmp_path).free, rel=0.2)
+
+
+def test_pipes_and_devices_have_no_limit(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert free_space(str(tmp_path / "pipe")) is None
+    assert free_space(os.devnull) is None
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="there is no folder of open files here")
+def test_nor_has_a_pipe_among_the_open_files() -> None:
+    for descriptor in (pipe := os.pipe()):
+        assert free_space(f"/dev/fd/{descriptor}") is None
+    for descriptor in pipe:
+        os.close(descriptor)

@@ -12,7 +12,7 @@ from attncli.io import csv, tables
 from attncli.io.origin import Origin
 from attncli.io.parse import read_text_array
 from tests.io.opened import opened
-from tests.io.readers.test_csv import READ, REFUSED
+from tests.io.test_csv import READ, REFUSED
 
 
 @pytest.fixture(params=["with orjson", "without"], autouse=True)

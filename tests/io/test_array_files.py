@@ -1,4 +1,4 @@
-"""Numbers in .npy, .npz and .safetensors files: read unchanged, or refused before anything is allocated."""
+"""Files of arrays: read unchanged, or refused before anything is allocated; and written."""
 
 import io
 import mmap
@@ -6,15 +6,19 @@ import pickle
 import struct
 import tracemalloc
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.io import formats
 from attncli.io.assemble import assemble
+from attncli.io.npy import write_npy, write_npz
+from attncli.io.safetensors import write_safetensors
 from tests.io.opened import opened
 from tests.problems import raw_values
 
@@ -215,3 +219,43 @@ def test_without_safetensors_the_error_names_the_package_to_install(
         AttnError, match=r"needs the package safetensors; install it: pip install 'attncli\[safetensors\]'"
     ):
         formats.read_array(opened(tmp_path / "x.safetensors"), "")
+
+
+ROWS = np.random.default_rng(0).standard_normal((2, 3))
+ARRAYS = {"weights": ROWS, "output": -ROWS}
+DOUBLE = Precision("float64")
+
+
+def file_of(write: Callable[..., None], arrays: dict[str, np.ndarray], *options: Precision) -> bytes:
+    """The bytes of the file that a function writes."""
+    stream = io.BytesIO()
+    write(stream, arrays, *options)
+    return stream.getvalue()
+
+
+def test_an_archive_holds_every_array_under_its_name() -> None:
+    found = np.load(io.BytesIO(file_of(write_npz, ARRAYS)))
+    assert set(found) == set(ARRAYS)
+    np.testing.assert_array_equal(found["output"], -ROWS)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [ROWS, ROWS.T, ROWS[0], np.float64(2), ROWS[:0], ROWS > 0, ROWS.astype(np.float16)],
+    ids=str,
+)
+def test_an_npy_file_holds_one_array(array: np.ndarray) -> None:
+    stream = io.BytesIO()
+    write_npy(stream, array)
+    stream.seek(0)
+    found = np.load(stream)
+    np.testing.assert_array_equal(found, array)
+    assert (found.dtype, found.shape) == (array.dtype, array.shape)
+
+
+def test_without_safetensors_none_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "safetensors", None)
+    with pytest.raises(AttnError, match=r"install it: pip install 'attncli\[safetensors\]'"):
+        file_of(write_safetensors, ARRAYS, DOUBLE)
