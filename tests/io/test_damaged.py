@@ -62,7 +62,7 @@ def test_a_damaged_file_is_read_or_refused(name: str, tmp_path: Path) -> None:
         path.write_bytes(raw)
         for read in (lambda: formats.read_array(opened(path), "query"), lambda: formats.read_array(opened(path), "")):
             check_read(read, name)
-        if formats.format_of_suffix(path).holds_problems:  # type: ignore[union-attr] # every name has a format
+        if formats.format_of_suffix(path).holds_problems:
             check_read(lambda: formats.read_problem(opened(path)), name)
 
 

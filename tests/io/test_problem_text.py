@@ -185,7 +185,7 @@ def test_the_parts_of_a_completed_example_are_the_same_problems(write: str, tmp_
     (tmp_path / "w.csv").write_text("1,2\n3,4\n")
     (tmp_path / "p.yaml").write_text(EXAMPLE)
     before = examples.load(str(tmp_path / "p.yaml"))
-    document = examples.read_document(str(tmp_path / "p.yaml"))
+    document = read_document(str(tmp_path / "p.yaml"))
     problem = assemble(document)
     values = example_values(document, problem)
     written = tmp_path / "elsewhere" / ("g.json" if write == "json" else "problem.yaml")

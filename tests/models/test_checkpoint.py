@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ QUERY = "model.layers.1.self_attn.q_proj.weight"
 
 @pytest.mark.parametrize("shards", [[TENSORS], HALVES], ids=["one file", "an index"])
 @pytest.mark.parametrize("name", ["", "config.json"])
-def test_it_has_every_tensor_with_its_shape(shards: list[dict], name: str, tmp_path: Path) -> None:
+def test_it_has_every_tensor_with_its_shape(shards: list[dict[str, Any]], name: str, tmp_path: Path) -> None:
     found = read_checkpoint(str(write_checkpoint(tmp_path, shards=shards) / name), Inputs())
     assert list(found.files) == list(TENSORS)
     assert (found.tensor(QUERY).shape, found.tensor(QUERY).type) == ((4, 4), "F64")
