@@ -1,7 +1,7 @@
 """Writes what of the documents is generated, and with an option what the commands in them print or draw.
 
 `python docs/generate.py` writes docs/api.md from the docstrings, docs/reference.md from the records, docs/families.md
-from the files in attncli/models, those samples anew that are worked examples, and the checkpoint samples/tiny_model.
+from the files in attncli/models/families, those samples anew that are worked examples, and samples/tiny_model.
 `--outputs` runs each command and each Python session of the README and of docs/*.md, as the tests do, and puts what is
 printed now in place of what stands there; `--outputs docs/learner.md` does so in that document alone. `--pictures` runs
 those that write a picture to samples/, and photographs the page: it needs Matplotlib, Playwright and Chromium. Read the

@@ -17,6 +17,7 @@ LAYERS = {
     "problem": 2,
     "plan": 3,
     "io": 3,
+    "models": 4,
     "engine": 5,
     "analysis": 6,
     "render": 7,
@@ -38,7 +39,7 @@ IMPORTS_OF_OPS = {
     "types",
     "typing",
 }
-ONLY_IN = {"typer": {"cli"}, "rich": {"render", "cli"}, "yaml": {"io"}}
+ONLY_IN = {"typer": {"cli"}, "rich": {"render", "cli"}, "yaml": {"io", "models"}}
 
 
 def package(file: Path) -> str:

@@ -9,9 +9,8 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.engine.run import run
-from attncli.io.assemble import assemble
+from attncli.io.assemble import assemble, read_value
 from attncli.io.origin import Origin, RawValue
-from attncli.io.parse.problem_keys import read_value
 from attncli.io.problem_files import Document
 from attncli.ops.initializers import randint, stream
 from attncli.ops.normalizers import softmax

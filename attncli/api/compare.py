@@ -24,7 +24,7 @@ from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt, shorten
 from attncli.engine.options import RunOptions
 from attncli.io.variants import PROBLEM, NamedDocument, make_variants, positions_of_variants
-from attncli.io.varied_values import varied_keywords
+from attncli.io.varied import varied_keywords
 from attncli.problem.conventions import find_convention
 from attncli.problem.labels import number_equal_labels
 from attncli.render.formats import JSON, find_format, html_tables

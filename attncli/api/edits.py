@@ -5,7 +5,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
-from attncli.io.parse.edit import parse_edit
+from attncli.io.edit import parse_edit
 from attncli.problem.arrays import to_python_number
 from attncli.problem.edits import Edit
 from attncli.problem.numbers import is_number, to_float

@@ -18,7 +18,7 @@ def run_suite(suite: Suite, request: CheckRequest, junit: str | None, *, has_lin
 
     Errors are written at once; so is, where the suite `has_lines`, a line for each problem.
     """
-    from attncli.io.writers.atomic import atomic_write
+    from attncli.io.output_files import atomic_write
     from attncli.render.reports.check import render_line
 
     with nullcontext() if junit is None else atomic_write(junit) as stream:  # opened first: it may not be writable
@@ -61,7 +61,7 @@ def write_reports(
 
 def _json(outcomes: "Sequence[CheckOutcome]", suite: Suite, is_several: bool) -> Iterator[str]:
     """The object of one check or of several."""
-    from attncli.io.writers.json_text import json_text
+    from attncli.io.json_text import json_text
     from attncli.render.reports.objects import check_object, suite_object
 
     content = suite_object(outcomes, suite.left_out) if is_several else check_object(outcomes[0])

@@ -68,7 +68,7 @@ def find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
     """
     from attncli.io import formats
     from attncli.io.paths import is_there, path_of
-    from attncli.io.problem_folders import files_of_problems
+    from attncli.io.problem_files import files_of_problems
 
     folders = [name for name in problems if is_there(path_of(name)) and path_of(name).is_dir()]
     if not folders:
@@ -99,7 +99,7 @@ def find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
 
 def _is_checked(file: str, request: CheckRequest) -> bool:
     """Whether a file of a folder is checked; also where it can't be read, which is said when it is checked."""
-    from attncli.io.problem_folders import expects_something, is_problem
+    from attncli.io.problem_files import expects_something, is_problem
 
     try:
         return (expects_something if request.needs_expected else is_problem)(file, request.inputs)

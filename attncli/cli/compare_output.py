@@ -25,7 +25,7 @@ ALWAYS_FITS = 2**20  # bytes: so many are written without asking for the free sp
 
 def compare_and_write(variants: "Sequence[Variant]", options: "OutputOptions", *, all_pairs: bool) -> None:
     """Compare the variants and write the comparison; raises AttnError where an option is out of range."""
-    from attncli.io.writers.atomic import atomic_write
+    from attncli.io.output_files import atomic_write
     from attncli.render.target import TEXT_FILE
 
     output_format = options.output_format  # an unknown format is an error before any work

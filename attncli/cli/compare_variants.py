@@ -40,7 +40,7 @@ def read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Varian
     """
     from attncli.io.origin import Origin
     from attncli.io.variants import make_variants
-    from attncli.io.varied_values import read_varied
+    from attncli.io.varied import read_varied
 
     check_stdin(*options.problems, *(text.partition("=")[2] for text in options.vary), *options.keys.values())
     varied = read_varied(options.vary, Origin(inputs=inputs))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from attncli.cli.command_table import CommandRef
-from attncli.io.parse import forms
+from attncli.io.literals import MATRIX_FORMS
 from attncli.problem.spec import FIELDS
 from attncli.render.formats.text_page import TextPage
 from attncli.render.target import TextTarget
@@ -16,7 +16,6 @@ TITLE_WIDTH = 21  # columns of the options' names; the text of a longer one begi
 INDENT = "  "
 MIN_TEXT_WIDTH = 30
 OPTIONS = "Options"  # the title of the options without a panel
-MATRIX_FORMS = (*forms.NUMBERS, *forms.FILES, *forms.DRAWN)
 NAME_FORMS = (("gaussian:sigma=2", "NAME or NAME:key=value,key=value; see attn show NAME"),)
 
 Pair = tuple[str, str]

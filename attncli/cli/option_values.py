@@ -21,8 +21,8 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
     Files are opened through `inputs`. Raises AttnError where standard input is named more than once, or the file can't
     be read.
     """
+    from attncli.io.assemble import read_option
     from attncli.io.origin import Origin, RawValue
-    from attncli.io.parse.option_value import read_option
     from attncli.io.problem_files import read_document
 
     texts = {name: text for name, text in keys.items() if text not in (None, [], ())}
@@ -48,7 +48,7 @@ def read_edits(texts: Sequence[str] | None) -> "list[Edit]":
     """The edits that `--set` gives; raises AttnError where a text is none."""
     if not texts:
         return []
-    from attncli.io.parse.edit import parse_edit
+    from attncli.io.edit import parse_edit
 
     return [parse_edit(text) for text in texts]
 
@@ -66,7 +66,7 @@ def edited_problem(problem: "ProblemSpec", edits: "Sequence[Edit]") -> "EditedPr
 
 def parse_tolerance(text: str | None, option: str) -> float | None:
     """The number of an option that is not negative; None where it is not given. Raises AttnError for others."""
-    from attncli.io.parse.typed_matrix import read_number
+    from attncli.io.literals import read_number
     from attncli.problem.numbers import is_number, to_number_from
 
     if text is None:

@@ -91,7 +91,7 @@ def _view_for_reader(edited: "EditedProblem", options: "OutputOptions") -> "View
 
 def write_plan(problem: "ProblemSpec", options: "OutputOptions") -> None:
     """Write the plan of a problem, a line a node; raises AttnError where another option would have no effect."""
-    from attncli.io.writers.atomic import atomic_write_file
+    from attncli.io.output_files import atomic_write_file
     from attncli.plan.build import build_plan
 
     options.check_plan()
@@ -120,7 +120,7 @@ def _compute_to_file(
     earlier: "RunResult | None",
 ) -> "View":
     """Compute a problem and write the result to a file: by itself where the format can be computed in place."""
-    from attncli.io.writers.atomic import atomic_write
+    from attncli.io.output_files import atomic_write
     from attncli.render.formats.view_file import write_view
 
     with atomic_write(file) as stream:

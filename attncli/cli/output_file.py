@@ -34,8 +34,8 @@ def format_of_output(file: str) -> OutputFormat:
 
     Raises AttnError where the suffix is unknown, or the file is a folder.
     """
+    from attncli.io.output_files import is_in_place
     from attncli.io.paths import path_of
-    from attncli.io.writers.in_place import is_in_place
 
     try:
         return format_of_file(file)
@@ -54,9 +54,8 @@ def write_new_file(text: str, output: str, option: str) -> bool:
     there is such a file.
     """
     from attncli.io import formats
+    from attncli.io.output_files import atomic_write_file, is_in_place
     from attncli.io.paths import path_of
-    from attncli.io.writers.atomic import atomic_write_file
-    from attncli.io.writers.in_place import is_in_place
 
     file = output_file(output, option)
     if file is None:

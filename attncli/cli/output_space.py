@@ -81,7 +81,7 @@ def _shortage(
 
     `smaller` has the sizes of other outputs, by what to do for each; those that fit are proposed.
     """
-    from attncli.io.writers.free_space import free_space
+    from attncli.io.output_files import free_space
 
     total, free = sum(sizes.values()), free_space(file)
     if free is None or total <= free:

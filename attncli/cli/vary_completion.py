@@ -12,7 +12,7 @@ def complete_vary(incomplete: str) -> Sequence[tuple[str, str]]:
     key, sign, value = incomplete.partition("=")
     owner, dot, _ = key.partition(".")
     if not sign and dot and owner in OPERATOR_FIELDS:
-        from attncli.io.varied_keys import parameter_kinds
+        from attncli.io.varied import parameter_kinds
 
         names = (f"{owner}.{parameter}" for parameter in parameter_kinds(owner))
         return [(f"{name}=", f"a parameter of {owner}") for name in names if name.startswith(key)]

@@ -11,8 +11,8 @@ from attncli.base.errors import AttnError
 from attncli.base.text import join_words
 from attncli.cli import streams
 from attncli.cli.file_events import Events
+from attncli.io.inputs import FileVersion, WatchedInputs, file_version
 from attncli.io.paths import is_there, path_of
-from attncli.io.watched_inputs import FileVersion, WatchedInputs, file_version
 
 if TYPE_CHECKING:
     from attncli.plan.trace import RunResult

@@ -1,24 +1,27 @@
 """Worked examples: problem files in parts, each with the names of results to show and their expected numbers."""
 
+import json
+import shlex
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from attncli.base.dataclasses import dataclass
-from attncli.base.errors import UnknownNameError
+from attncli.base.errors import AttnError, UnknownNameError
 from attncli.io import formats
 from attncli.io.assemble import assemble, check_keys
 from attncli.io.inputs import Inputs
 from attncli.io.origin import RawValue
-from attncli.io.parse import example_keys
-from attncli.io.part_options import options_of_keys, select_option
-from attncli.io.parts import FilePart, file_parts
+from attncli.io.parts import FilePart, checked, file_parts, to_names, to_text
 from attncli.io.paths import STDIN, is_there
-from attncli.io.problem_files import EXAMPLE_KEYS, Document, ExampleKeys, parse_document, read_document
-from attncli.problem.spec import ProblemSpec
+from attncli.io.problem_files import ABOUT_KEYS, EXAMPLE_KEYS, Document, parse_document, read_document
+from attncli.problem.fields import Field, option_name
+from attncli.problem.results import DEFAULT_SELECTION
+from attncli.problem.spec import FIELDS, ProblemSpec
 
 FROM_KEY = "key_to_query"  # das → the: what is translated to what
+_PRECISION_HINT = "write how many decimals are shown"
 ARROWS = ("query_to_key", FROM_KEY)  # sat → cat: who looks where
 
 
@@ -99,39 +102,37 @@ def by_topic() -> Mapping[str, Mapping[str, str]]:
 def _example(document: Document, file: str) -> Example:
     """The example in a document; without `parts` it is one part."""
     check_keys(document)
-    keys = ExampleKeys(**{key: raw.value for key, raw in document.items() if key in EXAMPLE_KEYS})
+    keys = {key: document[key].value if key in document else None for key in EXAMPLE_KEYS}
     return Example(
         file=file,
-        title=example_keys.to_text(keys.title) or file,
-        about=example_keys.to_text(keys.about),
-        topic=example_keys.to_text(keys.topic),
-        teaches=example_keys.to_text(keys.teaches),
-        paper=example_keys.to_text(keys.paper),
-        source=example_keys.to_text(keys.source),
-        precision=example_keys.to_whole_number(
-            keys.precision, (file, "precision"), "write how many decimals are shown"
-        ),
+        **{**{key: to_text(keys[key]) for key in ABOUT_KEYS}, "title": to_text(keys["title"]) or file},
+        precision=checked(keys["precision"], int, "whole number", (file, "precision"), _PRECISION_HINT),
         parts=[_part(part) for part in file_parts(document, file)],
-        together=example_keys.to_names(keys.together, (file, "together")),
-        curve=example_keys.to_word(keys.curve, "name of a result", (file, "curve"), "write one, such as output"),
+        together=to_names(keys["together"], (file, "together")),
+        curve=checked(keys["curve"], str, "name of a result", (file, "curve"), "write one, such as output"),
     )
 
 
 def _part(part: FilePart) -> Part:
     """A part with its problem and what is shown of it."""
     keys, place = part.keys, part.place
-    numpy = example_keys.to_values_by_name(keys.numpy, (place, "numpy"), "a line of NumPy that computes it")
+    lines, arrows = keys["numpy"], keys["arrows"]
+    if lines is not None and not isinstance(lines, Mapping):
+        hint = "write NAME: a line of NumPy that computes it"
+        raise AttnError("has no names", where=(place, "numpy"), hint=hint)
+    if arrows is not None and arrows not in ARROWS:
+        raise UnknownNameError("direction", str(arrows), ARROWS, where=(place, "arrows"))
     problem = assemble(part.problem)
     return Part(
-        title=example_keys.to_text(keys.title),
-        about=example_keys.to_text(keys.about),
+        title=to_text(keys["title"]),
+        about=to_text(keys["about"]),
         place=place,
         problem=problem,
-        show=example_keys.to_names(keys.show, (place, "show")) or problem.default_selection,
+        show=to_names(keys["show"], (place, "show")) or problem.default_selection,
         expected=part.expected,
-        cell=example_keys.to_word(keys.cell, "cell", (place, "cell"), "expected QUERY,KEY, such as word_1,word_3"),
-        numpy={str(name): example_keys.to_text(lines) for name, lines in numpy.items()},
-        arrows=example_keys.to_choice(keys.arrows, "direction", ARROWS, (place, "arrows")),
+        cell=checked(keys["cell"], str, "cell", (place, "cell"), "expected QUERY,KEY, such as word_1,word_3"),
+        numpy={str(name): to_text(line) for name, line in (lines or {}).items()},
+        arrows=arrows,
         problem_options=tuple(options_of_keys(part.own)),
     )
 
@@ -139,3 +140,41 @@ def _part(part: FilePart) -> Part:
 def _folder() -> Any:
     """The folder of the examples in the package."""
     return resources.files("attncli").joinpath("demos")
+
+
+def options_of_keys(keys: Mapping[str, Any]) -> list[str]:
+    """The options that are equivalent to keys of a problem, each as text for a shell.
+
+    >>> options_of_keys({"causal": True, "normalize": {"topk": {"k": 2}}, "only": ["the cat", "sat"]})
+    ['--causal', '--normalize topk:k=2', "--only 'the cat,sat'"]
+    """
+    return [_option(FIELDS[key], value) for key, value in keys.items()]
+
+
+def select_option(show: Sequence[str], default: Sequence[str] = DEFAULT_SELECTION) -> list[str]:
+    """The option that selects the results of a part; none where they are those that its problem has by default.
+
+    >>> select_option(["weights", "output"])
+    ['--select weights,output']
+    """
+    return [] if tuple(show) == tuple(default) else [f"--select {shlex.quote(','.join(show))}"]
+
+
+def _option(field: Field, value: Any) -> str:
+    """The option that is equivalent to a key and its value."""
+    name = option_name(field.name)
+    if field.kind == "flag":
+        return name if value else f"--no-{name.removeprefix('--')}"
+    if isinstance(value, list) and field.kind in ("labels", "window"):
+        return f"{name} {shlex.quote(','.join(map(str, value)))}"
+    return f"{name} {shlex.quote(_text(value))}"
+
+
+def _text(value: Any) -> str:
+    """A value in the grammar of the options."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((name, parameters),) = value.items()
+        if parameters is None or isinstance(parameters, Mapping):
+            given = ",".join(f"{key}={_text(parameter)}" for key, parameter in (parameters or {}).items())
+            return f"{name}:{given}".rstrip(":")
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,8 @@
-"""What is expected of the results of a problem: the key `expected` of a file, or the options `--against`."""
+"""What is expected of the results of a problem: the key `expected` of a file, or the options `--against`.
+
+The numbers are in a text, in a file or in one of its entries, and know the digits typed; also those that `attn compute`
+wrote.
+"""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -7,16 +11,22 @@ from typing import Any
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError, did_you_mean
+from attncli.base.lazy_numpy import np
+from attncli.base.number_words import number_of_text
+from attncli.base.typed_numbers import TypedNumber
 from attncli.io import formats
-from attncli.io.inputs import Inputs
+from attncli.io.entries import WHOLE, ArchiveEntry, Index, hint_to_name_one, split_entry, take, take_labelled
+from attncli.io.inputs import Input, Inputs
+from attncli.io.literals import read_digits, read_typed_matrix
 from attncli.io.origin import Origin, RawValue
-from attncli.io.parse.expected_value import read_expected_value
-from attncli.io.parse.matrix import open_file
+from attncli.io.parse import open_file, read_inline
 from attncli.io.paths import is_there
-from attncli.io.readers.result_object import results_of
+from attncli.problem.arrays import LabelledArray, is_row
+from attncli.problem.numbers import is_number
 from attncli.problem.results import EXPECTED, OUTPUT
 
 AGAINST = "against"  # the option in place of the key
+RESULT_FORMAT = "attn.result/"  # how the `format` of an object begins that `attn compute` wrote
 _NAME = re.compile(r"\s*[A-Za-z_]\w*\s*")
 
 
@@ -107,8 +117,8 @@ def _read_file(text: str, key: str, origin: Origin, known: Collection[str] | Non
     Raises AttnError where the file has one array without a name, UnknownNameError where it has no result.
     """
     source, entry = open_file(text, (key,), origin, None)
-    content = results_of(formats.read_expected(source))
-    is_table = formats.formats_of(source, "expected")[-1].is_table
+    content = _results_in(source)
+    is_table = formats.formats_of(source)[-1].is_table
     if entry or is_table or not isinstance(content, Mapping):
         example = f"--against {OUTPUT}={text}" if key == AGAINST else f"{EXPECTED}: {{{OUTPUT}: {text}}}"
         message = f"{text} is one array without a name"
@@ -122,3 +132,105 @@ def _read_file(text: str, key: str, origin: Origin, known: Collection[str] | Non
         raise AttnError("has no results", where=source.name)
     read = _read_values({name: value for name, value in content.items() if name in known}, key, origin)
     return Expected(read.by_name, tuple(f"{source.name}#{name}" for name in unknown))
+
+
+def read_expected_value(value: Any, name: str, key: str, origin: Origin) -> Any:
+    """What is expected of the result of that name: an array, or lists and mappings whose numbers are TypedNumbers.
+
+    A text is rows of numbers, nested lists, or a file, in which an entry of the result's own name needs no `#`. `key`
+    is that under which the value was given. Raises AttnError where a text is none of these, or can't be read.
+    """
+    path = origin.path(key, name)
+    if isinstance(value, ArchiveEntry):
+        return value.read()
+    if isinstance(value, str):
+        value = _read_text(value.strip(), name, key, origin)
+    try:
+        return _with_numbers(value)
+    except AttnError as error:
+        raise error.at(*path) from None
+
+
+def _read_text(text: str, name: str, key: str, origin: Origin) -> Any:
+    """The numbers that a text is, or those of the file that it names."""
+    path = origin.path(key, name)
+    typed = None if is_there(origin.folder / text) else read_typed_matrix(text, path, read_digits)
+    if typed is not None:
+        return [[typed]] if is_number(typed) else typed
+    if text[:1] in ("[", "{"):
+        return read_inline(text, path, typed_keys=None)
+    source, entry = open_file(text, (key, name), origin, None)
+    return _select(_results_in(source), entry, name, source)
+
+
+def _select(content: Any, text: str, name: str, source: Input) -> Any:
+    """One result of all that a file holds: the entry that a text names, the one of its own name, or everything."""
+    entries = content if isinstance(content, Mapping) else {}
+    entry, index = split_entry(text, entries, source.name)
+    if entry and not entries:
+        raise AttnError(f"has no entries, so #{entry} names nothing", where=source.name)
+    if entry and entry not in entries:
+        raise UnknownNameError("entry", entry, entries, where=source.name)
+    if entry or name in entries:
+        return _part(entries[entry or name], index, source.name)
+    if entries and all(isinstance(value, ArchiveEntry) for value in entries.values()):
+        if len(entries) > 1:
+            hint = hint_to_name_one(source.name, entries)
+            raise AttnError(f"has {len(entries)} entries and none is {name}", where=source.name, hint=hint)
+        return _part(next(iter(entries.values())), index, source.name)
+    return _part(content, index, source.name)
+
+
+def _part(value: Any, index: Index, where: str) -> Any:
+    """The part of an entry, an array or nested lists that slices select; raises AttnError where it can't be sliced."""
+    if isinstance(value, ArchiveEntry):
+        return value.read(index)
+    if isinstance(value, LabelledArray):
+        return take_labelled(value, index, where)
+    if index == WHOLE:
+        return value
+    rows = list(value.values()) if isinstance(value, Mapping) and all(map(is_row, value.values())) else value
+    if not isinstance(rows, list):
+        raise AttnError("is no list of rows, and can't be sliced", where=where)
+    return take(np.array(rows, dtype=object), index, where).tolist()
+
+
+def _with_numbers(value: Any) -> Any:
+    """Nested lists and mappings with their texts that are numbers, such as `1/2` and `NaN`, as numbers.
+
+    A list without such a text stays the same object, by which errors find its line.
+    """
+    if isinstance(value, Mapping):
+        return {label: _with_numbers(part) for label, part in value.items()}
+    if isinstance(value, list):
+        parts = [_with_numbers(part) for part in value]
+        return value if all(part is old for part, old in zip(parts, value, strict=True)) else parts
+    number = number_of_text(value) if isinstance(value, str) else None
+    return value if number is None else TypedNumber(value, number)
+
+
+def _results_in(source: Input) -> Any:
+    """What a file holds; of an object that `attn compute` wrote the results and the steps, by name.
+
+    They are lists that are no labels. Numbers of arrays have every digit: `0.5` is 0.5, not 0.5 to one decimal. Steps
+    that somebody has changed to what is none are left out.
+    """
+    content = formats.read_expected(source)
+    if not isinstance(content, Mapping) or not str(content.get("format")).startswith(RESULT_FORMAT):
+        return content
+    lists = {name: value for name, value in content.items() if isinstance(value, list) and name != "steps"}
+    results = {name: value for name, value in lists.items() if not all(isinstance(label, str) for label in value)}
+    steps = content.get("steps")
+    for step in steps if isinstance(steps, list) else ():
+        match step:
+            case {"name": str(name), "value": list(value)}:
+                results[name] = value
+    return {name: _array(value) for name, value in results.items()}
+
+
+def _array(value: Any) -> Any:
+    """Nested lists as an array; the lists themselves where somebody has changed them to what is none."""
+    try:
+        return LabelledArray(np.array(value, dtype=np.float64))
+    except (TypeError, ValueError):
+        return value

@@ -1,211 +1,147 @@
-"""Input formats: one row for each format, with its suffixes, its first bytes, and the functions that read it.
+"""Input formats: one row for each format, with its suffixes, its first bytes, and its reader.
 
-A format is added by one file with its functions and one row here; the functions are imported at their first use.
+A format is added by one file with its reader and one row here; a reader is imported at its first use.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_import import import_object
 from attncli.io.inputs import Input
-from attncli.io.refused_files import check_is_not_refused
+from attncli.io.paths import check_is_not_refused
 
 if TYPE_CHECKING:
-    from attncli.io.readers.descriptions import ArrayDescription
+    pass  # import of its own names
     from attncli.problem.arrays import EncodedArray, LabelledArray
 
-# Rows: an array of which a few rows are read. A list: of the arrays that are there, with their shapes. Expected:
-# numbers of results, with the digits typed.
-Content = Literal["array", "rows", "problem", "list", "expected"]
+Content = Literal["array", "problem"]
+Lines = Mapping[int, int]  # the first line of each list and mapping, by the object's id
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ArrayDescription:
+    """One array in a file: its name ("" where it has none), its shape, and its type.
+
+    What is no array, such as a number or a name in a problem, has no shape, and its text in place of a type.
+    """
+
+    name: str
+    shape: tuple[int, ...] | None
+    type: str
+
+
+class Reader:
+    """Reads the inputs of one format; each method raises AttnError where an input is damaged."""
+
+    def array(self, source: Input, entry: str) -> "LabelledArray":
+        """The array in an input, or in an entry of it ("" where none is named)."""
+        raise NotImplementedError
+
+    def rows(self, source: Input, entry: str) -> "EncodedArray | LabelledArray":
+        """The same array, of which a few rows are read: what NumPy does not have stays as the file has it."""
+        return self.array(source, entry)
+
+    def problem(self, source: Input) -> tuple[Mapping[str, Any], Lines]:
+        """The values of a problem by the names of their fields, and the lines of the lists and mappings in them."""
+        raise NotImplementedError
+
+    def descriptions(self, source: Input) -> Sequence[ArrayDescription]:
+        """What there is: a line for each array, or for each key of a problem; numbers are read only where they must."""
+        raise NotImplementedError
+
+    def expected(self, source: Input) -> Any:
+        """All that there is, for comparison with results.
+
+        It is lists or mappings of TypedNumbers, an array, or the entries by their names, unread.
+        """
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class InputFormat:
-    """One format: its name, its suffixes, its first bytes, and its functions as "module:function".
+    """One format: its name, its suffixes, and its reader as "module:name".
 
-    `read_array(input, entry)` returns the LabelledArray of an Input, or of an entry of it ("" where none is named).
-    `read_problem(input)` returns the values of a problem by the names of their fields, and the first line of each
-    list and mapping in them by the object's id. `list_arrays(input)` describes the arrays, where it can without reading
-    their numbers. `read_expected(input)` returns all that it holds, for comparison with results: lists or mappings of
-    TypedNumbers, an array, or the entries by their names, unread. A format without one of them can't hold that
-    content. `open_array` is `read_array` that leaves what NumPy does not have as the file has it, for tables of which a
-    few rows are read. `first_bytes` matches the beginning of an input whose name has no suffix of any format.
+    `first_bytes` matches the beginning of an input whose name has no suffix of any format.
     """
 
     name: str
     suffixes: tuple[str, ...]
-    read_array: str | None = None
-    read_problem: str | None = None
-    list_arrays: str | None = None
+    reader: str
     first_bytes: re.Pattern[bytes] | None = None
     is_table: bool = False
     is_archive: bool = False
-    read_expected: str | None = None
-    open_array: str | None = None
-
-    def reference(self, content: Content) -> str | None:
-        """The function that reads a content, as "module:function"; None where the format can't hold it."""
-        references: Mapping[Content, str | None] = {
-            "array": self.read_array,
-            "rows": self.open_array or self.read_array,
-            "problem": self.read_problem,
-            "list": self.list_arrays,
-            "expected": self.read_expected,
-        }
-        return references[content]
-
-    def reader(self, content: Content) -> Callable[..., Any] | None:
-        """The function that reads a content, or None where the format can't hold it."""
-        reference = self.reference(content)
-        if reference is None:
-            return None
-        read: Callable[..., Any] = import_object(reference)
-        return read
+    holds_problems: bool = True
 
 
-_READERS = "attncli.io.readers"
-_LIST_TABLE = f"{_READERS}.tables:list_table"
-_TYPED_TABLE = f"{_READERS}.tables:read_typed_table"
-TABLE = InputFormat(
-    "table",
-    (".csv",),
-    f"{_READERS}.tables:read_table_file",
-    list_arrays=_LIST_TABLE,
-    is_table=True,
-    read_expected=_TYPED_TABLE,
-)
+TABLE = InputFormat("table", (".csv",), "attncli.io.tables:READER", is_table=True, holds_problems=False)
 YAML = InputFormat(
     "YAML",
     (".yaml", ".yml"),
-    f"{_READERS}.documents:read_yaml_array",
-    f"{_READERS}.documents:read_yaml_problem",
-    f"{_READERS}.documents:list_yaml",
+    "attncli.io.documents:YAML_READER",
     re.compile(rb"(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t\r]*(?:[\[{]|-\s|---|%|[^\n,;\t#]*:(?:\s|\Z)|\Z)"),
-    read_expected=f"{_READERS}.documents:read_typed_yaml",
 )
 INPUT_FORMATS: list[InputFormat] = [
     TABLE,
-    InputFormat(
-        "table of tabs",
-        (".tsv",),
-        f"{_READERS}.tables:read_tab_table_file",
-        list_arrays=f"{_READERS}.tables:list_tab_table",
-        is_table=True,
-        read_expected=f"{_READERS}.tables:read_typed_tab_table",
-    ),
-    InputFormat(
-        "table of text",
-        (".txt",),
-        f"{_READERS}.tables:read_table_file",
-        list_arrays=_LIST_TABLE,
-        is_table=True,
-        read_expected=_TYPED_TABLE,
-    ),
-    InputFormat(
-        "JSON",
-        (".json",),
-        f"{_READERS}.documents:read_json_array",
-        f"{_READERS}.documents:read_json_problem",
-        f"{_READERS}.documents:list_json",
-        re.compile(rb"\s*[\[{]"),
-        read_expected=f"{_READERS}.documents:read_typed_json",
-    ),
+    InputFormat("table of tabs", (".tsv",), "attncli.io.tables:TAB_READER", is_table=True, holds_problems=False),
+    InputFormat("table of text", (".txt",), TABLE.reader, is_table=True, holds_problems=False),
+    InputFormat("JSON", (".json",), "attncli.io.documents:JSON_READER", re.compile(rb"\s*[\[{]")),
     YAML,
+    InputFormat("NumPy array", (".npy",), "attncli.io.npy:NPY_READER", re.compile(rb"\x93NUMPY"), holds_problems=False),
     InputFormat(
-        "NumPy array",
-        (".npy",),
-        f"{_READERS}.npy:read_npy",
-        list_arrays=f"{_READERS}.npy:list_npy",
-        first_bytes=re.compile(rb"\x93NUMPY"),
-        read_expected=f"{_READERS}.npy:read_npy_array",
-    ),
-    InputFormat(
-        "NumPy archive",
-        (".npz",),
-        f"{_READERS}.npz:read_npz",
-        f"{_READERS}.npz:read_npz_problem",
-        f"{_READERS}.npz:list_npz",
-        re.compile(rb"PK(\x03\x04|\x05\x06)"),
-        is_archive=True,
-        read_expected=f"{_READERS}.npz:npz_entries",
+        "NumPy archive", (".npz",), "attncli.io.npy:NPZ_READER", re.compile(rb"PK(\x03\x04|\x05\x06)"), is_archive=True
     ),
     InputFormat(
         "safetensors",
         (".safetensors",),
-        f"{_READERS}.safetensors:read_safetensors",
-        f"{_READERS}.safetensors:read_safetensors_problem",
-        f"{_READERS}.safetensors:list_safetensors",
+        "attncli.io.safetensors:READER",
         re.compile(rb"(?s).{5}\0{3}\{"),  # the length of the header in eight bytes, and the header
         is_archive=True,
-        read_expected=f"{_READERS}.safetensors:safetensors_entries",
-        open_array=f"{_READERS}.safetensors:open_safetensors",
     ),
 ]
 # Text that no pattern matches: numbers are a table, and a problem is YAML, whose reader says what is missing.
-_OTHER_TEXT: Mapping[Content, InputFormat] = {
-    "array": TABLE,
-    "rows": TABLE,
-    "problem": YAML,
-    "list": TABLE,
-    "expected": TABLE,
-}
+_OTHER_TEXT: Mapping[Content, InputFormat] = {"array": TABLE, "problem": YAML}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def read_array(source: Input, entry: str) -> "LabelledArray":
-    """The array in an input, or in an entry of it; raises AttnError where it has no format that can hold one."""
-    array: LabelledArray = _read(source, "array", (source, entry))
-    return array
+def read_array(source: Input, entry: str, *, are_rows_read: bool = False) -> "EncodedArray | LabelledArray":
+    """The array in an input, or in an entry of it; raises AttnError where it has no format that can hold one.
 
-
-def open_array(source: Input, entry: str) -> "EncodedArray | LabelledArray":
-    """The array of `read_array`, as the file has it where NumPy does not have its type: a few rows can be read."""
-    array: EncodedArray | LabelledArray = _read(source, "rows", (source, entry))
-    return array
-
-
-def read_problem(source: Input) -> tuple[Mapping[str, Any], Mapping[int, int]]:
-    """The values of the problem in an input by the names of their fields, and the lines of lists and mappings.
-
-    Raises AttnError where it has no format that can hold a problem.
+    With `are_rows_read` it stays as the file has it where NumPy does not have its type: a few rows can be read.
     """
-    problem: tuple[Mapping[str, Any], Mapping[int, int]] = _read(source, "problem", (source,))
-    return problem
+    return _read(source, lambda reader: (reader.rows if are_rows_read else reader.array)(source, entry))
+
+
+def read_problem(source: Input) -> tuple[Mapping[str, Any], Lines]:
+    """The values of the problem in an input, as `Reader.problem`; raises AttnError where it can't hold one."""
+    return _read(source, lambda reader: reader.problem(source), "problem")
 
 
 def read_expected(source: Input) -> Any:
-    """All that an input holds, for comparison with results: see `InputFormat`.
-
-    Raises AttnError where it is damaged, or has no format that holds numbers.
-    """
-    return _read(source, "expected", (source,))
+    """All that an input holds, as `Reader.expected`; raises AttnError where it has no format that holds numbers."""
+    return _read(source, lambda reader: reader.expected(source))
 
 
-def list_arrays(source: Input) -> "Sequence[ArrayDescription]":
-    """What an input holds: a line for each of its arrays, or for each key of a problem.
-
-    Raises AttnError where it is damaged, or has no format that holds any.
-    """
-    descriptions: Sequence[ArrayDescription] = _read(source, "list", (source,))
-    return descriptions
+def list_arrays(source: Input) -> Sequence[ArrayDescription]:
+    """What an input holds, as `Reader.descriptions`; raises AttnError where it has no format that holds any."""
+    return _read(source, lambda reader: reader.descriptions(source))
 
 
-def _read(source: Input, content: Content, arguments: tuple[Any, ...]) -> Any:
-    """What the first format reads that can; the error is that of the last."""
+def _read(source: Input, read: Callable[[Reader], T], content: Content = "array") -> T:
+    """What the reader of the first format reads that can; the error is that of the last."""
     check_is_not_refused(source.path, source.name)
     candidates = formats_of(source, content)
     for number, row in enumerate(candidates, 1):
-        read = row.reader(content)
-        if read is None:
+        if content == "problem" and not row.holds_problems:
             noun = "a table" if row.is_table else f"a {row.name}"
             hint = f"give it as an option: --embeddings {source.name}"
             raise AttnError(f"is {noun}, not a problem", where=source.name, hint=hint)
         try:
-            return read(*arguments)
+            return read(import_object(row.reader))
         except AttnError:
             if number == len(candidates):
                 raise
@@ -213,7 +149,7 @@ def _read(source: Input, content: Content, arguments: tuple[Any, ...]) -> Any:
     raise AttnError(f"is no {kind}", where=source.name, hint=f"expected {expected(content)}")
 
 
-def formats_of(source: Input, content: Content) -> Sequence[InputFormat]:
+def formats_of(source: Input, content: Content = "array") -> Sequence[InputFormat]:
     """The format of an input by its suffix; without one that is known, those that its first bytes can be."""
     by_suffix = format_of_suffix(source.path)
     if by_suffix is not None:
@@ -232,7 +168,8 @@ def format_of_suffix(path: Path) -> InputFormat | None:
 
 def suffixes(content: Content) -> Sequence[str]:
     """The suffixes of the formats that can hold a content."""
-    return [suffix for row in INPUT_FORMATS if row.reference(content) for suffix in row.suffixes]
+    rows = (row for row in INPUT_FORMATS if row.holds_problems or content == "array")
+    return [suffix for row in rows for suffix in row.suffixes]
 
 
 def expected(content: Content) -> str:

@@ -1,29 +1,19 @@
-"""The parts of a problem file: one for each entry of `parts`, whose keys replace those of the file, or the whole."""
+"""The parts of a problem file: one for each entry of `parts`, whose keys replace those of the file, or the whole.
+
+Also the values of keys that are not those of a problem, each checked: an error has the place of the key.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from attncli.base.dataclasses import dataclass
+from attncli.base.errors import AttnError, ErrorPath
 from attncli.io.origin import Origin, RawValue
-from attncli.io.parse import example_keys
-from attncli.io.problem_files import Document, ShownKeys
+from attncli.io.problem_files import PART_KEYS, SHOWN_KEYS, Document
 from attncli.problem.build import check_name
 from attncli.problem.results import EXPECTED
 from attncli.problem.spec import FIELDS
-
-
-@dataclass(frozen=True, kw_only=True)
-class PartKeys(ShownKeys):
-    """The keys of a part that are not keys of its problem, with their values in the file."""
-
-    title: Any = None
-    about: Any = None
-    expected: Any = None
-
-
-PART_KEYS = tuple(key.name for key in fields(PartKeys))
-SHOWN_KEYS = tuple(key.name for key in fields(ShownKeys))
 
 
 @dataclass(frozen=True)
@@ -37,13 +27,13 @@ class FilePart:
     place: str  # the file and the part, as an error names them
     problem: Document
     own: Mapping[str, Any]
-    keys: PartKeys
+    keys: Mapping[str, Any]
     origin: Origin
 
     @property
     def expected(self) -> RawValue:
         """What is expected of its results, as the file has it; None where nothing is."""
-        return RawValue(self.keys.expected, self.origin)
+        return RawValue(self.keys.get(EXPECTED), self.origin)
 
 
 def file_parts(document: Document, file: str) -> Sequence[FilePart]:
@@ -54,10 +44,13 @@ def file_parts(document: Document, file: str) -> Sequence[FilePart]:
     """
     values = {key: raw.value for key, raw in document.items()}
     shared = {key: values[key] for key in (*SHOWN_KEYS, EXPECTED) if key in values}
-    parts = example_keys.to_parts(values.get("parts"), (file, "parts"))
+    parts = values.get("parts")
     if parts is None:
         return [_part(document, shared, "", file)]
-    names = [example_keys.to_text(part.get("title")) for part in parts]
+    if not isinstance(parts, list) or not parts or not all(isinstance(part, Mapping) for part in parts):
+        hint = "expected - title: … and the part's keys"
+        raise AttnError("is no list of parts", where=(file, "parts"), hint=hint)
+    names = [to_text(part.get("title")) for part in parts]
     return [
         _part(document, {**shared, **part}, name or str(number), f"{file}, part {repr(name) if name else number}")
         for number, (part, name) in enumerate(zip(parts, names, strict=True), 1)
@@ -74,5 +67,30 @@ def _part(document: Document, part: Mapping[str, Any], name: str, place: str) ->
     base = {key: raw for key, raw in document.items() if key in FIELDS}
     options = {key: raw for key, raw in base.items() if raw.origin.options}
     problem = {**base, **{key: RawValue(value, origin) for key, value in own.items()}, **options}
-    keys = PartKeys(**{key: part[key] for key in PART_KEYS if key in part})
-    return FilePart(name, place, problem, own, keys, origin)
+    return FilePart(name, place, problem, own, {key: part.get(key) for key in PART_KEYS}, origin)
+
+
+def to_text(value: Any) -> str:
+    """A value as text; nothing where it is not given."""
+    return "" if value is None else str(value)
+
+
+def checked(value: Any, kind: type, noun: str, place: ErrorPath, hint: str) -> Any:
+    """A value that is a text or a whole number; None where the key is not given. Raises AttnError for others."""
+    if value is not None and type(value) is not kind:
+        raise AttnError(f"is no {noun}", where=place, hint=hint)
+    return value
+
+
+def to_names(value: Any, place: ErrorPath) -> tuple[str, ...]:
+    """The names of results, a list or one alone; none where the key is not given. Raises AttnError for others.
+
+    >>> to_names("output", ("p.yaml", "together")), to_names(None, ("p.yaml", "show"))
+    (('output',), ())
+    """
+    names = [value] if isinstance(value, str) else value
+    if names is None:
+        return ()
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise AttnError("is no list of names of results", where=place, hint="write one, such as [weights, output]")
+    return tuple(names)

@@ -1,7 +1,7 @@
-"""Paths: the file and the entry that a text names, and what is said of a file that can't be opened."""
+"""Paths: the file and the entry that a text names, and what is said of one that can't be opened, or is never read."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -9,6 +9,16 @@ from attncli.base.errors import AttnError
 
 STDIN = "-"
 
+_PICKLE = (
+    "is a pickle of PyTorch's, which can run any code, and is not read",
+    "convert it: state = {name: x.clone().contiguous() for name, x in torch.load(FILE, weights_only=True).items()}; "
+    "safetensors.torch.save_file(state, 'model.safetensors')",
+)
+# Files of models that are refused by their suffixes: what they are, and what makes a file of them that is read.
+_REFUSED: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys((".bin", ".pt", ".pth", ".ckpt"), _PICKLE),
+    ".gguf": ("is a GGUF file, which attn does not read", "name the model's folder, or file, in safetensors"),
+}
 _SLICES = re.compile(r"(?s)(.+)(\[[^\[\]]*\])\s*")
 
 
@@ -23,7 +33,8 @@ def locate(text: str, folder: Path = Path()) -> tuple[str, str]:
     marks = [at for at, letter in enumerate(text) if letter == "#"]
     name, slices = split_slices(text)
     paths = [text, *([name] if slices else []), *(text[:at] for at in reversed(marks))]
-    existing = (path for path in paths if path == STDIN or _is_file(folder / path_of(path)))
+    files = ((path, folder / path_of(path)) for path in paths)
+    existing = (path for path, file in files if path == STDIN or (is_there(file) and not file.is_dir()))
     by_suffix = (path for path in reversed(paths) if Path(path).suffix)
     path = next(existing, None) or next(by_suffix, text.partition("#")[0])
     return path, text[len(path) :].removeprefix("#")
@@ -45,11 +56,6 @@ def is_there(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):  # it is too long, or in a folder that is not ours to see
         return False
-
-
-def _is_file(path: Path) -> bool:
-    """Whether there is a file or a stream of that name."""
-    return is_there(path) and not path.is_dir()
 
 
 def path_of(name: str) -> Path:
@@ -111,3 +117,10 @@ def opening(name: str, path: Path | None = None) -> Iterator[None]:
         raise AttnError("is a folder", where=name, hint="name a file in it") from None
     except OSError as error:
         raise AttnError(f"can't be read ({error.strerror or error})", where=name) from None
+
+
+def check_is_not_refused(path: Path, name: str | None = None) -> None:
+    """Raise AttnError where a file is of a format that is never read; `name` is that of the file in the error."""
+    message, hint = _REFUSED.get(path.suffix.lower(), (None, None))
+    if message is not None:
+        raise AttnError(message, where=name or str(path), hint=hint)

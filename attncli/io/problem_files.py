@@ -1,49 +1,31 @@
-"""Problem files: the values of a problem by their keys, from YAML, JSON, or a file of arrays."""
+"""Problem files: the values of a problem by their keys, from YAML, JSON or a file of arrays; and those of a folder."""
 
 import os
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.io import formats
-from attncli.io.inputs import Inputs
+from attncli.io.entries import expected_entries
+from attncli.io.inputs import Input, Inputs
 from attncli.io.origin import Origin, RawValue
-from attncli.io.paths import STDIN, nearest_file, path_of
-from attncli.io.refused_files import check_is_not_refused
+from attncli.io.paths import STDIN, check_is_not_refused, nearest_file, path_of
+from attncli.problem.results import EXPECTED, RESULTS
+from attncli.problem.spec import FIELDS
 
 Document = dict[str, RawValue]
 
+_KEYS = {EXPECTED, "parts"}  # a file with one of them may expect something
+_INPUTS = FIELDS.keys() - RESULTS
 
-@dataclass(frozen=True, kw_only=True)
-class ShownKeys:
-    """What is shown of a part of a worked example; at the top of the file they are the keys of every part."""
-
-    show: Any = None  # the names of the results that are shown
-    cell: Any = None  # the query and the key, `word_1,word_3`, whose arithmetic is shown
-    numpy: Any = None  # lines of NumPy that compute a result, by its name
-    arrows: Any = None  # from which end to which the largest weight of each row is shown
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExampleKeys(ShownKeys):
-    """The keys of a worked example that are not keys of its problem, with their values; `attn compute` ignores them."""
-
-    title: Any = None
-    about: Any = None
-    topic: Any = None
-    teaches: Any = None
-    paper: Any = None
-    source: Any = None
-    precision: Any = None
-    expected: Any = None
-    parts: Any = None
-    together: Any = None
-    curve: Any = None
-
-
-EXAMPLE_KEYS = tuple(key.name for key in fields(ExampleKeys))
+# The keys of a worked example that are not keys of its problem; `attn compute` ignores them. Those that are shown, and
+# what is expected, hold for every part where they are at the top of the file.
+SHOWN_KEYS = ("show", "cell", "numpy", "arrows")
+PART_KEYS = (*SHOWN_KEYS, "title", "about", EXPECTED)
+ABOUT_KEYS = ("title", "about", "topic", "teaches", "paper", "source")
+EXAMPLE_KEYS = (*SHOWN_KEYS, *ABOUT_KEYS, "precision", EXPECTED, "parts", "together", "curve")
 
 
 def read_document(name: str, inputs: Inputs | None = None) -> Document:
@@ -71,3 +53,44 @@ def _document(values: Mapping[str, Any], lines: Mapping[int, int], origin: Origi
     """Each value with its origin."""
     origin = replace(origin, lines=lines)
     return {key: RawValue(value, origin) for key, value in values.items()}
+
+
+def files_of_problems(folder: str) -> list[str]:
+    """The files in a folder, and in the folders in it, whose suffix a problem may have, sorted.
+
+    Hidden ones are left out, and what is no file, such as a pipe, which would be waited for; not links to nothing.
+    Raises AttnError where a folder can't be read.
+    """
+
+    def fail(error: OSError) -> None:
+        raise AttnError(f"can't be read ({error.strerror})", where=str(error.filename)) from None
+
+    found: list[str] = []
+    for parent, folders, names in os.walk(folder, onerror=fail):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        paths = (Path(parent) / name for name in names if not name.startswith("."))
+        problems = (path for path in paths if path.suffix.lower() in formats.suffixes("problem"))
+        found += [str(path) for path in problems if path.is_file() or not path.exists()]
+    return sorted(found)
+
+
+def expects_something(file: str, inputs: Inputs) -> bool:
+    """Whether a file is a problem with the key `expected`, with parts, or, an archive, with entries of results.
+
+    An archive of results alone is none: it may be what another file expects. Raises AttnError where it can't be read.
+    """
+    source = inputs.open(file)
+    names = _names(source)
+    if formats.formats_of(source)[-1].is_archive:
+        return bool(expected_entries(names)) and not names.isdisjoint(_INPUTS)
+    return not _KEYS.isdisjoint(names)
+
+
+def is_problem(file: str, inputs: Inputs) -> bool:
+    """Whether a file has a key of a problem that is no result, or parts. Raises AttnError where it can't be read."""
+    return not _names(inputs.open(file)).isdisjoint({*_INPUTS, *_KEYS})
+
+
+def _names(source: Input) -> set[str]:
+    """The names of the keys or entries of a file."""
+    return {array.name for array in formats.list_arrays(source)}

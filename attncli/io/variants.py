@@ -3,16 +3,15 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
-from typing import Any
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.memory import missing_memory
-from attncli.io.assemble import assemble
-from attncli.io.converted_values import convert_document
+from attncli.io.assemble import assemble, convert_document
 from attncli.io.problem_files import Document
-from attncli.io.varied_values import MAX_VARIANTS, VARY, VariedValue
+from attncli.io.varied import MAX_VARIANTS, VARY, VariedValue
 from attncli.ops.records import format_value
 from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.layout import Layout
@@ -44,8 +43,13 @@ class NamedDocument:
         return apply_edits(problem, self.edits) if self.edits else problem
 
 
-# One of the alternatives that combinations are made of: a document, a convention's name, a value of a key, or edits.
-Choice = NamedDocument | str | VariedValue | tuple[Edit, ...]
+@dataclass(frozen=True)
+class _Choice:
+    """One of the alternatives that combinations are made of: its text, and what it changes."""
+
+    text: str
+    change: Callable[[NamedDocument], NamedDocument]
+    is_parameter: bool = False  # which is changed after the operator that has it
 
 
 @dataclass(frozen=True)
@@ -113,20 +117,37 @@ def _choices(
     varied: Mapping[str, Sequence[VariedValue]],
     conventions: Sequence[str],
     edits: Sequence[Edit],
-) -> dict[str, Sequence[Choice]]:
+) -> dict[str, Sequence[_Choice]]:
     """The alternatives that combinations are made of, by what varies, in the order in which the last varies fastest."""
-    choices: dict[str, Sequence[Choice]] = {}
+    choices: dict[str, Sequence[_Choice]] = {}
     if len(documents) > 1:
-        choices[documents[0].noun] = documents
+        choices[documents[0].noun] = [_Choice(found.name, partial(_other, found)) for found in documents]
     if conventions:
-        choices[CONVENTION] = conventions
-    choices |= varied
+        choices[CONVENTION] = [_Choice(name, partial(replace, convention=name)) for name in conventions]
+    for key, values in varied.items():
+        choices[key] = [_Choice(value.text, partial(_put, value), bool(value.key.parameter)) for value in values]
     if edits:
-        choices[EDITS] = ((), tuple(edits))
+        text = ", ".join(f"{edit.cell}={format_value(edit.value)}" for edit in edits)
+        choices[EDITS] = [_Choice("", partial(_edit, ())), _Choice(text, partial(_edit, edits))]
     if not choices:
         hint = f"give {VARY} KEY=VALUE, --as CONVENTION, or a second file"
         raise AttnError("there is one problem, and nothing that varies", hint=hint)
     return choices
+
+
+def _other(document: NamedDocument, _: NamedDocument) -> NamedDocument:
+    """A document in place of another."""
+    return document
+
+
+def _put(value: VariedValue, document: NamedDocument) -> NamedDocument:
+    """A document with a value of a varied key."""
+    return replace(document, document=value.key.put(document.document, value.raw))
+
+
+def _edit(edits: Sequence[Edit], document: NamedDocument) -> NamedDocument:
+    """A document with edits after its own."""
+    return replace(document, edits=(*document.edits, *edits))
 
 
 def positions_of_variants(
@@ -159,35 +180,15 @@ def before_edits(variants: Sequence[Variant]) -> Mapping[int, int]:
     return {position: before for position, before in unedited.items() if before is not None}
 
 
-def _variant(document: NamedDocument, choice: Mapping[str, Any], telling: Sequence[str]) -> Variant:
+def _variant(document: NamedDocument, choices: Mapping[str, _Choice], telling: Sequence[str]) -> Variant:
     """The variant of one choice for each key, named by the keys that tell variants apart."""
-    keys = {key: _text(value) for key, value in choice.items()}
+    keys = {key: choice.text for key, choice in choices.items()}
     parts = (keys[key] if key == EDITS else f"{key}={keys[key]}" for key in telling if key in keys)
     name = ", ".join(part for part in parts if part) or AS_GIVEN
-    chosen = next((part for part in choice.values() if isinstance(part, NamedDocument)), document)
-    varied = [value for value in choice.values() if isinstance(value, VariedValue)]
     try:
-        values = chosen.document
-        for value in sorted(varied, key=lambda value: bool(value.key.parameter)):  # the operators before parameters
-            values = value.key.put(values, value.raw)
-        changed = replace(
-            chosen,
-            document=values,
-            convention=choice.get(CONVENTION, chosen.convention),
-            edits=(*chosen.edits, *choice.get(EDITS, ())),
-        )
-        problem = changed.problem()
+        for choice in sorted(choices.values(), key=lambda choice: choice.is_parameter):
+            document = choice.change(document)
+        problem = document.problem()
     except AttnError as error:
         raise error.at(f"variant {name}") from None
     return Variant(name, keys, problem, problem.convention.remarks if problem.convention is not None else ())
-
-
-def _text(choice: Choice) -> str:
-    """The text of a choice: of a value, a document, a convention, or of edits, none of which are no text."""
-    if isinstance(choice, VariedValue):
-        return choice.text
-    if isinstance(choice, NamedDocument):
-        return choice.name
-    return (
-        choice if isinstance(choice, str) else ", ".join(f"{edit.cell}={format_value(edit.value)}" for edit in choice)
-    )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from attncli.io.writers.plain_values import plain_value
+from attncli.io.json_text import plain_value
 from attncli.ops.records import Operator, ParameterMapping
 from attncli.plan.build import asks_where_queries_stand, keys_unread_by_plan
 from attncli.plan.trace import Trace

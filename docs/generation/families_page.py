@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from attncli.io.checkpoint.families import Part, family_names, read_family
+from attncli.models.families import Part, family_names, read_family
 from attncli.problem.fields import MASKS, PROJECTIONS, STAGES
 from attncli.problem.spec import FIELDS
 
@@ -16,11 +16,11 @@ PAGE = Path(__file__).parent.parent / "families.md"
 
 HEAD = """# Families of models
 
-Generated from the files in `attncli/models` by `python docs/generate.py`. [`attn model`](models.md) reads the models of
-{count} families, by the `model_type` in config.json. The last column has the parts of a model, as `--part` takes them,
-and what their attention has beside heads, weights and biases: keys of a problem, with the operators and the switches
-that are the same in every checkpoint; the numbers are in config.json. *or* stands between what a checkpoint or a layer
-has one of. *Not read* says which layers no problem can say.
+Generated from the files in `attncli/models/families` by `python docs/generate.py`. [`attn model`](models.md) reads the
+models of {count} families, by the `model_type` in config.json. The last column has the parts of a model, as `--part`
+takes them, and what their attention has beside heads, weights and biases: keys of a problem, with the operators and the
+switches that are the same in every checkpoint; the numbers are in config.json. *or* stands between what a checkpoint or
+a layer has one of. *Not read* says which layers no problem can say.
 """
 
 _PANELS = (PROJECTIONS, STAGES, MASKS)  # the keys that say how a layer attends

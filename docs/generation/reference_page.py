@@ -14,8 +14,9 @@ from attncli.base.text import sentence
 from attncli.cli import app
 from attncli.cli.command_table import COMMANDS
 from attncli.cli.commands.list import kind_of_plural
-from attncli.cli.help import MATRIX_FORMS, NAME_FORMS
+from attncli.cli.help import NAME_FORMS
 from attncli.io.formats import INPUT_FORMATS
+from attncli.io.literals import MATRIX_FORMS
 from attncli.io.problem_files import EXAMPLE_KEYS
 from attncli.ops import kinds, operators
 from attncli.ops.records import OperatorRecord
@@ -176,7 +177,7 @@ def _conventions() -> Iterator[Sequence[str]]:
 def _input_formats() -> Iterator[Sequence[str]]:
     """The rows of the formats that are read."""
     for row in INPUT_FORMATS:
-        holds = ["yes" if function else "" for function in (row.read_array, row.read_problem)]
+        holds = ["yes", "yes" if row.holds_problems else ""]
         yield ", ".join(f"`{suffix}`" for suffix in row.suffixes), row.name, *holds
 
 

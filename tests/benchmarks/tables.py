@@ -13,10 +13,10 @@ from pairs import Row, against, compare, peak
 
 import attncli
 from attncli.cli.streams import buffer_chunks
+from attncli.io import documents
+from attncli.io import yaml as yaml_reader
 from attncli.io.origin import Origin
-from attncli.io.parse.matrix import read_text_array
-from attncli.io.readers import json as json_reader
-from attncli.io.readers import yaml as yaml_reader
+from attncli.io.parse import read_text_array
 from attncli.render.formats import csv as csv_view
 from attncli.render.formats import json as json_view
 from attncli.render.formats import markdown, terminal
@@ -24,7 +24,7 @@ from attncli.render.target import TEXT_FILE
 from attncli.render.view import View
 
 READ = (
-    "from attncli.io.parse.matrix import read_text_array; from attncli.io.origin import Origin; "
+    "from attncli.io.parse import read_text_array; from attncli.io.origin import Origin; "
     "read_text_array({!r}, ('embeddings',), Origin())"
 )
 
@@ -69,7 +69,7 @@ def _read(numbers: np.ndarray, folder: Path) -> Iterator[Row]:
         "≤ 1.20",
     )
     text = json.dumps(numbers[:30_000].tolist())
-    yield compare("JSON in / json.loads", lambda: json_reader.read(text, ""), lambda: json.loads(text), 5, "1")
+    yield compare("JSON in / json.loads", lambda: documents.read_json(text, ""), lambda: json.loads(text), 5, "1")
 
 
 def _write(numbers: np.ndarray) -> Iterator[Row]:
@@ -114,7 +114,11 @@ def _read_shape(numbers: np.ndarray, folder: Path) -> Iterator[Row]:
     )
     document = json.dumps(numbers.tolist())
     yield compare(
-        f"JSON in, {shape} / json.loads", lambda: json_reader.read(document, ""), lambda: json.loads(document), 5, "≤ 3"
+        f"JSON in, {shape} / json.loads",
+        lambda: documents.read_json(document, ""),
+        lambda: json.loads(document),
+        5,
+        "≤ 3",
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import attncli
 from attncli.io.origin import Origin
-from attncli.io.parse.matrix import read_text_array
+from attncli.io.parse import read_text_array
 from tests.cli.running import Run
 
 FIELDS = ["format", "version", "problem", "pipeline", "query_tokens", "key_tokens", "scores", "weights", "output"]

@@ -6,7 +6,7 @@ import pytest
 
 import attncli.base.memory
 import attncli.engine.run
-from attncli.io.writers import free_space
+from attncli.io import output_files
 from tests.cli.running import Run
 
 TOKENS = ("compute", "--seed", "1", "--token-count", "400", "--dim", "8")  # more cells than are computed whole
@@ -24,7 +24,7 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk with 2 MB of free space."""
-    monkeypatch.setattr(free_space, "_free_bytes", lambda _target: 2_000_000)
+    monkeypatch.setattr(output_files, "_free_bytes", lambda _target: 2_000_000)
 
 
 @pytest.mark.usefixtures("memory")

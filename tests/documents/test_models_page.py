@@ -33,11 +33,11 @@ def test_a_family_has_the_key_of_its_row(key: str, family: str) -> None:
 
 @pytest.mark.parametrize("word", re.findall(r"`(\w+)", "".join(row[0] for row in rows("config.json"))))
 def test_a_word_of_the_configuration_is_read(word: str) -> None:
-    readers = [*PACKAGE.glob("models/*.yaml"), *PACKAGE.glob("io/checkpoint/*.py")]
+    readers = [*PACKAGE.glob("models/families/*.yaml"), *PACKAGE.glob("models/*.py")]
     assert any(re.search(rf"\b{word}\b", path.read_text(encoding="utf-8")) for path in readers)
 
 
 def test_the_example_of_a_family_is_one() -> None:
     (example,) = console_blocks.blocks(DOCUMENTS["CONTRIBUTING.md"], "")
-    family = (PACKAGE / "models" / "gemma.yaml").read_text(encoding="utf-8")
+    family = (PACKAGE / "models" / "families" / "gemma.yaml").read_text(encoding="utf-8")
     assert set(example.splitlines()) <= set(family.splitlines())

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from attncli.io.parts import PART_KEYS
-from attncli.io.problem_files import EXAMPLE_KEYS
-from attncli.io.readers import yaml
+from attncli.io import yaml
+from attncli.io.problem_files import EXAMPLE_KEYS, PART_KEYS
 from attncli.ops.registry import ENTRY_POINTS
 from attncli.plan.builder import PlanBuilder
 from attncli.problem.spec import FIELDS

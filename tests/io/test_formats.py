@@ -1,4 +1,4 @@
-"""Input formats: a format is one file with its functions and one row of the table."""
+"""Input formats: a format is one file with its reader and one row of the table; some are refused by their suffix."""
 
 import io
 import os
@@ -11,10 +11,16 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.base.errors import AttnError
+from attncli.base.lazy_import import import_object
 from attncli.io import formats
-from attncli.io.formats import INPUT_FORMATS, InputFormat
+from attncli.io.formats import INPUT_FORMATS, InputFormat, Reader
 from attncli.io.inputs import Input
+from attncli.io.origin import Origin
+from attncli.io.parse import read_text_array
+from attncli.io.problem_files import read_document
 from attncli.problem.arrays import LabelledArray
+from tests.io.opened import opened
 
 
 @pytest.fixture
@@ -23,17 +29,18 @@ def words_format(monkeypatch: pytest.MonkeyPatch) -> None:
     words = {"one": 1.0, "two": 2.0, "three": 3.0}
     module: Any = ModuleType("words_format")
 
-    def read_array(source: Input, entry: str) -> LabelledArray:
-        rows = [[words[word] for word in line.split()] for line in source.text().splitlines()]
-        return LabelledArray(np.array(rows)[int(entry) if entry else slice(None)])
+    class WordsReader(Reader):
+        def array(self, source: Input, entry: str) -> LabelledArray:
+            rows = [[words[word] for word in line.split()] for line in source.text().splitlines()]
+            return LabelledArray(np.array(rows)[int(entry) if entry else slice(None)])
 
-    def read_problem(source: Input) -> tuple[dict[str, Any], dict[int, int]]:
-        array = read_array(source, "").array
-        return {"query": array, "key": array.tolist(), "score": "dot"}, {}
+        def problem(self, source: Input) -> tuple[dict[str, Any], dict[int, int]]:
+            array = self.array(source, "").array
+            return {"query": array, "key": array.tolist(), "score": "dot"}, {}
 
-    module.read_array, module.read_problem = read_array, read_problem
+    module.READER = WordsReader()
     monkeypatch.setitem(sys.modules, "words_format", module)
-    row = InputFormat("words", (".words",), "words_format:read_array", "words_format:read_problem")
+    row = InputFormat("words", (".words",), "words_format:READER")
     monkeypatch.setattr(formats, "INPUT_FORMATS", [*INPUT_FORMATS, row])
 
 
@@ -56,9 +63,12 @@ def test_errors_list_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("row", INPUT_FORMATS, ids=lambda row: row.name)
-def test_every_function_of_the_table_is_there(row: InputFormat) -> None:
-    assert row.reader("array") is not None
-    assert (row.reader("problem") is None) == (row.read_problem is None)
+def test_every_reader_of_the_table_is_there(row: InputFormat) -> None:
+    reader = import_object(row.reader)
+    holds_problems = type(reader).problem is not Reader.problem
+    assert holds_problems == row.holds_problems
+    for name in ("array", "descriptions", "expected"):
+        assert getattr(type(reader), name) is not getattr(Reader, name)
 
 
 def test_no_suffix_has_two_formats() -> None:
@@ -156,3 +166,24 @@ def test_an_array_is_no_problem(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", TWO)
     with pytest.raises(attncli.AttnError, match=r"is a NumPy array, not a problem; give it as an option: --embeddings"):
         attncli.load(tmp_path / "x.npy")
+
+
+@pytest.mark.parametrize("name", ["model.pt", "model.bin", "model.PTH", "model.ckpt"])
+def test_a_pickle_is_refused_with_the_lines_that_convert_it(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"PK\3\4, as an archive of NumPy begins")
+    for read in (
+        lambda: read_document(str(path)),
+        lambda: read_text_array(f"{path}#w_q", ("w_q",), Origin()),
+        lambda: formats.list_arrays(opened(path)),
+    ):
+        with pytest.raises(
+            AttnError, match=r"pickle .* torch\.load\(FILE, weights_only=True\)\.items\(\)\}; safetensors\.torch"
+        ) as e:
+            read()
+        assert str(e.value).startswith(str(path))
+
+
+def test_a_gguf_file_is_refused() -> None:
+    with pytest.raises(AttnError, match="is a GGUF file, which attn does not read"):
+        read_document("model.gguf")

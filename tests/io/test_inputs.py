@@ -1,4 +1,4 @@
-"""Inputs: how much is read of files and streams, which file a name means, and what is said of one that is missing."""
+"""Inputs: how much is read of files and streams, which file a name means, and which versions were read."""
 
 import io
 import os
@@ -12,7 +12,7 @@ import pytest
 import attncli
 from attncli.base.errors import AttnError
 from attncli.io import inputs
-from attncli.io.inputs import Inputs
+from attncli.io.inputs import Inputs, WatchedInputs, file_version
 from attncli.io.paths import locate
 from tests.problems import write_file
 
@@ -187,3 +187,48 @@ def test_a_text_may_be_longer_than_any_name_of_a_file(text: str, message: str, t
     with pytest.raises(AttnError) as caught:
         attncli.load(write_file(tmp_path, text))
     assert message in str(caught.value)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "w.csv"
+    path.write_bytes(b"1,2\n")
+    return path
+
+
+def test_the_version_is_that_before_the_file_was_read(file: Path) -> None:
+    inputs, before = WatchedInputs(), file_version(str(file))
+    inputs.open(str(file))
+    file.write_bytes(b"1,2,3\n")
+    inputs.open(str(file))
+    assert inputs.versions == {str(file): before}
+    assert file_version(str(file)) != before
+
+
+def test_a_file_is_read_once_into_memory(file: Path) -> None:
+    source = WatchedInputs().open(str(file))
+    file.unlink()
+    assert source.read() == b"1,2\n"
+
+
+def test_a_file_larger_than_the_limit_is_left_to_its_reader(file: Path) -> None:
+    source = WatchedInputs("3").open(str(file))
+    assert source.content is None
+    with pytest.raises(AttnError, match="more than the 3 bytes that may be read"):
+        source.read()
+
+
+def test_a_missing_file_is_known_by_its_name_in_its_folder(tmp_path: Path) -> None:
+    inputs = WatchedInputs()
+    with pytest.raises(AttnError, match="there is no such file"):
+        inputs.open("w.csv", tmp_path)
+    assert inputs.versions == {str(tmp_path / "w.csv"): None}
+
+
+def test_a_file_of_the_same_time_and_size_in_its_place_is_another_version(file: Path, tmp_path: Path) -> None:
+    before = file_version(str(file))
+    other = tmp_path / "other"
+    other.write_bytes(b"1,2\n")
+    os.utime(other, ns=(file.stat().st_atime_ns, file.stat().st_mtime_ns))
+    other.replace(file)
+    assert file_version(str(file)) != before

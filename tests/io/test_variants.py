@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from attncli.base.errors import AttnError
+from attncli.io.edit import parse_edit
 from attncli.io.origin import Origin
-from attncli.io.parse.edit import parse_edit
 from attncli.io.problem_files import read_document
 from attncli.io.variants import NamedDocument, Variant, make_variants, shared_keys
-from attncli.io.varied_values import read_varied
+from attncli.io.varied import read_varied
 from tests.problems import raw_values, write_file
 
 SELF = {"embeddings": [[1, 0], [0, 2], [1, 1]], "w_q": [[1, 0], [0, 1]], "scale": 2}

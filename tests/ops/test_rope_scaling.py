@@ -8,7 +8,7 @@ import pytest
 
 import attncli
 from attncli.base.errors import AttnError
-from attncli.io.writers.problem_text import problem_yaml
+from attncli.io.problem_text import problem_yaml
 from attncli.ops.rope_frequencies import scaled_attention_factor, scaled_frequencies
 from attncli.ops.rope_scaling_reading import read_scaling
 from attncli.ops.rope_scaling_types import TYPES

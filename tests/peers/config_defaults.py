@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from attncli.io.checkpoint.families import DEFAULTS_FILE, Part, family_names, models_folder, read_family
+from attncli.models.families import DEFAULTS_FILE, Part, family_names, models_folder, read_family
 
 OF_ROPE = ("rope_theta", "partial_rotary_factor", "max_position_embeddings", "original_max_position_embeddings")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.io.checkpoint.families import config_defaults, family_names, read_family
+from attncli.models.families import config_defaults, family_names, read_family
 from tests.peers.config_defaults import class_defaults
 
 transformers = pytest.importorskip("transformers")

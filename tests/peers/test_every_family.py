@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli.io.checkpoint.chosen_part import find_part
-from attncli.io.checkpoint.families import Part, family_names, read_family
-from attncli.io.checkpoint.folder import read_checkpoint
 from attncli.io.inputs import Inputs
+from attncli.models.checkpoint import read_checkpoint
+from attncli.models.families import Part, family_names, read_family
+from attncli.models.layer import find_part
 from tests.checkpoints import write_safetensors
 from tests.peers import well_known_families
 from tests.peers.beyond_decoders import TABLES

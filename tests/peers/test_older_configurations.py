@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from attncli.io.checkpoint.chosen_part import find_part
-from attncli.io.checkpoint.families import family_names, read_family
-from attncli.io.checkpoint.folder import read_checkpoint
-from attncli.io.checkpoint.layer import LayerRows
-from attncli.io.checkpoint.parts import ModelPart
 from attncli.io.inputs import Inputs
+from attncli.models.checkpoint import read_checkpoint
+from attncli.models.config import ModelPart
+from attncli.models.families import family_names, read_family
+from attncli.models.layer import LayerRows, find_part
 
 transformers = pytest.importorskip("transformers")
 

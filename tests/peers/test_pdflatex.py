@@ -10,7 +10,7 @@ import pytest
 import attncli
 from attncli.engine.run import run
 from attncli.io import examples
-from attncli.io.parse.edit import parse_edit
+from attncli.io.edit import parse_edit
 from attncli.ops import kinds, operators
 from attncli.problem.edits import edit_problem
 from attncli.render.formats import latex

@@ -14,7 +14,7 @@ import attncli
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.io import formats
-from attncli.io.writers.array_files import write_safetensors
+from attncli.io.safetensors import write_safetensors
 from tests.io.opened import opened
 from tests.problems import write_file
 

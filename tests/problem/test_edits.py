@@ -7,7 +7,7 @@ import pytest
 
 import attncli
 from attncli import AttnError
-from attncli.io.parse.edit import parse_edit
+from attncli.io.edit import parse_edit
 from attncli.ops.records import Operator
 from attncli.problem.build import build
 from attncli.problem.edits import Edit, EditedProblem, apply_edits, edit_problem, editable_keys, find_array

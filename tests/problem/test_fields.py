@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.io.assemble import assemble
+from attncli.io.assemble import assemble, read_value
 from attncli.io.origin import Origin, RawValue
-from attncli.io.parse.problem_keys import read_value
 from attncli.problem.convert import to_field
 from attncli.problem.numbers import to_booleans, to_counts
 from attncli.problem.spec import FIELDS

@@ -8,7 +8,7 @@ import pytest
 
 import attncli
 from attncli import AttnError
-from attncli.io.parse.edit import parse_edit
+from attncli.io.edit import parse_edit
 from attncli.problem.edits import apply_edits
 from tests.problems import problem, write_file
 

@@ -6,8 +6,8 @@ import pytest
 
 from attncli import Problem
 from attncli.base.errors import AttnError, did_you_mean
+from attncli.io.assemble import read_value
 from attncli.io.origin import Origin, RawValue
-from attncli.io.parse.problem_keys import read_value
 from attncli.problem.spec import FIELDS
 
 NOT_DRAWN = [

@@ -7,7 +7,7 @@ import pytest
 
 import attncli
 from attncli.base.errors import AttnError
-from attncli.io.writers.problem_text import problem_yaml
+from attncli.io.problem_text import problem_yaml
 from attncli.ops.positions import sinusoidal
 from attncli.ops.rope import rope
 from attncli.plan.build import keys_unread_by_plan

@@ -9,7 +9,7 @@ import pytest
 
 import attncli
 from attncli.engine.run import run
-from attncli.io.parse.edit import parse_edit
+from attncli.io.edit import parse_edit
 from attncli.problem.edits import edit_problem
 from attncli.render.formats import find_format
 from attncli.render.grid import Grid

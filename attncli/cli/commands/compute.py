@@ -44,7 +44,7 @@ def compute(
 ) -> None:
     """Assemble the problem of a file and of the options (`keys`), and write its result or its plan."""
     from attncli.io.assemble import assemble
-    from attncli.io.parse.example_keys import to_text
+    from attncli.io.parts import to_text
     from attncli.plan.build import keys_unread_by_plan
 
     check_convention(convention)

@@ -50,11 +50,9 @@ def generate(
 ) -> None:
     """Draw what a problem lacks, and write it, as the worked example that it may be, to a stream, file, or folder."""
     from attncli.io.assemble import assemble
-    from attncli.io.complete_example import example_values
+    from attncli.io.output_files import atomic_write_file, atomic_write_folder, is_in_place
     from attncli.io.paths import path_of
-    from attncli.io.writers.atomic import atomic_write_file, atomic_write_folder
-    from attncli.io.writers.in_place import is_in_place
-    from attncli.io.writers.problem_text import problem_folder, problem_json, problem_sizes, problem_yaml
+    from attncli.io.problem_text import example_values, problem_folder, problem_json, problem_sizes, problem_yaml
 
     file = output_file(output)
     inputs = make_inputs(max_size)

@@ -18,7 +18,7 @@ def init(
     """Write a problem that has every key, with its meaning, and the command that computes it."""
     import shlex
 
-    from attncli.io.writers.problem_template import problem_template
+    from attncli.io.problem_text import problem_template
 
     if write_new_file(problem_template(), file, "FILE"):
         streams.write_output(f"Wrote {file}. Next: attn compute {shlex.quote(file)} --explain\n")

@@ -66,7 +66,7 @@ def _summaries(kind: str) -> Iterator[tuple[str, str]]:
 
         yield from ((record.name, f"{record.title} ({record.evidence})") for record in CONVENTIONS.values())
     elif kind == MODEL:
-        from attncli.io.checkpoint.families import family_names, read_family
+        from attncli.models.families import family_names, read_family
 
         yield from ((name, read_family(name, MODEL).about) for name in family_names())
     else:

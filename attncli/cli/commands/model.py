@@ -14,15 +14,15 @@ from attncli.cli import streams
 from attncli.cli.output_file import STDOUT, write_new_file
 
 if TYPE_CHECKING:
-    from attncli.io.checkpoint.folder import Checkpoint
-    from attncli.io.checkpoint.layer import Entry, LayerRows
+    from attncli.models.checkpoint import Checkpoint
+    from attncli.models.layer import Entry, LayerRows
 
 
 def _complete_part(context: typer.Context, incomplete: str) -> list[str]:
     """The parts of the checkpoint that begin so."""
-    from attncli.io.checkpoint.folder import read_checkpoint
-    from attncli.io.checkpoint.parts import model_parts
     from attncli.io.inputs import Inputs
+    from attncli.models.checkpoint import read_checkpoint
+    from attncli.models.config import model_parts
 
     name = context.params.get("checkpoint") or next(iter(context.args), "")
     try:
@@ -51,8 +51,8 @@ def model(
     ] = STDOUT,
 ) -> None:
     """Write the problem file of one layer's attention, or what the checkpoint has."""
-    from attncli.io.checkpoint.folder import read_checkpoint
     from attncli.io.inputs import Inputs
+    from attncli.models.checkpoint import read_checkpoint
     from attncli.render.reports.checkpoint import render_checkpoint, tensor_lines
 
     found = read_checkpoint(checkpoint, Inputs())
@@ -74,10 +74,9 @@ def model(
 
 def _write_layer(checkpoint: "Checkpoint", layer: int, part_name: str | None, output: str) -> None:
     """Write the file of one layer, and say what to do next."""
-    from attncli.io.checkpoint.chosen_part import find_part
-    from attncli.io.checkpoint.layer import find_layer
     from attncli.io.paths import path_of
-    from attncli.io.writers.layer_text import layer_text
+    from attncli.models.layer import find_layer, find_part
+    from attncli.models.layer_file import layer_text
 
     part = find_part(checkpoint, part_name)
     rows = find_layer(part, layer)
@@ -108,7 +107,7 @@ def _head(rows: "LayerRows", commands: Mapping[str, str]) -> list[str]:
 
 def _commands(rows: "LayerRows", entries: "Mapping[str, Entry]", file: str) -> dict[str, str]:
     """The commands that compute a layer's file, and what each of them gives to it."""
-    from attncli.io.checkpoint.needed_inputs import POSITIONS, QUERIES, needed_inputs
+    from attncli.models.layer_file import POSITIONS, QUERIES, needed_inputs
     from attncli.problem.fields import option_name
 
     others = {key: f"{option_name(key)} FILE" for key in needed_inputs(entries)}
@@ -129,7 +128,7 @@ def _commands(rows: "LayerRows", entries: "Mapping[str, Entry]", file: str) -> d
 
 def _residual_name(rows: "LayerRows") -> str:
     """What transformers calls the vectors before a layer; without a number where only some parts' are counted so."""
-    from attncli.io.checkpoint.parts import model_parts
+    from attncli.models.config import model_parts
 
     is_alone = len(model_parts(rows.part.checkpoint)) == 1
     return f"hidden_states[{rows.layer}]" if is_alone else "output_hidden_states"

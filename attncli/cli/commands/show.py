@@ -48,8 +48,8 @@ def show(
 ) -> None:
     """Write everything that a word means, or a line for each array in a file or a checkpoint's folder."""
     from attncli.io import formats
-    from attncli.io.checkpoint.folder import CONFIG
     from attncli.io.paths import is_there, path_of
+    from attncli.models.checkpoint import CONFIG
     from attncli.render.reports.meanings import every_meaning, find_meanings, render_meanings
 
     write_warnings(broken_packages(), strict=strict)
@@ -58,7 +58,7 @@ def show(
     if meanings:
         streams.write_output(render_meanings(meanings, streams.output_target()))
     elif is_there(path / CONFIG):
-        from attncli.io.checkpoint.folder import read_checkpoint
+        from attncli.models.checkpoint import read_checkpoint
         from attncli.render.reports.checkpoint import tensor_lines
 
         lines = tensor_lines(read_checkpoint(word, make_inputs(max_size)))

@@ -208,7 +208,7 @@ FORMATS: tuple[OutputFormat, ...] = (
         is_binary=True,
         holds_one_array=True,
         is_choice=False,
-        file_allocator="attncli.io.writers.npy_memmap:NpyTarget",
+        file_allocator="attncli.io.npy:NpyTarget",
     ),
     OutputFormat("npz", (".npz",), f"{_HERE}.array_files:write_npz", is_binary=True, is_choice=False),
     OutputFormat(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from attncli.analysis.compare import Comparison
-from attncli.io.writers.json_text import json_text
+from attncli.io.json_text import json_text
 from attncli.render.reports.objects import compare_object
 from attncli.render.target import TextTarget
 

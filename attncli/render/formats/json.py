@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from attncli.io.writers.json_text import json_text
+from attncli.io.json_text import json_text
 from attncli.render.result_object import result_object
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from attncli.io.writers.yaml_text import yaml_text
+from attncli.io.yaml_text import yaml_text
 from attncli.render.result_object import result_object
 from attncli.render.target import TextTarget
 from attncli.render.view import View

@@ -7,7 +7,7 @@ from html import escape
 from posixpath import dirname, join, normpath
 from typing import Any
 
-from attncli.io.writers.json_text import json_text
+from attncli.io.json_text import json_text
 from attncli.render.page.functions import FOLDER, page_functions
 from attncli.render.page.static_files import static_file, static_folder
 

@@ -10,13 +10,12 @@ from rich.cells import cell_len
 
 from attncli.base.axes import format_lengths
 from attncli.base.text import count_of
-from attncli.io.checkpoint.chosen_part import has_tensors
-from attncli.io.checkpoint.families import read_family
-from attncli.io.checkpoint.folder import Checkpoint
-from attncli.io.checkpoint.layer import Entry
-from attncli.io.checkpoint.overview import LayerGroup, layer_groups
-from attncli.io.checkpoint.parts import model_parts
-from attncli.io.readers.descriptions import ArrayDescription
+from attncli.io.formats import ArrayDescription
+from attncli.models.checkpoint import Checkpoint
+from attncli.models.config import model_parts
+from attncli.models.families import read_family
+from attncli.models.layer import Entry, has_tensors
+from attncli.models.layer_file import LayerGroup, layer_groups
 from attncli.render.formats.text_page import TextPage
 from attncli.render.target import TextTarget
 

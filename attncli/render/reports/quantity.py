@@ -9,7 +9,6 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, join_words
 from attncli.plan.trace import Step, Trace
-from attncli.render.error_picture import MAX_LABEL_WIDTH
 from attncli.render.formats.text_page import TextPage
 from attncli.render.grid import position_label
 from attncli.render.reports.cell_arithmetic import cell_arithmetic

@@ -12,7 +12,7 @@ from attncli.analysis.rows import changed
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import join_words
 from attncli.io.variants import CONVENTION
-from attncli.io.varied_keys import NOT_GIVEN
+from attncli.io.varied import NOT_GIVEN
 from attncli.plan.trace import add_dependent_axes, weight_rows_at
 from attncli.problem.results import PIPELINE_STAGES, WEIGHTS
 from attncli.render.change_marks import change_marks, mark_grid

@@ -154,8 +154,8 @@ def test_a_terminal_shows_what_is_done_and_a_pipe_gets_nothing_of_it(
 # What a command has no use for, in whole packages or in modules that import many others.
 HEAVY = {
     *("numpy", "yaml", "rich", "pydantic", "concurrent.futures", "distributed", "threadpoolctl"),
-    *("numpy.ma", "numpy.random", "attncli.io.writers.problem_text"),
-    *(f"attncli.{part}" for part in ("api", "analysis.check", "analysis.slips", "analysis.compare", "io.checkpoint")),
+    *("numpy.ma", "numpy.random", "attncli.io.problem_text"),
+    *(f"attncli.{part}" for part in ("api", "analysis.check", "analysis.slips", "analysis.compare", "models")),
     *(f"attncli.render.{part}" for part in ("figure", "heatmap", "page.page_object", "statistics", "data_fit")),
     "attncli.render.mask_signs",
 }

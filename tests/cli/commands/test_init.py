@@ -8,7 +8,7 @@ import pytest
 
 import attncli
 from attncli.engine.run import run as compute
-from attncli.io.writers.problem_template import problem_template
+from attncli.io.problem_text import problem_template
 from attncli.problem.spec import FIELDS
 from tests.cli.running import Run
 from tests.problems import write_file

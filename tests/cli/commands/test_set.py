@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attncli.io.origin import Origin
-from attncli.io.parse.matrix import read_text_array
+from attncli.io.parse import read_text_array
 from tests.cli.running import Run
 from tests.problems import write_file
 

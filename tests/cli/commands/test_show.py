@@ -7,7 +7,7 @@ import pytest
 import safetensors.numpy
 
 from attncli.base.axes import LEGEND
-from attncli.io.readers import npy
+from attncli.io import npy
 from attncli.ops import kinds, operators
 from attncli.plan.build import build_plan
 from attncli.problem.results import RESULTS

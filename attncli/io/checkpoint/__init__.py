@@ -1,1 +1,0 @@
-"""Checkpoints: the attention of a layer of a Hugging Face model's folder, as a problem file."""

@@ -1,0 +1,262 @@
+"""Tables as text: commas, semicolons, tabs or blanks; a header row, a label column, both or neither; comments."""
+
+import csv
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+
+from attncli.base.counting import most_common
+from attncli.base.dataclasses import dataclass
+from attncli.base.errors import AttnError, ErrorPath
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.number_words import non_finite, number_hint
+from attncli.base.text import shorten
+from attncli.base.typed_numbers import TypedNumber
+
+NUMBER = re.compile(r"\s*[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\s*\Z")
+MALFORMED_NUMBER = re.compile(r"\s*[-+]?[0-9.,'’_\s]*[0-9][0-9.,'’_\s]*%?\s*\Z")
+OPENING = re.compile(r'(?:^|[,;\t]) *"')
+CLOSING = re.compile(r'[^"]*(?:""[^"]*)*"(?!")')
+NUMERALS = "0123456789+-.eE "
+
+Row = tuple[int, list[str]]  # the line in the file, its cells
+
+
+@dataclass(frozen=True)
+class Table:
+    """The numbers [rows columns] of a table, the labels of rows and columns where it has them, and the rows' lines."""
+
+    numbers: Array
+    labels: tuple[str, ...] | None
+    columns: tuple[str, ...] | None
+    lines: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The form of a table: its delimiter, the cells of its header, and whether its first column has labels."""
+
+    delimiter: str
+    columns: tuple[str, ...] | None
+    has_labels: bool
+
+
+def layout(text: str, name: str, delimiter: str | None = None) -> Layout:
+    """The layout of a table, from its first lines; raises AttnError where they are not those of a table."""
+    delimiter, rows = _rows(text, name, delimiter)
+    if len(rows) < 2:
+        raise AttnError("has no numbers", where=name)
+    return _layout(rows, delimiter)
+
+
+def _layout(rows: Sequence[Row], delimiter: str) -> Layout:
+    """The layout of two rows or more, or of one row of numbers."""
+    header, body = (rows[0][1], rows[1:]) if _is_header(rows) else (None, rows)
+    columns = tuple(cell.strip() for cell in header) if header else None
+    return Layout(delimiter, columns, bool(body) and _has_labels(header, body))
+
+
+def are_labels(labels: Sequence[str], layout: Layout) -> bool:
+    """Whether the first cells of a table with this layout name its rows."""
+    return all(labels) and (layout.columns is not None or _are_words(labels, labels))
+
+
+def read(text: str, name: str, delimiter: str | None = None) -> Table:
+    r"""Parse a table; without a delimiter the first one in a row is used.
+
+    A first row without a number is a header; a first column without a number, or under an empty header cell, has
+    the labels. Raises AttnError that names the line of a cell that is no number, of NUL, or of a row of another length.
+
+    >>> table = read("cat,1,2\ndog,3,4\n", "words.csv")
+    >>> table.numbers.tolist(), table.labels
+    ([[1.0, 2.0], [3.0, 4.0]], ('cat', 'dog'))
+    """
+    return _table(*_rows(text, name, delimiter), name)
+
+
+def _table(delimiter: str, rows: Sequence[Row], name: str) -> Table:
+    """The table of these rows."""
+    if not rows:
+        raise AttnError("has no numbers", where=name)
+    found = _layout(rows, delimiter)
+    header, body = (rows[0], rows[1:]) if found.columns is not None else (None, rows)
+    if not body:
+        raise AttnError("has a header and no numbers", where=name)
+    skip = 1 if found.has_labels else 0
+    rows_of_numbers = [_numbers(cells[skip:], (name, f"line {line}")) for line, cells in body]
+    _check_lengths(body, name, skip)
+    numbers = np.array(rows_of_numbers, dtype=np.float64)
+    _check_header(header, numbers.shape[1], name, skip)
+    if found.has_labels and (unnamed_line := next((line for line, cells in body if not cells[0].strip()), None)):
+        raise AttnError("an empty label", where=(name, f"line {unnamed_line}"), hint="name the row")
+    labels = tuple(cells[0] for _, cells in body) if found.has_labels else None
+    columns = found.columns[-numbers.shape[1] :] if found.columns is not None else None
+    return Table(numbers, labels, columns, tuple(line for line, _ in body))
+
+
+def typed_rows(text: str, name: str, delimiter: str | None = None) -> tuple[list[list[TypedNumber]], Table]:
+    r"""The numbers of a table with the digits that were typed, and the table; raises AttnError as `read` does.
+
+    >>> rows, table = typed_rows("cat,0.10,2\ndog,0.30,4\n", "words.csv")
+    >>> rows[0][0].text, table.labels
+    ('0.10', ('cat', 'dog'))
+    """
+    delimiter, rows = _rows(text, name, delimiter)
+    table = _table(delimiter, rows, name)
+    width = table.numbers.shape[1]
+    typed = [
+        [TypedNumber(cell.strip(), number) for cell, number in zip(cells[-width:], numbers, strict=True)]
+        for (_, cells), numbers in zip(rows[-len(table.numbers) :], table.numbers.tolist(), strict=True)
+    ]
+    return typed, table
+
+
+def _rows(text: str, name: str, delimiter: str | None) -> tuple[str, list[Row]]:
+    """The delimiter, and the rows that are neither blank nor comments; quoted cells may have any characters.
+
+    Blanks around the first cell, which may be a label, are left out where it is not quoted.
+    """
+    if "\0" in text:
+        line = len(_lines(text[: text.index("\0")]))
+        raise AttnError("has the character NUL", where=(name, f"line {line}"), hint="leave it out")
+    records = list(_records(_lines(text)))
+    # That of the first row that has one; blanks where none has.
+    delimiter = delimiter or next(filter(None, (_delimiter(record) for _, record in records)), " ")
+    if delimiter == " " and '"' not in text:
+        return delimiter, [(line, record.split()) for line, record in records]
+    row, rows = (0, ""), list[Row]()
+
+    def lines_of_records() -> Iterator[str]:
+        nonlocal row
+        for row in records:
+            yield f"{row[1].strip() if delimiter == ' ' else row[1]}\n"
+
+    try:
+        for cells in csv.reader(lines_of_records(), delimiter=delimiter, skipinitialspace=True, strict=True):
+            line, record = row
+            if not record.lstrip().startswith('"'):
+                cells[0] = cells[0].strip()
+            rows.append((line, cells))
+    except csv.Error as error:
+        raise AttnError(f"is not CSV: {error}", where=(name, f"line {row[0]}")) from None
+    return delimiter, rows
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text, which may end in LF, CRLF or CR."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def _records(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """The rows that are neither blank nor comments, each with its first line; a quotation may extend over several."""
+    start, parts, in_quotes = 0, list[str](), False
+    for number, line in enumerate(lines, 1):
+        if not parts and is_no_row(line):
+            continue
+        start = start if parts else number
+        parts.append(line)
+        in_quotes = _is_open(line, in_quotes) if '"' in line else in_quotes
+        if not in_quotes:
+            yield start, "\n".join(parts)
+            parts = []
+    if parts:
+        yield start, "\n".join(parts)
+
+
+def is_no_row(line: str) -> bool:
+    """Whether a line is blank or a comment."""
+    return line.lstrip()[:1] in ("", "#")
+
+
+def _is_open(line: str, in_quotes: bool) -> bool:
+    """Whether a quotation is open at the end of a line; one begins only where a cell begins (`5" pipe` has none)."""
+    at = 0
+    while match := (CLOSING.match if in_quotes else OPENING.search)(line, at):
+        at, in_quotes = match.end(), not in_quotes
+    return in_quotes
+
+
+def _delimiter(record: str) -> str:
+    """The delimiter of a row, outside quotes: a tab before a semicolon before a comma."""
+    unquoted = re.sub(r'"(?:[^"]|"")*"', "", record)
+    return next((mark for mark in "\t;," if mark in unquoted), "")
+
+
+def _is_word(cell: str) -> bool:
+    """Whether a cell has text that is no number, also no malformed one (`1,5`, `1.2.3`, `50%`)."""
+    if cell[:1].isalpha():  # as most words begin, and no number
+        return True
+    return bool(cell.strip()) and not NUMBER.match(cell) and not MALFORMED_NUMBER.match(cell)
+
+
+def _are_words(cells: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether cells name what they stand for: all are words, and of `names` one is none for NaN or an infinity.
+
+    `nan` may be a word of a vocabulary; a row or column of nothing else has numbers.
+    """
+    return all(map(_is_word, cells)) and any(non_finite(cell.strip()) is None for cell in names)
+
+
+def _is_header(rows: Sequence[Row]) -> bool:
+    """Whether the first row names columns: all of its cells are words.
+
+    The corner above the labels may be empty; then the columns may also be numbered from 0, as in `,0,1,2`.
+    """
+    first = rows[0][1]
+    if first[0].strip() or len(first) == 1:
+        # A comma at the end makes an empty cell there.
+        headings = first if first[-1].strip() or len(first) < 3 else first[:-1]
+        return _are_words(headings, headings[1:] or headings)
+    is_numbered = [cell.strip() for cell in first[1:]] == [str(number) for number in range(len(first) - 1)]
+    return is_numbered or _are_words(first[1:], first[1:])
+
+
+def _has_labels(header: Sequence[str] | None, body: Sequence[Row]) -> bool:
+    """Whether the first column has labels."""
+    if header is not None and (not header[0].strip() or len(header) + 1 == len(body[0][1])):
+        return True
+    first = [cells[0] for _, cells in body if cells[0].strip()]
+    return len(body[0][1]) > 1 and bool(first) and _are_words(first, first)
+
+
+def _numbers(cells: Sequence[str], path: ErrorPath) -> list[float]:
+    """The cells as numbers; the error names the column of the first that is none."""
+    if not "".join(cells).strip(NUMERALS):
+        with suppress(ValueError):
+            numbers = list(map(float, cells))
+            if all(map(math.isfinite, numbers)):
+                return numbers
+    numbers = []
+    for column, cell in enumerate(cells, 1):
+        text = cell.strip()
+        number = float(cell) if NUMBER.match(cell) else non_finite(text)
+        if number is None:
+            place = (*path, f"number {column}")
+            if not text:
+                raise AttnError("an empty cell", where=place, hint="write a number, 0 for nothing")
+            raise AttnError(f"{shorten(text)!r} is not a number", where=place, hint=number_hint(text))
+        if math.isinf(number) and NUMBER.match(cell):
+            raise AttnError(f"{shorten(text)} is too large for a floating-point number", where=path)
+        numbers.append(number)
+    return numbers
+
+
+def _check_lengths(body: Sequence[Row], name: str, skip: int) -> None:
+    """Raise AttnError where a row has not as many numbers as most rows have, or none has any."""
+    lengths = [len(cells) - skip for _, cells in body]
+    common_length = most_common(lengths)
+    for (line, _), length in zip(body, lengths, strict=True):
+        if length != common_length:
+            raise AttnError(f"{length} numbers where the other rows have {common_length}", where=(name, f"line {line}"))
+    if common_length == 0:
+        raise AttnError("has labels and no numbers", where=name)
+
+
+def _check_header(header: Row | None, width: int, name: str, skip: int) -> None:
+    """Raise AttnError where the header does not name each column of numbers, and no other but that of the labels."""
+    if header and len(header[1]) not in (width, width + skip):
+        raise AttnError(
+            f"the header has {len(header[1])} cells for {width + skip} columns",
+            where=(name, f"line {header[0]}"),
+        )

@@ -1,0 +1,209 @@
+"""YAML and JSON: an array in a file or in one of its entries, or the values of a problem; and the reader of JSON.
+
+JSON is that of `json.loads`, with duplicate keys and numbers beyond all floats refused.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Container, Mapping
+from dataclasses import replace
+from typing import Any
+
+from attncli.base.counting import first_duplicate
+from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.text import shorten
+from attncli.base.typed_numbers import TypedNumber
+from attncli.io.entries import describe_value, hint_to_name_one, split_entry, take_labelled
+from attncli.io.formats import ArrayDescription, Lines, Reader
+from attncli.io.inputs import Input
+from attncli.io.origin import Origin
+from attncli.problem.arrays import LabelledArray, is_row, nested_lists_to_array, to_array
+from attncli.problem.results import EXPECTED
+from attncli.problem.spec import FIELDS
+
+# The keys whose values are text as it is written, also where it looks like a number.
+TEXT_KEYS = frozenset(name for name, field in FIELDS.items() if field.kind in ("labels", "text"))
+TYPED_KEYS = frozenset({EXPECTED})  # the keys whose numbers know the digits that were typed
+NO_ARRAY_HINT = "expected lists of numbers"
+_LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")  # a number that may be beyond all floats
+
+# Of a text and its name, the keys whose values are texts, and those whose numbers know their digits (None: all).
+Read = Callable[[str, str, Container[str], Container[str] | None], tuple[Any, Lines]]
+
+
+class _DocumentReader(Reader):
+    """Reads texts of one syntax, whose values and lines `read` gives."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+
+    def array(self, source: Input, entry: str) -> LabelledArray:
+        """The array in a document: all of it, its one entry, the entry named, or a row for each key; or a part."""
+        value, lines = self._read(source.text(), source.name, (), ())
+        entry, index = split_entry(entry, value if isinstance(value, Mapping) else (), source.name)
+        found = _array_in_document(_filled(value, source.name), lines, source.name, entry)
+        return take_labelled(found, index, source.name)
+
+    def problem(self, source: Input) -> tuple[Mapping[str, Any], Lines]:
+        """The values of the mapping that a document is, and their lines."""
+        value, lines = self._read(source.text(), source.name, TEXT_KEYS, TYPED_KEYS)
+        if not isinstance(_filled(value, source.name), Mapping):
+            hint = "expected keys such as embeddings: and w_q:; a matrix alone is given as --embeddings"
+            raise AttnError("is no problem", where=source.name, hint=hint)
+        return value, lines
+
+    def descriptions(self, source: Input) -> list[ArrayDescription]:
+        """The description of each entry of a mapping, or of the array that a document is."""
+        value = _filled(self._read(source.text(), source.name, TEXT_KEYS, ())[0], source.name)
+        entries = value if isinstance(value, Mapping) else {"": value}
+        return [describe_value(str(key), entry) for key, entry in entries.items()]
+
+    def expected(self, source: Input) -> Any:
+        """The value of a document, whose numbers know the digits that were typed."""
+        return _filled(self._read(source.text(), source.name, (), None)[0], source.name)
+
+
+def _read_yaml(text: str, name: str, text_keys: Container[str], typed_keys: Container[str] | None) -> tuple[Any, Lines]:
+    """The value of a YAML text, and its lines."""
+    from attncli.io import yaml  # noqa: PLC0415 - a problem may be JSON, or all options
+
+    return yaml.read(text, name, text_keys, typed_keys)
+
+
+YAML_READER, JSON_READER = _DocumentReader(_read_yaml), _DocumentReader(lambda *text: (read_json(*text), {}))
+
+
+def _filled(value: Any, name: str) -> Any:
+    """The value of a document; raises AttnError where it is empty."""
+    if value is None:
+        raise AttnError("is empty", where=name)
+    return value
+
+
+def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> LabelledArray:
+    """The array in a document, without slices."""
+    origin = Origin(name, lines=lines)
+    if entry:
+        if not isinstance(value, Mapping):
+            raise AttnError(f"has no entries, so #{entry} names nothing", where=name)
+        if entry not in value:
+            raise UnknownNameError("entry", entry, value, where=name)
+        return _array(value[entry], entry, origin)
+    if isinstance(value, Mapping) and len(value) == 1 and not is_row(next(iter(value.values()))):
+        ((key, value),) = value.items()
+        return _array(value, key, origin)
+    if isinstance(value, Mapping) and not (value and all(map(is_row, value.values()))):
+        arrays = [key for key, part in value.items() if _may_be_array(part)]
+        noun = "is a problem" if set(value) & set(FIELDS) else "has several entries"
+        hint = hint_to_name_one(name, arrays) if arrays else NO_ARRAY_HINT
+        raise AttnError(noun, where=origin.path(subject=value), hint=hint)
+    return _array(value, "", origin)
+
+
+def _may_be_array(value: Any) -> bool:
+    """Whether a value is a mapping, or a list of lists or of numbers."""
+    return bool(value) and (isinstance(value, Mapping) or (isinstance(value, list) and not isinstance(value[0], str)))
+
+
+def _array(value: Any, key: str, origin: Origin) -> LabelledArray:
+    """Nested lists or labelled rows as an array; errors name the line."""
+    path = (key,) if key else ()
+    try:
+        is_labelled = isinstance(value, Mapping)
+        array = to_array(value, path) if is_labelled else LabelledArray(nested_lists_to_array(value, path))
+        return replace(array, origin=origin.of_array(value))
+    except AttnError as error:
+        error.path = origin.path(*error.path, subject=error.subject)
+        raise
+
+
+def read_json(text: str, name: str, text_keys: Container[str] = (), typed_keys: Container[str] | None = ()) -> Any:
+    """The value of a JSON text; raises AttnError that names the line.
+
+    Numbers under a key in `text_keys`, and in the list under it, keep their spelling: `1.50` is the text `1.50`.
+    Numbers anywhere under a key in `typed_keys` (None: all of the text) are TypedNumbers, which know their digits.
+    """
+
+    def too_large(digits: str) -> AttnError:
+        """The error of a number, which has no place in what `json` reads: it is searched for."""
+        line = text.count("\n", 0, text.index(digits)) + 1
+        message = f"{shorten(digits)} is too large for a floating-point number"
+        return AttnError(message, where=(name, f"line {line}"))
+
+    def check_number(digits: str) -> None:
+        """Raise AttnError where a number is beyond all floats; `json` itself reads 1e999 as infinity."""
+        if math.isinf(float(digits)):
+            raise too_large(digits)
+
+    try:
+        value = json.loads(text, object_pairs_hook=_unique_keys)
+        if _may_be_too_large(value) and _LARGE.search(text):
+            json.loads(text, parse_float=check_number, parse_int=check_number)
+        if _any_under(text_keys, value, _has_number):
+            texts = json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
+            value = _with_values_of(texts, value, text_keys)
+        if typed_keys is None or _any_under(typed_keys, value, lambda _: True):
+            typed = json.loads(text, parse_float=TypedNumber, parse_int=TypedNumber)
+            return typed if typed_keys is None else _with_values_of(typed, value, typed_keys)
+        return value
+    except json.JSONDecodeError as error:
+        raise AttnError(f"is not JSON: {error.msg}", where=(name, f"line {error.lineno}")) from None
+    except RecursionError:
+        raise AttnError("lists are nested too deep", where=name) from None
+    except AttnError as error:
+        raise error if error.path else error.at(name) from None
+    except ValueError:  # an integer of more digits than Python reads
+        raise too_large(max(re.findall(r"[0-9]+", text), key=len)) from None
+
+
+def _may_be_too_large(value: Any) -> bool:
+    """Whether a number in a value is beyond all floats, or `Infinity` in the text."""
+    if isinstance(value, dict):
+        return any(map(_may_be_too_large, value.values()))
+    if isinstance(value, list):
+        try:
+            return not math.isfinite(sum(value))
+        except OverflowError:
+            return True
+        except TypeError:  # lists in the list, or words
+            return any(map(_may_be_too_large, value))
+    try:
+        return isinstance(value, (int, float)) and not math.isfinite(value)
+    except OverflowError:
+        return True
+
+
+def _any_under(keys: Container[str], value: Any, test: Callable[[Any], bool]) -> bool:
+    """Whether a test holds of what is under one of the keys, in a mapping or in a list of mappings."""
+    if isinstance(value, list):
+        return any(isinstance(entry, dict) and _any_under(keys, entry, test) for entry in value)
+    return isinstance(value, dict) and any(
+        test(entry) if key in keys else _any_under(keys, entry, test) for key, entry in value.items()
+    )
+
+
+def _has_number(labels: Any) -> bool:
+    """Whether a value is a number, or a list with one."""
+    return any(type(label) in (int, float) for label in (labels if isinstance(labels, list) else [labels]))
+
+
+def _with_values_of(other: Any, value: Any, keys: Container[str]) -> Any:
+    """A value with everything that is under one of the keys as in another reading of the same text."""
+    if isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
+        return [_with_values_of(*pair, keys) for pair in zip(other, value, strict=True)]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: other[key] if key in keys else _with_values_of(other[key], entry, keys) for key, entry in value.items()
+    }
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A mapping without duplicate keys."""
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        keys = [key for key, _ in pairs]
+        duplicate = first_duplicate(keys)
+        raise AttnError(f"the key {duplicate!r} stands twice", hint="keep one of them")
+    return mapping

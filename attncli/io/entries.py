@@ -1,0 +1,234 @@
+"""What a file of arrays holds: entries by their names, the slices `[:, 0:768]` of one, and the description of each."""
+
+import re
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import replace
+from itertools import islice
+from types import EllipsisType
+from typing import Any
+
+from attncli.base.dataclasses import dataclass
+from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.lazy_numpy import Array
+from attncli.base.text import one_line, shorten
+from attncli.io.formats import ArrayDescription, Lines, Reader
+from attncli.io.inputs import Input
+from attncli.io.paths import split_slices
+from attncli.problem.arrays import LabelledArray, to_array
+from attncli.problem.origins import ArrayOrigin
+from attncli.problem.results import EXPECTED, RESULTS
+from attncli.problem.spec import FIELDS
+
+AxisIndex = int | slice | EllipsisType
+Index = tuple[AxisIndex, ...]
+
+WHOLE: Index = ()
+MAX_ENTRIES = 3  # that an error names
+MAX_TEXT_LENGTH = 60  # of what is no array
+HINT = "expected NumPy's slices, such as [:, 0:768] or [0]"
+_QUERIES = {"query", "embeddings"}  # keys of which one gives the queries
+_SLICE = re.compile(r"\s*(-?[0-9]*)\s*:\s*(-?[0-9]*)\s*(?::\s*(-?[0-9]*)\s*)?", re.ASCII)
+_POSITION = re.compile(r"\s*-?[0-9]+\s*", re.ASCII)
+
+
+def describe_array(name: str, found: LabelledArray) -> ArrayDescription:
+    """The description of an array that was read."""
+    labels = "" if found.labels is None else f", {len(found.labels)} labels: {shorten(', '.join(found.labels))}"
+    return ArrayDescription(name, found.array.shape, f"{found.dtype or found.array.dtype.name}{labels}")
+
+
+def describe_value(name: str, value: Any) -> ArrayDescription:
+    """The description of a value in a document: an array where it is one, otherwise its text."""
+    if isinstance(value, (list, Mapping)):
+        try:
+            return describe_array(name, to_array(value, (name,)))
+        except AttnError:  # labels, or an entry of the catalogue with its parameters
+            pass
+    items = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return ArrayDescription(name, None, shorten(one_line(items), MAX_TEXT_LENGTH))
+
+
+@dataclass(frozen=True)
+class ArchiveEntry:
+    """One entry of an archive, which is not read yet."""
+
+    source: Input
+    name: str
+
+    @property
+    def where(self) -> str:
+        """The file and the entry, as an error names them."""
+        return f"{self.source.name}#{self.name}"
+
+    @property
+    def size_in_memory(self) -> int:
+        """The bytes that are allocated when it is read."""
+        raise NotImplementedError
+
+    @property
+    def description(self) -> ArrayDescription:
+        """The description of the array, by its header."""
+        raise NotImplementedError
+
+    def read(self, index: Index = WHOLE) -> Any:
+        """The array or its part, or its words as text; raises AttnError where it is damaged."""
+        raise NotImplementedError
+
+
+class ArchiveReader(Reader):
+    """Reads the files of a format that has arrays by names; `entries` gives them, none of which is read yet."""
+
+    def __init__(self, entries: Callable[[Input], Mapping[str, ArchiveEntry]]) -> None:
+        self.entries = entries
+
+    def array(self, source: Input, entry: str) -> LabelledArray:
+        """The array of the only entry or of a named one, or the part of it that slices after its name select."""
+        found, index = self.find(source, entry)
+        array = found.read(index)
+        if not isinstance(array, LabelledArray):
+            raise AttnError("holds words", where=found.where, hint="expected numbers")
+        return array
+
+    def find(self, source: Input, text: str) -> tuple[ArchiveEntry, Index]:
+        """The only entry, or the one that a text names, and the slices of it."""
+        entries = self.entries(source)
+        name, index = split_entry(text, entries, source.name)
+        if not name and len(entries) != 1:
+            hint = hint_to_name_one(source.name, entries) if entries else "expected one array"
+            raise AttnError(f"has {len(entries)} entries", where=source.name, hint=hint)
+        name = name or next(iter(entries))
+        if name not in entries:
+            raise UnknownNameError("entry", name, entries, where=source.name)
+        return entries[name], index
+
+    def problem(self, source: Input) -> tuple[Mapping[str, Any], Lines]:
+        """The values of the entries; those with names of results are what is expected.
+
+        Raises AttnError where none has a field's name, before any of them is read.
+        """
+        entries = self.entries(source)
+        if entries and not set(entries) & set(FIELDS):  # a model's checkpoint, for example
+            hint = f"name the entry where it belongs, as in --w-q '{source.name}#{next(iter(entries))}'"
+            raise AttnError("has no entry with the name of a key", where=source.name, hint=hint)
+        source.limit.check(sum(entry.size_in_memory for entry in entries.values()), source.name)
+        values = {key: entry.read() for key, entry in entries.items()}
+        expected = {key: values.pop(key) for key in expected_entries(entries)}
+        plain = {key: _plain_value(value, FIELDS[key].kind if key in FIELDS else "") for key, value in values.items()}
+        return plain | ({EXPECTED: expected} if expected else {}), {}
+
+    def descriptions(self, source: Input) -> list[ArrayDescription]:
+        """The description of each array, by its header."""
+        return [entry.description for entry in self.entries(source).values()]
+
+    def expected(self, source: Input) -> Mapping[str, ArchiveEntry]:
+        """The entries, none of which is read yet."""
+        return self.entries(source)
+
+
+def hint_to_name_one(name: str, entries: Iterable[str]) -> str:
+    """The first few entries of a file, as they are given.
+
+    >>> hint_to_name_one("two.npz", ["w_q", "w_k"])
+    'name one: two.npz#w_q, two.npz#w_k'
+    """
+    return f"name one: {', '.join(f'{name}#{entry}' for entry in islice(entries, MAX_ENTRIES))}"
+
+
+def expected_entries(names: Iterable[str]) -> list[str]:
+    """The names of results among those of the entries of a problem: a kernel's inputs and what it made of them.
+
+    Scores and weights may be given in place of what makes them; beside queries they are results.
+
+    >>> expected_entries(["query", "key", "weights", "output"]), expected_entries(["weights", "value", "output"])
+    (['weights', 'output'], ['output'])
+    """
+    names = list(names)
+    has_queries = not _QUERIES.isdisjoint(names)
+    return [name for name in names if name in RESULTS and (has_queries or name not in FIELDS)]
+
+
+def _plain_value(value: Any, kind: str) -> Any:
+    """An entry in the type of its field: one number, labels and windows as Python's numbers, other arrays unchanged."""
+    if not isinstance(value, LabelledArray) or (value.array.ndim and kind not in ("labels", "window")):
+        return value
+    plain = value.array.tolist()
+    return [int(x) if float(x).is_integer() else x for x in plain] if isinstance(plain, list) else plain
+
+
+def split_entry(text: str, entries: Container[str], where: str) -> tuple[str, Index]:
+    """The entry that a text names ("": none), and its slices; an entry whose own name has brackets has precedence.
+
+    Raises AttnError where there are no slices between the brackets, `...` stands there more than once, or the brackets
+    after an entry are not one pair.
+
+    >>> split_entry("w_q[0, 1:]", {"w_q"}, "weights.npz")
+    ('w_q', (0, slice(1, None, None)))
+    """
+    if text in entries:
+        return text, WHOLE
+    name, slices = split_slices(f" {text}")  # the blank: slices of a file without entries stand alone
+    where = f"{where}{'#' if name.strip() else ''}{text}"
+    entry, bracket, rest = text.partition("[")
+    if bracket and not slices and entry in entries:
+        raise AttnError(f"{bracket}{rest} are no slices", where=where, hint=HINT)
+    index = tuple(_parse_axis(part, where) for part in slices[1:-1].split(",")) if slices else WHOLE
+    if index.count(...) > 1:
+        raise AttnError("'...' stands more than once", where=where, hint=HINT)
+    return name[1:], index
+
+
+def split_slices_alone(text: str, where: str, reason: str) -> Index:
+    """The slices of a file that has no entries; raises AttnError, with the reason, where a text names one."""
+    name, index = split_entry(text, (), where)
+    if name:
+        raise AttnError(f"{reason}, so #{name} names nothing", where=where)
+    return index
+
+
+def take(array: Array, index: Index, where: str) -> Array:
+    """The part of an array, as a view; raises AttnError where it has no such axis or position, or no numbers there."""
+    rest = array.ndim - sum(at is not ... for at in index)
+    if rest < 0:
+        message = f"has {array.ndim} {'axis' if array.ndim == 1 else 'axes'}, and is sliced along {len(index)}"
+        raise AttnError(message, where=where, hint=f"its shape is {array.shape}")
+    every_axis = [at for axis in index for at in ([slice(None)] * rest if axis is ... else [axis])]
+    for axis, at in enumerate(every_axis):
+        length = array.shape[axis]
+        if isinstance(at, int) and not -length <= at < length:
+            raise AttnError(f"there is no position {at} on axis {axis}", where=where, hint=f"its length is {length}")
+    part: Array = array[index]
+    if array.size and not part.size:
+        raise AttnError("the slices select no numbers", where=where, hint=f"its shape is {array.shape}")
+    return part
+
+
+def take_labelled(labelled: LabelledArray, index: Index, where: str) -> LabelledArray:
+    """The part of a table with labels: those of the rows and columns that are left, and the lines of these rows."""
+    if not index:
+        return labelled
+    rows = slice(None) if index[0] is ... else index[0]
+    columns = index[-1] if len(index) == labelled.array.ndim and index[-1] is not ... else slice(None)
+    names = labelled.columns[columns] if labelled.columns is not None and isinstance(columns, slice) else None
+    part = replace(labelled, array=take(labelled.array, index, where), columns=names)
+    if isinstance(rows, int):  # one row, which is no row of a table any more
+        return replace(part, labels=None, origin=None)
+    lines = () if labelled.origin is None else labelled.origin.lines
+    has_lines = len(lines) == len(labelled.array)
+    return replace(
+        part,
+        labels=labelled.labels and labelled.labels[rows],
+        origin=labelled.origin and ArrayOrigin(labelled.origin.name, lines[rows] if has_lines else ()),
+    )
+
+
+def _parse_axis(text: str, where: str) -> AxisIndex:
+    """A slice or a position of one axis, or the ellipsis, which is every axis that is not named."""
+    if text.strip() == "...":
+        return ...
+    if _POSITION.fullmatch(text):
+        return int(text)
+    match = _SLICE.fullmatch(text)
+    if match is None or match[3] in ("0", "-0"):
+        raise AttnError(f"{text.strip()!r} is no slice", where=where, hint=HINT)
+    start, stop, step = (int(number) if number else None for number in match.groups())
+    return slice(start, stop, step)

@@ -1,0 +1,148 @@
+"""Texts in place of values: `NAME:key=value,key=value`, nested lists, rows of numbers, a file, an entry of it."""
+
+import os
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from attncli.base.errors import AttnError, ErrorPath, did_you_mean
+from attncli.base.text import shorten
+from attncli.io import formats
+from attncli.io.inputs import Input
+from attncli.io.literals import FILES, NUMBERS, read_typed_matrix, scalar
+from attncli.io.origin import Origin
+from attncli.io.paths import STDIN, check_is_not_refused, is_there, locate, nearest_file, path_of
+from attncli.ops.registry import is_operator, operators
+from attncli.problem.operators import named_masks
+from attncli.problem.origins import ArrayOrigin
+
+
+def read_named(text: str, path: ErrorPath) -> tuple[str, dict[str, Any]]:
+    """The name and the parameters of `NAME:key=value,key=value`, each value as YAML reads it.
+
+    Raises AttnError where a part is no `key=value`, or a key is given twice.
+
+    >>> read_named("gaussian:sigma=2", ("score",))
+    ('gaussian', {'sigma': 2})
+    """
+    name, colon, rest = text.partition(":")
+    if colon and not rest.strip():
+        raise AttnError(f"nothing follows the colon of {text!r}", where=path, hint="leave it out")
+    return name.strip(), dict(_parameters(rest, path)) if colon else {}
+
+
+def read_inline(text: str, path: ErrorPath, typed_keys: Container[str] | None = ()) -> Any:
+    """A text of one line as YAML reads it: `[[1, 0], [0, 1]]`, `2`, `words.csv`; `typed_keys` as in `yaml.read`.
+
+    >>> read_inline("[[1, 0], [0, 1]]", ())
+    [[1, 0], [0, 1]]
+    """
+    try:
+        if text.lstrip()[:1] not in ("[", "{"):
+            return scalar(text.strip())
+        from attncli.io import yaml  # noqa: PLC0415 - most options are one word
+
+        return yaml.read(text, "", typed_keys=typed_keys)[0]
+    except AttnError as error:
+        error.path = path  # the line is left out: there is but one
+        raise
+
+
+def _parameters(text: str, path: ErrorPath) -> Iterator[tuple[str, Any]]:
+    """Each `key=value`; commas inside brackets belong to the value."""
+    names = set()
+    for part in _split(text):
+        key, equals, value = part.partition("=")
+        key = key.strip()
+        if not equals or not key or not value.strip():
+            raise AttnError(f"{part.strip()!r} is not key=value", where=path)
+        if key in names:
+            raise AttnError(f"{key} is given twice", where=path)
+        names.add(key)
+        yield key, read_inline(value, (*path, key))
+
+
+def _split(text: str) -> Iterator[str]:
+    """The parts between the commas that are outside all brackets."""
+    depth = start = 0
+    for at, letter in enumerate(text):
+        depth += (letter in "[{") - (letter in "]}")
+        if letter == "," and depth == 0:
+            yield text[start:at]
+            start = at + 1
+    yield text[start:]
+
+
+def read_text_array(
+    text: str, path: ErrorPath, origin: Origin, kind: str | None = "generator", *, are_rows_read: bool = False
+) -> Any:
+    """The value of a text in place of an array, as `attncli.problem.build.build` converts it.
+
+    `[[1, 0], [0, 1]]` and `1 0; 0 1` are read to nested lists, `1/2` to a number, `normal:std=2` to
+    `{normal: {std: 2}}` (so is a mask), and the name of a file to its array; where the origin opens no files, any other
+    text stays as it is. The name of a file that exists has precedence. `path` is that of an error, `kind` that of the
+    operators that may stand in place of the array: a text that is near one of their names asks whether it was meant.
+    With `are_rows_read` an array of a file stays as it is there, so that a few rows of it can be read.
+
+    Raises AttnError that names the file and line, or the key.
+    """
+    text = text.strip()
+    is_file = origin.opens_files and is_there(origin.folder / text)
+    typed = None if is_file else read_typed_matrix(text, origin.path(*path))
+    if typed is not None:
+        return typed
+    if text[:1] in ("[", "{"):
+        return read_inline(text, origin.path(*path))
+    name = text.partition(":")[0].strip()
+    if is_operator("generator", name) or (kind == "mask" and is_operator("mask", name)):
+        name, parameters = read_named(text, origin.path(*path))
+        return {name: parameters}
+    return _read_file(text, path, origin, kind, are_rows_read=are_rows_read) if origin.opens_files else text
+
+
+def _read_file(text: str, path: ErrorPath, origin: Origin, kind: str | None, *, are_rows_read: bool) -> Any:
+    """The array in a file or stream, or in an entry of it: `words.csv`, `weights.json#w_q`, `-`."""
+    source, entry = open_file(text, path, origin, kind)
+    array = formats.read_array(source, entry, are_rows_read=are_rows_read)
+    lines = array.origin.lines if array.origin is not None else ()
+    mark = "#" if text.endswith(f"#{entry}") else ""
+    return replace(array, origin=ArrayOrigin(f"{source.name}{mark}{entry}", lines))
+
+
+def open_file(text: str, path: ErrorPath, origin: Origin, kind: str | None) -> tuple[Input, str]:
+    """The file or stream that a text names, and the entry with its slices; `path` and `kind` as in `read_text_array`.
+
+    Raises AttnError where there is none, with the nearest name.
+    """
+    if text[:1] in ("", "#"):
+        hint = "give a file, or numbers" if kind is None else "give a file, numbers in brackets, or a generator"
+        raise AttnError(f"{text!r} names no file", where=origin.path(*path), hint=hint)
+    name, entry = locate(text, origin.folder)
+    file = origin.folder / path_of(name)
+    check_is_not_refused(file, name)
+    if name == STDIN or formats.format_of_suffix(file) is not None or os.path.lexists(file):
+        return origin.inputs.open(name, origin.folder), entry
+    nearest = nearest_file(file)
+    if file.suffix and nearest is None:
+        hint = f"expected {formats.expected('array')}"
+        raise AttnError(f"{text!r} is no file that can be read", where=origin.path(*path), hint=hint)
+    beside = [str(Path(name).with_name(nearest))] if nearest is not None else []
+    names = [] if kind is None else named_masks() if kind == "mask" else list(operators(kind))
+    operator = text.partition(":")[0] if "=" in text else text  # `windw:left=2` is near `window`
+    noun = "file" if kind is None else f"file or {kind}"
+    hint = did_you_mean(operator, [*names, *beside]) or forms_hint(kind, names)
+    raise AttnError(f"unknown {noun} {shorten(repr(operator))}", where=origin.path(*path), hint=hint)
+
+
+def forms_hint(noun: str | None, names: Sequence[str]) -> str:
+    """What a matrix can be, in a sentence; `names` are those of the operators that may stand for it, `noun` their kind.
+
+    >>> forms_hint("mask", ["causal", "window"])
+    "give numbers ('1 0; 0 1', '[[1, 0], [0, 1]]'), a file (words.csv, model.npz#w_q, -) or a mask (causal, window)"
+    """
+    numbers, files = (", ".join(example for example, _ in forms) for forms in (NUMBERS, FILES))
+    given = f"give numbers ({numbers})"
+    if noun is None:
+        return f"{given} or a file ({files})"
+    return f"{given}, a file ({files}) or a {noun} ({', '.join(names)})"

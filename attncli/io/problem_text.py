@@ -1,0 +1,230 @@
+"""A problem as text that can be read again: as YAML, as JSON, as a folder of tables; and one to start from."""
+
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
+from typing import Any
+
+from attncli.base.dataclasses import dataclass
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.number_rows import format_rows, format_whole
+from attncli.base.text import delimited_cell, delimited_rows
+from attncli.io.assemble import assemble
+from attncli.io.expected import read_expected, read_expected_value
+from attncli.io.json_text import json_text, plain_values
+from attncli.io.npy import NPY, write_npy
+from attncli.io.origin import Origin, RawValue
+from attncli.io.problem_files import EXAMPLE_KEYS, Document
+from attncli.io.yaml_text import yaml_text
+from attncli.ops.records import Operator
+from attncli.ops.registry import taken_kinds
+from attncli.problem.arrays import LabelledArray
+from attncli.problem.fields import RANDOM, Field, TemplateUse
+from attncli.problem.inputs import is_read
+from attncli.problem.results import EXPECTED
+from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
+from attncli.problem.tokens import TOKEN_KEYS, residual_of_tokens
+from attncli.problem.weights import sizes_of_parts, stored_values
+
+SAMPLE_SIZE = 1000  # numbers that an array's size as text is estimated by
+COMMENT_COLUMN = 40  # where the meaning of a key begins, unless its value is longer
+
+_HEAD = """\
+# A problem of attention; every key of it. `attn show KEY` says more of one.
+# A line that begins with # is not in force: remove the # to try it.
+# One that begins with ## needs another key beside it, or takes the place of one:
+# value needs key, past_key and past_value go together, sentence and vocabulary replace embeddings and tokens;
+# residual, with residual_norm, replaces embeddings, and so does token_table, where tokens are numbers: [2, 0, 1].
+# token_positions, token_scale and residual_norm go with token_table.
+"""
+# The keys that describe only how arrays and tokens are made, which are written in their place.
+_HOW_MADE = {name for name, field in FIELDS.items() if field.panel == RANDOM or field.kind in ("text", "vocabulary")}
+_MARKS: Mapping[TemplateUse, str] = {"active": "", "optional": "#", "together": "##"}
+
+
+@dataclass(frozen=True)
+class ExampleValues:
+    """The keys of a worked example that are not keys of its problem: those before the problem, and those after it."""
+
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+
+NO_EXAMPLE = ExampleValues({}, {})
+
+
+def problem_yaml(problem: ProblemSpec, example: ExampleValues = NO_EXAMPLE) -> Iterator[str]:
+    """The problem as one YAML file with all its numbers in it, in chunks."""
+    return yaml_text(_document(values_to_write(problem), example), format_whole)
+
+
+def problem_json(problem: ProblemSpec, example: ExampleValues = NO_EXAMPLE) -> Iterator[str]:
+    """The problem as one JSON file with all its numbers in it, in chunks."""
+    yield from json_text(_document(values_to_write(problem), example), format_finite=format_whole)
+    yield "\n"
+
+
+def problem_folder(problem: ProblemSpec, example: ExampleValues = NO_EXAMPLE) -> dict[str, bytes | Iterable[str]]:
+    """The contents of each file of a folder, by its name: a file for each array, and `problem.yaml`, which names them.
+
+    Arrays of up to two axes are tables in CSV, others `.npy` files.
+    """
+    files: dict[str, bytes | Iterable[str]] = {}
+    document: dict[str, Any] = {}
+    values = values_to_write(problem)
+    is_table = "embeddings" in values and values["embeddings"].ndim == 2
+    # Readers of tables refuse blank labels and convert line ends.
+    are_kept = all(label.strip() and "\r" not in label for label in problem.key_labels)
+    labels = problem.key_labels if is_table and are_kept else None
+    for name, value in values.items():
+        if isinstance(value, np.ndarray) and value.ndim > 2:
+            stream = io.BytesIO()
+            write_npy(stream, value)
+            files[f"{name}{NPY}"] = stream.getvalue()
+            document[name] = f"{name}{NPY}"
+        elif isinstance(value, np.ndarray):
+            files[f"{name}.csv"] = _csv_table(value, labels if name == "embeddings" else None)
+            document[name] = f"{name}.csv"
+        elif name != "tokens" or labels is None:  # otherwise embeddings.csv has them
+            document[name] = value
+    files["problem.yaml"] = yaml_text(_document(document, example))
+    return files
+
+
+def problem_sizes(problem: ProblemSpec) -> dict[str, int]:
+    """About the bytes of each array as text, by its key: its first numbers have the mean length of all of them."""
+    arrays = {name: value for name, value in values_to_write(problem).items() if isinstance(value, np.ndarray)}
+    sizes: dict[str, int] = {}
+    for name, array in arrays.items():
+        sample = array.flat[:SAMPLE_SIZE].tolist()
+        length = sum(len(format_whole(number)) + len(",") for number in sample)
+        sizes[name] = round(array.size * length / max(len(sample), 1))
+    return sizes
+
+
+def _document(values: Mapping[str, Any], example: ExampleValues) -> dict[str, Any]:
+    """The keys of a problem with those of a worked example around them."""
+    return {**example.before, **plain_values(values), **example.after}
+
+
+def values_to_write(problem: ProblemSpec) -> dict[str, Any]:
+    """The keys that describe the problem: arrays, labels, operators, and every other key that is off its default."""
+    values: dict[str, Any] = {}
+    labels = {"tokens": problem.key_labels}
+    if not problem.is_self_attention:
+        labels["query_tokens"] = problem.query_labels
+    stored = {**stored_values(problem), **labels}
+    if problem.token_table is not None:  # only the rows of the tokens are there: they are written as what they become
+        stored |= {"residual": residual_of_tokens(problem), **dict.fromkeys(TOKEN_KEYS)}
+    if problem.embeddings_source != "embeddings":
+        del stored["embeddings"]
+    replaced = _HOW_MADE - set(sizes_of_parts(stored))
+    for name, value in stored.items():
+        is_operator = isinstance(value, Operator) and is_read(problem, name)
+        is_set = is_operator or (value is not None and value is not DEFAULTS[name])
+        if is_set and name not in replaced:
+            values[name] = value
+    return values
+
+
+def _csv_table(array: Array, labels: tuple[str, ...] | None) -> Iterator[str]:
+    """An array of one or two axes as CSV, a label before each row where there are labels."""
+    table = np.atleast_2d(array.astype(int) if array.dtype.kind == "b" else array)
+    if labels is None:
+        for rows in format_rows(table, {}, ",", format_whole):
+            yield "".join(f"{row}\n" for row in rows)
+        return
+    yield delimited_rows([["", *(f"x{number}" for number in range(1, table.shape[1] + 1))]])
+    remaining = iter(labels)
+    for rows in format_rows(table, {}, ",", format_whole):
+        labelled = zip(rows, remaining, strict=False)  # the numbers first: zip must not consume a label after the last
+        yield "".join(f"{delimited_cell(label, ',')},{row}\n" for row, label in labelled)
+
+
+def example_values(document: Document, problem: ProblemSpec) -> ExampleValues:
+    """The keys of a worked example in a document, beside its complete problem.
+
+    A part has in place of its own keys what its problem has different from the complete one, in numbers: what the part
+    draws, looks up or reads from a file is not drawn, looked up or read again. Raises AttnError where the problem of a
+    part is none.
+    """
+    values = {key: _value(key, raw) for key, raw in document.items() if key in EXAMPLE_KEYS}
+    parts = values.get("parts")
+    if isinstance(parts, list) and all(isinstance(part, Mapping) for part in parts):
+        base = {key: raw for key, raw in document.items() if key in FIELDS}
+        values["parts"] = [_complete_part(base, part, problem, document["parts"].origin) for part in parts]
+    before = set(takewhile(lambda key: key in EXAMPLE_KEYS, document))
+    return ExampleValues(
+        {key: value for key, value in values.items() if key in before},
+        {key: value for key, value in values.items() if key not in before},
+    )
+
+
+def _complete_part(base: Document, part: Mapping[str, Any], problem: ProblemSpec, origin: Origin) -> dict[str, Any]:
+    """A part, with the differences of its problem from the complete one in place of its first own key."""
+    own = {key: RawValue(value, origin) for key, value in part.items() if key in FIELDS}
+    differences = plain_values(_differences(problem, assemble(base | own))) if own else {}
+    completed: dict[str, Any] = {}
+    for key, value in part.items():
+        completed |= differences if key in own else {key: _value(key, RawValue(value, origin))}
+    return completed
+
+
+def _value(key: str, raw: RawValue) -> Any:
+    """The value of a key of an example; what is expected has numbers in place of files, which it may not be beside."""
+    value = raw.value
+    if key != EXPECTED:
+        return _plain(value)
+    if isinstance(value, str):
+        return {name: _plain(found.value) for name, found in read_expected(raw, None).by_name.items()}
+    if not isinstance(value, Mapping):
+        return value
+    read = {
+        name: part if isinstance(part, list) else read_expected_value(part, name, key, raw.origin)
+        for name, part in value.items()
+    }
+    return {name: _plain(part) for name, part in read.items()}
+
+
+def _differences(problem: ProblemSpec, other: ProblemSpec) -> dict[str, Any]:
+    """The keys to write of another problem that a problem has not, or has different; None where the other has none."""
+    values, other_values = values_to_write(problem), values_to_write(other)
+    missing = {key: None for key in values if key not in other_values}
+    return missing | {
+        key: value for key, value in other_values.items() if key not in values or not _is_same(value, values[key])
+    }
+
+
+def _is_same(value: Any, other: Any) -> bool:
+    """Whether two values of a key are equal: arrays number by number, operators with their parameters."""
+    if isinstance(value, Operator) and isinstance(other, Operator):
+        given, other_given = value.given, other.given
+        is_same_operator = value.record is other.record and given.keys() == other_given.keys()
+        return is_same_operator and all(_is_same(given[name], other_given[name]) for name in given)
+    if isinstance(value, np.ndarray) or isinstance(other, np.ndarray):
+        return bool(np.array_equal(value, other, equal_nan=True))
+    return bool(value == other)
+
+
+def _plain(value: Any) -> Any:
+    """A value as it was read, an array without its labels."""
+    return value.array if isinstance(value, LabelledArray) else value
+
+
+def problem_template() -> str:
+    """The text of a problem in YAML: the keys by their panels, those that are not needed to begin commented out."""
+    lines = [_HEAD]
+    for number, panel in enumerate(dict.fromkeys(field.panel for field in FIELDS.values())):
+        lines.append(f"# {panel}" if number == 0 else f"\n# {panel}")
+        for field in (field for field in FIELDS.values() if field.panel == panel):
+            key = f"{_MARKS[field.template]}{field.name}: {field.example}"
+            lines.append(f"{key:{COMMENT_COLUMN}}  # {_meaning(field)}")
+    return "\n".join([*lines, ""])
+
+
+def _meaning(field: Field) -> str:
+    """The help of a key, with its choices, or where they are listed."""
+    if field.kind in taken_kinds():
+        return f"{field.help} (attn list {field.kind})"
+    missing = [word for word in field.words if word not in field.help]
+    return f"{field.help} ({', '.join(field.words)})" if missing else field.help

@@ -1,1 +1,0 @@
-"""Readers, one file for each format: from bytes or text to arrays, lists and mappings."""

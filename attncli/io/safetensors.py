@@ -1,0 +1,181 @@
+"""Tensors in `.safetensors` files, mapped into memory, and written; their own library checks the header."""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import IO
+
+from attncli.base.dataclasses import dataclass
+from attncli.base.dtypes import BFLOAT16, Precision
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
+from attncli.io.entries import WHOLE, ArchiveEntry, ArchiveReader, Index, take
+from attncli.io.formats import ArrayDescription
+from attncli.io.inputs import Input
+from attncli.io.npy import byte_count, map_array, to_labelled
+from attncli.io.paths import opening
+from attncli.problem.arrays import EncodedArray, LabelledArray
+
+INSTALL = "pip install 'attncli[safetensors]'"
+_POINTER = b"version https://git-lfs"  # how a file begins in whose place Git LFS has another
+_MAX_HEADER_SIZE = 10**8  # bytes; the library refuses longer headers
+FLOAT8 = ("F8_E4M3", "F8_E5M2", "F8_E8M0")
+
+# The types of a .safetensors file, as NumPy reads their bytes.
+_TYPES = {
+    "BOOL": "?",
+    **{f"{sign}{8 * size}": f"<{sign.lower()}{size}" for sign in "IU" for size in (1, 2, 4, 8)},
+    **dict.fromkeys(FLOAT8, "<u1"),
+    "F16": "<f2",
+    "BF16": "<u2",
+    "F32": "<f4",
+    "F64": "<f8",
+}
+
+
+class _SafetensorsReader(ArchiveReader):
+    """Reads the tensors of a file: of those that are not read only the header is read."""
+
+    def rows(self, source: Input, entry: str) -> EncodedArray | LabelledArray:
+        """A tensor as the file has it, where that is not as NumPy has it, so that rows can be read alone."""
+        found, index = self.find(source, entry)
+        return found.open(index) if isinstance(found, _Tensor) else self.array(source, entry)
+
+
+@dataclass(frozen=True)
+class _Tensor(ArchiveEntry):
+    """An array in a `.safetensors` file: where its bytes are."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+
+    @property
+    def size_in_memory(self) -> int:
+        """The bytes that are allocated when it is read; a floating type of NumPy's stays in the file."""
+        if self.dtype in _DECODED:
+            return 4 * math.prod(self.shape)
+        return 0 if self.dtype.startswith("F") or self.dtype == "BOOL" else 8 * math.prod(self.shape)
+
+    @property
+    def description(self) -> ArrayDescription:
+        """The description of the tensor, by the header."""
+        return ArrayDescription(self.name, self.shape, self.dtype)
+
+    def read(self, index: Index = WHOLE) -> LabelledArray:
+        """The array or its part, mapped from the file."""
+        found = self.open(index)
+        if isinstance(found, LabelledArray):
+            return found
+        self.source.limit.check(4 * found.stored.size, self.where)
+        return LabelledArray(found.decode(found.stored), dtype=found.dtype)
+
+    def open(self, index: Index = WHOLE) -> EncodedArray | LabelledArray:
+        """The array or its part, mapped from the file, and not decoded."""
+        where = self.where
+        if self.dtype not in _TYPES:
+            raise AttnError(f"holds numbers of type {self.dtype}", where=where, hint=f"expected {', '.join(_TYPES)}")
+        dtype = np.dtype(_TYPES[self.dtype])
+        byte_count(self.shape, dtype, where)
+        array = take(map_array(self.source, dtype, self.shape, self.offset), index, where)
+        if self.dtype in _DECODED:
+            return EncodedArray(array, _DECODED[self.dtype], BFLOAT16 if self.dtype == "BF16" else None)
+        return to_labelled(array, where, self.source.limit)
+
+
+@cache
+def numbers_of(name: str) -> Array:
+    """The number of each code of a type of 8 bits, [256] in float32.
+
+    E4M3 has no infinities, and one NaN of each sign; E5M2 is the upper half of float16; E8M0 has powers of two.
+    Source: Micikevicius et al. 2022 (FP8 Formats for Deep Learning), table 1; OCP Microscaling Formats 1.0, §5.4.1.
+
+    >>> numbers_of("F8_E4M3")[[0x38, 0x7E, 0x01]].tolist(), numbers_of("F8_E8M0")[128].item()
+    ([1.0, 448.0, 0.001953125], 2.0)
+    """
+    codes = np.arange(2**8)
+    if name == "F8_E5M2":
+        return np.asarray((codes.astype(np.uint16) << 8).view(np.float16).astype(np.float32))
+    if name == "F8_E8M0":  # from 2⁻¹²⁷; the last code is NaN
+        return np.asarray(np.where(codes == 2**8 - 1, np.nan, np.ldexp(1.0, codes - 127)), np.float32)
+    exponent, mantissa = codes >> 3 & 0b1111, codes & 0b111  # of four bits, with bias 7, and of three bits
+    significand = np.where(exponent == 0, mantissa, mantissa + 2**3)
+    magnitude = np.ldexp(significand.astype(np.float64), np.maximum(exponent, 1) - 7 - 3)
+    magnitude[codes & 0x7F == 0x7F] = np.nan
+    return np.asarray(np.where(codes < 2**7, magnitude, -magnitude), np.float32)
+
+
+def _decode_bfloat16(stored: Array) -> Array:
+    """The numbers whose first 16 bits are stored, in float32."""
+    return (stored.astype(np.uint32) << 16).view(np.float32)
+
+
+def _decode_float8(name: str, stored: Array) -> Array:
+    """The numbers of codes of 8 bits, in float32."""
+    numbers: Array = numbers_of(name)[stored]
+    return numbers
+
+
+# The types that NumPy does not have: what makes numbers in float32 of what is stored.
+_DECODED: Mapping[str, Callable[[Array], Array]] = {
+    "BF16": _decode_bfloat16,
+    **{name: partial(_decode_float8, name) for name in FLOAT8},
+}
+
+
+def _tensors(source: Input) -> Mapping[str, ArchiveEntry]:
+    """The tensors of a file; its own library checks the header against the size of the file."""
+    try:
+        from safetensors import SafetensorError, deserialize, safe_open  # noqa: PLC0415 - an optional extra
+    except ImportError:
+        raise AttnError("needs the package safetensors", where=source.name, hint=f"install it: {INSTALL}") from None
+    try:
+        with source.open() as stream, opening(source.name):
+            length = int.from_bytes(stream.read(8), "little")
+            header = stream.read(length) if length <= _MAX_HEADER_SIZE else b""
+        if source.content is not None:
+            check: Callable[[bytes], object] = deserialize  # the package does not say its type
+            check(source.content)
+        else:
+            with safe_open(source.path, "np"):
+                pass
+        begin = 8 + length
+        return {
+            name: _Tensor(source, name, entry["dtype"], tuple(entry["shape"]), begin + entry["data_offsets"][0])
+            for name, entry in json.loads(header).items()
+            if name != "__metadata__"
+        }
+    except SafetensorError as error:
+        if source.head().startswith(_POINTER):
+            hint = "git lfs pull fetches it"
+            raise AttnError("is a pointer of Git LFS, without the tensors", where=source.name, hint=hint) from None
+        raise AttnError(f"is no sound .safetensors file ({error})", where=source.name) from None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):  # another program has written to it meanwhile
+        raise AttnError("is no sound .safetensors file", where=source.name) from None
+
+
+READER = _SafetensorsReader(_tensors)
+
+
+def write_safetensors(stream: IO[bytes], arrays: Mapping[str, Array], precision: Precision) -> None:
+    """Write the arrays as tensors under their names; those computed in bfloat16, held as float32, become bfloat16.
+
+    Raises AttnError where the package safetensors is missing, or has no type for an array.
+    """
+    try:
+        from safetensors import TensorSpec, serialize  # noqa: PLC0415 - an optional extra
+    except ImportError:
+        raise AttnError("needs the package safetensors", hint=f"install it: {INSTALL}") from None
+    tensors, buffers = {}, []  # the library reads memory by address: the buffers must exist until then
+    for name, array in arrays.items():
+        dtype = array.dtype.name
+        if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+            hint = "compute in --dtype float64, or write .npz"
+            raise AttnError(f"safetensors has no type for {dtype}", hint=hint)
+        buffer = np.ascontiguousarray(array).reshape(array.shape)
+        if array.dtype.kind == "f" and precision.name == BFLOAT16:
+            dtype, buffer = BFLOAT16, np.asarray((buffer.view(np.uint32) >> 16).astype(np.uint16))
+        buffers.append(buffer)
+        tensors[name] = TensorSpec(dtype=dtype, shape=array.shape, data_ptr=buffer.ctypes.data, data_len=buffer.nbytes)
+    stream.write(bytes(serialize(tensors)))

@@ -1,1 +1,0 @@
-"""Writers: problems as text, arrays as files, each file written atomically."""

@@ -1,0 +1,212 @@
+"""YAML, with the core scalars of YAML 1.2 in decimal: `1e3` is a number, `010` is ten, `no` and `0x10` are words.
+
+Values are built from the events of LibYAML: depth and aliases are bounded while they are parsed, a duplicate key is an
+error, and the first line of each list and mapping is kept.
+"""
+
+import re
+from collections.abc import Container
+from typing import Any
+
+import yaml
+
+from attncli.base.errors import AttnError
+from attncli.base.typed_numbers import TypedNumber
+from attncli.io.literals import scalar
+
+MAX_DEPTH = 40
+TOO_DEEP = f"lists are nested more than {MAX_DEPTH} deep"
+LIBYAML_TOO_DEEP = "exceeded maximum nesting depth"  # since 0.2.6, of 1,000: it reads ahead, and no event comes before
+MAX_EXPANSION = 1_000_000  # values that all aliases together may repeat
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_SLICES = re.compile(r"[^\s,:\[{][\[][-\d\s.,:]*:[-\d\s.,:]*\]")  # after a name: `x.npy[0:2]`
+QUOTES = 'put a name with slices in quotes: "weights.npz#w_q[:, 0:768]"'
+STRING = "tag:yaml.org,2002:str"
+_TAGS = {STRING: str, "tag:yaml.org,2002:float": float, "tag:yaml.org,2002:int": int}
+
+
+def read(
+    text: str, name: str, text_keys: Container[str] = (), typed_keys: Container[str] | None = ()
+) -> tuple[Any, dict[int, int]]:
+    """The value of a YAML text, and the line of each list and mapping in it by the object's identity.
+
+    Scalars under a key in `text_keys`, and in the list under it, keep their spelling: `010` is the text `010`.
+    Numbers anywhere under a key in `typed_keys` (None: all of the text) are TypedNumbers, which know their digits.
+    Raises AttnError that names the file and line.
+    """
+    builder = _Builder(name, text_keys, typed_keys)
+    try:
+        for event in yaml.parse(text, Loader=_LOADER):
+            builder.add_event(event)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = (name, f"line {mark.line + 1}") if mark else (name,)
+        if error.problem == LIBYAML_TOO_DEEP:
+            raise AttnError(TOO_DEEP, where=place) from None
+        line = _line_at(mark, text) if mark else ""
+        if mark and line[mark.column : mark.column + 1] == "\t":
+            hint = "indent with blanks"
+            raise AttnError("is not YAML: found a tab where none may be", where=place, hint=hint) from None
+        quotes = QUOTES if _SLICES.search(_QUOTED.sub("", line)) else None
+        raise AttnError(f"is not YAML: {error.problem or error.context}", where=place, hint=quotes) from None
+    except UnicodeEncodeError:  # an argument with bytes that the encoding of the locale has not
+        raise AttnError("is no Unicode text", where=name, hint="write it in UTF-8") from None
+    except yaml.YAMLError as error:
+        raise _unreadable(error, text, name) from None
+    return builder.result, builder.lines
+
+
+def _line_at(mark: Any, text: str) -> str:
+    """The line of a mark; empty behind the end of the text."""
+    return "".join(_LINE_BREAK.split(text)[mark.line : mark.line + 1])
+
+
+def _unreadable(error: yaml.YAMLError, text: str, name: str) -> AttnError:
+    """The error of a text with characters that YAML has not, whose line LibYAML does not tell."""
+    control = _CONTROL.search(text)
+    if control is None:
+        return AttnError(f"is not YAML: {getattr(error, 'reason', error)}", where=name)
+    line = text.count("\n", 0, control.start()) + 1
+    hint = "leave it out, or write it as an escape in double quotes"
+    return AttnError(f"has the control character {control[0]!a}", where=(name, f"line {line}"), hint=hint)
+
+
+class _Builder:
+    """Builds a value event by event, with an explicit stack instead of recursion."""
+
+    def __init__(self, name: str, text_keys: Container[str], typed_keys: Container[str] | None) -> None:
+        self.name = name
+        self._text_keys = text_keys
+        self._typed_keys = () if typed_keys is None else typed_keys
+        self._typed_depth = 0 if typed_keys is None else MAX_DEPTH  # of the containers whose numbers are typed
+        self.result: Any = None
+        self.lines: dict[int, int] = {}
+        self._containers: list[Any] = []
+        self._keys: list[Any] = []
+        self._are_texts: list[bool] = []  # of each container: whether it is a list of texts
+        self._anchors: dict[str, tuple[Any, int]] = {}
+        self._container_anchors: list[tuple[str | None, int]] = []
+        self._nodes = 0
+        self._documents = 0
+        self._expanded = 0
+
+    def add_event(self, event: Any) -> None:
+        """Add the next event of the parser."""
+        kind = type(event)
+        if kind is yaml.ScalarEvent:
+            self._nodes += 1
+            value = self._scalar(event)
+            if event.anchor:
+                self._anchors[event.anchor] = (value, 1)
+            self._put(value, event)
+        elif kind is yaml.SequenceStartEvent or kind is yaml.MappingStartEvent:
+            self._enter([] if kind is yaml.SequenceStartEvent else {}, event)
+        elif kind is yaml.SequenceEndEvent or kind is yaml.MappingEndEvent:
+            self._leave()
+        elif kind is yaml.AliasEvent:
+            self._put(self._alias(event), event)
+        elif kind is yaml.DocumentStartEvent:
+            self._documents += 1
+            if self._documents > 1:
+                self._fail("a second document begins", event, "put one problem in a file")
+
+    def _enter(self, container: Any, event: Any) -> None:
+        """Begin a list or a mapping, which the values that follow are put into."""
+        self._nodes += 1
+        if len(self._containers) == MAX_DEPTH:
+            self._fail(TOO_DEEP, event)
+        if event.tag not in (None, "!"):
+            self._fail(f"has the tag {event.tag}", event, "leave the tag out")
+        self.lines[id(container)] = event.start_mark.line + 1
+        self._are_texts.append(self._is_text())
+        if self._keys and self._keys[-1] in self._typed_keys:
+            self._typed_depth = min(self._typed_depth, len(self._containers))
+        self._put(container, event)
+        self._containers.append(container)
+        self._keys.append(_NO_KEY)
+        self._container_anchors.append((event.anchor, self._nodes))
+
+    def _leave(self) -> None:
+        """End the innermost list or mapping; an alias may refer to it from here on."""
+        container = self._containers.pop()
+        if len(self._containers) == self._typed_depth:
+            self._typed_depth = MAX_DEPTH
+        self._are_texts.pop()
+        self._keys.pop()
+        anchor, before = self._container_anchors.pop()
+        if anchor:
+            self._anchors[anchor] = (container, self._nodes - before + 1)
+
+    def _alias(self, event: Any) -> Any:
+        """The value that an alias refers to."""
+        if event.anchor not in self._anchors:
+            self._fail(f"*{event.anchor} stands for nothing that was complete before it", event)
+        value, size = self._anchors[event.anchor]
+        self._nodes += size
+        self._expanded += size
+        if self._expanded > MAX_EXPANSION:
+            self._fail(f"aliases stand for more than {MAX_EXPANSION:,} values", event)
+        return value
+
+    def _put(self, value: Any, event: Any) -> None:
+        """Add a value to the innermost list or mapping, as an entry, a key, or the value of the last key."""
+        if not self._containers:
+            self.result = value
+            return
+        container = self._containers[-1]
+        if type(container) is list:
+            container.append(value)
+        elif self._keys[-1] is _NO_KEY:
+            if isinstance(value, (list, dict)):
+                self._fail("a list or mapping can't be a key", event)
+            key = event.value if type(event) is yaml.ScalarEvent else str(value)
+            if key in container:
+                self._fail(f"the key {key!r} stands twice", event, "keep one of them")
+            self._keys[-1] = key
+        else:
+            container[self._keys[-1]] = value
+            self._keys[-1] = _NO_KEY
+
+    def _is_text(self) -> bool:
+        """Whether the next value is text, because of its key or that of the list it is in."""
+        if not self._keys:
+            return False
+        return self._are_texts[-1] if self._keys[-1] is _NO_KEY else self._keys[-1] in self._text_keys
+
+    def _scalar(self, event: Any) -> Any:
+        """The value of a scalar: text where it is quoted, tagged or labelled as such, else by the core schema."""
+        text = event.value
+        if event.tag is None or event.tag == "!":
+            # Among texts an empty scalar is no value, and `null` in place of all of them.
+            is_missing = not text or (self._is_text() and not self._are_texts[-1] and scalar(text) is None)
+            if not event.implicit[0] or (self._is_text() and not is_missing):
+                return text
+            return self._plain(text, event)
+        if event.tag not in _TAGS:
+            self._fail(f"has the tag {event.tag}", event, "leave the tag out")
+        if event.tag == STRING:
+            return text
+        value = self._plain(text, event)
+        if isinstance(value, (str, bool)) or value is None:
+            self._fail(f"{text!r} is not what its tag says", event)
+        return value if isinstance(value, TypedNumber) else _TAGS[event.tag](value)
+
+    def _plain(self, text: str, event: Any) -> Any:
+        """The value of a scalar without quotes."""
+        try:
+            value = scalar(text)
+        except AttnError as error:
+            self._fail(error.message, event)
+        is_typed = len(self._containers) > self._typed_depth and type(value) in (int, float)
+        return TypedNumber(text, value) if is_typed else value
+
+    def _fail(self, message: str, event: Any, hint: str | None = None) -> Any:
+        """Raise AttnError at the line of an event."""
+        raise AttnError(message, where=(self.name, f"line {event.start_mark.line + 1}"), hint=hint)
+
+
+_NO_KEY = object()

@@ -1,0 +1,198 @@
+"""The folder of a checkpoint: its config.json, and which file has which tensor."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from functools import cached_property
+from pathlib import Path, PureWindowsPath
+from typing import Any
+
+from attncli.base.dataclasses import dataclass
+from attncli.base.errors import AttnError
+from attncli.io.documents import read_json
+from attncli.io.inputs import Input, Inputs
+from attncli.io.paths import check_is_not_refused, is_there, name_of_path, opening, path_of
+from attncli.io.safetensors import READER
+
+CONFIG = "config.json"
+_ADAPTER = "adapter_config.json"
+_ADAPTER_FILE = "adapter_model"  # the name, without its suffix, of its tensors
+MERGE_HINT = "merge it into its model (PEFT's merge_and_unload), and name the folder that this is saved to"
+_SNAPSHOTS = "snapshots"  # where the cache of Hugging Face has the folders of a model's versions
+_QUANTIZATION = "quantization_config"
+SUFFIX = ".safetensors"
+INDEX = f"{SUFFIX}.index.json"
+_MAIN = "model"  # the name, without its suffix, that every library gives the file of a whole model
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """One tensor of a checkpoint: the file it is in, its shape, and its type by the file's name for it."""
+
+    file: Path
+    shape: tuple[int, ...]
+    type: str
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The configuration of a model, and the file of each of its tensors."""
+
+    folder: Path
+    config: Mapping[str, Any]
+    files: Mapping[str, Path]  # by the names of tensors
+    inputs: Inputs
+    _headers: dict[Path, Mapping[str, StoredTensor]] = field(default_factory=dict)
+
+    @property
+    def config_name(self) -> str:
+        """The name of config.json in errors."""
+        return name_of_path(self.folder / CONFIG)
+
+    @property
+    def model_type(self) -> str:
+        """The `model_type` of the configuration; raises AttnError where it has none."""
+        found = self.config.get("model_type")
+        if not isinstance(found, str):
+            raise AttnError("has no model_type", where=self.config_name, hint="expected the config of a whole model")
+        return found
+
+    @property
+    def quantization(self) -> Mapping[str, Any]:
+        """How the model's numbers are stored, as its configuration says it."""
+        found = self.config.get(_QUANTIZATION)
+        return found if isinstance(found, dict) else {}
+
+    def tensor(self, name: str) -> StoredTensor:
+        """The description of a tensor, by the header of its file; raises AttnError where the file does not have it."""
+        file = self.files[name]
+        found = self.header(file).get(name)
+        if found is None:
+            raise AttnError(f"has no tensor {name}, which the index says is there", where=str(file))
+        return found
+
+    def names_with_ending(self, ending: str) -> list[str]:
+        """The tensors whose names are a name, or have it behind a dot: `model.layers.0.w` of `layers.0.w`."""
+        candidates = self._by_last_words.get(_last_words(ending), ()) if "." in ending else self.files
+        return [name for name in candidates if f".{name}".endswith(f".{ending}")]
+
+    @cached_property
+    def _by_last_words(self) -> Mapping[str, list[str]]:
+        """The tensors by the ends of their names: there may be a hundred thousand."""
+        names: dict[str, list[str]] = {}
+        for name in self.files:
+            names.setdefault(_last_words(name), []).append(name)
+        return names
+
+    def header(self, file: Path) -> Mapping[str, StoredTensor]:
+        """The tensors in a file, whose header is read once."""
+        if file not in self._headers:
+            listed = READER.descriptions(self.inputs.open(name_of_path(file)))
+            self._headers[file] = {found.name: StoredTensor(file, found.shape or (), found.type) for found in listed}
+        return self._headers[file]
+
+
+def read_checkpoint(name: str, inputs: Inputs) -> Checkpoint:
+    """The checkpoint in a folder; `name` is that folder or a file in it.
+
+    Of tensors none is read: where there is an index no file is opened, otherwise the header of each. Raises AttnError
+    where there is no config.json, where there are no safetensors, and where an index names a file outside the folder.
+    """
+    path = path_of(name)
+    check_is_not_refused(path)
+    if not is_there(path):
+        hint = f"name a model's folder, with its {CONFIG}"
+        raise AttnError("there is no such file or folder", where=name, hint=hint)
+    with opening(name):
+        return _read_checkpoint(path, inputs)
+
+
+def _read_checkpoint(path: Path, inputs: Inputs) -> Checkpoint:
+    """The checkpoint in a folder, or in that of a file."""
+    folder = path if path.is_dir() else path.parent
+    if not (folder / CONFIG).exists():
+        if (folder / _ADAPTER).exists():
+            raise _is_adapter(folder)
+        _check_files(folder)
+        snapshots = folder / _SNAPSHOTS
+        hint = f"name a folder in {snapshots}" if snapshots.is_dir() else "name the folder of a whole model"
+        raise AttnError(f"has no {CONFIG}", where=str(folder), hint=hint)
+    config = _read_object(inputs.open(name_of_path(folder / CONFIG)))
+    index, files = _tensor_files(folder, None if path.is_dir() else path)
+    if (folder / _ADAPTER).exists() and files and all(file.stem == _ADAPTER_FILE for file in files):
+        raise _is_adapter(folder)
+    if index is not None:
+        return Checkpoint(folder, config, _read_index(index, inputs), inputs)
+    places: dict[str, Path] = {}
+    checkpoint = Checkpoint(folder, config, places, inputs)
+    for file in files:
+        for tensor in checkpoint.header(file):
+            if tensor in places:
+                raise AttnError(f"has the tensor {tensor}, which is in {places[tensor].name} too", where=str(file))
+            places[tensor] = file
+    return checkpoint
+
+
+def _check_files(folder: Path) -> None:
+    """Raise AttnError where a folder has a file of a format that is never read."""
+    for file in sorted(folder.iterdir()):
+        check_is_not_refused(file)
+
+
+def _last_words(name: str) -> str:
+    """The end of a tensor's name that few others have: `q_proj.weight`."""
+    return ".".join(name.rsplit(".", 2)[-2:])
+
+
+def _is_adapter(folder: Path) -> AttnError:
+    """The error of a folder that has the changes to a model alone."""
+    return AttnError("is an adapter, which has no attention of its own", where=str(folder), hint=MERGE_HINT)
+
+
+def _tensor_files(folder: Path, named: Path | None) -> tuple[Path | None, list[Path]]:
+    """The index of a checkpoint (None where there is none), or the files of its tensors.
+
+    `named` is the file that the user named, if it is one of these. Without it that is the file or index of the name
+    `model`, otherwise the only index, otherwise every file of safetensors. Raises AttnError where there is none.
+    """
+    if named is not None and named.name.endswith(INDEX):
+        return named, []
+    if named is not None and named.suffix == SUFFIX:
+        return None, [named]
+    indexes, files = sorted(folder.glob(f"*{INDEX}")), sorted(folder.glob(f"*{SUFFIX}"))
+    for index in indexes:
+        if index.name == f"{_MAIN}{INDEX}" or len(indexes) == 1:
+            return index, []
+    main = [file for file in files if file.stem == _MAIN]
+    if main or files:
+        return None, main or files
+    _check_files(folder)
+    hint = f"name the folder that has {_MAIN}{SUFFIX}, or {_MAIN}{INDEX} and the files that it names"
+    raise AttnError(f"has no {SUFFIX} file", where=str(folder), hint=hint)
+
+
+def _read_index(index: Path, inputs: Inputs) -> Mapping[str, Path]:
+    """The file of each tensor by the tensor's name; raises AttnError where one would be outside the folder."""
+    source = inputs.open(name_of_path(index))
+    names = _read_object(source).get("weight_map")
+    if not isinstance(names, dict) or not names:
+        raise AttnError("has no weight_map of tensors and their files", where=source.name)
+    paths: dict[str, Path] = {}  # one for each file: there may be a hundred thousand tensors
+    for name in set(map(str, names.values())):
+        if not _is_plain(name):
+            message = f"names the file {name!r}, which is no name of a file in its folder"
+            raise AttnError(message, where=source.name, hint=f"expected a name that ends in {SUFFIX}")
+        paths[name] = index.parent / name
+    return {tensor: paths[str(name)] for tensor, name in names.items()}
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name is that of a file in a folder, on every system; a link there may lead anywhere."""
+    return PureWindowsPath(name).name == name and name.endswith(SUFFIX) and name.isprintable() and name[0] != "~"
+
+
+def _read_object(source: Input) -> Mapping[str, Any]:
+    """The object in a JSON file; raises AttnError where there is none, or an object in it has a key twice."""
+    found = read_json(source.text(), source.name)
+    if not isinstance(found, dict):
+        raise AttnError("is not a JSON object", where=source.name)
+    return found

@@ -1,0 +1,142 @@
+"""The configuration of a checkpoint: its parts, the values of config.json of each, and how its layers rotate."""
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+from typing import Any
+
+from attncli.base.dataclasses import dataclass
+from attncli.base.errors import AttnError
+from attncli.base.text import json_excerpt
+from attncli.models.checkpoint import Checkpoint
+from attncli.models.expressions import Names, evaluate
+from attncli.models.families import CROSS, Family, Part, config_defaults, read_family
+
+MAX_LAYERS = 10_000  # of a model that is no mistake
+_PLACES = ("rope_parameters", "rope_scaling")  # where newer and older files say it
+_OF_ROPE = ("rope_theta", "partial_rotary_factor")  # values of rope, whatever its scaling is
+_PROPORTIONAL = "proportional"  # a scaling that reads partial_rotary_factor itself
+_LENGTHS = ("max_position_embeddings", "original_max_position_embeddings")  # they may stand beside the scaling
+
+
+@dataclass(frozen=True)
+class ModelPart:
+    """One part of a checkpoint's model: its name, its rows, the values of config.json, and those that it leaves out."""
+
+    checkpoint: Checkpoint
+    family: Family
+    name: str
+    part: Part
+    given: Mapping[str, Any]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """What it is called in a sentence."""
+        return "cross-attention" if self.name == CROSS else self.name
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The values that rows read."""
+        return {**self.defaults, **self.given}
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The names of the values that are those of no file."""
+        return frozenset(self.defaults.keys() - self.given.keys())
+
+    @property
+    def layer_count(self) -> int:
+        """How many layers it has; raises AttnError where the configuration does not say."""
+        where = self.checkpoint.config_name
+        count = evaluate(self.part.layers, Names(self.config, where, self.left_out))
+        if count is None:
+            raise AttnError(f"has no {self.part.layers}", where=where, hint="expected the config of a whole model")
+        if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MAX_LAYERS:
+            message = f"{self.part.layers} is {json_excerpt(count)}, which is no number of layers"
+            raise AttnError(message, where=where, hint=f"expected 1 to {MAX_LAYERS}")
+        return count
+
+
+def model_parts(checkpoint: Checkpoint) -> dict[str, ModelPart]:
+    """The parts by their names, without those that this model does not have.
+
+    Raises UnknownNameError where the model is of no known family.
+    """
+    family = read_family(checkpoint.model_type, checkpoint.config_name)
+    parts = {name: _model_part(checkpoint, family, name, part) for name, part in family.parts.items()}
+    return {name: part for name, part in parts.items() if part.layer_count}
+
+
+def _model_part(checkpoint: Checkpoint, family: Family, name: str, part: Part) -> ModelPart:
+    """A part with its configuration, or that of the family that it names, whose rows its own stand in place of."""
+    own = _part_of_config(checkpoint, part.config)
+    if part.model is not None:
+        config = {**part.defaults, **own}
+        inner = read_family(str(evaluate(part.model, Names(config, checkpoint.config_name))), checkpoint.config_name)
+        first = next(iter(inner.parts.values()))
+        family, part = inner, replace(first, roots=part.roots or first.roots, keys={**first.keys, **part.keys})
+    defaults = config_defaults().get(family.name, {}).get(part.config or "", {})
+    return ModelPart(checkpoint, family, name, part, own, {**defaults, **part.defaults})
+
+
+def _part_of_config(checkpoint: Checkpoint, key: str | None) -> Mapping[str, Any]:
+    """The values of config.json that are those of a part; raises AttnError where they are no object.
+
+    Older files have the values of the text beside the object of the images (Qwen2-VL), not in an object of their own.
+    """
+    found: Any = checkpoint.config
+    for name in key.split(".") if key else ():
+        found = found.get(name) or found
+        if not isinstance(found, dict):
+            raise AttnError("is no object", where=(checkpoint.config_name, name))
+    config: Mapping[str, Any] = found
+    return config
+
+
+def rope_of_layer(config: Mapping[str, Any], layer_type: str | None) -> dict[str, Any]:
+    """What a layer rotates by: `rope`, everything that the config says, and `rope_theta` … `rope_scaling` of it.
+
+    They are None where the config does not say, and where nothing is scaled. Newer files have one mapping
+    `rope_parameters`, or one for each type of layer in it.
+
+    >>> rope_of_layer({"rope_parameters": {"rope_type": "default", "rope_theta": 5e5}}, None)["rope_theta"]
+    500000.0
+    """
+    _, of_layer = _mapping_of_layer(config, layer_type)
+    own = {name: of_layer.get(name, config.get(name)) for name in _OF_ROPE}
+    kind = of_layer.get("rope_type", of_layer.get("type", "default"))
+    others = _OF_ROPE[:1] if kind == _PROPORTIONAL else _OF_ROPE
+    scaling = {name: value for name, value in of_layer.items() if name not in others and value is not None}
+    scaling |= {name: config[name] for name in _LENGTHS if config.get(name) is not None and name not in scaling}
+    return {**own, "rope": {**own, **of_layer}, "rope_scaling": None if kind == "default" else scaling}
+
+
+def check_rope(config: Mapping[str, Any], where: str) -> None:
+    """Raise AttnError where what should say how layers rotate is no mapping; `where` is the name of config.json."""
+    for name in _PLACES:
+        found = config.get(name)
+        if found is not None and not isinstance(found, Mapping):
+            message = f"must be a mapping such as {{rope_type: linear, factor: 2}}, not {json_excerpt(found)}"
+            raise AttnError(message, where=(where, name))
+
+
+def rope_names(config: Mapping[str, Any], layer_type: str | None) -> dict[str, tuple[str, ...]]:
+    """The names in the config of what `rope_of_layer` gives.
+
+    >>> rope_names({"rope_parameters": {"rope_type": "default", "rope_theta": 5e5}}, None)["rope_theta"]
+    ('rope_parameters.rope_theta',)
+    """
+    path, of_layer = _mapping_of_layer(config, layer_type)
+    own = {name: (f"{path}.{name}" if name in of_layer else name,) for name in _OF_ROPE}
+    lengths = (name for name in _LENGTHS if config.get(name) is not None and of_layer.get(name) is None)
+    return {**own, "rope": (path,), "rope_scaling": (path, *lengths)}
+
+
+def _mapping_of_layer(config: Mapping[str, Any], layer_type: str | None) -> tuple[str, Mapping[str, Any]]:
+    """The mapping that says how a layer rotates, and its place in the config; an empty one where there is none."""
+    path = next((name for name in _PLACES if config.get(name)), _PLACES[-1])
+    of_layer = config.get(path) or {}
+    kind = layer_type or "full_attention"
+    if isinstance(of_layer.get(kind), Mapping):
+        return f"{path}.{kind}", of_layer[kind]
+    return path, of_layer

@@ -1,0 +1,162 @@
+"""A checkpoint's layer as a problem file, each key with a comment that says where its value is from.
+
+Also what is said of layers before one is chosen: which attend alike, and which inputs no checkpoint has.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from attncli.base.dataclasses import dataclass
+from attncli.base.errors import AttnError
+from attncli.base.text import escape_control
+from attncli.io.origin import Origin, RawValue
+from attncli.io.paths import name_of_path
+from attncli.io.problem_files import Document
+from attncli.io.yaml_text import quoted, yaml_text
+from attncli.models.checkpoint import Checkpoint
+from attncli.models.config import ModelPart
+from attncli.models.layer import Entry, LayerRows, find_layer, find_part
+from attncli.models.tensors import TensorReference
+from attncli.ops.registry import look_up
+from attncli.problem.fields import MASKS, PROJECTIONS, STAGES
+from attncli.problem.spec import FIELDS
+
+QUERIES, POSITIONS = "query_embeddings", "positions"
+COMMENT_COLUMN = 40  # where a comment begins, unless the value is longer
+_PANELS = (PROJECTIONS, STAGES, MASKS)  # the keys in which the layers of a model differ
+
+_Line = tuple[str, str]  # a line of YAML, and its comment
+
+
+def layer_document(checkpoint: Checkpoint, layer: int, part: str | None) -> Document:
+    """The raw values of one layer's problem; raises AttnError where there is no such layer or part."""
+    rows = find_layer(find_part(checkpoint, part), layer)
+    origin = Origin(f"{checkpoint.folder}, layer {rows.layer}", inputs=checkpoint.inputs)
+    return {key: RawValue(entry_value(entry, Path()), origin) for key, entry in rows.entries().items()}
+
+
+def entry_value(entry: Entry, folder: Path) -> Any:
+    """The value of an entry as YAML has it, in a file of the folder."""
+    if isinstance(entry.value, TensorReference):
+        return reference(entry.value, folder)
+    if isinstance(entry.value, Mapping):
+        return {
+            name: entry_value(inner, folder) if isinstance(inner, Entry) else inner
+            for name, inner in entry.value.items()
+        }
+    return entry.value
+
+
+def reference(tensor: TensorReference, folder: Path) -> str:
+    """The file and the entry of a tensor as a problem in the folder names it."""
+    path = os.path.relpath(tensor.stored.file, folder)
+    if path.startswith(os.pardir):  # the folder above a link is that of what it leads to
+        path = os.path.relpath(tensor.stored.file, folder.resolve())
+    return f"{name_of_path(Path(path))}#{tensor.name}{tensor.slices}"
+
+
+def layer_text(entries: Mapping[str, Entry], head: Sequence[str], folder: Path) -> str:
+    """The text of a problem in YAML; files are named relative to `folder`, that of the problem file."""
+    lines = [f"# {escape_control(line)}".rstrip() for line in head]
+    for panel, keys in groupby(entries, key=_panel):
+        lines += ["", f"# {panel}"]
+        lines += _aligned([line for key in keys for line in _lines(key, entries[key], folder)])
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _panel(key: str) -> str:
+    """The title above a key."""
+    return FIELDS[key].panel if key in FIELDS else "Other keys"
+
+
+def _lines(name: str, entry: Entry, folder: Path) -> Iterator[_Line]:
+    """The lines of a value, the first one with its comment, those of a mapping indented."""
+    value = entry.value
+    if isinstance(value, TensorReference):
+        yield f"{name}: {quoted(reference(value, folder))}", entry.origin
+    elif isinstance(value, Mapping) and value and all(isinstance(inner, Entry) for inner in value.values()):
+        if len(value) == 1 and next(iter(value.values())).value == {}:
+            yield f"{name}: {next(iter(value))}", entry.origin
+            return
+        yield f"{name}:", entry.origin
+        for key, inner in value.items():
+            yield from ((f"  {line}", comment) for line, comment in _lines(key, inner, folder))
+    else:
+        first, *others = "".join(yaml_text({name: value})).removesuffix("\n").split("\n")
+        yield first, entry.origin
+        yield from ((line, "") for line in others)
+
+
+def _aligned(lines: Sequence[_Line]) -> list[str]:
+    """The lines with their comments in one column, and those of long lines in a second one."""
+    longest = max((len(line) for line, comment in lines if comment and len(line) > COMMENT_COLUMN), default=0)
+    columns = (longest if len(line) > COMMENT_COLUMN else COMMENT_COLUMN for line, _ in lines)
+    return [
+        f"{line:{column}}  # {comment}" if comment else line
+        for (line, comment), column in zip(lines, columns, strict=True)
+    ]
+
+
+def needed_inputs(entries: Mapping[str, Entry]) -> list[str]:
+    """The keys of arrays that no checkpoint has, and without which the layer's attention is another one, or none."""
+    queries = [QUERIES] if QUERIES in entries else []
+    positions = [POSITIONS] if "position" in entries and _needs_positions(entries["position"]) else []
+    return queries + positions
+
+
+def _needs_positions(entry: Entry) -> bool:
+    """Whether a scheme reads positions that can't be counted, such as the row and the column of a patch."""
+    value = entry_value(entry, Path())
+    if not isinstance(value, Mapping):
+        return False
+    ((name, given),) = value.items()
+    record = look_up("position", name)
+    try:
+        mappings = {
+            parameter.name: parameter.mapping.read(given[parameter.name])
+            for parameter in record.parameters
+            if parameter.mapping is not None and isinstance(given.get(parameter.name), Mapping)
+        }
+    except AttnError:  # the command that computes the file says what is wrong
+        return False
+    axes = None if record.position_axes is None else record.position_axes(mappings)
+    return axes is not None and axes.are_needed
+
+
+@dataclass(frozen=True)
+class LayerGroup:
+    """Layers that attend alike: their numbers, and the keys that say how, without those of tensors.
+
+    Where no problem can say it, `unsupported` says what they are. Groups of the same keys are equal.
+    """
+
+    layers: tuple[int, ...] = field(compare=False)
+    layer_type: str | None
+    entries: dict[str, Entry]
+    unsupported: str | None
+
+
+def layer_groups(part: ModelPart) -> list[LayerGroup]:
+    """The layers of a part by what they have in common, in the order of the first one of each group."""
+    groups: list[LayerGroup] = []
+    for number in range(part.layer_count):
+        rows = LayerRows(part, number)
+        found = {} if rows.unsupported else rows.entries(with_tensors=False)
+        entries = {key: entry for key, entry in found.items() if _says_how(key)}
+        group = LayerGroup((number,), rows.layer_type, entries, rows.unsupported)
+        if group not in groups:
+            groups.append(group)
+            continue
+        at = groups.index(group)
+        groups[at] = replace(group, layers=(*groups[at].layers, number))
+    return groups
+
+
+def _says_how(key: str) -> bool:
+    """Whether a key says how a layer attends: it is no array, and not how arrays are stored."""
+    field = FIELDS.get(key)
+    return field is not None and field.panel in _PANELS and field.kind not in ("matrix", "vector", "word")

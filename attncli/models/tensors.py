@@ -1,0 +1,170 @@
+"""The tensors of a checkpoint by the names that a family gives them: where they are, and what is there instead."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from attncli.base.dataclasses import dataclass
+from attncli.base.errors import AttnError
+from attncli.base.text import shorten
+from attncli.io.paths import split_slices
+from attncli.models.checkpoint import MERGE_HINT, Checkpoint, StoredTensor
+
+_BASE_LAYER = "base_layer"  # how PEFT calls the module that an adapter changes, in the module's own place
+MAX_LISTED = 300  # letters of the names of other tensors in an error
+
+
+_WEIGHT = ".weight"
+_FP8_SCALES = ("weight_scale_inv", "weight_scale")  # by the names of DeepSeek and of compressed-tensors
+_FLOAT8 = "F8_"  # how the types of 8 bits begin in a file
+_NUMBERS = ("F", "BF")  # how the types of plain numbers begin
+# The values of `quantization_config` by which a format differs from what is read; None: not given.
+_READ_VALUES: Mapping[str, Mapping[str, Sequence[Any]]] = {
+    "gptq": {"bits": (2, 3, 4, 8), "checkpoint_format": (None, "gptq", "gptq_v2"), "dynamic": (None, {})},
+    "awq": {"bits": (4,), "version": (None, "gemm", "GEMM"), "zero_point": (None, True)},
+}
+_PARTS = ("weight_packed", "weight_blocks", "W_q", "qweight_0", "weight_scale")  # of other methods
+_HINT = "load the model in transformers, call its dequantize() and save_pretrained(), and name that folder"
+
+
+@dataclass(frozen=True)
+class TensorReference:
+    """A tensor of the checkpoint, or the part of it that slices select."""
+
+    name: str
+    slices: str
+    stored: StoredTensor
+
+    def __str__(self) -> str:
+        return f"{list(self.stored.shape)} {self.stored.type}"
+
+
+# What stands in a problem in place of a tensor: the method, and its parameters, some of them tensors.
+QuantizedTensor = dict[str, dict[str, Any]]
+
+
+class TensorNames:
+    """The names of a checkpoint's tensors, in front of which every library puts a root of its own: `model.`.
+
+    `roots` are those of a part; without them a name may stand behind any root, but no more than one.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, roots: Sequence[str]) -> None:
+        self._checkpoint = checkpoint
+        self._roots = roots
+
+    def full_name(self, name: str) -> str | None:
+        """The full name of a tensor; None where there is none, and AttnError where several end so."""
+        names = self._checkpoint.files
+        if self._roots:
+            return next((root + name for root in self._roots if root + name in names), None)
+        found = self._checkpoint.names_with_ending(name)
+        if len(found) > 1:
+            where = str(self._checkpoint.folder)
+            raise AttnError(f"has several tensors {name}", where=where, hint=shorten(", ".join(found), MAX_LISTED))
+        return found[0] if found else None
+
+    def has_module(self, name: str) -> bool:
+        """Whether there is a tensor beside that of a name: of the same module, whose weights may be quantized."""
+        module, dot, _ = split_slices(name)[0].rpartition(".")
+        if not dot:
+            return self.full_name(name) is not None
+        if self._roots:
+            return any(known.startswith(f"{root}{module}.") for root in self._roots for known in self._checkpoint.files)
+        return any(f".{module}." in f".{known}" for known in self._checkpoint.files)
+
+    def find(self, name: str, slices: str = "") -> TensorReference | None:
+        """The tensor of a name, described by the header of its file; None where there is none."""
+        found = self.full_name(name)
+        return None if found is None else TensorReference(found, slices, self._checkpoint.tensor(found))
+
+    def quantized(self, name: str) -> QuantizedTensor | None:
+        """What a problem has in place of a tensor that is quantized; None where it is not, or not there.
+
+        Raises AttnError, which names the tensor, where it is stored in a way that is not read.
+        """
+        try:
+            return quantized_value(name, self.find, self._checkpoint.quantization)
+        except AttnError as error:
+            has_place = bool(error.path)  # one of a file that can't be read names that file
+            raise error if has_place else error.at(str(self._checkpoint.folder)) from None
+
+    def missing(self, name: str) -> AttnError:
+        """The error of a tensor that is not there, with those that stand where it should."""
+        where, parts = str(self._checkpoint.folder), name.split(".")
+        wrapped = ".".join(("", *parts[:-1], _BASE_LAYER, ""))
+        if any(wrapped in f".{known}" for known in self._checkpoint.files):
+            return AttnError(f"has an adapter beside the tensor {name}", where=where, hint=MERGE_HINT)
+        others: list[str] = []
+        while not others and len(parts) > 1:
+            parts.pop()
+            prefix = ".".join((*parts, ""))
+            others = [known for known in self._checkpoint.files if f".{prefix}" in f".{known}"]
+        hint = f"there are {shorten(', '.join(others), MAX_LISTED)}" if others else None
+        return AttnError(f"has no tensor {name}", where=where, hint=hint)
+
+
+def quantized_value(
+    name: str, find: Callable[[str], TensorReference | None], config: Mapping[str, Any]
+) -> QuantizedTensor | None:
+    """What stands in a problem file in place of a tensor that is quantized; None of one that has plain numbers.
+
+    `find` gives a tensor of the checkpoint, None where there is no such tensor; `config` is the `quantization_config`
+    of its config.json. The value is a matrix [o i], also where the model itself stores [i o]. Raises AttnError that
+    names the tensor and the method where the method, or its format, is not read.
+    """
+    plain, stem = find(name), name.removesuffix(_WEIGHT)
+    if plain is not None and plain.stored.type.startswith(_FLOAT8):
+        return _fp8(plain, stem, find, config)
+    if plain is not None and plain.stored.type.startswith(_NUMBERS):
+        return None
+    method = config.get("quant_method")
+    packed = find(f"{stem}.qweight")
+    if packed is not None and method in _READ_VALUES:
+        _check_config(name, str(method), config)
+        return {str(method): _packed(packed, stem, find, config)}
+    if method is None and plain is None and packed is None:
+        return None  # there is no such tensor
+    if plain is None and packed is None and not any(find(f"{stem}.{part}") for part in _PARTS):
+        return None
+    kind = (
+        f"by {method}" if method is not None else f"as {plain.stored.type if plain is not None else 'packed integers'}"
+    )
+    raise AttnError(f"{name} is quantized {kind}, which attn does not read", hint=_HINT)
+
+
+def _fp8(
+    weight: TensorReference, stem: str, find: Callable[[str], TensorReference | None], config: Mapping[str, Any]
+) -> QuantizedTensor | None:
+    """A tensor of 8-bit numbers with its scale; None where there is no scale, and they are the numbers themselves."""
+    scale = next((place for word in _FP8_SCALES if (place := find(f"{stem}.{word}")) is not None), None)
+    if scale is None:
+        return None
+    block = config.get("weight_block_size")
+    return {"fp8": {"weight": weight, "scale": scale, **({"block": block} if block else {})}}
+
+
+def _packed(
+    packed: TensorReference, stem: str, find: Callable[[str], TensorReference | None], config: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The keys of a tensor that is packed in integers."""
+    value: dict[str, Any] = {"qweight": packed}
+    for word in ("qzeros", "scales", "g_idx"):
+        place = find(f"{stem}.{word}")
+        if place is not None:
+            value[word] = place
+        elif word != "g_idx":
+            raise AttnError(f"{stem}.{word} is missing beside {stem}.qweight")
+    if config["quant_method"] == "gptq":
+        value["bits"] = config["bits"]
+        if config.get("checkpoint_format") == "gptq_v2":
+            value["checkpoint_format"] = "gptq_v2"
+    return value
+
+
+def _check_config(name: str, method: str, config: Mapping[str, Any]) -> None:
+    """Raise AttnError where a checkpoint has a format of a method that is not read."""
+    for key, allowed in _READ_VALUES[method].items():
+        found = config.get(key)
+        if found not in allowed:
+            message = f"{name} is quantized by {method} with {key} {found!r}, which attn does not read"
+            raise AttnError(message, hint=_HINT)

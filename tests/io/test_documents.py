@@ -1,0 +1,67 @@
+"""JSON: the values of the standard library, without duplicate keys."""
+
+import math
+
+import pytest
+
+from attncli.base.errors import AttnError
+from attncli.base.text import json_excerpt
+from attncli.io.documents import read_json
+from tests.io.opened import later
+
+REFUSED = {
+    "a duplicate key": ('{"a": 1,\n "a": 2}', "p.json: the key 'a' stands twice; keep one of them"),
+    "a list that is not closed": ("[1,\n 2", "p.json, line 2: is not JSON"),
+    "a comma too many": ("[1, 2,]", "p.json, line 1: is not JSON"),
+    "lists without end": ("[" * 200_000, "p.json: lists are nested too deep"),
+    "a number beyond all floats": ("[1,\n -1e999]", "p.json, line 2: -1e999 is too large for a floating-point number"),
+    "a long number beyond all floats": (
+        f"[{'9' * 400}.5]",
+        "p.json, line 1: 9999999999999999999999999999999999999... is too large",
+    ),
+    "an integer of five thousand digits": (f"[{'9' * 5000}]", "p.json, line 1: 9999"),
+}
+
+
+def test_values_are_read() -> None:
+    assert read_json('{"a": [1, 2.5, 1e3, true, null, "x"]}', "p.json") == {"a": [1, 2.5, 1000.0, True, None, "x"]}
+    assert read_json("[Infinity, -Infinity]", "p.json") == [math.inf, -math.inf]
+    assert math.isnan(read_json("[NaN]", "p.json")[0])
+
+
+def test_a_number_under_a_key_of_text_keeps_its_spelling() -> None:
+    text = '{"tokens": [1.50, "a", 7, 1e3, true], "parts": [{"tokens": 10, "only": 2.0}], "rows": [[1.50]]}'
+    assert read_json(text, "p.json", {"tokens"}) == {
+        "tokens": ["1.50", "a", "7", "1e3", True],
+        "parts": [{"tokens": "10", "only": 2.0}],
+        "rows": [[1.5]],
+    }
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
+def test_an_error_has_its_file_and_line(text: str, message: str) -> None:
+    for before, place in (("", message), ("\n\n\n", later(message, 3))):
+        with pytest.raises(AttnError) as caught:
+            read_json(before + text, "p.json")
+        assert str(caught.value).startswith(place)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "null"), (True, "true"), ("yes", '"yes"'), ([1] * 40, "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ...")],
+)
+def test_an_excerpt_of_a_value_is_short(value: object, text: str) -> None:
+    assert json_excerpt(value) == text
+
+
+def test_numbers_under_a_typed_key_know_their_digits() -> None:
+    text = '{"a": [0.10], "expected": {"w": [[0.10, 1e3], ["NaN", 2]]}, "parts": [{"expected": {"o": [0.50]}}]}'
+    value = read_json(text, "p.json", typed_keys={"expected"})
+    (first, second), part = value["expected"]["w"], value["parts"][0]["expected"]["o"]
+    assert [number.text for number in [*first, second[1], *part]] == ["0.10", "1e3", "2", "0.50"]
+    assert (first, second, part, value["a"]) == ([0.1, 1000], ["NaN", 2], [0.5], [0.1])
+    assert type(value["a"][0]) is float
+
+
+def test_so_do_all_numbers_of_a_text_without_keys() -> None:
+    assert read_json("[[0.10]]", "p.json", typed_keys=None)[0][0].text == "0.10"
