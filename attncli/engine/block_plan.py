@@ -9,7 +9,7 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array
 from attncli.engine.blocks import Block, BlockInput, Lengths
-from attncli.ops.empty_rows import fill_empty_rows
+from attncli.ops.elementwise import fill_empty_rows
 from attncli.ops.masks import apply_mask
 from attncli.ops.structural import repeat_kv
 from attncli.plan.build import MAX_PLANS

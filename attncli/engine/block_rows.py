@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from attncli.base.lazy_numpy import Array
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.evaluate import evaluate, evaluate_wide
-from attncli.ops.rules import KeyBounds
+from attncli.ops.records import KeyBounds
 from attncli.plan.graph import Node
 
 Values = dict[str, Array]

@@ -18,7 +18,7 @@ from attncli.engine.dense import DenseEngine
 from attncli.engine.executors import ThreadsExecutor, executor, one_thread_each, run_all, threads_of
 from attncli.engine.options import SERIAL, THREADS, Allocate, BlockSizes, RunOptions, in_memory
 from attncli.engine.tile_plan import TilePlan, can_tile, make_tile_plan
-from attncli.ops.tables import add_bias
+from attncli.ops.elementwise import add_bias
 from attncli.plan.graph import Plan
 from attncli.problem.spec import ProblemSpec
 from attncli.trace.diagnostics import empty_rows_warning

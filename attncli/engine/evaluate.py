@@ -7,9 +7,9 @@ from typing import Any
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.failures import failures_named
 from attncli.ops.products import product_in_parts
 from attncli.ops.records import MATMUL, TAP
+from attncli.ops.registry import failures_named
 from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 

@@ -18,14 +18,12 @@ from attncli.engine.exponentials import LOG2_E, has_fast_exp2
 from attncli.engine.options import BlockSizes
 from attncli.engine.slices import can_be_sliced
 from attncli.engine.summation import Summation, choose_summation, hides_keys, typical_bias_limit, typical_score_limit
-from attncli.ops.elementwise import add
+from attncli.ops.elementwise import add, add_bias
 from attncli.ops.elementwise import scale as scale_scores
 from attncli.ops.masks import apply_mask
 from attncli.ops.products import SHORT_SUM
-from attncli.ops.records import Operator, OperatorRecord
+from attncli.ops.records import OnlineNormalizer, Operator, OperatorRecord
 from attncli.ops.registry import record_of
-from attncli.ops.rules import OnlineNormalizer
-from attncli.ops.tables import add_bias
 from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 

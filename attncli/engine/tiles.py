@@ -20,10 +20,9 @@ from attncli.engine.scratch import SCRATCH
 from attncli.engine.slices import slice_left, slice_right
 from attncli.engine.small_products import Panels, scale, store_by_feature
 from attncli.engine.tile_plan import RIGHT, SMALL_SCORES, TilePlan
-from attncli.ops.elementwise import add
+from attncli.ops.elementwise import add, add_bias, table_cells
 from attncli.ops.masks import apply_mask, bias
-from attncli.ops.rules import KeyBounds
-from attncli.ops.tables import add_bias, table_cells
+from attncli.ops.records import KeyBounds
 from attncli.plan.graph import Node
 
 TILE_ALIGNMENT = 64  # keys that are masked nowhere begin and end at multiples, and tiles have multiples of so many

@@ -11,8 +11,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import Term, largest, number, products, tanh, total
 from attncli.ops.decorators import context, structural
 from attncli.ops.products import MatrixProduct, product
-from attncli.ops.records import Quantity, Range, Symbol, Tap, no_tap
-from attncli.ops.rules import DerivedInput
+from attncli.ops.records import DerivedInput, Quantity, Range, Symbol, Tap, no_tap
 
 NOTHING_ATTENDED = "no weight differs from 0: the context is 0"
 
@@ -39,26 +38,8 @@ def _weighted_values_term(weights: Array, value: Array) -> Term:
 def weighted_sum(weights: Array, value: Array, *, matmul: MatrixProduct = product) -> Array:
     """The sum of the values, each times its weight.
 
-    Parameters
-    ----------
-    weights : array [… n m]
-        A row for each query; 0 where a key is not attended.
-    value : array [… m e]
-        A value for each key.
-    matmul : callable, optional
-        Multiplies matrices.
+    A weight of 0 contributes 0, even where the value is NaN or infinite.
 
-    Returns
-    -------
-    array [… n e]
-
-    Raises
-    ------
-    ValueError
-        Where there are not as many values as weights in a row.
-
-    Examples
-    --------
     >>> weighted_sum(np.array([[0.25, 0.75]]), np.array([[4.0, 0.0], [8.0, 4.0]]))
     array([[7., 3.]])
     """
@@ -115,33 +96,8 @@ def attentional(
 ) -> Array:
     """The weighted sum and the query together, through one more layer.
 
-    Parameters
-    ----------
-    weights : array [… n m]
-        A row for each query; 0 where a key is not attended.
-    value : array [… m e]
-        A value for each key.
-    query : array [… n d]
-        A query in each row.
-    w : array [e+d a]
-        Projects the weighted sum [e] and the query [d], side by side, to the a hidden units.
-    tap : callable, optional
-        Receives "context_vector" [… n e].
-    matmul : callable, optional
-        Multiplies matrices.
+    `w` multiplies the weighted sum [e] and the query [d], side by side.
 
-    Returns
-    -------
-    array [… n a]
-        From −1 to 1.
-
-    Raises
-    ------
-    ValueError
-        Where `w` does not have e + d rows.
-
-    Examples
-    --------
     >>> weights, value = np.array([[0.5, 0.5]]), np.array([[2.0], [4.0]])
     >>> attentional(weights, value, query=np.array([[-3.0]]), w=np.array([[1.0], [1.0]]))
     array([[0.]])
@@ -175,20 +131,8 @@ def _value_line(write: ArithmeticWriter, index: int, result: Any) -> str:
 def argmax(weights: Array, value: Array) -> Array:
     """The value of the key with the largest weight; of equal ones the first.
 
-    Parameters
-    ----------
-    weights : array [… n m]
-        A row for each query; 0 where a key is not attended.
-    value : array [… m e]
-        A value for each key.
+    A query that attends to nothing gets zeros.
 
-    Returns
-    -------
-    array [… n e]
-        Zeros for a query that attends to nothing.
-
-    Examples
-    --------
     >>> argmax(np.array([[0.25, 0.75], [0.0, 0.0]]), np.array([[4, 0], [8, 4]]))
     array([[8, 4],
            [0, 0]])
@@ -201,19 +145,8 @@ def argmax(weights: Array, value: Array) -> Array:
 def uniform_draws(*, shape: tuple[int, ...], seed: int) -> Array:
     """One number in [0, 1) for each query; the same for the same seed.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        […, n].
-    seed : int
-        Starts NumPy's default generator.
+    The shape is […, n]; the seed is that of NumPy's default generator.
 
-    Returns
-    -------
-    array [… n]
-
-    Examples
-    --------
     >>> uniform_draws(shape=(3,), seed=0).round(4)
     array([0.637 , 0.2698, 0.041 ])
     """
@@ -259,24 +192,9 @@ def sample(
 ) -> Array:
     """The value of one key, drawn with the weights as probabilities; the same seed draws the same keys.
 
-    Parameters
-    ----------
-    weights : array [… n m]
-        A row for each query; 0 where a key is not attended.
-    value : array [… m e]
-        A value for each key.
-    draws : array [… n], optional
-        One number in [0, 1) for each query; without it drawn from the seed.
-    seed : int, optional
-        Starts the random numbers where `draws` is not given.
+    A query that attends to nothing gets zeros. `draws` are numbers in [0, 1); without them they are `uniform_draws` of
+    the seed.
 
-    Returns
-    -------
-    array [… n e]
-        Zeros for a query that attends to nothing.
-
-    Examples
-    --------
     >>> value = np.array([[4, 0], [8, 4]])
     >>> sample(np.array([[0.0, 1.0], [0.5, 0.5]]), value, draws=np.array([0.3, 0.3]))
     array([[8, 4],
@@ -307,20 +225,8 @@ def max_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: A
 def max_(weights: Array, value: Array) -> Array:
     """For each feature the largest weighted value, instead of the sum of them.
 
-    Parameters
-    ----------
-    weights : array [… n m]
-        A row for each query; 0 where a key is not attended.
-    value : array [… m e]
-        A value for each key.
+    Keys of weight 0 are not among the values. A query that attends to nothing gets zeros.
 
-    Returns
-    -------
-    array [… n e]
-        Zeros for a query that attends to nothing; keys of weight 0 are not among the values.
-
-    Examples
-    --------
     >>> max_(np.array([[0.25, 0.75]]), np.array([[4.0, 8.0], [-8.0, 4.0]]))
     array([[1., 3.]])
     """
@@ -336,26 +242,6 @@ def max_(weights: Array, value: Array) -> Array:
 def weighted_values(weights: Array, value: Array, *, matmul: MatrixProduct = product) -> Array:
     """`weights @ value`, where a weight of 0 contributes 0: also where a masked value is NaN or infinite.
 
-    Parameters
-    ----------
-    weights : array [… n m]
-        A row for each query; 0 where a key is not attended.
-    value : array [… m e]
-        A value for each key.
-    matmul : callable, optional
-        Multiplies matrices.
-
-    Returns
-    -------
-    array [… n e]
-
-    Raises
-    ------
-    ValueError
-        Where there are not as many values as weights in a row.
-
-    Examples
-    --------
     >>> weighted_values(np.array([[1.0, 0.0]]), np.array([[4.0], [np.nan]]))
     array([[4.]])
     """

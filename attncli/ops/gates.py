@@ -18,12 +18,8 @@ def sigmoid_gate_by_hand(write: ArithmeticWriter, x: Array, result: Any) -> list
 def sigmoid_gate(x: Array) -> Array:
     """`1 / (1 + exp(−x))`: from 0, closed, to 1, open.
 
-    References
-    ----------
-    Qiu et al. 2025 (Gated Attention for Large Language Models), eq. 5
+    Source: Qiu et al. 2025 (Gated Attention for Large Language Models), eq. 5.
 
-    Examples
-    --------
     >>> sigmoid_gate(np.array([[0.0, 30.0]])).round(4)
     array([[0.5, 1. ]])
     """
@@ -39,12 +35,8 @@ def silu_gate_by_hand(write: ArithmeticWriter, x: Array, result: Any) -> list[st
 def silu_gate(x: Array) -> Array:
     """`x / (1 + exp(−x))`: each number times its sigmoid.
 
-    References
-    ----------
-    Sun et al. 2023 (Retentive Network), 2.3, the swish gate
+    Source: Sun et al. 2023 (Retentive Network), 2.3, the swish gate.
 
-    Examples
-    --------
     >>> silu_gate(np.array([[0.0, 30.0]])).round(4)
     array([[ 0., 30.]])
     """
@@ -61,12 +53,8 @@ def softplus_gate_by_hand(write: ArithmeticWriter, x: Array, result: Any) -> lis
 def softplus_gate(x: Array) -> Array:
     """`ln(1 + exp(x))`: from 0, closed, without an upper limit.
 
-    References
-    ----------
-    transformers 5, models/laguna
+    Source: transformers 5, models/laguna.
 
-    Examples
-    --------
     >>> softplus_gate(np.array([[0.0, 30.0]])).round(4)
     array([[ 0.6931, 30.    ]])
     """
@@ -91,8 +79,6 @@ def apply_gate_by_hand(write: ArithmeticWriter, x: Array, gate: Array, result: A
 def apply_gate(x: Array, gate: Array) -> Array:
     """The merged heads times their gates: [… n h·e] and [… n u], u = h·e, or one gate for each head, u = h.
 
-    Examples
-    --------
     >>> apply_gate(np.array([[1.0, 2.0, 3.0, 4.0]]), np.array([[0.5, 0.0]]))
     array([[0.5, 1. , 0. , 0. ]])
     """

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.terms import number
 from attncli.ops.decorators import mask, structural
-from attncli.ops.records import Range
-from attncli.ops.rules import KeyBounds, MaskSign
-from attncli.ops.tables import table_cells
+from attncli.ops.elementwise import table_cells
+from attncli.ops.records import KeyBounds, MaskSign, Range
 
 Side = Annotated[float, Range(least=0, allows_infinity=True)]  # so many keys on one side of a query
 UNLIMITED = float("inf")
@@ -46,21 +46,9 @@ def mask_by_hand(
 def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
     """The user's own table of true and false.
 
-    Parameters
-    ----------
-    table : array [n m] or [1 m]
-        1 or true where the query may attend to the key; axes before these (batch items, heads) lead.
-    query_rows : array [n]
-        The index of each query.
-    key_positions : array [m]
-        The index of each key.
+    1 or true where the query may attend to the key. A table of one row serves every query; columns that the table lacks
+    are hidden.
 
-    Returns
-    -------
-    array of bool [… n m]
-
-    Examples
-    --------
     >>> mask_(np.array([[1, 0], [1, 1]]), np.arange(2), np.arange(3))
     array([[ True, False, False],
            [ True,  True, False]])
@@ -97,21 +85,8 @@ def bias_by_hand(
 def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
     """A bias of minus infinity hides its key; columns that the bias lacks are hidden.
 
-    Parameters
-    ----------
-    table : array [n m] or [1 m]
-        Numbers, or −∞; axes before these (batch items, heads) lead.
-    query_rows : array [n]
-        The index of each query.
-    key_positions : array [m]
-        The index of each key.
+    A table of one row serves every query.
 
-    Returns
-    -------
-    array of bool [… n m]
-
-    Examples
-    --------
     >>> bias(np.array([[0, -np.inf], [2, -1]]), np.arange(2), np.arange(2))
     array([[ True, False],
            [ True,  True]])
@@ -147,19 +122,6 @@ def causal_by_hand(write: ArithmeticWriter, query_positions: Array, key_position
 def causal(query_positions: Array, key_positions: Array) -> Array:
     """No query attends to a key after its own position.
 
-    Parameters
-    ----------
-    query_positions : array [… n]
-        The position of each query among the keys.
-    key_positions : array [m]
-        The index of each key.
-
-    Returns
-    -------
-    array of bool [… n m]
-
-    Examples
-    --------
     >>> causal(np.array([0, 2]), np.arange(3))
     array([[ True, False, False],
            [ True,  True,  True]])
@@ -208,21 +170,8 @@ def window_by_hand(
 def window(query_positions: Array, key_positions: Array, *, left: Side, right: Side) -> Array:
     """Only so many keys to the left and to the right of the query's position are visible.
 
-    Parameters
-    ----------
-    query_positions : array [… n]
-        The position of each query among the keys.
-    key_positions : array [m]
-        The index of each key.
-    left, right : float
-        How many keys on either side; infinity for no limit.
+    Infinity is no limit.
 
-    Returns
-    -------
-    array of bool [… n m]
-
-    Examples
-    --------
     >>> window(np.array([0, 2]), np.arange(3), left=1, right=0)
     array([[ True, False, False],
            [False,  True,  True]])
@@ -236,8 +185,6 @@ def window(query_positions: Array, key_positions: Array, *, left: Side, right: S
 def and_masks(**rules: Array) -> Array:
     """True where every rule is; the rules [… n m] broadcast.
 
-    Examples
-    --------
     >>> and_masks(causal=np.array([[True, False]]), window=np.array([[True, True]]))
     array([[ True, False]])
     """
@@ -256,8 +203,6 @@ def apply_mask_by_hand(write: ArithmeticWriter, scores: Any, visible: Any, resul
 def apply_mask(scores: Array, visible: Array) -> Array:
     """The scores [… n m], −∞ where `visible` [… n m] is false.
 
-    Examples
-    --------
     >>> apply_mask(np.array([[1.0, 2.0]]), np.array([[True, False]]))
     array([[  1., -inf]])
     """
@@ -279,3 +224,149 @@ def bounds_of_table(visible: Array) -> KeyBounds:
 def verdict(visible: Any) -> str:
     """The end of the line on a cell."""
     return "visible" if visible else "hidden"
+
+
+def key_lengths_key_bounds(key_positions: Array, key_lengths: Array) -> KeyBounds:
+    """Keys up to the longest item are visible to some query, keys up to the shortest one to all."""
+    return KeyBounds(any_visible=(0, key_lengths.max()), all_visible=(0, key_lengths.min()))
+
+
+def key_lengths_by_hand(write: ArithmeticWriter, key_positions: Array, key_lengths: Array, result: Any) -> list[str]:
+    """The comparison of the index of one key with the number of real keys."""
+    sign = "<" if result else "≥"
+    return [f"key {key_positions} {sign} {key_lengths} real keys: {verdict(result)}"]
+
+
+@mask(
+    formula="visible where j < length",
+    shapes="key_positions[m], key_lengths[b] -> [b n m]",
+    source="ONNX operator Attention, opset 25, nonpad_kv_seqlen",
+    example={
+        "key_positions": [0, 1, 2],
+        "key_lengths": [1, 3],
+        "gives": [[[True, False, False]], [[True, True, True]]],
+    },
+    key_bounds=key_lengths_key_bounds,
+    by_hand=key_lengths_by_hand,
+    sign=MaskSign("░", "padding", precedence=1),
+)
+def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
+    """Keys beyond the length of their batch item are padding.
+
+    The lengths are [b], or [b h] of each head.
+
+    >>> import numpy as np
+    >>> key_lengths(np.arange(3), np.array([1, 3]))
+    array([[[ True, False, False]],
+    <BLANKLINE>
+           [[ True,  True,  True]]])
+    """
+    return key_positions < key_lengths[..., None, None]
+
+
+def key_mask_key_bounds(key_mask: Array) -> KeyBounds:
+    """The keys from the first that is real in some item to the last, and those that are real in all of them."""
+    return bounds_of_table(key_mask[..., None, :])
+
+
+def key_mask_by_hand(write: ArithmeticWriter, key_mask: Array, result: Any) -> list[str]:
+    """The value of the key mask for one key."""
+    return [f"the key mask of {write.key} is {int(result)}: {verdict(result)}"]
+
+
+@mask(
+    formula="visible where the key mask is 1",
+    shapes="key_mask[b m] -> [b n m]",
+    source="transformers, attention_mask of a tokenizer; MultiheadAttention of PyTorch, key_padding_mask, inverted",
+    example={"key_mask": [[0, 1], [1, 1]], "gives": [[[False, True]], [[True, True]]]},
+    key_bounds=key_mask_key_bounds,
+    by_hand=key_mask_by_hand,
+    sign=MaskSign("░", "padding (key_mask)", precedence=1),
+)
+def key_mask(key_mask: Array) -> Array:
+    """Keys whose mask is 0 are padding, on whichever side, for every query.
+
+    The mask is [m], [b m], or [b h m] of each head: 1 or true for a real key.
+
+    >>> import numpy as np
+    >>> key_mask(np.array([[0, 1, 1], [1, 1, 0]]))
+    array([[[False,  True,  True]],
+    <BLANKLINE>
+           [[ True,  True, False]]])
+    """
+    return key_mask.astype(bool, copy=False)[..., None, :]
+
+
+def chunked_key_bounds(
+    query_positions: Array, key_positions: Array, real_key_starts: Array | None = None, *, size: int
+) -> KeyBounds:
+    """The chunks of a block of queries, from the first to the last; what all of them have in common."""
+    start = 0 if real_key_starts is None else real_key_starts[..., None]
+    chunk_starts = start + _chunk(query_positions, start, size) * size
+    first, last = chunk_starts.min(), chunk_starts.max()
+    return KeyBounds(any_visible=(first, last + size), all_visible=(last, first + size))
+
+
+def chunked_by_hand(
+    write: ArithmeticWriter,
+    query_positions: Any,
+    key_positions: Any,
+    result: Any,
+    real_key_starts: Any = 0,
+    *,
+    size: int,
+) -> list[str]:
+    """The chunk of one query, that of one key, and whether they are the same."""
+    start, key_name = int(real_key_starts), f"key {key_positions}"
+    lines, chunks = [], set[int]()
+    for name, position in ((write.query, int(query_positions)), (key_name, int(key_positions))):
+        counted = number(position) - start if start else number(position)
+        chunk = _chunk(position, start, size)
+        is_rounded = chunk * size != position - start
+        rounded = f", rounded down {write(chunk)}" if is_rounded else ""
+        lines.append(f"chunk of {name}: {write.equation(counted / size, (position - start) / size)}{rounded}")
+        chunks.add(chunk)
+    return [*lines, f"{key_name} is in {'the same' if len(chunks) == 1 else 'another'} chunk: {verdict(result)}"]
+
+
+@mask(
+    formula="visible where ⌊j / size⌋ = ⌊posᵢ / size⌋, both counted from the first real key",
+    shapes="query_positions[n], key_positions[m], real_key_starts[b] -> [b n m]",
+    source="Llama 4 (chunked_overlay of transformers' masking_utils.py, attention_chunk_size)",
+    example={
+        "query_positions": [1, 2],
+        "key_positions": [0, 1, 2],
+        "real_key_starts": [0, 1],
+        "size": 2,
+        "gives": [[[True, True, False], [False, False, True]], [[False, True, True], [False, True, True]]],
+    },
+    key_bounds=chunked_key_bounds,
+    by_hand=chunked_by_hand,
+    sign=MaskSign("≠", "in another chunk"),
+)
+def chunked(
+    query_positions: Array,
+    key_positions: Array,
+    real_key_starts: Array | None = None,
+    *,
+    size: Annotated[int, Range(least=1)],
+) -> Array:
+    """The sequence is cut into chunks of one size, and a query sees the keys of its own chunk.
+
+    The first chunk begins at `real_key_starts`, [b] or [b h], the first real key of each batch item; without it at key
+    0.
+
+    >>> import numpy as np
+    >>> chunked(np.array([0, 2]), np.arange(4), size=2)
+    array([[ True,  True, False, False],
+           [False, False,  True,  True]])
+    """
+    start = 0 if real_key_starts is None else real_key_starts[..., None]
+    chunks = _chunk(query_positions, start, size)
+    visible: Array = chunks[..., :, None] == _chunk(key_positions, start, size)[..., None, :]
+    return visible
+
+
+def _chunk(positions: Any, start: Any, size: int) -> Any:
+    """The number of the chunk that positions are in, counted from that of the first real key."""
+    return (positions - start) // size

@@ -1,13 +1,116 @@
-"""Norms: each vector divided by its size, times a learned gain, plus a learned bias."""
+"""The worked lines of norms: the size of a vector, the division by it, and gain and bias."""
 
-from typing import Annotated
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Annotated, Any
 
+from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.axes import Letters, Signature
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.terms import Term, number, parameter, products, sqrt, total
 from attncli.ops.decorators import norm
-from attncli.ops.norm_lines import l2_by_hand, layer_by_hand, rms_by_hand
-from attncli.ops.records import Range, Symbol
-from attncli.ops.rules import OperatorUse
+from attncli.ops.records import Operator, OperatorRecord, OperatorUse, Parameter, Range, Symbol
+from attncli.ops.registry import add_use, look_up
+
+ZERO_VECTOR = "a zero vector stays zero"
+
+
+def l2_by_hand(
+    write: ArithmeticWriter,
+    x: Array,
+    result: Any,
+    *,
+    gain: Array | None = None,
+    bias: Array | None = None,
+    eps: float | None = None,
+    gain_plus_one: bool | None = None,
+) -> list[str]:
+    """The Euclidean norm of one vector [d], its division, and gain and bias."""
+    if not x.any():
+        return _zero_lines(write, result, bias)
+    square = products(x, x)
+    size = write.computed("√(‖u‖² + eps)" if eps else "‖u‖", sqrt(square + parameter(eps) if eps else square))
+    name = "u/√(‖u‖² + eps)" if eps else "u/‖u‖"
+    return [size.line, *_lines_with_gain(write, number(x) / size, name, result, gain, bias, gain_plus_one)]
+
+
+def rms_by_hand(
+    write: ArithmeticWriter,
+    x: Array,
+    result: Any,
+    *,
+    gain: Array | None = None,
+    bias: Array | None = None,
+    eps: float = 0.0,
+    gain_plus_one: bool | None = None,
+) -> list[str]:
+    """The mean square of one vector [d], its root, the division by that, and gain and bias."""
+    if not x.any():
+        return _zero_lines(write, result, bias)
+    mean = write.computed("mean(u²)", products(x, x) / len(x))
+    root = write.computed("rms(u)", sqrt(mean + parameter(eps) if eps else mean))
+    quotient = number(x) / root
+    lines = _lines_with_gain(write, quotient, "u/rms(u)", result, gain, bias, gain_plus_one)
+    return [mean.line, root.line, *lines]
+
+
+def layer_by_hand(
+    write: ArithmeticWriter,
+    x: Array,
+    result: Any,
+    *,
+    gain: Array | None = None,
+    bias: Array | None = None,
+    eps: float = 0.0,
+    gain_plus_one: bool | None = None,
+) -> list[str]:
+    """The mean of one vector [d], its variance and the root of that, the division, and gain and bias."""
+    mean = write.computed("mean(u)", total(map(number, x)) / len(x))
+    centred = write.computed("u − mean(u)", number(x) - mean, letter="d")
+    lines = [mean.line, centred.line]
+    if not any(centred.entries):
+        return [*lines, *_zero_lines(write, result, bias)]
+    variance = write.computed("var(u)", products(centred.entries, centred.entries) / len(x))
+    root = write.computed("std(u)", sqrt(variance + parameter(eps) if eps else variance))
+    name = "(u − mean(u))/std(u)"
+    lines += [variance.line, root.line]
+    return [*lines, *_lines_with_gain(write, centred / root, name, result, gain, bias, gain_plus_one)]
+
+
+def _lines_with_gain(
+    write: ArithmeticWriter,
+    quotient: Term,
+    name: str,
+    result: Any,
+    gain: Array | None,
+    bias: Array | None,
+    gain_plus_one: bool | None,
+) -> list[str]:
+    """The line of one vector that is divided by its size, and that of its gain and bias."""
+    if gain is None and bias is None:
+        return [write.equation(quotient, result, name=name, letter="d")]
+    divided = write.computed(name, quotient, letter="d")
+    term: Term = divided
+    if gain is not None:
+        symbol = write.symbol("gain")
+        term = ((1 + number(gain)) if gain_plus_one else number(gain)) * divided
+        name = f"{f'(1 + {symbol})' if gain_plus_one else symbol} {name}"
+    if bias is not None:
+        term, name = term + number(bias), f"{name} + {write.symbol('bias')}"
+    return [divided.line, write.equation(term, result, name=name, letter="d")]
+
+
+def _zero_lines(write: ArithmeticWriter, result: Any, bias: Array | None) -> list[str]:
+    """What becomes of a zero vector: it stays zero, and the bias is added."""
+    if bias is None:
+        return [ZERO_VECTOR]
+    return [
+        ZERO_VECTOR,
+        write.equation(number(0) + number(bias), result, name=f"0 + {write.symbol('bias')}", letter="d"),
+    ]
+
 
 Small = Annotated[float, Range(least=0)]
 SmallOrNone = Annotated[float | None, Range(least=0)]  # without a default that would be shown
@@ -76,25 +179,8 @@ def l2(
 ) -> Array:
     """Each vector divided by its Euclidean norm; a zero vector stays zero.
 
-    Parameters
-    ----------
-    x : array [… n d]
-        A vector in each row.
-    gain : array [d] or [h d], optional
-        Multiplied into the divided vectors; without it 1.
-    bias : array [d] or [h d], optional
-        Added at last; without it 0.
-    eps : float ≥ 0, optional
-        Added to the squared norm.
-    gain_plus_one : bool, optional
-        The gain is stored as gain − 1: vectors are multiplied by 1 + `gain`.
+    Gain and bias are [d], or [h d] of each head. With `gain_plus_one` the gain is stored as gain − 1.
 
-    Returns
-    -------
-    array [… n d]
-
-    Examples
-    --------
     >>> l2(np.array([[3.0, 4.0], [0.0, 0.0]]))
     array([[0.6, 0.8],
            [0. , 0. ]])
@@ -129,25 +215,8 @@ def rms(
 ) -> Array:
     """Each vector divided by the root of its mean square; a zero vector stays zero.
 
-    Parameters
-    ----------
-    x : array [… n d]
-        A vector in each row.
-    gain : array [d] or [h d], optional
-        Multiplied into the divided vectors; without it 1.
-    bias : array [d] or [h d], optional
-        Added at last; without it 0.
-    eps : float ≥ 0, optional
-        Added to the mean square.
-    gain_plus_one : bool, optional
-        The gain is stored as gain − 1: vectors are multiplied by 1 + `gain`.
+    Gain and bias are [d], or [h d] of each head. With `gain_plus_one` the gain is stored as gain − 1.
 
-    Returns
-    -------
-    array [… n d]
-
-    Examples
-    --------
     >>> rms(np.array([[1.0, 7.0], [0.0, 0.0]]))
     array([[0.2, 1.4],
            [0. , 0. ]])
@@ -181,25 +250,9 @@ def layer(
 ) -> Array:
     """Each vector less its mean, divided by its standard deviation; a vector of equal numbers becomes zero.
 
-    Parameters
-    ----------
-    x : array [… n d]
-        A vector in each row.
-    gain : array [d] or [h d], optional
-        Multiplied into the divided vectors; without it 1.
-    bias : array [d] or [h d], optional
-        Added at last; without it 0.
-    eps : float ≥ 0, optional
-        Added to the variance, the mean of the squared differences from the mean.
-    gain_plus_one : bool, optional
-        The gain is stored as gain − 1: vectors are multiplied by 1 + `gain`.
+    The variance is the mean of the squared differences from the mean. Gain and bias are [d], or [h d] of each head.
+    With `gain_plus_one` the gain is stored as gain − 1.
 
-    Returns
-    -------
-    array [… n d]
-
-    Examples
-    --------
     >>> layer(np.array([[1.0, 3.0], [2.0, 2.0]]))
     array([[-1.,  1.],
            [ 0.,  0.]])
@@ -211,3 +264,130 @@ def layer(
     centred = scaled - scaled.mean(axis=-1, keepdims=True)
     divided = _divided(centred, (centred * centred).mean(axis=-1, keepdims=True), eps, unit)
     return _with_gain(divided, gain, bias, gain_plus_one)
+
+
+NORM = "norm"
+HEAD, ALL = "head", "all"
+BEFORE_ROPE, AFTER_ROPE = "before_rope", "after_rope"
+
+# The parameters of a use; without one the first word is meant. None as default: what is not given is not shown.
+OVER = Parameter("over", "word", None, words=(HEAD, ALL))
+WHEN = Parameter("when", "word", None, words=(BEFORE_ROPE, AFTER_ROPE))
+
+
+@dataclass(frozen=True)
+class NormUse:
+    """What a key that takes a norm normalizes: roles of the plan, with the letters of their heads and features.
+
+    With several roles each has arrays of its own, whose names begin with the role: `query_gain`.
+    """
+
+    letters: Mapping[str, Letters]
+    parameters: tuple[Parameter, ...] = ()
+
+    def name_of(self, role: str, parameter: str) -> str:
+        """The name of an array of the norm for a role, as the key takes it.
+
+        >>> USES["qk_norm"].name_of("query", "gain"), USES["value_norm"].name_of("value", "gain")
+        ('query_gain', 'gain')
+        """
+        return f"{role}_{parameter}" if len(self.letters) > 1 else parameter
+
+    def letters_of(self, name: str) -> Letters:
+        """The letters of the heads and features that an array is for, by its name as the key takes it.
+
+        >>> USES["qk_norm"].letters_of("key_gain")
+        ('g', 'c')
+        """
+        return next(own for role, own in self.letters.items() if name.startswith(self.name_of(role, "")))
+
+    def record(self, key: str, norm: OperatorRecord) -> OperatorRecord:
+        """The record of a norm with the parameters that the key takes."""
+        arrays = tuple(
+            replace(p, name=self.name_of(role, p.name), letters=tuple(own[-1] if x == "d" else x for x in p.letters))
+            for p in norm.parameters
+            if p.kind == "array"
+            for role, own in self.letters.items()
+        )
+        others = tuple(p for p in norm.parameters if p.kind != "array")
+        arguments = {name: letters for name, letters in norm.shapes.arrays.items() if name in norm.arguments}
+        return replace(
+            norm,
+            kind=key,
+            parameters=(*arrays, *others, *self.parameters),
+            shapes=Signature(arguments | {p.name: p.letters for p in arrays}, norm.shapes.result),
+            check=None if norm.check is None else self._check_of(norm, norm.check),
+        )
+
+    def _check_of(self, norm: OperatorRecord, check: Callable[[OperatorUse], None]) -> Callable[[OperatorUse], None]:
+        """The check of a norm, of its parameters for each role."""
+
+        def check_roles(use: OperatorUse) -> None:
+            for role in self.letters:
+                check(replace(use, parameters=self.parameters_of(norm, role, use.parameters)))
+
+        return check_roles
+
+    def parameters_of(self, norm: OperatorRecord, role: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters of a norm for one role, of those that the key was given.
+
+        >>> from attncli.ops.norms import rms
+        >>> given = {"query_gain": 1, "key_gain": 2, "eps": 3, "over": "all"}
+        >>> USES["qk_norm"].parameters_of(rms.record, "key", given)
+        {'gain': 2, 'eps': 3}
+        """
+        names = {p.name: self.name_of(role, p.name) if p.kind == "array" else p.name for p in norm.parameters}
+        return {name: parameters[given] for name, given in names.items() if given in parameters}
+
+
+USES: Mapping[str, NormUse] = {
+    "residual_norm": NormUse({"residual": ("x",)}),
+    "qk_norm": NormUse({"query": ("h", "d"), "key": ("g", "c")}, (OVER, WHEN)),
+    "value_norm": NormUse({"value": ("g", "e")}, (OVER,)),
+    "context_norm": NormUse({"context": ("h", "e")}, (OVER,)),
+}
+
+
+def is_over_all(operator: Operator) -> bool:
+    """Whether the features of all heads are normalized together."""
+    return operator.parameters.get(OVER.name) == ALL
+
+
+def is_after_rope(operator: Operator) -> bool:
+    """Whether queries and keys are normalized after they were rotated."""
+    return operator.parameters.get(WHEN.name) == AFTER_ROPE
+
+
+def arrays_by_role(key: str, operator: Operator) -> Iterator[tuple[str, str, Array]]:
+    """The arrays of a key's norm: the role that each is for, its name as the key takes it, and the array.
+
+    >>> from attncli.base.lazy_numpy import np
+    >>> norm = Operator(look_up("qk_norm", "rms"), {"key_gain": np.array([1.0, 2.0])})
+    >>> list(arrays_by_role("qk_norm", norm))
+    [('key', 'key_gain', array([1., 2.]))]
+    """
+    norm, use = look_up(NORM, operator.record.name), USES[key]
+    for role in use.letters:
+        for name in (use.name_of(role, p.name) for p in norm.parameters if p.kind == "array"):
+            if name in operator.arrays:
+                yield role, name, operator.arrays[name]
+
+
+def array_letters(key: str, operator: Operator, name: str) -> Letters:
+    """The letters of the axes of an array of a key's norm: [d] of a head, or [h·d] of all heads side by side.
+
+    >>> norms = [Operator(look_up("qk_norm", "rms"), given) for given in ({}, {"over": "all"})]
+    >>> [array_letters("qk_norm", norm, "key_gain") for norm in norms]
+    [('c',), ('g·c',)]
+    """
+    letters = operator.record.parameter(name).letters
+    return (*letters[:-1], "·".join(USES[key].letters_of(name))) if is_over_all(operator) else letters
+
+
+def _register(key: str, use: NormUse) -> None:
+    """Let a key take norms."""
+    add_use(key, NORM, lambda norm: use.record(key, norm))
+
+
+for _key, _use in USES.items():
+    _register(_key, _use)

@@ -7,11 +7,8 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import Term, cos, number, parameter, sin
 from attncli.ops.decorators import position, structural
-from attncli.ops.records import TABLE, Range
-from attncli.ops.rope_frequencies import angles, rope_frequencies
-from attncli.ops.rules import OperatorUse
-
-Positive = Annotated[float, Range(above=0)]
+from attncli.ops.records import TABLE, OperatorUse, Positive
+from attncli.ops.rope import angles, rope_frequencies
 
 
 def _shifted(positions: Any, offset: float) -> Term:
@@ -49,24 +46,8 @@ def _sinusoidal_formula(*, base: float, offset: float) -> str:
 def sinusoidal(positions: Array, features: int, *, base: Positive = 10000.0, offset: float = 0.0) -> Array:
     """Sines and cosines of the position, from fast to slow, added to the embeddings.
 
-    Parameters
-    ----------
-    positions : array [n]
-        The position of each row.
-    features : int
-        How many features an embedding has.
-    base : float > 0, optional
-        The slowest pair makes about one turn in 2π · `base` positions.
-    offset : float, optional
-        Added to the positions.
+    Sines are in even columns, cosines in odd ones. The slowest pair makes about one turn in 2π · `base` positions.
 
-    Returns
-    -------
-    array [n x]
-        Sines in even columns, cosines in odd ones.
-
-    Examples
-    --------
     >>> sinusoidal(np.array([0, 1]), 4).round(4)
     array([[0.    , 1.    , 0.    , 1.    ],
            [0.8415, 0.5403, 0.01  , 1.    ]])
@@ -112,28 +93,8 @@ def learned_by_hand(
 def learned(positions: Array, features: int | None = None, *, table: Annotated[Array, TABLE], offset: int = 0) -> Array:
     """A learned vector for each position, added to the embeddings.
 
-    Parameters
-    ----------
-    positions : array of int [n]
-        The position of each row.
-    features : int, optional
-        Not read: the table says how many there are.
-    table : array [t x]
-        A row for each position.
-    offset : int, optional
-        Added to the positions.
+    `features` is not read: the table says how many there are.
 
-    Returns
-    -------
-    array [n x]
-
-    Raises
-    ------
-    IndexError
-        Where the table has no row for a position.
-
-    Examples
-    --------
     >>> learned(np.array([2, 0]), table=np.array([[1, 2], [3, 4], [5, 6]]))
     array([[5, 6],
            [1, 2]])
@@ -155,8 +116,6 @@ def add_positions_by_hand(write: ArithmeticWriter, x: Array, positions: Array, r
 def add_positions(x: Array, positions: Array) -> Array:
     """The embeddings [… n x] and the vectors of their positions [n x], together.
 
-    Examples
-    --------
     >>> add_positions(np.array([[1.0, 2.0]]), np.array([[0.0, 1.0]]))
     array([[1., 3.]])
     """

@@ -1,4 +1,4 @@
-"""Scores by products or a network: how well each key matches each query, [… n d] and [… m c] to [… n m].
+"""Scores by products, angles or a network: how well each key matches each query, [… n d] and [… m c] to [… n m].
 
 The last two axes are rows and features; axes before them (batch items, heads) broadcast. Nothing checks the shapes
 here: NumPy raises ValueError where they don't fit.
@@ -9,11 +9,10 @@ from typing import Annotated, Any, Literal
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.dtypes import square_root
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, exp, largest, number, products, sqrt, tanh, total
+from attncli.base.terms import Term, exp, largest, number, parameter, products, sqrt, tanh, total
 from attncli.ops.decorators import score
 from attncli.ops.products import MatrixProduct, product
-from attncli.ops.records import Quantity, Symbol, Tap, no_tap, reused
-from attncli.ops.rules import Factorization
+from attncli.ops.records import Factorization, Quantity, Symbol, Tap, no_tap, reused
 
 Activation = Literal["tanh", "relu", "sigmoid", "identity"]
 LUONG = "Luong, Pham & Manning 2015, §3.1"
@@ -48,28 +47,6 @@ def scaled_dot_by_hand(
 def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap, matmul: MatrixProduct = product) -> Array:
     """The dot product, divided by the square root of the number of features.
 
-    Parameters
-    ----------
-    query : array [… n d]
-        A query in each row.
-    key : array [… m d]
-        A key in each row.
-    tap : callable, optional
-        Receives "dot_products" [… n m].
-    matmul : callable, optional
-        Multiplies matrices.
-
-    Returns
-    -------
-    array [… n m]
-
-    Raises
-    ------
-    ValueError
-        Where queries and keys have different numbers of features.
-
-    Examples
-    --------
     >>> scaled_dot(np.array([[2.0, 0, 2, 1]]), np.array([[2.0, 4, 3, 0], [0, 1, 1, 2]]))
     array([[5., 2.]])
     """
@@ -77,6 +54,13 @@ def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap, matmul: MatrixPro
     root = np.sqrt(query.dtype.type(query.shape[-1]))
     scaled_products: Array = np.divide(dot_products, root, out=reused(dot_products, tap))
     return scaled_products
+
+
+def dot_product_line(write: ArithmeticWriter, query: Array, key: Array, product: Any) -> str:
+    """The line `Q(a)·K(b) = … = …`."""
+    return write.equation(
+        products(query, key), product, name=f"{write.symbol('query')}({write.query})·{write.symbol('key')}({write.key})"
+    )
 
 
 def dot_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any) -> list[str]:
@@ -95,26 +79,6 @@ def dot_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any) 
 def dot(query: Array, key: Array, *, matmul: MatrixProduct = product) -> Array:
     """The dot product of the query and the key.
 
-    Parameters
-    ----------
-    query : array [… n d]
-        A query in each row.
-    key : array [… m d]
-        A key in each row.
-    matmul : callable, optional
-        Multiplies matrices.
-
-    Returns
-    -------
-    array [… n m]
-
-    Raises
-    ------
-    ValueError
-        Where queries and keys have different numbers of features.
-
-    Examples
-    --------
     >>> dot(np.array([[2, 0, 2]]), np.array([[2, 4, 3], [0, 1, 1]]))
     array([[10,  2]])
     """
@@ -164,30 +128,8 @@ def general(
 ) -> Array:
     """The dot product of the key and the query, projected with a learned matrix to the key's features.
 
-    Parameters
-    ----------
-    query : array [… n d]
-        A query in each row.
-    key : array [… m c]
-        The number of features c may differ from d.
-    w : array [d c]
-        Projects queries, from the right; with an axis of heads before it each head has its own.
-    tap : callable, optional
-        Receives "projected_query" [… n c].
-    matmul : callable, optional
-        Multiplies matrices.
+    With an axis of heads before those of `w`, each head has its own.
 
-    Returns
-    -------
-    array [… n m]
-
-    Raises
-    ------
-    ValueError
-        Where `w` does not have a row for each feature of the queries and a column for each feature of the keys.
-
-    Examples
-    --------
     >>> query, key = np.array([[1, 2]]), np.array([[1, 0, 1], [0, 2, 0]])
     >>> general(query, key, w=np.array([[1, 0, 2], [0, 1, 1]]))
     array([[5, 4]])
@@ -247,6 +189,20 @@ def _hidden_formula(*, b: bool | float = 0.0, activation: Activation = "tanh", *
     return f"{name}(W₁Kⱼ + W₂Qᵢ{' + b_H' if b else ''})"
 
 
+def _activate(activation: Activation, x: Array) -> Array:
+    """The hidden layer's nonlinearity, in the place of its argument where that holds fractions."""
+    out = x if x.dtype.kind == "f" else None
+    match activation:
+        case "tanh":
+            return np.tanh(x, out=out)
+        case "relu":
+            return np.maximum(x, 0, out=out)
+        case "sigmoid":
+            return np.exp(-np.logaddexp(0, -x))
+        case "identity":
+            return x
+
+
 @score(
     formula="Sᵢⱼ = vᵀ act(W₁Kⱼ + W₂Qᵢ + b_H)",
     shapes="query[n d], key[m c], w1[c a], w2[d a], v[a], b[a] -> [n m]",
@@ -289,38 +245,9 @@ def additive(
 ) -> Array:
     """A network with one hidden layer scores each pair.
 
-    Parameters
-    ----------
-    query : array [… n d]
-        A query in each row.
-    key : array [… m c]
-        The number of features c may differ from d.
-    w1 : array [c a]
-        Projects keys to the a hidden units, from the right (`key @ w1`); with an axis of heads before it, as `w2`, `v`
-        and `b` may have too, each head has its own.
-    w2 : array [d a]
-        Projects queries to the hidden units, from the right (`query @ w2`).
-    v : array [a]
-        Weights of the hidden units in the score.
-    b : array [a] or float, optional
-        Bias of the hidden units.
-    activation : {"tanh", "relu", "sigmoid", "identity"}, optional
-        Nonlinearity of the hidden layer.
-    tap : callable, optional
-        Receives "projected_key" [… m a], "projected_query" [… n a] and "hidden" [… n m a].
+    Projections multiply from the right: `key @ w1`, `query @ w2`. With an axis of heads before their own, all four
+    parameters are those of each head. Needs memory for n · m · a numbers.
 
-    Returns
-    -------
-    array [… n m]
-        Needs memory for n · m · a numbers on the way.
-
-    Raises
-    ------
-    ValueError
-        Where `w1`, `w2`, `v` and `b` differ in their number of hidden units, or do not fit queries and keys.
-
-    Examples
-    --------
     One query of two features and two keys of one feature, with two hidden units:
 
     >>> additive(
@@ -363,48 +290,70 @@ def location_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: 
 def location(query: Array, key: Array, *, w: Annotated[Array, Symbol("W")]) -> Array:
     """A score for each position from the query alone; the keys are not read.
 
-    Parameters
-    ----------
-    query : array [… n d]
-        A query in each row.
-    key : array [… m c]
-        Not read.
-    w : array [d m]
-        A column for each key.
+    `w` has a column for each key.
 
-    Returns
-    -------
-    array [… n m]
-
-    Raises
-    ------
-    ValueError
-        Where `w` does not have a row for each feature of the queries.
-
-    Examples
-    --------
     >>> location(np.array([[1, 2]]), np.zeros((3, 1)), w=np.array([[1, 0, 2], [0, 1, 1]]))
     array([[1, 2, 4]])
     """
     return query @ w
 
 
-def _activate(activation: Activation, x: Array) -> Array:
-    """The hidden layer's nonlinearity, in the place of its argument where that holds fractions."""
-    out = x if x.dtype.kind == "f" else None
-    match activation:
-        case "tanh":
-            return np.tanh(x, out=out)
-        case "relu":
-            return np.maximum(x, 0, out=out)
-        case "sigmoid":
-            return np.exp(-np.logaddexp(0, -x))
-        case "identity":
-            return x
+def cosine_by_hand(
+    write: ArithmeticWriter,
+    query: Array,
+    key: Array,
+    result: Any,
+    *,
+    unit_query: Array,
+    unit_key: Array,
+    beta: float = 1.0,
+) -> list[str]:
+    """The norms and unit vectors of one query [d] and one key [d], then β times their dot product."""
+    lines = []
+    for name, letter, vector, unit in (
+        (f"{write.symbol('query')}({write.query})", "d", query, unit_query),
+        (f"{write.symbol('key')}({write.key})", "d", key, unit_key),
+    ):
+        if not vector.any():
+            return [f"{name} is a zero vector: the score is 0"]
+        norm = write.computed(f"‖{name}‖", sqrt(products(vector, vector)))
+        lines += [norm.line, write.equation(number(vector) / norm, unit, name=f"{name}/‖{name}‖", letter=letter)]
+    product = products(unit_query, unit_key)
+    return [*lines, write.equation(product if beta == 1 else parameter(beta) * product, result)]
 
 
-def dot_product_line(write: ArithmeticWriter, query: Array, key: Array, product: Any) -> str:
-    """The line `Q(a)·K(b) = … = …`."""
-    return write.equation(
-        products(query, key), product, name=f"{write.symbol('query')}({write.query})·{write.symbol('key')}({write.key})"
-    )
+def l2_normalize(x: Array) -> Array:
+    """Each row divided by its Euclidean norm; a zero row stays zero.
+
+    A row is divided by its largest entry first, so that its squares neither overflow nor vanish.
+
+    >>> l2_normalize(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    largest = abs(x).max(axis=-1, keepdims=True, initial=0)
+    x = x / np.where(largest == 0, 1, largest)
+    norm = np.sqrt((x * x).sum(axis=-1, keepdims=True))
+    return x / np.where(norm == 0, 1, norm)
+
+
+@score(
+    formula="Sᵢⱼ = β Qᵢ·Kⱼ / (‖Qᵢ‖ ‖Kⱼ‖)",
+    shapes="query[n d], key[m d] -> [n m]",
+    source="Graves, Wayne & Danihelka 2014, eq. 5 and 6",
+    example={"query": [[3, 4]], "key": [[6, 8], [4, -3], [0, 0]], "beta": 2, "gives": [[2, 0, 0]]},
+    inner=(
+        Quantity("unit_query", "Qᵤ", "Qᵢ / ‖Qᵢ‖", ("n", "d"), "The direction of each query, without its length."),
+        Quantity("unit_key", "Kᵤ", "Kⱼ / ‖Kⱼ‖", ("m", "d"), "The direction of each key, without its length."),
+    ),
+    factorization=Factorization(lambda query, beta: l2_normalize(query) * beta, lambda key, beta: l2_normalize(key)),
+    formula_in_force=lambda beta: f"Sᵢⱼ = {'' if beta == 1 else 'β '}Qᵢ·Kⱼ / (‖Qᵢ‖ ‖Kⱼ‖)",
+    by_hand=cosine_by_hand,
+)
+def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap, matmul: MatrixProduct = product) -> Array:
+    """The cosine of the angle between query and key, times a strength; a zero vector scores 0.
+
+    >>> cosine(np.array([[3.0, 4.0]]), np.array([[6.0, 8.0], [-3.0, -4.0], [0.0, 0.0]]), beta=2)
+    array([[ 2., -2.,  0.]])
+    """
+    return matmul(tap("unit_query", l2_normalize(query)), tap("unit_key", l2_normalize(key)).mT) * beta

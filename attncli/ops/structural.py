@@ -8,21 +8,6 @@ from attncli.ops.decorators import structural
 def project(x: Array, w: Array | None = None, b: Array | float = 0.0) -> Array:
     """`x @ w + b`; without `w`, `x + b`.
 
-    Parameters
-    ----------
-    x : array [… n x]
-        A vector in each row.
-    w : array [x d], optional
-        Multiplies from the right.
-    b : array [d] or float, optional
-        Added to every row.
-
-    Returns
-    -------
-    array [… n d]
-
-    Examples
-    --------
     >>> project(np.array([[1, 2]]), w=np.array([[1, 0, 2], [0, 1, 1]]), b=np.array([10, 20, 30]))
     array([[11, 22, 34]])
     """
@@ -35,8 +20,6 @@ def unpack(x: Array, *, blocks: int, first: int, count: int) -> Array:
 
     Of one block they are a view, of several a copy.
 
-    Examples
-    --------
     >>> unpack(np.array([[0, 1, 2, 3, 4, 5]]), blocks=1, first=2, count=2)
     array([[2, 3]])
     >>> unpack(np.array([[0, 1, 2, 3, 4, 5]]), blocks=2, first=1, count=2)
@@ -51,8 +34,6 @@ def unpack(x: Array, *, blocks: int, first: int, count: int) -> Array:
 def split_heads(x: Array, *, heads: int) -> Array:
     """The features split into heads: [… n h·d] to [… h n d].
 
-    Examples
-    --------
     >>> split_heads(np.array([[1, 2, 3, 4]]), heads=2)
     array([[[1, 2]],
     <BLANKLINE>
@@ -66,8 +47,6 @@ def split_heads(x: Array, *, heads: int) -> Array:
 def merge_heads(x: Array) -> Array:
     """The heads side by side, the first one first: [… h n e] to [… n h·e].
 
-    Examples
-    --------
     >>> merge_heads(np.array([[[1, 2]], [[3, 4]]]))
     array([[1, 2, 3, 4]])
     """
@@ -79,8 +58,6 @@ def merge_heads(x: Array) -> Array:
 def repeat_kv(x: Array, *, heads: int) -> Array:
     """Query head h reads key head h // (heads / g): [… g m c] to [… h m c].
 
-    Examples
-    --------
     >>> repeat_kv(np.array([[[1]], [[2]]]), heads=4).ravel()
     array([1, 1, 2, 2])
     """
@@ -91,8 +68,6 @@ def repeat_kv(x: Array, *, heads: int) -> Array:
 def concat_cache(past: Array, new: Array) -> Array:
     """The cached rows, then the new ones: [… p c] and [… k c] to [… p+k c].
 
-    Examples
-    --------
     >>> concat_cache(np.array([[1, 2]]), np.array([[3, 4]]))
     array([[1, 2],
            [3, 4]])
@@ -104,8 +79,6 @@ def concat_cache(past: Array, new: Array) -> Array:
 def select_rows(x: Array, *, at: list[int]) -> Array:
     """The rows at some positions: [… q x] to [… n x].
 
-    Examples
-    --------
     >>> select_rows(np.array([[1, 2], [3, 4], [5, 6]]), at=[2, 0])
     array([[5, 6],
            [1, 2]])
@@ -116,8 +89,6 @@ def select_rows(x: Array, *, at: list[int]) -> Array:
 def drop_missing_axes(table: Array, missing: tuple[int, ...]) -> Array:
     """A table over queries and keys without its `missing` axes of length 1; one of queries is added.
 
-    Examples
-    --------
     >>> drop_missing_axes(np.zeros((1, 1, 2, 3)), missing=(0, 1)).shape
     (2, 3)
     """
@@ -127,8 +98,6 @@ def drop_missing_axes(table: Array, missing: tuple[int, ...]) -> Array:
 def per_head(values: Array, heads: int | None) -> Array:
     """One number a head in the shape that broadcasts with tables: [h] to [h 1 1]; without an axis of heads [1] to [].
 
-    Examples
-    --------
     >>> per_head(np.array([1, 2]), heads=2).shape
     (2, 1, 1)
     >>> per_head(np.array([1]), heads=None).shape
@@ -141,12 +110,8 @@ def per_head(values: Array, heads: int | None) -> Array:
 def with_column(scores: Array, sink: Array, *, heads: int | None) -> Array:
     """A logit after the keys of every query: [… h n m] and [h] to [… h n m+1].
 
-    References
-    ----------
-    OpenAI 2025 (gpt-oss), attention sinks
+    Source: OpenAI 2025 (gpt-oss), attention sinks.
 
-    Examples
-    --------
     >>> with_column(np.array([[1.0, 2.0]]), np.array([9.0]), heads=None)
     array([[1., 2., 9.]])
     """
@@ -158,8 +123,6 @@ def with_column(scores: Array, sink: Array, *, heads: int | None) -> Array:
 def without_column(weights: Array) -> Array:
     """The last column is dropped: [… n m+1] to [… n m].
 
-    Examples
-    --------
     >>> without_column(np.array([[1.0, 2.0, 9.0]]))
     array([[1., 2.]])
     """
@@ -170,8 +133,6 @@ def without_column(weights: Array) -> Array:
 def identity(x: Array) -> Array:
     """The array itself, unchanged.
 
-    Examples
-    --------
     >>> identity(np.array([1, 2]))
     array([1, 2])
     """
@@ -182,8 +143,6 @@ def identity(x: Array) -> Array:
 def reshape(x: Array, *, shape: tuple[int, ...]) -> Array:
     """The same numbers in another shape.
 
-    Examples
-    --------
     >>> reshape(np.array([1, 2]), shape=(2, 1))
     array([[1],
            [2]])

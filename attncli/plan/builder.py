@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from attncli.base.axes import COUNTED_FROM_0, Letters
-from attncli.ops.failures import failures_named
 from attncli.ops.records import Operator, OperatorRecord
+from attncli.ops.registry import failures_named
 from attncli.plan.formulas import formula_in_plan, parameters_in_force
 from attncli.plan.graph import GIVEN, Axes, Axis, Node, Plan
 from attncli.problem.spec import ProblemSpec

@@ -6,7 +6,7 @@ from typing import Any
 from attncli.base.axes import Letters
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.norm_uses import USES
+from attncli.ops.norms import USES
 from attncli.ops.records import Operator
 from attncli.problem.array_axes import letters_of_field, make_cell_array
 from attncli.problem.array_cells import CellArray, counted_axis, token_axis

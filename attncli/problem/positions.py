@@ -1,6 +1,6 @@
 """The positions that a problem gives: which key has those of queries and of keys, and on how many axes they are."""
 
-from attncli.ops.rules import PositionAxes
+from attncli.ops.records import PositionAxes
 from attncli.problem.spec import ProblemSpec
 
 

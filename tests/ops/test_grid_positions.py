@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attncli import AttnError, attention
-from attncli.ops.grid_positions import grid_bias
+from attncli.ops.position_biases import grid_bias
 
 # Three rows and two columns of tokens: the rows of the table are (Δrow, Δcolumn) from (−2, −1) to (2, 1).
 OFFSETS = [(rows, columns) for rows in range(-2, 3) for columns in range(-1, 2)]

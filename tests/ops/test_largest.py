@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attncli.base.lazy_numpy import Array
-from attncli.ops.largest import largest_cells
+from attncli.ops.normalizers import largest_cells
 
 
 def sorted_cells(x: Array, k: int) -> list[int]:

@@ -10,8 +10,8 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.ops import look_up, operators, taken_kinds
 from attncli.ops.norms import l2
+from attncli.ops.records import OperatorUse
 from attncli.ops.registry import kind_of
-from attncli.ops.rules import OperatorUse
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from attncli.ops.elementwise import add_bias
 from attncli.ops.position_biases import alibi, published_slopes, t5, t5_bucket
-from attncli.ops.tables import add_bias
 
 POSITIONS = np.arange(5)
 

@@ -7,8 +7,8 @@ import pytest
 
 from attncli.engine.run import run
 from attncli.ops import products
-from attncli.ops.distance_scores import l2_normalize
 from attncli.ops.products import product, product_in_parts, sum_of_parts
+from attncli.ops.scores import l2_normalize
 from tests.arrays import normal
 from tests.problems import problem
 

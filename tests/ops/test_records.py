@@ -12,7 +12,7 @@ from attncli.base.axes import LEGEND
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.ops import kinds, look_up, operators
 from attncli.ops.records import OperatorRecord, Range
-from attncli.ops.registration import register
+from attncli.ops.registry import register
 from tests.equations import assert_equations_hold
 from tests.ops.values import inner_values
 
@@ -248,12 +248,25 @@ def postponed(scores, *, power: Annotated[float, Range(above=0)] = 1.0, way: Lit
 
 
 @pytest.mark.usefixtures("restored_registry")
-def test_formula_and_source_are_added_to_the_docstring() -> None:
+def test_the_definition_is_appended_to_the_docstring() -> None:
     def plain(query: Any, key: Any) -> Any:
         """One line."""
 
-    attncli.score(**FIELDS)(plain)
-    assert inspect.getdoc(plain) == "One line.\n\nNotes\n-----\n0\n\nReferences\n----------\nthis test"
+    def indented(query: Any, key: Any) -> Any:
+        """A line.
+
+        A note:
+            indented.
+        """
+
+    definition = """Definition
+----------
+formula       0
+shapes        query[n d], key[m d] → [n m]
+source        this test"""
+    for function, own in ((plain, "One line."), (indented, "A line.\n\nA note:\n    indented.")):
+        attncli.score(**FIELDS)(function)
+        assert inspect.getdoc(function) == f"{own}\n\n{definition}"
 
 
 @pytest.mark.usefixtures("restored_registry")

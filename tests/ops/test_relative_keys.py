@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attncli import AttnError, attention
-from attncli.ops.relative_keys import relative_row, shaw
+from attncli.ops.position_biases import relative_row, shaw
 
 
 def test_a_relative_key_is_the_tables_row_for_the_distance() -> None:

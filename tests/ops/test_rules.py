@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attncli.ops import masks, operators, padding_masks
-from attncli.ops.rules import KeyBounds
+from attncli.ops import masks, operators
+from attncli.ops.records import KeyBounds
 
 positions = st.lists(st.integers(-3, 9), min_size=1, max_size=5).map(sorted).map(np.array)
 sides = st.sampled_from([0, 1, 3, float("inf")])
@@ -38,13 +38,13 @@ def test_window(query_positions: np.ndarray, count: int, left: float, right: flo
 @given(st.lists(st.integers(0, 8), min_size=1, max_size=3), st.integers(1, 8))
 def test_key_lengths(lengths: list[int], count: int) -> None:
     given = {"key_positions": np.arange(count), "key_lengths": np.array(lengths)}
-    assert_bounds(padding_masks.key_lengths(**given), padding_masks.key_lengths.record.key_bounds(**given))
+    assert_bounds(masks.key_lengths(**given), masks.key_lengths.record.key_bounds(**given))
 
 
 @given(st.lists(st.lists(st.booleans(), min_size=6, max_size=6), min_size=1, max_size=3))
 def test_key_mask(rows: list[list[bool]]) -> None:
     mask = np.array(rows)
-    assert_bounds(padding_masks.key_mask(mask), padding_masks.key_mask.record.key_bounds(mask))
+    assert_bounds(masks.key_mask(mask), masks.key_mask.record.key_bounds(mask))
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(1, 6), st.sampled_from([0.1, 0.5, 0.95]))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from attncli.analysis.slips.records import Computation, Variant, problem_slip
-from attncli.ops.norm_uses import (
+from attncli.ops.norms import (
     AFTER_ROPE,
     ALL,
     BEFORE_ROPE,

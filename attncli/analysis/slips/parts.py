@@ -8,7 +8,7 @@ from attncli.analysis.slips.limits import SearchLimits, all_rows, cell_count, pa
 from attncli.base.axes import Letters
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.norm_uses import is_over_all
+from attncli.ops.norms import is_over_all
 from attncli.ops.records import Operator
 from attncli.problem.array_axes import letters_of_field
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS, ProblemSpec

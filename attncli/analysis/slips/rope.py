@@ -9,8 +9,7 @@ from attncli.analysis.slips.records import Computation, Variant, plan_slip, prob
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import indices, structural
 from attncli.ops.records import Operator, format_value
-from attncli.ops.rope import position_axes, rope, rotated_count
-from attncli.ops.rope_frequencies import angles, rope_frequencies
+from attncli.ops.rope import angles, position_axes, rope, rope_frequencies, rotated_count
 from attncli.ops.rope_scaling import RopeScaling
 from attncli.plan.graph import Plan
 from attncli.problem.spec import ProblemSpec

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attncli.ops import indices, structural
-from attncli.ops.records import Operator
-from attncli.ops.rules import DerivedInput
+from attncli.ops.records import DerivedInput, Operator
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import GIVEN, Axes, Axis, Node
 from attncli.plan.stages.masks import mask_rules

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from attncli.ops import look_up, structural
-from attncli.ops.norm_uses import NORM, USES, is_after_rope, is_over_all
+from attncli.ops.norms import NORM, USES, is_after_rope, is_over_all
 from attncli.ops.records import Operator, Parameter
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import GIVEN, Axis, Node

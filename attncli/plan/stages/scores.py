@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from attncli.base.dtypes import square_root
-from attncli.ops import elementwise, tables
+from attncli.ops import elementwise
 from attncli.ops.records import Operator, format_value
 from attncli.ops.registry import look_up
 from attncli.plan.builder import PlanBuilder
@@ -89,7 +89,7 @@ def add_biases(builder: PlanBuilder) -> None:
                 f"{before.symbol} + {table.symbol}",
                 builder.table_axes,
                 "bias",
-                tables.add_bias,
+                elementwise.add_bias,
                 inputs,
                 role="scores",
             )

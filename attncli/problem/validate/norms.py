@@ -6,7 +6,7 @@ from typing import Any
 from attncli.base.axes import Length, bind_axes
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
-from attncli.ops.norm_uses import USES, array_letters, arrays_by_role, is_over_all
+from attncli.ops.norms import USES, array_letters, arrays_by_role, is_over_all
 from attncli.ops.records import Operator
 from attncli.problem.layout import Layout
 from attncli.problem.validate.lengths import Lengths, context_features

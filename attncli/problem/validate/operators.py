@@ -5,11 +5,9 @@ import re
 from attncli.base.axes import bind_axes
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.failures import failures_named
-from attncli.ops.norm_uses import USES
-from attncli.ops.records import Operator, Parameter
-from attncli.ops.registry import operators
-from attncli.ops.rules import OperatorUse
+from attncli.ops.norms import USES
+from attncli.ops.records import Operator, OperatorUse, Parameter
+from attncli.ops.registry import failures_named, operators
 from attncli.problem.spec import OPERATOR_FIELDS, ProblemSpec
 from attncli.problem.unread import is_read
 from attncli.problem.validate.lengths import Lengths

@@ -4,7 +4,7 @@ import math
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.rules import PositionAxes
+from attncli.ops.records import PositionAxes
 from attncli.problem.positions import position_axes
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.unread import is_read

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from attncli.analysis.check.cell_trace import has_every_step, trace_of_query
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import masks, structural
-from attncli.ops.empty_rows import fill_empty_rows
+from attncli.ops.elementwise import fill_empty_rows
 from attncli.render.hidden_cells import VISIBLE_STEP
 from attncli.render.view import View
 from attncli.render.worked_lines import worked_lines
