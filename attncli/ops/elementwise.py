@@ -1,4 +1,4 @@
-"""Elementwise steps on tables of scores [… n m]: scale, softcap, and sums."""
+"""Steps on scores, weights and vectors, number by number: scale, softcap, clip, sums, the user's bias, empty rows."""
 
 from typing import Any
 
@@ -8,12 +8,7 @@ from attncli.base.terms import number, parameter, tanh
 from attncli.ops.decorators import structural
 
 
-def scale_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, scale: float) -> list[str]:
-    """The product of the scale and one score."""
-    return [write.equation(parameter(scale) * scores, result)]
-
-
-@structural(by_hand=scale_by_hand)
+@structural(by_hand=lambda write, scores, result, *, scale: [write.equation(parameter(scale) * scores, result)])
 def scale(scores: Array, *, scale: float) -> Array:
     """The scores [… n m] times a number.
 
@@ -23,12 +18,7 @@ def scale(scores: Array, *, scale: float) -> Array:
     return scores * scale
 
 
-def multiply_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, factor: float) -> list[str]:
-    """The product of the factor and one vector [x]."""
-    return [write.equation(parameter(factor) * x, result, letter="x")]
-
-
-@structural(by_hand=multiply_by_hand)
+@structural(by_hand=lambda write, x, result, *, factor: [write.equation(parameter(factor) * x, result, letter="x")])
 def multiply(x: Array, *, factor: float) -> Array:
     """The vectors [… n x] times a number.
 
@@ -38,12 +28,7 @@ def multiply(x: Array, *, factor: float) -> Array:
     return x * factor
 
 
-def add_by_hand(write: ArithmeticWriter, left: Any, right: Any, result: Any) -> list[str]:
-    """The sum of two cells."""
-    return [write.equation(number(left) + right, result)]
-
-
-@structural(by_hand=add_by_hand)
+@structural(by_hand=lambda write, left, right, result: [write.equation(number(left) + right, result)])
 def add(left: Array, right: Array) -> Array:
     """The sum of two tables [… n m], whose leading axes broadcast.
 
@@ -73,9 +58,8 @@ def softcap(scores: Array, *, cap: float) -> Array:
 def clip_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, limit: float) -> list[str]:
     """Which entries of one vector are limited."""
     outside = int(np.count_nonzero(abs(x) > limit))
-    size = f"{limit:g}"
     limited = f"{outside} of {x.size} numbers {'is' if outside == 1 else 'are'} limited"
-    return [limited if outside else f"every number is between −{size} and {size}"]
+    return [limited if outside else f"every number is between −{limit:g} and {limit:g}"]
 
 
 @structural(by_hand=clip_by_hand)
@@ -91,7 +75,7 @@ def clip(x: Array, *, limit: float) -> Array:
 
 
 def table_cells(table: Array, query_rows: Array, key_positions: Array, *, fill: float) -> Array:
-    """The cells of a table for some queries and keys.
+    """The cells of a table [… q t] that the user gives, for some queries [n] and keys [m]: [… n m].
 
     A table of one row serves every query; `fill` is in the columns that it lacks. The result is a view where the
     indices are ranges of whole numbers.
@@ -118,7 +102,7 @@ def _as_slice(index: Array) -> Any:
 def add_bias_by_hand(
     write: ArithmeticWriter, scores: Any, table: Array, query_rows: Any, key_positions: Any, result: Any
 ) -> list[str]:
-    """One score and its bias: what stands in the table, 0 beyond its columns and where it masks the key."""
+    """One score and its bias: the number in the table, 0 beyond its columns and where it masks the key."""
     row = table[0 if table.shape[0] == 1 else int(query_rows)]
     bias = row[int(key_positions)] if key_positions < len(row) else 0
     return [write.equation(number(scores) + (0 if np.isneginf(bias) else bias), result)]

@@ -9,12 +9,7 @@ from attncli.base.terms import exp, ln, number
 from attncli.ops.decorators import StructuralFunction, structural
 
 
-def sigmoid_gate_by_hand(write: ArithmeticWriter, x: Array, result: Any) -> list[str]:
-    """The sigmoid of one row of numbers."""
-    return [write.equation(1 / (1 + exp(-number(x))), result, letter="u")]
-
-
-@structural(by_hand=sigmoid_gate_by_hand)
+@structural(by_hand=lambda write, x, result: [write.equation(1 / (1 + exp(-number(x))), result, letter="u")])
 def sigmoid_gate(x: Array) -> Array:
     """`1 / (1 + exp(−x))`: from 0, closed, to 1, open.
 
@@ -26,12 +21,7 @@ def sigmoid_gate(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
 
 
-def silu_gate_by_hand(write: ArithmeticWriter, x: Array, result: Any) -> list[str]:
-    """One row of numbers, each times its sigmoid."""
-    return [write.equation(number(x) / (1 + exp(-number(x))), result, letter="u")]
-
-
-@structural(by_hand=silu_gate_by_hand)
+@structural(by_hand=lambda write, x, result: [write.equation(number(x) / (1 + exp(-number(x))), result, letter="u")])
 def silu_gate(x: Array) -> Array:
     """`x / (1 + exp(−x))`: each number times its sigmoid.
 
@@ -44,12 +34,7 @@ def silu_gate(x: Array) -> Array:
     return gate
 
 
-def softplus_gate_by_hand(write: ArithmeticWriter, x: Array, result: Any) -> list[str]:
-    """The softplus of one row of numbers."""
-    return [write.equation(ln(1 + exp(number(x))), result, letter="u")]
-
-
-@structural(by_hand=softplus_gate_by_hand)
+@structural(by_hand=lambda write, x, result: [write.equation(ln(1 + exp(number(x))), result, letter="u")])
 def softplus_gate(x: Array) -> Array:
     """`ln(1 + exp(x))`: from 0, closed, without an upper limit.
 

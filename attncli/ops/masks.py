@@ -17,16 +17,21 @@ Side = Annotated[float, Range(least=0, allows_infinity=True)]  # so many keys on
 UNLIMITED = float("inf")
 
 
-def mask_key_bounds(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
-    """Key bounds of a block of queries, from their part of the table."""
-    return bounds_of_table(mask_(table, query_rows, key_positions))
+def bounds_of_table(visible: Array) -> KeyBounds:
+    """The keys from the first visible one to the last, and from the first on those that are visible to every query."""
+    leading = tuple(range(visible.ndim - 1))
+    any_visible = np.flatnonzero(visible.any(axis=leading))
+    hidden = np.asarray(~visible.all(axis=leading))
+    if not any_visible.size:
+        return KeyBounds((0, 0), (0, 0))
+    first, end = int(any_visible[0]), int(any_visible[-1]) + 1
+    gaps = np.flatnonzero(hidden[first:end])
+    return KeyBounds((first, end), (first, first + int(gaps[0]) if gaps.size else end))
 
 
-def mask_by_hand(
-    write: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Array, result: Any
-) -> list[str]:
-    """The value of the mask for one query and one key."""
-    return [f"the mask of ({write.query}, {write.key}) is {int(result)}: {verdict(result)}"]
+def _verdict(reason: str, visible: Any) -> list[str]:
+    """The line on a cell: why it is visible or hidden."""
+    return [f"{reason}: {'visible' if visible else 'hidden'}"]
 
 
 @mask(
@@ -39,8 +44,8 @@ def mask_by_hand(
         "key_positions": [0, 1],
         "gives": [[True, False], [True, True]],
     },
-    key_bounds=mask_key_bounds,
-    by_hand=mask_by_hand,
+    key_bounds=lambda **cells: bounds_of_table(table_cells(**cells, fill=False).astype(bool, copy=False)),
+    by_hand=lambda write, result, **_: _verdict(f"the mask of ({write.query}, {write.key}) is {int(result)}", result),
     sign=MaskSign("×", "masked"),
 )
 def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
@@ -56,18 +61,6 @@ def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
     return table_cells(table, query_rows, key_positions, fill=False).astype(bool, copy=False)
 
 
-def bias_key_bounds(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
-    """Key bounds of a block of queries, from their part of the table."""
-    return bounds_of_table(bias(table, query_rows, key_positions))
-
-
-def bias_by_hand(
-    write: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Array, result: Any
-) -> list[str]:
-    """The value of the bias for one query and one key."""
-    return [f"the bias of ({write.query}, {write.key}) is {'a number' if result else '−∞'}: {verdict(result)}"]
-
-
 @mask(
     formula="hidden where the bias is −∞",
     shapes="table[n m], query_rows[n], key_positions[m] -> [n m]",
@@ -78,8 +71,10 @@ def bias_by_hand(
         "key_positions": [0, 1],
         "gives": [[True, False], [True, True]],
     },
-    key_bounds=bias_key_bounds,
-    by_hand=bias_by_hand,
+    key_bounds=lambda **cells: bounds_of_table(table_cells(**cells, fill=-np.inf) != -np.inf),
+    by_hand=lambda write, result, **_: _verdict(
+        f"the bias of ({write.query}, {write.key}) is {'a number' if result else '−∞'}", result
+    ),
     sign=MaskSign("−", "bias −∞"),
 )
 def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
@@ -95,17 +90,6 @@ def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
     return visible
 
 
-def causal_key_bounds(query_positions: Array, key_positions: Array) -> KeyBounds:
-    """Keys up to the block's last position are visible to some query, keys up to its first one to all."""
-    return KeyBounds(any_visible=(0, query_positions.max() + 1), all_visible=(0, query_positions.min() + 1))
-
-
-def causal_by_hand(write: ArithmeticWriter, query_positions: Array, key_positions: Array, result: Any) -> list[str]:
-    """The comparison of the index of one key with the position of one query."""
-    sign = "≤" if result else ">"
-    return [f"key {key_positions} {sign} position {query_positions} of {write.query}: {verdict(result)}"]
-
-
 @mask(
     formula="visible where j ≤ posᵢ",
     shapes="query_positions[n], key_positions[m] -> [n m]",
@@ -115,8 +99,12 @@ def causal_by_hand(write: ArithmeticWriter, query_positions: Array, key_position
         "key_positions": [0, 1, 2],
         "gives": [[True, False, False], [True, True, True]],
     },
-    key_bounds=causal_key_bounds,
-    by_hand=causal_by_hand,
+    key_bounds=lambda query_positions, key_positions: KeyBounds(
+        any_visible=(0, query_positions.max() + 1), all_visible=(0, query_positions.min() + 1)
+    ),
+    by_hand=lambda write, query_positions, key_positions, result: _verdict(
+        f"key {key_positions} {'≤' if result else '>'} position {query_positions} of {write.query}", result
+    ),
     sign=MaskSign("▷", "after the query (causal)"),
 )
 def causal(query_positions: Array, key_positions: Array) -> Array:
@@ -148,7 +136,7 @@ def window_by_hand(
     """The window of one query, and the index of one key."""
     first = "−∞" if left == UNLIMITED else write(query_positions - left)
     last = "∞" if right == UNLIMITED else write(query_positions + right)
-    return [f"the window of {write.query} goes from {first} to {last}; key {key_positions}: {verdict(result)}"]
+    return _verdict(f"the window of {write.query} goes from {first} to {last}; key {key_positions}", result)
 
 
 @mask(
@@ -181,62 +169,6 @@ def window(query_positions: Array, key_positions: Array, *, left: Side, right: S
     return visible & (key_positions <= position + right)
 
 
-@structural(is_boolean=True)
-def and_masks(**rules: Array) -> Array:
-    """True where every rule is; the rules [… n m] broadcast.
-
-    >>> and_masks(causal=np.array([[True, False]]), window=np.array([[True, True]]))
-    array([[ True, False]])
-    """
-    first, *others = rules.values()
-    for rule in others:
-        first = first & rule
-    return first
-
-
-def apply_mask_by_hand(write: ArithmeticWriter, scores: Any, visible: Any, result: Any) -> list[str]:
-    """That one score is hidden; a visible one stays as it is."""
-    return [] if visible else ["hidden: −∞ instead of the score"]
-
-
-@structural(by_hand=apply_mask_by_hand)
-def apply_mask(scores: Array, visible: Array) -> Array:
-    """The scores [… n m], −∞ where `visible` [… n m] is false.
-
-    >>> apply_mask(np.array([[1.0, 2.0]]), np.array([[True, False]]))
-    array([[  1., -inf]])
-    """
-    return np.where(visible, scores, -np.inf).astype(scores.dtype, copy=False)
-
-
-def bounds_of_table(visible: Array) -> KeyBounds:
-    """The keys from the first visible one to the last, and from the first on those that are visible to every query."""
-    leading = tuple(range(visible.ndim - 1))
-    any_visible = np.flatnonzero(visible.any(axis=leading))
-    hidden = np.asarray(~visible.all(axis=leading))
-    if not any_visible.size:
-        return KeyBounds((0, 0), (0, 0))
-    first, end = int(any_visible[0]), int(any_visible[-1]) + 1
-    gaps = np.flatnonzero(hidden[first:end])
-    return KeyBounds((first, end), (first, first + int(gaps[0]) if gaps.size else end))
-
-
-def verdict(visible: Any) -> str:
-    """The end of the line on a cell."""
-    return "visible" if visible else "hidden"
-
-
-def key_lengths_key_bounds(key_positions: Array, key_lengths: Array) -> KeyBounds:
-    """Keys up to the longest item are visible to some query, keys up to the shortest one to all."""
-    return KeyBounds(any_visible=(0, key_lengths.max()), all_visible=(0, key_lengths.min()))
-
-
-def key_lengths_by_hand(write: ArithmeticWriter, key_positions: Array, key_lengths: Array, result: Any) -> list[str]:
-    """The comparison of the index of one key with the number of real keys."""
-    sign = "<" if result else "≥"
-    return [f"key {key_positions} {sign} {key_lengths} real keys: {verdict(result)}"]
-
-
 @mask(
     formula="visible where j < length",
     shapes="key_positions[m], key_lengths[b] -> [b n m]",
@@ -246,8 +178,12 @@ def key_lengths_by_hand(write: ArithmeticWriter, key_positions: Array, key_lengt
         "key_lengths": [1, 3],
         "gives": [[[True, False, False]], [[True, True, True]]],
     },
-    key_bounds=key_lengths_key_bounds,
-    by_hand=key_lengths_by_hand,
+    key_bounds=lambda key_positions, key_lengths: KeyBounds(
+        any_visible=(0, key_lengths.max()), all_visible=(0, key_lengths.min())
+    ),
+    by_hand=lambda write, key_positions, key_lengths, result: _verdict(
+        f"key {key_positions} {'<' if result else '≥'} {key_lengths} real keys", result
+    ),
     sign=MaskSign("░", "padding", precedence=1),
 )
 def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
@@ -255,7 +191,6 @@ def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
 
     The lengths are [b], or [b h] of each head.
 
-    >>> import numpy as np
     >>> key_lengths(np.arange(3), np.array([1, 3]))
     array([[[ True, False, False]],
     <BLANKLINE>
@@ -264,23 +199,13 @@ def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
     return key_positions < key_lengths[..., None, None]
 
 
-def key_mask_key_bounds(key_mask: Array) -> KeyBounds:
-    """The keys from the first that is real in some item to the last, and those that are real in all of them."""
-    return bounds_of_table(key_mask[..., None, :])
-
-
-def key_mask_by_hand(write: ArithmeticWriter, key_mask: Array, result: Any) -> list[str]:
-    """The value of the key mask for one key."""
-    return [f"the key mask of {write.key} is {int(result)}: {verdict(result)}"]
-
-
 @mask(
     formula="visible where the key mask is 1",
     shapes="key_mask[b m] -> [b n m]",
     source="transformers, attention_mask of a tokenizer; MultiheadAttention of PyTorch, key_padding_mask, inverted",
     example={"key_mask": [[0, 1], [1, 1]], "gives": [[[False, True]], [[True, True]]]},
-    key_bounds=key_mask_key_bounds,
-    by_hand=key_mask_by_hand,
+    key_bounds=lambda key_mask: bounds_of_table(key_mask[..., None, :]),
+    by_hand=lambda write, key_mask, result: _verdict(f"the key mask of {write.key} is {int(result)}", result),
     sign=MaskSign("░", "padding (key_mask)", precedence=1),
 )
 def key_mask(key_mask: Array) -> Array:
@@ -288,7 +213,6 @@ def key_mask(key_mask: Array) -> Array:
 
     The mask is [m], [b m], or [b h m] of each head: 1 or true for a real key.
 
-    >>> import numpy as np
     >>> key_mask(np.array([[0, 1, 1], [1, 1, 0]]))
     array([[[False,  True,  True]],
     <BLANKLINE>
@@ -317,16 +241,13 @@ def chunked_by_hand(
     size: int,
 ) -> list[str]:
     """The chunk of one query, that of one key, and whether they are the same."""
-    start, key_name = int(real_key_starts), f"key {key_positions}"
-    lines, chunks = [], set[int]()
+    start, key_name, lines = int(real_key_starts), f"key {key_positions}", []
     for name, position in ((write.query, int(query_positions)), (key_name, int(key_positions))):
         counted = number(position) - start if start else number(position)
         chunk = _chunk(position, start, size)
-        is_rounded = chunk * size != position - start
-        rounded = f", rounded down {write(chunk)}" if is_rounded else ""
+        rounded = f", rounded down {write(chunk)}" if chunk * size != position - start else ""
         lines.append(f"chunk of {name}: {write.equation(counted / size, (position - start) / size)}{rounded}")
-        chunks.add(chunk)
-    return [*lines, f"{key_name} is in {'the same' if len(chunks) == 1 else 'another'} chunk: {verdict(result)}"]
+    return [*lines, *_verdict(f"{key_name} is in {'the same' if result else 'another'} chunk", result)]
 
 
 @mask(
@@ -353,10 +274,8 @@ def chunked(
 ) -> Array:
     """The sequence is cut into chunks of one size, and a query sees the keys of its own chunk.
 
-    The first chunk begins at `real_key_starts`, [b] or [b h], the first real key of each batch item; without it at key
-    0.
+    The first chunk begins at the first real key of each batch item, `real_key_starts` [b] or [b h], otherwise at key 0.
 
-    >>> import numpy as np
     >>> chunked(np.array([0, 2]), np.arange(4), size=2)
     array([[ True,  True, False, False],
            [False, False,  True,  True]])
@@ -370,3 +289,26 @@ def chunked(
 def _chunk(positions: Any, start: Any, size: int) -> Any:
     """The number of the chunk that positions are in, counted from that of the first real key."""
     return (positions - start) // size
+
+
+@structural(is_boolean=True)
+def and_masks(**rules: Array) -> Array:
+    """True where every rule is; the rules [… n m] broadcast.
+
+    >>> and_masks(causal=np.array([[True, False]]), window=np.array([[True, True]]))
+    array([[ True, False]])
+    """
+    first, *others = rules.values()
+    for rule in others:
+        first = first & rule
+    return first
+
+
+@structural(by_hand=lambda write, visible, **_: [] if visible else ["hidden: −∞ instead of the score"])
+def apply_mask(scores: Array, visible: Array) -> Array:
+    """The scores [… n m], −∞ where `visible` [… n m] is false.
+
+    >>> apply_mask(np.array([[1.0, 2.0]]), np.array([[True, False]]))
+    array([[  1., -inf]])
+    """
+    return np.where(visible, scores, -np.inf).astype(scores.dtype, copy=False)
