@@ -1,11 +1,10 @@
-"""Normalizers: from a row of scores to a row of weights. The last axis is the keys.
+"""Normalizers: from a row of scores to a row of weights, by exponentials, one by one, or as they are.
 
 A score of −∞ marks a masked key: its weight is exactly 0. A row in which every key is masked becomes zeros.
 """
 
 import math
 from collections.abc import Sequence
-from math import isqrt
 from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
@@ -24,6 +23,35 @@ EXPONENTIALS = Quantity("exponentials", "E", "exp(Sᵢⱼ − maxᵢ)", ("n", "m
 SOFTMAX = "Aᵢⱼ = exp(Sᵢⱼ) / Σⱼ exp(Sᵢⱼ)"
 SHAPES = "scores[n m] -> [n m]"
 MIN_KEYS_PER_BEST = 8  # where there are so many, only the exponentials of the best are computed
+GROUPS_PER_NUMBER = 4  # of a row: with so many hardly more cells than are asked for are not below the bound
+MIN_SAVING = 4  # whole rows are ordered where their groups, or what is not below the bound, are not so many times fewer
+
+
+def finite_max(scores: Array) -> Array:
+    """Each row's largest score, [… n m] to [… n 1]; 0 where every key is masked.
+
+    >>> finite_max(np.array([[1.0, 3.0], [-np.inf, -np.inf]]))
+    array([[3.],
+           [0.]])
+    """
+    largest: Array = scores.max(axis=-1, keepdims=True)
+    if not all_finite(largest):
+        np.copyto(largest, 0, where=largest == -np.inf)
+    return largest
+
+
+def safe_divide(numerator: Array, denominator: Array, *, out: Array | None = None) -> Array:
+    """`numerator / denominator`, and 0 where the denominator is 0; the two broadcast. `out` may be the numerator.
+
+    >>> safe_divide(np.array([[1.0, 3.0], [0.0, 0.0]]), np.array([[4.0], [0.0]]))
+    array([[0.25, 0.75],
+           [0.  , 0.  ]])
+    """
+    if all_true(denominator):
+        return np.divide(numerator, denominator, out=out).astype(numerator.dtype, copy=False)
+    is_zero = denominator == 0
+    quotient: Array = np.where(is_zero, 0, numerator / np.where(is_zero, 1, denominator))
+    return quotient.astype(numerator.dtype)
 
 
 def _exponentials(
@@ -165,11 +193,6 @@ def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:
     return _logistic(scores + shift)
 
 
-def relu_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
-    """The larger of one score and 0."""
-    return [write.equation(largest([scores[write.column], 0]), result)]
-
-
 @normalizer(
     formula="Aᵢⱼ = max(Sᵢⱼ, 0)",
     shapes=SHAPES,
@@ -178,7 +201,7 @@ def relu_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[st
     online=OnlineNormalizer(
         lambda scores, _running_max, *, out: np.maximum(scores, 0, out=out), uses_running_max=False, is_divided=False
     ),
-    by_hand=relu_by_hand,
+    by_hand=lambda write, scores, result: [write.equation(largest([scores[write.column], 0]), result)],
 )
 def relu(scores: Array) -> Array:
     """The scores themselves where they are positive; 0 elsewhere.
@@ -239,6 +262,57 @@ def _softmax_among(scores: Array, largest: Array, cells: Array) -> Array:
     return weights
 
 
+def largest_cells(x: Array, k: int) -> Array:
+    """The cells of the k largest numbers of each row, and of all that equal the k-th; those of −∞ are left out.
+
+    The k-th largest of the maxima of groups of cells is a bound: so many cells at least are not below it. Few others
+    are, and only these few are put in order.
+
+    `x` [… n m] has floating-point numbers without NaN, and k is from 1 to m. Cells are in order, and counted through
+    all rows, as `x.flat` does.
+
+    >>> largest_cells(np.array([[3.0, 1.0, 3.0, 2.0], [0.0, -np.inf, 1.0, -1.0]]), k=1).tolist()
+    [0, 2, 6]
+    """
+    length = x.shape[-1]
+    rows = x.reshape(-1, length)
+    groups = max(GROUPS_PER_NUMBER * k, math.isqrt(length))
+    if groups * MIN_SAVING > length:
+        return _cells_from(rows, _kth_largest(rows, k))
+    cells = _cells_from(rows, _kth_largest(_group_maxima(rows, groups), k))
+    row = cells // length
+    counts = np.bincount(row, minlength=len(rows))
+    width = counts.max(initial=k)
+    if width * MIN_SAVING > length:
+        return _cells_from(rows, _kth_largest(rows, k))
+    numbers = rows.take(cells)
+    candidates = np.full((len(rows), width), -np.inf, x.dtype)
+    candidates[row, np.arange(cells.size) - (counts.cumsum() - counts)[row]] = numbers
+    largest: Array = cells[numbers >= _kth_largest(candidates, k).take(row)]
+    return largest
+
+
+def _cells_from(rows: Array, least: Array) -> Array:
+    """The cells of rows [n m] that are not below a number of each row [n 1], nor −∞."""
+    return np.flatnonzero(rows >= np.maximum(least, np.finfo(rows.dtype).min))
+
+
+def _kth_largest(rows: Array, k: int) -> Array:
+    """The k-th largest number of each row, [n m] to [n 1]."""
+    before = rows.shape[-1] - k
+    return np.partition(rows, before, axis=-1)[:, before, None]
+
+
+def _group_maxima(rows: Array, groups: int) -> Array:
+    """The largest number of each of so many groups of the cells of each row, [n m] to [n groups]."""
+    maxima = rows[:, :groups].copy()
+    for start in range(groups, rows.shape[-1], groups):
+        part = rows[:, start : start + groups]
+        some = maxima[:, : part.shape[-1]]
+        np.maximum(some, part, out=some)
+    return maxima
+
+
 def _equal(scores: Array, running_max: Array, *, out: Array | None = None) -> Array:
     """1 where a score is the largest, which is never −∞; 0 elsewhere; NaN in a row that has one."""
     equal: Array = np.equal(scores, running_max, out=out).astype(scores.dtype, copy=False)
@@ -280,41 +354,14 @@ def hardmax(scores: Array) -> Array:
     return safe_divide(largest, largest.sum(axis=-1, keepdims=True))
 
 
-def finite_max(scores: Array) -> Array:
-    """Each row's largest score, [… n m] to [… n 1]; 0 where every key is masked.
-
-    >>> finite_max(np.array([[1.0, 3.0], [-np.inf, -np.inf]]))
-    array([[3.],
-           [0.]])
-    """
-    largest: Array = scores.max(axis=-1, keepdims=True)
-    if not all_finite(largest):
-        np.copyto(largest, 0, where=largest == -np.inf)
-    return largest
-
-
-def safe_divide(numerator: Array, denominator: Array, *, out: Array | None = None) -> Array:
-    """`numerator / denominator`, and 0 where the denominator is 0; the two broadcast. `out` may be the numerator.
-
-    >>> safe_divide(np.array([[1.0, 3.0], [0.0, 0.0]]), np.array([[4.0], [0.0]]))
-    array([[0.25, 0.75],
-           [0.  , 0.  ]])
-    """
-    if all_true(denominator):
-        return np.divide(numerator, denominator, out=out).astype(numerator.dtype, copy=False)
-    is_zero = denominator == 0
-    quotient: Array = np.where(is_zero, 0, numerator / np.where(is_zero, 1, denominator))
-    return quotient.astype(numerator.dtype)
-
-
-def _visible_scores(scores: Array, _running_max: Array | None, *, out: Array | None = None) -> Array:
-    """The scores themselves as numerators, 0 where a key is masked."""
-    return none(scores)
+def _visible(scores: Array) -> Array:
+    """The scores, 0 where a key is masked."""
+    return np.where(scores == -np.inf, 0, scores).astype(scores.dtype, copy=False)
 
 
 def sum_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
     """The sum of a row [m], and one score divided by it."""
-    visible = none(scores)
+    visible = _visible(scores)
     if visible.sum() == 0:
         return ["the row sums to 0: the weight is 0"]
     row_sum = write.computed(f"Σⱼ {write.symbol('scores')}ᵢⱼ", total(visible))
@@ -326,7 +373,9 @@ def sum_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str
     shapes=SHAPES,
     source="Katharopoulos et al. 2020, eq. 3",
     example={"scores": [[1, 3, 4]], "gives": [[0.125, 0.375, 0.5]]},
-    online=OnlineNormalizer(_visible_scores, uses_running_max=False, may_cancel=True),
+    online=OnlineNormalizer(
+        lambda scores, _running_max, *, out=None: _visible(scores), uses_running_max=False, may_cancel=True
+    ),
     by_hand=sum_by_hand,
 )
 def sum_(scores: Array) -> Array:
@@ -338,14 +387,8 @@ def sum_(scores: Array) -> Array:
     array([[0.125, 0.375, 0.5  ],
            [0.   , 0.   , 0.   ]])
     """
-    visible = none(scores)
+    visible = _visible(scores)
     return safe_divide(visible, visible.sum(axis=-1, keepdims=True))
-
-
-def none_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
-    """The score itself."""
-    is_masked = np.isneginf(scores[write.column])
-    return ["the key is masked: the weight is 0" if is_masked else f"the weight is the score: {write(result)}"]
 
 
 @normalizer(
@@ -353,8 +396,17 @@ def none_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[st
     shapes=SHAPES,
     source="Schlag, Irie & Schmidhuber 2021, attention without softmax",
     example={"scores": [[1, -3, 4]], "gives": [[1, -3, 4]]},
-    online=OnlineNormalizer(_visible_scores, uses_running_max=False, is_divided=False, may_cancel=True),
-    by_hand=none_by_hand,
+    online=OnlineNormalizer(
+        lambda scores, _running_max, *, out=None: _visible(scores),
+        uses_running_max=False,
+        is_divided=False,
+        may_cancel=True,
+    ),
+    by_hand=lambda write, scores, result: [
+        "the key is masked: the weight is 0"
+        if np.isneginf(scores[write.column])
+        else f"the weight is the score: {write(result)}"
+    ],
 )
 def none(scores: Array) -> Array:
     """The scores themselves are the weights.
@@ -364,59 +416,4 @@ def none(scores: Array) -> Array:
     >>> none(np.array([[1.0, -3.0, -np.inf]]))
     array([[ 1., -3.,  0.]])
     """
-    return np.where(scores == -np.inf, 0, scores).astype(scores.dtype, copy=False)
-
-
-GROUPS_PER_NUMBER = 4  # of a row: with so many hardly more cells than are asked for are not below the bound
-MIN_SAVING = 4  # whole rows are ordered where their groups, or what is not below the bound, are not so many times fewer
-
-
-def largest_cells(x: Array, k: int) -> Array:
-    """The cells of the k largest numbers of each row, and of all that equal the k-th; those of −∞ are left out.
-
-    The k-th largest of the maxima of groups of cells is a bound: so many cells at least are not below it. Few others
-    are, and only these few are put in order.
-
-    `x` [… n m] has floating-point numbers without NaN, and k is from 1 to m. Cells are in order, and counted through
-    all rows, as `x.flat` does.
-
-    >>> largest_cells(np.array([[3.0, 1.0, 3.0, 2.0], [0.0, -np.inf, 1.0, -1.0]]), k=1).tolist()
-    [0, 2, 6]
-    """
-    length = x.shape[-1]
-    rows = x.reshape(-1, length)
-    groups = max(GROUPS_PER_NUMBER * k, isqrt(length))
-    if groups * MIN_SAVING > length:
-        return _cells_from(rows, _kth_largest(rows, k))
-    cells = _cells_from(rows, _kth_largest(_group_maxima(rows, groups), k))
-    row = cells // length
-    counts = np.bincount(row, minlength=len(rows))
-    width = counts.max(initial=k)
-    if width * MIN_SAVING > length:
-        return _cells_from(rows, _kth_largest(rows, k))
-    numbers = rows.take(cells)
-    candidates = np.full((len(rows), width), -np.inf, x.dtype)
-    candidates[row, np.arange(cells.size) - (counts.cumsum() - counts)[row]] = numbers
-    largest: Array = cells[numbers >= _kth_largest(candidates, k).take(row)]
-    return largest
-
-
-def _cells_from(rows: Array, least: Array) -> Array:
-    """The cells of rows [n m] that are not below a number of each row [n 1], nor −∞."""
-    return np.flatnonzero(rows >= np.maximum(least, np.finfo(rows.dtype).min))
-
-
-def _kth_largest(rows: Array, k: int) -> Array:
-    """The k-th largest number of each row, [n m] to [n 1]."""
-    before = rows.shape[-1] - k
-    return np.partition(rows, before, axis=-1)[:, before, None]
-
-
-def _group_maxima(rows: Array, groups: int) -> Array:
-    """The largest number of each of so many groups of the cells of each row, [n m] to [n groups]."""
-    maxima = rows[:, :groups].copy()
-    for start in range(groups, rows.shape[-1], groups):
-        part = rows[:, start : start + groups]
-        some = maxima[:, : part.shape[-1]]
-        np.maximum(some, part, out=some)
-    return maxima
+    return _visible(scores)
