@@ -1,4 +1,9 @@
-"""The worked lines of norms: the size of a vector, the division by it, and gain and bias."""
+"""Norms: each vector divided by its size, times a learned gain, plus a learned bias; and the keys that take norms.
+
+A norm has one gain and one bias; a key that normalizes several arrays takes a set for each: `query_gain` and
+`key_gain` of `rms`. What a key takes besides, such as which features are normalized together, is a parameter of the key
+and not of the norm.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -11,107 +16,10 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import Term, number, parameter, products, sqrt, total
 from attncli.ops.decorators import norm
-from attncli.ops.records import Operator, OperatorRecord, OperatorUse, Parameter, Range, Symbol
+from attncli.ops.records import ByHand, FormulaInForce, Operator, OperatorRecord, OperatorUse, Parameter, Range, Symbol
 from attncli.ops.registry import add_use, look_up
 
-ZERO_VECTOR = "a zero vector stays zero"
-
-
-def l2_by_hand(
-    write: ArithmeticWriter,
-    x: Array,
-    result: Any,
-    *,
-    gain: Array | None = None,
-    bias: Array | None = None,
-    eps: float | None = None,
-    gain_plus_one: bool | None = None,
-) -> list[str]:
-    """The Euclidean norm of one vector [d], its division, and gain and bias."""
-    if not x.any():
-        return _zero_lines(write, result, bias)
-    square = products(x, x)
-    size = write.computed("√(‖u‖² + eps)" if eps else "‖u‖", sqrt(square + parameter(eps) if eps else square))
-    name = "u/√(‖u‖² + eps)" if eps else "u/‖u‖"
-    return [size.line, *_lines_with_gain(write, number(x) / size, name, result, gain, bias, gain_plus_one)]
-
-
-def rms_by_hand(
-    write: ArithmeticWriter,
-    x: Array,
-    result: Any,
-    *,
-    gain: Array | None = None,
-    bias: Array | None = None,
-    eps: float = 0.0,
-    gain_plus_one: bool | None = None,
-) -> list[str]:
-    """The mean square of one vector [d], its root, the division by that, and gain and bias."""
-    if not x.any():
-        return _zero_lines(write, result, bias)
-    mean = write.computed("mean(u²)", products(x, x) / len(x))
-    root = write.computed("rms(u)", sqrt(mean + parameter(eps) if eps else mean))
-    quotient = number(x) / root
-    lines = _lines_with_gain(write, quotient, "u/rms(u)", result, gain, bias, gain_plus_one)
-    return [mean.line, root.line, *lines]
-
-
-def layer_by_hand(
-    write: ArithmeticWriter,
-    x: Array,
-    result: Any,
-    *,
-    gain: Array | None = None,
-    bias: Array | None = None,
-    eps: float = 0.0,
-    gain_plus_one: bool | None = None,
-) -> list[str]:
-    """The mean of one vector [d], its variance and the root of that, the division, and gain and bias."""
-    mean = write.computed("mean(u)", total(map(number, x)) / len(x))
-    centred = write.computed("u − mean(u)", number(x) - mean, letter="d")
-    lines = [mean.line, centred.line]
-    if not any(centred.entries):
-        return [*lines, *_zero_lines(write, result, bias)]
-    variance = write.computed("var(u)", products(centred.entries, centred.entries) / len(x))
-    root = write.computed("std(u)", sqrt(variance + parameter(eps) if eps else variance))
-    name = "(u − mean(u))/std(u)"
-    lines += [variance.line, root.line]
-    return [*lines, *_lines_with_gain(write, centred / root, name, result, gain, bias, gain_plus_one)]
-
-
-def _lines_with_gain(
-    write: ArithmeticWriter,
-    quotient: Term,
-    name: str,
-    result: Any,
-    gain: Array | None,
-    bias: Array | None,
-    gain_plus_one: bool | None,
-) -> list[str]:
-    """The line of one vector that is divided by its size, and that of its gain and bias."""
-    if gain is None and bias is None:
-        return [write.equation(quotient, result, name=name, letter="d")]
-    divided = write.computed(name, quotient, letter="d")
-    term: Term = divided
-    if gain is not None:
-        symbol = write.symbol("gain")
-        term = ((1 + number(gain)) if gain_plus_one else number(gain)) * divided
-        name = f"{f'(1 + {symbol})' if gain_plus_one else symbol} {name}"
-    if bias is not None:
-        term, name = term + number(bias), f"{name} + {write.symbol('bias')}"
-    return [divided.line, write.equation(term, result, name=name, letter="d")]
-
-
-def _zero_lines(write: ArithmeticWriter, result: Any, bias: Array | None) -> list[str]:
-    """What becomes of a zero vector: it stays zero, and the bias is added."""
-    if bias is None:
-        return [ZERO_VECTOR]
-    return [
-        ZERO_VECTOR,
-        write.equation(number(0) + number(bias), result, name=f"0 + {write.symbol('bias')}", letter="d"),
-    ]
-
-
+SHAPES = "x[n d], gain[d], bias[d] -> [n d]"
 Small = Annotated[float, Range(least=0)]
 SmallOrNone = Annotated[float | None, Range(least=0)]  # without a default that would be shown
 Gain = Annotated[Array | None, Symbol("γ")]
@@ -127,10 +35,52 @@ def check_gain(use: OperatorUse) -> None:
         raise AttnError("a gain is missing that would be stored as gain − 1", where="gain_plus_one", hint=hint)
 
 
-def _formula(quotient: str, gain: bool, bias: bool, gain_plus_one: bool | None) -> str:
-    """The formula of a norm: gain and bias where they are given."""
-    factor = "(1 + γ) " if gain_plus_one else "γ "
-    return f"{factor if gain else ''}{quotient}{' + β' if bias else ''}"
+def _formula(plain: str, with_eps: str) -> FormulaInForce:
+    """The formula with the parameters in force: eps, gain and bias where they are given."""
+
+    def in_force(*, eps: float | None = None, gain: bool = False, bias: bool = False, gain_plus_one: Any = None) -> str:
+        factor = "(1 + γ) " if gain_plus_one else "γ "
+        return f"{factor if gain else ''}{with_eps if eps else plain}{' + β' if bias else ''}"
+
+    return in_force
+
+
+def _by_hand(divide: Callable[[ArithmeticWriter, Array, float], tuple[list[str], Term | None, str]]) -> ByHand:
+    """The lines of a norm for one vector [d]: its size, its division, and its gain and bias.
+
+    `divide(write, x, eps)` gives the lines of the size, the quotient, None for a zero vector, and its name.
+    """
+
+    def lines(
+        write: ArithmeticWriter,
+        x: Array,
+        result: Any,
+        *,
+        gain: Array | None = None,
+        bias: Array | None = None,
+        eps: float = 0.0,
+        gain_plus_one: bool | None = None,
+    ) -> list[str]:
+        before, quotient, name = divide(write, x, eps)
+        if quotient is None:
+            zero = [*before, "a zero vector stays zero"]
+            if bias is None:
+                return zero
+            term = number(0) + number(bias)
+            return [*zero, write.equation(term, result, name=f"0 + {write.symbol('bias')}", letter="d")]
+        if gain is None and bias is None:
+            return [*before, write.equation(quotient, result, name=name, letter="d")]
+        divided = write.computed(name, quotient, letter="d")
+        term = divided
+        if gain is not None:
+            symbol = write.symbol("gain")
+            term = ((1 + number(gain)) if gain_plus_one else number(gain)) * divided
+            name = f"{f'(1 + {symbol})' if gain_plus_one else symbol} {name}"
+        if bias is not None:
+            term, name = term + number(bias), f"{name} + {write.symbol('bias')}"
+        return [*before, divided.line, write.equation(term, result, name=name, letter="d")]
+
+    return lines
 
 
 def _with_gain(x: Array, gain: Array | None, bias: Array | None, gain_plus_one: bool | None) -> Array:
@@ -158,20 +108,22 @@ def _divided(x: Array, square: Array, eps: float, unit: Array) -> Array:
     return x / np.where(size == 0, 1, size)
 
 
-def _l2_formula(
-    *, eps: float | None = None, gain: bool = False, bias: bool = False, gain_plus_one: bool = False
-) -> str:
-    """The formula of `l2` with the parameters in force."""
-    return _formula("u / √(‖u‖² + eps)" if eps else "u / ‖u‖", gain, bias, gain_plus_one)
+def _divide_l2(write: ArithmeticWriter, x: Array, eps: float | None) -> tuple[list[str], Term | None, str]:
+    """The Euclidean norm of one vector, and its division."""
+    if not x.any():
+        return [], None, ""
+    square = products(x, x)
+    size = write.computed("√(‖u‖² + eps)" if eps else "‖u‖", sqrt(square + parameter(eps) if eps else square))
+    return [size.line], number(x) / size, "u/√(‖u‖² + eps)" if eps else "u/‖u‖"
 
 
 @norm(
     formula="γ u / √(‖u‖² + eps) + β",
-    shapes="x[n d], gain[d], bias[d] -> [n d]",
+    shapes=SHAPES,
     source="Henry et al. 2020 (Query-Key Normalization for Transformers)",
     example={"x": [[3, 4], [0, 0]], "gives": [[0.6, 0.8], [0, 0]]},
-    formula_in_force=_l2_formula,
-    by_hand=l2_by_hand,
+    formula_in_force=_formula("u / ‖u‖", "u / √(‖u‖² + eps)"),
+    by_hand=_by_hand(_divide_l2),
     check=check_gain,
 )
 def l2(
@@ -194,20 +146,22 @@ def l2(
     return _with_gain(divided, gain, bias, gain_plus_one)
 
 
-def _rms_formula(
-    *, eps: float | None = None, gain: bool = False, bias: bool = False, gain_plus_one: bool = False
-) -> str:
-    """The formula of `rms` with the parameters in force."""
-    return _formula(f"u / √(mean(u²){' + eps' if eps else ''})", gain, bias, gain_plus_one)
+def _divide_rms(write: ArithmeticWriter, x: Array, eps: float) -> tuple[list[str], Term | None, str]:
+    """The mean square of one vector, its root, and the division by that."""
+    if not x.any():
+        return [], None, ""
+    mean = write.computed("mean(u²)", products(x, x) / len(x))
+    root = write.computed("rms(u)", sqrt(mean + parameter(eps) if eps else mean))
+    return [mean.line, root.line], number(x) / root, "u/rms(u)"
 
 
 @norm(
     formula="γ u / √(mean(u²) + eps) + β",
-    shapes="x[n d], gain[d], bias[d] -> [n d]",
+    shapes=SHAPES,
     source="Zhang & Sennrich 2019 (RMSNorm), eq. 4",
     example={"x": [[1, 7], [0, 0]], "gives": [[0.2, 1.4], [0, 0]]},
-    formula_in_force=_rms_formula,
-    by_hand=rms_by_hand,
+    formula_in_force=_formula("u / √(mean(u²))", "u / √(mean(u²) + eps)"),
+    by_hand=_by_hand(_divide_rms),
     check=check_gain,
 )
 def rms(
@@ -229,20 +183,24 @@ def rms(
     return _with_gain(divided, gain, bias, gain_plus_one)
 
 
-def _layer_formula(
-    *, eps: float | None = None, gain: bool = False, bias: bool = False, gain_plus_one: bool = False
-) -> str:
-    """The formula of `layer` with the parameters in force."""
-    return _formula(f"(u − mean(u)) / √(var(u){' + eps' if eps else ''})", gain, bias, gain_plus_one)
+def _divide_layer(write: ArithmeticWriter, x: Array, eps: float) -> tuple[list[str], Term | None, str]:
+    """The mean of one vector, its variance and the root of that, and the division."""
+    mean = write.computed("mean(u)", total(map(number, x)) / len(x))
+    centred = write.computed("u − mean(u)", number(x) - mean, letter="d")
+    if not any(centred.entries):
+        return [mean.line, centred.line], None, ""
+    variance = write.computed("var(u)", products(centred.entries, centred.entries) / len(x))
+    root = write.computed("std(u)", sqrt(variance + parameter(eps) if eps else variance))
+    return [mean.line, centred.line, variance.line, root.line], centred / root, "(u − mean(u))/std(u)"
 
 
 @norm(
     formula="γ (u − mean(u)) / √(var(u) + eps) + β",
-    shapes="x[n d], gain[d], bias[d] -> [n d]",
+    shapes=SHAPES,
     source="Ba, Kiros & Hinton 2016 (Layer Normalization), eq. 4",
     example={"x": [[1, 3], [2, 2]], "gives": [[-1, 1], [0, 0]]},
-    formula_in_force=_layer_formula,
-    by_hand=layer_by_hand,
+    formula_in_force=_formula("(u − mean(u)) / √(var(u))", "(u − mean(u)) / √(var(u) + eps)"),
+    by_hand=_by_hand(_divide_layer),
     check=check_gain,
 )
 def layer(
@@ -331,7 +289,6 @@ class NormUse:
     def parameters_of(self, norm: OperatorRecord, role: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters of a norm for one role, of those that the key was given.
 
-        >>> from attncli.ops.norms import rms
         >>> given = {"query_gain": 1, "key_gain": 2, "eps": 3, "over": "all"}
         >>> USES["qk_norm"].parameters_of(rms.record, "key", given)
         {'gain': 2, 'eps': 3}
@@ -361,7 +318,6 @@ def is_after_rope(operator: Operator) -> bool:
 def arrays_by_role(key: str, operator: Operator) -> Iterator[tuple[str, str, Array]]:
     """The arrays of a key's norm: the role that each is for, its name as the key takes it, and the array.
 
-    >>> from attncli.base.lazy_numpy import np
     >>> norm = Operator(look_up("qk_norm", "rms"), {"key_gain": np.array([1.0, 2.0])})
     >>> list(arrays_by_role("qk_norm", norm))
     [('key', 'key_gain', array([1., 2.]))]
@@ -384,10 +340,5 @@ def array_letters(key: str, operator: Operator, name: str) -> Letters:
     return (*letters[:-1], "·".join(USES[key].letters_of(name))) if is_over_all(operator) else letters
 
 
-def _register(key: str, use: NormUse) -> None:
-    """Let a key take norms."""
-    add_use(key, NORM, lambda norm: use.record(key, norm))
-
-
 for _key, _use in USES.items():
-    _register(_key, _use)
+    add_use(_key, NORM, _use.record)

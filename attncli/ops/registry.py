@@ -83,15 +83,16 @@ _broken: list[str] = []
 class _Use:
     """A kind of operators as a key takes them: the kind, and what makes the record of each for the key."""
 
+    key: str
     kind: str
-    make_record: Callable[[OperatorRecord], OperatorRecord]
+    make_record: Callable[[str, OperatorRecord], OperatorRecord]
     records: dict[str, OperatorRecord] = field(default_factory=dict)  # those made by now
 
     def record(self, record: OperatorRecord) -> OperatorRecord:
         """The record of an operator with the parameters that the key takes; always the same one."""
         made = self.records.get(record.name)
         if made is None or made.function is not record.function:
-            made = self.records[record.name] = self.make_record(record)
+            made = self.records[record.name] = self.make_record(self.key, record)
         return made
 
 
@@ -100,12 +101,12 @@ def kinds() -> Sequence[str]:
     return list(ARGUMENTS)
 
 
-def add_use(key: str, kind: str, make_record: Callable[[OperatorRecord], OperatorRecord]) -> None:
+def add_use(key: str, kind: str, make_record: Callable[[str, OperatorRecord], OperatorRecord]) -> None:
     """Let a key take the operators of a kind with parameters of its own: `key` is then a kind that is looked up.
 
-    `make_record` gets the record of an operator, and returns that of the operator as the key takes it.
+    `make_record` gets the key and the record of an operator, and returns that of the operator as the key takes it.
     """
-    _USES[key] = _Use(kind, make_record)
+    _USES[key] = _Use(key, kind, make_record)
     _TAKEN_KINDS[:] = [name for kind in kinds() for name in (kind, *(key for key in _USES if _USES[key].kind == kind))]
 
 
