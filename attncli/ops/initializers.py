@@ -50,11 +50,7 @@ def randint(stream: Stream, shape: Shape, *, low: int = 0, high: int = 3) -> Arr
 
 
 @generator(
-    formula="x ~ U(low, high)",
-    shapes="-> [r c]",
-    source="the uniform distribution",
-    example=EXAMPLE,
-    is_drawn=True,
+    formula="x ~ U(low, high)", shapes="-> [r c]", source="the uniform distribution", example=EXAMPLE, is_drawn=True
 )
 def uniform(stream: Stream, shape: Shape, *, low: float = 0.0, high: float = 1.0) -> Array:
     """Numbers between low and high, each as likely.
@@ -66,11 +62,7 @@ def uniform(stream: Stream, shape: Shape, *, low: float = 0.0, high: float = 1.0
 
 
 @generator(
-    formula="x ~ N(mean, std²)",
-    shapes="-> [r c]",
-    source="the normal distribution",
-    example=EXAMPLE,
-    is_drawn=True,
+    formula="x ~ N(mean, std²)", shapes="-> [r c]", source="the normal distribution", example=EXAMPLE, is_drawn=True
 )
 def normal(stream: Stream, shape: Shape, *, mean: float = 0.0, std: float = 1.0) -> Array:
     """Normally distributed numbers around a mean, of standard deviation std.

@@ -98,8 +98,10 @@ def _of_rows(vector: Array) -> Array:
 def _unit(x: Array, eps: float, *, is_always: bool = False) -> Array:
     """What each vector [… n d] is divided by first, so that its squares neither overflow nor vanish: mostly 1."""
     largest = np.maximum(abs(x).max(axis=-1, keepdims=True, initial=0), eps**0.5)
-    is_far = ((largest < SMALLEST) | (largest > LARGEST)) & (largest != 0) & (largest < np.inf)
-    return np.where((largest != 0) if is_always else is_far, largest, 1)
+    is_divided = largest != 0
+    if not is_always:
+        is_divided &= ((largest < SMALLEST) | (largest > LARGEST)) & (largest < np.inf)
+    return np.where(is_divided, largest, 1)
 
 
 def _divided(x: Array, square: Array, eps: float, unit: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Position schemes that act on scores: a number for each distance between a query's position and a key's.
+"""Position schemes of pairs: a number for how far a key is from a query, added to their score or their product.
 
 `query_positions` [… n] and `key_positions` [m] count from the first key; `heads` is None without an axis of heads.
 """
@@ -18,14 +18,9 @@ from attncli.ops.structural import per_head
 
 def published_slopes_by_hand(write: ArithmeticWriter, result: Any, *, shape: tuple[int]) -> list[str]:
     """The slope of one head, by its number."""
-    (heads,) = shape
-    power = 2 ** int(math.log2(heads))
-    step = (
-        number(8) * (write.head + 1) / power
-        if write.head < power
-        else number(4) * (2 * (write.head - power) + 1) / power
-    )
-    return [write.equation(number(2) ** -step, result, name=f"slope of head {write.head}")]
+    power, head = 2 ** int(math.log2(shape[0])), write.head
+    step = number(8) * (head + 1) / power if head < power else number(4) * (2 * (head - power) + 1) / power
+    return [write.equation(number(2) ** -step, result, name=f"slope of head {head}")]
 
 
 @structural(is_exact=True, by_hand=published_slopes_by_hand)
@@ -47,23 +42,16 @@ def published_slopes(*, shape: tuple[int]) -> Array:
     return slopes
 
 
-def _slopes_formula(shape: tuple[int, ...]) -> str:
-    """How the step of the slopes reads."""
-    return f"the published ones of {shape[0]} head{'s' if shape[0] > 1 else ''}"
-
-
 def alibi_by_hand(
     write: ArithmeticWriter,
     query_positions: Any,
     key_positions: Any,
     result: Any,
     *,
+    slopes: Any,
     heads: int | None = None,
-    slopes: Any = None,
 ) -> list[str]:
     """The slope times one distance, negative."""
-    if slopes is None:
-        slopes = published_slopes(shape=(heads or 1,))
     slope = slopes if np.ndim(slopes) == 0 else slopes[min(write.head, len(slopes) - 1)]
     return [write.equation(-(number(slope) * absolute(number(query_positions) - key_positions)), result)]
 
@@ -78,7 +66,7 @@ def alibi_by_hand(
         "slopes": DerivedInput(
             published_slopes,
             "λ",
-            _slopes_formula,
+            lambda shape: f"the published ones of {shape[0]} head{'s' if shape[0] > 1 else ''}",
             ("h",),
             purpose="How fast the score falls with the distance in each head: some heads look near, others far.",
         )

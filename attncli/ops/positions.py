@@ -5,15 +5,10 @@ from typing import Annotated, Any
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, cos, number, parameter, sin
+from attncli.base.terms import cos, number, parameter, sin
 from attncli.ops.decorators import position, structural
 from attncli.ops.records import TABLE, OperatorUse, Positive
 from attncli.ops.rope import angles, rope_frequencies
-
-
-def _shifted(positions: Any, offset: float) -> Term:
-    """A position and what is added to it."""
-    return number(positions) + parameter(offset) if offset else number(positions)
 
 
 def sinusoidal_by_hand(
@@ -23,7 +18,8 @@ def sinusoidal_by_hand(
     lines = []
     first = write.feature - write.feature % 2
     for feature in range(features)[first : first + 2] if write.is_long(features) else range(features):
-        angle = _shifted(positions, offset) / parameter(base) ** (number(feature - feature % 2) / features)
+        shifted = number(positions) + parameter(offset) if offset else number(positions)
+        angle = shifted / parameter(base) ** (number(feature - feature % 2) / features)
         lines.append(write.equation((cos if feature % 2 else sin)(angle), result[feature], name=f"P[x{feature + 1}]"))
     return lines
 
@@ -73,20 +69,15 @@ def check_learned(use: OperatorUse) -> None:
         )
 
 
-def learned_by_hand(
-    write: ArithmeticWriter, positions: Any, result: Any, *, table: Array, features: int | None = None, offset: int = 0
-) -> list[str]:
-    """The row of the table at one position."""
-    return [f"P = table[{int(positions) + offset}] = {write(result)}"]
-
-
 @position(
     formula="P[pos] = table[pos]",
     shapes="positions[n], table[t x] -> [n x]",
     source="Gehring et al. 2017, §3.1; Devlin et al. 2019 (BERT), §3",
     example={"positions": [2, 0], "table": [[1, 2], [3, 4], [5, 6]], "gives": [[5, 6], [1, 2]]},
     formula_in_force=lambda table, offset: f"P[pos] = table[pos{' + offset' if offset else ''}]",
-    by_hand=learned_by_hand,
+    by_hand=lambda write, positions, result, *, offset, **_: [
+        f"P = table[{int(positions) + offset}] = {write(result)}"
+    ],
     check=check_learned,
     acts_on="embeddings",
 )
@@ -105,11 +96,8 @@ def learned(positions: Array, features: int | None = None, *, table: Annotated[A
 
 def add_positions_by_hand(write: ArithmeticWriter, x: Array, positions: Array, result: Any) -> list[str]:
     """One embedding [x] and the vector of its position."""
-    return [
-        write.equation(
-            number(x) + positions, result, name=f"{write.symbol('x')} + {write.symbol('positions')}", letter="x"
-        )
-    ]
+    name = f"{write.symbol('x')} + {write.symbol('positions')}"
+    return [write.equation(number(x) + positions, result, name=name, letter="x")]
 
 
 @structural(by_hand=add_positions_by_hand)

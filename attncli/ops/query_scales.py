@@ -16,22 +16,15 @@ Length = Annotated[float, Range(above=0)]
 
 
 def log_steps_by_hand(
-    write: ArithmeticWriter,
-    positions: Any,
-    result: Any,
-    *,
-    length: float,
-    factor: float = 0.1,
-    offset: float = 1.0,
+    write: ArithmeticWriter, positions: Any, result: Any, *, length: float, factor: float, offset: float
 ) -> list[str]:
     """How often the length fits into the position, and the logarithm of that."""
     position = max(int(positions), 0)
     steps = (position + offset) // length
     counted = number(position) + parameter(offset) if offset else number(position)
     quotient = write.computed("position / length", counted / parameter(length))
-    is_rounded = steps * length != position + offset
-    line = quotient.line + (f", rounded down {write(steps)}" if is_rounded else "")
-    return [line, write.equation(1 + parameter(factor) * ln(1 + number(steps)), result)]
+    rounded = f", rounded down {write(steps)}" if steps * length != position + offset else ""
+    return [f"{quotient.line}{rounded}", write.equation(1 + parameter(factor) * ln(1 + number(steps)), result)]
 
 
 @query_scale(
@@ -121,13 +114,7 @@ def power(positions: Array, *, length: Length, exponent: float = 0.1) -> Array:
 
 
 def ssmax_by_hand(
-    write: ArithmeticWriter,
-    positions: Any,
-    result: Any,
-    *,
-    scale: Any = 1.0,
-    bias: Any = 0.0,
-    heads: int | None = None,
+    write: ArithmeticWriter, positions: Any, result: Any, *, scale: Any, bias: Any, heads: int | None = None
 ) -> list[str]:
     """The logarithm of one position, times the scale of its head."""
     term: Term = ln(number(max(int(positions), 0)) + 1)
@@ -181,9 +168,8 @@ def _from_first_key(positions: Array) -> Array:
 
 def scale_rows_by_hand(write: ArithmeticWriter, x: Array, factors: Any, result: Any) -> list[str]:
     """The product of one factor and one vector [d]."""
-    return [
-        write.equation(number(factors) * number(x), result, letter="d", name=f"κ {write.symbol('x')}({write.query})")
-    ]
+    name = f"κ {write.symbol('x')}({write.query})"
+    return [write.equation(number(factors) * number(x), result, letter="d", name=name)]
 
 
 @structural(by_hand=scale_rows_by_hand)

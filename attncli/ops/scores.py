@@ -4,6 +4,7 @@ The last two axes are rows and features; axes before them (batch items, heads) b
 here: NumPy raises ValueError where they don't fit.
 """
 
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from attncli.base.arithmetic import ArithmeticWriter
@@ -11,11 +12,26 @@ from attncli.base.dtypes import square_root
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import Term, exp, largest, number, parameter, products, sqrt, tanh, total
 from attncli.ops.decorators import score
+from attncli.ops.norms import l2
 from attncli.ops.products import MatrixProduct, product
 from attncli.ops.records import Factorization, Quantity, Symbol, Tap, no_tap, reused
 
 Activation = Literal["tanh", "relu", "sigmoid", "identity"]
+# The nonlinearity of a hidden layer: of an array, in the place of its argument where that is an `out`, and of a term.
+ACTIVATIONS: Mapping[Activation, tuple[Callable[[Array, Array | None], Array], Callable[[Term], Term]]] = {
+    "tanh": (lambda x, out: np.tanh(x, out=out), tanh),
+    "relu": (lambda x, out: np.maximum(x, 0, out=out), lambda x: largest([x, 0])),
+    "sigmoid": (lambda x, _out: np.exp(-np.logaddexp(0, -x)), lambda x: 1 / (1 + exp(-x))),
+    "identity": (lambda x, _out: x, lambda x: x),
+}
+PAIRS = ("n", "m")
 LUONG = "Luong, Pham & Manning 2015, §3.1"
+
+
+def _dot_product_line(write: ArithmeticWriter, query: Array, key: Array, product: Any) -> str:
+    """The line `Q(a)·K(b) = … = …`."""
+    name = f"{write.symbol('query')}({write.query})·{write.symbol('key')}({write.key})"
+    return write.equation(products(query, key), product, name=name)
 
 
 def scaled_dot_by_hand(
@@ -23,7 +39,7 @@ def scaled_dot_by_hand(
 ) -> list[str]:
     """The dot product of one query [d] and one key [d], then its division by √d."""
     scaled = number(dot_products) / sqrt(len(query))
-    return [dot_product_line(write, query, key, dot_products), write.equation(scaled, result)]
+    return [_dot_product_line(write, query, key, dot_products), write.equation(scaled, result)]
 
 
 @score(
@@ -36,7 +52,7 @@ def scaled_dot_by_hand(
             "dot_products",
             "QKᵀ",
             "Qᵢ·Kⱼ",
-            ("n", "m"),
+            PAIRS,
             "How well each key fits each query: their features are multiplied and added.",
         ),
     ),
@@ -56,25 +72,13 @@ def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap, matmul: MatrixPro
     return scaled_products
 
 
-def dot_product_line(write: ArithmeticWriter, query: Array, key: Array, product: Any) -> str:
-    """The line `Q(a)·K(b) = … = …`."""
-    return write.equation(
-        products(query, key), product, name=f"{write.symbol('query')}({write.query})·{write.symbol('key')}({write.key})"
-    )
-
-
-def dot_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any) -> list[str]:
-    """The dot product of one query [d] and one key [d]."""
-    return [dot_product_line(write, query, key, result)]
-
-
 @score(
     formula="Sᵢⱼ = Qᵢ·Kⱼ",
     shapes="query[n d], key[m d] -> [n m]",
     source=f"{LUONG} (dot)",
     example={"query": [[2, 0, 2]], "key": [[2, 4, 3], [0, 1, 1]], "gives": [[10, 2]]},
     factorization=Factorization(lambda query: query, lambda key: key),
-    by_hand=dot_by_hand,
+    by_hand=lambda write, query, key, result: [_dot_product_line(write, query, key, result)],
 )
 def dot(query: Array, key: Array, *, matmul: MatrixProduct = product) -> Array:
     """The dot product of the query and the key.
@@ -166,41 +170,14 @@ def additive_by_hand(
         before.line,
     ]
     if activation != "identity":
-        lines.append(write.equation(_activation_term(activation, before), hidden, name="H", letter="a"))
+        lines.append(write.equation(ACTIVATIONS[activation][1](before), hidden, name="H", letter="a"))
     return [*lines, write.equation(products(v, hidden), result, name="v·H")]
-
-
-def _activation_term(activation: Activation, x: Term) -> Term:
-    """The hidden layer's nonlinearity, with the functions of a pocket calculator."""
-    match activation:
-        case "tanh":
-            return tanh(x)
-        case "relu":
-            return largest([x, 0])
-        case "sigmoid":
-            return 1 / (1 + exp(-x))
-        case "identity":
-            return x
 
 
 def _hidden_formula(*, b: bool | float = 0.0, activation: Activation = "tanh", **_: bool) -> str:
     """The hidden layer: without the bias where none is given."""
     name = "" if activation == "identity" else activation
     return f"{name}(W₁Kⱼ + W₂Qᵢ{' + b_H' if b else ''})"
-
-
-def _activate(activation: Activation, x: Array) -> Array:
-    """The hidden layer's nonlinearity, in the place of its argument where that holds fractions."""
-    out = x if x.dtype.kind == "f" else None
-    match activation:
-        case "tanh":
-            return np.tanh(x, out=out)
-        case "relu":
-            return np.maximum(x, 0, out=out)
-        case "sigmoid":
-            return np.exp(-np.logaddexp(0, -x))
-        case "identity":
-            return x
 
 
 @score(
@@ -269,7 +246,8 @@ def additive(
     """
     of_key = np.ascontiguousarray(tap("projected_key", key @ w1).mT)
     of_query = tap("projected_query", query @ w2) + (b if isinstance(b, (int, float)) else b[..., None, :])
-    units = _activate(activation, of_key[..., None, :, :] + of_query[..., None])  # [… n a m]: long rows add fast
+    sums = of_key[..., None, :, :] + of_query[..., None]  # [… n a m]: long rows add fast
+    units = ACTIVATIONS[activation][0](sums, sums if sums.dtype.kind == "f" else None)
     hidden = tap("hidden", units.mT)
     return hidden @ v if v.ndim == 1 else (hidden @ v[..., None, :, None])[..., 0]
 
@@ -310,31 +288,16 @@ def cosine_by_hand(
 ) -> list[str]:
     """The norms and unit vectors of one query [d] and one key [d], then β times their dot product."""
     lines = []
-    for name, letter, vector, unit in (
-        (f"{write.symbol('query')}({write.query})", "d", query, unit_query),
-        (f"{write.symbol('key')}({write.key})", "d", key, unit_key),
+    for name, vector, unit in (
+        (f"{write.symbol('query')}({write.query})", query, unit_query),
+        (f"{write.symbol('key')}({write.key})", key, unit_key),
     ):
         if not vector.any():
             return [f"{name} is a zero vector: the score is 0"]
         norm = write.computed(f"‖{name}‖", sqrt(products(vector, vector)))
-        lines += [norm.line, write.equation(number(vector) / norm, unit, name=f"{name}/‖{name}‖", letter=letter)]
+        lines += [norm.line, write.equation(number(vector) / norm, unit, name=f"{name}/‖{name}‖", letter="d")]
     product = products(unit_query, unit_key)
     return [*lines, write.equation(product if beta == 1 else parameter(beta) * product, result)]
-
-
-def l2_normalize(x: Array) -> Array:
-    """Each row divided by its Euclidean norm; a zero row stays zero.
-
-    A row is divided by its largest entry first, so that its squares neither overflow nor vanish.
-
-    >>> l2_normalize(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    array([[0.6, 0.8],
-           [0. , 0. ]])
-    """
-    largest = abs(x).max(axis=-1, keepdims=True, initial=0)
-    x = x / np.where(largest == 0, 1, largest)
-    norm = np.sqrt((x * x).sum(axis=-1, keepdims=True))
-    return x / np.where(norm == 0, 1, norm)
 
 
 @score(
@@ -346,7 +309,7 @@ def l2_normalize(x: Array) -> Array:
         Quantity("unit_query", "Qᵤ", "Qᵢ / ‖Qᵢ‖", ("n", "d"), "The direction of each query, without its length."),
         Quantity("unit_key", "Kᵤ", "Kⱼ / ‖Kⱼ‖", ("m", "d"), "The direction of each key, without its length."),
     ),
-    factorization=Factorization(lambda query, beta: l2_normalize(query) * beta, lambda key, beta: l2_normalize(key)),
+    factorization=Factorization(lambda query, beta: l2(query) * beta, lambda key, beta: l2(key)),
     formula_in_force=lambda beta: f"Sᵢⱼ = {'' if beta == 1 else 'β '}Qᵢ·Kⱼ / (‖Qᵢ‖ ‖Kⱼ‖)",
     by_hand=cosine_by_hand,
 )
@@ -356,4 +319,4 @@ def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap, ma
     >>> cosine(np.array([[3.0, 4.0]]), np.array([[6.0, 8.0], [-3.0, -4.0], [0.0, 0.0]]), beta=2)
     array([[ 2., -2.,  0.]])
     """
-    return matmul(tap("unit_query", l2_normalize(query)), tap("unit_key", l2_normalize(key)).mT) * beta
+    return matmul(tap("unit_query", l2(query)), tap("unit_key", l2(key)).mT) * beta
