@@ -11,7 +11,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.engine.grouped_heads import grouped_product, repeated_for
 from attncli.engine.scratch import SCRATCH
 from attncli.engine.tile_plan import TilePlan
-from attncli.ops.contexts import weighted_values
+from attncli.ops.contexts import weighted_sum
 from attncli.ops.masks import apply_mask
 from attncli.ops.structural import per_head
 
@@ -96,7 +96,7 @@ class Accumulator:
         if self.values_are_finite:
             grouped_product(numerator, value, product, self.tiles.summation.keys)
         else:
-            product[...] = weighted_values(numerator, repeated_for(value, numerator))
+            product[...] = weighted_sum(numerator, repeated_for(value, numerator))
         if self.denominator is None:
             self.denominator = denominator
         else:

@@ -42,8 +42,20 @@ def weighted_sum(weights: Array, value: Array, *, matmul: MatrixProduct = produc
 
     >>> weighted_sum(np.array([[0.25, 0.75]]), np.array([[4.0, 0.0], [8.0, 4.0]]))
     array([[7., 3.]])
+    >>> weighted_sum(np.array([[1.0, 0.0]]), np.array([[4.0], [np.nan]]))
+    array([[4.]])
     """
-    return weighted_values(weights, value, matmul=matmul)
+    if all_finite(value):
+        return matmul(weights, value)
+    finite: Array = np.asarray(np.isfinite(value).all(axis=-1))
+    total = matmul(np.where(finite[..., None, :], weights, 0), np.where(finite[..., None], value, 0))
+    attended = (weights != 0).any(axis=tuple(range(weights.ndim - 1)))
+    non_finite = ~finite.all(axis=tuple(range(finite.ndim - 1)))
+    for key in np.flatnonzero(attended & non_finite):
+        weight, row = weights[..., :, key, None], value[..., None, key, :]
+        contributes = (weight != 0) & ~finite[..., key, None, None]
+        total += np.where(contributes, np.where(contributes, weight, 1) * row, 0)
+    return total
 
 
 def attentional_by_hand(
@@ -58,10 +70,8 @@ def attentional_by_hand(
 ) -> list[str]:
     """The weighted sum of the values [m e], the product of it and the query [d] with `w`, and its tanh."""
     sum_name = f"U({write.query})"
-    concatenated = np.concatenate([context_vector, query])
-    product = write.computed(
-        f"[{sum_name}; {write.symbol('query')}({write.query})]·W_C", products(concatenated, w), letter="a"
-    )
+    name = f"[{sum_name}; {write.symbol('query')}({write.query})]·W_C"
+    product = write.computed(name, products(np.concatenate([context_vector, query]), w), letter="a")
     return [
         write.equation(_weighted_values_term(weights, value), context_vector, name=sum_name, letter="e"),
         product.line,
@@ -102,10 +112,23 @@ def attentional(
     >>> attentional(weights, value, query=np.array([[-3.0]]), w=np.array([[1.0], [1.0]]))
     array([[0.]])
     """
-    context_vector = tap("context_vector", weighted_values(weights, value, matmul=matmul))
+    context_vector = tap("context_vector", weighted_sum(weights, value, matmul=matmul))
     concatenated: Array = np.concatenate([context_vector, query], axis=-1)
     hidden: Array = np.tanh(matmul(concatenated, w))
     return hidden
+
+
+def _value_at(value: Array, index: Array, weights: Array) -> Array:
+    """The value at each query's index; zeros for a query that attends to nothing, NaN for one with a weight of NaN."""
+    attends = (weights != 0).any(axis=-1)[..., None]
+    chosen: Array = np.where(attends, np.take_along_axis(value, index[..., None], axis=-2), 0).astype(value.dtype)
+    is_nan = np.isnan(weights).any(axis=-1, keepdims=True)
+    return np.where(is_nan, np.nan, chosen).astype(value.dtype) if is_nan.any() else chosen
+
+
+def _value_line(write: ArithmeticWriter, index: int, result: Any) -> str:
+    """The line `C(a) = V(b) = [1 0]`."""
+    return f"C({write.query}) = {write.symbol('value')}({write.keys[index]}) = {write(result)}"
 
 
 def argmax_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
@@ -114,11 +137,6 @@ def argmax_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result
     if not weights.any():
         return [NOTHING_ATTENDED]
     return [f"{write(attended.max())} is the largest weight: {_value_line(write, int(attended.argmax()), result)}"]
-
-
-def _value_line(write: ArithmeticWriter, index: int, result: Any) -> str:
-    """The line `C(a) = V(b) = [1 0]`."""
-    return f"C({write.query}) = {write.symbol('value')}({write.keys[index]}) = {write(result)}"
 
 
 @context(
@@ -153,14 +171,10 @@ def uniform_draws(*, shape: tuple[int, ...], seed: int) -> Array:
     return np.random.default_rng(seed).random(shape)
 
 
-def sample_by_hand(
-    write: ArithmeticWriter, weights: Array, value: Array, result: Any, draws: Any = None, *, seed: int = 0
-) -> list[str]:
+def sample_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any, draws: Any) -> list[str]:
     """The weights up to the key that was drawn for one query, and its value."""
     if not weights.any():
         return [NOTHING_ATTENDED]
-    if draws is None:
-        return [f"one key drawn with seed {seed}: C({write.query}) = {write(result)}"]
     index = min(int((weights.cumsum() <= draws * weights.sum()).sum()), len(weights) - 1)
     until = write.computed("", total(weights[: index + 1]))
     lines = [f"the weights up to {write.keys[index]}: {until.line}"]
@@ -237,30 +251,3 @@ def max_(weights: Array, value: Array) -> Array:
     ]
     largest = np.stack(columns, axis=-1).astype(np.result_type(weights, value))
     return np.where(attended.any(axis=-1, keepdims=True), largest, 0).astype(largest.dtype)
-
-
-def weighted_values(weights: Array, value: Array, *, matmul: MatrixProduct = product) -> Array:
-    """`weights @ value`, where a weight of 0 contributes 0: also where a masked value is NaN or infinite.
-
-    >>> weighted_values(np.array([[1.0, 0.0]]), np.array([[4.0], [np.nan]]))
-    array([[4.]])
-    """
-    if all_finite(value):
-        return matmul(weights, value)
-    finite: Array = np.asarray(np.isfinite(value).all(axis=-1))
-    total = matmul(np.where(finite[..., None, :], weights, 0), np.where(finite[..., None], value, 0))
-    attended = (weights != 0).any(axis=tuple(range(weights.ndim - 1)))
-    non_finite = ~finite.all(axis=tuple(range(finite.ndim - 1)))
-    for key in np.flatnonzero(attended & non_finite):
-        weight, row = weights[..., :, key, None], value[..., None, key, :]
-        contributes = (weight != 0) & ~finite[..., key, None, None]
-        total += np.where(contributes, np.where(contributes, weight, 1) * row, 0)
-    return total
-
-
-def _value_at(value: Array, index: Array, weights: Array) -> Array:
-    """The value at each query's index; zeros for a query that attends to nothing, NaN for one with a weight of NaN."""
-    attends = (weights != 0).any(axis=-1)[..., None]
-    chosen: Array = np.where(attends, np.take_along_axis(value, index[..., None], axis=-2), 0).astype(value.dtype)
-    is_nan = np.isnan(weights).any(axis=-1, keepdims=True)
-    return np.where(is_nan, np.nan, chosen).astype(value.dtype) if is_nan.any() else chosen

@@ -197,9 +197,23 @@ def cell(record: OperatorRecord, values: dict[str, Any], row: int, column: int) 
     }
 
 
+def with_derived(record: OperatorRecord, given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments as a plan has them: derived arrays in place of the parameters that they are made of."""
+    missing = {name: rule for name, rule in record.derived.items() if name not in given and rule.is_needed(given)}
+    own = {option for rule in missing.values() for option in rule.parameters}
+    made = {
+        name: rule.function(
+            shape=tuple(length(letter) for letter in rule.axes if letter != "…"),
+            **{option: given[option] for option in rule.parameters},
+        )
+        for name, rule in missing.items()
+    }
+    return {name: value for name, value in given.items() if name not in own} | made
+
+
 @every_with_arrays
 def test_a_cell_is_worked_out_by_hand_to_the_number_that_is_computed(record: OperatorRecord) -> None:
-    given = {**arguments(record), **parameters_off_default(record)}
+    given = with_derived(record, {**arguments(record), **parameters_off_default(record)})
     result, inner = record.function(**given), inner_values(record, **given)
     letters = result_letters(record)
     assert record.by_hand is not None
