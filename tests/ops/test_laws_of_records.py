@@ -28,6 +28,7 @@ from tests.ops.values import (
     parameters_off_default,
     random_numbers,
     required,
+    with_derived,
 )
 
 
@@ -195,20 +196,6 @@ def cell(record: OperatorRecord, values: dict[str, Any], row: int, column: int) 
         else value
         for name, value in values.items()
     }
-
-
-def with_derived(record: OperatorRecord, given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments as a plan has them: derived arrays in place of the parameters that they are made of."""
-    missing = {name: rule for name, rule in record.derived.items() if name not in given and rule.is_needed(given)}
-    own = {option for rule in missing.values() for option in rule.parameters}
-    made = {
-        name: rule.function(
-            shape=tuple(length(letter) for letter in rule.axes if letter != "…"),
-            **{option: given[option] for option in rule.parameters},
-        )
-        for name, rule in missing.items()
-    }
-    return {name: value for name, value in given.items() if name not in own} | made
 
 
 @every_with_arrays

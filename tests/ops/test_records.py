@@ -14,7 +14,7 @@ from attncli.ops import kinds, look_up, operators
 from attncli.ops.records import OperatorRecord, Range
 from attncli.ops.registry import register
 from tests.equations import assert_equations_hold
-from tests.ops.values import inner_values
+from tests.ops.values import inner_values, with_derived
 
 EVERY = [record for kind in kinds() for record in operators(kind).values()]
 STAGES = [record for record in EVERY if record.kind != "generator"]
@@ -82,7 +82,7 @@ def first_of(value: Any, letters: tuple[str, ...], fixed: set[str]) -> Any:
 
 @staged
 def test_the_by_hand_lines_of_an_example_hold(record: OperatorRecord) -> None:
-    given = example(record)
+    given = with_derived(record, {**record.defaults, **example(record)})
     result = record.function(**given)
     rows, whole = {"b", "n"}, record.kind in ("normalize", "context")
     letters = {**record.shapes.arrays, **{inner.name: inner.axes for inner in record.inner}}
@@ -97,7 +97,7 @@ def test_the_by_hand_lines_of_an_example_hold(record: OperatorRecord) -> None:
     answer = first_of(result, record.shapes.result, rows if record.kind == "context" else rows | {"m"})
     assert record.by_hand is not None
     write = ArithmeticWriter(6, "q", [f"k{number}" for number in range(9)], 0, 0)
-    lines = record.by_hand(write, **{**record.defaults, **sliced}, result=answer)
+    lines = record.by_hand(write, **sliced, result=answer)
     assert lines
     if record.kind == "mask":
         assert lines[-1].endswith(": visible" if answer else ": hidden")
