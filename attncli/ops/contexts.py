@@ -59,14 +59,7 @@ def weighted_sum(weights: Array, value: Array, *, matmul: MatrixProduct = produc
 
 
 def attentional_by_hand(
-    write: ArithmeticWriter,
-    weights: Array,
-    value: Array,
-    query: Array,
-    result: Any,
-    *,
-    context_vector: Array,
-    w: Array,
+    write: ArithmeticWriter, weights: Array, value: Array, query: Array, result: Any, *, context_vector: Array, w: Array
 ) -> list[str]:
     """The weighted sum of the values [m e], the product of it and the query [d] with `w`, and its tanh."""
     sum_name = f"U({write.query})"
@@ -83,13 +76,7 @@ def attentional_by_hand(
     formula="Cᵢ = tanh([Uᵢ; Qᵢ] W_C), Uᵢ = Σⱼ Aᵢⱼ Vⱼ",
     shapes="weights[n m], value[m e], query[n d], w[e+d a] -> [n a]",
     source="Luong, Pham & Manning 2015, eq. 5",
-    example={
-        "weights": [[0.5, 0.5]],
-        "value": [[2], [4]],
-        "query": [[-3]],
-        "w": [[1], [1]],
-        "gives": [[0]],
-    },
+    example={"weights": [[0.5, 0.5]], "value": [[2], [4]], "query": [[-3]], "w": [[1], [1]], "gives": [[0]]},
     inner=(
         Quantity("context_vector", "U", "Uᵢ = Σⱼ Aᵢⱼ Vⱼ", ("n", "e"), "The sum of the values, each times its weight."),
     ),
@@ -171,7 +158,9 @@ def uniform_draws(*, shape: tuple[int, ...], seed: int) -> Array:
     return np.random.default_rng(seed).random(shape)
 
 
-def sample_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any, draws: Any) -> list[str]:
+def sample_by_hand(
+    write: ArithmeticWriter, weights: Array, value: Array, result: Any, draws: Any, **_: int
+) -> list[str]:
     """The weights up to the key that was drawn for one query, and its value."""
     if not weights.any():
         return [NOTHING_ATTENDED]

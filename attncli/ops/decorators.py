@@ -291,12 +291,7 @@ def query_scale(
 
 
 def generator(
-    *,
-    formula: str,
-    shapes: str,
-    source: str,
-    example: Mapping[str, Any],
-    is_drawn: bool = False,
+    *, formula: str, shapes: str, source: str, example: Mapping[str, Any], is_drawn: bool = False
 ) -> Register:
     """Register a generator: a stream of random numbers and a shape to an array of that shape.
 

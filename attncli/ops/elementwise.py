@@ -10,31 +10,19 @@ from attncli.ops.decorators import structural
 
 @structural(by_hand=lambda write, scores, result, *, scale: [write.equation(parameter(scale) * scores, result)])
 def scale(scores: Array, *, scale: float) -> Array:
-    """The scores [… n m] times a number.
-
-    >>> scale(np.array([[2.0, 4.0]]), scale=0.5)
-    array([[1., 2.]])
-    """
+    """The scores [… n m] times a number."""
     return scores * scale
 
 
 @structural(by_hand=lambda write, x, result, *, factor: [write.equation(parameter(factor) * x, result, letter="x")])
 def multiply(x: Array, *, factor: float) -> Array:
-    """The vectors [… n x] times a number.
-
-    >>> multiply(np.array([[2.0, 4.0]]), factor=0.5)
-    array([[1., 2.]])
-    """
+    """The vectors [… n x] times a number."""
     return x * factor
 
 
 @structural(by_hand=lambda write, left, right, result: [write.equation(number(left) + right, result)])
 def add(left: Array, right: Array) -> Array:
-    """The sum of two tables [… n m], whose leading axes broadcast.
-
-    >>> add(np.array([[1, 2]]), np.array([[10, 20]]))
-    array([[11, 22]])
-    """
+    """The sum of two tables [… n m], whose leading axes broadcast."""
     return left + right
 
 

@@ -6,31 +6,19 @@ from attncli.ops.decorators import structural
 
 @structural(is_exact=True)
 def count(*, first: int, length: int) -> Array:
-    """The indices first, first + 1, …: an array [length].
-
-    >>> count(first=3, length=2)
-    array([3, 4])
-    """
+    """The indices first, first + 1, …: an array [length]."""
     return np.arange(first, first + length)
 
 
 @structural(is_exact=True)
 def selected_positions(*, at: list[int]) -> Array:
-    """The positions of the selected queries, as an array [n].
-
-    >>> selected_positions(at=[2, 0])
-    array([2, 0])
-    """
+    """The positions of the selected queries, as an array [n]."""
     return np.array(at)
 
 
 @structural(is_exact=True)
 def position_count(*, length: int) -> Array:
-    """How many positions there are, as an array [].
-
-    >>> position_count(length=3)
-    array(3)
-    """
+    """How many positions there are, as an array []."""
     return np.array(length)
 
 
@@ -75,11 +63,7 @@ def on_axes(positions: Array, *, count: int) -> Array:
 
 @structural(is_exact=True)
 def query_positions(rows: Array, *, first: int) -> Array:
-    """The position of each query among the keys, [n] to [n]: row i of the queries is at key i + first.
-
-    >>> query_positions(np.arange(3), first=2)
-    array([2, 3, 4])
-    """
+    """The position of each query among the keys, [n] to [n]: row i of the queries is at key i + first."""
     return rows + first
 
 

@@ -293,11 +293,7 @@ def _chunk(positions: Any, start: Any, size: int) -> Any:
 
 @structural(is_boolean=True)
 def and_masks(**rules: Array) -> Array:
-    """True where every rule is; the rules [… n m] broadcast.
-
-    >>> and_masks(causal=np.array([[True, False]]), window=np.array([[True, True]]))
-    array([[ True, False]])
-    """
+    """True where every rule is; the rules [… n m] broadcast."""
     first, *others = rules.values()
     for rule in others:
         first = first & rule
@@ -306,9 +302,5 @@ def and_masks(**rules: Array) -> Array:
 
 @structural(by_hand=lambda write, visible, **_: [] if visible else ["hidden: −∞ instead of the score"])
 def apply_mask(scores: Array, visible: Array) -> Array:
-    """The scores [… n m], −∞ where `visible` [… n m] is false.
-
-    >>> apply_mask(np.array([[1.0, 2.0]]), np.array([[True, False]]))
-    array([[  1., -inf]])
-    """
+    """The scores [… n m], −∞ where `visible` [… n m] is false."""
     return np.where(visible, scores, -np.inf).astype(scores.dtype, copy=False)

@@ -74,11 +74,7 @@ def alibi_by_hand(
     acts_on="scores",
 )
 def alibi(
-    query_positions: Array,
-    key_positions: Array,
-    heads: int | None = None,
-    *,
-    slopes: Array | float | None = None,
+    query_positions: Array, key_positions: Array, heads: int | None = None, *, slopes: Array | float | None = None
 ) -> Array:
     """The farther a key, the lower its score; each head has a slope of its own.
 
@@ -234,7 +230,7 @@ def shaw_by_hand(
     """The distance of one query [d] and one key, and the dot product with its vector."""
     distance = int(key_positions - query_positions)
     row = int(relative_row(np.array(distance), len(table), left))
-    clipped = row - rows_to_the_left(len(table), left)
+    clipped = row - _rows_to_the_left(len(table), left)
     line = write.equation(number(int(key_positions)) - int(query_positions), distance, name="distance")
     beyond = f": beyond the table, so {write(clipped)}" if clipped != distance else ""
     name = f"{write.symbol('query')}({write.query})·table({write(clipped)})"
@@ -287,16 +283,12 @@ def relative_row(distance: Array, rows: int, left: int | None = None) -> Array:
     >>> relative_row(np.array([-5, -1, 0, 1, 5]), rows=5, left=3)
     array([0, 2, 3, 4, 4])
     """
-    row: Array = np.clip(distance + rows_to_the_left(rows, left), 0, rows - 1)
+    row: Array = np.clip(distance + _rows_to_the_left(rows, left), 0, rows - 1)
     return row
 
 
-def rows_to_the_left(rows: int, left: int | None) -> int:
-    """How many rows of a table stand before that of distance 0: `left`, or half of the others.
-
-    >>> rows_to_the_left(5, None), rows_to_the_left(5, 3)
-    (2, 3)
-    """
+def _rows_to_the_left(rows: int, left: int | None) -> int:
+    """How many rows of a table stand before that of distance 0: `left`, or half of the others."""
     return rows // 2 if left is None else left
 
 
@@ -308,21 +300,15 @@ def check_grid_bias(use: OperatorUse) -> None:
     """Raise AttnError where the grid has fewer cells than there are tokens, or the table other rows than it needs."""
     height, has_class = use.parameters["height"], use.parameters["class_token"]
     width = use.parameters.get("width", height)
-    hint = None if has_class else "class_token: true is for one token before them"
-    _check_cells(height, width, use, hint, has_class=has_class)
+    cells, tokens = height * width, len(use.positions) + use.positions[0]
+    if tokens > cells + has_class:
+        message = f"a grid of {height} × {width} has {count_of(cells, 'cell')}; there are {count_of(tokens, 'token')}"
+        raise AttnError(message, hint=None if has_class else "class_token: true is for one token before them")
     found, needed = len(use.parameters["table"]), (2 * height - 1) * (2 * width - 1) + 3 * has_class
     if found != needed:
         more = " and 3 of the class token" if has_class else ""
         hint = f"expected {needed}: {2 * height - 1} · {2 * width - 1} of a grid of {height} × {width} cells{more}"
         raise AttnError(f"has {count_of(found, 'row')}", where="table", hint=hint)
-
-
-def _check_cells(height: int, width: int, use: OperatorUse, hint: str | None, *, has_class: bool = False) -> None:
-    """Raise AttnError where there are more tokens than cells, with that of the class."""
-    cells, tokens = height * width, len(use.positions) + use.positions[0]
-    if tokens > cells + has_class:
-        message = f"a grid of {height} × {width} has {count_of(cells, 'cell')}; there are {count_of(tokens, 'token')}"
-        raise AttnError(message, hint=hint)
 
 
 def grid_bias_by_hand(
@@ -413,7 +399,7 @@ def grid_row(query_positions: Array, key_positions: Array, height: int, width: i
     array([[4, 3, 1, 0],
            [8, 7, 5, 4]])
     """
-    queries, keys = grid_cells(query_positions - class_token, width), grid_cells(key_positions - class_token, width)
+    queries, keys = (np.divmod(positions - class_token, width) for positions in (query_positions, key_positions))
     rows, columns = (query[..., :, None] - key for query, key in zip(queries, keys, strict=True))
     offsets: Array = (rows + height - 1) * (2 * width - 1) + columns + width - 1
     if not class_token:
@@ -423,13 +409,3 @@ def grid_row(query_positions: Array, key_positions: Array, height: int, width: i
     classes = [is_query & is_key, is_query & ~is_key, ~is_query & is_key]
     row: Array = np.select(classes, [first + 2, first, first + 1], offsets)
     return row
-
-
-def grid_cells(positions: Array, width: int) -> tuple[Array, Array]:
-    """The row and the column of each position in a grid.
-
-    >>> grid_cells(np.arange(5), width=3)
-    (array([0, 0, 0, 1, 1]), array([0, 1, 2, 0, 1]))
-    """
-    rows, columns = np.divmod(positions, width)
-    return rows, columns

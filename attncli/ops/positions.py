@@ -102,9 +102,5 @@ def add_positions_by_hand(write: ArithmeticWriter, x: Array, positions: Array, r
 
 @structural(by_hand=add_positions_by_hand)
 def add_positions(x: Array, positions: Array) -> Array:
-    """The embeddings [… n x] and the vectors of their positions [n x], together.
-
-    >>> add_positions(np.array([[1.0, 2.0]]), np.array([[0.0, 1.0]]))
-    array([[1., 3.]])
-    """
+    """The embeddings [… n x] and the vectors of their positions [n x], together."""
     return x + positions

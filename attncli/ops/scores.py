@@ -104,12 +104,7 @@ def general_by_hand(
     formula="Sᵢⱼ = Qᵢ W Kⱼᵀ",
     shapes="query[n d], key[m c], w[d c] -> [n m]",
     source=f"{LUONG} (general)",
-    example={
-        "query": [[1, 2]],
-        "key": [[1, 0, 1], [0, 2, 0]],
-        "w": [[1, 0, 2], [0, 1, 1]],
-        "gives": [[5, 4]],
-    },
+    example={"query": [[1, 2]], "key": [[1, 0, 1], [0, 2, 0]], "w": [[1, 0, 2], [0, 1, 1]], "gives": [[5, 4]]},
     inner=(
         Quantity(
             "projected_query",
@@ -123,12 +118,7 @@ def general_by_hand(
     by_hand=general_by_hand,
 )
 def general(
-    query: Array,
-    key: Array,
-    *,
-    w: Annotated[Array, Symbol("W")],
-    tap: Tap = no_tap,
-    matmul: MatrixProduct = product,
+    query: Array, key: Array, *, w: Annotated[Array, Symbol("W")], tap: Tap = no_tap, matmul: MatrixProduct = product
 ) -> Array:
     """The dot product of the key and the query, projected with a learned matrix to the key's features.
 

@@ -6,11 +6,7 @@ from attncli.ops.decorators import structural
 
 @structural()
 def project(x: Array, w: Array | None = None, b: Array | float = 0.0) -> Array:
-    """`x @ w + b`; without `w`, `x + b`.
-
-    >>> project(np.array([[1, 2]]), w=np.array([[1, 0, 2], [0, 1, 1]]), b=np.array([10, 20, 30]))
-    array([[11, 22, 34]])
-    """
+    """`x @ w + b`; without `w`, `x + b`."""
     return (x if w is None else x @ w) + b
 
 
@@ -66,32 +62,18 @@ def repeat_kv(x: Array, *, heads: int) -> Array:
 
 @structural(is_exact=True)
 def concat_cache(past: Array, new: Array) -> Array:
-    """The cached rows, then the new ones: [… p c] and [… k c] to [… p+k c].
-
-    >>> concat_cache(np.array([[1, 2]]), np.array([[3, 4]]))
-    array([[1, 2],
-           [3, 4]])
-    """
+    """The cached rows, then the new ones: [… p c] and [… k c] to [… p+k c]."""
     return np.concatenate([past, new], axis=-2)
 
 
 @structural(is_exact=True)
 def select_rows(x: Array, *, at: list[int]) -> Array:
-    """The rows at some positions: [… q x] to [… n x].
-
-    >>> select_rows(np.array([[1, 2], [3, 4], [5, 6]]), at=[2, 0])
-    array([[5, 6],
-           [1, 2]])
-    """
+    """The rows at some positions: [… q x] to [… n x]."""
     return x[..., at, :]
 
 
 def drop_missing_axes(table: Array, missing: tuple[int, ...]) -> Array:
-    """A table over queries and keys without its `missing` axes of length 1; one of queries is added.
-
-    >>> drop_missing_axes(np.zeros((1, 1, 2, 3)), missing=(0, 1)).shape
-    (2, 3)
-    """
+    """A table over queries and keys without its `missing` axes of length 1; one of queries is added."""
     return np.atleast_2d(table.squeeze(axis=missing))
 
 
@@ -121,30 +103,17 @@ def with_column(scores: Array, sink: Array, *, heads: int | None) -> Array:
 
 @structural()
 def without_column(weights: Array) -> Array:
-    """The last column is dropped: [… n m+1] to [… n m].
-
-    >>> without_column(np.array([[1.0, 2.0, 9.0]]))
-    array([[1., 2.]])
-    """
+    """The last column is dropped: [… n m+1] to [… n m]."""
     return weights[..., :-1]
 
 
 @structural(is_exact=True)
 def identity(x: Array) -> Array:
-    """The array itself, unchanged.
-
-    >>> identity(np.array([1, 2]))
-    array([1, 2])
-    """
+    """The array itself, unchanged."""
     return x
 
 
 @structural(is_exact=True)
 def reshape(x: Array, *, shape: tuple[int, ...]) -> Array:
-    """The same numbers in another shape.
-
-    >>> reshape(np.array([1, 2]), shape=(2, 1))
-    array([[1],
-           [2]])
-    """
+    """The same numbers in another shape."""
     return x.reshape(shape)

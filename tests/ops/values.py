@@ -68,7 +68,7 @@ def arguments(record: OperatorRecord, seed: int = 0) -> dict[str, Any]:
 
 
 def with_derived(record: OperatorRecord, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments as a plan has them: derived arrays, in place of the parameters that they are made of."""
+    """Arguments as a plan has them, with the derived arrays that are not given."""
     missing = {name: rule for name, rule in record.derived.items() if name not in given and rule.is_needed(given)}
     axes = {name: letters for name, letters in record.shapes.arrays.items() if np.ndim(given.get(name))}
     lengths = {x: size for name in axes for x, size in zip(axes[name], np.shape(given[name]), strict=True)}
@@ -79,8 +79,7 @@ def with_derived(record: OperatorRecord, given: Mapping[str, Any]) -> dict[str, 
         )
         for name, rule in missing.items()
     }
-    used = {option for rule in missing.values() for option in rule.parameters}
-    return {name: value for name, value in given.items() if name not in used} | made
+    return {**given, **made}
 
 
 def off_default(parameter: Parameter, seed: int = 0) -> Any:
