@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from attncli.api.result import Result
     from attncli.base.errors import AttnError
     from attncli.ops.decorators import context, generator, mask, norm, normalizer, position, query_scale, score
-    from attncli.ops.records import Quantity, Range
-    from attncli.ops.rules import (
+    from attncli.ops.records import (
         DerivedInput,
         Factorization,
         KeyBounds,
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
         OnlineNormalizer,
         OperatorUse,
         PositionAxes,
+        Quantity,
+        Range,
     )
 
 __version__ = "1.0.0.dev0"
@@ -58,13 +59,13 @@ _MODULES = {
     "AttnError": "attncli.base.errors",
     "ComparedVariant": "attncli.api.compare",
     "Comparison": "attncli.api.compare",
-    "DerivedInput": "attncli.ops.rules",
-    "Factorization": "attncli.ops.rules",
-    "KeyBounds": "attncli.ops.rules",
-    "MaskSign": "attncli.ops.rules",
-    "OnlineNormalizer": "attncli.ops.rules",
-    "OperatorUse": "attncli.ops.rules",
-    "PositionAxes": "attncli.ops.rules",
+    "DerivedInput": "attncli.ops.records",
+    "Factorization": "attncli.ops.records",
+    "KeyBounds": "attncli.ops.records",
+    "MaskSign": "attncli.ops.records",
+    "OnlineNormalizer": "attncli.ops.records",
+    "OperatorUse": "attncli.ops.records",
+    "PositionAxes": "attncli.ops.records",
     "Problem": "attncli.api.problem",
     "Quantity": "attncli.ops.records",
     "Range": "attncli.ops.records",

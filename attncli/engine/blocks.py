@@ -11,9 +11,9 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.half_floats import to_single
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.empty_rows import fill_empty_rows
+from attncli.ops.elementwise import fill_empty_rows
 from attncli.ops.masks import apply_mask
-from attncli.ops.rules import KeyBounds
+from attncli.ops.records import KeyBounds
 from attncli.ops.structural import repeat_kv
 from attncli.plan.build import MAX_PLANS
 from attncli.plan.graph import Node, Plan

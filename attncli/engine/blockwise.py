@@ -36,7 +36,7 @@ from attncli.engine.threads import (
     threads_of,
 )
 from attncli.engine.tile_plan import can_tile, make_tile_plan
-from attncli.ops.tables import add_bias
+from attncli.ops.elementwise import add_bias
 from attncli.plan.diagnostics import empty_rows_warning
 from attncli.plan.graph import Plan
 from attncli.plan.trace import Step

@@ -20,9 +20,9 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import keep_freed_memory
 from attncli.engine.options import BlockSizes
-from attncli.ops.failures import failures_named
 from attncli.ops.products import product_in_parts
 from attncli.ops.records import MATMUL, TAP
+from attncli.ops.registry import failures_named
 from attncli.ops.structural import project
 from attncli.plan.diagnostics import empty_rows_warning
 from attncli.plan.graph import Node, Plan

@@ -11,7 +11,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.engine.dense import evaluate_input, with_scalars
 from attncli.engine.digits import Digits, DigitsArray
 from attncli.ops import elementwise
-from attncli.ops.failures import failures_named
+from attncli.ops.registry import failures_named
 from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
 

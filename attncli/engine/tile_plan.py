@@ -17,9 +17,8 @@ from attncli.engine.products import Summation, choose_summation, typical_score_l
 from attncli.ops.elementwise import scale as scale_scores
 from attncli.ops.masks import apply_mask
 from attncli.ops.products import SHORT_SUM
-from attncli.ops.records import Operator, OperatorRecord
+from attncli.ops.records import OnlineNormalizer, Operator, OperatorRecord
 from attncli.ops.registry import record_of
-from attncli.ops.rules import OnlineNormalizer
 from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 

@@ -17,12 +17,11 @@ from attncli.engine.blocks import BlockPlan, Values, astype_float, key_bounds
 from attncli.engine.dense import call
 from attncli.engine.products import SCRATCH, grouped_product, repeated_for
 from attncli.engine.tile_plan import RIGHT, TilePlan
-from attncli.ops.contexts import weighted_values
-from attncli.ops.elementwise import add
+from attncli.ops.contexts import weighted_sum
+from attncli.ops.elementwise import add, add_bias, table_cells
 from attncli.ops.masks import apply_mask, bias
-from attncli.ops.rules import KeyBounds
+from attncli.ops.records import KeyBounds
 from attncli.ops.structural import per_head
-from attncli.ops.tables import add_bias, table_cells
 from attncli.plan.graph import Node
 
 TILE_ALIGNMENT = 64  # keys that are masked nowhere begin and end at multiples, and tiles have multiples of so many
@@ -109,7 +108,7 @@ class Accumulator:
         if self.values_are_finite:
             grouped_product(numerator, value, product, self.tiles.summation.keys)
         else:
-            product[...] = weighted_values(numerator, repeated_for(value, numerator))
+            product[...] = weighted_sum(numerator, repeated_for(value, numerator))
         if self.denominator is None:
             self.denominator = denominator
         else:

@@ -4,21 +4,15 @@
 # isort: off
 from attncli.ops import (  # noqa: F401 - imported to be registered
     scores,
-    distance_scores,
+    distances,
     normalizers,
-    linear_normalizers,
     sparse_normalizers,
     contexts,
     rope,
     positions,
     position_biases,
-    relative_keys,
-    grid_positions,
     masks,
-    padding_masks,
-    chunked_mask,
     norms,
-    norm_uses,
     query_scales,
     initializers,
 )

@@ -11,8 +11,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import Term, largest, number, products, tanh, total
 from attncli.ops.decorators import context, structural
 from attncli.ops.products import MatrixProduct, product
-from attncli.ops.records import Quantity, Range, Symbol, Tap, no_tap
-from attncli.ops.rules import DerivedInput
+from attncli.ops.records import DerivedInput, Quantity, Range, Symbol, Tap, no_tap
 
 NOTHING_ATTENDED = "no weight differs from 0: the context is 0"
 
@@ -39,48 +38,33 @@ def _weighted_values_term(weights: Array, value: Array) -> Term:
 def weighted_sum(weights: Array, value: Array, *, matmul: MatrixProduct = product) -> Array:
     """The sum of the values, each times its weight.
 
-    Parameters
-    ----------
-    weights : array [… n m]
-        A row for each query; 0 where a key is not attended.
-    value : array [… m e]
-        A value for each key.
-    matmul : callable, optional
-        Multiplies matrices.
+    A weight of 0 contributes 0, even where the value is NaN or infinite.
 
-    Returns
-    -------
-    array [… n e]
-
-    Raises
-    ------
-    ValueError
-        Where there are not as many values as weights in a row.
-
-    Examples
-    --------
     >>> weighted_sum(np.array([[0.25, 0.75]]), np.array([[4.0, 0.0], [8.0, 4.0]]))
     array([[7., 3.]])
+    >>> weighted_sum(np.array([[1.0, 0.0]]), np.array([[4.0], [np.nan]]))
+    array([[4.]])
     """
-    return weighted_values(weights, value, matmul=matmul)
+    if all_finite(value):
+        return matmul(weights, value)
+    finite: Array = np.asarray(np.isfinite(value).all(axis=-1))
+    total = matmul(np.where(finite[..., None, :], weights, 0), np.where(finite[..., None], value, 0))
+    attended = (weights != 0).any(axis=tuple(range(weights.ndim - 1)))
+    non_finite = ~finite.all(axis=tuple(range(finite.ndim - 1)))
+    for key in np.flatnonzero(attended & non_finite):
+        weight, row = weights[..., :, key, None], value[..., None, key, :]
+        contributes = (weight != 0) & ~finite[..., key, None, None]
+        total += np.where(contributes, np.where(contributes, weight, 1) * row, 0)
+    return total
 
 
 def attentional_by_hand(
-    write: ArithmeticWriter,
-    weights: Array,
-    value: Array,
-    query: Array,
-    result: Any,
-    *,
-    context_vector: Array,
-    w: Array,
+    write: ArithmeticWriter, weights: Array, value: Array, query: Array, result: Any, *, context_vector: Array, w: Array
 ) -> list[str]:
     """The weighted sum of the values [m e], the product of it and the query [d] with `w`, and its tanh."""
     sum_name = f"U({write.query})"
-    concatenated = np.concatenate([context_vector, query])
-    product = write.computed(
-        f"[{sum_name}; {write.symbol('query')}({write.query})]·W_C", products(concatenated, w), letter="a"
-    )
+    name = f"[{sum_name}; {write.symbol('query')}({write.query})]·W_C"
+    product = write.computed(name, products(np.concatenate([context_vector, query]), w), letter="a")
     return [
         write.equation(_weighted_values_term(weights, value), context_vector, name=sum_name, letter="e"),
         product.line,
@@ -92,13 +76,7 @@ def attentional_by_hand(
     formula="Cᵢ = tanh([Uᵢ; Qᵢ] W_C), Uᵢ = Σⱼ Aᵢⱼ Vⱼ",
     shapes="weights[n m], value[m e], query[n d], w[e+d a] -> [n a]",
     source="Luong, Pham & Manning 2015, eq. 5",
-    example={
-        "weights": [[0.5, 0.5]],
-        "value": [[2], [4]],
-        "query": [[-3]],
-        "w": [[1], [1]],
-        "gives": [[0]],
-    },
+    example={"weights": [[0.5, 0.5]], "value": [[2], [4]], "query": [[-3]], "w": [[1], [1]], "gives": [[0]]},
     inner=(
         Quantity("context_vector", "U", "Uᵢ = Σⱼ Aᵢⱼ Vⱼ", ("n", "e"), "The sum of the values, each times its weight."),
     ),
@@ -115,41 +93,29 @@ def attentional(
 ) -> Array:
     """The weighted sum and the query together, through one more layer.
 
-    Parameters
-    ----------
-    weights : array [… n m]
-        A row for each query; 0 where a key is not attended.
-    value : array [… m e]
-        A value for each key.
-    query : array [… n d]
-        A query in each row.
-    w : array [e+d a]
-        Projects the weighted sum [e] and the query [d], side by side, to the a hidden units.
-    tap : callable, optional
-        Receives "context_vector" [… n e].
-    matmul : callable, optional
-        Multiplies matrices.
+    `w` multiplies the weighted sum [e] and the query [d], side by side.
 
-    Returns
-    -------
-    array [… n a]
-        From −1 to 1.
-
-    Raises
-    ------
-    ValueError
-        Where `w` does not have e + d rows.
-
-    Examples
-    --------
     >>> weights, value = np.array([[0.5, 0.5]]), np.array([[2.0], [4.0]])
     >>> attentional(weights, value, query=np.array([[-3.0]]), w=np.array([[1.0], [1.0]]))
     array([[0.]])
     """
-    context_vector = tap("context_vector", weighted_values(weights, value, matmul=matmul))
+    context_vector = tap("context_vector", weighted_sum(weights, value, matmul=matmul))
     concatenated: Array = np.concatenate([context_vector, query], axis=-1)
     hidden: Array = np.tanh(matmul(concatenated, w))
     return hidden
+
+
+def _value_at(value: Array, index: Array, weights: Array) -> Array:
+    """The value at each query's index; zeros for a query that attends to nothing, NaN for one with a weight of NaN."""
+    attends = (weights != 0).any(axis=-1)[..., None]
+    chosen: Array = np.where(attends, np.take_along_axis(value, index[..., None], axis=-2), 0).astype(value.dtype)
+    is_nan = np.isnan(weights).any(axis=-1, keepdims=True)
+    return np.where(is_nan, np.nan, chosen).astype(value.dtype) if is_nan.any() else chosen
+
+
+def _value_line(write: ArithmeticWriter, index: int, result: Any) -> str:
+    """The line `C(a) = V(b) = [1 0]`."""
+    return f"C({write.query}) = {write.symbol('value')}({write.keys[index]}) = {write(result)}"
 
 
 def argmax_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
@@ -158,11 +124,6 @@ def argmax_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result
     if not weights.any():
         return [NOTHING_ATTENDED]
     return [f"{write(attended.max())} is the largest weight: {_value_line(write, int(attended.argmax()), result)}"]
-
-
-def _value_line(write: ArithmeticWriter, index: int, result: Any) -> str:
-    """The line `C(a) = V(b) = [1 0]`."""
-    return f"C({write.query}) = {write.symbol('value')}({write.keys[index]}) = {write(result)}"
 
 
 @context(
@@ -175,20 +136,8 @@ def _value_line(write: ArithmeticWriter, index: int, result: Any) -> str:
 def argmax(weights: Array, value: Array) -> Array:
     """The value of the key with the largest weight; of equal ones the first.
 
-    Parameters
-    ----------
-    weights : array [… n m]
-        A row for each query; 0 where a key is not attended.
-    value : array [… m e]
-        A value for each key.
+    A query that attends to nothing gets zeros.
 
-    Returns
-    -------
-    array [… n e]
-        Zeros for a query that attends to nothing.
-
-    Examples
-    --------
     >>> argmax(np.array([[0.25, 0.75], [0.0, 0.0]]), np.array([[4, 0], [8, 4]]))
     array([[8, 4],
            [0, 0]])
@@ -201,19 +150,8 @@ def argmax(weights: Array, value: Array) -> Array:
 def uniform_draws(*, shape: tuple[int, ...], seed: int) -> Array:
     """One number in [0, 1) for each query; the same for the same seed.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        […, n].
-    seed : int
-        Starts NumPy's default generator.
+    The shape is […, n]; the seed is that of NumPy's default generator.
 
-    Returns
-    -------
-    array [… n]
-
-    Examples
-    --------
     >>> uniform_draws(shape=(3,), seed=0).round(4)
     array([0.637 , 0.2698, 0.041 ])
     """
@@ -221,13 +159,11 @@ def uniform_draws(*, shape: tuple[int, ...], seed: int) -> Array:
 
 
 def sample_by_hand(
-    write: ArithmeticWriter, weights: Array, value: Array, result: Any, draws: Any = None, *, seed: int = 0
+    write: ArithmeticWriter, weights: Array, value: Array, result: Any, draws: Any, **_: int
 ) -> list[str]:
     """The weights up to the key that was drawn for one query, and its value."""
     if not weights.any():
         return [NOTHING_ATTENDED]
-    if draws is None:
-        return [f"one key drawn with seed {seed}: C({write.query}) = {write(result)}"]
     index = min(int((weights.cumsum() <= draws * weights.sum()).sum()), len(weights) - 1)
     until = write.computed("", total(weights[: index + 1]))
     lines = [f"the weights up to {write.keys[index]}: {until.line}"]
@@ -259,24 +195,9 @@ def sample(
 ) -> Array:
     """The value of one key, drawn with the weights as probabilities; the same seed draws the same keys.
 
-    Parameters
-    ----------
-    weights : array [… n m]
-        A row for each query; 0 where a key is not attended.
-    value : array [… m e]
-        A value for each key.
-    draws : array [… n], optional
-        One number in [0, 1) for each query; without it drawn from the seed.
-    seed : int, optional
-        Starts the random numbers where `draws` is not given.
+    A query that attends to nothing gets zeros. `draws` are numbers in [0, 1); without them they are `uniform_draws` of
+    the seed.
 
-    Returns
-    -------
-    array [… n e]
-        Zeros for a query that attends to nothing.
-
-    Examples
-    --------
     >>> value = np.array([[4, 0], [8, 4]])
     >>> sample(np.array([[0.0, 1.0], [0.5, 0.5]]), value, draws=np.array([0.3, 0.3]))
     array([[8, 4],
@@ -307,20 +228,8 @@ def max_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: A
 def max_(weights: Array, value: Array) -> Array:
     """For each feature the largest weighted value, instead of the sum of them.
 
-    Parameters
-    ----------
-    weights : array [… n m]
-        A row for each query; 0 where a key is not attended.
-    value : array [… m e]
-        A value for each key.
+    Keys of weight 0 are not among the values. A query that attends to nothing gets zeros.
 
-    Returns
-    -------
-    array [… n e]
-        Zeros for a query that attends to nothing; keys of weight 0 are not among the values.
-
-    Examples
-    --------
     >>> max_(np.array([[0.25, 0.75]]), np.array([[4.0, 8.0], [-8.0, 4.0]]))
     array([[1., 3.]])
     """
@@ -331,50 +240,3 @@ def max_(weights: Array, value: Array) -> Array:
     ]
     largest = np.stack(columns, axis=-1).astype(np.result_type(weights, value))
     return np.where(attended.any(axis=-1, keepdims=True), largest, 0).astype(largest.dtype)
-
-
-def weighted_values(weights: Array, value: Array, *, matmul: MatrixProduct = product) -> Array:
-    """`weights @ value`, where a weight of 0 contributes 0: also where a masked value is NaN or infinite.
-
-    Parameters
-    ----------
-    weights : array [… n m]
-        A row for each query; 0 where a key is not attended.
-    value : array [… m e]
-        A value for each key.
-    matmul : callable, optional
-        Multiplies matrices.
-
-    Returns
-    -------
-    array [… n e]
-
-    Raises
-    ------
-    ValueError
-        Where there are not as many values as weights in a row.
-
-    Examples
-    --------
-    >>> weighted_values(np.array([[1.0, 0.0]]), np.array([[4.0], [np.nan]]))
-    array([[4.]])
-    """
-    if all_finite(value):
-        return matmul(weights, value)
-    finite: Array = np.asarray(np.isfinite(value).all(axis=-1))
-    total = matmul(np.where(finite[..., None, :], weights, 0), np.where(finite[..., None], value, 0))
-    attended = (weights != 0).any(axis=tuple(range(weights.ndim - 1)))
-    non_finite = ~finite.all(axis=tuple(range(finite.ndim - 1)))
-    for key in np.flatnonzero(attended & non_finite):
-        weight, row = weights[..., :, key, None], value[..., None, key, :]
-        contributes = (weight != 0) & ~finite[..., key, None, None]
-        total += np.where(contributes, np.where(contributes, weight, 1) * row, 0)
-    return total
-
-
-def _value_at(value: Array, index: Array, weights: Array) -> Array:
-    """The value at each query's index; zeros for a query that attends to nothing, NaN for one with a weight of NaN."""
-    attends = (weights != 0).any(axis=-1)[..., None]
-    chosen: Array = np.where(attends, np.take_along_axis(value, index[..., None], axis=-2), 0).astype(value.dtype)
-    is_nan = np.isnan(weights).any(axis=-1, keepdims=True)
-    return np.where(is_nan, np.nan, chosen).astype(value.dtype) if is_nan.any() else chosen

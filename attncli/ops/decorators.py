@@ -1,6 +1,7 @@
 """The decorators that register operators, one for each kind, and the one of structural functions.
 
-An operator is one function with one decorator, whose keywords are fields of the operator's record.
+An operator is one function with one decorator, whose keywords are fields of the operator's record. Where the record is
+incomplete or the name is taken, AttnError is raised, as `attncli.ops.registry.register` says.
 
 `by_hand` is a function that writes the worked lines of one cell: it gets an `attncli.base.arithmetic.ArithmeticWriter`,
 and by name the operator's arguments in that cell (the query [d], the key [d]; the whole row for a normalizer, all keys
@@ -12,9 +13,21 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from attncli.ops.records import ActsOn, AxesInForce, ByHand, FormulaInForce, Quantity, StructuralRecord
-from attncli.ops.registration import P, R, R_co, Register, register
-from attncli.ops.rules import DerivedInput, Factorization, KeyBounds, MaskSign, OnlineNormalizer, OperatorUse
+from attncli.ops.records import (
+    ActsOn,
+    AxesInForce,
+    ByHand,
+    DerivedInput,
+    Factorization,
+    FormulaInForce,
+    KeyBounds,
+    MaskSign,
+    OnlineNormalizer,
+    OperatorUse,
+    Quantity,
+    StructuralRecord,
+)
+from attncli.ops.registry import P, R, R_co, Register, register
 
 
 class StructuralFunction(Protocol[P, R_co]):
@@ -43,8 +56,7 @@ def score(
 ) -> Register:
     """Register a score: query [… n d] and key [… m c] to scores [… n m].
 
-    The keywords are fields of the operator's record (`attncli.ops.records.OperatorRecord`). Raises AttnError where the
-    record is incomplete or the name is taken, as `attncli.ops.registration.register` says.
+    The keywords are fields of `attncli.ops.records.OperatorRecord`.
 
     >>> import numpy as np
     >>> from attncli import attention
@@ -84,8 +96,7 @@ def normalizer(
 ) -> Register:
     """Register a normalizer: scores [… n m] to weights [… n m]; a score of −∞ marks a masked key, whose weight is 0.
 
-    The keywords are fields of the operator's record (`attncli.ops.records.OperatorRecord`). Raises AttnError where the
-    record is incomplete or the name is taken, as `attncli.ops.registration.register` says.
+    The keywords are fields of `attncli.ops.records.OperatorRecord`.
 
     >>> import numpy as np
     >>> from attncli import attention
@@ -124,8 +135,7 @@ def context(
     """Register a context: weights [… n m] and value [… m e] to one vector a query, [… n e] or [… n a].
 
     `is_weighted_sum` says that the function is `weights @ value` and nothing else, so that tiles need not call it.
-    The keywords are fields of the operator's record (`attncli.ops.records.OperatorRecord`). Raises AttnError where the
-    record is incomplete or the name is taken, as `attncli.ops.registration.register` says.
+    The keywords are fields of `attncli.ops.records.OperatorRecord`.
 
     >>> from attncli import attention
     >>> @context(
@@ -164,8 +174,7 @@ def position(
     added), "query_and_key" (x [n d] and positions [n] to [n d]), "products" (query, query_positions and key_positions
     to numbers [n m] that are added to dot products), "scores" (query_positions [n] and key_positions [m] to a bias
     [n m]; with an argument `heads`, their number or None, to [h n m]).
-    The keywords are fields of the operator's record (`attncli.ops.records.OperatorRecord`). Raises AttnError where the
-    record is incomplete or the name is taken, as `attncli.ops.registration.register` says.
+    The keywords are fields of `attncli.ops.records.OperatorRecord`.
 
     >>> from attncli import attention
     >>> @position(
@@ -200,8 +209,7 @@ def mask(
     """Register a mask: query_positions [… n] and key_positions [m] to truths [… n m], true where a query may attend.
 
     With `key_bounds` blocks leave out the keys that no query sees; without it every key is looked at.
-    The keywords are fields of the operator's record (`attncli.ops.records.OperatorRecord`). Raises AttnError where the
-    record is incomplete or the name is taken, as `attncli.ops.registration.register` says.
+    The keywords are fields of `attncli.ops.records.OperatorRecord`.
 
     >>> from attncli import attention
     >>> @mask(
@@ -233,9 +241,7 @@ def norm(
     """Register a norm: x [… n d] to vectors of a fixed size, [… n d], for the keys `qk_norm`, `value_norm` and others.
 
     Its parameters that are arrays, such as a gain [d], are given to `qk_norm` twice: `query_gain` and `key_gain`.
-
-    The keywords are fields of the operator's record (`attncli.ops.records.OperatorRecord`). Raises AttnError where the
-    record is incomplete or the name is taken, as `attncli.ops.registration.register` says.
+    The keywords are fields of `attncli.ops.records.OperatorRecord`.
 
     >>> from attncli import attention
     >>> @norm(
@@ -265,8 +271,7 @@ def query_scale(
 ) -> Register:
     """Register a query scale: positions [… n] to a factor for each query, [… n] or [… h n].
 
-    The keywords are fields of the operator's record (`attncli.ops.records.OperatorRecord`). Raises AttnError where the
-    record is incomplete or the name is taken, as `attncli.ops.registration.register` says.
+    The keywords are fields of `attncli.ops.records.OperatorRecord`.
 
     >>> from attncli import attention
     >>> @query_scale(
@@ -286,18 +291,12 @@ def query_scale(
 
 
 def generator(
-    *,
-    formula: str,
-    shapes: str,
-    source: str,
-    example: Mapping[str, Any],
-    is_drawn: bool = False,
+    *, formula: str, shapes: str, source: str, example: Mapping[str, Any], is_drawn: bool = False
 ) -> Register:
     """Register a generator: a stream of random numbers and a shape to an array of that shape.
 
     `is_drawn` says that it reads the stream, and so needs a `seed`.
-    The keywords are fields of the operator's record (`attncli.ops.records.OperatorRecord`). Raises AttnError where the
-    record is incomplete or the name is taken, as `attncli.ops.registration.register` says.
+    The keywords are fields of `attncli.ops.records.OperatorRecord`.
 
     >>> import numpy as np
     >>> from attncli import Problem

@@ -1,4 +1,6 @@
-"""Distances between queries and keys, [… n d] and [… m d] to [… n m]: sums over features, by differences or expanded.
+"""Distances between queries and keys, [… n d] and [… m d] to [… n m], and the scores by them.
+
+A distance is a sum over features, of differences or expanded.
 
 Of many vectors distances are expanded, into sums of which those of pairs cost little:
 ‖q − k‖² = ‖q‖² + ‖k‖² − 2 q·k, where the last is a product of matrices, and |q − k| = 2 max(q, k) − q − k.
@@ -17,8 +19,13 @@ Expansions cancel where q and k are nearer to each other than to the origin. Hen
 
 from collections.abc import Callable
 from math import prod
+from typing import Any
 
+from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.terms import Term, absolute, number, parameter, sqrt, total
+from attncli.ops.decorators import score
+from attncli.ops.records import Positive, Quantity, Tap, no_tap, reused
 
 LOSS = 4
 MIN_DIFFERENCES = 2**16  # of all pairs and features: fewer take less time than an expansion, in one array
@@ -41,20 +48,8 @@ Expand = Callable[[Array, Array], tuple[Array, Array, Array]]
 def squared_distances(query: Array, key: Array) -> Array:
     """The squared Euclidean distances, `‖q − k‖²`.
 
-    Parameters
-    ----------
-    query : array [… n d]
-        A query in each row.
-    key : array [… m d]
-        A key in each row.
+    Exactly 0 where query and key are equal.
 
-    Returns
-    -------
-    array [… n m]
-        ≥ 0, and 0 where query and key are equal.
-
-    Examples
-    --------
     >>> squared_distances(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]))
     array([[ 4., 25.]])
     """
@@ -64,20 +59,8 @@ def squared_distances(query: Array, key: Array) -> Array:
 def absolute_distances(query: Array, key: Array) -> Array:
     """The sums of absolute differences, `‖q − k‖₁`.
 
-    Parameters
-    ----------
-    query : array [… n d]
-        A query in each row.
-    key : array [… m d]
-        A key in each row.
+    Exactly 0 where query and key are equal.
 
-    Returns
-    -------
-    array [… n m]
-        ≥ 0, and 0 where query and key are equal.
-
-    Examples
-    --------
     >>> absolute_distances(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]))
     array([[2., 7.]])
     """
@@ -233,3 +216,125 @@ def _first_rows(shape: tuple[int, ...], before: tuple[int, ...]) -> Array:
     """For each table on the axes `before`, the number of the row of an array [… n d] at which its own rows begin."""
     *own, rows, _ = shape
     return np.broadcast_to(np.arange(prod(own)).reshape(own) * rows, before).reshape(-1)
+
+
+SQUARED_DISTANCES = Quantity(
+    "squared_distances",
+    "D²",
+    "‖Qᵢ − Kⱼ‖²",
+    ("n", "m"),
+    "How far each query is from each key: the squared differences of all features, added.",
+)
+
+
+def gaussian_by_hand(
+    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, squared_distances: Any, sigma: float = 1.0
+) -> list[str]:
+    """The squared distance of one query [d] and one key [d], then its division by −2σ²."""
+    width = number(2) if sigma == 1 else 2 * parameter(sigma) ** 2
+    return [
+        _squared_distance_line(write, query, key, squared_distances),
+        write.equation(-(number(squared_distances) / width), result),
+    ]
+
+
+@score(
+    formula="Sᵢⱼ = −‖Qᵢ − Kⱼ‖² / 2σ²",
+    shapes="query[n d], key[m d] -> [n m]",
+    source="Nadaraya 1964 and Watson 1964, with the Gaussian kernel",
+    example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-8, -50]]},
+    inner=(SQUARED_DISTANCES,),
+    formula_in_force=lambda sigma: f"Sᵢⱼ = −‖Qᵢ − Kⱼ‖² / 2{'' if sigma == 1 else 'σ²'}",
+    by_hand=gaussian_by_hand,
+)
+def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
+    """The squared distance over 2σ², negative: its exponential is a bell of width σ around the query.
+
+    >>> gaussian(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]), sigma=0.5)
+    array([[ -8., -50.]])
+    """
+    squared = tap("squared_distances", squared_distances(query, key))
+    return np.divide(squared, -2 * sigma * sigma, out=reused(squared, tap))
+
+
+def laplacian_by_hand(
+    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, distances: Any, sigma: float = 1.0
+) -> list[str]:
+    """The sum of absolute differences of one query [d] and one key [d], then its division by −σ."""
+    distance, term = number(distances), total(absolute(difference) for difference in _differences(query, key))
+    return [
+        write.equation(term, distances, name=f"‖{_difference_name(write)}‖₁"),
+        write.equation(-distance if sigma == 1 else -(distance / parameter(sigma)), result),
+    ]
+
+
+@score(
+    formula="Sᵢⱼ = −‖Qᵢ − Kⱼ‖₁ / σ",
+    shapes="query[n d], key[m d] -> [n m]",
+    source="Kim et al. 2019 (Attentive Neural Processes), Laplace attention",
+    example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-4, -14]]},
+    inner=(
+        Quantity(
+            "distances",
+            "D",
+            "‖Qᵢ − Kⱼ‖₁",
+            ("n", "m"),
+            "How far each query is from each key: the absolute differences of all features, added.",
+        ),
+    ),
+    formula_in_force=lambda sigma: f"Sᵢⱼ = −‖Qᵢ − Kⱼ‖₁{'' if sigma == 1 else ' / σ'}",
+    by_hand=laplacian_by_hand,
+)
+def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
+    """The sum of the absolute differences, negative, in units of the width σ.
+
+    >>> laplacian(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]), sigma=0.5)
+    array([[ -4., -14.]])
+    """
+    distances = tap("distances", absolute_distances(query, key))
+    return np.divide(distances, -sigma, out=reused(distances, tap))
+
+
+def euclidean_by_hand(
+    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, squared_distances: Any
+) -> list[str]:
+    """The squared distance of one query [d] and one key [d], then its root."""
+    return [
+        _squared_distance_line(write, query, key, squared_distances),
+        write.equation(-sqrt(squared_distances), result),
+    ]
+
+
+@score(
+    formula="Sᵢⱼ = −‖Qᵢ − Kⱼ‖",
+    shapes="query[n d], key[m d] -> [n m]",
+    source="Snell, Swersky & Zemel 2017, eq. 2, with the Euclidean distance",
+    example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "gives": [[-2, -5]]},
+    inner=(SQUARED_DISTANCES,),
+    by_hand=euclidean_by_hand,
+)
+def euclidean(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
+    """The distance between query and key, negative.
+
+    >>> euclidean(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]))
+    array([[-2., -5.]])
+    """
+    squared = tap("squared_distances", squared_distances(query, key))
+    roots = np.sqrt(squared, out=reused(squared, tap))
+    return np.negative(roots, out=roots)
+
+
+def _squared_distance_line(write: ArithmeticWriter, query: Array, key: Array, squared: Any) -> str:
+    """The line `‖Q(a) − K(b)‖² = (…)² + … = …`."""
+    term = total(difference**2 for difference in _differences(query, key))
+    return write.equation(term, squared, name=f"‖{_difference_name(write)}‖²")
+
+
+def _difference_name(write: ArithmeticWriter) -> str:
+    """`Q(a) − K(b)`."""
+    return f"{write.symbol('query')}({write.query}) − {write.symbol('key')}({write.key})"
+
+
+def _differences(query: Array, key: Array) -> list[Term]:
+    """The difference of each feature."""
+    return [number(a) - b for a, b in zip(query, key, strict=True)]

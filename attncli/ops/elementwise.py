@@ -1,4 +1,4 @@
-"""Elementwise steps on tables of scores [… n m]: scale, softcap, and sums."""
+"""Steps on scores, weights and vectors, number by number: scale, softcap, clip, sums, the user's bias, empty rows."""
 
 from typing import Any
 
@@ -8,54 +8,21 @@ from attncli.base.terms import number, parameter, tanh
 from attncli.ops.decorators import structural
 
 
-def scale_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, scale: float) -> list[str]:
-    """The product of the scale and one score."""
-    return [write.equation(parameter(scale) * scores, result)]
-
-
-@structural(by_hand=scale_by_hand)
+@structural(by_hand=lambda write, scores, result, *, scale: [write.equation(parameter(scale) * scores, result)])
 def scale(scores: Array, *, scale: float) -> Array:
-    """The scores [… n m] times a number.
-
-    Examples
-    --------
-    >>> scale(np.array([[2.0, 4.0]]), scale=0.5)
-    array([[1., 2.]])
-    """
+    """The scores [… n m] times a number."""
     return scores * scale
 
 
-def multiply_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, factor: float) -> list[str]:
-    """The product of the factor and one vector [x]."""
-    return [write.equation(parameter(factor) * x, result, letter="x")]
-
-
-@structural(by_hand=multiply_by_hand)
+@structural(by_hand=lambda write, x, result, *, factor: [write.equation(parameter(factor) * x, result, letter="x")])
 def multiply(x: Array, *, factor: float) -> Array:
-    """The vectors [… n x] times a number.
-
-    Examples
-    --------
-    >>> multiply(np.array([[2.0, 4.0]]), factor=0.5)
-    array([[1., 2.]])
-    """
+    """The vectors [… n x] times a number."""
     return x * factor
 
 
-def add_by_hand(write: ArithmeticWriter, left: Any, right: Any, result: Any) -> list[str]:
-    """The sum of two cells."""
-    return [write.equation(number(left) + right, result)]
-
-
-@structural(by_hand=add_by_hand)
+@structural(by_hand=lambda write, left, right, result: [write.equation(number(left) + right, result)])
 def add(left: Array, right: Array) -> Array:
-    """The sum of two tables [… n m], whose leading axes broadcast.
-
-    Examples
-    --------
-    >>> add(np.array([[1, 2]]), np.array([[10, 20]]))
-    array([[11, 22]])
-    """
+    """The sum of two tables [… n m], whose leading axes broadcast."""
     return left + right
 
 
@@ -68,23 +35,8 @@ def softcap_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, cap: f
 def softcap(scores: Array, *, cap: float) -> Array:
     """`cap · tanh(scores / cap)`: from −cap to cap, nearly unchanged where scores are small.
 
-    Parameters
-    ----------
-    scores : array [… n m]
-        A row for each query; −∞ where a key is masked.
-    cap : float > 0
-        The largest absolute value.
+    Source: Gemma Team 2024 (Gemma 2), §2, logit soft-capping.
 
-    Returns
-    -------
-    array [… n m]
-
-    References
-    ----------
-    Gemma Team 2024 (Gemma 2), §2, logit soft-capping
-
-    Examples
-    --------
     >>> softcap(np.array([[0.0, 1.0, 1000.0]]), cap=30.0).round(4)
     array([[ 0.    ,  0.9996, 30.    ]])
     """
@@ -94,22 +46,84 @@ def softcap(scores: Array, *, cap: float) -> Array:
 def clip_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, limit: float) -> list[str]:
     """Which entries of one vector are limited."""
     outside = int(np.count_nonzero(abs(x) > limit))
-    size = f"{limit:g}"
     limited = f"{outside} of {x.size} numbers {'is' if outside == 1 else 'are'} limited"
-    return [limited if outside else f"every number is between −{size} and {size}"]
+    return [limited if outside else f"every number is between −{limit:g} and {limit:g}"]
 
 
 @structural(by_hand=clip_by_hand)
 def clip(x: Array, *, limit: float) -> Array:
     """The vectors [… n x] with every number limited to −limit … limit.
 
-    References
-    ----------
-    MosaicML 2023 (MPT), `clip_qkv`
+    Source: MosaicML 2023 (MPT), `clip_qkv`.
 
-    Examples
-    --------
     >>> clip(np.array([[-9.0, 1.0]]), limit=8.0)
     array([[-8.,  1.]])
     """
     return np.minimum(np.maximum(x, -limit), limit)
+
+
+def table_cells(table: Array, query_rows: Array, key_positions: Array, *, fill: float) -> Array:
+    """The cells of a table [… q t] that the user gives, for some queries [n] and keys [m]: [… n m].
+
+    A table of one row serves every query; `fill` is in the columns that it lacks. The result is a view where the
+    indices are ranges of whole numbers.
+
+    >>> table_cells(np.array([[1, 2], [3, 4]]), np.array([1]), np.arange(3), fill=0)
+    array([[3, 4, 0]])
+    """
+    if table.shape[-2] == 1:
+        rows = np.broadcast_to(table, (*table.shape[:-2], len(query_rows), table.shape[-1]))
+    else:
+        rows = table[..., _as_slice(query_rows), :]
+    has_column = key_positions < table.shape[-1]
+    if has_column.all():
+        return rows[..., _as_slice(key_positions)]
+    return np.where(has_column, rows[..., np.where(has_column, key_positions, 0)], np.asarray(fill, dtype=table.dtype))
+
+
+def _as_slice(index: Array) -> Any:
+    """An index as a slice where it is a range of whole numbers: such a part of a table need not be copied."""
+    is_range = len(index) == index[-1] - index[0] + 1 and bool((index[1:] - index[:-1] == 1).all())
+    return slice(int(index[0]), int(index[-1]) + 1) if is_range else index
+
+
+def add_bias_by_hand(
+    write: ArithmeticWriter, scores: Any, table: Array, query_rows: Any, key_positions: Any, result: Any
+) -> list[str]:
+    """One score and its bias: the number in the table, 0 beyond its columns and where it masks the key."""
+    row = table[0 if table.shape[0] == 1 else int(query_rows)]
+    bias = row[int(key_positions)] if key_positions < len(row) else 0
+    return [write.equation(number(scores) + (0 if np.isneginf(bias) else bias), result)]
+
+
+@structural(by_hand=add_bias_by_hand)
+def add_bias(scores: Array, table: Array, query_rows: Array, key_positions: Array) -> Array:
+    """The scores and the user's own numbers; where those are −∞ the key is masked, and nothing is added.
+
+    A table of one row serves every query; columns that it lacks count as 0.
+
+    >>> add_bias(np.array([[1.0, 2.0, 3.0]]), np.array([[10.0, -np.inf]]), np.arange(1), np.arange(3))
+    array([[11.,  2.,  3.]])
+    """
+    cells = table_cells(table, query_rows, key_positions, fill=0)
+    return scores + np.where(cells == -np.inf, 0, cells)
+
+
+def fill_empty_rows_by_hand(write: ArithmeticWriter, weights: Any, result: Any, *, fill: str, keys: int) -> list[str]:
+    """The weight that a query without keys gets; one with keys keeps its own."""
+    if result == weights:
+        return []
+    return ["every key is hidden: NaN" if fill == "nan" else f"every key is hidden: 1/{keys} = {write(result)}"]
+
+
+@structural(by_hand=fill_empty_rows_by_hand)
+def fill_empty_rows(weights: Array, *, fill: str, keys: int) -> Array:
+    """The weights [… n m]; in a row that has only 0, NaN instead (`fill` is nan) or 1 / `keys` (uniform).
+
+    >>> fill_empty_rows(np.array([[0.0, 1.0], [0.0, 0.0]]), fill="uniform", keys=2)
+    array([[0. , 1. ],
+           [0.5, 0.5]])
+    """
+    is_empty = ~(weights != 0).any(axis=-1, keepdims=True)
+    filled = weights + np.nan if fill == "nan" else (weights + 1) / keys
+    return np.where(is_empty, filled, weights).astype(weights.dtype, copy=False)

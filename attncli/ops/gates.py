@@ -9,42 +9,24 @@ from attncli.base.terms import exp, ln, number
 from attncli.ops.decorators import StructuralFunction, structural
 
 
-def sigmoid_gate_by_hand(write: ArithmeticWriter, x: Array, result: Any) -> list[str]:
-    """The sigmoid of one row of numbers."""
-    return [write.equation(1 / (1 + exp(-number(x))), result, letter="u")]
-
-
-@structural(by_hand=sigmoid_gate_by_hand)
+@structural(by_hand=lambda write, x, result: [write.equation(1 / (1 + exp(-number(x))), result, letter="u")])
 def sigmoid_gate(x: Array) -> Array:
     """`1 / (1 + exp(−x))`: from 0, closed, to 1, open.
 
-    References
-    ----------
-    Qiu et al. 2025 (Gated Attention for Large Language Models), eq. 5
+    Source: Qiu et al. 2025 (Gated Attention for Large Language Models), eq. 5.
 
-    Examples
-    --------
     >>> sigmoid_gate(np.array([[0.0, 30.0]])).round(4)
     array([[0.5, 1. ]])
     """
     return 1 / (1 + np.exp(-x))
 
 
-def silu_gate_by_hand(write: ArithmeticWriter, x: Array, result: Any) -> list[str]:
-    """One row of numbers, each times its sigmoid."""
-    return [write.equation(number(x) / (1 + exp(-number(x))), result, letter="u")]
-
-
-@structural(by_hand=silu_gate_by_hand)
+@structural(by_hand=lambda write, x, result: [write.equation(number(x) / (1 + exp(-number(x))), result, letter="u")])
 def silu_gate(x: Array) -> Array:
     """`x / (1 + exp(−x))`: each number times its sigmoid.
 
-    References
-    ----------
-    Sun et al. 2023 (Retentive Network), 2.3, the swish gate
+    Source: Sun et al. 2023 (Retentive Network), 2.3, the swish gate.
 
-    Examples
-    --------
     >>> silu_gate(np.array([[0.0, 30.0]])).round(4)
     array([[ 0., 30.]])
     """
@@ -52,21 +34,12 @@ def silu_gate(x: Array) -> Array:
     return gate
 
 
-def softplus_gate_by_hand(write: ArithmeticWriter, x: Array, result: Any) -> list[str]:
-    """The softplus of one row of numbers."""
-    return [write.equation(ln(1 + exp(number(x))), result, letter="u")]
-
-
-@structural(by_hand=softplus_gate_by_hand)
+@structural(by_hand=lambda write, x, result: [write.equation(ln(1 + exp(number(x))), result, letter="u")])
 def softplus_gate(x: Array) -> Array:
     """`ln(1 + exp(x))`: from 0, closed, without an upper limit.
 
-    References
-    ----------
-    transformers 5, models/laguna
+    Source: transformers 5, models/laguna.
 
-    Examples
-    --------
     >>> softplus_gate(np.array([[0.0, 30.0]])).round(4)
     array([[ 0.6931, 30.    ]])
     """
@@ -91,8 +64,6 @@ def apply_gate_by_hand(write: ArithmeticWriter, x: Array, gate: Array, result: A
 def apply_gate(x: Array, gate: Array) -> Array:
     """The merged heads times their gates: [… n h·e] and [… n u], u = h·e, or one gate for each head, u = h.
 
-    Examples
-    --------
     >>> apply_gate(np.array([[1.0, 2.0, 3.0, 4.0]]), np.array([[0.5, 0.0]]))
     array([[0.5, 1. , 0. , 0. ]])
     """

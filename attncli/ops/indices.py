@@ -6,37 +6,19 @@ from attncli.ops.decorators import structural
 
 @structural(is_exact=True)
 def count(*, first: int, length: int) -> Array:
-    """The indices first, first + 1, …: an array [length].
-
-    Examples
-    --------
-    >>> count(first=3, length=2)
-    array([3, 4])
-    """
+    """The indices first, first + 1, …: an array [length]."""
     return np.arange(first, first + length)
 
 
 @structural(is_exact=True)
 def selected_positions(*, at: list[int]) -> Array:
-    """The positions of the selected queries, as an array [n].
-
-    Examples
-    --------
-    >>> selected_positions(at=[2, 0])
-    array([2, 0])
-    """
+    """The positions of the selected queries, as an array [n]."""
     return np.array(at)
 
 
 @structural(is_exact=True)
 def position_count(*, length: int) -> Array:
-    """How many positions there are, as an array [].
-
-    Examples
-    --------
-    >>> position_count(length=3)
-    array(3)
-    """
+    """How many positions there are, as an array []."""
     return np.array(length)
 
 
@@ -44,8 +26,6 @@ def position_count(*, length: int) -> Array:
 def last_position_count(**positions: Array) -> Array:
     """How many positions there are up to the last of those that are given, as an array [].
 
-    Examples
-    --------
     >>> last_position_count(query=np.array([3, 0]), key=np.array([5]))
     array(6)
     """
@@ -60,8 +40,6 @@ def given_positions(
 
     `shape` is that of the result before some of the rows are selected.
 
-    Examples
-    --------
     >>> given_positions(np.array([[0, 1, 2], [5, 6, 7]]), shape=(2, 1, 3), at=[2]).tolist()
     [[[2]], [[7]]]
     >>> given_positions(np.zeros((3, 2, 4)), shape=(2, 1, 3, 4), has_axes=True).shape
@@ -76,8 +54,6 @@ def given_positions(
 def on_axes(positions: Array, *, count: int) -> Array:
     """The same positions on each of so many axes: [… n] to [… s n].
 
-    Examples
-    --------
     >>> on_axes(np.array([0, 1]), count=2)
     array([[0, 1],
            [0, 1]])
@@ -87,13 +63,7 @@ def on_axes(positions: Array, *, count: int) -> Array:
 
 @structural(is_exact=True)
 def query_positions(rows: Array, *, first: int) -> Array:
-    """The position of each query among the keys, [n] to [n]: row i of the queries is at key i + first.
-
-    Examples
-    --------
-    >>> query_positions(np.arange(3), first=2)
-    array([2, 3, 4])
-    """
+    """The position of each query among the keys, [n] to [n]: row i of the queries is at key i + first."""
     return rows + first
 
 
@@ -103,8 +73,6 @@ def real_key_ends(key_mask: Array, key_lengths: Array | None = None) -> Array:
 
     Keys from `key_lengths` on are padding too.
 
-    Examples
-    --------
     >>> real_key_ends(np.array([[False, True, True], [True, True, False]])).tolist()
     [3, 2]
     """
@@ -119,8 +87,6 @@ def real_key_ends(key_mask: Array, key_lengths: Array | None = None) -> Array:
 def real_key_starts(key_mask: Array) -> Array:
     """The index of the first real key of each batch item, 0 where none is: [… m] to […].
 
-    Examples
-    --------
     >>> real_key_starts(np.array([[False, True, True], [True, True, False]])).tolist()
     [1, 0]
     """
@@ -132,8 +98,6 @@ def real_key_starts(key_mask: Array) -> Array:
 def query_positions_at_end(rows: Array, key_lengths: Array, *, first: int) -> Array:
     """Row i is at key i + first, counted from the end of each batch item's real keys: [n] and [b …] to [b … n].
 
-    Examples
-    --------
     >>> query_positions_at_end(np.arange(2), np.array([3, 5]), first=-2)
     array([[1, 2],
            [3, 4]])

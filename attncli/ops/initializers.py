@@ -19,24 +19,9 @@ EXAMPLE = {"shape": (2, 3)}
 def stream(name: StreamName, seed: int) -> Stream:
     """The stream of random numbers that a seed starts.
 
-    Parameters
-    ----------
-    name : {"pcg64", "legacy"}
-        NumPy's PCG64, or the older `numpy.random.seed`.
-    seed : int ≥ 0
-        Less than 2³² for "legacy".
+    "pcg64" is NumPy's default, "legacy" the older `numpy.random.seed`. Raises ValueError where the legacy stream can't
+    take the seed, which is less than 2³².
 
-    Returns
-    -------
-    numpy.random.Generator or numpy.random.RandomState
-
-    Raises
-    ------
-    ValueError
-        Where the legacy stream can't take the seed.
-
-    Examples
-    --------
     >>> stream("legacy", 42).randint(3, size=5)
     array([2, 0, 2, 2, 0])
     """
@@ -54,22 +39,8 @@ def stream(name: StreamName, seed: int) -> Stream:
 def randint(stream: Stream, shape: Shape, *, low: int = 0, high: int = 3) -> Array:
     """Whole numbers from low up to, but not including, high.
 
-    Parameters
-    ----------
-    stream : numpy.random.Generator or numpy.random.RandomState
-        Where the random numbers come from.
-    shape : tuple of int
-        The shape of the array.
-    low, high : int, optional
-        The least number, and the first that is too large.
+    The result is of float64.
 
-    Returns
-    -------
-    array
-        Whole numbers, as float64.
-
-    Examples
-    --------
     >>> randint(stream("legacy", 42), (2, 3))
     array([[2., 0., 2.],
            [2., 0., 0.]])
@@ -79,31 +50,11 @@ def randint(stream: Stream, shape: Shape, *, low: int = 0, high: int = 3) -> Arr
 
 
 @generator(
-    formula="x ~ U(low, high)",
-    shapes="-> [r c]",
-    source="the uniform distribution",
-    example=EXAMPLE,
-    is_drawn=True,
+    formula="x ~ U(low, high)", shapes="-> [r c]", source="the uniform distribution", example=EXAMPLE, is_drawn=True
 )
 def uniform(stream: Stream, shape: Shape, *, low: float = 0.0, high: float = 1.0) -> Array:
     """Numbers between low and high, each as likely.
 
-    Parameters
-    ----------
-    stream : numpy.random.Generator or numpy.random.RandomState
-        Where the random numbers come from.
-    shape : tuple of int
-        The shape of the array.
-    low, high : float, optional
-        The ends of the interval.
-
-    Returns
-    -------
-    array
-        From low to below high.
-
-    Examples
-    --------
     >>> uniform(stream("pcg64", 0), (2,)).round(4)
     array([0.637 , 0.2698])
     """
@@ -111,31 +62,11 @@ def uniform(stream: Stream, shape: Shape, *, low: float = 0.0, high: float = 1.0
 
 
 @generator(
-    formula="x ~ N(mean, std²)",
-    shapes="-> [r c]",
-    source="the normal distribution",
-    example=EXAMPLE,
-    is_drawn=True,
+    formula="x ~ N(mean, std²)", shapes="-> [r c]", source="the normal distribution", example=EXAMPLE, is_drawn=True
 )
 def normal(stream: Stream, shape: Shape, *, mean: float = 0.0, std: float = 1.0) -> Array:
     """Normally distributed numbers around a mean, of standard deviation std.
 
-    Parameters
-    ----------
-    stream : numpy.random.Generator or numpy.random.RandomState
-        Where the random numbers come from.
-    shape : tuple of int
-        The shape of the array.
-    mean, std : float, optional
-        The mean, and the standard deviation.
-
-    Returns
-    -------
-    array
-        Unbounded.
-
-    Examples
-    --------
     >>> normal(stream("pcg64", 0), (2,)).round(4)
     array([ 0.1257, -0.1321])
     """
@@ -152,22 +83,6 @@ def normal(stream: Stream, shape: Shape, *, mean: float = 0.0, std: float = 1.0)
 def xavier_uniform(stream: Stream, shape: Shape, *, gain: float = 1.0) -> Array:
     """Uniform numbers, so small that a projection keeps the size of what it projects.
 
-    Parameters
-    ----------
-    stream : numpy.random.Generator or numpy.random.RandomState
-        Where the random numbers come from.
-    shape : tuple of int
-        The shape of the array.
-    gain : float, optional
-        Multiplies the limit.
-
-    Returns
-    -------
-    array
-        From −l to l, l = gain √(6 / (rows + columns)).
-
-    Examples
-    --------
     >>> xavier_uniform(stream("pcg64", 0), (1, 2)).round(4)
     array([[ 0.3874, -0.6511]])
     """
@@ -185,22 +100,6 @@ def xavier_uniform(stream: Stream, shape: Shape, *, gain: float = 1.0) -> Array:
 def xavier_normal(stream: Stream, shape: Shape, *, gain: float = 1.0) -> Array:
     """Normal numbers, so small that a projection keeps the size of what it projects.
 
-    Parameters
-    ----------
-    stream : numpy.random.Generator or numpy.random.RandomState
-        Where the random numbers come from.
-    shape : tuple of int
-        The shape of the array.
-    gain : float, optional
-        Multiplies the standard deviation.
-
-    Returns
-    -------
-    array
-        Of standard deviation gain √(2 / (rows + columns)).
-
-    Examples
-    --------
     >>> xavier_normal(stream("pcg64", 0), (1, 2)).round(4)
     array([[ 0.1027, -0.1079]])
     """
@@ -211,20 +110,8 @@ def xavier_normal(stream: Stream, shape: Shape, *, gain: float = 1.0) -> Array:
 def identity(stream: Stream, shape: Shape) -> Array:
     """Ones on the diagonal, zeros elsewhere.
 
-    Parameters
-    ----------
-    stream : numpy.random.Generator or numpy.random.RandomState
-        Not read.
-    shape : tuple of int
-        The shape of the array.
+    An array of one axis has ones.
 
-    Returns
-    -------
-    array
-        Of one axis: ones.
-
-    Examples
-    --------
     >>> identity(None, (2, 3))
     array([[1., 0., 0.],
            [0., 1., 0.]])
@@ -236,20 +123,6 @@ def identity(stream: Stream, shape: Shape) -> Array:
 def zeros(stream: Stream, shape: Shape) -> Array:
     """Zeros everywhere.
 
-    Parameters
-    ----------
-    stream : numpy.random.Generator or numpy.random.RandomState
-        Not read.
-    shape : tuple of int
-        The shape of the array.
-
-    Returns
-    -------
-    array
-        Zeros.
-
-    Examples
-    --------
     >>> zeros(None, (2,))
     array([0., 0.])
     """
@@ -260,20 +133,6 @@ def zeros(stream: Stream, shape: Shape) -> Array:
 def ones(stream: Stream, shape: Shape) -> Array:
     """Ones everywhere.
 
-    Parameters
-    ----------
-    stream : numpy.random.Generator or numpy.random.RandomState
-        Not read.
-    shape : tuple of int
-        The shape of the array.
-
-    Returns
-    -------
-    array
-        Ones.
-
-    Examples
-    --------
     >>> ones(None, (2,))
     array([1., 1.])
     """

@@ -8,25 +8,30 @@ from typing import Annotated, Any
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.terms import number
 from attncli.ops.decorators import mask, structural
-from attncli.ops.records import Range
-from attncli.ops.rules import KeyBounds, MaskSign
-from attncli.ops.tables import table_cells
+from attncli.ops.elementwise import table_cells
+from attncli.ops.records import KeyBounds, MaskSign, Range
 
 Side = Annotated[float, Range(least=0, allows_infinity=True)]  # so many keys on one side of a query
 UNLIMITED = float("inf")
 
 
-def mask_key_bounds(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
-    """Key bounds of a block of queries, from their part of the table."""
-    return bounds_of_table(mask_(table, query_rows, key_positions))
+def bounds_of_table(visible: Array) -> KeyBounds:
+    """The keys from the first visible one to the last, and from the first on those that are visible to every query."""
+    leading = tuple(range(visible.ndim - 1))
+    any_visible = np.flatnonzero(visible.any(axis=leading))
+    hidden = np.asarray(~visible.all(axis=leading))
+    if not any_visible.size:
+        return KeyBounds((0, 0), (0, 0))
+    first, end = int(any_visible[0]), int(any_visible[-1]) + 1
+    gaps = np.flatnonzero(hidden[first:end])
+    return KeyBounds((first, end), (first, first + int(gaps[0]) if gaps.size else end))
 
 
-def mask_by_hand(
-    write: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Array, result: Any
-) -> list[str]:
-    """The value of the mask for one query and one key."""
-    return [f"the mask of ({write.query}, {write.key}) is {int(result)}: {verdict(result)}"]
+def _verdict(reason: str, visible: Any) -> list[str]:
+    """The line on a cell: why it is visible or hidden."""
+    return [f"{reason}: {'visible' if visible else 'hidden'}"]
 
 
 @mask(
@@ -39,45 +44,21 @@ def mask_by_hand(
         "key_positions": [0, 1],
         "gives": [[True, False], [True, True]],
     },
-    key_bounds=mask_key_bounds,
-    by_hand=mask_by_hand,
+    key_bounds=lambda **cells: bounds_of_table(table_cells(**cells, fill=False).astype(bool, copy=False)),
+    by_hand=lambda write, result, **_: _verdict(f"the mask of ({write.query}, {write.key}) is {int(result)}", result),
     sign=MaskSign("×", "masked"),
 )
 def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
     """The user's own table of true and false.
 
-    Parameters
-    ----------
-    table : array [n m] or [1 m]
-        1 or true where the query may attend to the key; axes before these (batch items, heads) lead.
-    query_rows : array [n]
-        The index of each query.
-    key_positions : array [m]
-        The index of each key.
+    1 or true where the query may attend to the key. A table of one row serves every query; columns that the table lacks
+    are hidden.
 
-    Returns
-    -------
-    array of bool [… n m]
-
-    Examples
-    --------
     >>> mask_(np.array([[1, 0], [1, 1]]), np.arange(2), np.arange(3))
     array([[ True, False, False],
            [ True,  True, False]])
     """
     return table_cells(table, query_rows, key_positions, fill=False).astype(bool, copy=False)
-
-
-def bias_key_bounds(table: Array, query_rows: Array, key_positions: Array) -> KeyBounds:
-    """Key bounds of a block of queries, from their part of the table."""
-    return bounds_of_table(bias(table, query_rows, key_positions))
-
-
-def bias_by_hand(
-    write: ArithmeticWriter, table: Array, query_rows: Array, key_positions: Array, result: Any
-) -> list[str]:
-    """The value of the bias for one query and one key."""
-    return [f"the bias of ({write.query}, {write.key}) is {'a number' if result else '−∞'}: {verdict(result)}"]
 
 
 @mask(
@@ -90,45 +71,23 @@ def bias_by_hand(
         "key_positions": [0, 1],
         "gives": [[True, False], [True, True]],
     },
-    key_bounds=bias_key_bounds,
-    by_hand=bias_by_hand,
+    key_bounds=lambda **cells: bounds_of_table(table_cells(**cells, fill=-np.inf) != -np.inf),
+    by_hand=lambda write, result, **_: _verdict(
+        f"the bias of ({write.query}, {write.key}) is {'a number' if result else '−∞'}", result
+    ),
     sign=MaskSign("−", "bias −∞"),
 )
 def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
     """A bias of minus infinity hides its key; columns that the bias lacks are hidden.
 
-    Parameters
-    ----------
-    table : array [n m] or [1 m]
-        Numbers, or −∞; axes before these (batch items, heads) lead.
-    query_rows : array [n]
-        The index of each query.
-    key_positions : array [m]
-        The index of each key.
+    A table of one row serves every query.
 
-    Returns
-    -------
-    array of bool [… n m]
-
-    Examples
-    --------
     >>> bias(np.array([[0, -np.inf], [2, -1]]), np.arange(2), np.arange(2))
     array([[ True, False],
            [ True,  True]])
     """
     visible: Array = table_cells(table, query_rows, key_positions, fill=-np.inf) != -np.inf
     return visible
-
-
-def causal_key_bounds(query_positions: Array, key_positions: Array) -> KeyBounds:
-    """Keys up to the block's last position are visible to some query, keys up to its first one to all."""
-    return KeyBounds(any_visible=(0, query_positions.max() + 1), all_visible=(0, query_positions.min() + 1))
-
-
-def causal_by_hand(write: ArithmeticWriter, query_positions: Array, key_positions: Array, result: Any) -> list[str]:
-    """The comparison of the index of one key with the position of one query."""
-    sign = "≤" if result else ">"
-    return [f"key {key_positions} {sign} position {query_positions} of {write.query}: {verdict(result)}"]
 
 
 @mask(
@@ -140,26 +99,17 @@ def causal_by_hand(write: ArithmeticWriter, query_positions: Array, key_position
         "key_positions": [0, 1, 2],
         "gives": [[True, False, False], [True, True, True]],
     },
-    key_bounds=causal_key_bounds,
-    by_hand=causal_by_hand,
+    key_bounds=lambda query_positions, key_positions: KeyBounds(
+        any_visible=(0, query_positions.max() + 1), all_visible=(0, query_positions.min() + 1)
+    ),
+    by_hand=lambda write, query_positions, key_positions, result: _verdict(
+        f"key {key_positions} {'≤' if result else '>'} position {query_positions} of {write.query}", result
+    ),
     sign=MaskSign("▷", "after the query (causal)"),
 )
 def causal(query_positions: Array, key_positions: Array) -> Array:
     """No query attends to a key after its own position.
 
-    Parameters
-    ----------
-    query_positions : array [… n]
-        The position of each query among the keys.
-    key_positions : array [m]
-        The index of each key.
-
-    Returns
-    -------
-    array of bool [… n m]
-
-    Examples
-    --------
     >>> causal(np.array([0, 2]), np.arange(3))
     array([[ True, False, False],
            [ True,  True,  True]])
@@ -186,7 +136,7 @@ def window_by_hand(
     """The window of one query, and the index of one key."""
     first = "−∞" if left == UNLIMITED else write(query_positions - left)
     last = "∞" if right == UNLIMITED else write(query_positions + right)
-    return [f"the window of {write.query} goes from {first} to {last}; key {key_positions}: {verdict(result)}"]
+    return _verdict(f"the window of {write.query} goes from {first} to {last}; key {key_positions}", result)
 
 
 @mask(
@@ -208,21 +158,8 @@ def window_by_hand(
 def window(query_positions: Array, key_positions: Array, *, left: Side, right: Side) -> Array:
     """Only so many keys to the left and to the right of the query's position are visible.
 
-    Parameters
-    ----------
-    query_positions : array [… n]
-        The position of each query among the keys.
-    key_positions : array [m]
-        The index of each key.
-    left, right : float
-        How many keys on either side; infinity for no limit.
+    Infinity is no limit.
 
-    Returns
-    -------
-    array of bool [… n m]
-
-    Examples
-    --------
     >>> window(np.array([0, 2]), np.arange(3), left=1, right=0)
     array([[ True, False, False],
            [False,  True,  True]])
@@ -232,50 +169,138 @@ def window(query_positions: Array, key_positions: Array, *, left: Side, right: S
     return visible & (key_positions <= position + right)
 
 
+@mask(
+    formula="visible where j < length",
+    shapes="key_positions[m], key_lengths[b] -> [b n m]",
+    source="ONNX operator Attention, opset 25, nonpad_kv_seqlen",
+    example={
+        "key_positions": [0, 1, 2],
+        "key_lengths": [1, 3],
+        "gives": [[[True, False, False]], [[True, True, True]]],
+    },
+    key_bounds=lambda key_positions, key_lengths: KeyBounds(
+        any_visible=(0, key_lengths.max()), all_visible=(0, key_lengths.min())
+    ),
+    by_hand=lambda write, key_positions, key_lengths, result: _verdict(
+        f"key {key_positions} {'<' if result else '≥'} {key_lengths} real keys", result
+    ),
+    sign=MaskSign("░", "padding", precedence=1),
+)
+def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
+    """Keys beyond the length of their batch item are padding.
+
+    The lengths are [b], or [b h] of each head.
+
+    >>> key_lengths(np.arange(3), np.array([1, 3]))
+    array([[[ True, False, False]],
+    <BLANKLINE>
+           [[ True,  True,  True]]])
+    """
+    return key_positions < key_lengths[..., None, None]
+
+
+@mask(
+    formula="visible where the key mask is 1",
+    shapes="key_mask[b m] -> [b n m]",
+    source="transformers, attention_mask of a tokenizer; MultiheadAttention of PyTorch, key_padding_mask, inverted",
+    example={"key_mask": [[0, 1], [1, 1]], "gives": [[[False, True]], [[True, True]]]},
+    key_bounds=lambda key_mask: bounds_of_table(key_mask[..., None, :]),
+    by_hand=lambda write, key_mask, result: _verdict(f"the key mask of {write.key} is {int(result)}", result),
+    sign=MaskSign("░", "padding (key_mask)", precedence=1),
+)
+def key_mask(key_mask: Array) -> Array:
+    """Keys whose mask is 0 are padding, on whichever side, for every query.
+
+    The mask is [m], [b m], or [b h m] of each head: 1 or true for a real key.
+
+    >>> key_mask(np.array([[0, 1, 1], [1, 1, 0]]))
+    array([[[False,  True,  True]],
+    <BLANKLINE>
+           [[ True,  True, False]]])
+    """
+    return key_mask.astype(bool, copy=False)[..., None, :]
+
+
+def chunked_key_bounds(
+    query_positions: Array, key_positions: Array, real_key_starts: Array | None = None, *, size: int
+) -> KeyBounds:
+    """The chunks of a block of queries, from the first to the last; what all of them have in common."""
+    start = 0 if real_key_starts is None else real_key_starts[..., None]
+    chunk_starts = start + _chunk(query_positions, start, size) * size
+    first, last = chunk_starts.min(), chunk_starts.max()
+    return KeyBounds(any_visible=(first, last + size), all_visible=(last, first + size))
+
+
+def chunked_by_hand(
+    write: ArithmeticWriter,
+    query_positions: Any,
+    key_positions: Any,
+    result: Any,
+    real_key_starts: Any = 0,
+    *,
+    size: int,
+) -> list[str]:
+    """The chunk of one query, that of one key, and whether they are the same."""
+    start, key_name, lines = int(real_key_starts), f"key {key_positions}", []
+    for name, position in ((write.query, int(query_positions)), (key_name, int(key_positions))):
+        counted = number(position) - start if start else number(position)
+        chunk = _chunk(position, start, size)
+        rounded = f", rounded down {write(chunk)}" if chunk * size != position - start else ""
+        lines.append(f"chunk of {name}: {write.equation(counted / size, (position - start) / size)}{rounded}")
+    return [*lines, *_verdict(f"{key_name} is in {'the same' if result else 'another'} chunk", result)]
+
+
+@mask(
+    formula="visible where ⌊j / size⌋ = ⌊posᵢ / size⌋, both counted from the first real key",
+    shapes="query_positions[n], key_positions[m], real_key_starts[b] -> [b n m]",
+    source="Llama 4 (chunked_overlay of transformers' masking_utils.py, attention_chunk_size)",
+    example={
+        "query_positions": [1, 2],
+        "key_positions": [0, 1, 2],
+        "real_key_starts": [0, 1],
+        "size": 2,
+        "gives": [[[True, True, False], [False, False, True]], [[False, True, True], [False, True, True]]],
+    },
+    key_bounds=chunked_key_bounds,
+    by_hand=chunked_by_hand,
+    sign=MaskSign("≠", "in another chunk"),
+)
+def chunked(
+    query_positions: Array,
+    key_positions: Array,
+    real_key_starts: Array | None = None,
+    *,
+    size: Annotated[int, Range(least=1)],
+) -> Array:
+    """The sequence is cut into chunks of one size, and a query sees the keys of its own chunk.
+
+    The first chunk begins at the first real key of each batch item, `real_key_starts` [b] or [b h], otherwise at key 0.
+
+    >>> chunked(np.array([0, 2]), np.arange(4), size=2)
+    array([[ True,  True, False, False],
+           [False, False,  True,  True]])
+    """
+    start = 0 if real_key_starts is None else real_key_starts[..., None]
+    chunks = _chunk(query_positions, start, size)
+    visible: Array = chunks[..., :, None] == _chunk(key_positions, start, size)[..., None, :]
+    return visible
+
+
+def _chunk(positions: Any, start: Any, size: int) -> Any:
+    """The number of the chunk that positions are in, counted from that of the first real key."""
+    return (positions - start) // size
+
+
 @structural(is_boolean=True)
 def and_masks(**rules: Array) -> Array:
-    """True where every rule is; the rules [… n m] broadcast.
-
-    Examples
-    --------
-    >>> and_masks(causal=np.array([[True, False]]), window=np.array([[True, True]]))
-    array([[ True, False]])
-    """
+    """True where every rule is; the rules [… n m] broadcast."""
     first, *others = rules.values()
     for rule in others:
         first = first & rule
     return first
 
 
-def apply_mask_by_hand(write: ArithmeticWriter, scores: Any, visible: Any, result: Any) -> list[str]:
-    """That one score is hidden; a visible one stays as it is."""
-    return [] if visible else ["hidden: −∞ instead of the score"]
-
-
-@structural(by_hand=apply_mask_by_hand)
+@structural(by_hand=lambda write, visible, **_: [] if visible else ["hidden: −∞ instead of the score"])
 def apply_mask(scores: Array, visible: Array) -> Array:
-    """The scores [… n m], −∞ where `visible` [… n m] is false.
-
-    Examples
-    --------
-    >>> apply_mask(np.array([[1.0, 2.0]]), np.array([[True, False]]))
-    array([[  1., -inf]])
-    """
+    """The scores [… n m], −∞ where `visible` [… n m] is false."""
     return np.where(visible, scores, -np.inf).astype(scores.dtype, copy=False)
-
-
-def bounds_of_table(visible: Array) -> KeyBounds:
-    """The keys from the first visible one to the last, and from the first on those that are visible to every query."""
-    leading = tuple(range(visible.ndim - 1))
-    any_visible = np.flatnonzero(visible.any(axis=leading))
-    hidden = np.asarray(~visible.all(axis=leading))
-    if not any_visible.size:
-        return KeyBounds((0, 0), (0, 0))
-    first, end = int(any_visible[0]), int(any_visible[-1]) + 1
-    gaps = np.flatnonzero(hidden[first:end])
-    return KeyBounds((first, end), (first, first + int(gaps[0]) if gaps.size else end))
-
-
-def verdict(visible: Any) -> str:
-    """The end of the line on a cell."""
-    return "visible" if visible else "hidden"

@@ -1,4 +1,4 @@
-"""Normalizers: from a row of scores to a row of weights. The last axis is the keys.
+"""Normalizers: from a row of scores to a row of weights, by exponentials, one by one, or as they are.
 
 A score of −∞ marks a masked key: its weight is exactly 0. A row in which every key is masked becomes zeros.
 """
@@ -12,11 +12,7 @@ from attncli.base.array_checks import all_finite, all_true
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import Term, exp, largest, number, parameter, total
 from attncli.ops.decorators import normalizer
-from attncli.ops.largest import largest_cells
-from attncli.ops.records import Quantity, Range, Tap, no_tap, reused
-from attncli.ops.rules import OnlineNormalizer
-
-Positive = Annotated[float, Range(above=0)]
+from attncli.ops.records import OnlineNormalizer, Positive, Quantity, Range, Tap, no_tap, reused
 
 EXPONENTIALS_PURPOSE = (
     "Every score that counts becomes a positive number, every other one 0; the largest of the row is subtracted first, "
@@ -27,6 +23,35 @@ EXPONENTIALS = Quantity("exponentials", "E", "exp(Sᵢⱼ − maxᵢ)", ("n", "m
 SOFTMAX = "Aᵢⱼ = exp(Sᵢⱼ) / Σⱼ exp(Sᵢⱼ)"
 SHAPES = "scores[n m] -> [n m]"
 MIN_KEYS_PER_BEST = 8  # where there are so many, only the exponentials of the best are computed
+GROUPS_PER_NUMBER = 4  # of a row: with so many hardly more cells than are asked for are not below the bound
+MIN_SAVING = 4  # whole rows are ordered where their groups, or what is not below the bound, are not so many times fewer
+
+
+def finite_max(scores: Array) -> Array:
+    """Each row's largest score, [… n m] to [… n 1]; 0 where every key is masked.
+
+    >>> finite_max(np.array([[1.0, 3.0], [-np.inf, -np.inf]]))
+    array([[3.],
+           [0.]])
+    """
+    largest: Array = scores.max(axis=-1, keepdims=True)
+    if not all_finite(largest):
+        np.copyto(largest, 0, where=largest == -np.inf)
+    return largest
+
+
+def safe_divide(numerator: Array, denominator: Array, *, out: Array | None = None) -> Array:
+    """`numerator / denominator`, and 0 where the denominator is 0; the two broadcast. `out` may be the numerator.
+
+    >>> safe_divide(np.array([[1.0, 3.0], [0.0, 0.0]]), np.array([[4.0], [0.0]]))
+    array([[0.25, 0.75],
+           [0.  , 0.  ]])
+    """
+    if all_true(denominator):
+        return np.divide(numerator, denominator, out=out).astype(numerator.dtype, copy=False)
+    is_zero = denominator == 0
+    quotient: Array = np.where(is_zero, 0, numerator / np.where(is_zero, 1, denominator))
+    return quotient.astype(numerator.dtype)
 
 
 def _exponentials(
@@ -82,22 +107,8 @@ def exponential_lines(
 def softmax(scores: Array, *, temperature: Positive = 1.0, tap: Tap = no_tap) -> Array:
     """Exponentials, divided by their sum: weights that add to 1; a temperature below 1 sharpens, one above 1 flattens.
 
-    Parameters
-    ----------
-    scores : array [… n m]
-        A row for each query; −∞ where a key is masked.
-    temperature : float > 0, optional
-        The temperature T.
-    tap : callable, optional
-        Receives "exponentials" [… n m].
+    A row of −∞ becomes zeros.
 
-    Returns
-    -------
-    array [… n m]
-        Rows are ≥ 0 and sum to 1; a row of −∞ becomes zeros.
-
-    Examples
-    --------
     >>> softmax(np.array([[0.0, 0.0], [np.log(3), -np.inf]]))
     array([[0.5, 0.5],
            [1. , 0. ]])
@@ -135,20 +146,8 @@ def softmax1_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exp
 def softmax1(scores: Array, *, tap: Tap = no_tap) -> Array:
     """Softmax with one more key that scores 0 and is dropped: a query may attend to nothing.
 
-    Parameters
-    ----------
-    scores : array [… n m]
-        A row for each query; −∞ where a key is masked.
-    tap : callable, optional
-        Receives "exponentials" [… n m].
+    Rows sum to less than 1.
 
-    Returns
-    -------
-    array [… n m]
-        Rows are ≥ 0 and sum to less than 1.
-
-    Examples
-    --------
     >>> softmax1(np.array([[0.0, 0.0, np.log(2)]])).round(4)
     array([[0.2, 0.2, 0.4]])
     """
@@ -186,29 +185,12 @@ def sigmoid_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, shif
 def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:
     """Each key on its own: a weight between 0 and 1, whatever the other keys score.
 
-    Parameters
-    ----------
-    scores : array [… n m]
-        A row for each query; −∞ where a key is masked.
-    shift : float, optional
-        Added to every score; −log m makes rows sum to about 1.
+    A shift of −log m makes rows sum to about 1.
 
-    Returns
-    -------
-    array [… n m]
-        From 0 to 1.
-
-    Examples
-    --------
     >>> sigmoid(np.array([[0.0, np.log(3), -np.inf]])).round(4)
     array([[0.5 , 0.75, 0.  ]])
     """
     return _logistic(scores + shift)
-
-
-def relu_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
-    """The larger of one score and 0."""
-    return [write.equation(largest([scores[write.column], 0]), result)]
 
 
 @normalizer(
@@ -219,23 +201,11 @@ def relu_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[st
     online=OnlineNormalizer(
         lambda scores, _running_max, *, out: np.maximum(scores, 0, out=out), uses_running_max=False, is_divided=False
     ),
-    by_hand=relu_by_hand,
+    by_hand=lambda write, scores, result: [write.equation(largest([scores[write.column], 0]), result)],
 )
 def relu(scores: Array) -> Array:
     """The scores themselves where they are positive; 0 elsewhere.
 
-    Parameters
-    ----------
-    scores : array [… n m]
-        A row for each query; −∞ where a key is masked.
-
-    Returns
-    -------
-    array [… n m]
-        ≥ 0.
-
-    Examples
-    --------
     >>> relu(np.array([[2.0, -1.0, 0.0]]))
     array([[2., 0., 0.]])
     """
@@ -264,22 +234,8 @@ def topk_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exponen
 def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = no_tap) -> Array:
     """Softmax over the k best keys; keys that tie with the k-th stay, so that equal scores get equal weights.
 
-    Parameters
-    ----------
-    scores : array [… n m]
-        A row for each query; −∞ where a key is masked.
-    k : int ≥ 1
-        How many keys; where there are fewer keys, all.
-    tap : callable, optional
-        Receives "exponentials" [… n m].
+    Where there are fewer than k keys, all count. A row of −∞ becomes zeros.
 
-    Returns
-    -------
-    array [… n m]
-        Rows are ≥ 0 and sum to 1; a row of −∞ becomes zeros.
-
-    Examples
-    --------
     >>> topk(np.array([[0.0, np.log(3), -5.0, -6.0]]), k=2).round(4)
     array([[0.25, 0.75, 0.  , 0.  ]])
     """
@@ -304,6 +260,57 @@ def _softmax_among(scores: Array, largest: Array, cells: Array) -> Array:
     weights = np.zeros_like(scores)
     weights.put(cells, safe_divide(exponentials, sums.take(rows)))
     return weights
+
+
+def largest_cells(x: Array, k: int) -> Array:
+    """The cells of the k largest numbers of each row, and of all that equal the k-th; those of −∞ are left out.
+
+    The k-th largest of the maxima of groups of cells is a bound: so many cells at least are not below it. Few others
+    are, and only these few are put in order.
+
+    `x` [… n m] has floating-point numbers without NaN, and k is from 1 to m. Cells are in order, and counted through
+    all rows, as `x.flat` does.
+
+    >>> largest_cells(np.array([[3.0, 1.0, 3.0, 2.0], [0.0, -np.inf, 1.0, -1.0]]), k=1).tolist()
+    [0, 2, 6]
+    """
+    length = x.shape[-1]
+    rows = x.reshape(-1, length)
+    groups = max(GROUPS_PER_NUMBER * k, math.isqrt(length))
+    if groups * MIN_SAVING > length:
+        return _cells_from(rows, _kth_largest(rows, k))
+    cells = _cells_from(rows, _kth_largest(_group_maxima(rows, groups), k))
+    row = cells // length
+    counts = np.bincount(row, minlength=len(rows))
+    width = counts.max(initial=k)
+    if width * MIN_SAVING > length:
+        return _cells_from(rows, _kth_largest(rows, k))
+    numbers = rows.take(cells)
+    candidates = np.full((len(rows), width), -np.inf, x.dtype)
+    candidates[row, np.arange(cells.size) - (counts.cumsum() - counts)[row]] = numbers
+    largest: Array = cells[numbers >= _kth_largest(candidates, k).take(row)]
+    return largest
+
+
+def _cells_from(rows: Array, least: Array) -> Array:
+    """The cells of rows [n m] that are not below a number of each row [n 1], nor −∞."""
+    return np.flatnonzero(rows >= np.maximum(least, np.finfo(rows.dtype).min))
+
+
+def _kth_largest(rows: Array, k: int) -> Array:
+    """The k-th largest number of each row, [n m] to [n 1]."""
+    before = rows.shape[-1] - k
+    return np.partition(rows, before, axis=-1)[:, before, None]
+
+
+def _group_maxima(rows: Array, groups: int) -> Array:
+    """The largest number of each of so many groups of the cells of each row, [n m] to [n groups]."""
+    maxima = rows[:, :groups].copy()
+    for start in range(groups, rows.shape[-1], groups):
+        part = rows[:, start : start + groups]
+        some = maxima[:, : part.shape[-1]]
+        np.maximum(some, part, out=some)
+    return maxima
 
 
 def _equal(scores: Array, running_max: Array, *, out: Array | None = None) -> Array:
@@ -338,18 +345,8 @@ def hardmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list
 def hardmax(scores: Array) -> Array:
     """All weight on the largest score; keys that tie share it, as softmax does when the temperature goes to 0.
 
-    Parameters
-    ----------
-    scores : array [… n m]
-        A row for each query; −∞ where a key is masked.
+    A row of −∞ becomes zeros.
 
-    Returns
-    -------
-    array [… n m]
-        Rows are ≥ 0 and sum to 1; a row of −∞ becomes zeros.
-
-    Examples
-    --------
     >>> hardmax(np.array([[3.0, 1.0, 3.0, 2.0]]))
     array([[0.5, 0. , 0.5, 0. ]])
     """
@@ -357,32 +354,66 @@ def hardmax(scores: Array) -> Array:
     return safe_divide(largest, largest.sum(axis=-1, keepdims=True))
 
 
-def finite_max(scores: Array) -> Array:
-    """Each row's largest score, [… n m] to [… n 1]; 0 where every key is masked.
+def _visible(scores: Array) -> Array:
+    """The scores, 0 where a key is masked."""
+    return np.where(scores == -np.inf, 0, scores).astype(scores.dtype, copy=False)
 
-    Examples
-    --------
-    >>> finite_max(np.array([[1.0, 3.0], [-np.inf, -np.inf]]))
-    array([[3.],
-           [0.]])
+
+def sum_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
+    """The sum of a row [m], and one score divided by it."""
+    visible = _visible(scores)
+    if visible.sum() == 0:
+        return ["the row sums to 0: the weight is 0"]
+    row_sum = write.computed(f"Σⱼ {write.symbol('scores')}ᵢⱼ", total(visible))
+    return [row_sum.line, write.equation(number(visible[write.column]) / row_sum, result)]
+
+
+@normalizer(
+    formula="Aᵢⱼ = Sᵢⱼ / Σⱼ Sᵢⱼ",
+    shapes=SHAPES,
+    source="Katharopoulos et al. 2020, eq. 3",
+    example={"scores": [[1, 3, 4]], "gives": [[0.125, 0.375, 0.5]]},
+    online=OnlineNormalizer(
+        lambda scores, _running_max, *, out=None: _visible(scores), uses_running_max=False, may_cancel=True
+    ),
+    by_hand=sum_by_hand,
+)
+def sum_(scores: Array) -> Array:
+    """Each score, divided by the sum of its row; a row that sums to 0 becomes zeros.
+
+    Negative scores give negative weights. A masked key counts as 0.
+
+    >>> sum_(np.array([[1.0, 3.0, 4.0], [1.0, -1.0, 0.0]]))
+    array([[0.125, 0.375, 0.5  ],
+           [0.   , 0.   , 0.   ]])
     """
-    largest: Array = scores.max(axis=-1, keepdims=True)
-    if not all_finite(largest):
-        np.copyto(largest, 0, where=largest == -np.inf)
-    return largest
+    visible = _visible(scores)
+    return safe_divide(visible, visible.sum(axis=-1, keepdims=True))
 
 
-def safe_divide(numerator: Array, denominator: Array, *, out: Array | None = None) -> Array:
-    """`numerator / denominator`, and 0 where the denominator is 0; the two broadcast. `out` may be the numerator.
+@normalizer(
+    formula="Aᵢⱼ = Sᵢⱼ",
+    shapes=SHAPES,
+    source="Schlag, Irie & Schmidhuber 2021, attention without softmax",
+    example={"scores": [[1, -3, 4]], "gives": [[1, -3, 4]]},
+    online=OnlineNormalizer(
+        lambda scores, _running_max, *, out=None: _visible(scores),
+        uses_running_max=False,
+        is_divided=False,
+        may_cancel=True,
+    ),
+    by_hand=lambda write, scores, result: [
+        "the key is masked: the weight is 0"
+        if np.isneginf(scores[write.column])
+        else f"the weight is the score: {write(result)}"
+    ],
+)
+def none(scores: Array) -> Array:
+    """The scores themselves are the weights.
 
-    Examples
-    --------
-    >>> safe_divide(np.array([[1.0, 3.0], [0.0, 0.0]]), np.array([[4.0], [0.0]]))
-    array([[0.25, 0.75],
-           [0.  , 0.  ]])
+    A masked key has the weight 0.
+
+    >>> none(np.array([[1.0, -3.0, -np.inf]]))
+    array([[ 1., -3.,  0.]])
     """
-    if all_true(denominator):
-        return np.divide(numerator, denominator, out=out).astype(numerator.dtype, copy=False)
-    is_zero = denominator == 0
-    quotient: Array = np.where(is_zero, 0, numerator / np.where(is_zero, 1, denominator))
-    return quotient.astype(numerator.dtype)
+    return _visible(scores)

@@ -1,14 +1,25 @@
-"""Norms: each vector divided by its size, times a learned gain, plus a learned bias."""
+"""Norms: each vector divided by its size, times a learned gain, plus a learned bias; and the keys that take norms.
 
-from typing import Annotated
+A norm has one gain and one bias; a key that normalizes several arrays takes a set for each: `query_gain` and
+`key_gain` of `rms`. What a key takes besides, such as which features are normalized together, is a parameter of the key
+and not of the norm.
+"""
 
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Annotated, Any
+
+from attncli.base.arithmetic import ArithmeticWriter
+from attncli.base.axes import Letters, Signature
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.terms import Term, number, parameter, products, sqrt, total
 from attncli.ops.decorators import norm
-from attncli.ops.norm_lines import l2_by_hand, layer_by_hand, rms_by_hand
-from attncli.ops.records import Range, Symbol
-from attncli.ops.rules import OperatorUse
+from attncli.ops.records import ByHand, FormulaInForce, Operator, OperatorRecord, OperatorUse, Parameter, Range, Symbol
+from attncli.ops.registry import add_use, look_up
 
+SHAPES = "x[n d], gain[d], bias[d] -> [n d]"
 Small = Annotated[float, Range(least=0)]
 SmallOrNone = Annotated[float | None, Range(least=0)]  # without a default that would be shown
 Gain = Annotated[Array | None, Symbol("γ")]
@@ -24,10 +35,52 @@ def check_gain(use: OperatorUse) -> None:
         raise AttnError("a gain is missing that would be stored as gain − 1", where="gain_plus_one", hint=hint)
 
 
-def _formula(quotient: str, gain: bool, bias: bool, gain_plus_one: bool | None) -> str:
-    """The formula of a norm: gain and bias where they are given."""
-    factor = "(1 + γ) " if gain_plus_one else "γ "
-    return f"{factor if gain else ''}{quotient}{' + β' if bias else ''}"
+def _formula(plain: str, with_eps: str) -> FormulaInForce:
+    """The formula with the parameters in force: eps, gain and bias where they are given."""
+
+    def in_force(*, eps: float | None = None, gain: bool = False, bias: bool = False, gain_plus_one: Any = None) -> str:
+        factor = "(1 + γ) " if gain_plus_one else "γ "
+        return f"{factor if gain else ''}{with_eps if eps else plain}{' + β' if bias else ''}"
+
+    return in_force
+
+
+def _by_hand(divide: Callable[[ArithmeticWriter, Array, float], tuple[list[str], Term | None, str]]) -> ByHand:
+    """The lines of a norm for one vector [d]: its size, its division, and its gain and bias.
+
+    `divide(write, x, eps)` gives the lines of the size, the quotient, None for a zero vector, and its name.
+    """
+
+    def lines(
+        write: ArithmeticWriter,
+        x: Array,
+        result: Any,
+        *,
+        gain: Array | None = None,
+        bias: Array | None = None,
+        eps: float = 0.0,
+        gain_plus_one: bool | None = None,
+    ) -> list[str]:
+        before, quotient, name = divide(write, x, eps)
+        if quotient is None:
+            zero = [*before, "a zero vector stays zero"]
+            if bias is None:
+                return zero
+            term = number(0) + number(bias)
+            return [*zero, write.equation(term, result, name=f"0 + {write.symbol('bias')}", letter="d")]
+        if gain is None and bias is None:
+            return [*before, write.equation(quotient, result, name=name, letter="d")]
+        divided = write.computed(name, quotient, letter="d")
+        term = divided
+        if gain is not None:
+            symbol = write.symbol("gain")
+            term = ((1 + number(gain)) if gain_plus_one else number(gain)) * divided
+            name = f"{f'(1 + {symbol})' if gain_plus_one else symbol} {name}"
+        if bias is not None:
+            term, name = term + number(bias), f"{name} + {write.symbol('bias')}"
+        return [*before, divided.line, write.equation(term, result, name=name, letter="d")]
+
+    return lines
 
 
 def _with_gain(x: Array, gain: Array | None, bias: Array | None, gain_plus_one: bool | None) -> Array:
@@ -45,8 +98,10 @@ def _of_rows(vector: Array) -> Array:
 def _unit(x: Array, eps: float, *, is_always: bool = False) -> Array:
     """What each vector [… n d] is divided by first, so that its squares neither overflow nor vanish: mostly 1."""
     largest = np.maximum(abs(x).max(axis=-1, keepdims=True, initial=0), eps**0.5)
-    is_far = ((largest < SMALLEST) | (largest > LARGEST)) & (largest != 0) & (largest < np.inf)
-    return np.where((largest != 0) if is_always else is_far, largest, 1)
+    is_divided = largest != 0
+    if not is_always:
+        is_divided &= ((largest < SMALLEST) | (largest > LARGEST)) & (largest < np.inf)
+    return np.where(is_divided, largest, 1)
 
 
 def _divided(x: Array, square: Array, eps: float, unit: Array) -> Array:
@@ -55,20 +110,22 @@ def _divided(x: Array, square: Array, eps: float, unit: Array) -> Array:
     return x / np.where(size == 0, 1, size)
 
 
-def _l2_formula(
-    *, eps: float | None = None, gain: bool = False, bias: bool = False, gain_plus_one: bool = False
-) -> str:
-    """The formula of `l2` with the parameters in force."""
-    return _formula("u / √(‖u‖² + eps)" if eps else "u / ‖u‖", gain, bias, gain_plus_one)
+def _divide_l2(write: ArithmeticWriter, x: Array, eps: float | None) -> tuple[list[str], Term | None, str]:
+    """The Euclidean norm of one vector, and its division."""
+    if not x.any():
+        return [], None, ""
+    square = products(x, x)
+    size = write.computed("√(‖u‖² + eps)" if eps else "‖u‖", sqrt(square + parameter(eps) if eps else square))
+    return [size.line], number(x) / size, "u/√(‖u‖² + eps)" if eps else "u/‖u‖"
 
 
 @norm(
     formula="γ u / √(‖u‖² + eps) + β",
-    shapes="x[n d], gain[d], bias[d] -> [n d]",
+    shapes=SHAPES,
     source="Henry et al. 2020 (Query-Key Normalization for Transformers)",
     example={"x": [[3, 4], [0, 0]], "gives": [[0.6, 0.8], [0, 0]]},
-    formula_in_force=_l2_formula,
-    by_hand=l2_by_hand,
+    formula_in_force=_formula("u / ‖u‖", "u / √(‖u‖² + eps)"),
+    by_hand=_by_hand(_divide_l2),
     check=check_gain,
 )
 def l2(
@@ -76,25 +133,8 @@ def l2(
 ) -> Array:
     """Each vector divided by its Euclidean norm; a zero vector stays zero.
 
-    Parameters
-    ----------
-    x : array [… n d]
-        A vector in each row.
-    gain : array [d] or [h d], optional
-        Multiplied into the divided vectors; without it 1.
-    bias : array [d] or [h d], optional
-        Added at last; without it 0.
-    eps : float ≥ 0, optional
-        Added to the squared norm.
-    gain_plus_one : bool, optional
-        The gain is stored as gain − 1: vectors are multiplied by 1 + `gain`.
+    Gain and bias are [d], or [h d] of each head. With `gain_plus_one` the gain is stored as gain − 1.
 
-    Returns
-    -------
-    array [… n d]
-
-    Examples
-    --------
     >>> l2(np.array([[3.0, 4.0], [0.0, 0.0]]))
     array([[0.6, 0.8],
            [0. , 0. ]])
@@ -108,20 +148,22 @@ def l2(
     return _with_gain(divided, gain, bias, gain_plus_one)
 
 
-def _rms_formula(
-    *, eps: float | None = None, gain: bool = False, bias: bool = False, gain_plus_one: bool = False
-) -> str:
-    """The formula of `rms` with the parameters in force."""
-    return _formula(f"u / √(mean(u²){' + eps' if eps else ''})", gain, bias, gain_plus_one)
+def _divide_rms(write: ArithmeticWriter, x: Array, eps: float) -> tuple[list[str], Term | None, str]:
+    """The mean square of one vector, its root, and the division by that."""
+    if not x.any():
+        return [], None, ""
+    mean = write.computed("mean(u²)", products(x, x) / len(x))
+    root = write.computed("rms(u)", sqrt(mean + parameter(eps) if eps else mean))
+    return [mean.line, root.line], number(x) / root, "u/rms(u)"
 
 
 @norm(
     formula="γ u / √(mean(u²) + eps) + β",
-    shapes="x[n d], gain[d], bias[d] -> [n d]",
+    shapes=SHAPES,
     source="Zhang & Sennrich 2019 (RMSNorm), eq. 4",
     example={"x": [[1, 7], [0, 0]], "gives": [[0.2, 1.4], [0, 0]]},
-    formula_in_force=_rms_formula,
-    by_hand=rms_by_hand,
+    formula_in_force=_formula("u / √(mean(u²))", "u / √(mean(u²) + eps)"),
+    by_hand=_by_hand(_divide_rms),
     check=check_gain,
 )
 def rms(
@@ -129,25 +171,8 @@ def rms(
 ) -> Array:
     """Each vector divided by the root of its mean square; a zero vector stays zero.
 
-    Parameters
-    ----------
-    x : array [… n d]
-        A vector in each row.
-    gain : array [d] or [h d], optional
-        Multiplied into the divided vectors; without it 1.
-    bias : array [d] or [h d], optional
-        Added at last; without it 0.
-    eps : float ≥ 0, optional
-        Added to the mean square.
-    gain_plus_one : bool, optional
-        The gain is stored as gain − 1: vectors are multiplied by 1 + `gain`.
+    Gain and bias are [d], or [h d] of each head. With `gain_plus_one` the gain is stored as gain − 1.
 
-    Returns
-    -------
-    array [… n d]
-
-    Examples
-    --------
     >>> rms(np.array([[1.0, 7.0], [0.0, 0.0]]))
     array([[0.2, 1.4],
            [0. , 0. ]])
@@ -160,20 +185,24 @@ def rms(
     return _with_gain(divided, gain, bias, gain_plus_one)
 
 
-def _layer_formula(
-    *, eps: float | None = None, gain: bool = False, bias: bool = False, gain_plus_one: bool = False
-) -> str:
-    """The formula of `layer` with the parameters in force."""
-    return _formula(f"(u − mean(u)) / √(var(u){' + eps' if eps else ''})", gain, bias, gain_plus_one)
+def _divide_layer(write: ArithmeticWriter, x: Array, eps: float) -> tuple[list[str], Term | None, str]:
+    """The mean of one vector, its variance and the root of that, and the division."""
+    mean = write.computed("mean(u)", total(map(number, x)) / len(x))
+    centred = write.computed("u − mean(u)", number(x) - mean, letter="d")
+    if not any(centred.entries):
+        return [mean.line, centred.line], None, ""
+    variance = write.computed("var(u)", products(centred.entries, centred.entries) / len(x))
+    root = write.computed("std(u)", sqrt(variance + parameter(eps) if eps else variance))
+    return [mean.line, centred.line, variance.line, root.line], centred / root, "(u − mean(u))/std(u)"
 
 
 @norm(
     formula="γ (u − mean(u)) / √(var(u) + eps) + β",
-    shapes="x[n d], gain[d], bias[d] -> [n d]",
+    shapes=SHAPES,
     source="Ba, Kiros & Hinton 2016 (Layer Normalization), eq. 4",
     example={"x": [[1, 3], [2, 2]], "gives": [[-1, 1], [0, 0]]},
-    formula_in_force=_layer_formula,
-    by_hand=layer_by_hand,
+    formula_in_force=_formula("(u − mean(u)) / √(var(u))", "(u − mean(u)) / √(var(u) + eps)"),
+    by_hand=_by_hand(_divide_layer),
     check=check_gain,
 )
 def layer(
@@ -181,25 +210,9 @@ def layer(
 ) -> Array:
     """Each vector less its mean, divided by its standard deviation; a vector of equal numbers becomes zero.
 
-    Parameters
-    ----------
-    x : array [… n d]
-        A vector in each row.
-    gain : array [d] or [h d], optional
-        Multiplied into the divided vectors; without it 1.
-    bias : array [d] or [h d], optional
-        Added at last; without it 0.
-    eps : float ≥ 0, optional
-        Added to the variance, the mean of the squared differences from the mean.
-    gain_plus_one : bool, optional
-        The gain is stored as gain − 1: vectors are multiplied by 1 + `gain`.
+    The variance is the mean of the squared differences from the mean. Gain and bias are [d], or [h d] of each head.
+    With `gain_plus_one` the gain is stored as gain − 1.
 
-    Returns
-    -------
-    array [… n d]
-
-    Examples
-    --------
     >>> layer(np.array([[1.0, 3.0], [2.0, 2.0]]))
     array([[-1.,  1.],
            [ 0.,  0.]])
@@ -211,3 +224,123 @@ def layer(
     centred = scaled - scaled.mean(axis=-1, keepdims=True)
     divided = _divided(centred, (centred * centred).mean(axis=-1, keepdims=True), eps, unit)
     return _with_gain(divided, gain, bias, gain_plus_one)
+
+
+NORM = "norm"
+HEAD, ALL = "head", "all"
+BEFORE_ROPE, AFTER_ROPE = "before_rope", "after_rope"
+
+# The parameters of a use; without one the first word is meant. None as default: what is not given is not shown.
+OVER = Parameter("over", "word", None, words=(HEAD, ALL))
+WHEN = Parameter("when", "word", None, words=(BEFORE_ROPE, AFTER_ROPE))
+
+
+@dataclass(frozen=True)
+class NormUse:
+    """What a key that takes a norm normalizes: roles of the plan, with the letters of their heads and features.
+
+    With several roles each has arrays of its own, whose names begin with the role: `query_gain`.
+    """
+
+    letters: Mapping[str, Letters]
+    parameters: tuple[Parameter, ...] = ()
+
+    def name_of(self, role: str, parameter: str) -> str:
+        """The name of an array of the norm for a role, as the key takes it.
+
+        >>> USES["qk_norm"].name_of("query", "gain"), USES["value_norm"].name_of("value", "gain")
+        ('query_gain', 'gain')
+        """
+        return f"{role}_{parameter}" if len(self.letters) > 1 else parameter
+
+    def letters_of(self, name: str) -> Letters:
+        """The letters of the heads and features that an array is for, by its name as the key takes it.
+
+        >>> USES["qk_norm"].letters_of("key_gain")
+        ('g', 'c')
+        """
+        return next(own for role, own in self.letters.items() if name.startswith(self.name_of(role, "")))
+
+    def record(self, key: str, norm: OperatorRecord) -> OperatorRecord:
+        """The record of a norm with the parameters that the key takes."""
+        arrays = tuple(
+            replace(p, name=self.name_of(role, p.name), letters=tuple(own[-1] if x == "d" else x for x in p.letters))
+            for p in norm.parameters
+            if p.kind == "array"
+            for role, own in self.letters.items()
+        )
+        others = tuple(p for p in norm.parameters if p.kind != "array")
+        arguments = {name: letters for name, letters in norm.shapes.arrays.items() if name in norm.arguments}
+        return replace(
+            norm,
+            kind=key,
+            parameters=(*arrays, *others, *self.parameters),
+            shapes=Signature(arguments | {p.name: p.letters for p in arrays}, norm.shapes.result),
+            check=None if norm.check is None else self._check_of(norm, norm.check),
+        )
+
+    def _check_of(self, norm: OperatorRecord, check: Callable[[OperatorUse], None]) -> Callable[[OperatorUse], None]:
+        """The check of a norm, of its parameters for each role."""
+
+        def check_roles(use: OperatorUse) -> None:
+            for role in self.letters:
+                check(replace(use, parameters=self.parameters_of(norm, role, use.parameters)))
+
+        return check_roles
+
+    def parameters_of(self, norm: OperatorRecord, role: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters of a norm for one role, of those that the key was given.
+
+        >>> given = {"query_gain": 1, "key_gain": 2, "eps": 3, "over": "all"}
+        >>> USES["qk_norm"].parameters_of(rms.record, "key", given)
+        {'gain': 2, 'eps': 3}
+        """
+        names = {p.name: self.name_of(role, p.name) if p.kind == "array" else p.name for p in norm.parameters}
+        return {name: parameters[given] for name, given in names.items() if given in parameters}
+
+
+USES: Mapping[str, NormUse] = {
+    "residual_norm": NormUse({"residual": ("x",)}),
+    "qk_norm": NormUse({"query": ("h", "d"), "key": ("g", "c")}, (OVER, WHEN)),
+    "value_norm": NormUse({"value": ("g", "e")}, (OVER,)),
+    "context_norm": NormUse({"context": ("h", "e")}, (OVER,)),
+}
+
+
+def is_over_all(operator: Operator) -> bool:
+    """Whether the features of all heads are normalized together."""
+    return operator.parameters.get(OVER.name) == ALL
+
+
+def is_after_rope(operator: Operator) -> bool:
+    """Whether queries and keys are normalized after they were rotated."""
+    return operator.parameters.get(WHEN.name) == AFTER_ROPE
+
+
+def arrays_by_role(key: str, operator: Operator) -> Iterator[tuple[str, str, Array]]:
+    """The arrays of a key's norm: the role that each is for, its name as the key takes it, and the array.
+
+    >>> norm = Operator(look_up("qk_norm", "rms"), {"key_gain": np.array([1.0, 2.0])})
+    >>> list(arrays_by_role("qk_norm", norm))
+    [('key', 'key_gain', array([1., 2.]))]
+    """
+    norm, use = look_up(NORM, operator.record.name), USES[key]
+    for role in use.letters:
+        for name in (use.name_of(role, p.name) for p in norm.parameters if p.kind == "array"):
+            if name in operator.arrays:
+                yield role, name, operator.arrays[name]
+
+
+def array_letters(key: str, operator: Operator, name: str) -> Letters:
+    """The letters of the axes of an array of a key's norm: [d] of a head, or [h·d] of all heads side by side.
+
+    >>> norms = [Operator(look_up("qk_norm", "rms"), given) for given in ({}, {"over": "all"})]
+    >>> [array_letters("qk_norm", norm, "key_gain") for norm in norms]
+    [('c',), ('g·c',)]
+    """
+    letters = operator.record.parameter(name).letters
+    return (*letters[:-1], "·".join(USES[key].letters_of(name))) if is_over_all(operator) else letters
+
+
+for _key, _use in USES.items():
+    add_use(_key, NORM, _use.record)

@@ -1,4 +1,4 @@
-"""Position schemes that act on scores: a number for each distance between a query's position and a key's.
+"""Position schemes of pairs: a number for how far a key is from a query, added to their score or their product.
 
 `query_positions` [… n] and `key_positions` [m] count from the first key; `heads` is None without an axis of heads.
 """
@@ -9,23 +9,18 @@ from typing import Annotated, Any
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import absolute, ln, number, total
+from attncli.base.terms import absolute, ln, number, products, total
+from attncli.base.text import count_of
 from attncli.ops.decorators import position, structural
-from attncli.ops.records import TABLE, Range
-from attncli.ops.rules import DerivedInput, OperatorUse
+from attncli.ops.records import TABLE, DerivedInput, OperatorUse, Range
 from attncli.ops.structural import per_head
 
 
 def published_slopes_by_hand(write: ArithmeticWriter, result: Any, *, shape: tuple[int]) -> list[str]:
     """The slope of one head, by its number."""
-    (heads,) = shape
-    power = 2 ** int(math.log2(heads))
-    step = (
-        number(8) * (write.head + 1) / power
-        if write.head < power
-        else number(4) * (2 * (write.head - power) + 1) / power
-    )
-    return [write.equation(number(2) ** -step, result, name=f"slope of head {write.head}")]
+    power, head = 2 ** int(math.log2(shape[0])), write.head
+    step = number(8) * (head + 1) / power if head < power else number(4) * (2 * (head - power) + 1) / power
+    return [write.equation(number(2) ** -step, result, name=f"slope of head {head}")]
 
 
 @structural(is_exact=True, by_hand=published_slopes_by_hand)
@@ -34,21 +29,8 @@ def published_slopes(*, shape: tuple[int]) -> Array:
 
     Of another count: those of the power of two below it, then every second one of the power above.
 
-    Parameters
-    ----------
-    shape : tuple of one int
-        How many heads.
+    Source: Press, Smith & Lewis 2022, §3; the slopes of other head counts: their code, get_slopes.
 
-    Returns
-    -------
-    array [h]
-
-    References
-    ----------
-    Press, Smith & Lewis 2022, §3; the slopes of other head counts: their code, get_slopes
-
-    Examples
-    --------
     >>> published_slopes(shape=(4,))
     array([0.25      , 0.0625    , 0.015625  , 0.00390625])
     """
@@ -60,23 +42,16 @@ def published_slopes(*, shape: tuple[int]) -> Array:
     return slopes
 
 
-def _slopes_formula(shape: tuple[int, ...]) -> str:
-    """How the step of the slopes reads."""
-    return f"the published ones of {shape[0]} head{'s' if shape[0] > 1 else ''}"
-
-
 def alibi_by_hand(
     write: ArithmeticWriter,
     query_positions: Any,
     key_positions: Any,
     result: Any,
     *,
+    slopes: Any,
     heads: int | None = None,
-    slopes: Any = None,
 ) -> list[str]:
     """The slope times one distance, negative."""
-    if slopes is None:
-        slopes = published_slopes(shape=(heads or 1,))
     slope = slopes if np.ndim(slopes) == 0 else slopes[min(write.head, len(slopes) - 1)]
     return [write.equation(-(number(slope) * absolute(number(query_positions) - key_positions)), result)]
 
@@ -91,7 +66,7 @@ def alibi_by_hand(
         "slopes": DerivedInput(
             published_slopes,
             "λ",
-            _slopes_formula,
+            lambda shape: f"the published ones of {shape[0]} head{'s' if shape[0] > 1 else ''}",
             ("h",),
             purpose="How fast the score falls with the distance in each head: some heads look near, others far.",
         )
@@ -99,32 +74,12 @@ def alibi_by_hand(
     acts_on="scores",
 )
 def alibi(
-    query_positions: Array,
-    key_positions: Array,
-    heads: int | None = None,
-    *,
-    slopes: Array | float | None = None,
+    query_positions: Array, key_positions: Array, heads: int | None = None, *, slopes: Array | float | None = None
 ) -> Array:
     """The farther a key, the lower its score; each head has a slope of its own.
 
-    Parameters
-    ----------
-    query_positions : array [… n]
-        The position of each query among the keys.
-    key_positions : array [m]
-        The index of each key.
-    heads : int, optional
-        How many heads there are; None without an axis of heads.
-    slopes : array [h] or float, optional
-        How fast the scores of each head fall with the distance; without it `published_slopes`.
+    Without `slopes` they are `published_slopes`.
 
-    Returns
-    -------
-    array [… h n m], or [… n m] without an axis of heads
-        ≤ 0 for slopes ≥ 0.
-
-    Examples
-    --------
     >>> alibi(np.array([0, 2]), np.array([0, 2]), slopes=np.array([0.5]))
     array([[-0., -1.],
            [-1., -0.]])
@@ -210,27 +165,10 @@ def t5(
 ) -> Array:
     """A learned number for each head and each range of distances; far distances share one.
 
-    Parameters
-    ----------
-    query_positions : array [… n]
-        The position of each query among the keys.
-    key_positions : array [m]
-        The index of each key.
-    heads : int, optional
-        How many heads there are; None without an axis of heads.
-    table : array [r h]
-        A row for each of the r buckets of distances, a column for each head.
-    max_distance : int ≥ 2, optional
-        The last bucket begins here.
-    bidirectional : bool, optional
-        Half of the buckets are for keys after the query; without it those share the first bucket.
+    The table has a row for each bucket of distances, a column for each head; the last bucket begins at `max_distance`.
+    Half of the buckets are for keys after the query; where they are not `bidirectional`, those keys share the first
+    bucket.
 
-    Returns
-    -------
-    array [… h n m], or [… n m] without an axis of heads
-
-    Examples
-    --------
     >>> t5(np.arange(2), np.arange(2), table=np.array([[5], [7], [0], [3]]))
     array([[5, 3],
            [7, 5]])
@@ -243,28 +181,10 @@ def t5(
 def t5_bucket(distance: Array, buckets: int, max_distance: int, bidirectional: bool) -> Array:
     """Which bucket a distance j − i falls into: one each for near ones, logarithmically wider ones up to the last.
 
-    Parameters
-    ----------
-    distance : array of int [… n m]
-        The key's index less the query's position.
-    buckets : int
-        How many there are.
-    max_distance : int
-        The last bucket begins here.
-    bidirectional : bool
-        Half of the buckets are for keys after the query; without it those share bucket 0.
+    Half of the buckets are for keys after the query; where they are not `bidirectional`, those keys share bucket 0.
 
-    Returns
-    -------
-    array of int [… n m]
-        From 0 to `buckets` − 1.
+    Source: Raffel et al. 2020, §2.1; their code, _relative_position_bucket.
 
-    References
-    ----------
-    Raffel et al. 2020, §2.1; their code, _relative_position_bucket
-
-    Examples
-    --------
     >>> t5_bucket(np.array([0, -1, -5, -100, 1]), buckets=8, max_distance=16, bidirectional=True)
     array([0, 1, 2, 3, 5])
     """
@@ -284,3 +204,208 @@ def _integer_root(number: int, degree: int) -> int:
     while guess**degree < number:
         guess += 1
     return guess
+
+
+def check_shaw(use: OperatorUse) -> None:
+    """Raise AttnError where the table of relative positions has no row of distance 0."""
+    rows, left = len(use.parameters["table"]), use.parameters.get("left")
+    if left is None and rows % 2 == 0:
+        hint = "expected an odd number: the middle is distance 0; or give left, the distance of its first row"
+        raise AttnError(f"has {rows} rows", where="table", hint=hint)
+    if left is not None and left >= rows:
+        message = f"{left} keys to the left and the query's own need {left + 1} rows; the table has {rows}"
+        raise AttnError(message, where="left")
+
+
+def shaw_by_hand(
+    write: ArithmeticWriter,
+    query: Array,
+    query_positions: Any,
+    key_positions: Any,
+    result: Any,
+    *,
+    table: Array,
+    left: int | None = None,
+) -> list[str]:
+    """The distance of one query [d] and one key, and the dot product with its vector."""
+    distance = int(key_positions - query_positions)
+    row = int(relative_row(np.array(distance), len(table), left))
+    clipped = row - _rows_to_the_left(len(table), left)
+    line = write.equation(number(int(key_positions)) - int(query_positions), distance, name="distance")
+    beyond = f": beyond the table, so {write(clipped)}" if clipped != distance else ""
+    name = f"{write.symbol('query')}({write.query})·table({write(clipped)})"
+    return [line + beyond, write.equation(products(query, table[row]), result, name=name)]
+
+
+@position(
+    formula="Qᵢ·table(clip(j − posᵢ))",
+    shapes="query[n d], query_positions[n], key_positions[m], table[r d] -> [n m]",
+    source="Shaw, Uszkoreit & Vaswani 2018, eq. 4 and 5, relative keys; with left: Wav2Vec2-BERT",
+    example={
+        "query": [[1, 2], [3, 1]],
+        "query_positions": [0, 1],
+        "key_positions": [0, 1],
+        "table": [[1, 0], [0, 0], [0, 1]],
+        "gives": [[0, 2], [3, 0]],
+    },
+    by_hand=shaw_by_hand,
+    check=check_shaw,
+    acts_on="products",
+)
+def shaw(
+    query: Array,
+    query_positions: Array,
+    key_positions: Array,
+    *,
+    table: Annotated[Array, TABLE],
+    left: Annotated[int | None, Range(least=0)] = None,
+) -> Array:
+    """A learned key for each distance, up to the farthest on either side that the table has.
+
+    Distances beyond the ends of the table get the ends. `left` is how many rows are before that of distance 0; without
+    it there are as many as after it, and r is odd.
+
+    >>> table = np.array([[1, 0], [0, 0], [0, 1]])
+    >>> shaw(np.array([[1, 2], [3, 1]]), np.arange(2), np.arange(2), table=table)
+    array([[0, 2],
+           [3, 0]])
+    """
+    products = query @ table.mT
+    index = relative_row(key_positions - query_positions[..., :, None], table.shape[-2], left)
+    return np.take_along_axis(products, np.broadcast_to(index, (*products.shape[:-1], index.shape[-1])), axis=-1)
+
+
+def relative_row(distance: Array, rows: int, left: int | None = None) -> Array:
+    """The row of a table of distances from −`left`, by default of an odd number; those beyond its ends get the ends.
+
+    >>> relative_row(np.array([-5, -1, 0, 1, 5]), rows=5)
+    array([0, 1, 2, 3, 4])
+    >>> relative_row(np.array([-5, -1, 0, 1, 5]), rows=5, left=3)
+    array([0, 2, 3, 4, 4])
+    """
+    row: Array = np.clip(distance + _rows_to_the_left(rows, left), 0, rows - 1)
+    return row
+
+
+def _rows_to_the_left(rows: int, left: int | None) -> int:
+    """How many rows of a table stand before that of distance 0: `left`, or half of the others."""
+    return rows // 2 if left is None else left
+
+
+Size = Annotated[int, Range(least=1)]
+CLASS_ROWS = ("from the class token", "to the class token", "the class token to itself")  # the last rows of a table
+
+
+def check_grid_bias(use: OperatorUse) -> None:
+    """Raise AttnError where the grid has fewer cells than there are tokens, or the table other rows than it needs."""
+    height, has_class = use.parameters["height"], use.parameters["class_token"]
+    width = use.parameters.get("width", height)
+    cells, tokens = height * width, len(use.positions) + use.positions[0]
+    if tokens > cells + has_class:
+        message = f"a grid of {height} × {width} has {count_of(cells, 'cell')}; there are {count_of(tokens, 'token')}"
+        raise AttnError(message, hint=None if has_class else "class_token: true is for one token before them")
+    found, needed = len(use.parameters["table"]), (2 * height - 1) * (2 * width - 1) + 3 * has_class
+    if found != needed:
+        more = " and 3 of the class token" if has_class else ""
+        hint = f"expected {needed}: {2 * height - 1} · {2 * width - 1} of a grid of {height} × {width} cells{more}"
+        raise AttnError(f"has {count_of(found, 'row')}", where="table", hint=hint)
+
+
+def grid_bias_by_hand(
+    write: ArithmeticWriter,
+    query_positions: Any,
+    key_positions: Any,
+    result: Any,
+    *,
+    table: Array,
+    height: int,
+    width: int | None = None,
+    class_token: bool = False,
+    heads: int | None = None,
+) -> list[str]:
+    """The cells of one query and one key, how far they are apart, and the number in the table."""
+    width = height if width is None else width
+    row = int(grid_row(np.array([query_positions]), np.array([key_positions]), height, width, class_token)[0, 0])
+    in_table = f"table[{min(max(row, 0), len(table) - 1)}] = {write(result)}"
+    of_class = row - (2 * height - 1) * (2 * width - 1)
+    if of_class >= 0:
+        return [f"{CLASS_ROWS[of_class]}: {in_table}"]
+    lines, (rows, columns) = _offsets_by_hand(write, int(query_positions), int(key_positions), width, class_token)
+    term = (number(rows) + (height - 1)) * (2 * width - 1) + (number(columns) + (width - 1))
+    return [*lines, f"row of the table: {write.equation(term, row)}", in_table]
+
+
+def _offsets_by_hand(
+    write: ArithmeticWriter, query_position: int, key_position: int, width: int, class_token: bool
+) -> tuple[list[str], tuple[int, int]]:
+    """The cells of one query and one key; by how many rows and columns they differ, as lines and as numbers."""
+    (row, column), (key_row, key_column) = (divmod(at - class_token, width) for at in (query_position, key_position))
+    cells = f"{write.query} in row {row}, column {column}; {write.key} in row {key_row}, column {key_column}"
+    rows, columns = row - key_row, column - key_column
+    apart = [
+        f"rows apart: {write.equation(number(row) - key_row, rows)}",
+        f"columns apart: {write.equation(number(column) - key_column, columns)}",
+    ]
+    return [cells, *apart], (rows, columns)
+
+
+@position(
+    formula="Bᵢⱼ = table[(Δrow + height − 1) (2 width − 1) + Δcolumn + width − 1, h]",
+    shapes="query_positions[n], key_positions[m], table[r h] -> [n m]",
+    source="Liu et al. 2021 (Swin), eq. 4; with a class token: Bao et al. 2022 (BEiT), modeling_finetune.py",
+    example={
+        "query_positions": [0, 1],
+        "key_positions": [0, 1],
+        "table": [[5], [7], [9]],
+        "height": 1,
+        "width": 2,
+        "gives": [[7, 5], [9, 7]],
+    },
+    by_hand=grid_bias_by_hand,
+    check=check_grid_bias,
+    acts_on="scores",
+)
+def grid_bias(
+    query_positions: Array,
+    key_positions: Array,
+    heads: int | None = None,
+    *,
+    table: Annotated[Array, TABLE],
+    height: Size,
+    width: Annotated[int | None, Range(least=1)] = None,
+    class_token: bool = False,
+) -> Array:
+    """A learned number for each head and each difference of rows and columns in a grid of tokens.
+
+    Without a width the grid is square. The table has (2 `height` − 1) (2 `width` − 1) rows and a column for each head.
+    A `class_token` is the first token, which is in no cell; the table then has three rows more: from it to the others,
+    from the others to it, and to itself.
+
+    >>> table = np.array([[5], [7], [9]])
+    >>> grid_bias(np.arange(2), np.arange(2), table=table, height=1, width=2)
+    array([[7, 5],
+           [9, 7]])
+    """
+    row = grid_row(query_positions, key_positions, height, height if width is None else width, class_token)
+    row = np.clip(row, 0, len(table) - 1)  # a query that stands before the first key is in no cell
+    numbers: Array = table[row, per_head(np.arange(table.shape[-1]), heads)]
+    return numbers
+
+
+def grid_row(query_positions: Array, key_positions: Array, height: int, width: int, class_token: bool) -> Array:
+    """The row of a table for each query and key of a grid of tokens, [… n m].
+
+    >>> grid_row(np.array([0, 3]), np.arange(4), height=2, width=2, class_token=False)
+    array([[4, 3, 1, 0],
+           [8, 7, 5, 4]])
+    """
+    queries, keys = (np.divmod(positions - class_token, width) for positions in (query_positions, key_positions))
+    rows, columns = (query[..., :, None] - key for query, key in zip(queries, keys, strict=True))
+    offsets: Array = (rows + height - 1) * (2 * width - 1) + columns + width - 1
+    if not class_token:
+        return offsets
+    first = (2 * height - 1) * (2 * width - 1)
+    is_query, is_key = query_positions[..., :, None] <= 0, key_positions == 0
+    classes = [is_query & is_key, is_query & ~is_key, ~is_query & is_key]
+    row: Array = np.select(classes, [first + 2, first, first + 1], offsets)
+    return row

@@ -5,18 +5,10 @@ from typing import Annotated, Any
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, cos, number, parameter, sin
+from attncli.base.terms import cos, number, parameter, sin
 from attncli.ops.decorators import position, structural
-from attncli.ops.records import TABLE, Range
-from attncli.ops.rope_frequencies import angles, rope_frequencies
-from attncli.ops.rules import OperatorUse
-
-Positive = Annotated[float, Range(above=0)]
-
-
-def _shifted(positions: Any, offset: float) -> Term:
-    """A position and what is added to it."""
-    return number(positions) + parameter(offset) if offset else number(positions)
+from attncli.ops.records import TABLE, OperatorUse, Positive
+from attncli.ops.rope import angles, rope_frequencies
 
 
 def sinusoidal_by_hand(
@@ -26,7 +18,8 @@ def sinusoidal_by_hand(
     lines = []
     first = write.feature - write.feature % 2
     for feature in range(features)[first : first + 2] if write.is_long(features) else range(features):
-        angle = _shifted(positions, offset) / parameter(base) ** (number(feature - feature % 2) / features)
+        shifted = number(positions) + parameter(offset) if offset else number(positions)
+        angle = shifted / parameter(base) ** (number(feature - feature % 2) / features)
         lines.append(write.equation((cos if feature % 2 else sin)(angle), result[feature], name=f"P[x{feature + 1}]"))
     return lines
 
@@ -49,24 +42,8 @@ def _sinusoidal_formula(*, base: float, offset: float) -> str:
 def sinusoidal(positions: Array, features: int, *, base: Positive = 10000.0, offset: float = 0.0) -> Array:
     """Sines and cosines of the position, from fast to slow, added to the embeddings.
 
-    Parameters
-    ----------
-    positions : array [n]
-        The position of each row.
-    features : int
-        How many features an embedding has.
-    base : float > 0, optional
-        The slowest pair makes about one turn in 2π · `base` positions.
-    offset : float, optional
-        Added to the positions.
+    Sines are in even columns, cosines in odd ones. The slowest pair makes about one turn in 2π · `base` positions.
 
-    Returns
-    -------
-    array [n x]
-        Sines in even columns, cosines in odd ones.
-
-    Examples
-    --------
     >>> sinusoidal(np.array([0, 1]), 4).round(4)
     array([[0.    , 1.    , 0.    , 1.    ],
            [0.8415, 0.5403, 0.01  , 1.    ]])
@@ -92,48 +69,23 @@ def check_learned(use: OperatorUse) -> None:
         )
 
 
-def learned_by_hand(
-    write: ArithmeticWriter, positions: Any, result: Any, *, table: Array, features: int | None = None, offset: int = 0
-) -> list[str]:
-    """The row of the table at one position."""
-    return [f"P = table[{int(positions) + offset}] = {write(result)}"]
-
-
 @position(
     formula="P[pos] = table[pos]",
     shapes="positions[n], table[t x] -> [n x]",
     source="Gehring et al. 2017, §3.1; Devlin et al. 2019 (BERT), §3",
     example={"positions": [2, 0], "table": [[1, 2], [3, 4], [5, 6]], "gives": [[5, 6], [1, 2]]},
     formula_in_force=lambda table, offset: f"P[pos] = table[pos{' + offset' if offset else ''}]",
-    by_hand=learned_by_hand,
+    by_hand=lambda write, positions, result, *, offset, **_: [
+        f"P = table[{int(positions) + offset}] = {write(result)}"
+    ],
     check=check_learned,
     acts_on="embeddings",
 )
 def learned(positions: Array, features: int | None = None, *, table: Annotated[Array, TABLE], offset: int = 0) -> Array:
     """A learned vector for each position, added to the embeddings.
 
-    Parameters
-    ----------
-    positions : array of int [n]
-        The position of each row.
-    features : int, optional
-        Not read: the table says how many there are.
-    table : array [t x]
-        A row for each position.
-    offset : int, optional
-        Added to the positions.
+    `features` is not read: the table says how many there are.
 
-    Returns
-    -------
-    array [n x]
-
-    Raises
-    ------
-    IndexError
-        Where the table has no row for a position.
-
-    Examples
-    --------
     >>> learned(np.array([2, 0]), table=np.array([[1, 2], [3, 4], [5, 6]]))
     array([[5, 6],
            [1, 2]])
@@ -144,20 +96,11 @@ def learned(positions: Array, features: int | None = None, *, table: Annotated[A
 
 def add_positions_by_hand(write: ArithmeticWriter, x: Array, positions: Array, result: Any) -> list[str]:
     """One embedding [x] and the vector of its position."""
-    return [
-        write.equation(
-            number(x) + positions, result, name=f"{write.symbol('x')} + {write.symbol('positions')}", letter="x"
-        )
-    ]
+    name = f"{write.symbol('x')} + {write.symbol('positions')}"
+    return [write.equation(number(x) + positions, result, name=name, letter="x")]
 
 
 @structural(by_hand=add_positions_by_hand)
 def add_positions(x: Array, positions: Array) -> Array:
-    """The embeddings [… n x] and the vectors of their positions [n x], together.
-
-    Examples
-    --------
-    >>> add_positions(np.array([[1.0, 2.0]]), np.array([[0.0, 1.0]]))
-    array([[1., 3.]])
-    """
+    """The embeddings [… n x] and the vectors of their positions [n x], together."""
     return x + positions

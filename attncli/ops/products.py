@@ -29,25 +29,8 @@ def sum_of_parts(
     Parts are multiplied in one call where all their products are no more than MAX_PARTS_SIZE numbers, and otherwise one
     after another; unless the result is a single number, they are added in the same order.
 
-    Parameters
-    ----------
-    left : array [… a b]
-        A sum of b terms for each row.
-    right : array [… b c]
-        And for each column; axes before the last two broadcast.
-    terms : int
-        At least 1.
-    out : array [… a c], optional
-        Memory for the result.
-    new_memory : callable, optional
-        Returns memory of a shape for the products of parts; by default it is new.
+    `terms` is at least 1; `new_memory` returns memory of a shape, for the products of parts.
 
-    Returns
-    -------
-    array [… a c]
-
-    Examples
-    --------
     >>> sum_of_parts(np.ones((1, 5)), np.full((5, 1), 0.5), terms=2)
     array([[2.5]])
     """
@@ -85,24 +68,6 @@ def product_in_parts(left: Array, right: Array) -> Array:
 
     Products of vectors, and of a single row with few terms, are NumPy's.
 
-    Parameters
-    ----------
-    left : array [… a b]
-        A sum of b terms for each row.
-    right : array [… b c]
-        And for each column; axes before the last two broadcast.
-
-    Returns
-    -------
-    array [… a c]
-
-    Raises
-    ------
-    ValueError
-        Where `left` has not as many columns as `right` has rows.
-
-    Examples
-    --------
     >>> product_in_parts(np.ones((16, 100)), np.full((100, 1), 0.5))[0]
     array([50.])
     """

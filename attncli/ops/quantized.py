@@ -15,30 +15,11 @@ AWQ_ORDER = (0, 2, 4, 6, 1, 3, 5, 7)  # which of eight columns is in each four b
 def scaled(weight: Array, scale: Array, *, block: Array | None = None) -> Array:
     """Numbers of 8 bits times their scale: one for the tensor, one for each row, or one for each block.
 
-    Parameters
-    ----------
-    weight : array [o i]
-        The numbers as they are stored.
-    scale : array [], [1], [o], [o 1] or [⌈o/rows⌉ ⌈i/columns⌉]
-        What they are multiplied by.
-    block : array [2], optional
-        The rows and columns of a block; the last ones of a matrix may have fewer.
+    The weight is [o i]; the scale [], [1], [o], [o 1], or with a block of rows and columns [⌈o/rows⌉ ⌈i/columns⌉]: the
+    last blocks may have fewer. Raises AttnError where the scale has another shape.
 
-    Returns
-    -------
-    array [o i]
-
-    Raises
-    ------
-    AttnError
-        Where the scale has another shape.
-
-    Notes
-    -----
     Source: DeepSeek-V3 (`weight_scale_inv`, blocks of 128 × 128), compressed-tensors (`weight_scale`).
 
-    Examples
-    --------
     >>> scaled(np.ones((2, 3)), np.array([[2.0, 4.0]]), block=np.array([2, 2])).tolist()
     [[2.0, 2.0, 4.0], [2.0, 2.0, 4.0]]
     """
@@ -65,36 +46,13 @@ def gptq(
 ) -> Array:
     """Integers of a few bits, packed along the inputs, less the zero of their group, times the scale of that.
 
-    Parameters
-    ----------
-    qweight : array [i·bits/32 o]
-        Integers of 32 bits; each column has the bits of its weights, the lowest first.
-    qzeros : array [g o·bits/32]
-        The zeros of each group, packed along the outputs; less 1 in the older format.
-    scales : array [g o]
-        The scale of each group.
-    g_idx : array [i], optional
-        The group of each input; without it groups have as many inputs each.
-    bits : {2, 3, 4, 8}
-        How many bits an integer has.
-    is_v2 : bool, optional
-        The format `gptq_v2`, in which zeros are stored as they are.
+    `qweight` [i·bits/32 o] and `qzeros` [g o·bits/32] have integers of 32 bits, the lowest bits first; `scales` are [g
+    o]. `g_idx` [i] is the group of each input; without it groups have as many inputs each. `bits` are 2, 3, 4 or 8.
+    Zeros are stored less 1, unless `is_v2`, the format `gptq_v2`. Raises AttnError where the shapes do not fit each
+    other.
 
-    Returns
-    -------
-    array [o i]
-
-    Raises
-    ------
-    AttnError
-        Where the shapes do not fit each other.
-
-    Notes
-    -----
     Source: AutoGPTQ's QuantLinear; Frantar et al. 2022 (GPTQ).
 
-    Examples
-    --------
     >>> packed = np.array([[0x12345678]])  # 8, 7, 6, 5, 4, 3, 2, 1
     >>> gptq(packed, np.array([[2]]), np.array([[0.5]]), bits=4).tolist()
     [[2.5, 2.0, 1.5, 1.0, 0.5, 0.0, -0.5, -1.0]]
@@ -114,30 +72,11 @@ def gptq(
 def awq(qweight: Array, qzeros: Array, scales: Array) -> Array:
     """Integers of four bits, packed along the outputs, less the zero of their group, times the scale of that.
 
-    Parameters
-    ----------
-    qweight : array [i o/8]
-        Integers of 32 bits, of eight columns each, in the order of the `gemm` format: 0, 2, 4, 6, 1, 3, 5, 7.
-    qzeros : array [g o/8]
-        The zeros of each group, packed in the same way.
-    scales : array [g o]
-        The scale of each group of inputs.
+    `qweight` [i o/8] and `qzeros` [g o/8] have integers of 32 bits, each of eight columns in the order of the `gemm`
+    format: 0, 2, 4, 6, 1, 3, 5, 7; `scales` are [g o]. Raises AttnError where the shapes do not fit each other.
 
-    Returns
-    -------
-    array [o i]
-
-    Raises
-    ------
-    AttnError
-        Where the shapes do not fit each other.
-
-    Notes
-    -----
     Source: AutoAWQ's WQLinear_GEMM; Lin et al. 2023 (AWQ).
 
-    Examples
-    --------
     >>> awq(np.array([[0x76543210]]), np.array([[0]]), np.ones((1, 8))).ravel().tolist()
     [0.0, 4.0, 1.0, 5.0, 2.0, 6.0, 3.0, 7.0]
     """

@@ -16,22 +16,15 @@ Length = Annotated[float, Range(above=0)]
 
 
 def log_steps_by_hand(
-    write: ArithmeticWriter,
-    positions: Any,
-    result: Any,
-    *,
-    length: float,
-    factor: float = 0.1,
-    offset: float = 1.0,
+    write: ArithmeticWriter, positions: Any, result: Any, *, length: float, factor: float, offset: float
 ) -> list[str]:
     """How often the length fits into the position, and the logarithm of that."""
     position = max(int(positions), 0)
     steps = (position + offset) // length
     counted = number(position) + parameter(offset) if offset else number(position)
     quotient = write.computed("position / length", counted / parameter(length))
-    is_rounded = steps * length != position + offset
-    line = quotient.line + (f", rounded down {write(steps)}" if is_rounded else "")
-    return [line, write.equation(1 + parameter(factor) * ln(1 + number(steps)), result)]
+    rounded = f", rounded down {write(steps)}" if steps * length != position + offset else ""
+    return [f"{quotient.line}{rounded}", write.equation(1 + parameter(factor) * ln(1 + number(steps)), result)]
 
 
 @query_scale(
@@ -47,23 +40,8 @@ def log_steps_by_hand(
 def log_steps(positions: Array, *, length: Length, factor: float = 0.1, offset: float = 1.0) -> Array:
     """The query's factor is 1 up to a length, and rises by a step at each multiple of it.
 
-    Parameters
-    ----------
-    positions : array [… n]
-        The position of each query.
-    length : float > 0
-        So many positions share a factor.
-    factor : float, optional
-        Multiplied to the logarithm.
-    offset : float, optional
-        Added to the positions: 1 where they count from 1.
+    An offset of 1 counts positions from 1.
 
-    Returns
-    -------
-    array [… n]
-
-    Examples
-    --------
     >>> log_steps(np.array([0, 7, 8]), length=8, offset=0).round(4)
     array([1.    , 1.    , 1.0693])
     """
@@ -101,21 +79,9 @@ def _logn_formula(*, length: float, factor: float | None = None) -> str:
 def logn(positions: Array, *, length: Annotated[float, Range(above=1)], factor: float | None = None) -> Array:
     """The query's factor is 1 up to a length, and grows with the logarithm of the position behind it.
 
-    Parameters
-    ----------
-    positions : array [… n]
-        The position of each query.
-    length : float > 1
-        Up to so many keys the factor is 1: the length of the sequences in training.
-    factor : float, optional
-        Multiplied to the logarithm; without it 1 / ln(length), with which the factor is ln(posᵢ + 1) / ln(length).
+    The length is that of the sequences in training. Without a factor it is 1 / ln(length), so that the query's is
+    ln(posᵢ + 1) / ln(length).
 
-    Returns
-    -------
-    array [… n]
-
-    Examples
-    --------
     >>> logn(np.array([3, 15]), length=4)
     array([1., 2.])
     """
@@ -141,21 +107,6 @@ def power_by_hand(
 def power(positions: Array, *, length: Length, exponent: float = 0.1) -> Array:
     """The query's factor grows with a power of the position.
 
-    Parameters
-    ----------
-    positions : array [… n]
-        The position of each query.
-    length : float > 0
-        From about so many positions on the factor grows.
-    exponent : float, optional
-        How fast it grows.
-
-    Returns
-    -------
-    array [… n]
-
-    Examples
-    --------
     >>> power(np.array([0, 2]), exponent=0.5, length=1).round(4)
     array([1.4142, 2.    ])
     """
@@ -163,13 +114,7 @@ def power(positions: Array, *, length: Length, exponent: float = 0.1) -> Array:
 
 
 def ssmax_by_hand(
-    write: ArithmeticWriter,
-    positions: Any,
-    result: Any,
-    *,
-    scale: Any = 1.0,
-    bias: Any = 0.0,
-    heads: int | None = None,
+    write: ArithmeticWriter, positions: Any, result: Any, *, scale: Any, bias: Any, heads: int | None = None
 ) -> list[str]:
     """The logarithm of one position, times the scale of its head."""
     term: Term = ln(number(max(int(positions), 0)) + 1)
@@ -203,23 +148,8 @@ def ssmax(
 ) -> Array:
     """The query's factor grows with the logarithm of its number of keys, learned for each head.
 
-    Parameters
-    ----------
-    positions : array [… n]
-        The position of each query.
-    heads : int, optional
-        How many heads there are; None without an axis of heads.
-    scale : array [h] or float, optional
-        Multiplied to the logarithm.
-    bias : array [h] or float, optional
-        Added to it.
+    Scale and bias are numbers of each head, or one for all.
 
-    Returns
-    -------
-    array [… h n], or [… n] without an axis of heads
-
-    Examples
-    --------
     >>> ssmax(np.array([0, 2]), heads=2, scale=np.array([1.0, 2.0])).round(4)
     array([[0.    , 1.0986],
            [0.    , 2.1972]])
@@ -238,19 +168,11 @@ def _from_first_key(positions: Array) -> Array:
 
 def scale_rows_by_hand(write: ArithmeticWriter, x: Array, factors: Any, result: Any) -> list[str]:
     """The product of one factor and one vector [d]."""
-    return [
-        write.equation(number(factors) * number(x), result, letter="d", name=f"κ {write.symbol('x')}({write.query})")
-    ]
+    name = f"κ {write.symbol('x')}({write.query})"
+    return [write.equation(number(factors) * number(x), result, letter="d", name=name)]
 
 
 @structural(by_hand=scale_rows_by_hand)
 def scale_rows(x: Array, factors: Array) -> Array:
-    """Each vector of x [… n d] times its factor [… n].
-
-    Examples
-    --------
-    >>> scale_rows(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 0.5]))
-    array([[1. , 2. ],
-           [1.5, 2. ]])
-    """
+    """Each vector of x [… n d] times its factor [… n]."""
     return x * factors[..., None]

@@ -1,33 +1,203 @@
-"""Rope: queries and keys are rotated in pairs of features, in proportion to their positions, counted from 0."""
+"""Rope: queries and keys are rotated in pairs of features, in proportion to their positions, counted from 0.
 
-from collections.abc import Mapping
+The frequency of a pair is its angle from one position to the next.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.decorators import position
-from attncli.ops.records import MayHave, Range, ReadsMapping
-from attncli.ops.rope_frequencies import (
-    angles,
-    angles_on_axes,
-    pair_slices,
-    rope_frequencies,
-    scaled_attention_factor,
-    scaled_frequencies,
-)
-from attncli.ops.rope_lines import rope_by_hand
-from attncli.ops.rope_scaling import RopeScaling
-from attncli.ops.rope_scaling_reading import flatten_scaling, read_scaling
-from attncli.ops.rope_scaling_types import TYPES
-from attncli.ops.rules import DerivedInput, OperatorUse, PositionAxes
+from attncli.base.terms import Term, cos, number, parameter, sin, total
+from attncli.ops.decorators import position, structural
+from attncli.ops.records import DerivedInput, MayHave, OperatorUse, PositionAxes, Positive, Range, ReadsMapping
+from attncli.ops.rope_scaling import RopeScaling, ScaledRope, axis_of_pair
+from attncli.ops.rope_scaling_types import TYPES, flatten_scaling, plain_frequency, read_scaling
 
-Positive = Annotated[float, Range(above=0)]
 Even = Annotated[int | None, Range(least=2)]
 Scaling = Annotated[float | RopeScaling, Range(above=0), ReadsMapping(read_scaling, "{rope_type: linear, factor: 4}")]
 
 TURNED = "(u₁ cos φ − u₂ sin φ, u₂ cos φ + u₁ sin φ)"
 TURNED_BACK = "(u₁ cos φ + u₂ sin φ, u₂ cos φ − u₁ sin φ)"
 QUARTER_TURN = 1.5707963267948966
+
+
+def rope_frequencies(dims: int, base: float, dtype: Any = None) -> Array:
+    """The angle of each pair from one position to the next: base^(−2f/dims) radians, f = 0 … dims/2 − 1.
+
+    They are of `dtype`, by default float64.
+
+    >>> rope_frequencies(4, 10000.0)
+    array([1.  , 0.01])
+    """
+    dtype = np.dtype(np.float64) if dtype is None else dtype
+    frequencies: Array = base ** (-np.arange(0, dims, 2) / dtype.type(dims))
+    return frequencies
+
+
+def pair_slices(count: int, interleaved: bool) -> tuple[slice, slice]:
+    """Slices of the first and of the second feature of each of `count` pairs: neighbours, or one in each half.
+
+    >>> pair_slices(2, interleaved=True)
+    (slice(0, 4, 2), slice(1, 4, 2))
+    >>> pair_slices(2, interleaved=False)
+    (slice(0, 2, None), slice(2, 4, None))
+    """
+    if interleaved:
+        return slice(0, 2 * count, 2), slice(1, 2 * count, 2)
+    return slice(0, count), slice(count, 2 * count)
+
+
+def angles(positions: Array, frequencies: Array, *, scaling: float = 1.0, offset: float = 0.0) -> Array:
+    """Positions [… n] times frequencies [f]: [… n f]; of positions [… s n] on axes, with frequencies [s f], their sum.
+
+    They are in the type of the frequencies: far positions have large angles.
+
+    >>> angles(np.array([0, 2]), np.array([1.0, 0.5]), offset=1)
+    array([[1. , 0.5],
+           [3. , 1.5]])
+    >>> angles(np.array([[1, 2], [3, 4]]), np.array([[1.0, 0.0], [0.0, 0.5]]))
+    array([[1. , 1.5],
+           [2. , 2. ]])
+    """
+    shifted = (positions + offset) / scaling
+    result: Array = shifted[..., None] * frequencies if frequencies.ndim == 1 else shifted.mT @ frequencies
+    return result
+
+
+def frequencies_by_hand(
+    write: ArithmeticWriter,
+    result: Any,
+    *,
+    shape: tuple[int, ...],
+    scaling: RopeScaling,
+    base: float,
+    position_count: Any = None,
+) -> list[str]:
+    """The frequency of each pair; of many pairs that of one."""
+    count, scaling_type = shape[-1], TYPES[scaling.type]
+    rope = ScaledRope(scaling, base, 2 * count, position_count)
+    middle = write.feature or count // 2  # the first pair is the same with most scalings
+    pairs = [min(middle, count - 1)] if write.is_long(2 * count) else range(count)
+    lines = list(scaling_type.common_lines(write, rope))
+    for pair in pairs:
+        frequency = result[pair] if result.ndim == 1 else result[:, pair].max()  # 0 on the other axes
+        if result.ndim > 1:
+            lines.append(f"pair {pair} reads axis {int(np.argmax(result[:, pair]))} of the positions")
+        lines += scaling_type.pair_lines(write, rope, pair, frequency)
+    return lines
+
+
+@structural(is_exact=True, by_hand=frequencies_by_hand)
+def scaled_frequencies(
+    position_count: Array | None = None, *, shape: tuple[int, ...], scaling: RopeScaling, base: float
+) -> Array:
+    """The frequencies of rope with a scaling as config.json has it.
+
+    The last number of the shape is how many pairs turn; before it is how many axes a position has, where there are
+    several: a pair has 0 on the axes that it does not read. `position_count` is one more than the last position, which
+    `dynamic` and `longrope` read. Raises AttnError where the type needs a parameter or a length that is not given.
+
+    >>> scaled_frequencies(shape=(2,), scaling=RopeScaling("linear", (("factor", 4.0),)), base=10000.0)
+    array([0.25  , 0.0025])
+    """
+    rope = ScaledRope(scaling, base, 2 * shape[-1], position_count)
+    axes = axis_of_pair(scaling, shape[-1])  # which says first that pairs can't be divided
+    frequencies = TYPES[scaling.type].frequencies(rope_frequencies(rope.dims, base), rope)
+    if axes is None:
+        return frequencies
+    return np.where(np.arange(scaling.axis_count or 1)[:, None] == axes, frequencies, 0.0)
+
+
+def attention_factor_by_hand(
+    write: ArithmeticWriter, result: Any, *, shape: tuple[()], scaling: RopeScaling, position_count: Any = None
+) -> list[str]:
+    """The attention factor from the factor of the lengths."""
+    lines = TYPES[scaling.type].attention_factor_lines
+    return [] if lines is None else lines(write, ScaledRope(scaling, 1.0, 0, position_count), result)
+
+
+@structural(is_exact=True, by_hand=attention_factor_by_hand)
+def scaled_attention_factor(
+    position_count: Array | None = None, *, shape: tuple[()] = (), scaling: RopeScaling
+) -> Array:
+    """The attention factor of a scaling, which multiplies cosines and sines; 1 of types that have none.
+
+    `position_count` is one more than the last position. Raises AttnError where the type needs a parameter or a length
+    that is not given.
+
+    >>> scaled_attention_factor(scaling=RopeScaling("yarn", (("factor", 4.0),))).round(4).item()
+    1.1386
+    """
+    rope = ScaledRope(scaling, 1.0, 0, position_count)
+    factor = TYPES[scaling.type].attention_factor
+    return np.asarray(1.0 if factor is None else factor(rope))
+
+
+def rope_by_hand(
+    write: ArithmeticWriter,
+    x: Array,
+    positions: Any,
+    result: Any,
+    *,
+    base: float = 10000.0,
+    dims: int | None = None,
+    interleaved: bool = False,
+    scaling: float = 1.0,
+    offset: float = 0.0,
+    frequencies: Array | None = None,
+    attention_factor: Any = None,
+    reverse: bool | None = None,
+) -> list[str]:
+    """The angle of each pair of one vector [d], and its rotation; of a long vector that of one pair."""
+    count = (x.shape[-1] if dims is None else dims) // 2 if frequencies is None else frequencies.shape[-1]
+    one, other = pair_slices(count, interleaved)
+    lines = []
+    features = range(2 * count)
+    pairs: Sequence[int] = range(count)
+    if write.is_long(2 * count):  # a feature behind those that turn is in no pair
+        pairs = [pair for pair in pairs if write.feature in (features[one][pair], features[other][pair])] or [0]
+    for pair in pairs:
+        turns = [
+            _shifted(at, offset, scaling) * frequency
+            for at, frequency in _positions_and_frequencies(positions, frequencies, base, pair, count)
+        ]
+        angle = write.computed(f"angle of pair {pair}", total(turns) if len(turns) > 1 else turns[0])
+        first, second = number(x[one][pair]), number(x[other][pair])
+        cosine, sine = cos(angle), sin(angle)
+        plus, minus = first * cosine + second * sine, first * cosine - second * sine
+        back, on = second * cosine - first * sine, second * cosine + first * sine
+        turned = (plus, back) if reverse else (minus, on)
+        lines += [
+            angle.line,
+            write.equation(_stretched(turned[0], attention_factor), result[one][pair]),
+            write.equation(_stretched(turned[1], attention_factor), result[other][pair]),
+        ]
+    return lines
+
+
+def _shifted(position: Any, offset: float, scaling: float) -> Term:
+    """A position with what is added to it, over the scaling."""
+    shifted = number(position) + parameter(offset) if offset else number(position)
+    return shifted / parameter(scaling) if scaling != 1 else shifted
+
+
+def _positions_and_frequencies(
+    positions: Any, frequencies: Array | None, base: float, pair: int, count: int
+) -> list[tuple[Any, Term]]:
+    """The position and the frequency of a pair: of several axes, on each of those that it reads."""
+    if frequencies is None:
+        return [(positions, plain_frequency(base, pair, 2 * count))]
+    if frequencies.ndim == 1:
+        return [(positions, number(frequencies[pair]))]
+    axes = np.flatnonzero(frequencies[:, pair])
+    return [(positions[axis], number(frequencies[axis, pair])) for axis in axes] or [(0, number(0))]
+
+
+def _stretched(turned: Term, attention_factor: Any) -> Term:
+    """A rotated feature times the attention factor, where there is one."""
+    return turned if attention_factor is None else number(attention_factor) * turned
 
 
 def rotated_count(features: int, parameters: Mapping[str, Any]) -> int:
@@ -128,16 +298,6 @@ def _read_positions(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     return ("position_count",) if TYPES[parameters["scaling"].type].reads_position_count else ()
 
 
-def _frequencies_formula(shape: tuple[int, ...], scaling: RopeScaling, base: float) -> str:
-    """The frequencies by the type of the scaling."""
-    return TYPES[scaling.type].formula
-
-
-def _attention_factor_formula(shape: tuple[()], scaling: RopeScaling) -> str:
-    """The attention factor by the type of the scaling."""
-    return f"that of {scaling.type}, by the factor of the lengths"
-
-
 def _frequency_lengths(parameters: Mapping[str, Any], lengths: Mapping[str, int]) -> Mapping[str, int]:
     """How many pairs turn, and how many axes they read, where there are several."""
     axes = position_axes(parameters)
@@ -148,7 +308,7 @@ DERIVED = {
     "frequencies": DerivedInput(
         scaled_frequencies,
         "θ",
-        _frequencies_formula,
+        lambda shape, scaling, base: TYPES[scaling.type].formula,
         ("s", "f"),
         ("scaling", "base"),
         is_needed=_is_scaled,
@@ -159,7 +319,7 @@ DERIVED = {
     "attention_factor": DerivedInput(
         scaled_attention_factor,
         "a",
-        _attention_factor_formula,
+        lambda shape, scaling: f"that of {scaling.type}, by the factor of the lengths",
         (),
         ("scaling",),
         is_needed=_has_attention_factor,
@@ -204,37 +364,13 @@ def rope(
 ) -> Array:
     """Rotates pairs of features in proportion to the position: of two positions only the distance counts in a score.
 
-    Parameters
-    ----------
-    x : array [… n d]
-        A vector in each row.
-    positions : array [… n] or [… s n]
-        The position of each row, or its positions on several axes.
-    base : float > 0, optional
-        The slowest pair makes about one turn in 2π · `base` positions.
-    dims : int ≥ 2, optional
-        How many features are rotated, an even number; the others stay. Without it all.
-    interleaved : bool, optional
-        Pairs are neighbours; without it one feature in each half.
-    scaling : float > 0 or RopeScaling, optional
-        Positions are divided by it; of a RopeScaling frequencies and attention factor are those of its type.
-    offset : float, optional
-        Added to the positions.
-    frequencies : array [f] or [s f], optional
-        The angle of each of f pairs from one position to the next, instead of `base` and `dims`; on several axes, 0
-        where a pair does not read an axis.
-    attention_factor : float > 0, optional
-        Multiplied into cosines and sines, so that scores are multiplied by its square.
-    reverse : bool, optional
-        The pairs turn the other way, by −φ.
+    The slowest pair makes about one turn in 2π · `base` positions. Pairs are neighbours where they are `interleaved`,
+    and otherwise one feature in each half of the first `dims` features; those beyond `dims` stay. Positions are divided
+    by `scaling`; a RopeScaling has the frequencies and the attention factor of its type. `frequencies` take the place
+    of `base` and `dims`: [f], or [s f] of positions on several axes [… s n], 0 where a pair does not read an axis.
+    Cosines and sines are multiplied by `attention_factor`, and so scores by its square. In `reverse` pairs turn by −φ.
+    The result is a copy.
 
-    Returns
-    -------
-    array [… n d]
-        A copy; the norm of each row stays, but for the attention factor.
-
-    Examples
-    --------
     >>> rope(np.array([[1.0, 2, 3, 4]]), np.array([1]), frequencies=np.array([np.pi / 2, 0])).round(4)
     array([[-3.,  2.,  1.,  4.]])
     >>> rope(np.array([[1.0, 0, 0, 0]]), np.array([2]), interleaved=True).round(4)
@@ -251,8 +387,7 @@ def rope(
         frequencies, scaling = scaled_frequencies(count, shape=shape, scaling=scaling, base=base), 1.0
     if frequencies is None:
         frequencies = rope_frequencies(x.shape[-1] if dims is None else dims, base, dtype)
-    turn = angles if frequencies.ndim == 1 else angles_on_axes
-    angle = turn(positions, frequencies.astype(dtype), scaling=scaling, offset=offset)
+    angle = angles(positions, frequencies.astype(dtype), scaling=scaling, offset=offset)
     cosine, sine = np.cos(angle), -np.sin(angle) if reverse else np.sin(angle)
     if attention_factor is not None:
         cosine, sine = attention_factor * cosine, attention_factor * sine

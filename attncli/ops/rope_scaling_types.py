@@ -1,49 +1,79 @@
-"""The types of rope's scaling: the frequencies that each makes of the plain ones, and the attention factor of some.
+"""The types of rope's scaling: how a mapping is read as one, the frequencies that each makes, and their worked lines.
 
 Plain frequencies are base^(−2f/dims). Types and names are those of config.json, as transformers reads it in
 modeling_rope_utils.py.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
+from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.dataclasses import dataclass
-from attncli.base.errors import AttnError
+from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.terms import Term, ln, number, parameter, sqrt
 from attncli.base.text import count_of
-from attncli.ops.rope_scaling import ALTERNATING, AXES, AXIAL, TRAINED_LENGTH, ScaledRope
+from attncli.ops.records import Range
+from attncli.ops.rope_scaling import (
+    ALTERNATING,
+    AXES,
+    AXES_OF_PAIRS,
+    AXIAL,
+    MODEL_LENGTH,
+    SECTIONS,
+    SECTIONS_INTERLEAVED,
+    SHARE,
+    TRAINED_LENGTH,
+    TYPE,
+    RopeScaling,
+    ScaledRope,
+)
 
 BETA_FAST, BETA_SLOW = 32.0, 1.0  # the turns in training at which a pair stays, and at which it is slowed (YaRN)
 RAMP_WIDTH = 0.001  # of a ramp whose ends are equal
 TURN = 2 * math.pi
-
-Frequencies = Callable[[Array, ScaledRope], Array]
+PLAIN = "θ₀ = base^(−2f/dims)"
+PARTLY_KEPT = f"θ = θ₀ (s + (1 − s) / factor), {PLAIN}"
 
 
 @dataclass(frozen=True)
 class ScalingType:
     """A type of scaling: `frequencies(plain [f], rope)` returns those in force, `attention_factor(rope)` a number.
 
+    `pair_lines(write, rope, pair, frequency)` are the worked lines of a pair, `common_lines` those before the pairs,
+    which hold for all of them, `attention_factor_lines(write, rope, factor)` those of the attention factor.
     `parameters` are the names of its own parameters.
     """
 
     formula: str
     source: str  # where it is not rope's own
-    frequencies: Frequencies
+    frequencies: Callable[[Array, ScaledRope], Array]
+    pair_lines: Callable[[ArithmeticWriter, ScaledRope, int, Any], list[str]]
     parameters: tuple[str, ...] = ()
+    common_lines: Callable[[ArithmeticWriter, ScaledRope], Iterator[str]] = lambda write, rope: iter(())
     attention_factor: Callable[[ScaledRope], float] | None = None
+    attention_factor_lines: Callable[[ArithmeticWriter, ScaledRope, Any], list[str]] | None = None
     reads_position_count: bool = False
 
 
-def stretched_base(rope: ScaledRope) -> float:
-    """The base that `dynamic` has for a sequence of so many positions, or with an `alpha` for all of them."""
-    if rope.dims < 4:
-        raise AttnError(f"dynamic needs several pairs, and {rope.dims} features turn", where="scaling")
-    stretch: float = base_stretch(rope) ** (rope.dims / (rope.dims - 2))
-    return rope.base * stretch
+def plain_frequency(base: float, pair: int, dims: int) -> Term:
+    """The angle of a pair from one position to the next, without a scaling."""
+    return parameter(base) ** -(number(2 * pair) / dims)
 
 
-def base_stretch(rope: ScaledRope) -> float:
+def _frequency_line(write: ArithmeticWriter, pair: int, term: Term, result: Any) -> str:
+    """The line of a pair's frequency."""
+    return write.equation(term, result, name=f"θ of pair {pair}")
+
+
+def _plain_line(write: ArithmeticWriter, rope: ScaledRope, pair: int, result: Any, divisor: Term | None = None) -> str:
+    """The line of a plain frequency, or of one over a number."""
+    plain = plain_frequency(rope.base, pair, rope.dims)
+    return _frequency_line(write, pair, plain if divisor is None else plain / divisor, result)
+
+
+def _base_stretch(rope: ScaledRope) -> float:
     """What stretches the base of `dynamic`, before its power: 1 of a sequence that is no longer than the model's."""
     alpha = rope.scaling.get("alpha")
     if alpha is not None:
@@ -54,35 +84,67 @@ def base_stretch(rope: ScaledRope) -> float:
 
 
 def _dynamic(plain: Array, rope: ScaledRope) -> Array:
-    """The plain frequencies of a larger base."""
-    frequencies: Array = stretched_base(rope) ** (-np.arange(0, rope.dims, 2) / rope.dims)
+    """The plain frequencies of a larger base: of a sequence of so many positions, or with an `alpha` of all of them."""
+    if rope.dims < 4:
+        raise AttnError(f"dynamic needs several pairs, and {rope.dims} features turn", where="scaling")
+    stretch: float = _base_stretch(rope) ** (rope.dims / (rope.dims - 2))
+    frequencies: Array = (rope.base * stretch) ** (-np.arange(0, rope.dims, 2) / rope.dims)
     return frequencies
 
 
-def yarn_ends(rope: ScaledRope) -> tuple[float, float]:
+def _stretched_base_lines(write: ArithmeticWriter, rope: ScaledRope) -> Iterator[str]:
+    """What stretches the base: alpha, or a number that grows with the sequence."""
+    if rope.scaling.get("alpha") is not None:
+        return
+    if rope.count <= rope.model_count:
+        yield f"{rope.count} positions, no more than the {rope.model_count:g} of the model: r is 1"
+        return
+    factor = parameter(rope.scaling["factor"])
+    yield write.computed("r", factor * rope.count / rope.model_count - (factor - 1)).line
+
+
+def _dynamic_lines(write: ArithmeticWriter, rope: ScaledRope, pair: int, result: Any) -> list[str]:
+    """The plain frequency of the stretched base."""
+    power = number(rope.dims) / (rope.dims - 2)
+    base = write.computed("stretched base", parameter(rope.base) * number(_base_stretch(rope)) ** power)
+    return [base.line, _frequency_line(write, pair, base ** -(number(2 * pair) / rope.dims), result)]
+
+
+def _yarn_ends(rope: ScaledRope) -> tuple[float, float]:
     """The numbers of the pairs between which `yarn` goes over from pairs that stay to pairs that are slowed."""
     if rope.base <= 1:
         raise AttnError(f"yarn needs a base greater than 1, and it is {rope.base:g}", where="base")
-    low, high = (yarn_pair(rope, turns) for turns in yarn_turns(rope))
+    low, high = (_yarn_pair(rope, turns) for turns in _yarn_turns(rope))
     if rope.scaling.get("truncate", True):
         low, high = math.floor(low), math.ceil(high)
     return max(low, 0), min(high, rope.dims - 1)
 
 
-def yarn_turns(rope: ScaledRope) -> tuple[float, float]:
+def _yarn_turns(rope: ScaledRope) -> tuple[float, float]:
     """How often the pairs at both ends of the ramp of `yarn` turn in the sequences of training."""
     return rope.scaling.get("beta_fast", BETA_FAST), rope.scaling.get("beta_slow", BETA_SLOW)
 
 
-def yarn_pair(rope: ScaledRope, turns: float) -> float:
+def _yarn_pair(rope: ScaledRope, turns: float) -> float:
     """The number of the pair, with a fraction, that turns so often in the sequences of training."""
     return rope.dims * math.log(rope.trained_count / (turns * TURN)) / (2 * math.log(rope.base))
 
 
-def kept_shares(plain: Array, rope: ScaledRope) -> Array:
+def _ramp_lines(write: ArithmeticWriter, rope: ScaledRope) -> Iterator[str]:
+    """The numbers of the pairs between which the ramp of YaRN lies."""
+    length, truncates = number(rope.trained_count), rope.scaling.get("truncate", True)
+    ends, roundings = _yarn_ends(rope), ("down", "up")
+    for name, turns, end, rounding in zip(("low", "high"), _yarn_turns(rope), ends, roundings, strict=True):
+        pair = number(rope.dims) * ln(length / (parameter(turns) * TURN)) / (number(2) * ln(parameter(rope.base)))
+        yield write.equation(pair, _yarn_pair(rope, turns), name=f"the pair that turns {turns:g} times in training")
+        rounded = f", rounded {rounding}" if truncates else ""
+        yield f"{name} is that{rounded}, in [0, {rope.dims - 1}]: {end:g}"
+
+
+def _kept_shares(plain: Array, rope: ScaledRope) -> Array:
     """How much of each pair's frequency `yarn` and `llama3` keep, from 0 to 1; the rest is divided by the factor."""
     if rope.scaling.type == "yarn":
-        low, high = yarn_ends(rope)
+        low, high = _yarn_ends(rope)
         ramp = (np.arange(len(plain)) - low) / (high - low or RAMP_WIDTH)
         return np.asarray(1 - np.clip(ramp, 0, 1))
     slow, fast = rope.scaling["low_freq_factor"], rope.scaling["high_freq_factor"]
@@ -95,58 +157,49 @@ def kept_shares(plain: Array, rope: ScaledRope) -> Array:
 
 def _partly_kept(plain: Array, rope: ScaledRope) -> Array:
     """Fast pairs keep their frequency, slow ones have it divided by the factor."""
-    share = kept_shares(plain, rope)
+    share = _kept_shares(plain, rope)
     return np.asarray(plain * share + plain / rope.factor * (1 - share))
 
 
-def length_factors(rope: ScaledRope) -> tuple[str, tuple[float, ...]]:
-    """The name and the numbers of the list that `longrope` divides by: of short or of long sequences."""
-    name = "long_factor" if rope.count > rope.trained_count else "short_factor"
-    factors = rope.scaling[name]
-    if 2 * len(factors) != rope.dims:
-        message = f"{name} has {count_of(len(factors), 'number')}, and {rope.dims // 2} pairs turn"
-        raise AttnError(message, where="scaling", hint="give one for each pair")
-    return name, factors
+def _kept_lines(write: ArithmeticWriter, rope: ScaledRope, pair: int, result: Any) -> list[str]:
+    """The frequency of which a share stays, and the rest is divided by the factor."""
+    plain = write.computed(f"θ₀ of pair {pair}", plain_frequency(rope.base, pair, rope.dims))
+    share = _kept_shares(rope.base ** (-2 * np.arange(pair + 1) / rope.dims), rope)[pair]
+    kept = plain * (number(share) + (number(1) - share) / parameter(rope.factor))
+    return [plain.line, _frequency_line(write, pair, kept, result)]
 
 
-def _longrope(plain: Array, rope: ScaledRope) -> Array:
-    """Each pair's frequency divided by a number of its own."""
-    return np.asarray(plain / np.asarray(length_factors(rope)[1]))
+def _yarn_lines(write: ArithmeticWriter, rope: ScaledRope, pair: int, result: Any) -> list[str]:
+    """How much of the pair's frequency stays by the ramp, and the frequency."""
+    low, high = _yarn_ends(rope)
+    width = number(high) - low if high != low else number(RAMP_WIDTH)
+    if pair <= low:
+        line = f"pair {pair} is not after low: s is 1"
+    elif pair >= low + (high - low or RAMP_WIDTH):
+        line = f"pair {pair} is not before high: s is 0"
+    else:
+        line = write.computed("s", number(1) - (number(pair) - low) / width).line
+    return [line, *_kept_lines(write, rope, pair, result)]
 
 
-def proportional_count(rope: ScaledRope) -> int:
-    """How many pairs turn; the others, which have a frequency of 0, stay as they are."""
-    return int(rope.scaling.get("partial_rotary_factor", 1.0) * rope.dims // 2)
+def _llama3_lines(write: ArithmeticWriter, rope: ScaledRope, pair: int, result: Any) -> list[str]:
+    """How often the pair turns in training, how much of its frequency stays for that, and the frequency."""
+    slow, fast = parameter(rope.scaling["low_freq_factor"]), parameter(rope.scaling["high_freq_factor"])
+    plain = plain_frequency(rope.base, pair, rope.dims)
+    turns = write.computed(f"turns of pair {pair} in training", number(rope.trained_count) * plain / TURN)
+    (share,) = _kept_shares(np.array([rope.base ** (-2 * pair / rope.dims)]), rope)
+    if share in (0, 1):
+        name = "high_freq_factor" if share else "low_freq_factor"
+        line = f"{'not less' if share else 'not more'} than {name}, {rope.scaling[name]:g}: s is {share:g}"
+    else:
+        line = write.computed("s", (turns - slow) / (fast - slow)).line
+    return [turns.line, line, *_kept_lines(write, rope, pair, result)]
 
 
-def _proportional(plain: Array, rope: ScaledRope) -> Array:
-    """The first pairs with the frequencies of all features, the others with 0."""
-    turns = np.arange(len(plain)) < proportional_count(rope)
-    return np.asarray(np.where(turns, plain / rope.scaling.get("factor", 1.0), 0.0))
-
-
-def axial_steps(rope: ScaledRope) -> tuple[Array, int]:
-    """The numerators 2g of the exponents of `axial`, and their denominator w.
-
-    Each axis has the frequencies of a head of its share of the features; alternating, the first axis has every
-    second frequency of the whole head from the first on, the next from the second on.
-    """
-    axes, pairs = rope.scaling.axis_count or 1, rope.dims // 2
-    if rope.scaling.get(ALTERNATING):
-        return 2 * np.arange(pairs).reshape(-1, axes).T.reshape(-1), rope.dims
-    return np.tile(2 * np.arange(pairs // axes), axes), rope.dims // axes
-
-
-def _axial(plain: Array, rope: ScaledRope) -> Array:
-    """Frequencies of several axes, one after the other."""
-    steps, width = axial_steps(rope)
-    return np.asarray(rope.base ** (-steps / width))
-
-
-def magnitude(factor: float, weight: float = 1.0) -> float:
+def _magnitude(factor: float, weight: float = 1.0) -> float:
     """YaRN's attention factor for a factor of lengths: 0.1 · weight · ln(factor) + 1.
 
-    >>> round(magnitude(4.0), 4), magnitude(0.5)
+    >>> round(_magnitude(4.0), 4), _magnitude(0.5)
     (1.1386, 1.0)
     """
     return 1.0 if factor <= 1 else 0.1 * weight * math.log(factor) + 1
@@ -156,8 +209,39 @@ def _yarn_attention_factor(rope: ScaledRope) -> float:
     """The magnitude of the factor; where both weights are given, the ratio of the magnitudes with each."""
     above, below = rope.scaling.get("mscale"), rope.scaling.get("mscale_all_dim")
     if above and below:
-        return magnitude(rope.factor, above) / magnitude(rope.factor, below)
-    return magnitude(rope.factor)
+        return _magnitude(rope.factor, above) / _magnitude(rope.factor, below)
+    return _magnitude(rope.factor)
+
+
+def _yarn_attention_factor_lines(write: ArithmeticWriter, rope: ScaledRope, result: Any) -> list[str]:
+    """The magnitude of the factor, or the ratio of two."""
+
+    def magnitude(weight: float = 1.0) -> Term:
+        if rope.factor <= 1:
+            return number(1)
+        tenth = number(0.1) * parameter(weight) if weight != 1 else number(0.1)
+        return tenth * ln(parameter(rope.factor)) + 1
+
+    above, below = rope.scaling.get("mscale"), rope.scaling.get("mscale_all_dim")
+    term = magnitude(above) / magnitude(below) if above and below else magnitude()
+    return [write.equation(term, result, name="attention factor")]
+
+
+def _length_factors(rope: ScaledRope) -> tuple[str, tuple[float, ...]]:
+    """The name and the numbers of the list that `longrope` divides by: of short or of long sequences."""
+    name = "long_factor" if rope.count > rope.trained_count else "short_factor"
+    factors = rope.scaling[name]
+    if 2 * len(factors) != rope.dims:
+        message = f"{name} has {count_of(len(factors), 'number')}, and {rope.dims // 2} pairs turn"
+        raise AttnError(message, where="scaling", hint="give one for each pair")
+    return name, factors
+
+
+def _list_line(write: ArithmeticWriter, rope: ScaledRope) -> Iterator[str]:
+    """Which of the two lists of `longrope` is in force."""
+    name, _ = _length_factors(rope)
+    comparison = "more than" if name == "long_factor" else "no more than"
+    yield f"{rope.count} positions, {comparison} the {rope.trained_count:g} of training: the factors are {name}"
 
 
 def _longrope_attention_factor(rope: ScaledRope) -> float:
@@ -173,52 +257,223 @@ def _longrope_attention_factor(rope: ScaledRope) -> float:
     return math.sqrt(1 + math.log(rope.factor) / math.log(rope.trained_count))
 
 
-PLAIN = "θ₀ = base^(−2f/dims)"
-PARTLY_KEPT = f"θ = θ₀ (s + (1 − s) / factor), {PLAIN}"
+def _longrope_attention_factor_lines(write: ArithmeticWriter, rope: ScaledRope, result: Any) -> list[str]:
+    """The root, or that the factor is given."""
+    if result == 1 or rope.scaling.get("short_mscale") is not None:
+        return [f"the attention factor is {write(result)}"]
+    ratio = ln(parameter(rope.factor)) / ln(number(rope.trained_count))
+    return [write.equation(sqrt(number(1) + ratio), result, name="attention factor")]
+
+
+def _proportional_count(rope: ScaledRope) -> int:
+    """How many pairs turn; the others, which have a frequency of 0, stay as they are."""
+    return int(rope.scaling.get(SHARE, 1.0) * rope.dims // 2)
+
+
+def _proportional(plain: Array, rope: ScaledRope) -> Array:
+    """The first pairs with the frequencies of all features, the others with 0."""
+    turns = np.arange(len(plain)) < _proportional_count(rope)
+    return np.asarray(np.where(turns, plain / rope.scaling.get("factor", 1.0), 0.0))
+
+
+def _proportional_lines(write: ArithmeticWriter, rope: ScaledRope, pair: int, result: Any) -> list[str]:
+    """The plain frequency over the factor, or that the pair does not turn."""
+    if pair >= _proportional_count(rope):
+        return [f"pair {pair} does not turn: θ is 0"]
+    factor = rope.scaling.get("factor", 1.0)
+    return [_plain_line(write, rope, pair, result, parameter(factor) if factor != 1 else None)]
+
+
+def _axial_steps(rope: ScaledRope) -> tuple[Array, int]:
+    """The numerators 2g of the exponents of `axial`, and their denominator w.
+
+    Each axis has the frequencies of a head of its share of the features; alternating, the first axis has every
+    second frequency of the whole head from the first on, the next from the second on.
+    """
+    axes, pairs = rope.scaling.axis_count or 1, rope.dims // 2
+    if rope.scaling.get(ALTERNATING):
+        return 2 * np.arange(pairs).reshape(-1, axes).T.reshape(-1), rope.dims
+    return np.tile(2 * np.arange(pairs // axes), axes), rope.dims // axes
+
+
+def _axial(plain: Array, rope: ScaledRope) -> Array:
+    """Frequencies of several axes, one after the other."""
+    steps, width = _axial_steps(rope)
+    return np.asarray(rope.base ** (-steps / width))
+
+
+def _axial_lines(write: ArithmeticWriter, rope: ScaledRope, pair: int, result: Any) -> list[str]:
+    """The frequency of a pair among those of its axis."""
+    steps, width = _axial_steps(rope)
+    return [_frequency_line(write, pair, parameter(rope.base) ** -(number(steps[pair]) / width), result)]
+
 
 TYPES: Mapping[str, ScalingType] = {
-    "default": ScalingType("θ = base^(−2f/dims)", "", lambda plain, rope: plain),
+    "default": ScalingType(
+        "θ = base^(−2f/dims)",
+        "",
+        lambda plain, rope: plain,
+        lambda write, rope, pair, result: [_plain_line(write, rope, pair, result)],
+    ),
     "linear": ScalingType(
-        f"θ = θ₀ / factor, {PLAIN}", "", lambda plain, rope: plain / rope.scaling["factor"], ("factor",)
+        f"θ = θ₀ / factor, {PLAIN}",
+        "",
+        lambda plain, rope: plain / rope.scaling["factor"],
+        lambda write, rope, pair, result: [_plain_line(write, rope, pair, result, parameter(rope.scaling["factor"]))],
+        ("factor",),
     ),
     "dynamic": ScalingType(
         "θ = (base r^(dims/(dims − 2)))^(−2f/dims), r = alpha, or factor N / max_position_embeddings − factor + 1",
         "Peng et al. 2023, §3.3 (NTK-aware)",
         _dynamic,
+        _dynamic_lines,
         ("factor", "alpha"),
+        common_lines=_stretched_base_lines,
         reads_position_count=True,
     ),
     "yarn": ScalingType(
         f"{PARTLY_KEPT}, s = 1 − min(max((f − low) / (high − low), 0), 1)",
         "Peng et al. 2023",
         _partly_kept,
+        _yarn_lines,
         ("factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate"),
+        common_lines=_ramp_lines,
         attention_factor=_yarn_attention_factor,
+        attention_factor_lines=_yarn_attention_factor_lines,
     ),
     "llama3": ScalingType(
         f"{PARTLY_KEPT}, s = min(max((turns − low_freq_factor) / (high_freq_factor − low_freq_factor), 0), 1)",
         "the code of Llama 3.1",
         _partly_kept,
+        _llama3_lines,
         ("factor", "low_freq_factor", "high_freq_factor"),
     ),
     "longrope": ScalingType(
         f"θ = θ₀ / factors[f], {PLAIN}",
         "Ding et al. 2024",
-        _longrope,
+        lambda plain, rope: np.asarray(plain / np.asarray(_length_factors(rope)[1])),
+        lambda write, rope, pair, result: [
+            _plain_line(write, rope, pair, result, number(_length_factors(rope)[1][pair]))
+        ],
         ("short_factor", "long_factor", "factor", "short_mscale", "long_mscale"),
+        common_lines=_list_line,
         attention_factor=_longrope_attention_factor,
+        attention_factor_lines=_longrope_attention_factor_lines,
         reads_position_count=True,
     ),
     AXIAL: ScalingType(
         "θ = base^(−2f/w), f and w those of the features of one axis",
         "the code of Qwen2-VL and Pixtral",
         _axial,
+        _axial_lines,
         (AXES, ALTERNATING),
     ),
     "proportional": ScalingType(
         f"θ = θ₀ / factor of the first pairs, 0 of the others, {PLAIN}",
         "the code of Gemma 4",
         _proportional,
+        _proportional_lines,
         ("factor",),
     ),
 }
+
+OLD_TYPE = "type"  # the name that older files have for the type
+OLD_TYPES = {"su": "longrope", "mrope": "default"}
+# Parameters of rope that config.json has in the same mapping, by their names there.
+BESIDE = {"rope_theta": "base", "attention_factor": "attention_factor"}
+# What every type may have: which share of a head turns, and the lengths of sequences.
+COMMON = (SHARE, TRAINED_LENGTH, MODEL_LENGTH, SECTIONS, SECTIONS_INTERLEAVED, AXES_OF_PAIRS)
+BOOLEANS = ("truncate", SECTIONS_INTERLEAVED, ALTERNATING)
+LISTS = ("short_factor", "long_factor", SECTIONS, AXES_OF_PAIRS)
+COUNTS = (SECTIONS, AXES_OF_PAIRS, AXES)
+POSITIVE = Range(above=0)
+RANGES = {
+    "mscale": Range(least=0),
+    "mscale_all_dim": Range(least=0),
+    SECTIONS: Range(least=0),
+    AXES_OF_PAIRS: Range(least=0),
+}
+
+
+def read_scaling(entries: Mapping[str, Any]) -> RopeScaling:
+    """The scaling of a mapping as config.json has it: numbers, booleans, words and lists of numbers by their names.
+
+    What is None is not given. Raises AttnError where there is a mapping for each kind of layer, where the type is
+    missing or said in two ways, where a parameter has a value that it can't have; UnknownNameError for an unknown
+    type or parameter.
+
+    >>> read_scaling({"type": "linear", "factor": 4.0, "rope_theta": None})
+    RopeScaling(type='linear', parameters=(('factor', 4.0),))
+    >>> read_scaling({"type": "linear", "beta_fast": 32})
+    Traceback (most recent call last):
+        ...
+    attncli.base.errors.UnknownNameError: unknown parameter of linear 'beta_fast'; expected one of factor, ...
+    """
+    given = {name: value for name, value in entries.items() if value is not None}
+    kinds = [name for name, value in given.items() if isinstance(value, Mapping)]
+    if kinds:
+        raise AttnError(f"has a mapping for each kind of layer: {', '.join(kinds)}", hint="give that of this layer")
+    types = {str(given.pop(name)) for name in (TYPE, OLD_TYPE) if name in given}
+    if len(types) > 1:
+        raise AttnError(f"{TYPE} and {OLD_TYPE} differ: {' and '.join(sorted(types))}", hint="leave out one of them")
+    if not types and not set(given) <= {*BESIDE, *COMMON}:
+        raise AttnError(f"has no {TYPE}", hint=f"expected one of {', '.join(TYPES)}")
+    written = types.pop() if types else "default"
+    name = OLD_TYPES.get(written, written)
+    if name not in TYPES:
+        raise UnknownNameError("type", written, TYPES, where=TYPE)
+    known = (*TYPES[name].parameters, *COMMON, *BESIDE)
+    for own, value in given.items():
+        if own not in known:
+            raise UnknownNameError(f"parameter of {name}", own, known)
+        _check_value(own, value)
+    lists = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+    return RopeScaling(name, tuple(lists.items()))
+
+
+def _check_value(name: str, value: Any) -> None:
+    """Raise AttnError where a parameter has a value of another kind than its own, or one out of its range."""
+    if name in BOOLEANS:
+        if not isinstance(value, bool):
+            raise AttnError("is neither true nor false", where=name)
+        return
+    if (name in LISTS) != isinstance(value, list):
+        raise AttnError(f"is {'no' if name in LISTS else 'a'} list of numbers", where=name)
+    if value == []:
+        raise AttnError("has no numbers", where=name)
+    numbers = value if isinstance(value, list) else [value]
+    allowed = RANGES.get(name, POSITIVE)
+    for entry in numbers:
+        if isinstance(entry, bool) or not isinstance(entry, (int, float)):
+            raise AttnError(f"{entry} is not a number", where=name)
+        if name in COUNTS and entry != int(entry):
+            raise AttnError(f"{entry:g} is not a whole number", where=name)
+        if not allowed.holds(entry):
+            raise AttnError(f"{entry:g} is out of range", where=name, hint=f"expected {allowed}")
+    if name == SHARE and value > 1:
+        raise AttnError(f"{value:g} is out of range", where=name, hint="expected a share of the features, up to 1")
+
+
+def flatten_scaling(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters of rope, with those that stand inside its scaling beside it.
+
+    A scaling that scales nothing is left out. Raises AttnError where a parameter stands in both places with two values.
+
+    >>> flatten_scaling({"scaling": read_scaling({"rope_type": "default", "rope_theta": 500.0})})
+    {'base': 500.0}
+    """
+    scaling = given.get("scaling")
+    if not isinstance(scaling, RopeScaling):
+        return given
+    flat, kept = dict(given), dict[str, Any]()
+    for name, value in scaling.parameters:
+        beside = BESIDE.get(name)
+        if beside is None:
+            kept[name] = value
+        elif flat.setdefault(beside, value) != value:
+            message = f"{beside} is {flat[beside]:g}, and {name} in scaling is {value:g}"
+            raise AttnError(message, where="scaling", hint="leave out one of them")
+    flat["scaling"] = RopeScaling(scaling.type, tuple(kept.items()))
+    if scaling.type == "default" and not kept.keys() - {TRAINED_LENGTH, MODEL_LENGTH}:  # which change nothing
+        del flat["scaling"]
+    return flat

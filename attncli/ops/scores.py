@@ -1,22 +1,37 @@
-"""Scores by products or a network: how well each key matches each query, [… n d] and [… m c] to [… n m].
+"""Scores by products, angles or a network: how well each key matches each query, [… n d] and [… m c] to [… n m].
 
 The last two axes are rows and features; axes before them (batch items, heads) broadcast. Nothing checks the shapes
 here: NumPy raises ValueError where they don't fit.
 """
 
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.dtypes import square_root
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, exp, largest, number, products, sqrt, tanh, total
+from attncli.base.terms import Term, exp, largest, number, parameter, products, sqrt, tanh, total
 from attncli.ops.decorators import score
+from attncli.ops.norms import l2
 from attncli.ops.products import MatrixProduct, product
-from attncli.ops.records import Quantity, Symbol, Tap, no_tap, reused
-from attncli.ops.rules import Factorization
+from attncli.ops.records import Factorization, Quantity, Symbol, Tap, no_tap, reused
 
 Activation = Literal["tanh", "relu", "sigmoid", "identity"]
+# The nonlinearity of a hidden layer: of an array, in the place of its argument where that is an `out`, and of a term.
+ACTIVATIONS: Mapping[Activation, tuple[Callable[[Array, Array | None], Array], Callable[[Term], Term]]] = {
+    "tanh": (lambda x, out: np.tanh(x, out=out), tanh),
+    "relu": (lambda x, out: np.maximum(x, 0, out=out), lambda x: largest([x, 0])),
+    "sigmoid": (lambda x, _out: np.exp(-np.logaddexp(0, -x)), lambda x: 1 / (1 + exp(-x))),
+    "identity": (lambda x, _out: x, lambda x: x),
+}
+PAIRS = ("n", "m")
 LUONG = "Luong, Pham & Manning 2015, §3.1"
+
+
+def _dot_product_line(write: ArithmeticWriter, query: Array, key: Array, product: Any) -> str:
+    """The line `Q(a)·K(b) = … = …`."""
+    name = f"{write.symbol('query')}({write.query})·{write.symbol('key')}({write.key})"
+    return write.equation(products(query, key), product, name=name)
 
 
 def scaled_dot_by_hand(
@@ -24,7 +39,7 @@ def scaled_dot_by_hand(
 ) -> list[str]:
     """The dot product of one query [d] and one key [d], then its division by √d."""
     scaled = number(dot_products) / sqrt(len(query))
-    return [dot_product_line(write, query, key, dot_products), write.equation(scaled, result)]
+    return [_dot_product_line(write, query, key, dot_products), write.equation(scaled, result)]
 
 
 @score(
@@ -37,7 +52,7 @@ def scaled_dot_by_hand(
             "dot_products",
             "QKᵀ",
             "Qᵢ·Kⱼ",
-            ("n", "m"),
+            PAIRS,
             "How well each key fits each query: their features are multiplied and added.",
         ),
     ),
@@ -48,28 +63,6 @@ def scaled_dot_by_hand(
 def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap, matmul: MatrixProduct = product) -> Array:
     """The dot product, divided by the square root of the number of features.
 
-    Parameters
-    ----------
-    query : array [… n d]
-        A query in each row.
-    key : array [… m d]
-        A key in each row.
-    tap : callable, optional
-        Receives "dot_products" [… n m].
-    matmul : callable, optional
-        Multiplies matrices.
-
-    Returns
-    -------
-    array [… n m]
-
-    Raises
-    ------
-    ValueError
-        Where queries and keys have different numbers of features.
-
-    Examples
-    --------
     >>> scaled_dot(np.array([[2.0, 0, 2, 1]]), np.array([[2.0, 4, 3, 0], [0, 1, 1, 2]]))
     array([[5., 2.]])
     """
@@ -79,42 +72,17 @@ def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap, matmul: MatrixPro
     return scaled_products
 
 
-def dot_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: Any) -> list[str]:
-    """The dot product of one query [d] and one key [d]."""
-    return [dot_product_line(write, query, key, result)]
-
-
 @score(
     formula="Sᵢⱼ = Qᵢ·Kⱼ",
     shapes="query[n d], key[m d] -> [n m]",
     source=f"{LUONG} (dot)",
     example={"query": [[2, 0, 2]], "key": [[2, 4, 3], [0, 1, 1]], "gives": [[10, 2]]},
     factorization=Factorization(lambda query: query, lambda key: key),
-    by_hand=dot_by_hand,
+    by_hand=lambda write, query, key, result: [_dot_product_line(write, query, key, result)],
 )
 def dot(query: Array, key: Array, *, matmul: MatrixProduct = product) -> Array:
     """The dot product of the query and the key.
 
-    Parameters
-    ----------
-    query : array [… n d]
-        A query in each row.
-    key : array [… m d]
-        A key in each row.
-    matmul : callable, optional
-        Multiplies matrices.
-
-    Returns
-    -------
-    array [… n m]
-
-    Raises
-    ------
-    ValueError
-        Where queries and keys have different numbers of features.
-
-    Examples
-    --------
     >>> dot(np.array([[2, 0, 2]]), np.array([[2, 4, 3], [0, 1, 1]]))
     array([[10,  2]])
     """
@@ -136,12 +104,7 @@ def general_by_hand(
     formula="Sᵢⱼ = Qᵢ W Kⱼᵀ",
     shapes="query[n d], key[m c], w[d c] -> [n m]",
     source=f"{LUONG} (general)",
-    example={
-        "query": [[1, 2]],
-        "key": [[1, 0, 1], [0, 2, 0]],
-        "w": [[1, 0, 2], [0, 1, 1]],
-        "gives": [[5, 4]],
-    },
+    example={"query": [[1, 2]], "key": [[1, 0, 1], [0, 2, 0]], "w": [[1, 0, 2], [0, 1, 1]], "gives": [[5, 4]]},
     inner=(
         Quantity(
             "projected_query",
@@ -155,39 +118,12 @@ def general_by_hand(
     by_hand=general_by_hand,
 )
 def general(
-    query: Array,
-    key: Array,
-    *,
-    w: Annotated[Array, Symbol("W")],
-    tap: Tap = no_tap,
-    matmul: MatrixProduct = product,
+    query: Array, key: Array, *, w: Annotated[Array, Symbol("W")], tap: Tap = no_tap, matmul: MatrixProduct = product
 ) -> Array:
     """The dot product of the key and the query, projected with a learned matrix to the key's features.
 
-    Parameters
-    ----------
-    query : array [… n d]
-        A query in each row.
-    key : array [… m c]
-        The number of features c may differ from d.
-    w : array [d c]
-        Projects queries, from the right; with an axis of heads before it each head has its own.
-    tap : callable, optional
-        Receives "projected_query" [… n c].
-    matmul : callable, optional
-        Multiplies matrices.
+    With an axis of heads before those of `w`, each head has its own.
 
-    Returns
-    -------
-    array [… n m]
-
-    Raises
-    ------
-    ValueError
-        Where `w` does not have a row for each feature of the queries and a column for each feature of the keys.
-
-    Examples
-    --------
     >>> query, key = np.array([[1, 2]]), np.array([[1, 0, 1], [0, 2, 0]])
     >>> general(query, key, w=np.array([[1, 0, 2], [0, 1, 1]]))
     array([[5, 4]])
@@ -224,21 +160,8 @@ def additive_by_hand(
         before.line,
     ]
     if activation != "identity":
-        lines.append(write.equation(_activation_term(activation, before), hidden, name="H", letter="a"))
+        lines.append(write.equation(ACTIVATIONS[activation][1](before), hidden, name="H", letter="a"))
     return [*lines, write.equation(products(v, hidden), result, name="v·H")]
-
-
-def _activation_term(activation: Activation, x: Term) -> Term:
-    """The hidden layer's nonlinearity, with the functions of a pocket calculator."""
-    match activation:
-        case "tanh":
-            return tanh(x)
-        case "relu":
-            return largest([x, 0])
-        case "sigmoid":
-            return 1 / (1 + exp(-x))
-        case "identity":
-            return x
 
 
 def _hidden_formula(*, b: bool | float = 0.0, activation: Activation = "tanh", **_: bool) -> str:
@@ -289,38 +212,9 @@ def additive(
 ) -> Array:
     """A network with one hidden layer scores each pair.
 
-    Parameters
-    ----------
-    query : array [… n d]
-        A query in each row.
-    key : array [… m c]
-        The number of features c may differ from d.
-    w1 : array [c a]
-        Projects keys to the a hidden units, from the right (`key @ w1`); with an axis of heads before it, as `w2`, `v`
-        and `b` may have too, each head has its own.
-    w2 : array [d a]
-        Projects queries to the hidden units, from the right (`query @ w2`).
-    v : array [a]
-        Weights of the hidden units in the score.
-    b : array [a] or float, optional
-        Bias of the hidden units.
-    activation : {"tanh", "relu", "sigmoid", "identity"}, optional
-        Nonlinearity of the hidden layer.
-    tap : callable, optional
-        Receives "projected_key" [… m a], "projected_query" [… n a] and "hidden" [… n m a].
+    Projections multiply from the right: `key @ w1`, `query @ w2`. With an axis of heads before their own, all four
+    parameters are those of each head. Needs memory for n · m · a numbers.
 
-    Returns
-    -------
-    array [… n m]
-        Needs memory for n · m · a numbers on the way.
-
-    Raises
-    ------
-    ValueError
-        Where `w1`, `w2`, `v` and `b` differ in their number of hidden units, or do not fit queries and keys.
-
-    Examples
-    --------
     One query of two features and two keys of one feature, with two hidden units:
 
     >>> additive(
@@ -342,7 +236,8 @@ def additive(
     """
     of_key = np.ascontiguousarray(tap("projected_key", key @ w1).mT)
     of_query = tap("projected_query", query @ w2) + (b if isinstance(b, (int, float)) else b[..., None, :])
-    units = _activate(activation, of_key[..., None, :, :] + of_query[..., None])  # [… n a m]: long rows add fast
+    sums = of_key[..., None, :, :] + of_query[..., None]  # [… n a m]: long rows add fast
+    units = ACTIVATIONS[activation][0](sums, sums if sums.dtype.kind == "f" else None)
     hidden = tap("hidden", units.mT)
     return hidden @ v if v.ndim == 1 else (hidden @ v[..., None, :, None])[..., 0]
 
@@ -363,48 +258,55 @@ def location_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: 
 def location(query: Array, key: Array, *, w: Annotated[Array, Symbol("W")]) -> Array:
     """A score for each position from the query alone; the keys are not read.
 
-    Parameters
-    ----------
-    query : array [… n d]
-        A query in each row.
-    key : array [… m c]
-        Not read.
-    w : array [d m]
-        A column for each key.
+    `w` has a column for each key.
 
-    Returns
-    -------
-    array [… n m]
-
-    Raises
-    ------
-    ValueError
-        Where `w` does not have a row for each feature of the queries.
-
-    Examples
-    --------
     >>> location(np.array([[1, 2]]), np.zeros((3, 1)), w=np.array([[1, 0, 2], [0, 1, 1]]))
     array([[1, 2, 4]])
     """
     return query @ w
 
 
-def _activate(activation: Activation, x: Array) -> Array:
-    """The hidden layer's nonlinearity, in the place of its argument where that holds fractions."""
-    out = x if x.dtype.kind == "f" else None
-    match activation:
-        case "tanh":
-            return np.tanh(x, out=out)
-        case "relu":
-            return np.maximum(x, 0, out=out)
-        case "sigmoid":
-            return np.exp(-np.logaddexp(0, -x))
-        case "identity":
-            return x
+def cosine_by_hand(
+    write: ArithmeticWriter,
+    query: Array,
+    key: Array,
+    result: Any,
+    *,
+    unit_query: Array,
+    unit_key: Array,
+    beta: float = 1.0,
+) -> list[str]:
+    """The norms and unit vectors of one query [d] and one key [d], then β times their dot product."""
+    lines = []
+    for name, vector, unit in (
+        (f"{write.symbol('query')}({write.query})", query, unit_query),
+        (f"{write.symbol('key')}({write.key})", key, unit_key),
+    ):
+        if not vector.any():
+            return [f"{name} is a zero vector: the score is 0"]
+        norm = write.computed(f"‖{name}‖", sqrt(products(vector, vector)))
+        lines += [norm.line, write.equation(number(vector) / norm, unit, name=f"{name}/‖{name}‖", letter="d")]
+    product = products(unit_query, unit_key)
+    return [*lines, write.equation(product if beta == 1 else parameter(beta) * product, result)]
 
 
-def dot_product_line(write: ArithmeticWriter, query: Array, key: Array, product: Any) -> str:
-    """The line `Q(a)·K(b) = … = …`."""
-    return write.equation(
-        products(query, key), product, name=f"{write.symbol('query')}({write.query})·{write.symbol('key')}({write.key})"
-    )
+@score(
+    formula="Sᵢⱼ = β Qᵢ·Kⱼ / (‖Qᵢ‖ ‖Kⱼ‖)",
+    shapes="query[n d], key[m d] -> [n m]",
+    source="Graves, Wayne & Danihelka 2014, eq. 5 and 6",
+    example={"query": [[3, 4]], "key": [[6, 8], [4, -3], [0, 0]], "beta": 2, "gives": [[2, 0, 0]]},
+    inner=(
+        Quantity("unit_query", "Qᵤ", "Qᵢ / ‖Qᵢ‖", ("n", "d"), "The direction of each query, without its length."),
+        Quantity("unit_key", "Kᵤ", "Kⱼ / ‖Kⱼ‖", ("m", "d"), "The direction of each key, without its length."),
+    ),
+    factorization=Factorization(lambda query, beta: l2(query) * beta, lambda key, beta: l2(key)),
+    formula_in_force=lambda beta: f"Sᵢⱼ = {'' if beta == 1 else 'β '}Qᵢ·Kⱼ / (‖Qᵢ‖ ‖Kⱼ‖)",
+    by_hand=cosine_by_hand,
+)
+def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap, matmul: MatrixProduct = product) -> Array:
+    """The cosine of the angle between query and key, times a strength; a zero vector scores 0.
+
+    >>> cosine(np.array([[3.0, 4.0]]), np.array([[6.0, 8.0], [-3.0, -4.0], [0.0, 0.0]]), beta=2)
+    array([[ 2., -2.,  0.]])
+    """
+    return matmul(tap("unit_query", l2(query)), tap("unit_key", l2(key)).mT) * beta

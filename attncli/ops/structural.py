@@ -6,26 +6,7 @@ from attncli.ops.decorators import structural
 
 @structural()
 def project(x: Array, w: Array | None = None, b: Array | float = 0.0) -> Array:
-    """`x @ w + b`; without `w`, `x + b`.
-
-    Parameters
-    ----------
-    x : array [… n x]
-        A vector in each row.
-    w : array [x d], optional
-        Multiplies from the right.
-    b : array [d] or float, optional
-        Added to every row.
-
-    Returns
-    -------
-    array [… n d]
-
-    Examples
-    --------
-    >>> project(np.array([[1, 2]]), w=np.array([[1, 0, 2], [0, 1, 1]]), b=np.array([10, 20, 30]))
-    array([[11, 22, 34]])
-    """
+    """`x @ w + b`; without `w`, `x + b`."""
     return (x if w is None else x @ w) + b
 
 
@@ -35,8 +16,6 @@ def unpack(x: Array, *, blocks: int, first: int, count: int) -> Array:
 
     Of one block they are a view, of several a copy.
 
-    Examples
-    --------
     >>> unpack(np.array([[0, 1, 2, 3, 4, 5]]), blocks=1, first=2, count=2)
     array([[2, 3]])
     >>> unpack(np.array([[0, 1, 2, 3, 4, 5]]), blocks=2, first=1, count=2)
@@ -51,8 +30,6 @@ def unpack(x: Array, *, blocks: int, first: int, count: int) -> Array:
 def split_heads(x: Array, *, heads: int) -> Array:
     """The features split into heads: [… n h·d] to [… h n d].
 
-    Examples
-    --------
     >>> split_heads(np.array([[1, 2, 3, 4]]), heads=2)
     array([[[1, 2]],
     <BLANKLINE>
@@ -66,8 +43,6 @@ def split_heads(x: Array, *, heads: int) -> Array:
 def merge_heads(x: Array) -> Array:
     """The heads side by side, the first one first: [… h n e] to [… n h·e].
 
-    Examples
-    --------
     >>> merge_heads(np.array([[[1, 2]], [[3, 4]]]))
     array([[1, 2, 3, 4]])
     """
@@ -79,8 +54,6 @@ def merge_heads(x: Array) -> Array:
 def repeat_kv(x: Array, *, heads: int) -> Array:
     """Query head h reads key head h // (heads / g): [… g m c] to [… h m c].
 
-    Examples
-    --------
     >>> repeat_kv(np.array([[[1]], [[2]]]), heads=4).ravel()
     array([1, 1, 2, 2])
     """
@@ -89,46 +62,24 @@ def repeat_kv(x: Array, *, heads: int) -> Array:
 
 @structural(is_exact=True)
 def concat_cache(past: Array, new: Array) -> Array:
-    """The cached rows, then the new ones: [… p c] and [… k c] to [… p+k c].
-
-    Examples
-    --------
-    >>> concat_cache(np.array([[1, 2]]), np.array([[3, 4]]))
-    array([[1, 2],
-           [3, 4]])
-    """
+    """The cached rows, then the new ones: [… p c] and [… k c] to [… p+k c]."""
     return np.concatenate([past, new], axis=-2)
 
 
 @structural(is_exact=True)
 def select_rows(x: Array, *, at: list[int]) -> Array:
-    """The rows at some positions: [… q x] to [… n x].
-
-    Examples
-    --------
-    >>> select_rows(np.array([[1, 2], [3, 4], [5, 6]]), at=[2, 0])
-    array([[5, 6],
-           [1, 2]])
-    """
+    """The rows at some positions: [… q x] to [… n x]."""
     return x[..., at, :]
 
 
 def drop_missing_axes(table: Array, missing: tuple[int, ...]) -> Array:
-    """A table over queries and keys without its `missing` axes of length 1; one of queries is added.
-
-    Examples
-    --------
-    >>> drop_missing_axes(np.zeros((1, 1, 2, 3)), missing=(0, 1)).shape
-    (2, 3)
-    """
+    """A table over queries and keys without its `missing` axes of length 1; one of queries is added."""
     return np.atleast_2d(table.squeeze(axis=missing))
 
 
 def per_head(values: Array, heads: int | None) -> Array:
     """One number a head in the shape that broadcasts with tables: [h] to [h 1 1]; without an axis of heads [1] to [].
 
-    Examples
-    --------
     >>> per_head(np.array([1, 2]), heads=2).shape
     (2, 1, 1)
     >>> per_head(np.array([1]), heads=None).shape
@@ -141,12 +92,8 @@ def per_head(values: Array, heads: int | None) -> Array:
 def with_column(scores: Array, sink: Array, *, heads: int | None) -> Array:
     """A logit after the keys of every query: [… h n m] and [h] to [… h n m+1].
 
-    References
-    ----------
-    OpenAI 2025 (gpt-oss), attention sinks
+    Source: OpenAI 2025 (gpt-oss), attention sinks.
 
-    Examples
-    --------
     >>> with_column(np.array([[1.0, 2.0]]), np.array([9.0]), heads=None)
     array([[1., 2., 9.]])
     """
@@ -156,36 +103,17 @@ def with_column(scores: Array, sink: Array, *, heads: int | None) -> Array:
 
 @structural()
 def without_column(weights: Array) -> Array:
-    """The last column is dropped: [… n m+1] to [… n m].
-
-    Examples
-    --------
-    >>> without_column(np.array([[1.0, 2.0, 9.0]]))
-    array([[1., 2.]])
-    """
+    """The last column is dropped: [… n m+1] to [… n m]."""
     return weights[..., :-1]
 
 
 @structural(is_exact=True)
 def identity(x: Array) -> Array:
-    """The array itself, unchanged.
-
-    Examples
-    --------
-    >>> identity(np.array([1, 2]))
-    array([1, 2])
-    """
+    """The array itself, unchanged."""
     return x
 
 
 @structural(is_exact=True)
 def reshape(x: Array, *, shape: tuple[int, ...]) -> Array:
-    """The same numbers in another shape.
-
-    Examples
-    --------
-    >>> reshape(np.array([1, 2]), shape=(2, 1))
-    array([[1],
-           [2]])
-    """
+    """The same numbers in another shape."""
     return x.reshape(shape)

@@ -9,8 +9,8 @@ from typing import Any
 from attncli.base.axes import COUNTED_FROM_0, Letters
 from attncli.base.lazy_numpy import Array
 from attncli.base.notation import RESULT_OF_KIND, SYMBOLS
-from attncli.ops.failures import failures_named
 from attncli.ops.records import Operator, OperatorRecord
+from attncli.ops.registry import failures_named
 from attncli.plan.graph import GIVEN, Axes, Axis, Node, Plan, axes_of
 from attncli.problem.inputs import is_read
 from attncli.problem.spec import FIELDS, ProblemSpec

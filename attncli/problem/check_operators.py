@@ -9,11 +9,9 @@ from attncli.base.axes import Length, bind_axes
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.failures import failures_named
-from attncli.ops.norm_uses import USES, array_letters, arrays_by_role, is_over_all
-from attncli.ops.records import Operator, Parameter
-from attncli.ops.registry import operators
-from attncli.ops.rules import OperatorUse, PositionAxes
+from attncli.ops.norms import USES, array_letters, arrays_by_role, is_over_all
+from attncli.ops.records import Operator, OperatorUse, Parameter, PositionAxes
+from attncli.ops.registry import failures_named, operators
 from attncli.problem.inputs import is_read
 from attncli.problem.layout import Layout
 from attncli.problem.lengths import Lengths, context_features

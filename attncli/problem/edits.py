@@ -10,7 +10,7 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import missing_memory
-from attncli.ops.norm_uses import USES
+from attncli.ops.norms import USES
 from attncli.ops.records import Operator
 from attncli.problem.build import check_name, replace_values
 from attncli.problem.cells import (

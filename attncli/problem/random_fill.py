@@ -11,7 +11,7 @@ from attncli.base.lazy_numpy import Array
 from attncli.base.memory import missing_memory
 from attncli.ops import look_up
 from attncli.ops.initializers import Stream, stream
-from attncli.ops.norm_uses import USES, array_letters
+from attncli.ops.norms import USES, array_letters
 from attncli.ops.records import Operator
 from attncli.problem.fields import RANDOM
 from attncli.problem.operators import PendingRandom

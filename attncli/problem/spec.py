@@ -10,8 +10,7 @@ from attncli.base.dtypes import NAMES, Precision
 from attncli.base.lazy_numpy import Array
 from attncli.ops import look_up, taken_kinds
 from attncli.ops.gates import GATES
-from attncli.ops.records import Operator
-from attncli.ops.rules import PositionAxes
+from attncli.ops.records import Operator, PositionAxes
 from attncli.problem.fields import (
     CACHE,
     INPUTS,

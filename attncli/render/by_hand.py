@@ -8,9 +8,8 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import number, products, total
 from attncli.base.text import repr_excerpt
-from attncli.ops.failures import failures_named
 from attncli.ops.records import ByHand, OperatorRecord
-from attncli.ops.registry import record_of
+from attncli.ops.registry import failures_named, record_of
 from attncli.plan.builder import symbols_of
 from attncli.plan.trace import AxisPositions, Step, Trace
 from attncli.render.aligned_numbers import needs_exponents

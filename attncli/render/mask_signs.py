@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.records import OperatorRecord
-from attncli.ops.rules import MaskSign
+from attncli.ops.records import MaskSign, OperatorRecord
 from attncli.plan.graph import Node, Plan
 from attncli.plan.trace import AxisPositions, Step, Trace
 from attncli.render.grid import Grid, leading_slices

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import attncli
+from attncli.ops.registry import DEFINITION
 
 PAGE = Path(__file__).parent.parent / "api.md"
 
@@ -23,26 +24,21 @@ FIRST_MODULES = (
 # The modules of the page beside the public names of `attncli` itself, in the order of the layers.
 MODULES = (
     "attncli.ops.scores",
-    "attncli.ops.distance_scores",
+    "attncli.ops.distances",
     "attncli.ops.normalizers",
-    "attncli.ops.linear_normalizers",
     "attncli.ops.sparse_normalizers",
     "attncli.ops.contexts",
     "attncli.ops.positions",
     "attncli.ops.position_biases",
     "attncli.ops.masks",
-    "attncli.ops.padding_masks",
     "attncli.ops.norms",
     "attncli.ops.initializers",
     "attncli.ops.structural",
     "attncli.ops.elementwise",
-    "attncli.ops.tables",
     "attncli.ops.indices",
     "attncli.ops.records",
     "attncli.ops.registry",
-    "attncli.ops.registration",
     "attncli.ops.decorators",
-    "attncli.ops.rules",
     "attncli.base.arithmetic",
     "attncli.base.terms",
     "attncli.plan.graph",
@@ -152,10 +148,11 @@ def _default(value: Any) -> Any:
 
 
 def _docstring(value: Any) -> str:
-    """The docstring, its examples as Python."""
+    """The docstring: its examples as Python, the definition of an operator as it is."""
+    text, _, definition = (inspect.getdoc(value) or "").partition(f"\n\n{DEFINITION}\n")
     lines: list[str] = []
     in_example = False
-    for line in (inspect.getdoc(value) or "").split("\n"):
+    for line in text.split("\n"):
         if line.startswith(">>>") and not in_example:
             lines.append("```python")
             in_example = True
@@ -163,4 +160,5 @@ def _docstring(value: Any) -> str:
             lines.append("```")
             in_example = False
         lines.append(line)
-    return "\n".join([*lines, "```"] if in_example else lines)
+    ends = ["```"] if in_example else []
+    return "\n".join([*lines, *ends, *(["", "```text", definition, "```"] if definition else [])])

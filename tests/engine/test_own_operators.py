@@ -9,8 +9,7 @@ import attncli
 from attncli import AttnError
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
-from attncli.ops.records import Quantity, Tap, no_tap
-from attncli.ops.rules import OnlineNormalizer
+from attncli.ops.records import OnlineNormalizer, Quantity, Tap, no_tap
 from attncli.render.sections import sections
 from attncli.render.view import View
 from tests.arrays import normal

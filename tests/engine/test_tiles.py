@@ -7,7 +7,7 @@ import pytest
 
 from attncli.engine.options import BlockSizes
 from attncli.engine.tiles import TILE_ALIGNMENT, KeyTile, key_tiles
-from attncli.ops.rules import KeyBounds
+from attncli.ops.records import KeyBounds
 
 MIN_UNMASKED = BlockSizes().min_unmasked_keys
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attncli.ops import operators
-from attncli.ops.contexts import sample, weighted_values
+from attncli.ops.contexts import sample, weighted_sum
 from attncli.ops.normalizers import softmax
 from attncli.ops.sparse_normalizers import sparsemax
 from tests.arrays import normal
@@ -89,13 +89,13 @@ def test_batch_items_do_not_affect_each_other(weight: float, unsound: float) -> 
     weights, value = normal(2, 3, N, M), normal(2, 1, M, E)
     weights[0, 1, :, 2], value[1, 0, 2] = weight, unsound
     with np.errstate(invalid="ignore"):  # a product of NumPy's may say so of infinity
-        mixtures = weighted_values(weights, value)
+        mixtures = weighted_sum(weights, value)
         alone = [w @ v for w, v in zip(weights, value, strict=True)]
     np.testing.assert_allclose(mixtures, alone, rtol=1e-12)
 
 
 def test_an_infinite_weight_of_an_infinite_value_is_infinite() -> None:
-    assert weighted_values(np.array([[math.inf, 1.0]]), np.array([[math.inf, 2.0], [3.0, 4.0]])).tolist() == [
+    assert weighted_sum(np.array([[math.inf, 1.0]]), np.array([[math.inf, 2.0], [3.0, 4.0]])).tolist() == [
         [math.inf] * 2
     ]
 

@@ -9,8 +9,7 @@ import pytest
 import attncli
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
-from attncli.ops.distance_scores import euclidean, gaussian, laplacian
-from attncli.ops.distances import absolute_distances, squared_distances
+from attncli.ops.distances import absolute_distances, euclidean, gaussian, laplacian, squared_distances
 from tests.arrays import normal
 from tests.problems import problem
 

@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +14,8 @@ from hypothesis import strategies as st
 from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.axes import Letters
 from attncli.ops import operators
-from attncli.ops.records import OperatorRecord
-from attncli.ops.rules import KeyBounds, OnlineNormalizer
+from attncli.ops.records import KeyBounds, OnlineNormalizer, OperatorRecord
+from attncli.ops.registry import NO_ARRAYS
 from tests.equations import assert_equations_hold
 from tests.ops.values import (
     RECORDS,
@@ -27,6 +28,7 @@ from tests.ops.values import (
     parameters_off_default,
     random_numbers,
     required,
+    with_derived,
 )
 
 
@@ -72,19 +74,27 @@ def test_a_record_has_its_fields_and_hangs_on_its_function(record: OperatorRecor
 
 
 @every
-def test_the_docstring_describes_every_argument_with_an_example_the_formula_and_the_source(
-    record: OperatorRecord,
-) -> None:
+def test_help_has_a_sentence_an_example_and_the_definition_in_the_record(record: OperatorRecord) -> None:
     text = inspect.getdoc(record.function) or ""
-    described = {
-        name.strip() for line in text.splitlines() if " : " in line for name in line.split(" : ")[0].split(",")
-    }
+    own, _, definition = text.partition("\n\nDefinition\n----------\n")
+    assert own.startswith(f"{record.summary}\n")
+    assert "\n>>> " in own
+    found = [(line[:14].strip(), line[14:]) for line in definition.splitlines()]
+    facts = [record.formula, record.source, *map(str, record.parameters)]
+    facts += [f"{inner.name} = {inner.formula}" for inner in record.inner]
+    assert sorted(fact for title, fact in found if title != "shapes") == sorted(facts)
+    (shapes,) = [fact for title, fact in found if title == "shapes"]
+    for name, axes in record.shapes.arrays.items():
+        assert f"{name}[{' '.join(axes)}]" in shapes
+    assert shapes.endswith(f"→ [{' '.join(record.shapes.result)}]")
+    assert [title for title, _ in found if title][:2] == ["formula", "shapes"]
+
+
+@every
+def test_help_names_every_argument(record: OperatorRecord) -> None:
+    _, _, definition = (inspect.getdoc(record.function) or "").partition("Definition")
+    described = set(re.findall(r"\w+", definition)) | {"tap", "matmul"} | NO_ARRAYS
     assert set(inspect.signature(record.function).parameters) <= described
-    for heading in ("Parameters", "Returns", "Examples"):
-        assert f"\n{heading}\n{'-' * len(heading)}\n" in text
-    assert ">>> " in text
-    assert record.formula in text
-    assert record.source in text
 
 
 @every
@@ -190,7 +200,7 @@ def cell(record: OperatorRecord, values: dict[str, Any], row: int, column: int) 
 
 @every_with_arrays
 def test_a_cell_is_worked_out_by_hand_to_the_number_that_is_computed(record: OperatorRecord) -> None:
-    given = {**arguments(record), **parameters_off_default(record)}
+    given = with_derived(record, {**arguments(record), **parameters_off_default(record)})
     result, inner = record.function(**given), inner_values(record, **given)
     letters = result_letters(record)
     assert record.by_hand is not None

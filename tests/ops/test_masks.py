@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from attncli.ops import operators
-from attncli.ops.chunked_mask import chunked
-from attncli.ops.masks import and_masks, apply_mask, bias, causal, mask_, window
-from attncli.ops.padding_masks import key_lengths, key_mask
-from attncli.ops.tables import table_cells
+from attncli.ops.elementwise import table_cells
+from attncli.ops.masks import and_masks, apply_mask, bias, causal, chunked, key_lengths, key_mask, mask_, window
 
 N, M = 5, 7
 ROWS, KEYS = np.arange(N), np.arange(M)

@@ -1,10 +1,13 @@
-"""Biases by distance: published slopes and buckets, and how they are added to scores."""
+"""Biases of pairs: published slopes, buckets, grids and relative keys, and how they are added to scores."""
+
+from typing import Any
 
 import numpy as np
 import pytest
 
-from attncli.ops.position_biases import alibi, published_slopes, t5, t5_bucket
-from attncli.ops.tables import add_bias
+from attncli import AttnError, attention
+from attncli.ops.elementwise import add_bias
+from attncli.ops.position_biases import alibi, grid_bias, published_slopes, relative_row, shaw, t5, t5_bucket
 
 POSITIONS = np.arange(5)
 
@@ -106,3 +109,83 @@ def test_a_bias_is_added_and_where_it_is_minus_infinity_nothing_is() -> None:
     scores = np.array([[1.0, 2, 3, 4]])
     found = add_bias(scores, np.array([[10.0, -np.inf, 30]]), np.array([0]), np.arange(4))
     assert found.tolist() == [[11, 2, 33, 4]]
+
+
+# Three rows and two columns of tokens: the rows of the table are (Δrow, Δcolumn) from (−2, −1) to (2, 1).
+OFFSETS = [(rows, columns) for rows in range(-2, 3) for columns in range(-1, 2)]
+CELLS = [(row, column) for row in range(3) for column in range(2)]
+TABLE = np.array([[100 * rows + columns, 0.5] for rows, columns in OFFSETS])
+EXPECTED = [[100 * (row - key_row) + column - key_column for key_row, key_column in CELLS] for row, column in CELLS]
+
+
+def test_a_grid_has_a_number_for_each_difference_of_rows_and_columns() -> None:
+    found = grid_bias(np.arange(6), np.arange(6), 2, table=TABLE, height=3, width=2)
+    assert found[0].tolist() == EXPECTED
+    assert (found[1] == 0.5).all()
+
+
+def test_a_block_of_a_grid_is_part_of_it() -> None:
+    found = grid_bias(np.array([5, 1]), np.array([2, 3]), table=TABLE[:, :1], height=3, width=2)
+    assert found.tolist() == [EXPECTED[5][2:4], EXPECTED[1][2:4]]
+
+
+def test_a_class_token_has_three_numbers_of_its_own() -> None:
+    table = np.concatenate([TABLE, [[7, 0], [8, 0], [9, 0]]])
+    found = grid_bias(np.arange(7), np.arange(7), 2, table=table, height=3, width=2, class_token=True)[0]
+    assert found[0].tolist() == [9, *[7] * 6]  # to itself, to the others
+    assert found[1:, 0].tolist() == [8] * 6
+    assert found[1:, 1:].tolist() == EXPECTED
+
+
+def test_a_grid_is_square_unless_it_has_a_width() -> None:
+    table = np.arange(9.0)[:, None]
+    square = grid_bias(np.arange(4), np.arange(4), table=table, height=2)
+    assert square.tolist() == [[4, 3, 1, 0], [5, 4, 2, 1], [7, 6, 4, 3], [8, 7, 5, 4]]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            {"table": np.ones((9, 1)), "height": 2, "class_token": True},
+            "table: has 9 rows; expected 12: 3 · 3 of a grid of 2 × 2 cells and 3 of the class token",
+        ),
+        (
+            {"table": np.ones((3, 1)), "height": 1, "width": 2},
+            "a grid of 1 × 2 has 2 cells; there are 4 tokens; class_token: true is for one token before them",
+        ),
+        ({"table": np.ones((9, 3)), "height": 2}, "table has 3 query heads \\(h\\); there is one head"),
+    ],
+    ids=["rows", "cells", "heads"],
+)
+def test_a_table_or_tokens_that_do_not_fit_the_grid_are_refused(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(AttnError, match=message):
+        attention(np.ones((4, 2)), np.ones((4, 2)), position={"grid_bias": parameters})
+
+
+def test_a_relative_key_is_the_tables_row_for_the_distance() -> None:
+    assert relative_row(np.array([-9, -2, -1, 0, 1, 2, 9]), 5).tolist() == [0, 0, 1, 2, 3, 4, 4]
+    query, table = np.array([[1.0, 10], [2, 20]]), np.array([[1.0, 0], [0, 0], [0, 1]])
+    found = shaw(query, np.array([0, 2]), np.array([0, 1, 2]), table=table)
+    assert found.tolist() == [[0, 10, 10], [2, 2, 0]]
+
+
+def test_a_table_may_reach_farther_to_one_side() -> None:
+    assert relative_row(np.array([-9, -3, -1, 0, 1, 9]), rows=5, left=3).tolist() == [0, 0, 2, 3, 4, 4]
+    assert relative_row(np.array([-1, 0, 1, 2]), rows=3, left=0).tolist() == [0, 0, 1, 2]
+    table = np.array([[7.0, 0], [0, 0], [0, 1], [0, 2]])
+    found = shaw(np.array([[1.0, 10]]), np.array([1]), np.arange(5), table=table, left=1)
+    assert found.tolist() == [[7, 0, 10, 20, 20]]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"table": np.ones((4, 2))}, "position, table: has 4 rows; expected an odd number.*or give left"),
+        ({"table": np.ones((4, 2)), "left": 4}, "position, left: 4 keys to the left .* need 5 rows; the table has 4"),
+    ],
+    ids=["an even number of rows", "too far to the left"],
+)
+def test_a_table_without_the_row_of_distance_0_is_refused(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(AttnError, match=message):
+        attention(np.ones((3, 2)), np.ones((3, 2)), position={"shaw": parameters})

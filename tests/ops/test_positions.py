@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from attncli.ops.positions import learned, sinusoidal
-from attncli.ops.rope import rope
-from attncli.ops.rope_frequencies import pair_slices, rope_frequencies
+from attncli.ops.rope import pair_slices, rope, rope_frequencies
 from tests.arrays import normal
 
 N, D = 5, 6

@@ -7,7 +7,7 @@ import pytest
 
 from attncli.engine.run import run
 from attncli.ops import products
-from attncli.ops.distance_scores import l2_normalize
+from attncli.ops.norms import l2
 from attncli.ops.products import product, product_in_parts, sum_of_parts
 from tests.arrays import normal
 from tests.problems import problem
@@ -67,7 +67,7 @@ def test_scores_of_double_precision_are_more_exact_than_whole_sums(score: str) -
         for dtype in ("float64", "longdouble")
     )
     if score == "cosine":
-        query, key = l2_normalize(query), l2_normalize(key)
+        query, key = l2(query), l2(key)
     whole = query @ key.T
     assert typical_error(ours, exact) < 2 / 3 * typical_error(whole, exact)
 

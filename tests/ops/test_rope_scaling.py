@@ -9,9 +9,8 @@ import pytest
 import attncli
 from attncli.base.errors import AttnError
 from attncli.io.problem_text import problem_yaml
-from attncli.ops.rope_frequencies import scaled_attention_factor, scaled_frequencies
-from attncli.ops.rope_scaling_reading import read_scaling
-from attncli.ops.rope_scaling_types import TYPES
+from attncli.ops.rope import scaled_attention_factor, scaled_frequencies
+from attncli.ops.rope_scaling_types import TYPES, read_scaling
 from tests.arrays import normal
 from tests.problems import problem
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from attncli.ops import operators
-from attncli.ops.distance_scores import cosine, gaussian
-from attncli.ops.scores import additive, dot, scaled_dot
+from attncli.ops.distances import gaussian
+from attncli.ops.scores import additive, cosine, dot, scaled_dot
 from tests.arrays import normal
 
 Vector = Sequence[float]

@@ -67,6 +67,21 @@ def arguments(record: OperatorRecord, seed: int = 0) -> dict[str, Any]:
     return {name: ARGUMENTS[name](letters.get(name, ()), seed) for name in known}
 
 
+def with_derived(record: OperatorRecord, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as a plan has them, with the derived arrays that are not given."""
+    missing = {name: rule for name, rule in record.derived.items() if name not in given and rule.is_needed(given)}
+    axes = {name: letters for name, letters in record.shapes.arrays.items() if np.ndim(given.get(name))}
+    lengths = {x: size for name in axes for x, size in zip(axes[name], np.shape(given[name]), strict=True)}
+    made = {
+        name: rule.function(
+            shape=tuple(lengths[letter] for letter in rule.axes if letter != "…"),
+            **{option: given[option] for option in rule.parameters},
+        )
+        for name, rule in missing.items()
+    }
+    return {**given, **made}
+
+
 def off_default(parameter: Parameter, seed: int = 0) -> Any:
     """A value of a parameter in its range, and not its default."""
     if parameter.kind == "array":

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attncli import attention
-from attncli.ops.rope import rope
-from attncli.ops.rope_frequencies import rope_frequencies
+from attncli.ops.rope import rope, rope_frequencies
 from tests.arrays import normal
 from tests.peers.onnx_operator import by_onnx
 

@@ -14,7 +14,7 @@ from attncli.analysis.slips.records import (
     without,
 )
 from attncli.ops import structural
-from attncli.ops.norm_uses import (
+from attncli.ops.norms import (
     AFTER_ROPE,
     ALL,
     BEFORE_ROPE,

@@ -9,7 +9,7 @@ from typing import Any
 from attncli.base.axes import Letters
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.norm_uses import is_over_all
+from attncli.ops.norms import is_over_all
 from attncli.ops.records import Operator
 from attncli.plan.build import plan_of
 from attncli.problem.cells import letters_of_field

@@ -21,8 +21,7 @@ from attncli.ops import indices
 from attncli.ops.position_biases import alibi
 from attncli.ops.positions import learned, sinusoidal
 from attncli.ops.records import Operator, format_value
-from attncli.ops.rope import position_axes, rope, rotated_count
-from attncli.ops.rope_frequencies import angles, rope_frequencies
+from attncli.ops.rope import angles, position_axes, rope, rope_frequencies, rotated_count
 from attncli.ops.rope_scaling import RopeScaling
 from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec

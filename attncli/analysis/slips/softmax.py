@@ -19,10 +19,10 @@ from attncli.analysis.slips.records import (
 from attncli.analysis.slips.scale import own_scale
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.failures import failures_named
-from attncli.ops.norm_uses import is_over_all
 from attncli.ops.normalizers import finite_max, softmax
+from attncli.ops.norms import is_over_all
 from attncli.ops.records import Operator, Tap, no_tap
+from attncli.ops.registry import failures_named
 from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 

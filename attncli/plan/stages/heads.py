@@ -1,7 +1,7 @@
 """Heads: split, normalized, rotated to positions, scaled, concatenated to the cache, and repeated for query heads."""
 
 from attncli.ops import look_up, query_scales, structural
-from attncli.ops.norm_uses import NORM, USES, is_after_rope, is_over_all
+from attncli.ops.norms import NORM, USES, is_after_rope, is_over_all
 from attncli.ops.records import Operator
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Axes, Axis, Node, axes_of

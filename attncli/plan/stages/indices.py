@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attncli.ops import indices, structural
-from attncli.ops.records import Operator
-from attncli.ops.rules import DerivedInput
+from attncli.ops.records import DerivedInput, Operator
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Axes, Axis, Node
 from attncli.plan.stages.scores import mask_rules

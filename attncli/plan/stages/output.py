@@ -2,7 +2,7 @@
 
 from attncli.base.lazy_numpy import Array
 from attncli.ops import structural
-from attncli.ops.empty_rows import fill_empty_rows
+from attncli.ops.elementwise import fill_empty_rows
 from attncli.ops.gates import GATES, apply_gate
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Axis, Node

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from attncli.base.dtypes import square_root
-from attncli.ops import elementwise, masks, structural, tables
+from attncli.ops import elementwise, masks, structural
 from attncli.ops.records import Operator, format_value
 from attncli.ops.registry import look_up
 from attncli.plan.builder import PlanBuilder
@@ -86,7 +86,7 @@ def add_biases(builder: PlanBuilder) -> None:
         table, before = _add_table(builder, "bias"), builder.current_node("scores")
         inputs = {"scores": before.name, "table": table.name}
         inputs |= {name: builder.current[name] for name in ("query_rows", "key_positions")}
-        formula, function = f"{before.symbol} + {table.symbol}", tables.add_bias
+        formula, function = f"{before.symbol} + {table.symbol}", elementwise.add_bias
         builder.add("biased_scores", "Sᵇ", formula, builder.table_axes, "bias", function, inputs, role="scores")
     builder.set_result("biased_scores", "scores")
 

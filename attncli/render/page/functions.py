@@ -16,7 +16,7 @@ def function_name(function: Callable[..., Any]) -> str:
 
     That of another package's function has its module before it, so that it is none of the names of ours.
 
-    >>> from attncli.ops.linear_normalizers import sum_
+    >>> from attncli.ops.normalizers import sum_
     >>> function_name(sum_), function_name(len)
     ('sum', 'builtins.len')
     """

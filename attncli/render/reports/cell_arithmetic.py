@@ -7,7 +7,7 @@ from attncli.analysis.check.tolerance import has_every_step
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.run import run
 from attncli.ops import masks, structural
-from attncli.ops.empty_rows import fill_empty_rows
+from attncli.ops.elementwise import fill_empty_rows
 from attncli.plan.trace import AxisPositions, RunResult, Step, Trace, add_dependent_axes
 from attncli.render.hidden_cells import VISIBLE_STEP
 from attncli.render.view import View
