@@ -8,7 +8,6 @@ from typing import IO, TYPE_CHECKING, Any
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_import import import_object
-from attncli.render.page import limits
 
 if TYPE_CHECKING:
     from attncli.analysis.compare.report import Comparison
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from attncli.render.view import View
 
 DEFAULT_FORMAT, JSON, PAGE = "table", "json", "html"
+EVERY_STEP = 200_000  # numbers of all steps together up to which a page has every step
 
 
 @dataclass(frozen=True)
@@ -176,11 +176,11 @@ FORMATS: tuple[OutputFormat, ...] = (
     OutputFormat(
         PAGE,
         (".html", ".htm"),
-        f"{_HERE}.html_page:render",
+        "attncli.render.page.page_object:render",
         is_lossless=False,
         is_choice=False,
         has_title=True,
-        every_step_size=limits.EVERY_STEP,
+        every_step_size=EVERY_STEP,
         check="attncli.render.page.page_size:check_page_size",
         warnings="attncli.render.page.page_size:warnings_of_size",
     ),
