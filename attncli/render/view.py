@@ -14,7 +14,7 @@ from attncli.trace.result import RunResult
 from attncli.trace.steps import Step
 
 if TYPE_CHECKING:
-    from attncli.render.figure.size import Size
+    from attncli.render.figure.layout import Size
 
 DECIMALS = 4
 MAX_DECIMALS = 17  # more than any number of eight bytes has

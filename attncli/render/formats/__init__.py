@@ -113,10 +113,10 @@ class OutputFormat:
         return None if self.file_allocator is None else import_object(self.file_allocator)(stream)
 
 
-_HERE = "attncli.render.formats"
+_HERE, _FIGURE = "attncli.render.formats", "attncli.render.figure.figure"
 PICTURE_SUFFIX = ".svg"
 FIGURE_DECIMALS = 2  # cells of a figure have room for so many
-_FONT_WARNINGS = f"{_HERE}.figure_files:warnings_of_fonts"  # the viewer of an SVG has fonts of its own
+_FONT_WARNINGS = f"{_FIGURE}:warnings_of_fonts"  # the viewer of an SVG has fonts of its own
 
 FORMATS: tuple[OutputFormat, ...] = (
     OutputFormat(
@@ -188,7 +188,7 @@ FORMATS: tuple[OutputFormat, ...] = (
         OutputFormat(
             name,
             (f".{name}",),
-            f"{_HERE}.figure_files:write_{name}",
+            f"{_HERE}.files:write_{name}",
             is_binary=True,
             is_figure=True,
             is_lossless=False,
@@ -196,7 +196,7 @@ FORMATS: tuple[OutputFormat, ...] = (
             has_title=True,
             has_curves=True,
             decimals=FIGURE_DECIMALS,
-            check="attncli.render.figure.limits:check_figure",
+            check=f"{_FIGURE}:check_figure",
             warnings=warnings,
         )
         for name, warnings in (("svg", None), ("png", _FONT_WARNINGS), ("pdf", _FONT_WARNINGS))
@@ -204,17 +204,17 @@ FORMATS: tuple[OutputFormat, ...] = (
     OutputFormat(
         "npy",
         (".npy",),
-        f"{_HERE}.array_files:write_npy",
+        f"{_HERE}.files:write_npy",
         is_binary=True,
         holds_one_array=True,
         is_choice=False,
         file_allocator="attncli.io.writers.npy_memmap:NpyTarget",
     ),
-    OutputFormat("npz", (".npz",), f"{_HERE}.array_files:write_npz", is_binary=True, is_choice=False),
+    OutputFormat("npz", (".npz",), f"{_HERE}.files:write_npz", is_binary=True, is_choice=False),
     OutputFormat(
         "safetensors",
         (".safetensors",),
-        f"{_HERE}.array_files:write_safetensors",
+        f"{_HERE}.files:write_safetensors",
         is_binary=True,
         is_choice=False,
         memory_per_number=8,

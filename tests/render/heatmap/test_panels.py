@@ -8,9 +8,9 @@ import pytest
 from rich.cells import cell_len
 
 from attncli.render.change_marks import mark_grid
-from attncli.render.formats.heatmap_page import print_heatmaps
 from attncli.render.formats.terminal import render_sections
 from attncli.render.grid import Grid
+from attncli.render.heatmap.panels import print_heatmaps
 from attncli.render.section import Section
 from attncli.render.target import TEXT_FILE, TextTarget
 
