@@ -16,9 +16,8 @@ from attncli.base.text import repr_excerpt
 from attncli.engine.run import run
 from attncli.plan.trace import RunResult
 from attncli.problem.results import WEIGHTS
-from attncli.render.figure.figure import make_figure
-from attncli.render.figure.limits import check_figure
-from attncli.render.figure.size import to_size
+from attncli.render.figure.figure import check_figure, make_figure
+from attncli.render.figure.layout import to_size
 from attncli.render.formats import FIGURE_DECIMALS
 from attncli.render.statistics import statistics_of
 from attncli.render.view import DECIMALS, View

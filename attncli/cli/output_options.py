@@ -21,7 +21,7 @@ from attncli.render.formats import DEFAULT_FORMAT, JSON, OutputFormat, find_form
 if TYPE_CHECKING:
     from attncli.plan.graph import Plan
     from attncli.problem.spec import ProblemSpec
-    from attncli.render.figure.size import Size
+    from attncli.render.figure.layout import Size
 
 ALL = "all"  # the value of --head and --batch for every one
 
@@ -171,7 +171,7 @@ class OutputOptions:
         """The size of `--size`, None without it; raises AttnError where it is none, or out of range."""
         if self.size is None:
             return None
-        from attncli.render.figure.size import parse_size
+        from attncli.render.figure.layout import parse_size
 
         return parse_size(self.size, "--size")
 

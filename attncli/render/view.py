@@ -13,7 +13,7 @@ from attncli.problem.results import PIPELINE_STAGES
 from attncli.problem.spec import ProblemSpec
 
 if TYPE_CHECKING:
-    from attncli.render.figure.size import Size
+    from attncli.render.figure.layout import Size
 
 DECIMALS = 4
 MAX_DECIMALS = 17  # more than any number of eight bytes has

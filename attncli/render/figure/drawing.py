@@ -1,16 +1,30 @@
-"""Matplotlib as figures use it: found or an error, without its messages, without the settings of the user."""
+"""Matplotlib as figures use it: without its messages and the user's settings, on a canvas, with fonts and colours."""
 
 import logging
+import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
+from attncli.render.color_map import Rgb, color, text_color
+from attncli.render.figure.layout import Box, Size
 
 INSTALL = "pip install 'attncli[plot]'"
-FONT_SIZE = 9.0  # points: that of a figure in a paper
+FONT_SIZE, HEADING_SIZE = 9.0, 10.0  # points: of a figure in a paper, and of the title of a group
+BASE_FONT = "DejaVu Sans"  # comes with Matplotlib
+COLORS = 256  # of the colour map
+INK = "#24292f"  # of text and axes
+FAINT = "#57606a"  # of what is said about them
+MAX_TICKS = 5
+TICK_ROOM = 0.08  # inches of a tick and the gap behind it
+INTERVALS_PER_INCH = 3
+ROUND_STEPS = (1, 2, 2.5, 5, 10)
+_PLACEHOLDERS = "Last Resort"  # a font that has a box for every character
+_POINTS_PER_INCH = 72
 
 # What the files are like: text stays text in SVG, fonts are TrueType in PDF, names in SVG are the same at every run.
 _SETTINGS: Mapping[str, Any] = {
@@ -40,7 +54,7 @@ def drawing() -> Iterator[None]:
     with _without_messages():
         try:
             from matplotlib import style  # noqa: PLC0415 - an extra, and slow to import
-        except (ImportError, ValueError) as error:  # the second: MPLBACKEND names no backend
+        except (ImportError, ValueError) as error:  # the second: MPLBACKEND does not name a backend
             raise AttnError(f"a figure needs matplotlib, which does not start: {error}") from None
         with style.context(["default", dict(_SETTINGS)]):
             yield
@@ -58,3 +72,148 @@ def _without_messages() -> Iterator[None]:
             yield
     finally:
         logger.setLevel(level)
+
+
+@dataclass(frozen=True)
+class Fonts:
+    """The families that have the characters of some texts, the first ones preferred, and the characters none has."""
+
+    families: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+    @property
+    def style(self) -> dict[str, Any]:
+        """The size and the families of a label, as Matplotlib reads them."""
+        return {"size": FONT_SIZE, "family": self.families}
+
+    def width(self, text: str, points: float = FONT_SIZE, weight: str = "normal") -> float:
+        """The width of a line of text in inches."""
+        from matplotlib.font_manager import FontProperties  # noqa: PLC0415 - an extra
+        from matplotlib.textpath import text_to_path  # noqa: PLC0415
+
+        properties = FontProperties(family=self.families, size=points, weight=weight)
+        width, _, _ = text_to_path.get_text_width_height_descent(text, properties, ismath=False)
+        return float(width) / _POINTS_PER_INCH
+
+    def widest(self, texts: Iterable[str], points: float = FONT_SIZE) -> float:
+        """The width of the widest of some texts in inches, whose digits are equally wide; 0 of none."""
+        return max((self.width(text, points) for text in {re.sub(r"\d", "0", text) for text in texts}), default=0.0)
+
+    def wrap(self, text: str, width: float, points: float, weight: str = "normal") -> Sequence[str]:
+        """A text in lines of a width in inches at most; a word that is wider has a line of its own."""
+        lines = list[str]()
+        for word in text.split(" ") if text else ():
+            longer = f"{lines[-1]} {word}" if lines else word
+            if lines and self.width(longer, points, weight) <= width:
+                lines[-1] = longer
+            else:
+                lines.append(word)
+        return lines
+
+
+def fonts_for(texts: Iterable[str]) -> Fonts:
+    """The fonts that some texts need: of the installed ones the fewest that have the characters DejaVu Sans lacks."""
+    from matplotlib import font_manager  # noqa: PLC0415 - an extra
+
+    base = font_manager.get_font(font_manager.findfont(BASE_FONT)).get_charmap()
+    missing = {character for text in texts for character in text if ord(character) not in base}
+    families = [BASE_FONT]
+    candidates = _regular_fonts(font_manager.fontManager.ttflist) if missing else []
+    while missing:
+        name, found = max(
+            ((entry.name, _drawable(entry.fname, missing)) for entry in candidates),
+            key=lambda candidate: len(candidate[1]),
+            default=("", frozenset()),
+        )
+        if not found:
+            break
+        families.append(name)
+        missing -= found
+    return Fonts(tuple(families), tuple(sorted(missing)))
+
+
+def _regular_fonts(entries: Iterable[Any]) -> Sequence[Any]:
+    """Upright fonts of regular weight, one of each name, in the order of their names."""
+    regular = {
+        entry.name: entry
+        for entry in sorted(entries, key=lambda entry: (entry.name, entry.fname), reverse=True)
+        if entry.style == "normal" and entry.weight in (400, "normal", "regular") and _PLACEHOLDERS not in entry.name
+    }
+    return [regular[name] for name in sorted(regular)]
+
+
+def _drawable(file: str, characters: Iterable[str]) -> frozenset[str]:
+    """Those of some characters that a font has outlines of; a font of pictures, as of emoji, has none."""
+    from matplotlib.ft2font import FT2Font  # noqa: PLC0415 - an extra
+
+    try:
+        font = FT2Font(file)
+        known = font.get_charmap()
+        found = [character for character in characters if ord(character) in known]
+        font.set_size(FONT_SIZE, _POINTS_PER_INCH)
+        for character in found:
+            font.load_char(ord(character))
+    except (RuntimeError, OSError):  # FreeType can't read or draw it
+        return frozenset()
+    return frozenset(found)
+
+
+def color_map() -> Any:
+    """The colour map as Matplotlib has it; cells without a number have no colour."""
+    from matplotlib.colors import ListedColormap  # noqa: PLC0415 - an extra
+
+    colors = [tuple(part / 255 for part in color(at / (COLORS - 1))) for at in range(COLORS)]
+    return ListedColormap(colors, name="attn").with_extremes(bad=(0, 0, 0, 0))
+
+
+def hex_color(rgb: Rgb) -> str:
+    """A colour as `#rrggbb`.
+
+    >>> hex_color((255, 0, 16))
+    '#ff0010'
+    """
+    return "#" + "".join(f"{part:02x}" for part in rgb)
+
+
+def ink_on(rgb: Rgb) -> str:
+    """The colour of text on a colour."""
+    return hex_color(text_color(rgb))
+
+
+def round_ticks(least: float, largest: float, length: float = 1.0) -> Sequence[tuple[float, str]]:
+    """Round numbers of a range with their texts, as many as an axis of that length in inches has room for."""
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - an extra
+
+    intervals = min(max(int(length * INTERVALS_PER_INCH), 1), MAX_TICKS)
+    ticks = MaxNLocator(intervals, steps=ROUND_STEPS).tick_values(least, largest)
+    slack = (largest - least) * 1e-9
+    inside = [float(tick) for tick in ticks if least - slack <= tick <= largest + slack]
+    return [(tick, f"{tick:.6g}".replace("-", "−")) for tick in inside]
+
+
+class Canvas:
+    """A figure of Matplotlib on which positions are inches from the upper left corner, with the fonts of its texts."""
+
+    def __init__(self, size: Size, fonts: Fonts) -> None:
+        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
+        from matplotlib.transforms import Affine2D  # noqa: PLC0415
+
+        self.size = size
+        self.fonts = fonts
+        self.figure = Figure(figsize=(size.width, size.height), facecolor="white")
+        inches = Affine2D().scale(1 / size.width, -1 / size.height).translate(0, 1)
+        self.transform = inches + self.figure.transFigure
+
+    def axes(self, box: Box) -> Any:
+        """Axes in a rectangle, without a frame and without ticks."""
+        width, height = self.size.width, self.size.height
+        bottom = height - box.top - box.height
+        axes = self.figure.add_axes((box.left / width, bottom / height, box.width / width, box.height / height))
+        axes.tick_params(length=0, pad=3, colors=INK)
+        axes.spines[:].set_visible(False)
+        return axes
+
+    def text(self, left: float, top: float, text: str, points: float = FONT_SIZE, **style: Any) -> None:
+        """Write a line at a position; `style` has what Matplotlib knows of a text."""
+        options = {"color": INK, "ha": "left", "va": "top", **style}
+        self.figure.text(left, top, text, size=points, family=self.fonts.families, transform=self.transform, **options)

@@ -1,16 +1,22 @@
-"""The figure of a view: groups of panels laid out on a page and drawn with Matplotlib."""
+"""The figure of a view: its tables and plots in groups of panels, laid out on a page and drawn with Matplotlib."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import escape_control
-from attncli.render.figure.canvas import Canvas
-from attncli.render.figure.colors import FAINT
-from attncli.render.figure.drawing import drawing
-from attncli.render.figure.fonts import Fonts, fonts_for
+from attncli.plan.graph import Plan
+from attncli.plan.trace import Trace
+from attncli.problem.results import CONTEXT, OUTPUT
+from attncli.render.change_marks import LEGEND as CHANGES
+from attncli.render.data_fit import has_data_fit
+from attncli.render.edits_text import edits_text
+from attncli.render.figure.drawing import FAINT, Canvas, Fonts, check_matplotlib, drawing, fonts_for
 from attncli.render.figure.layout import (
     LINE_HEIGHT,
     MARGIN,
@@ -18,19 +24,50 @@ from attncli.render.figure.layout import (
     TITLE_LINE_HEIGHT,
     GroupSize,
     PageLayout,
+    Size,
     lay_out,
 )
-from attncli.render.figure.limits import check_count
-from attncli.render.figure.panels import Plots, notes_of, panels_of
 from attncli.render.figure.plot_group import PlotGroup
-from attncli.render.figure.size import Size
 from attncli.render.figure.table_group import TableGroup
+from attncli.render.grid import LABEL_SEPARATOR, Grid
+from attncli.render.section import Section
+from attncli.render.sections import sections
 from attncli.render.view import View
 
-# Inches: a larger table has cells without numbers.
-ONE_TABLE, OF_SEVERAL = Size(6.0, 6.5), Size(3.3, 4.5)
+MAX_PANELS = 300  # tables of one figure
+MAX_NAMED = 12  # characters that a warning names
+ONE_TABLE, OF_SEVERAL = Size(6.0, 6.5), Size(3.3, 4.5)  # inches: a larger table has cells without numbers
 TITLE_SIZE, NOTE_SIZE = 11.0, 8.0  # points
 TITLE_WEIGHT = "bold"
+
+Group = TableGroup | PlotGroup
+
+
+def check_figure(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) -> None:
+    """Raise AttnError where Matplotlib is not installed, or some results have more tables than a figure shows.
+
+    `cut_axes` are the letters of the axes of which one position is shown.
+    """
+    check_matplotlib()
+    leading = (plan[name].axes[:-2] for name in names)
+    _check_count(sum(math.prod(length for letter, length in axes if letter not in cut_axes) for axes in leading))
+
+
+def _check_count(count: int) -> None:
+    """Raise AttnError where so many tables are more than a figure shows."""
+    if count > MAX_PANELS:
+        message = f"a figure shows {MAX_PANELS} tables at most, and these are {count:,}"
+        raise AttnError(message, hint="choose some with --head N, --batch N or --select NAME")
+
+
+def warnings_of_fonts(view: View) -> Sequence[str]:
+    """A warning of the characters that no installed font has, where there are some."""
+    with drawing():
+        missing = _content_of(view).fonts.missing
+    if not missing:
+        return []
+    named = " ".join(missing[:MAX_NAMED]) + (" …" if len(missing) > MAX_NAMED else "")
+    return [f"no installed font has {named}: the figure has boxes in their place; a .svg leaves them to its viewer"]
 
 
 def make_figure(view: View) -> Any:
@@ -48,20 +85,14 @@ def make_figure(view: View) -> Any:
             top = MARGIN + line * TITLE_LINE_HEIGHT
             canvas.text(page.size.width / 2, top, text, points, ha="center", weight=TITLE_WEIGHT)
         pairs = list(zip(content.groups, page.groups, strict=True))
-        sizes = [group.number_size(content.fonts, place) for group, place in pairs]
+        sizes = [group.number_size(content.fonts, layout) for group, layout in pairs]
         smallest = min((size for size in sizes if size is not None), default=None)
-        for (group, place), own in zip(pairs, sizes, strict=True):
-            group.draw(canvas, place, None if own is None else smallest)  # numbers are of one size
+        for (group, layout), own in zip(pairs, sizes, strict=True):
+            group.draw(canvas, layout, None if own is None else smallest)  # numbers are of one size
         for line, note in enumerate(reversed(notes)):
             bottom = page.size.height - MARGIN - line * LINE_HEIGHT
             canvas.text(MARGIN, bottom, note, NOTE_SIZE, color=FAINT, va="bottom")
         return canvas.figure
-
-
-def missing_characters(view: View) -> Sequence[str]:
-    """The characters of a view's labels and titles that no installed font has."""
-    with drawing():
-        return _content_of(view).fonts.missing
 
 
 @dataclass(frozen=True)
@@ -69,7 +100,7 @@ class _Content:
     """What is drawn of a view, and the fonts of its texts."""
 
     title: str
-    groups: Sequence[TableGroup | PlotGroup]
+    groups: Sequence[Group]
     notes: Sequence[str]
     fonts: Fonts
 
@@ -87,14 +118,71 @@ class _Content:
 
 def _content_of(view: View) -> _Content:
     """What is drawn of a view; raises AttnError where that is nothing."""
-    panels = list(panels_of(view))
-    if not panels:
+    groups = list(_groups_of(view))
+    if not groups:
         raise AttnError("there is nothing to draw: no table of the result has numbers")
-    title, notes = escape_control(" ".join(view.title.split())), notes_of(view, panels)
-    groups = [PlotGroup(one) if isinstance(one, Plots) else TableGroup(one, view.decimals) for one in panels]
-    check_count(sum(group.count for group in groups))
+    title, notes = escape_control(" ".join(view.title.split())), _notes_of(view, groups)
+    _check_count(sum(group.count for group in groups))
     texts = [title, *notes, *(text for group in groups for text in group.texts)]
     return _Content(title, groups, notes, fonts_for(texts))
+
+
+def _groups_of(view: View) -> Iterator[Group]:
+    """The groups of panels of a view: one for each of its sections that has tables or plots.
+
+    An output of one feature over one axis is a curve, as with `curve`.
+    """
+    is_curve = not view.curve and _is_curve(view)
+    content = replace(view, cells=(), statistics=False, curve=view.curve or is_curve)
+    for section in sections(content):
+        if section.plots:
+            yield PlotGroup(section.title, section.plots)
+        elif any(grid.values.size for grid in section.grids) and not (is_curve and section.title == OUTPUT):
+            yield _table_group(view, section)
+
+
+def _is_curve(view: View) -> bool:
+    """Whether the output is selected, and is a curve over one axis."""
+    trace = view.result.trace
+    is_selected = not view.explain and OUTPUT in view.result.select and CONTEXT in trace
+    return is_selected and trace[CONTEXT].value.shape[-1] == 1 and has_data_fit(trace)
+
+
+def _table_group(view: View, section: Section) -> TableGroup:
+    """The tables of a section, each that changed before and after; what all of their labels say is in the title."""
+    plain = _plain_labels(view.result.trace)
+    tables = [_with_plain_labels(part, plain) for grid in section.grids for part in grid.before_and_after]
+    has_both = any(grid.before is not None for grid in section.grids)
+    labels = [table.slice_label.split(LABEL_SEPARATOR) for table in tables]
+    common = [part for part in labels[0] if part and all(part in parts for parts in labels)]
+    own = [LABEL_SEPARATOR.join(part for part in parts if part not in common) for parts in labels]
+    return TableGroup(
+        title=LABEL_SEPARATOR.join([section.title, *common]),
+        subtitle=section.formula if view.explain else "",
+        tables=tuple(replace(table, slice_label=label) for table, label in zip(tables, own, strict=True)),
+        per_slice=2 if has_both else 1,
+        decimals=view.decimals,
+    )
+
+
+def _plain_labels(trace: Trace) -> Mapping[str, str]:
+    """The tokens as they are by their numbered labels: `the` by `the#1`; on an axis the position tells them apart."""
+    pairs = [zip(trace.numbered_labels[letter], labels, strict=True) for letter, labels in trace.labels.items()]
+    return dict(chain.from_iterable(pairs))
+
+
+def _with_plain_labels(table: Grid, plain: Mapping[str, str]) -> Grid:
+    """A table with the tokens as they are."""
+    rows, columns = (tuple(plain.get(label, label) for label in labels) for labels in (table.rows, table.columns))
+    return replace(table, rows=rows, columns=columns)
+
+
+def _notes_of(view: View, groups: Iterable[Group]) -> Sequence[str]:
+    """The lines below the panels: what was set, and what the marks of changes mean."""
+    tables = [table for group in groups if isinstance(group, TableGroup) for table in group.tables]
+    has_marks = any(table.changes is not None and (table.changes != "").any() for table in tables)
+    edits = [edits_text(view.edited_cells, view.decimals)] if view.edited_cells else []
+    return [*edits, *([CHANGES] if has_marks else [])]
 
 
 def _lay_out(content: _Content, size: Size | None) -> tuple[PageLayout, Sequence[str], Sequence[str]]:
@@ -114,7 +202,7 @@ def _lay_out(content: _Content, size: Size | None) -> tuple[PageLayout, Sequence
 
 def _pooling_note(content: _Content, page: PageLayout) -> str:
     """How many cells a pixel stands for; empty where each cell is as large as a pixel or larger."""
-    poolings = {group.pooling(place) for group, place in zip(content.groups, page.groups, strict=True)} - {(1, 1)}
+    poolings = {group.pooling(layout) for group, layout in zip(content.groups, page.groups, strict=True)} - {(1, 1)}
     blocks = " or ".join(f"{rows} × {columns}" for rows, columns in sorted(poolings))
     return f"a pixel shows the largest of {blocks} cells" if poolings else ""
 

@@ -1,11 +1,14 @@
-"""The layout of a figure: groups of equal panels on a page, in inches from its upper left corner."""
+"""The layout of a figure, and its size: groups of equal panels on a page, in inches from its upper left corner."""
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from numbers import Real
 
 from attncli.base.dataclasses import dataclass
-from attncli.render.figure.size import Size
+from attncli.base.errors import AttnError
+from attncli.base.text import repr_excerpt
 
 MARGIN = 0.08  # around the figure
 GROUP_GAP, ROW_GAP = 0.34, 0.26  # between two groups in a row, and between two rows
@@ -22,6 +25,65 @@ BAR_GAP, BAR_WIDTH, MAX_BAR_HEIGHT = 0.1, 0.1, 2.5
 MIN_PANEL = 0.32  # the least width and height of a panel
 MAX_WIDTH, MAX_GROUP_HEIGHT = 7.0, 8.5  # of the text of a page of paper
 MIN_SCALE, MAX_SCALE, SCALES = 0.05, 4.0, 90
+
+UNITS = {"in": 1.0, "cm": 2.54, "mm": 25.4}  # in an inch
+PARAMETER = "size"  # in Python
+MIN_EDGE, MAX_EDGE = 1.0, 30.0  # inches: a PNG of the largest size takes some 300 MB of memory
+_NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
+_UNIT = rf"({'|'.join(UNITS)})?"
+_SIZE = re.compile(rf"{_NUMBER}\s*{_UNIT}\s*[x×]\s*{_NUMBER}\s*{_UNIT}", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Size:
+    """A width and a height in inches."""
+
+    width: float
+    height: float
+
+
+def parse_size(text: str, where: str) -> Size:
+    """The size that a text names: width and height, with a unit for each or one for both, without one in inches.
+
+    Raises AttnError where it names none, or one that is too small or too large; `where` names the option.
+
+    >>> parse_size("6x4", "--size")
+    Size(width=6.0, height=4.0)
+    >>> parse_size("25.4 x 50.8mm", "--size")
+    Size(width=1.0, height=2.0)
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        hint = f"expected a width and a height, such as 6x4 (inches) or 15x10cm; units are {', '.join(UNITS)}"
+        raise AttnError(f"{text!r} is no size", where=where, hint=hint)
+    width, width_unit, height, height_unit = found.groups()
+    width_unit, height_unit = width_unit or height_unit or "in", height_unit or width_unit or "in"
+    return checked_size(float(width) / UNITS[width_unit.lower()], float(height) / UNITS[height_unit.lower()], where)
+
+
+def to_size(value: object) -> Size | None:
+    """The size that a value of Python is: a text, or a width and a height in inches; None of None.
+
+    Raises AttnError, which names the parameter, where it is none.
+
+    >>> to_size((6, 4))
+    Size(width=6.0, height=4.0)
+    """
+    if value is None or isinstance(value, str):
+        return None if value is None else parse_size(value, PARAMETER)
+    numbers = value if isinstance(value, (tuple, list)) else ()
+    if len(numbers) != 2 or not all(isinstance(number, Real) for number in numbers):
+        hint = 'expected a width and a height in inches, such as (6, 4), or "15x10cm"'
+        raise AttnError(f"{repr_excerpt(value)} is no size", where=PARAMETER, hint=hint)
+    return checked_size(float(numbers[0]), float(numbers[1]), PARAMETER)
+
+
+def checked_size(width: float, height: float, where: str) -> Size:
+    """The size of a width and a height in inches; raises AttnError where one is too small or too large."""
+    if not (MIN_EDGE <= width <= MAX_EDGE and MIN_EDGE <= height <= MAX_EDGE):
+        limits = f"expected {MIN_EDGE:g} to {MAX_EDGE:g} inches each, {MIN_EDGE * 2.54:.3g} to {MAX_EDGE * 2.54:.3g} cm"
+        raise AttnError(f"{width:.3g} × {height:.3g} inches are out of range", where=where, hint=limits)
+    return Size(width, height)
 
 
 @dataclass(frozen=True)
@@ -40,25 +102,25 @@ class Box:
 
 @dataclass(frozen=True)
 class GroupSize:
-    """What the layout knows of a group: its panels, and the room that its texts take.
+    """What the layout knows of a group: its panels, and the room that its texts take; 0 for a text that it lacks.
 
-    `panel` is the size that a panel should have, `cells` its rows and columns; `panels_per_row` is a multiple of
-    `per_slice` where it can be.
+    `panel` is the size that a panel should have, `cells` its rows and columns; the panels in a row are a multiple of
+    `per_slice` where they can be. The other numbers are widths.
     """
 
     count: int
-    per_slice: int
     cells: tuple[int, int]
     panel: Size
-    row_labels: float  # the width of the widest label, 0 without labels
+    title: float
+    row_labels: float  # of the widest label
     column_labels: float
-    has_axis_names: bool
-    title: float  # widths
     panel_title: float
-    subtitle: float
-    legend_lines: int
-    legend: float
-    color_bar: float  # the width of its numbers; 0 without one
+    per_slice: int = 1
+    has_axis_names: bool = False
+    subtitle: float = 0.0
+    legend_lines: int = 0
+    legend: float = 0.0
+    color_bar: float = 0.0  # of its numbers
 
     @property
     def heading_height(self) -> float:

@@ -1,59 +1,167 @@
-"""A group of tables as heat maps or as signs: what it takes in room, and its drawing."""
+"""A group of tables as heat maps, or of masks as signs: the room that it takes, and its drawing."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from attncli.render.figure.canvas import Canvas
-from attncli.render.figure.color_bar import bar_label_width, draw_color_bar
-from attncli.render.figure.colors import FAINT, HATCHES, cells_by_hatch
-from attncli.render.figure.drawing import FONT_SIZE
-from attncli.render.figure.fonts import Fonts
-from attncli.render.figure.heat_map import NUMBER_SIZES, cell_texts, draw_heat_map, number_size, pooling_steps
-from attncli.render.figure.layout import LINE_HEIGHT, MAX_WIDTH, Box, GroupLayout, GroupSize
-from attncli.render.figure.legend import LegendEntry, draw_legend, legend_size
-from attncli.render.figure.panels import Panels
-from attncli.render.figure.signs import draw_signs, sign_entries, signs_fit
-from attncli.render.figure.size import Size
+from attncli.base.axes import LEGEND
+from attncli.base.dataclasses import dataclass
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import escape_control, shorten
+from attncli.render.color_map import color
+from attncli.render.figure.drawing import (
+    FAINT,
+    FONT_SIZE,
+    HEADING_SIZE,
+    INK,
+    INTERVALS_PER_INCH,
+    MAX_TICKS,
+    TICK_ROOM,
+    Canvas,
+    Fonts,
+    color_map,
+    hex_color,
+    ink_on,
+    round_ticks,
+)
+from attncli.render.figure.layout import LINE_HEIGHT, MAX_WIDTH, Box, GroupLayout, GroupSize, Size
+from attncli.render.grid import Grid
+from attncli.render.mask_signs import VISIBLE
 
-HEADING_SIZE, SUBTITLE_SIZE = 10.0, 8.5  # points
-MIN_NUMBER_CELL = 0.32  # inches
-NUMBER_ROOM = 0.13  # inches beside a number in a cell that is as large as it should be
-MIN_NUMBER_HEIGHT = 0.22
+LIMIT = 1e300  # beyond it a range of colours would be an infinity
+MAX_LABEL = 24  # characters of a label; the rest of a longer one is left out
+SUBTITLE_SIZE, LEGEND_SIGN_SIZE = 8.5, 7.0  # points
+MIN_NUMBER_CELL, MIN_NUMBER_HEIGHT = 0.32, 0.22  # inches of a cell with a number
+NUMBER_ROOM = 0.13  # inches around a number in a cell that is as large as it should be
+NUMBER_SIZES = (8.0, 7.0, 6.0)  # points, the largest that fits
+NUMBER_PADDING = 0.06  # inches around a number in the smallest cell that has room for it
+SIGN_SIZE, MIN_SIGN_CELL = 8.0, 0.16  # points, and the edge in inches of a cell that has room for a sign
 MIN_NAME_SIZE = 6.5  # points of the name of an axis; it is left out where it does not fit
 LABEL_CELL, MAX_LABEL_PANEL = 0.17, 4.5  # the edge of a cell that has a label; beyond that size labels are left out
+PIXELS_PER_INCH = 300  # of cells that are drawn as an image
+MIN_CELL = 0.08  # inches: the cells of a table with smaller ones are drawn as an image
+MAX_GAP, GAP_SHARE = 0.8, 0.05  # points of white between two cells, and the share of a small cell
+MAX_HATCHED_RUNS = 20_000  # of cells of a row; beyond that the ground of a hatch is drawn, and no lines
+SWATCH, SWATCH_GAP = Size(0.26, 0.12), 0.07  # a colour of a legend, and the gap behind it
+ENTRY_GAP = 0.22  # between two entries of a legend
+MAX_LEGEND = 3.2  # inches: a longer legend has a line for each entry
+BAR_LABEL = "<colorbar>"  # as Matplotlib labels the axes that it makes for one
 
 
+@dataclass(frozen=True)
+class Hatch:
+    """How cells without a number to show are drawn: their pattern, the colours of it and below it."""
+
+    pattern: str
+    ground: str = "#eeeeee"
+    line: str = "#9aa0a6"
+
+
+MASKED, BELOW, ABOVE, NOT_A_NUMBER = "masked", "−∞", "+∞", "NaN"
+HATCHES: Mapping[str, Hatch] = {
+    MASKED: Hatch("/////"),
+    BELOW: Hatch("\\\\\\\\\\"),
+    ABOVE: Hatch("+++++"),
+    NOT_A_NUMBER: Hatch("xxxxx", "#fde8e8", "#c0392b"),
+}
+# Of the rules of a mask, one after the other.
+RULE_HATCHES: Sequence[Hatch] = [
+    Hatch("/////"),
+    Hatch(".....", "#f7f7f7"),
+    Hatch("\\\\\\\\\\", "#dcdcdc"),
+    Hatch("xxxxx", "#f7f7f7"),
+    Hatch("-----"),
+    Hatch("|||||", "#f7f7f7"),
+]
+VISIBLE_HATCH, VISIBLE_INK = Hatch("", hex_color(color(0.45))), ink_on(color(0.45))
+
+
+@dataclass(frozen=True)
+class LegendEntry:
+    """A kind of cell: how it is drawn, what it means, the sign in it, and the colour of that."""
+
+    hatch: Hatch
+    meaning: str
+    sign: str = ""
+    ink: str = ""
+
+    def width(self, fonts: Fonts) -> float:
+        """The width of the entry in a legend."""
+        return SWATCH.width + SWATCH_GAP + fonts.width(self.meaning)
+
+
+@dataclass(frozen=True)
 class TableGroup:
-    """The tables of one quantity, which share their axes and a range of colours."""
+    """Tables of one quantity, of the same rows and columns, which share a range of colours: one for each head."""
 
-    def __init__(self, panels: Panels, decimals: int) -> None:
-        self.panels = panels
-        self.decimals = decimals
-        self.count = len(panels.tables)
-        self.has_signs = panels.tables[0].signs is not None
+    title: str
+    subtitle: str
+    tables: tuple[Grid, ...]
+    per_slice: int  # 2 where each table is shown before and after
+    decimals: int
+
+    @property
+    def count(self) -> int:
+        """How many panels the group has."""
+        return len(self.tables)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The rows and columns of each table."""
+        rows, columns = self.tables[0].values.shape
+        return rows, columns
+
+    @property
+    def has_signs(self) -> bool:
+        """Whether the tables are of masks, and have signs in place of numbers."""
+        return self.tables[0].signs is not None
+
+    @cached_property
+    def row_labels(self) -> Sequence[str]:
+        """The labels of the rows, each on one line."""
+        return [shorten(escape_control(text), MAX_LABEL) for text in self.tables[0].rows]
+
+    @cached_property
+    def column_labels(self) -> Sequence[str]:
+        """The labels of the columns, each on one line."""
+        return [shorten(escape_control(text), MAX_LABEL) for text in self.tables[0].columns]
+
+    @property
+    def axis_names(self) -> tuple[str, str]:
+        """What the rows and the columns are: `queries`, `keys`; empty where the table does not say it."""
+        letters = self.tables[0].corner.split("\\")
+        names = [" · ".join(LEGEND.get(part, part) for part in letter.split("·")) for letter in letters]
+        return (names[0], names[1]) if len(names) == 2 else ("", "")
+
+    @cached_property
+    def range(self) -> tuple[float, float]:
+        """The least and the largest number that is drawn; of weights, none of which is negative, from 0."""
+        drawn = [_shown_numbers(table) for table in self.tables]
+        numbers = np.concatenate([array[np.isfinite(array)] for array in drawn])
+        if not numbers.size:
+            return 0.0, 1.0
+        least, largest = (float(number) for number in np.clip([numbers.min(), numbers.max()], -LIMIT, LIMIT))
+        least = 0.0 if self.tables[0].is_heatmap and least >= 0 else least
+        if least < largest:
+            return least, largest
+        return (0.0, 1.0) if self.tables[0].is_heatmap and least == 0 else (least - 0.5, largest + 0.5)
 
     @property
     def texts(self) -> Iterator[str]:
-        """Every text that is drawn, numbers apart."""
-        yield from (self.panels.title, self.panels.subtitle, *self.panels.axis_names)
-        yield from (*self.panels.row_labels, *self.panels.column_labels)
-        for table in self.panels.tables:
-            yield table.slice_label
-            yield from (*table.meanings, *table.meanings.values())
+        """Every text that is drawn, except numbers."""
+        yield from (self.title, self.subtitle, *self.axis_names, *self.row_labels, *self.column_labels)
+        for table in self.tables:
+            yield from (table.slice_label, *table.meanings, *table.meanings.values())
 
     @cached_property
     def numbers(self) -> Sequence[str]:
         """The texts of all cells, each digit a 0, which is as wide; none of tables that are too large anyway."""
-        rows, columns = self.panels.tables[0].values.shape
-        is_large = columns * MIN_NUMBER_CELL > 2 * MAX_WIDTH or rows > 100
-        if self.has_signs or is_large:
+        rows, columns = self.shape
+        if self.has_signs or columns * MIN_NUMBER_CELL > 2 * MAX_WIDTH or rows > 100:
             return []
-        texts = chain.from_iterable(
-            chain.from_iterable(cell_texts(table, self.decimals)) for table in self.panels.tables
-        )
+        texts = chain.from_iterable(chain.from_iterable(_cell_texts(table, self.decimals)) for table in self.tables)
         return sorted({re.sub(r"\d", "0", text) for text in texts})
 
     def number_width(self, fonts: Fonts) -> float:
@@ -66,56 +174,27 @@ class TableGroup:
         `number_width` is the width of the cells of all groups of the figure, so that they are of one size; a panel
         larger than `largest` has cells without numbers.
         """
-        panels, tables = self.panels, self.panels.tables
         panel = self._panel(number_width, largest)
-        legend_lines, legend = legend_size(self._legend(panel), fonts)
+        legend_lines, legend = _legend_size(self._legend(panel), fonts)
         return GroupSize(
-            count=len(tables),
-            per_slice=panels.per_slice,
-            cells=tables[0].values.shape,
+            count=self.count,
+            cells=self.shape,
             panel=panel,
-            row_labels=fonts.widest(panels.row_labels),
-            column_labels=fonts.widest(panels.column_labels),
-            has_axis_names=any(panels.axis_names),
-            title=fonts.width(panels.title, HEADING_SIZE),
-            panel_title=fonts.widest(table.slice_label for table in tables),
-            subtitle=fonts.width(panels.subtitle, SUBTITLE_SIZE),
+            title=fonts.width(self.title, HEADING_SIZE),
+            row_labels=fonts.widest(self.row_labels),
+            column_labels=fonts.widest(self.column_labels),
+            panel_title=fonts.widest(table.slice_label for table in self.tables),
+            per_slice=self.per_slice,
+            has_axis_names=any(self.axis_names),
+            subtitle=fonts.width(self.subtitle, SUBTITLE_SIZE),
             legend_lines=legend_lines,
             legend=legend,
-            color_bar=0.0 if self.has_signs else bar_label_width(panels.range, fonts),
+            color_bar=0.0 if self.has_signs else self._bar_label_width(fonts),
         )
-
-    def draw(self, canvas: Canvas, place: GroupLayout, points: float | None) -> None:
-        """Draw the group at its place, with numbers of a size in points; None for no numbers."""
-        from matplotlib.colors import Normalize  # noqa: PLC0415 - an extra
-
-        panels, (left, top) = self.panels, place.heading
-        canvas.text(left, top, panels.title, HEADING_SIZE)
-        if panels.subtitle:
-            canvas.text(left, top + 0.2, panels.subtitle, SUBTITLE_SIZE, color=FAINT)
-        norm, drawn = Normalize(*panels.range), None
-        for at, (table, box) in enumerate(zip(panels.tables, place.panels, strict=True)):
-            axes = canvas.axes(box)
-            if table.slice_label:
-                self._title(canvas, axes, table.slice_label, box)
-            if self.has_signs:
-                draw_signs(axes, table, box)
-            else:
-                drawn = draw_heat_map(axes, table, box, norm, points, self.decimals)
-            is_last_row = at + place.columns >= len(panels.tables)
-            self._label(canvas, axes, place, has_rows=at % place.columns == 0, has_columns=is_last_row)
-        if drawn is not None:
-            draw_color_bar(canvas, drawn, place.color_bar, panels.range)
-        self._name_axes(canvas, place)
-        draw_legend(canvas, self._legend(place.panels[0]), *place.legend)
-
-    def pooling(self, place: GroupLayout) -> tuple[int, int]:
-        """How many rows and columns of cells one pixel stands for."""
-        return pooling_steps(self.panels.tables[0], place.panels[0])
 
     def _panel(self, number_width: float, largest: Size) -> Size:
         """The size that a panel should have: with room for its numbers, or for its labels, or as a page has it."""
-        rows, columns = self.panels.tables[0].values.shape
+        rows, columns = self.shape
         if self.has_signs or self.numbers:
             for height in (number_width, MIN_NUMBER_HEIGHT):  # square cells, or flat ones
                 panel = Size(columns * number_width, rows * height)
@@ -124,44 +203,280 @@ class TableGroup:
         edge = min(LABEL_CELL, MAX_LABEL_PANEL / max(rows, columns))
         return Size(columns * edge, rows * edge)
 
-    def number_size(self, fonts: Fonts, place: GroupLayout) -> float | None:
+    def _bar_label_width(self, fonts: Fonts) -> float:
+        """The room that the numbers of a colour bar of any height take, in inches."""
+        heights = (count / INTERVALS_PER_INCH for count in range(1, MAX_TICKS + 1))
+        return fonts.widest({text for height in heights for _, text in round_ticks(*self.range, height)}) + TICK_ROOM
+
+    def pooling(self, layout: GroupLayout) -> tuple[int, int]:
+        """How many rows and columns of cells one pixel stands for."""
+        return _pooling_steps(self.tables[0], layout.panels[0])
+
+    def number_size(self, fonts: Fonts, layout: GroupLayout) -> float | None:
         """The largest size in points of the numbers in the cells; None where there is no room for them."""
-        (rows, columns), box = self.panels.tables[0].values.shape, place.panels[0]
-        return number_size(fonts, self.numbers, box.width / columns, box.height / rows) if self.numbers else None
+        (rows, columns), box = self.shape, layout.panels[0]
+        width, height = box.width / columns, box.height / rows
+        widest = {points: fonts.widest(self.numbers, points) + NUMBER_PADDING for points in NUMBER_SIZES}
+        fitting = (points for points in NUMBER_SIZES if widest[points] <= width and points / 72 * 1.25 <= height)
+        return next(fitting, None) if self.numbers else None
 
     def _legend(self, panel: Size | Box) -> Sequence[LegendEntry]:
-        """What the signs or the hatches mean that the tables have."""
-        tables = self.panels.tables
-        if self.has_signs:
-            return sign_entries(tables, has_signs=signs_fit(panel, *tables[0].values.shape))
-        found = {name for table in tables for name in cells_by_hatch(table)}
-        return [LegendEntry(hatch, name) for name, hatch in HATCHES.items() if name in found]
+        """What the signs or the hatches mean that the tables have, in the order of their rules."""
+        if not self.has_signs:
+            found = {name for table in self.tables for name in _cells_by_hatch(table)}
+            return [LegendEntry(hatch, name) for name, hatch in HATCHES.items() if name in found]
+        meanings = {sign: meaning for table in self.tables for sign, meaning in table.meanings.items()}
+        found = {sign for table in self.tables for row in table.signs or () for sign in row}
+        has_room = _signs_fit(panel, *self.shape)
+        return [
+            LegendEntry(hatch, meanings[sign], sign if has_room else "", _ink(sign))
+            for sign, hatch in _hatches(meanings).items()
+            if sign in found
+        ]
 
-    def _title(self, canvas: Canvas, axes: Any, text: str, box: Box) -> None:
-        """Write the title of a panel over its middle, or where it is wider from its left edge on."""
-        place = "left" if canvas.fonts.width(text) > box.width else "center"
-        axes.set_title(text, size=FONT_SIZE, color=FAINT, pad=3, family=canvas.fonts.families, loc=place)
+    def draw(self, canvas: Canvas, layout: GroupLayout, points: float | None) -> None:
+        """Draw the group where the layout has it, with numbers of a size in points; None for no numbers."""
+        from matplotlib.colors import Normalize  # noqa: PLC0415 - an extra
 
-    def _label(self, canvas: Canvas, axes: Any, place: GroupLayout, *, has_rows: bool, has_columns: bool) -> None:
+        left, top = layout.heading
+        canvas.text(left, top, self.title, HEADING_SIZE)
+        if self.subtitle:
+            canvas.text(left, top + 0.2, self.subtitle, SUBTITLE_SIZE, color=FAINT)
+        norm, drawn = Normalize(*self.range), None
+        for at, (table, box) in enumerate(zip(self.tables, layout.panels, strict=True)):
+            axes = canvas.axes(box)
+            if table.slice_label:  # over the middle, or where it is wider than the panel from its left edge on
+                loc = "left" if canvas.fonts.width(table.slice_label) > box.width else "center"
+                axes.set_title(table.slice_label, color=FAINT, pad=3, loc=loc, **canvas.fonts.style)
+            if self.has_signs:
+                _draw_signs(axes, table, box)
+            else:
+                drawn = _draw_heat_map(axes, table, box, norm)
+                if points is not None:
+                    _write_numbers(axes, _cell_texts(table, self.decimals), norm(_shown_numbers(table)), points)
+            is_last_row = at + layout.columns >= self.count
+            self._label(canvas, axes, layout, has_rows=at % layout.columns == 0, has_columns=is_last_row)
+        if drawn is not None:
+            self._draw_color_bar(canvas, drawn, layout.color_bar)
+        legend = self._legend(layout.panels[0])
+        self._name_axes(canvas, layout, layout.legend[1] - (0.05 if legend else 0))
+        _draw_legend(canvas, legend, *layout.legend)
+
+    def _label(self, canvas: Canvas, axes: Any, layout: GroupLayout, *, has_rows: bool, has_columns: bool) -> None:
         """Write the labels of the rows and columns of a panel, as many as have room."""
-        row_step, column_step = place.label_steps
-        rows = self.panels.row_labels[::row_step] if has_rows else []
-        columns = self.panels.column_labels[::column_step] if has_columns else []
-        style = {"size": FONT_SIZE, "family": canvas.fonts.families}
+        row_step, column_step = layout.label_steps
+        rows = self.row_labels[::row_step] if has_rows else []
+        columns = self.column_labels[::column_step] if has_columns else []
+        style = canvas.fonts.style
         axes.set_yticks([at * row_step + 0.5 for at in range(len(rows))], labels=rows, **style)
-        rotation = {"rotation": 90} if place.is_rotated else {}
+        rotation = {"rotation": 90} if layout.is_rotated else {}
         axes.set_xticks([at * column_step + 0.5 for at in range(len(columns))], labels=columns, **style, **rotation)
 
-    def _name_axes(self, canvas: Canvas, place: GroupLayout) -> None:
-        """Write what the rows and the columns are, once beside and below all panels."""
-        (rows, columns), area = self.panels.axis_names, place.area
-        middle, bottom = area.top + area.height / 2, place.legend[1] - (0.05 if self._legend(area) else 0)
+    def _name_axes(self, canvas: Canvas, layout: GroupLayout, bottom: float) -> None:
+        """Write what the rows and the columns are, once at the left of all panels and once below them."""
+        (rows, columns), area = self.axis_names, layout.area
         style = {"color": FAINT, "ha": "center"}
         if (points := _fitting_size(canvas.fonts, rows, area.height)) is not None:
-            left = place.heading[0] + LINE_HEIGHT / 2
+            left, middle = layout.heading[0] + LINE_HEIGHT / 2, area.top + area.height / 2
             canvas.text(left, middle, rows, points, rotation=90, va="center", **style)
         if (points := _fitting_size(canvas.fonts, columns, area.width + 0.6)) is not None:
             canvas.text(area.left + area.width / 2, bottom - 0.02, columns, points, va="bottom", **style)
+
+    def _draw_color_bar(self, canvas: Canvas, drawn: Any, box: Box) -> None:
+        """Draw the colour bar of what has the colours, with round numbers of the range."""
+        axes = canvas.axes(box)
+        axes.set_label(BAR_LABEL)
+        bar = canvas.figure.colorbar(drawn, cax=axes)
+        ticks = round_ticks(*self.range, box.height)
+        bar.outline.set_visible(False)
+        bar.set_ticks([tick for tick, _ in ticks], labels=[text for _, text in ticks], **canvas.fonts.style)
+        axes.tick_params(length=2, width=0.6, pad=2)
+
+
+def _shown_numbers(table: Grid) -> Array:
+    """The numbers of a table [rows columns] as float64, NaN where a mask hides the cell."""
+    numbers = table.values.astype(np.float64)
+    return numbers if table.hidden is None else np.where(table.hidden, np.nan, numbers)
+
+
+def _cells_by_hatch(table: Grid) -> Mapping[str, Array]:
+    """Where a table [rows columns] has cells that are hatched, by the name of the hatch, as far as it has any."""
+    values = table.values
+    hidden = np.zeros(values.shape, bool) if table.hidden is None else table.hidden
+    where = {
+        MASKED: hidden,
+        BELOW: np.isneginf(values) & ~hidden,
+        ABOVE: np.isposinf(values) & ~hidden,
+        NOT_A_NUMBER: np.isnan(values) & ~hidden,
+    }
+    return {name: cells for name, cells in where.items() if cells.any()}
+
+
+def _cell_texts(table: Grid, decimals: int) -> list[list[str]]:
+    """The text of each cell of a table [rows columns], with the mark of its change; empty where it is hatched."""
+    hatched = np.zeros(table.values.shape, bool)
+    for cells in _cells_by_hatch(table).values():
+        hatched |= cells
+    return [
+        [
+            "" if hatched[row, column] else text.strip().replace("-", "−") + table.change_mark(row, column)
+            for column, text in enumerate(texts)
+        ]
+        for row, texts in enumerate(table.cell_texts(decimals))
+    ]
+
+
+def _hatches(meanings: Mapping[str, str]) -> Mapping[str, Hatch]:
+    """How the cells of each sign of a mask are drawn."""
+    rules = [sign for sign in meanings if sign != VISIBLE]
+    hatches = {sign: RULE_HATCHES[at % len(RULE_HATCHES)] for at, sign in enumerate(rules)}
+    return {VISIBLE: VISIBLE_HATCH, **hatches}
+
+
+def _ink(sign: str) -> str:
+    """The colour of a sign on its ground."""
+    return VISIBLE_INK if sign == VISIBLE else INK
+
+
+def _signs_fit(panel: Box | Size, rows: int, columns: int) -> bool:
+    """Whether the cells of a panel have room for signs."""
+    return min(panel.width / columns, panel.height / rows) >= MIN_SIGN_CELL
+
+
+def _pooling_steps(table: Grid, box: Box) -> tuple[int, int]:
+    """How many rows and how many columns of a table are one pixel of an image."""
+    rows, columns = table.values.shape
+    return (
+        max(-(-rows // int(box.height * PIXELS_PER_INCH)), 1),
+        max(-(-columns // int(box.width * PIXELS_PER_INCH)), 1),
+    )
+
+
+def _pooled(values: Array, rows: int, columns: int) -> Array:
+    """The largest number of each block of so many rows and columns; NaN where a block has none.
+
+    >>> _pooled(np.array([[1.0, 2, 3], [4, np.nan, np.nan]]), 1, 2)
+    array([[ 2.,  3.],
+           [ 4., nan]])
+    """
+    for axis, size in enumerate((rows, columns)):
+        if size > 1:
+            values = np.fmax.reduceat(values, range(0, values.shape[axis], size), axis=axis)
+    return values
+
+
+def _draw_heat_map(axes: Any, table: Grid, box: Box, norm: Any) -> Any:
+    """Draw a table on axes of the size of a box, without its numbers, and return what has the colours."""
+    rows, columns = table.values.shape
+    numbers = np.ma.masked_invalid(_shown_numbers(table))
+    steps = _pooling_steps(table, box)
+    if min(box.width / columns, box.height / rows) >= MIN_CELL:
+        drawn = axes.pcolormesh(np.arange(columns + 1), np.arange(rows + 1), numbers, cmap=color_map(), norm=norm)
+    else:
+        image = np.ma.masked_invalid(_pooled(numbers.filled(np.nan), *steps))
+        extent = (0, image.shape[1] * steps[1], image.shape[0] * steps[0], 0)
+        drawn = axes.imshow(image, cmap=color_map(), norm=norm, interpolation="none", aspect="auto", extent=extent)
+    axes.set_xlim(0, columns)
+    axes.set_ylim(rows, 0)
+    for name, cells in _cells_by_hatch(table).items():
+        _hatch_cells(axes, cells, HATCHES[name], steps)
+    _draw_gaps(axes, box, rows, columns)
+    return drawn
+
+
+def _draw_signs(axes: Any, table: Grid, box: Box) -> None:
+    """Draw a mask on axes of the size of a box: the cells that a rule hides are hatched, or have its sign."""
+    rows, columns = table.values.shape
+    axes.set_xlim(0, columns)
+    axes.set_ylim(rows, 0)
+    signs = np.array(table.signs)
+    has_signs = _signs_fit(box, rows, columns)
+    for sign, hatch in _hatches(table.meanings).items():
+        _hatch_cells(axes, signs == sign, hatch, _pooling_steps(table, box), has_lines=not has_signs)
+    _draw_gaps(axes, box, rows, columns)
+    if has_signs:
+        for row, column in np.ndindex(signs.shape):
+            sign = str(signs[row, column])
+            _write_in_cell(axes, row, column, sign, SIGN_SIZE, _ink(sign))
+
+
+def _draw_gaps(axes: Any, box: Box, rows: int, columns: int) -> None:
+    """Draw white lines between the cells of a panel, where these are large enough."""
+    from matplotlib.collections import LineCollection  # noqa: PLC0415 - an extra
+
+    edge = min(box.width / columns, box.height / rows)
+    if edge < MIN_CELL:
+        return
+    width = min(MAX_GAP, GAP_SHARE * edge * 72)
+    lines = [((0, row), (columns, row)) for row in range(1, rows)]
+    lines += [((column, 0), (column, rows)) for column in range(1, columns)]
+    axes.add_collection(LineCollection(lines, colors="white", linewidths=width, zorder=1.8), autolim=False)
+
+
+def _write_numbers(axes: Any, texts: Iterable[Sequence[str]], levels: Array, points: float) -> None:
+    """Write the numbers of a table into its cells, in black or white as the colours of their levels ask for."""
+    for row, line in enumerate(texts):
+        for column, text in enumerate(line):
+            if text:
+                _write_in_cell(axes, row, column, text, points, ink_on(color(float(levels[row, column]))))
+
+
+def _write_in_cell(axes: Any, row: int, column: int, text: str, points: float, ink: str) -> None:
+    """Write a text in the middle of a cell."""
+    axes.text(column + 0.5, row + 0.5, text, size=points, color=ink, ha="center", va="center_baseline")
+
+
+def _hatch_cells(axes: Any, cells: Array, hatch: Hatch, steps: tuple[int, int], *, has_lines: bool = True) -> None:
+    """Hatch the cells of a table [rows columns] that are true; with steps a block of cells that are all true."""
+    from matplotlib.patches import PathPatch  # noqa: PLC0415 - an extra
+    from matplotlib.path import Path  # noqa: PLC0415
+
+    (row_step, column_step), shape = steps, cells.shape
+    whole = _pooled(np.where(cells, 0.0, 1.0), *steps) == 0
+    edges = np.diff(np.pad(whole, ((0, 0), (1, 1))).astype(np.int8), axis=1)
+    row, start = np.nonzero(edges == 1)
+    _, end = np.nonzero(edges == -1)
+    if not len(row):
+        return
+    top, bottom = row * row_step, np.minimum((row + 1) * row_step, shape[0])
+    left, right = start * column_step, np.minimum(end * column_step, shape[1])
+    corners = np.array([(left, top), (right, top), (right, bottom), (left, bottom), (left, top)])  # [5 2 runs]
+    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(row)
+    path = Path(corners.transpose(2, 0, 1).reshape(-1, 2), codes)
+    pattern = hatch.pattern if has_lines and len(row) <= MAX_HATCHED_RUNS else None
+    axes.add_patch(
+        PathPatch(path, facecolor=hatch.ground, edgecolor=hatch.line, hatch=pattern, linewidth=0, zorder=1.5)
+    )
+
+
+def _legend_size(entries: Sequence[LegendEntry], fonts: Fonts) -> tuple[int, float]:
+    """The lines of a legend, and its width."""
+    if not entries:
+        return 0, 0.0
+    widths = [entry.width(fonts) for entry in entries]
+    whole = sum(widths) + ENTRY_GAP * (len(widths) - 1)
+    return (1, whole) if whole <= MAX_LEGEND else (len(entries), max(widths))
+
+
+def _draw_legend(canvas: Canvas, entries: Sequence[LegendEntry], left: float, top: float) -> None:
+    """Draw a legend, in one line or in a line for each entry: how cells look, and what that means."""
+    from matplotlib.patches import Rectangle  # noqa: PLC0415 - an extra
+
+    lines, _ = _legend_size(entries, canvas.fonts)
+    for entry in entries:
+        middle, hatch = top + LINE_HEIGHT / 2, entry.hatch
+        style = {"facecolor": hatch.ground, "edgecolor": hatch.line, "hatch": None if entry.sign else hatch.pattern}
+        corner = (left, top + (LINE_HEIGHT - SWATCH.height) / 2)
+        swatch = Rectangle(corner, SWATCH.width, SWATCH.height, linewidth=0, transform=canvas.transform, **style)
+        canvas.figure.add_artist(swatch)
+        if entry.sign:
+            center = left + SWATCH.width / 2
+            canvas.text(center, middle, entry.sign, LEGEND_SIGN_SIZE, color=entry.ink, ha="center", va="center")
+        canvas.text(left + SWATCH.width + SWATCH_GAP, middle, entry.meaning, va="center")
+        if lines == 1:
+            left += entry.width(canvas.fonts) + ENTRY_GAP
+        else:
+            top += LINE_HEIGHT
 
 
 def _fitting_size(fonts: Fonts, text: str, length: float) -> float | None:

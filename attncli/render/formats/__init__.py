@@ -8,7 +8,6 @@ from typing import IO, TYPE_CHECKING, Any
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_import import import_object
-from attncli.render.page import limits
 
 if TYPE_CHECKING:
     from attncli.analysis.compare import Comparison
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from attncli.render.view import View
 
 DEFAULT_FORMAT, JSON, PAGE = "table", "json", "html"
+EVERY_STEP = 200_000  # numbers of all steps together up to which a page has every step
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,10 @@ class OutputFormat:
         return None if self.file_allocator is None else import_object(self.file_allocator)(stream)
 
 
-_HERE = "attncli.render.formats"
+_HERE, _FIGURE = "attncli.render.formats", "attncli.render.figure.figure"
 PICTURE_SUFFIX = ".svg"
 FIGURE_DECIMALS = 2  # cells of a figure have room for so many
-_FONT_WARNINGS = f"{_HERE}.figure_files:warnings_of_fonts"  # the viewer of an SVG has fonts of its own
+_FONT_WARNINGS = f"{_FIGURE}:warnings_of_fonts"  # the viewer of an SVG has fonts of its own
 
 FORMATS: tuple[OutputFormat, ...] = (
     OutputFormat(
@@ -176,11 +176,11 @@ FORMATS: tuple[OutputFormat, ...] = (
     OutputFormat(
         PAGE,
         (".html", ".htm"),
-        f"{_HERE}.html_page:render",
+        "attncli.render.page.page_object:render",
         is_lossless=False,
         is_choice=False,
         has_title=True,
-        every_step_size=limits.EVERY_STEP,
+        every_step_size=EVERY_STEP,
         check="attncli.render.page.page_size:check_page_size",
         warnings="attncli.render.page.page_size:warnings_of_size",
     ),
@@ -188,7 +188,7 @@ FORMATS: tuple[OutputFormat, ...] = (
         OutputFormat(
             name,
             (f".{name}",),
-            f"{_HERE}.figure_files:write_{name}",
+            f"{_HERE}.files:write_{name}",
             is_binary=True,
             is_figure=True,
             is_lossless=False,
@@ -196,7 +196,7 @@ FORMATS: tuple[OutputFormat, ...] = (
             has_title=True,
             has_curves=True,
             decimals=FIGURE_DECIMALS,
-            check="attncli.render.figure.limits:check_figure",
+            check=f"{_FIGURE}:check_figure",
             warnings=warnings,
         )
         for name, warnings in (("svg", None), ("png", _FONT_WARNINGS), ("pdf", _FONT_WARNINGS))
@@ -204,17 +204,17 @@ FORMATS: tuple[OutputFormat, ...] = (
     OutputFormat(
         "npy",
         (".npy",),
-        f"{_HERE}.array_files:write_npy",
+        f"{_HERE}.files:write_npy",
         is_binary=True,
         holds_one_array=True,
         is_choice=False,
         file_allocator="attncli.io.npy:NpyTarget",
     ),
-    OutputFormat("npz", (".npz",), f"{_HERE}.array_files:write_npz", is_binary=True, is_choice=False),
+    OutputFormat("npz", (".npz",), f"{_HERE}.files:write_npz", is_binary=True, is_choice=False),
     OutputFormat(
         "safetensors",
         (".safetensors",),
-        f"{_HERE}.array_files:write_safetensors",
+        f"{_HERE}.files:write_safetensors",
         is_binary=True,
         is_choice=False,
         memory_per_number=8,

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from attncli.base.text import escape_control
 from attncli.plan.trace import RunResult
-from attncli.render.formats.formula_tokens import LABEL_END, LABEL_START
-from attncli.render.formats.latex_math import latex_line
-from attncli.render.formats.latex_text import CHARACTER_COMMAND, CHARACTER_DEFINITION, latex_label
+from attncli.render.formats.formulas import LABEL_END, LABEL_START
+from attncli.render.formats.latex_math import CHARACTER_COMMAND, CHARACTER_DEFINITION, latex_label, latex_line
 from attncli.render.grid import Grid, column_blocks
 from attncli.render.section import Section
 from attncli.render.sections import sections

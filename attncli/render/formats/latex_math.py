@@ -1,12 +1,19 @@
-r"""Formulas and arithmetic for LaTeX: from the notation of records and explanations to text with `$…$` in it."""
+r"""Formulas and texts for LaTeX in plain ASCII: no character is a command, a ligature or dropped by an engine.
+
+Formulas and lines of arithmetic, in the notation of records and explanations, become text with `$…$` in it.
+"""
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 
-from attncli.render.formats.formula_tokens import FUNCTIONS
-from attncli.render.formats.formula_tree import (
+from attncli.base.text import escape_control
+from attncli.base.transliteration import greek_name
+from attncli.render.formats.formulas import (
+    FUNCTIONS,
     Brackets,
     Formula,
+    Item,
     Root,
     Scripted,
     Symbol,
@@ -14,8 +21,9 @@ from attncli.render.formats.formula_tree import (
     begins_with_operator,
     is_blank,
     read_line,
+    split_number,
+    vector_entries,
 )
-from attncli.render.formats.latex_text import latex_label, latex_text, math_character
 
 _MAX_MATRIX_COLUMNS = 10  # of the matrices of amsmath
 _MAX_MATRIX_WIDTH = 40  # characters: in a wider matrix, which is never broken, numbers would be beyond the page
@@ -28,6 +36,89 @@ _MATH_SIGNS = {
     "^": r"\wedge",
     "'": "{'}",
 }
+# Defined by the document where a label has a character that LaTeX has no command for: engines that read Unicode print
+# it if the font has it, others its number. Nothing vanishes.
+CHARACTER_COMMAND = r"\unicodecharacter"
+CHARACTER_DEFINITION = (
+    rf"\providecommand{{{CHARACTER_COMMAND}}}[1]{{\ifdefined\Uchar\iffontchar\font" + '"#1 '
+    r'\Uchar"#1 \else\texttt{U+#1}\fi\else\texttt{U+#1}\fi}'
+)
+
+# Signs of this package as commands of math mode.
+_MATH_COMMANDS = {
+    "−": "-",
+    "∞": r"\infty",
+    "→": r"\to",
+    "×": r"\times",
+    "·": r"\cdot",
+    "≈": r"\approx",
+    "≤": r"\le",
+    "≥": r"\ge",
+    "‖": r"\|",
+    "⌊": r"\lfloor",
+    "⌋": r"\rfloor",
+    "±": r"\pm",
+    "≠": r"\ne",
+    "°": r"{^\circ}",
+    "●": r"\bullet",
+    "▷": r"\triangleright",
+    "░": r"\circ",
+    "□": r"\diamond",  # plain LaTeX has no square
+    "▲": r"\uparrow",
+    "▼": r"\downarrow",
+    "◆": r"\star",
+}
+_TEXT_COMMANDS = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\texttt{\char34}",
+    "[": "{[}",  # after `\\` it would begin an argument
+    "*": "{*}",
+    "…": r"\ldots{}",
+    "–": "--",
+    "—": "---",
+    "‘": "`",
+    "’": "'",
+    "“": "``",
+    "”": "''",
+    "§": r"\S{}",
+    "ß": r"\ss{}",
+    "æ": r"\ae{}",
+    "Æ": r"\AE{}",
+    "œ": r"\oe{}",
+    "Œ": r"\OE{}",
+    "ø": r"\o{}",
+    "Ø": r"\O{}",
+    "ł": r"\l{}",
+    "Ł": r"\L{}",
+}
+# The commands of accents, by the combining character that Unicode decomposes a letter into.
+_ACCENTS = {
+    "\u0300": "`",
+    "\u0301": "'",
+    "\u0302": "^",
+    "\u0303": "~",
+    "\u0304": "=",
+    "\u0306": "u",
+    "\u0307": ".",
+    "\u0308": '"',
+    "\u030a": "r",
+    "\u030b": "H",
+    "\u030c": "v",
+    "\u0323": "d",
+    "\u0327": "c",
+    "\u0331": "b",
+}
+_NO_LIGATURE = r"\kern0pt "  # between two characters that engines would join, as `--` to a dash
+_LIGATURES = re.compile(r"(?<=[-'`,!?])(?=[-'`,])")
+# Greek letters that LaTeX has no command for: they look like these Latin ones.
+_SAME_INITIAL = ("Alpha", "Beta", "Epsilon", "Zeta", "Iota", "Kappa", "Mu", "Nu", "Omicron", "Tau", "omicron")
+_LATIN_LOOKALIKES = {"Eta": "H", "Rho": "P", "Chi": "X", **{name: name[0] for name in _SAME_INITIAL}}
 
 
 def latex_line(line: str) -> str:
@@ -46,6 +137,56 @@ def latex_line(line: str) -> str:
             is_binary = written and begins_with_operator(part)
             written += f"${'{}' if is_binary else ''}{_mathematics(part)}$"
     return written
+
+
+def latex_text(text: str) -> str:
+    r"""The text as LaTeX prints it, in ASCII: every character that is no letter or digit of it as a command.
+
+    >>> print(latex_text("50% of [CLS]_é"))
+    50\% of {[}CLS]\_\'{e}
+    >>> print(latex_text("猫"))
+    \unicodecharacter{732B}
+    """
+    pieces = _LIGATURES.split(escape_control(text))
+    return _NO_LIGATURE.join("".join(map(_character, piece)) for piece in pieces)
+
+
+def latex_label(label: str) -> str:
+    r"""A label as LaTeX prints it, with its blanks at both ends and between words.
+
+    >>> latex_label(" a  b")
+    '\\ a \\ b'
+    """
+    return re.sub(r"^ | $|(?<= ) ", r"\\ ", latex_text(label))
+
+
+def _character(character: str) -> str:
+    """One character in text."""
+    if character in _TEXT_COMMANDS:
+        return _TEXT_COMMANDS[character]
+    if character.isascii():
+        return character
+    if character in _MATH_COMMANDS or greek_name(character):
+        return f"${_math_character(character)}$"
+    decomposed = unicodedata.normalize("NFD", character)
+    letter, accents = decomposed[0], decomposed[1:]
+    if letter.isascii() and all(accent in _ACCENTS for accent in accents):
+        for accent in accents:
+            letter = f"\\{_ACCENTS[accent]}{{{letter}}}"
+        return letter
+    return f"{CHARACTER_COMMAND}{{{ord(character):04X}}}"
+
+
+def _math_character(character: str) -> str | None:
+    r"""The command of a sign or a Greek letter in math mode; None for other characters.
+
+    >>> print(_math_character("θ"), _math_character("≤"), _math_character("Σ"))
+    \theta \le \Sigma
+    """
+    if character in _MATH_COMMANDS:
+        return _MATH_COMMANDS[character]
+    name = greek_name(character)
+    return None if name is None else _LATIN_LOOKALIKES.get(name, f"\\{name}")
 
 
 def _text(symbol: Symbol) -> str:
@@ -76,40 +217,39 @@ def _pieces(formula: Formula) -> Iterator[str]:
             marks += script.mark
 
 
-def _base(base: Symbol | Brackets | Root, *, has_script: bool) -> Iterator[str]:
+def _base(base: Item, *, has_script: bool) -> Iterator[str]:
     """The commands and characters of what may have scripts."""
-    if isinstance(base, Brackets):
-        yield _sign(base.opening)
-        yield from _pieces(base.content)
-        yield _sign(base.closing)
-    elif isinstance(base, Root):
-        yield f"\\sqrt{{{_mathematics(base.content)}}}" if base.content else r"\surd"
-    else:
-        written = _MATH_OF_KIND.get(base.kind, _sign)(base.text)
-        # The power of a number with a power of ten is that of both.
-        yield f"({written})" if has_script and base.kind == "number" and "^" in written else written
+    match base:
+        case Brackets(opening, content, closing):
+            yield _sign(opening)
+            yield from _pieces(content)
+            yield _sign(closing)
+        case Root(content):
+            yield f"\\sqrt{{{_mathematics(content)}}}" if content else r"\surd"
+        case Symbol(kind, text):
+            written = _MATH_OF_KIND.get(kind, _sign)(text)
+            # The power of a number with a power of ten is that of both.
+            yield f"({written})" if has_script and kind == "number" and "^" in written else written
 
 
 def _number(text: str) -> str:
-    """A number: `1.2e−07` is 1.2 times ten to the power of −7."""
-    mantissa, e, exponent = text.replace("−", "-").partition("e")
-    return rf"{mantissa}\times 10^{{{int(exponent)}}}" if e else mantissa
+    """A number, with its power of ten where it has one."""
+    digits, power = split_number(text)
+    return digits if power is None else rf"{digits}\times 10^{{{power}}}"
 
 
 def _vector(text: str) -> str:
     """The numbers in brackets as a matrix of one row; a long row may be broken between two numbers."""
-    entries = [_entry(entry) for entry in text[1:-1].split(" ")]
+    entries = [_entry(*entry) for entry in vector_entries(text)]
     if len(entries) <= _MAX_MATRIX_COLUMNS and len(text) <= _MAX_MATRIX_WIDTH:
         return rf"\begin{{pmatrix}}{' & '.join(entries)}\end{{pmatrix}}"
     return rf"\bigl({BREAKABLE_GAP.join(entries)}\bigr)"
 
 
-def _entry(text: str) -> str:
+def _entry(sign: str, number: str) -> str:
     """One entry of a vector."""
-    if text == "NaN":
-        return r"\text{NaN}"
-    sign, magnitude = ("-", text[1:]) if text.startswith("−") else ("", text)
-    return sign + {"∞": r"\infty", "…": r"\cdots"}.get(magnitude, _number(magnitude))
+    words = {"∞": r"\infty", "…": r"\cdots", "NaN": r"\text{NaN}"}
+    return sign.replace("−", "-") + (words.get(number) or _number(number))
 
 
 def _function(name: str) -> str:
@@ -132,7 +272,7 @@ def _script(text: str) -> str:
 
 def _sign(text: str) -> str:
     """Any other character."""
-    command = _MATH_SIGNS.get(text) or math_character(text)
+    command = _MATH_SIGNS.get(text) or _math_character(text)
     if command:
         return command
     if text in "{}%&#$_":

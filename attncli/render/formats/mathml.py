@@ -4,17 +4,19 @@ The elements are those of MathML Core, which browsers draw without a script.
 """
 
 import re
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Callable, Iterator
+from itertools import groupby, pairwise
 from typing import TypeGuard
 
-from attncli.render.formats.formula_fractions import FormulaWithFractions, Fraction, with_fractions
-from attncli.render.formats.formula_tokens import LIMIT_FUNCTIONS, OPERATORS
-from attncli.render.formats.formula_tree import (
+from attncli.render.formats.formulas import (
+    LIMIT_FUNCTIONS,
+    OPERATORS,
     SUBSCRIPT,
     SUPERSCRIPT,
+    Base,
     Brackets,
     Formula,
+    Fraction,
     Item,
     Root,
     Script,
@@ -24,17 +26,14 @@ from attncli.render.formats.formula_tree import (
     begins_with_operator,
     is_blank,
     read_line,
+    split_number,
+    vector_entries,
+    with_fractions,
 )
-from attncli.render.formats.mathml_symbols import (
-    THIN_SPACE,
-    WORD_SPACE,
-    brackets_element,
-    escaped,
-    sign_element,
-    slash_element,
-    symbol_element,
-)
+from attncli.render.formats.html_tables import html_text
 
+_THIN_SPACE, _WORD_SPACE, _ENTRY_SPACE = (f'<mspace width="{width}em"/>' for width in (0.17, 0.3, 0.7))
+_SIGNS = {"-": "−", "~": "∼", "'": "′"}
 _PLUS_MINUS = "+−-"
 _PUNCTUATION = (",", ";", ":")
 _START, _END = '<math displaystyle="true">', "</math>"
@@ -59,7 +58,7 @@ def mathml_line(line: str) -> str:
         if not isinstance(part, Text):
             written += _formula(part, is_continued=bool(written) and begins_with_operator(part))
             continue
-        text = "".join(escaped(symbol.text) for symbol in part.symbols)
+        text = "".join(html_text(symbol.text) for symbol in part.symbols)
         if written.endswith(_END) and text.startswith(_PUNCTUATION):
             written = f"{written.removesuffix(_END)}<mtext>{text[0]}</mtext>{_END}"  # else a line could begin with it
             text = text[1:]
@@ -77,7 +76,7 @@ def _formula(formula: Formula, *, is_continued: bool) -> str:
     return "<wbr/>".join(f"{_START}{_elements(part, is_continued=is_continued)}{_END}" for part in parts)
 
 
-def _elements(formula: FormulaWithFractions, *, is_continued: bool = False) -> str:
+def _elements(formula: Formula, *, is_continued: bool = False) -> str:
     """The elements of a formula; a sign at the start of one that is continued has two sides."""
     items = with_fractions(formula)
     written, has_left = "", is_continued  # whether a term is to the left of a sign
@@ -87,9 +86,10 @@ def _elements(formula: FormulaWithFractions, *, is_continued: bool = False) -> s
             written += _space(before, item, after)
             continue
         if _is_sign(item, _PLUS_MINUS):
-            written += sign_element(item.text, has_left=has_left)
+            written += _sign_element(item.text, has_left=has_left)
         elif _is_sign(item, "/"):
-            written += slash_element(has_blank_before=is_blank(before), has_blank_after=is_blank(after))
+            left, right = ("0.2em" if is_blank(neighbour) else "0" for neighbour in (before, after))
+            written += f'<mo lspace="{left}" rspace="{right}">/</mo>'
         elif isinstance(item, Scripted):
             written += _scripted_element(item, is_applied=is_blank(after) and not _is_operator(operand))
         else:
@@ -98,12 +98,12 @@ def _elements(formula: FormulaWithFractions, *, is_continued: bool = False) -> s
     return written
 
 
-def _row(formula: FormulaWithFractions) -> str:
+def _row(formula: Formula) -> str:
     """A formula as one element."""
     return f"<mrow>{_elements(formula)}</mrow>"
 
 
-def _element(item: Symbol | Brackets | Root | Fraction) -> str:
+def _element(item: Base) -> str:
     """The element of an item without scripts that is no blank."""
     match item:
         case Fraction(numerator, denominator):
@@ -111,9 +111,11 @@ def _element(item: Symbol | Brackets | Root | Fraction) -> str:
         case Root(content):
             return f"<msqrt>{_elements(content)}</msqrt>" if content else "<mo>√</mo>"
         case Brackets(opening, content, closing):
-            return brackets_element(opening, _elements(content), closing, is_tall=_is_tall(content))
-        case Symbol():
-            return symbol_element(item)
+            stretchy = str(_is_tall(content)).lower()  # as tall as what is between them, or as a letter
+            before, after = (f'<mo form="{form}" stretchy="{stretchy}">' for form in ("prefix", "postfix"))
+            return f"<mrow>{before}{opening}</mo>{_elements(content)}{after}{closing}</mo></mrow>"
+        case Symbol(kind, text):
+            return _ELEMENT_OF_KIND.get(kind, _character)(text)
 
 
 def _scripted_element(item: Scripted, *, is_applied: bool) -> str:
@@ -121,7 +123,7 @@ def _scripted_element(item: Scripted, *, is_applied: bool) -> str:
     element = "<mrow></mrow>" if item.base is None else _element(item.base)
     scripts = [part for script in item.scripts for part in _flat(script)]
     lower, upper = (
-        THIN_SPACE.join(_elements(script.content) for script in scripts if script.mark == mark)
+        _THIN_SPACE.join(_elements(script.content) for script in scripts if script.mark == mark)
         for mark in (SUBSCRIPT, SUPERSCRIPT)
     )
     if lower and upper:
@@ -133,7 +135,7 @@ def _scripted_element(item: Scripted, *, is_applied: bool) -> str:
     return f"<{tag}>{element}<mrow>{lower}</mrow></{tag}>"
 
 
-def _is_tall(formula: FormulaWithFractions) -> bool:
+def _is_tall(formula: Formula) -> bool:
     """Whether a formula has a fraction in it, so that the brackets around it grow."""
     return any(
         isinstance(base, Fraction) or (isinstance(base, Root | Brackets) and _is_tall(base.content))
@@ -152,14 +154,14 @@ def _flat(script: Script) -> Iterator[Script]:
             yield script
 
 
-def _space(before: Item | Fraction | None, blank: Item | Fraction | None, after: Item | Fraction | None) -> str:
+def _space(before: Item | None, blank: Item | None, after: Item | None) -> str:
     """What separates two items: nothing beside an operator, which has space of its own."""
     if _is_operator(before) or _is_operator(after):
         return ""
-    return WORD_SPACE if isinstance(blank, Symbol) and blank.kind == "space" else THIN_SPACE
+    return _WORD_SPACE if isinstance(blank, Symbol) and blank.kind == "space" else _THIN_SPACE
 
 
-def _is_operator(item: Item | Fraction | None) -> bool:
+def _is_operator(item: Item | None) -> bool:
     """Whether an item is an operator or a separator, with or without scripts; nothing is one too, beside a bracket."""
     base = item.base if isinstance(item, Scripted) else item
     return base is None or base == _SUM or _is_sign(base, f"{OPERATORS}-,;")
@@ -168,3 +170,69 @@ def _is_operator(item: Item | Fraction | None) -> bool:
 def _is_sign(item: object, signs: str) -> TypeGuard[Symbol]:
     """Whether an item is one of these characters."""
     return isinstance(item, Symbol) and item.kind == "sign" and item.text in signs
+
+
+def _sign_element(sign: str, *, has_left: bool) -> str:
+    """The element of a plus or minus: between two terms, or before one."""
+    return f'<mo form="{"infix" if has_left else "prefix"}">{_SIGNS.get(sign, sign)}</mo>'
+
+
+def _number(text: str) -> str:
+    """A number, with its power of ten where it has one.
+
+    >>> _number("1e−07")
+    '<mrow><mn>1</mn><mo>×</mo><msup><mn>10</mn><mn>−7</mn></msup></mrow>'
+    """
+    digits, power = split_number(text)
+    if power is None:
+        return f"<mn>{digits}</mn>"
+    exponent = str(power).replace("-", "−")
+    return f"<mrow><mn>{digits}</mn><mo>×</mo><msup><mn>10</mn><mn>{exponent}</mn></msup></mrow>"
+
+
+def _vector(text: str) -> str:
+    """The numbers in brackets, as a row."""
+    entries = _ENTRY_SPACE.join(_entry(*entry) for entry in vector_entries(text))
+    return f"<mrow><mo>[</mo>{entries}<mo>]</mo></mrow>"
+
+
+def _entry(sign: str, number: str) -> str:
+    """One entry of a vector."""
+    element = _number(number) if number[0].isdecimal() else f"<mi>{number}</mi>"
+    return f"{_sign_element(sign, has_left=False)}{element}" if sign else element
+
+
+def _variable(text: str) -> str:
+    """A letter, which may have a circumflex."""
+    letter = f"<mi>{text[0]}</mi>"
+    return letter if len(text) == 1 else f'<mover accent="true">{letter}<mo stretchy="false">^</mo></mover>'
+
+
+def _script(text: str) -> str:
+    """The characters of a subscript or superscript: a number has one element, each letter its own."""
+    if text == "T":
+        return "<mo>⊤</mo>"
+    runs = ((is_number, "".join(run)) for is_number, run in groupby(text, str.isdecimal))
+    return "".join(f"<mn>{run}</mn>" if is_number else "".join(map(_character, run)) for is_number, run in runs)
+
+
+def _character(text: str) -> str:
+    """Any other character: a letter, an operator, or one that is no mathematics."""
+    if text == "Σ":
+        return "<mo>∑</mo>"
+    if text in "∞…" or text.isalpha():
+        return f"<mi>{html_text(text)}</mi>"
+    # A bracket without its other half must not grow with the line.
+    return f'<mo stretchy="false">{html_text(_SIGNS.get(text, text))}</mo>'
+
+
+_ELEMENT_OF_KIND: dict[str, Callable[[str], str]] = {
+    "number": _number,
+    "vector": _vector,
+    "variable": _variable,
+    "script": _script,
+    "function": lambda text: f"<mi>{text}</mi>",
+    "name": lambda text: f"<mi>{html_text(text)}</mi>",
+    "word": lambda text: f"<mtext>{html_text(text)}</mtext>",
+    "label": lambda text: f"<mtext>{html_text(text)}</mtext>",
+}

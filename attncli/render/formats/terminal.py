@@ -23,7 +23,7 @@ def render(view: View, target: TextTarget) -> list[str]:
     """The heading and the sections of a view."""
     print_grids = print_tables
     if view.heatmap:
-        from attncli.render.formats.heatmap_page import print_heatmaps  # noqa: PLC0415 - only `--heatmap` needs it
+        from attncli.render.heatmap.panels import print_heatmaps  # noqa: PLC0415 - only `--heatmap` needs it
 
         print_grids = print_heatmaps
     return [render_sections(sections(view), target, view.decimals, view.heading, print_grids)]

@@ -1,13 +1,17 @@
 """How large heat maps are drawn: with numbers where they fit, otherwise as blocks, pooled where there is no room."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
+from rich.cells import cell_len, set_cell_size
+
+from attncli.base.axes import AXIS_NOUNS
 from attncli.base.dataclasses import dataclass
+from attncli.base.lazy_numpy import np
+from attncli.render.aligned_numbers import align_numbers
 from attncli.render.grid import Grid
-from attncli.render.heatmap.cell_texts import Texts, number_texts, sign_texts
-from attncli.render.heatmap.labels import LONG_LABEL_WIDTH, label_step, row_labels, widest
 from attncli.render.heatmap.palette import Palette
 from attncli.render.target import TextTarget
 
@@ -16,6 +20,13 @@ FEW_DECIMALS = 2  # of numbers that do not fit with more
 MIN_BLOCKS = 4  # rows and columns that a table keeps when it is pooled
 MIN_NUMBER_COLUMNS = 3  # of a cell with one digit
 BLOCK_COLUMNS = 2  # of a square cell without a number: a line is twice as high as a column is wide
+MARK = "*"  # before the labels of marked rows and columns
+MAX_LABEL_WIDTH = 12
+LONG_LABEL_WIDTH = 30  # of rows beside numbers, where there is room
+_NOUNS = re.compile(rf"\b({'|'.join(sorted(AXIS_NOUNS.values(), key=len, reverse=True))}) (?=\d)")
+HEADING_WIDTH = 8  # to which the labels of columns widen cells; the labels of rows may be longer
+
+Texts = Sequence[Sequence[str]]  # of the cells of a table [rows columns]
 
 
 @dataclass(frozen=True)
@@ -138,3 +149,117 @@ def _blocks(grid: Grid, palette: Palette) -> Iterator[CellSize]:
     for size in range(1, max(most_rows, most_columns) + 1):
         rows = size * BLOCK_COLUMNS // rows_per_line  # as high as it is wide
         yield CellSize(1, block=(min(rows, most_rows), min(size, most_columns)), rows_per_line=rows_per_line)
+
+
+def number_texts(grids: Sequence[Grid], decimals: int, palette: Palette, target: TextTarget) -> Sequence[Texts]:
+    """The numbers of tables of one shape as texts of one width, with as many decimals.
+
+    There is a blank on either side of a number, a bracket of one that is marked. Without colours one more blank has
+    room for the character of the colour.
+    """
+    count = len(grids[0].rows)
+    texts = align_numbers(np.concatenate([grid.values for grid in grids]), decimals)
+    numbers = [_with_changes(grid, texts[at * count : (at + 1) * count], target) for at, grid in enumerate(grids)]
+    margins = 2 if palette.colors else 3
+    longest = max(len(text) for rows in numbers for row in rows for text in row)
+    heading = max(widest(column_labels(grid, target)) for grid in grids)
+    width = max(longest + margins, min(heading, HEADING_WIDTH) + 1)
+    return [
+        [
+            [_in_cell(text, width, (row, column) in grid.marked) for column, text in enumerate(texts)]
+            for row, texts in enumerate(rows)
+        ]
+        for grid, rows in zip(grids, numbers, strict=True)
+    ]
+
+
+def sign_texts(grid: Grid, target: TextTarget, width: int) -> Texts:
+    """The signs of a mask as texts of a width."""
+    assert grid.signs is not None
+    return [[target.text(sign).ljust(width) for sign in row] for row in grid.signs]
+
+
+def _with_changes(grid: Grid, numbers: Texts, target: TextTarget) -> Texts:
+    """The numbers of a table as the target shows them, each with its mark where any changed."""
+    texts = [[target.encodable(text.rstrip()) for text in row] for row in numbers]
+    if grid.changes is None or not (grid.changes != "").any():
+        return texts
+    return [
+        [text + target.encodable(grid.change_mark(row, column) or " ") for column, text in enumerate(cells)]
+        for row, cells in enumerate(texts)
+    ]
+
+
+def _in_cell(text: str, width: int, is_marked: bool) -> str:
+    """A number on the right of its cell, with brackets where it is marked."""
+    return f"{'[' + text:>{width - 1}}]" if is_marked else f"{text:>{width - 1}} "
+
+
+def row_labels(grid: Grid, target: TextTarget) -> Sequence[str]:
+    """The labels of the rows; where some are marked the others have a blank before them."""
+    return _labels(grid.rows, grid.marked_rows, " " if grid.marked_rows else "", target)
+
+
+def column_labels(grid: Grid, target: TextTarget) -> Sequence[str]:
+    """The labels of the columns, with the mark of those that have one."""
+    return _labels(grid.columns, grid.marked_columns, "", target)
+
+
+def widest(labels: Sequence[str], most: int = MAX_LABEL_WIDTH) -> int:
+    """The width of the longest label, at most that to which labels are cut."""
+    return min(max(map(cell_len, labels)), most)
+
+
+def cut(text: str, width: int, target: TextTarget) -> str:
+    """A text filled with blanks to a width, or cut where it is longer.
+
+    >>> cut("transformer", 6, TextTarget()), cut("a", 3, TextTarget())
+    ('trans…', 'a  ')
+    """
+    is_cut = cell_len(text) > width > 1 and target.has_unicode
+    return f"{set_cell_size(text, width - 1)}…" if is_cut else set_cell_size(text, width)
+
+
+def on_right(text: str, width: int, target: TextTarget) -> str:
+    """A text on the right of a width, or cut where it is longer.
+
+    >>> on_right("猫", 4, TextTarget()), on_right("transformer", 6, TextTarget())
+    ('  猫', 'trans…')
+    """
+    return " " * (width - cell_len(text)) + text if cell_len(text) <= width else cut(text, width, target)
+
+
+def table_titles(slice_labels: Sequence[str], width: int) -> Sequence[str]:
+    """The labels of slices above tables of a width, all without what their axes count where one fits only so.
+
+    >>> table_titles(["head 9", "head 10"], 7), table_titles(["head 9", "head 10"], 6)
+    (['head 9', 'head 10'], ['9', '10'])
+    """
+    short = [_NOUNS.sub("", label) for label in slice_labels]
+    are_short = any(cell_len(label) > width >= cell_len(less) for label, less in zip(slice_labels, short, strict=True))
+    return short if are_short else list(slice_labels)
+
+
+def label_step(labels: Sequence[str], columns: int) -> int:
+    """Every how many cells of so many columns a label has room."""
+    return -(-(widest(labels) + 1) // columns)
+
+
+def sparse_line(labels: Sequence[str], columns: int, width: int, target: TextTarget) -> str:
+    """Every k-th label in a line of a width, where the cell of each is so many columns wide; no two touch.
+
+    >>> sparse_line(["the", "cat", "sat", "on", "it"], 2, 10, TextTarget())
+    'the sat it'
+    """
+    step = label_step(labels, columns)
+    line = ""
+    for at in range(0, len(labels), step):
+        room = min(step * columns - 1, width - at * columns)
+        if at == 0 or room >= min(cell_len(labels[at]), MAX_LABEL_WIDTH):
+            line = set_cell_size(line, at * columns) + cut(labels[at], room, target)
+    return set_cell_size(line, width)
+
+
+def _labels(labels: Sequence[str], marked: Collection[int], margin: str, target: TextTarget) -> Sequence[str]:
+    """Labels as the target shows them, behind the mark or the margin."""
+    return [target.text(f"{MARK if at in marked else margin}{label}") for at, label in enumerate(labels)]

@@ -1,52 +1,59 @@
 """The document of the page: its markup, its style sheets, its scripts and the object that they read, in one file."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
+from importlib import resources
+from importlib.resources.abc import Traversable
 from posixpath import dirname, join, normpath
 from typing import Any
 
 from attncli.io.json_text import json_text
-from attncli.render.page.functions import FOLDER, page_functions
-from attncli.render.page.static_files import static_file, static_folder
 
 FIRST_STYLE = "page.css"  # rules of the other sheets may replace its own
+FOLDER = "functions"  # of the scripts that define the functions of plans, a file for each kind
+_DEFINITION = re.compile(r'^defineFunction\("(\w+)"', re.MULTILINE)
 _IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/[\w/.-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class)\b)", re.MULTILINE)
 _LAYOUT = re.compile(r"\n *")  # line breaks in texts are escapes
-_PLACE = re.compile(r"\{\{(\w+)\}\}")
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
+
+
+def static_folder() -> Traversable:
+    """The folder of the markup, the style sheets and the scripts."""
+    return resources.files("attncli.render.page").joinpath("static")
+
+
+def static_file(path: str) -> str:
+    """The text of a file in that folder, by its path there."""
+    return static_folder().joinpath(*path.split("/")).read_text(encoding="utf-8")
 
 
 def page_document(content: Mapping[str, Any], title: str) -> Iterator[str]:
     """The document as text, in chunks.
 
-    The scripts are modules in files of their own, which import from each other; here they stand one after the other in
-    one module, each behind those that it imports. `<` of the object's texts is an escape, so that none of them ends
-    the element that it stands in.
+    The scripts are modules in files of their own, which import from each other; the document has all of them in one
+    module, each after those that it imports. `<` in a text of the object is written as an escape, so that no text ends
+    the element that it is in.
     """
     parts: Mapping[str, Callable[[], Iterator[str]]] = {
         "title": lambda: iter([escape(title)]),
         "style": lambda: iter([style()]),
-        "content": lambda: map(_in_element, json_text(content)),
+        "content": lambda: (_LAYOUT.sub("", chunk).replace("<", "\\u003c") for chunk in json_text(content)),
         "script": lambda: iter([script()]),
     }
-    for number, part in enumerate(_PLACE.split(static_file("page.html"))):
+    for number, part in enumerate(_SLOT.split(static_file("page.html"))):
         if number % 2:
             yield from parts[part]()
         else:
             yield part
 
 
-def _in_element(chunk: str) -> str:
-    """A chunk of JSON without line breaks, which nobody reads, and with an escape for what may end an element."""
-    return _LAYOUT.sub("", chunk).replace("<", "\\u003c")
-
-
 @cache
 def style() -> str:
     """All style sheets, one after the other."""
-    names = (file.name for file in static_folder().iterdir() if file.name.endswith(".css"))
+    names = _names(static_folder(), ".css")
     return "".join(static_file(name) for name in sorted(names, key=lambda name: (name != FIRST_STYLE, name)))
 
 
@@ -54,14 +61,29 @@ def style() -> str:
 def script() -> str:
     """All scripts as one module: the functions of plans, which register themselves, then the page."""
     texts: dict[str, str] = {}
-    for name in page_functions():
-        _add_script(f"{FOLDER}/{name}.js", texts)
-    _add_script("main.js", texts)
+    for path in (*_function_scripts(), "main.js"):
+        _add_script(path, texts)
     return "".join(texts.values())
 
 
+@cache
+def page_functions() -> Sequence[str]:
+    """The names of the functions of plans that the scripts define."""
+    return sorted(name for path in _function_scripts() for name in _DEFINITION.findall(static_file(path)))
+
+
+def _function_scripts() -> list[str]:
+    """The paths of the scripts that define functions of plans."""
+    return [f"{FOLDER}/{name}" for name in _names(static_folder().joinpath(FOLDER), ".js")]
+
+
+def _names(folder: Traversable, suffix: str) -> list[str]:
+    """The names of the files in a folder that have a suffix, sorted."""
+    return sorted(file.name for file in folder.iterdir() if file.name.endswith(suffix))
+
+
 def _add_script(path: str, texts: dict[str, str]) -> None:
-    """Add a script, behind those that it imports, by path; raises RecursionError where imports run in a circle."""
+    """Add a script, after those that it imports, by path; raises RecursionError where imports run in a circle."""
     if path in texts:
         return
     text = static_file(path)

@@ -1,25 +1,44 @@
-"""What the page knows of a result: steps, axes and numbers as one object, which its scripts read as JSON."""
+"""The page of a result: an object with its steps, axes and numbers, which the scripts of the page read as JSON."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attncli import __version__
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0
-from attncli.plan.trace import Step, Trace
+from attncli.base.lazy_numpy import np
+from attncli.ops.records import Operator
+from attncli.plan.trace import AxisPositions, Step, Trace, add_dependent_axes
 from attncli.problem.results import WEIGHTS
+from attncli.problem.spec import ProblemSpec
 from attncli.render.before_after import has_changed, shown_step
+from attncli.render.by_hand import has_lines, lines
 from attncli.render.color_map import ANCHORS
 from attncli.render.edits_text import edits_text
 from attncli.render.mask_signs import VISIBLE
-from attncli.render.page.page_nodes import value_object
-from attncli.render.page.page_plans import PagePlans
-from attncli.render.page.page_settings import reason_of_no_changes, settings_object
-from attncli.render.page.page_steps import PageSteps, page_steps
-from attncli.render.page.plan_variants import PlanVariant, own_choices, plan_variants
-from attncli.render.page.worked_cells import worked_cells
+from attncli.render.page.document import page_document, page_functions
+from attncli.render.page.page_nodes import changeable_parameters, computing_function, value_object
+from attncli.render.page.page_plans import (
+    PagePlans,
+    PlanVariant,
+    normalizers,
+    own_choices,
+    own_scale,
+    plan_variants,
+)
+from attncli.render.page.page_size import PageSteps, page_steps
+from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View
 
 FORMAT = "attn.page/1"
+DTYPE = "float64"  # the type of the page's own numbers
+WORKED_CELLS = 1_500  # cells whose arithmetic the program writes, since the page does not have their function
+
+
+def render(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
+    """The page of a view as a document of HTML, in chunks."""
+    content = page_object(view)
+    yield from page_document(content, content["title"])
 
 
 def page_object(view: View) -> dict[str, Any]:
@@ -57,11 +76,11 @@ def page_object(view: View) -> dict[str, Any]:
     worked: dict[str, Any] = {}
     left_out = [steps.left_out] if steps.left_out else []
     if steps.are_all:
-        can_change = not reason_of_no_changes(trace.problem, steps)
+        can_change = not _reason_of_no_changes(trace.problem, steps)
         own = [PlanVariant(own_choices(trace.problem), trace.problem)]
         for variant in plan_variants(trace.problem) if can_change else own:
             plans.add_variant(variant)
-        worked, too_many = worked_cells(view, steps.steps)
+        worked, too_many = _worked_cells(view, steps.steps)
         left_out += [too_many] if too_many else []
     else:
         plans.add_results(steps.steps)
@@ -76,7 +95,7 @@ def page_object(view: View) -> dict[str, Any]:
         "left_out": left_out,
         "axes": _axes(trace, steps.steps, {} if steps.are_all else view.positions),
         "start": _start(view, steps),
-        "settings": settings_object(trace.problem, steps),
+        "settings": _settings(trace.problem, steps),
         "visible_sign": VISIBLE,
         "colors": [list(rgb) for rgb in ANCHORS],
         "edits": edits_text(view.edited_cells, view.decimals) if view.edited_cells else "",
@@ -137,3 +156,92 @@ def _values_before(view: View, steps: Sequence[Step]) -> dict[str, Any]:
         for step in steps
         if step.name in before and before[step.name].value.shape == step.value.shape and has_changed(view, step)
     }
+
+
+def _settings(problem: ProblemSpec, steps: PageSteps) -> dict[str, Any]:
+    """The choices of a problem, None for each that it does not have."""
+    choices = own_choices(problem)
+    return {
+        "can_compute": _reason_of_no_changes(problem, steps) or True,
+        "causal": choices.causal,
+        "scale": None if choices.has_scale is None else {"value": problem.scale, "own": own_scale(problem)},
+        "normalizer": choices.normalizer,
+        "normalizers": [
+            {"name": operator.record.name, "parameters": _parameters(operator)} for operator in normalizers(problem)
+        ],
+    }
+
+
+def _reason_of_no_changes(problem: ProblemSpec, steps: PageSteps) -> str:
+    """Why a page computes nothing anew; empty where it does."""
+    if not steps.are_all:
+        return "Nothing can be changed here: the page has only selected results of a large problem."
+    if problem.precision.name != DTYPE:
+        return (
+            f"Nothing can be changed here: the numbers are {problem.precision.name}, and a browser computes {DTYPE}. "
+            f"With dtype: {DTYPE} the page computes."
+        )
+    return ""
+
+
+def _parameters(operator: Operator) -> list[dict[str, Any]]:
+    """The numbers of an operator that can be changed, with their values and ranges."""
+    return [
+        {
+            "name": parameter.name,
+            "value": operator.parameters[parameter.name],
+            "above": parameter.range.above,
+            "least": parameter.range.least,
+            "is_integer": parameter.kind == "integer",
+        }
+        for parameter in changeable_parameters(operator.record)
+    ]
+
+
+def _worked_cells(view: View, steps: Sequence[Step]) -> tuple[dict[str, Any], str]:
+    """The lines of the steps whose function the page does not have, by name, and a sentence where they are too many.
+
+    `lines` of a step has those of each cell, in the order of rows over the step's `axes` that are named.
+    """
+    missing = [step for step in steps if _is_missing(step)]
+    count = sum(math.prod(_cell_axes(step).values()) for step in missing)
+    if count > WORKED_CELLS:
+        names = ", ".join(step.name for step in missing)
+        return {}, f"The arithmetic of {names} is left out: {count:,} cells, and a page has up to {WORKED_CELLS:,}."
+    worked = {step.name: _lines_of_cells(view, step) for step in missing}
+    return {name: cells for name, cells in worked.items() if any(cells["lines"])}, ""
+
+
+def _is_missing(step: Step) -> bool:
+    """Whether the page lacks the function of a step, and the program works out its cells."""
+    name = computing_function(step.node)
+    return name is not None and name not in page_functions() and has_lines(step)
+
+
+def _cell_axes(step: Step) -> dict[str, int]:
+    """The axes of a step in whose positions its lines differ: letters and lengths."""
+    axes = zip(step.axes, step.value.shape, strict=True)
+    return {letter: size for letter, size in axes if letter in (*COUNTED_FROM_0, "n", "m", "k", "p")}
+
+
+def _lines_of_cells(view: View, step: Step) -> dict[str, Any]:
+    """The lines of each cell of a step."""
+    axes = _cell_axes(step)
+    cells = [dict(zip(axes, at, strict=True)) for at in np.ndindex(tuple(axes.values()))]
+    return {
+        "axes": list(axes),
+        "lines": [lines(view, step, _positions(view.result.trace, cell)) for cell in cells],
+    }
+
+
+def _positions(trace: Trace, cell: AxisPositions) -> AxisPositions:
+    """The positions of a query, a key and a head whose arithmetic goes through a cell."""
+    positions = {"n": 0, "m": 0, **dict.fromkeys(trace[WEIGHTS].axes[:-2], 0), **cell}
+    past, heads = len(trace.labels["p"]), trace.plan.axis_length("h")
+    if "p" in cell:
+        positions["m"] = cell["p"]
+    if "k" in cell:
+        positions["m"] = past + cell["k"]
+    if "g" in cell:
+        positions["h"] = cell["g"] * heads // trace.plan.axis_length("g")
+    return add_dependent_axes(trace, positions)

@@ -1,12 +1,22 @@
-"""The layout of a figure: nothing overlaps, nothing leaves the page, and panels are as large as they fit."""
+"""The layout of a figure: nothing overlaps, nothing leaves the page, panels are as large as they fit; its size."""
 
+import re
 from dataclasses import replace
 from itertools import combinations
 
 import pytest
 
-from attncli.render.figure.layout import MAX_GROUP_HEIGHT, MAX_WIDTH, Box, GroupSize, PageLayout, lay_out
-from attncli.render.figure.size import Size
+import attncli
+from attncli.render.figure.layout import (
+    MAX_GROUP_HEIGHT,
+    MAX_WIDTH,
+    Box,
+    GroupSize,
+    PageLayout,
+    Size,
+    lay_out,
+    parse_size,
+)
 
 GROUP = GroupSize(
     count=1,
@@ -99,3 +109,30 @@ def test_labels_are_rotated_where_they_are_wider_than_a_cell_and_thinned_where_t
     assert page is not None
     shown = [(group.is_rotated, group.label_steps) for group in page.groups]
     assert shown == [(False, (1, 1)), (True, (1, 1)), (True, (3, 3))]
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("6x4", (6, 4)),
+        (" 6.5 × 4 ", (6.5, 4)),
+        ("6inx4in", (6, 4)),
+        ("254x127mm", (10, 5)),
+        ("25.4CM x 5in", (10, 5)),
+    ],
+)
+def test_two_numbers_are_inches_or_have_a_unit(text: str, size: tuple[float, float]) -> None:
+    assert parse_size(text, "--size") == Size(*size)
+
+
+@pytest.mark.parametrize("text", ["", "6", "6x", "6x4x2", "-6x4", "6pxx4px", "nanx1", "6 4"])
+def test_another_text_is_an_error_that_shows_how(text: str) -> None:
+    message = f"--size: {text!r} is no size; expected a width and a height, such as 6x4 (inches) or 15x10cm"
+    with pytest.raises(attncli.AttnError, match=re.escape(message)):
+        parse_size(text, "--size")
+
+
+@pytest.mark.parametrize("text", ["0x4", "4x31", "2cmx10cm", "1000000x1"])
+def test_a_size_has_limits(text: str) -> None:
+    with pytest.raises(attncli.AttnError, match=r"out of range; expected 1 to 30 inches each, 2\.54 to 76\.2 cm"):
+        parse_size(text, "--size")

@@ -10,9 +10,14 @@ from hypothesis import strategies as st
 
 from attncli.ops import kinds, operators
 from attncli.render.formats import latex
-from attncli.render.formats.formula_tokens import LABEL_END, LABEL_START
-from attncli.render.formats.latex_math import BREAKABLE_GAP, latex_line
-from attncli.render.formats.latex_text import CHARACTER_COMMAND, CHARACTER_DEFINITION, latex_label
+from attncli.render.formats.formulas import LABEL_END, LABEL_START
+from attncli.render.formats.latex_math import (
+    BREAKABLE_GAP,
+    CHARACTER_COMMAND,
+    CHARACTER_DEFINITION,
+    latex_label,
+    latex_line,
+)
 from attncli.render.grid import Grid
 from attncli.render.section import Section
 from tests.arrays import normal

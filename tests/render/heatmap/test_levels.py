@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attncli.render.grid import Grid
-from attncli.render.heatmap.levels import MASKED, VISIBLE_LEVEL, pool, scale_of
+from attncli.render.heatmap.palette import MASKED, VISIBLE_LEVEL, pool, scale_of
 
 NAN, INFINITY = float("nan"), float("inf")
 

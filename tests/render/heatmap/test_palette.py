@@ -5,8 +5,7 @@ from itertools import pairwise
 import pytest
 
 from attncli.render.color_map import Rgb, color, luminance
-from attncli.render.heatmap.levels import MASKED
-from attncli.render.heatmap.palette import INDEXED_RAMP, STANDARD_RAMP, Palette
+from attncli.render.heatmap.palette import INDEXED_RAMP, MASKED, STANDARD_RAMP, Palette
 
 # xterm's defaults and VGA's: each terminal has its own 16 colours, and the order of these must hold in both.
 XTERM = {4: (0, 0, 238), 12: (92, 92, 255), 6: (0, 205, 205), 10: (0, 255, 0), 11: (255, 255, 0)}

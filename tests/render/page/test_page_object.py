@@ -12,7 +12,7 @@ import attncli
 from attncli.engine.run import run
 from attncli.problem.edits import Edit, edit_problem
 from attncli.problem.spec import ProblemSpec
-from attncli.render.page import worked_cells
+from attncli.render.page import page_object as page_module
 from attncli.render.page.page_object import page_object
 from attncli.render.view import Cell, View
 from tests.arrays import normal
@@ -224,7 +224,7 @@ def test_the_scale_of_numbers_of_more_digits_is_one_of_double_precision() -> Non
 @pytest.fixture
 def no_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that has no functions, as those of other packages are none of its own."""
-    monkeypatch.setattr(worked_cells, "page_functions", tuple)
+    monkeypatch.setattr(page_module, "page_functions", tuple)
 
 
 @pytest.mark.usefixtures("no_functions")

@@ -14,7 +14,7 @@ from attncli.base.errors import AttnError
 from attncli.engine.run import run
 from attncli.problem.spec import ProblemSpec
 from attncli.render.page.page_object import page_object
-from attncli.render.page.plan_variants import plan_variants
+from attncli.render.page.page_plans import plan_variants
 from attncli.render.view import View
 from tests.problems import PROBLEMS, dense_trace, problem
 from tests.render.page.plans import assert_is_plan_of, own_nodes

@@ -1,0 +1,60 @@
+"""Files of bytes: arrays under their names, and figures."""
+
+from collections.abc import Iterable
+from typing import IO
+
+from attncli import __version__
+from attncli.base.lazy_numpy import Array
+from attncli.io.writers import array_files
+from attncli.render.selection import selected_value
+from attncli.render.view import View
+
+DOTS_PER_INCH = 300  # of PNG, and of what is an image in the other figures
+
+
+def write_npy(view: View, stream: IO[bytes]) -> None:
+    """Write the one array that is shown."""
+    (array,) = _arrays(view).values()
+    array_files.write_npy(stream, array)
+
+
+def write_npz(view: View, stream: IO[bytes]) -> None:
+    """Write an archive of the arrays."""
+    array_files.write_npz(stream, _arrays(view))
+
+
+def write_safetensors(view: View, stream: IO[bytes]) -> None:
+    """Write the arrays as tensors; raises AttnError where the package is missing or has no such type."""
+    array_files.write_safetensors(stream, _arrays(view), view.result.trace.precision)
+
+
+def _arrays(view: View) -> dict[str, Array]:
+    """What is selected of every result that is shown, by its name."""
+    return {name: selected_value(view, view.result.trace[name]) for name in view.names}
+
+
+def write_svg(view: View, stream: IO[bytes]) -> None:
+    """Write a figure as SVG, its text as text."""
+    _write_figure(view, stream, "svg", ("Date", "Type"))
+
+
+def write_pdf(view: View, stream: IO[bytes]) -> None:
+    """Write a figure as PDF, with its fonts."""
+    _write_figure(view, stream, "pdf", ("CreationDate",))
+
+
+def write_png(view: View, stream: IO[bytes]) -> None:
+    """Write a figure as PNG of DOTS_PER_INCH."""
+    _write_figure(view, stream, "png", ("Software",))
+
+
+def _write_figure(view: View, stream: IO[bytes], file_format: str, unwritten: Iterable[str]) -> None:
+    """Write the figure of a view with its title, without the facts of Matplotlib's that are in `unwritten`."""
+    from attncli.render.figure.drawing import drawing  # noqa: PLC0415 - arrays do not need them
+    from attncli.render.figure.figure import make_figure  # noqa: PLC0415
+
+    figure = make_figure(view)
+    title = {"Title": view.title} if view.title else {}
+    metadata = {**dict.fromkeys(unwritten), "Creator": f"attn {__version__}", **title}
+    with drawing():
+        figure.savefig(stream, format=file_format, dpi=DOTS_PER_INCH, metadata=metadata)

@@ -1,0 +1,152 @@
+/* Position schemes: vectors with their positions in them. */
+
+import { makeArray, mapPairs, mapRows } from "../arrays.js";
+import { defineFunction } from "../functions.js";
+import {
+  cosOf, differenceOf, negativeOf, numberTerm, parameterTerm, powerOf, productOf, quotientOf, sinOf, sumOf,
+} from "../terms.js";
+
+/* The embeddings and the vectors of their positions, together. */
+defineFunction("add_positions", {
+  compute: ({ x, positions }) => mapPairs(x, positions, (left, right) => left + right),
+  work: (cell) => [cell.equation(sumOf([cell.term("x"), cell.term("positions")]))],
+});
+
+/* A learned vector for each position: a row of a table. */
+defineFunction("learned", {
+  compute({ positions, table }, { offset = 0 }) {
+    const columns = table.shape.at(-1);
+    const result = makeArray([...positions.shape, columns]);
+    positions.data.forEach((position, row) => {
+      const at = (position + offset) * columns;
+      result.data.set(table.data.subarray(at, at + columns), row * columns);
+    });
+    return result;
+  },
+  index: { table: (cell) => [[cell.term("positions").value(null) + (cell.options.offset ?? 0), cell.column]] },
+  work: (cell) => [cell.unchanged("table")],
+});
+
+/* Rotates pairs of features in proportion to the position. */
+defineFunction("rope", {
+  compute({ x, positions, frequencies, attention_factor: factors }, options) {
+    const features = x.shape.at(-1);
+    const axes = frequencies?.shape.length > 1 ? frequencies.shape[0] : 1;
+    const turned = frequencies === undefined ? rotatedFrequencies(options, features) : frequencies.data;
+    const count = turned.length / axes;
+    const { scaling = 1, offset = 0 } = options;
+    const factor = factors === undefined ? (options.attention_factor ?? 1) : factors.data[0];
+    const direction = options.reverse ? -1 : 1;
+    const rotate = (row, ...at) => {
+      const rotated = row.slice();
+      for (let pair = 0; pair < count; pair++) {
+        let angle = 0;
+        at.forEach((position, axis) => (angle += ((position + offset) / scaling) * turned[axis * count + pair]));
+        const [one, other] = pairFeatures(options, count, pair);
+        const [cosine, sine] = [factor * Math.cos(angle), direction * factor * Math.sin(angle)];
+        rotated[one] = row[one] * cosine - row[other] * sine;
+        rotated[other] = row[other] * cosine + row[one] * sine;
+      }
+      return rotated;
+    };
+    return mapRows(x, features, rotate, ...positionsOfAxes(positions, frequencies));
+  },
+  index: {
+    x(cell) {
+      const pair = pairOf(cell);
+      const features = pair === null ? [cell.column] : pairFeatures(cell.options, pairCount(cell), pair);
+      return features.map((feature) => [...cell.index.slice(0, -1), feature]);
+    },
+    positions: (cell, source) => rotationAxes(cell).map((s) => source.axes.map((letter, axis) => (letter === "s" ? s : rowPosition(cell, letter, axis)))),
+    frequencies: (cell) => (pairOf(cell) === null ? [] : rotationAxes(cell).map((s) => (hasRotationAxes(cell) ? [s, pairOf(cell)] : [pairOf(cell)]))),
+    attention_factor: (cell) => (pairOf(cell) === null ? [] : [[]]),
+  },
+  work(cell) {
+    const pair = pairOf(cell);
+    if (pair === null) return [cell.sentence("a feature that does not turn: ", cell.term("x"))];
+    const [first, second] = cell.terms("x");
+    const products = rotationAxes(cell).map((s) => productOf(positionTerm(cell, s), frequencyTerm(cell, pair, s)));
+    const angle = cell.computed(`angle of pair ${pair}`, products.length > 1 ? sumOf(products) : products[0]);
+    const [cosine, sine] = [cosOf(angle), sinOf(angle)];
+    const isFirst = pairFeatures(cell.options, pairCount(cell), pair)[0] === cell.column;
+    const parts = isFirst
+      ? [productOf(first, cosine), productOf(second, sine)]
+      : [productOf(second, cosine), productOf(first, sine)];
+    const isDifference = isFirst !== Boolean(cell.options.reverse);
+    const turned = isDifference ? differenceOf(...parts) : sumOf(parts);
+    const factor = attentionFactorTerm(cell);
+    return [angle.line, cell.equation(factor === null ? turned : productOf(factor, turned))];
+  },
+});
+
+/** Whether positions have several axes, each with frequencies of its own. */
+function hasRotationAxes(cell) {
+  return cell.has("frequencies") && cell.lengthOf("frequencies", 1) !== undefined;
+}
+
+/** The numbers of the axes of positions. */
+function rotationAxes(cell) {
+  return hasRotationAxes(cell) ? Array.from({ length: cell.lengthOf("frequencies", 0) }, (_, axis) => axis) : [0];
+}
+
+/** The positions on each axis, arrays without it: [… s n] to s times [… n]. */
+function positionsOfAxes(positions, frequencies) {
+  if (frequencies === undefined || frequencies.shape.length === 1) return [positions];
+  const [count, rows] = positions.shape.slice(-2);
+  const shape = [...positions.shape.slice(0, -2), rows];
+  return Array.from({ length: count }, (_, axis) => {
+    const data = positions.data.filter((_number, at) => Math.floor(at / rows) % count === axis);
+    return { ...positions, shape, data };
+  });
+}
+
+/** The angle of each pair from one position to the next. */
+function rotatedFrequencies({ base = 10000, dims }, features) {
+  const count = dims ?? features;
+  return Array.from({ length: count / 2 }, (_, pair) => base ** -((2 * pair) / count));
+}
+
+/** The two features of a pair of `count`: neighbours, or one in each half. */
+function pairFeatures({ interleaved }, count, pair) {
+  return interleaved ? [2 * pair, 2 * pair + 1] : [pair, pair + count];
+}
+
+/** How many pairs turn. */
+function pairCount(cell) {
+  return cell.has("frequencies") ? cell.lengthOf("frequencies", -1) : (cell.options.dims ?? cell.lengthOf("x", -1)) / 2;
+}
+
+/** The pair that the feature of a cell is in; null where it does not turn. */
+function pairOf(cell) {
+  const count = pairCount(cell);
+  if (cell.column >= 2 * count) return null;
+  return cell.options.interleaved ? Math.floor(cell.column / 2) : cell.column % count;
+}
+
+/** The position of the row of a cell on an axis of the positions, whose last axis is that of rows. */
+function rowPosition(cell, letter, axis) {
+  if (cell.lengthOf("positions", axis) === 1) return 0;
+  return letter in cell.at ? cell.at[letter] : cell.index.at(-2);
+}
+
+/** The position with what is added to it, over the scaling. */
+function positionTerm(cell, axis) {
+  const { scaling = 1, offset = 0 } = cell.options;
+  const given = cell.terms("positions")[axis];
+  const position = offset === 0 ? given : sumOf([given, parameterTerm(offset)]);
+  return scaling === 1 ? position : quotientOf(position, parameterTerm(scaling));
+}
+
+/** What cosines and sines are multiplied by; null where there is no attention factor. */
+function attentionFactorTerm(cell) {
+  if (cell.has("attention_factor")) return cell.term("attention_factor");
+  const factor = cell.options.attention_factor ?? null;
+  return factor === null ? null : parameterTerm(factor);
+}
+
+/** The angle of a pair from one position to the next, from the base or as it is given. */
+function frequencyTerm(cell, pair, axis) {
+  if (cell.has("frequencies")) return cell.terms("frequencies")[axis];
+  const exponent = negativeOf(quotientOf(numberTerm(2 * pair), numberTerm(2 * pairCount(cell))));
+  return powerOf(parameterTerm(cell.options.base ?? 10000), exponent);
+}
