@@ -11,7 +11,6 @@ from attncli.api.keys import ProblemKeys
 from attncli.api.names import to_names
 from attncli.api.result import Result, of_computed
 from attncli.api.views import Cells, Position
-from attncli.base.arithmetic import MAX_TERMS
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.engine.options import THREADS, RunOptions
@@ -20,6 +19,7 @@ from attncli.io.expected import Expected, read_expected
 from attncli.io.origin import PYTHON, PYTHON_OVER_FILE, Origin, RawValue
 from attncli.io.problem_files import Document
 from attncli.io.variants import PROBLEM, NamedDocument
+from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.ops.records import format_value
 from attncli.plan.build import plan_of
 from attncli.problem.build import check_name

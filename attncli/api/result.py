@@ -9,11 +9,11 @@ from attncli.api.frames import STATISTICS, TO_PANDAS, statistics_frame, step_fra
 from attncli.api.names import to_name
 from attncli.api.saving import FigureSize, FilePath, SavedFile, to_title
 from attncli.api.views import Cells, Position, ShownPart
-from attncli.base.arithmetic import MAX_TERMS
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.base.text import repr_excerpt
 from attncli.engine.run import run
+from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.problem.results import WEIGHTS
 from attncli.render.figure.figure import make_figure
 from attncli.render.figure.limits import check_figure

@@ -7,7 +7,7 @@ from typing import Any
 
 from attncli.base.axes import Letters
 from attncli.base.dataclasses import dataclass
-from attncli.base.half_floats import to_single
+from attncli.base.dtypes import to_single
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.structural import repeat_kv
 

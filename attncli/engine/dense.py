@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from attncli.base.array_checks import all_true
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import Array, all_true, np
 from attncli.base.memory import keep_freed_memory
 from attncli.engine.evaluate import evaluate, evaluate_input, evaluate_wide
 from attncli.engine.options import BlockSizes

@@ -7,9 +7,8 @@ from collections.abc import Generator, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from attncli.base.array_checks import all_finite
 from attncli.base.dataclasses import dataclass
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.engine.accumulators import Accumulator, DirectExponentials, VisibleCells, hide
 from attncli.engine.block_plan import BlockPlan
 from attncli.engine.block_rows import Values, key_bounds

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array
-from attncli.base.terms import number
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import number
 from attncli.ops.decorators import mask
 from attncli.ops.masks import verdict
 from attncli.ops.records import Range

@@ -6,9 +6,9 @@ here: NumPy raises ValueError where they don't fit.
 
 from typing import Annotated, Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, absolute, number, parameter, products, sqrt, total
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import Term, absolute, number, parameter, products, sqrt, total
 from attncli.ops.decorators import score
 from attncli.ops.distances import absolute_distances, squared_distances
 from attncli.ops.products import MatrixProduct, product

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
+from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops.decorators import structural
 
 

@@ -5,11 +5,11 @@
 
 from typing import Annotated, Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import number
 from attncli.base.text import count_of
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import number
 from attncli.ops.decorators import position
 from attncli.ops.records import TABLE, Range
 from attncli.ops.rules import OperatorUse

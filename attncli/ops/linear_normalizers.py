@@ -5,9 +5,9 @@ A score of −∞ marks a masked key: its weight is exactly 0. A row in which ev
 
 from typing import Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import number, total
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import number, total
 from attncli.ops.decorators import normalizer
 from attncli.ops.normalizers import SHAPES, safe_divide
 from attncli.ops.rules import OnlineNormalizer

@@ -6,8 +6,8 @@ A rule gets the indices of any queries and keys, so that one function serves the
 
 from typing import Annotated, Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
+from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops.decorators import mask, structural
 from attncli.ops.records import Range
 from attncli.ops.rules import KeyBounds, MaskSign

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array
-from attncli.base.terms import Term, number, parameter, products, sqrt, total
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import Term, number, parameter, products, sqrt, total
 
 ZERO_VECTOR = "a zero vector stays zero"
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array
+from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops.decorators import mask
 from attncli.ops.masks import bounds_of_table, verdict
 from attncli.ops.rules import KeyBounds, MaskSign

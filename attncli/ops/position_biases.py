@@ -6,10 +6,10 @@
 import math
 from typing import Annotated, Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import absolute, ln, number, total
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import absolute, ln, number, total
 from attncli.ops.decorators import position, structural
 from attncli.ops.records import TABLE, Range
 from attncli.ops.rules import DerivedInput, OperatorUse

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, cos, number, parameter, sin
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import Term, cos, number, parameter, sin
 from attncli.ops.decorators import position, structural
 from attncli.ops.records import TABLE, Range
 from attncli.ops.rope_frequencies import angles, rope_frequencies

@@ -5,10 +5,10 @@
 
 from typing import Annotated, Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import number, products
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import number, products
 from attncli.ops.decorators import position
 from attncli.ops.records import TABLE, Range
 from attncli.ops.rules import OperatorUse

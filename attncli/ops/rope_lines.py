@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, cos, number, parameter, sin, total
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import Term, cos, number, parameter, sin, total
 from attncli.ops.rope_frequencies import pair_slices
 from attncli.ops.rope_scaling_lines import plain_frequency
 

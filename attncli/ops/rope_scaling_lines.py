@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import np
-from attncli.base.terms import Term, ln, number, parameter, sqrt
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import Term, ln, number, parameter, sqrt
 from attncli.ops.rope_scaling import AXIAL, RopeScaling, ScaledRope
 from attncli.ops.rope_scaling_types import (
     RAMP_WIDTH,

@@ -6,10 +6,10 @@ here: NumPy raises ValueError where they don't fit.
 
 from typing import Annotated, Any, Literal
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.dtypes import square_root
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, exp, largest, number, products, sqrt, tanh, total
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import Term, exp, largest, number, products, sqrt, tanh, total
 from attncli.ops.decorators import score
 from attncli.ops.products import MatrixProduct, product
 from attncli.ops.records import Quantity, Symbol, Tap, no_tap, reused

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from attncli.base.notation import RESULT_OF_KIND, SYMBOLS
+from attncli.base.axes import RESULT_OF_KIND, SYMBOLS
 from attncli.ops.records import OperatorRecord
 from attncli.plan.graph import Node
 

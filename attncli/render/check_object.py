@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from attncli import __version__
 from attncli.analysis.check.outcome import BeforeEdits, CheckOutcome
 from attncli.analysis.check.report import CheckReport, Explanation, QuantityCheck
+from attncli.base.program import __version__
 
 FORMAT = "attn.check/1"
 

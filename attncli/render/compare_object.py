@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from attncli import __version__
 from attncli.analysis.compare.report import Comparison, Difference, FirstDifference, VariantResult
 from attncli.analysis.row_statistics import RowStatistics
+from attncli.base.program import __version__
 from attncli.render.selection import selected_value
 from attncli.render.statistics import object_of_statistics
 from attncli.render.view import View

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.axes import Letters
+from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops import operators
 from attncli.ops.records import OperatorRecord
 from attncli.ops.rules import KeyBounds, OnlineNormalizer

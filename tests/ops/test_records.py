@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.axes import LEGEND
 from attncli.base.errors import AttnError, UnknownNameError
+from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops import kinds, look_up, operators
 from attncli.ops.records import OperatorRecord, Range
 from attncli.ops.registration import register

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attncli.base.arithmetic import ArithmeticWriter
+from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops.sparse_normalizers import entmax, entmax_by_hand
 
 

@@ -9,7 +9,7 @@ from attncli.analysis.check.target import Target
 from attncli.base.axes import COUNTED_FROM_0, count_entries, format_lengths
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.typed_numbers import TypedNumber
+from attncli.numbers.parsing import TypedNumber
 from attncli.plan.graph import Axes
 from attncli.problem.convert.arrays import LabelledArray, to_array
 from attncli.problem.convert.nested_lists import MAX_AXES, is_array_with_axes, nested_lists_to_array, to_lists

@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.typed_numbers import TypedNumber
+from attncli.numbers.parsing import TypedNumber
 
 EVERY_DIGIT = 15  # so many significant digits, or more, are all that a float64 has
 LONG_FRACTION = 9  # decimals of a number that nobody rounds to by hand

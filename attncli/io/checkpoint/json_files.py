@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from attncli.base.counting import first_duplicate
 from attncli.base.errors import AttnError
+from attncli.base.text import first_duplicate
 from attncli.io.inputs import Input
 
 

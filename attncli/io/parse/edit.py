@@ -3,9 +3,9 @@
 import re
 
 from attncli.base.errors import AttnError
-from attncli.base.number_words import number_hint
 from attncli.base.text import shorten
 from attncli.io.parse.typed_matrix import read_number
+from attncli.numbers.parsing import number_hint
 from attncli.problem.convert.numbers import is_number
 from attncli.problem.editable_arrays import check_has_cells
 from attncli.problem.edits import Edit

@@ -5,8 +5,6 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import np
-from attncli.base.number_words import number_of_text
-from attncli.base.typed_numbers import TypedNumber
 from attncli.io import formats
 from attncli.io.inputs import Input
 from attncli.io.origin import Origin
@@ -16,6 +14,7 @@ from attncli.io.paths import is_there
 from attncli.io.readers.entries import Entry, hint_to_name_one
 from attncli.io.readers.result_object import results_of
 from attncli.io.readers.slices import WHOLE, Index, split_entry, take, take_labelled
+from attncli.numbers.parsing import TypedNumber, number_of_text
 from attncli.problem.convert.arrays import LabelledArray, is_row
 from attncli.problem.convert.numbers import is_number
 

@@ -5,10 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
-from attncli.base.number_words import number_hint, number_of_text
 from attncli.base.text import shorten
-from attncli.base.typed_numbers import TypedNumber
 from attncli.io.readers.scalars import scalar
+from attncli.numbers.parsing import TypedNumber, number_hint, number_of_text
 from attncli.problem.convert.numbers import is_number
 
 _IN_BRACKETS = re.compile(r"\[([^\[\],]*|[^\[\]]*;[^\[\]]*)\]")  # `[1 0; 0 1]`, which is no list of YAML's

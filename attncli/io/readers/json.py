@@ -6,10 +6,9 @@ import re
 from collections.abc import Container
 from typing import Any
 
-from attncli.base.counting import first_duplicate
 from attncli.base.errors import AttnError
-from attncli.base.text import shorten
-from attncli.base.typed_numbers import TypedNumber
+from attncli.base.text import first_duplicate, shorten
+from attncli.numbers.parsing import TypedNumber
 
 _LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")  # a number that may be beyond all floats
 

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from attncli.base.counting import first_duplicate
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
-from attncli.base.text import one_line
+from attncli.base.text import first_duplicate, one_line
 from attncli.io.inputs import Input, read_stream
 from attncli.io.paths import opening
 from attncli.io.readers.descriptions import ArrayDescription

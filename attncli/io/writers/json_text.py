@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.number_rows import format_rows
-from attncli.base.typed_numbers import TypedNumber
+from attncli.numbers.formatting import format_rows
+from attncli.numbers.parsing import TypedNumber
 
 NON_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 _NUMBERS_PER_PIECE = 2**12  # of a line that may be long

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attncli.base.lazy_numpy import np
-from attncli.base.number_rows import MAX_WHOLE
+from attncli.numbers.formatting import MAX_WHOLE
 from attncli.ops.records import Operator, ParameterMapping
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.number_rows import format_rows, format_whole
 from attncli.base.text import delimited_cell, delimited_rows
 from attncli.io.readers.npy import NPY
 from attncli.io.writers.array_files import write_npy
 from attncli.io.writers.json_text import json_text
 from attncli.io.writers.plain_values import plain_values
 from attncli.io.writers.yaml_text import yaml_text
+from attncli.numbers.formatting import format_rows, format_whole
 from attncli.ops.records import Operator
 from attncli.problem.fields import RANDOM
 from attncli.problem.packing import sizes_of_parts

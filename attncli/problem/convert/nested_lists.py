@@ -4,12 +4,10 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
-from attncli.base.counting import most_common
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.number_words import number_hint, number_of_text
-from attncli.base.text import json_excerpt
-from attncli.base.typed_numbers import TypedNumber
+from attncli.base.text import json_excerpt, most_common
+from attncli.numbers.parsing import TypedNumber, number_hint, number_of_text
 from attncli.problem.convert.foreign_arrays import to_numpy
 
 Index = tuple[int, ...]  # of a row or a cell, counted from 1

@@ -6,7 +6,7 @@ from functools import cached_property
 from attncli.analysis.compare.equal_variants import equal_variants
 from attncli.analysis.compare.report import Comparison, Difference, FirstDifference
 from attncli.base.dataclasses import dataclass
-from attncli.base.numerals import decimal
+from attncli.numbers.formatting import decimal
 from attncli.render.section import Section
 
 

@@ -7,8 +7,8 @@ from attncli.analysis.compare.report import Comparison, VariantResult
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.number_rows import format_rows
 from attncli.base.text import delimited_cell, delimited_rows
+from attncli.numbers.formatting import format_rows
 from attncli.render.target import TextTarget
 from attncli.trace.positions import slices_at
 from attncli.trace.steps import Step

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import IO
 
-from attncli import __version__
+from attncli.base.program import __version__
 from attncli.render.figure.drawing import drawing
 from attncli.render.figure.figure import make_figure, missing_characters
 from attncli.render.view import View

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attncli import __version__
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0
+from attncli.base.program import __version__
 from attncli.problem.results import WEIGHTS
 from attncli.render.before_after import has_changed, shown_step
 from attncli.render.color_map import ANCHORS

@@ -10,7 +10,7 @@ from attncli.analysis.check.expected import ExpectedNumbers, expected_numbers
 from attncli.analysis.check.options import CheckOptions
 from attncli.analysis.check.target import Target
 from attncli.base.errors import AttnError
-from attncli.base.typed_numbers import TypedNumber
+from attncli.numbers.parsing import TypedNumber
 from attncli.plan.build import plan_of
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.spec import ProblemSpec

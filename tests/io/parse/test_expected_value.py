@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.base.typed_numbers import TypedNumber
 from attncli.io.inputs import Inputs
 from attncli.io.origin import Origin
 from attncli.io.parse.expected_value import read_expected_value
+from attncli.numbers.parsing import TypedNumber
 from attncli.problem.convert.arrays import LabelledArray
 
 YAML = "weights: [[0.10, 1e-3]]\nother: [[3]]\nnamed: {cat: [0.10, 2.0]}\n"

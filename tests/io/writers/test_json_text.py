@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from attncli.base.typed_numbers import TypedNumber
 from attncli.io.writers.json_text import json_text
+from attncli.numbers.parsing import TypedNumber
 
 
 @pytest.mark.parametrize("value", [{}, {"a": {}}, {"a": [{}, {"b": []}]}, {"a": [[]]}, {"a": None, "b": [True, "x"]}])
