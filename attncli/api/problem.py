@@ -5,12 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, NoReturn, Self, Unpack
 
-from attncli.api.edits import to_edits
-from attncli.api.explanation_text import ExplanationText
+from attncli.api.arguments import Cells, Position, to_edits, to_names
 from attncli.api.keys import ProblemKeys
-from attncli.api.names import to_names
-from attncli.api.result import Result, of_computed
-from attncli.api.views import Cells, Position
+from attncli.api.result import ExplanationText, Result, of_computed
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.engine.options import THREADS, RunOptions
