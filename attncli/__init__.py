@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from attncli.base.program import __version__
+
 if TYPE_CHECKING:
     from attncli.api.attention import attention, load, load_layer
     from attncli.api.check import Report, check
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
         Range,
     )
 
-__version__ = "1.0.0.dev0"
 __all__ = [
     "AttnError",
     "ComparedVariant",

@@ -6,7 +6,7 @@ import signal
 import sys
 from typing import Any, NoReturn
 
-from attncli.base.exit_status import DIFFERS, FAILED, INTERRUPTED
+from attncli.base.program import DIFFERS, FAILED, INTERRUPTED
 
 # The signals that end a process and can be caught: of Ctrl-C; of `kill`, `timeout` and job schedulers; of a terminal
 # that is closed; of a limit on processor time. Windows has only some of them.

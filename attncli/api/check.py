@@ -6,9 +6,9 @@ from typing import Any, Unpack
 from attncli.analysis.check.check import check as check_problem
 from attncli.analysis.check.check import check_expected
 from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation, QuantityCheck
-from attncli.api.explanation_text import WIDTH
 from attncli.api.keys import ProblemKeys
 from attncli.api.problem import Problem, problem_of
+from attncli.api.result import WIDTH
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
@@ -105,52 +105,27 @@ def check(
     convention: str | None = None,
     **keys: Unpack[ProblemKeys],
 ) -> Report:
-    """Compare numbers of somebody else's attention with ours: where they first differ, and which slip explains it.
+    """Compare numbers of somebody else's attention with the reference: where they first differ, and what explains it.
 
-    Parameters
-    ----------
-    problem : Problem, optional
-        What is computed. In its place the keys of a problem may be given as keywords: `query=q, key=k, causal=True`.
-    against : mapping, optional
-        The expected numbers, by the names of results or steps: `output`, `weights`, `scores` … An array, a tensor (also
-        on a GPU, or with gradients), nested lists, or mappings from labels to numbers where only some are expected.
-        [n e] and [1 h n e], [b n h·e] and [b h n e] are the same numbers. Without it those of the key `expected` in the
-        file that the problem was loaded from.
-    rtol, atol, ulp : float ≥ 0, optional
-        A tolerance in place of the derived one: numbers agree where they differ by at most `atol + rtol · |expected|`,
-        or by `ulp` units in the last place of their type. The derived one is twice the error of the same formula
-        computed step by step in the type of the numbers, at least four units in the last place of the largest number
-        of the row; numbers in Python lists are held to half a unit of their last digit.
-    reference : bool, optional
-        Whether ours is computed in more digits than float64 has.
-    slips : bool, optional
-        Whether to look for slips that would go unnoticed on these inputs at this tolerance; `against` may then be left
-        out.
-    head, batch : int ≥ 0, optional
-        The one head, and the one batch item, that is checked.
-    executor : str, optional
-        What computes a large problem: "threads", "serial" or the address of a Dask scheduler.
-    convention : str, optional
-        The framework, such as "torch-sdpa", as which the keys of the problem are read.
-    **keys
-        The keys of a problem, in place of `problem`.
+    The problem is a `Problem`, or its keys as keywords: `query=q, key=k, causal=True`. `against` has the expected
+    numbers by the names of results or steps (`output`, `weights`, `scores` …): an array, a tensor (also on a GPU, or
+    with gradients), nested lists, or mappings from labels to numbers where only some are expected. [n e] and [1 h n e],
+    [b n h·e] and [b h n e] are the same numbers. Without `against` they are those of the key `expected` in the file
+    that the problem was loaded from.
 
-    Returns
-    -------
-    Report
-        Its `raise_for_difference()` makes it an assertion.
+    The tolerance is twice the error of the same formula computed step by step in the type of the numbers, at least four
+    units in the last place of the largest number of the row; for numbers in Python lists it is half a unit of their
+    last digit. In its place numbers may differ by `atol + rtol · |expected|`, or by `ulp` units in the last place of
+    their type. With `reference` the reference has more digits than float64.
 
-    Raises
-    ------
-    AttnError
-        Where there is no result of a name, numbers do not fit it, or a key or a tolerance is wrong.
+    With `slips` the report names the mistakes that would go unnoticed on these inputs at this tolerance; `against` may
+    then be left out. `head` and `batch` choose the one head and batch item that is checked. `executor` and `convention`
+    are those of `attention`.
 
-    References
-    ----------
-    The rule of the derived tolerance: Dao 2023 (FlashAttention-2), in the tests of its code
+    Raises AttnError where there is no result of a name, numbers do not fit it, or a key or a tolerance is wrong.
 
-    Examples
-    --------
+    Source of the rule for the tolerance: Dao 2023 (FlashAttention-2), in the tests of its code.
+
     >>> query, key = [[2, 0]], [[1, 0], [0, 1]]
     >>> check(query=query, key=key, score="dot", against={"weights": [[0.8808, 0.1192]]}).raise_for_difference()
     >>> check(query=query, key=key, score="dot", against={"weights": [[0.8808, 0.1129]]}).agrees

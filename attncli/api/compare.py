@@ -10,15 +10,11 @@ from attncli.analysis.compare import CompareOptions
 from attncli.analysis.compare import compare as compare_variants
 from attncli.analysis.differences import Difference, FirstDifference, VariantResult
 from attncli.analysis.rows import RowStatistics
-from attncli.api.edits import to_edits
-from attncli.api.explanation_text import WIDTH
-from attncli.api.frames import TO_PANDAS
+from attncli.api.arguments import Position, find_positions, to_edits, to_name, to_names
+from attncli.api.frames import TO_PANDAS, comparison_frame
 from attncli.api.keys import ProblemKeys
-from attncli.api.long_frames import comparison_frame
-from attncli.api.names import to_name, to_names
 from attncli.api.problem import Problem, problem_of, raw_values
-from attncli.api.result import Result, of_computed
-from attncli.api.views import Position, axis_positions
+from attncli.api.result import WIDTH, Result, of_computed
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt, shorten
@@ -131,42 +127,23 @@ def compare(
     executor: str = "threads",
     **keys: Unpack[ProblemKeys],
 ) -> Comparison:
-    """Compute variants of a problem and say by how much they differ, and at which step they part.
+    """Compute variants of a problem and say by how much they differ, and at which step first.
 
-    Parameters
-    ----------
-    problem : Problem, or several in a list or a mapping from names, optional
-        What is varied. In its place the keys of a problem may be given as keywords: `query=q, key=k`.
-    vary : mapping, optional
-        The values of each varied key, as a problem takes them: `{"scale": [0.5, 1, 2], "seed": range(1, 101)}`. The
-        values of different keys are combined; None is the problem without the key.
-    conventions : names, optional
-        Frameworks, such as "torch-sdpa" and "flash", as each of which the problem is read.
-    set : mapping, optional
-        Numbers of cells, `{"w_q[0,1]": 3}`: each variant comes without these and with them.
-    select : names, optional
-        The results and steps that are compared; without it scores, weights and output.
-    all_pairs : bool, optional
-        Whether every two variants are compared, and not each with the first.
-    head, batch : int ≥ 0, optional
-        The one head, and the one batch item, that is compared.
-    executor : str, optional
-        What computes a large problem: "threads", "serial" or the address of a Dask scheduler.
-    **keys
-        The keys of a problem, in place of `problem`.
+    The problem is a `Problem`, several of them in a list or in a mapping from names, or the keys of one as keywords:
+    `query=q, key=k`. What varies is one or more of these; the values of different keys are combined:
 
-    Returns
-    -------
-    Comparison
-        The first variant is the baseline; where there is one alone, the problem as it is given comes before it.
+    - `vary`: the values of keys as a problem takes them, `{"scale": [0.5, 1, 2], "seed": range(1, 101)}`; None is the
+      problem without the key
+    - `conventions`: frameworks, such as "torch-sdpa" and "flash", as each of which the problem is read
+    - `set`: numbers of cells, `{"w_q[0,1]": 3}`; each variant comes without these and with them
 
-    Raises
-    ------
-    AttnError
-        Where nothing varies, a key or a value is wrong, or a variant can't be computed; it names the variant.
+    The results and steps in `select` are compared, by default scores, weights and output, of one `head` and one `batch`
+    item where these are given: each variant with the first, or with `all_pairs` every two. Where there is one variant,
+    the problem as it is given comes before it. The `executor` is that of `attention`.
 
-    Examples
-    --------
+    Raises AttnError where nothing varies, a key or a value is wrong, or a variant can't be computed; it names the
+    variant.
+
     >>> scores = [[2, 1, 0]]
     >>> comparison = compare(scores=scores, vary={"normalize": ["softmax", "sparsemax"]}, select="weights")
     >>> [variant.statistics.support.tolist() for variant in comparison.variants]
@@ -181,7 +158,8 @@ def compare(
         hint = 'give vary={"scale": [0.5, 1]}, conventions=["torch-sdpa", "flash"], set={…}, or several problems'
         raise AttnError("there is one problem, and nothing that varies", hint=hint)
     variants = make_variants(documents, varied, names, edits)
-    positions = positions_of_variants(variants, lambda layout: axis_positions(layout, head, batch)[0])
+    chosen = {"head": head, "batch": batch}
+    positions = positions_of_variants(variants, lambda layout: find_positions(layout, chosen)[0])
     options = CompareOptions(all_pairs=all_pairs, positions=positions, run=RunOptions(executor))
     return Comparison(compare_variants(variants, None if select is None else to_names(select), options))
 

@@ -5,13 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, NoReturn, Self, Unpack
 
-from attncli.api.edits import to_edits
-from attncli.api.explanation_text import ExplanationText
+from attncli.api.arguments import Cells, Position, to_edits, to_names
 from attncli.api.keys import ProblemKeys
-from attncli.api.names import to_names
-from attncli.api.result import Result, of_computed
-from attncli.api.views import Cells, Position
-from attncli.base.arithmetic import MAX_TERMS
+from attncli.api.result import ExplanationText, Result, of_computed
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.engine.options import THREADS, RunOptions
@@ -20,6 +16,7 @@ from attncli.io.expected import Expected, read_expected
 from attncli.io.origin import PYTHON, PYTHON_OVER_FILE, Origin, RawValue
 from attncli.io.problem_files import Document
 from attncli.io.variants import PROBLEM, NamedDocument
+from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.ops.records import format_value
 from attncli.plan.build import plan_of
 from attncli.problem.build import check_name

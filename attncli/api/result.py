@@ -1,25 +1,36 @@
-"""The result of a computation from Python: its arrays, and how it explains and shows itself."""
+"""The result of a computation from Python: its arrays, how it explains and shows itself, and its files."""
 
+import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from os import PathLike
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 from attncli.analysis.rows import RowStatistics
-from attncli.api.explanation_text import ExplanationText, view_html, view_text
+from attncli.api.arguments import Cells, Position, ShownPart, to_name, to_title
 from attncli.api.frames import STATISTICS, TO_PANDAS, statistics_frame, step_frame
-from attncli.api.names import to_name
-from attncli.api.saving import FigureSize, FilePath, SavedFile, to_title
-from attncli.api.views import Cells, Position, ShownPart
-from attncli.base.arithmetic import MAX_TERMS
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
-from attncli.base.text import repr_excerpt
+from attncli.base.text import join_words, repr_excerpt
 from attncli.engine.run import run
+from attncli.io.output_files import atomic_write
+from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.plan.trace import RunResult
 from attncli.problem.results import WEIGHTS
 from attncli.render.figure.figure import check_figure, make_figure
-from attncli.render.figure.layout import to_size
-from attncli.render.formats import FIGURE_DECIMALS
+from attncli.render.figure.layout import Size, to_size
+from attncli.render.formats import (
+    FIGURE_DECIMALS,
+    OutputFormat,
+    format_of_suffix,
+    html_tables,
+    known_suffixes,
+    terminal,
+)
+from attncli.render.formats.view_file import write_view
+from attncli.render.sections import sections
 from attncli.render.statistics import statistics_of
+from attncli.render.target import TextTarget
 from attncli.render.view import DECIMALS, View
 
 if TYPE_CHECKING:
@@ -27,7 +38,56 @@ if TYPE_CHECKING:
     import pandas
 
 
+FilePath = str | PathLike[str]
+FigureSize = str | tuple[float, float] | None  # "15x10cm", or a width and a height in inches
+
+
+WIDTH = 80  # of texts: no terminal is asked
 MAX_PRINTED = 20_000  # numbers of all selected results together: the text of so many takes a second
+
+
+class ExplanationText(str):
+    """The worked steps of a result, as `attn compute --explain` writes them: a text of lines of at most 80 columns.
+
+    A prompt shows the text itself, a notebook the same with shaded tables.
+
+    >>> import attncli
+    >>> text = attncli.attention([[2, 0]], [[1, 0], [0, 1]], score="dot").explain((0, 0))
+    >>> "Q(query_1)·K(key_1) = 2·1 + 0·0 = 2" in text
+    True
+    """
+
+    _view: View
+
+    @classmethod
+    def of_view(cls, view: View) -> "ExplanationText":
+        """The explanation of what a view shows."""
+        explanation = cls(view_text(view))
+        explanation._view = view
+        return explanation
+
+    def save(self, path: FilePath, *, title: str = "", size: FigureSize = None) -> None:
+        """Write what is explained to a file, whose suffix picks the format: `attn compute --explain -o`.
+
+        The parameters and what is raised are those of `Result.save`; decimals are those of the
+        explanation, and the page begins at the cell that is worked out.
+
+        >>> import attncli
+        >>> attncli.attention([[2, 0]], [[1, 0], [0, 1]]).explain().save("steps.md", size="6x4")
+        Traceback (most recent call last):
+            ...
+        attncli.base.errors.AttnError: size: has no effect: markdown is no figure; leave it out
+        """
+        file = SavedFile.of(path, title, size)
+        if self._view.cells and not file.format.is_text_for_readers:
+            file.refuse("cells", "has no worked lines")
+        file.save(self._view)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return view_html(self._view)
 
 
 class Result(RunResult):
@@ -276,3 +336,75 @@ def _with_every_step(result: RunResult) -> RunResult:
     if all(node.name in trace for node in trace.plan.nodes):
         return result
     return run(trace.problem, result.select, every_step=True)
+
+
+def view_text(view: View) -> str:
+    """What a view shows, as text of 80 columns."""
+    return "".join(terminal.render(view, TextTarget(WIDTH))).rstrip("\n")
+
+
+def view_html(view: View) -> str:
+    """What a view shows, as tables of HTML, with the warnings of its result and what its convention does not have."""
+    trace = view.result.trace
+    convention = trace.problem.convention
+    notes = (*(convention.remarks if convention is not None else ()), *trace.notes)
+    return html_tables.render_sections(sections(view), view.decimals, view.heading, notes)
+
+
+@dataclass(frozen=True)
+class SavedFile:
+    """A file to be written: its name, its format, and the title and size that the user has given."""
+
+    name: str
+    format: OutputFormat
+    title: str
+    size: Size | None
+
+    @classmethod
+    def of(cls, path: object, title: object, size: FigureSize) -> "SavedFile":
+        """The file of a path.
+
+        Raises AttnError where it is no path or its suffix is no format's, where title or size is none, and where the
+        format has none.
+        """
+        if not isinstance(path, (str, PathLike)):
+            hint = 'give the name of a file, such as "page.html"'
+            raise AttnError(f"{repr_excerpt(path)} is no path", where="path", hint=hint)
+        row = format_of_suffix(str(path))
+        if row is None:
+            hint = f"expected one of {', '.join(known_suffixes())}"
+            raise AttnError("the suffix names no format", where=str(path), hint=hint)
+        file = cls(str(path), row, to_title(title), to_size(size))
+        if title and not row.has_title:
+            file.refuse("title", "has no title")
+        if size is not None and not row.is_figure:
+            file.refuse("size", "is no figure")
+        return file
+
+    def refuse(self, parameter: str, reason: str) -> NoReturn:
+        """Raise AttnError for a parameter that the format does not read."""
+        raise AttnError(f"has no effect: {self.format.name} {reason}", where=parameter, hint="leave it out")
+
+    def save(self, view: View) -> None:
+        """Write a view; a file of that name is replaced when all is written.
+
+        What the format can't show of it is a warning. Raises AttnError where it can't hold the view, or the file can't
+        be written.
+        """
+        view = replace(view, title=self.title, size=self.size)
+        try:
+            self._check(view)
+            for message in self.format.warnings_of(view):
+                warnings.warn(message, stacklevel=3)
+        except AttnError as error:
+            raise error.at(self.name) from None
+        with atomic_write(self.name) as stream:
+            write_view(view, self.format, stream)
+
+    def _check(self, view: View) -> None:
+        """Raise AttnError where the format has no room for what a view shows."""
+        row, plan = self.format, view.result.trace.plan
+        row.check_results(plan, view.names, view.positions)
+        if row.holds_one_array and len(view.names) != 1:
+            hint = "select one, or name a .npz file"
+            raise AttnError(f"the file holds one array, and these are {join_words(view.names)}", hint=hint)

@@ -1,1 +1,1 @@
-"""Foundations that import nothing else of the package: errors, axes, types, text, and numbers as text."""
+"""Foundations that import nothing else of the package: errors, axes, types, text, memory, NumPy."""

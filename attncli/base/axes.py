@@ -33,6 +33,20 @@ LEGEND = {
 AXIS_NOUNS = {"b": "batch item", "h": "head", "g": "key head", "n": "query", "m": "key"}
 COUNTED_FROM_0 = ("b", "h", "g")
 
+# The symbols of arrays in the formulas of records, capitals, by the name of an operator's argument or the role of a
+# result. In a plan an array may have another symbol: Sᵐ.
+SYMBOLS: Mapping[str, str] = {
+    "query": "Q",
+    "key": "K",
+    "value": "V",
+    "scores": "S",
+    "weights": "A",
+    "context": "C",
+}
+
+# The role of what an operator computes, by the kind of the operator.
+RESULT_OF_KIND: Mapping[str, str] = {"score": "scores", "normalize": "weights", "context": "context"}
+
 Letters = tuple[str, ...]
 
 

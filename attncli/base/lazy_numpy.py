@@ -1,8 +1,10 @@
-"""NumPy, loaded at its first use, and the type of an array.
+"""What is loaded at its first use: NumPy, with two fast questions about arrays, and objects that tables name.
 
 Help and completion read the records of operators, whose functions compute with NumPy; they start faster without it.
 """
 
+from importlib import import_module
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,4 +29,46 @@ else:
 
     np = _NumPy()
 
-__all__ = ["Array", "np"]
+__all__ = ["Array", "all_finite", "all_true", "import_object", "np"]
+
+
+SQUARED_NUMBERS = 8192  # so few are multiplied by one thread of BLAS
+SQUARED_TYPES = "fd"  # NumPy's codes of float32 and float64, whose products are those of BLAS
+
+
+def all_finite(numbers: Array) -> bool:
+    """Whether no number of an array is NaN or infinite.
+
+    Small arrays are squared, which takes half the time of NumPy's `isfinite`: with `all_true` a tenth of a small call.
+    Arrays that are not NumPy's own, such as those of many digits, answer by their methods.
+
+    >>> all_finite(np.array([[1.0, 1e300]])), all_finite(np.array([1.0, np.nan])), all_finite(np.array([-np.inf]))
+    (True, False, False)
+    """
+    has_squares = (
+        type(numbers) is np.ndarray and numbers.size <= SQUARED_NUMBERS and numbers.dtype.char in SQUARED_TYPES
+    )
+    if has_squares and isfinite(np.vdot(numbers, numbers)):  # a sum of squares is finite only where every number is
+        return True
+    return bool(np.isfinite(numbers).all())
+
+
+def all_true(numbers: Array) -> bool:
+    """Whether no number of an array is 0, or False.
+
+    >>> all_true(np.array([0.5, np.nan])), all_true(np.array([0.5, 0.0])), all_true(np.zeros(0))
+    (True, False, True)
+    """
+    if type(numbers) is not np.ndarray:
+        return bool(numbers.all())
+    return int(np.count_nonzero(numbers)) == numbers.size
+
+
+def import_object(reference: str) -> Any:
+    """The object that `package.module:name` refers to; raises what importing the module raises.
+
+    >>> import_object("math:floor")(2.5)
+    2
+    """
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)

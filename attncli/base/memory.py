@@ -1,15 +1,19 @@
 """Memory: how much of it this process may still take, and sizes in bytes as people write them."""
 
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 
 ALWAYS_FITS = 2**26  # bytes: so much is taken without asking how much there is
 MAX_NAMES = 4  # sizes that an error names
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([KMGTP]?)(i?)B?", re.IGNORECASE | re.ASCII)
+_PREFIXES = ("", "K", "M", "G", "T", "P")
 _MEMINFO = Path("/proc/meminfo")
 _OWN_GROUP = Path("/proc/self/cgroup")
 _GROUPS = Path("/sys/fs/cgroup")  # of processes, that containers and job schedulers set limits for
@@ -44,6 +48,20 @@ def missing_memory(size: int) -> str | None:
     if available is None or size <= available:
         return None
     return f"needs {format_bytes(size)} of memory and {format_bytes(available)} are free"
+
+
+def parse_size(text: str, where: str) -> int:
+    """The bytes of a size: K, M, G, T and P are powers of 1000, Ki, Mi, Gi, Ti and Pi powers of 1024.
+
+    Raises AttnError where the text is no size.
+
+    >>> parse_size("1.5GiB", "--max-size"), parse_size("500M", "--max-size"), parse_size("80", "--max-size")
+    (1610612736, 500000000, 80)
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if match is None or (match[3] and not match[2]):
+        raise AttnError(f"{text!r} is no size", where=where, hint="expected bytes, or a size such as 500M, 2G, 1.5GiB")
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** _PREFIXES.index(match[2].upper()))
 
 
 def format_bytes(size: float) -> str:

@@ -1,6 +1,10 @@
-"""Text: control characters escaped, long text shortened, and rows as delimited text."""
+"""Text: control characters escaped, long text shortened, words in a sentence, equal words, and delimited rows."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TypeVar
+
+Value = TypeVar("Value", bound=Hashable)
 
 
 def escape_control(text: str) -> str:
@@ -69,6 +73,25 @@ def one_line(text: str) -> str:
     '[1, 2]'
     """
     return " ".join(line.strip() for line in text.splitlines())
+
+
+def most_common(values: Sequence[Value]) -> Value:
+    """The value that occurs most often, of equally common ones the first.
+
+    >>> most_common([2, 3, 3, 2])
+    2
+    """
+    return Counter(values).most_common(1)[0][0]
+
+
+def first_duplicate(values: Sequence[Value]) -> Value:
+    """The first of the values that occur more than once; there is one.
+
+    >>> first_duplicate(["the", "cat", "sat", "cat", "the"])
+    'the'
+    """
+    counts = Counter(values)
+    return next(value for value in values if counts[value] > 1)
 
 
 def delimited_rows(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:

@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from attncli import __version__
 from attncli.base.errors import AttnError
-from attncli.base.exit_status import FAILED
+from attncli.base.program import FAILED, __version__
 from attncli.cli import streams
 from attncli.cli.lazy_commands import LazyCommandGroup
 

@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from attncli.base.errors import AttnError
-from attncli.base.lazy_import import import_object
+from attncli.base.lazy_numpy import import_object
 from attncli.cli import streams
 from attncli.cli.command_table import COMMANDS
 from attncli.cli.lazy_options import LazyOptions

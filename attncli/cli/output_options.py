@@ -178,7 +178,7 @@ class OutputOptions:
     @property
     def max_terms(self) -> int | None:
         """The longest sum that is written whole, None for no limit; raises AttnError where it is no number from 1."""
-        from attncli.base.arithmetic import MAX_TERMS
+        from attncli.numbers.arithmetic import MAX_TERMS
 
         if self.terms in (None, ALL):
             return MAX_TERMS if self.terms is None else None

@@ -8,8 +8,7 @@ from typing import Any
 
 from attncli.base.axes import Letters
 from attncli.base.dataclasses import dataclass
-from attncli.base.dtypes import Precision
-from attncli.base.half_floats import to_single
+from attncli.base.dtypes import Precision, to_single
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.elementwise import fill_empty_rows
 from attncli.ops.masks import apply_mask

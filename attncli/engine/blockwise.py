@@ -5,9 +5,8 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
-from attncli.base.array_checks import all_finite
 from attncli.base.dataclasses import dataclass
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.base.memory import keep_freed_memory
 from attncli.engine import tiles
 from attncli.engine.block_task import BlockResult, BlockTask, Output

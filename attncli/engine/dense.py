@@ -14,10 +14,9 @@ from math import prod
 from types import EllipsisType
 from typing import Any
 
-from attncli.base.array_checks import all_true
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import Array, all_true, np
 from attncli.base.memory import keep_freed_memory
 from attncli.engine.options import BlockSizes
 from attncli.ops.products import product_in_parts

@@ -3,8 +3,7 @@
 import math
 from collections.abc import Iterable
 
-from attncli.base.array_checks import all_finite
-from attncli.base.lazy_numpy import Array
+from attncli.base.lazy_numpy import Array, all_finite
 from attncli.engine.dense import DenseEngine
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.plan.build import plan_of

@@ -10,9 +10,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from attncli.base.array_checks import all_finite
 from attncli.base.dataclasses import dataclass
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.engine.blocks import BlockPlan, Values, astype_float, key_bounds
 from attncli.engine.dense import call
 from attncli.engine.products import SCRATCH, grouped_product, repeated_for

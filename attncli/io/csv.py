@@ -6,13 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from attncli.base.counting import most_common
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.number_words import non_finite, number_hint
-from attncli.base.text import shorten
-from attncli.base.typed_numbers import TypedNumber
+from attncli.base.text import most_common, shorten
+from attncli.numbers.parsing import TypedNumber, non_finite, number_hint
 
 NUMBER = re.compile(r"\s*[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\s*\Z")
 MALFORMED_NUMBER = re.compile(r"\s*[-+]?[0-9.,'’_\s]*[0-9][0-9.,'’_\s]*%?\s*\Z")

@@ -10,14 +10,13 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 from typing import Any
 
-from attncli.base.counting import first_duplicate
 from attncli.base.errors import AttnError, UnknownNameError
-from attncli.base.text import shorten
-from attncli.base.typed_numbers import TypedNumber
+from attncli.base.text import first_duplicate, shorten
 from attncli.io.entries import describe_value, hint_to_name_one, split_entry, take_labelled
 from attncli.io.formats import ArrayDescription, Lines, Reader
 from attncli.io.inputs import Input
 from attncli.io.origin import Origin
+from attncli.numbers.parsing import TypedNumber
 from attncli.problem.arrays import LabelledArray, is_row, nested_lists_to_array, to_array
 from attncli.problem.results import EXPECTED
 from attncli.problem.spec import FIELDS

@@ -3,9 +3,9 @@
 import re
 
 from attncli.base.errors import AttnError
-from attncli.base.number_words import number_hint
 from attncli.base.text import shorten
 from attncli.io.literals import read_number
+from attncli.numbers.parsing import number_hint
 from attncli.problem.edits import Edit, check_has_cells
 from attncli.problem.fields import option_name
 from attncli.problem.numbers import is_number

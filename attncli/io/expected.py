@@ -12,8 +12,6 @@ from typing import Any
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError, did_you_mean
 from attncli.base.lazy_numpy import np
-from attncli.base.number_words import number_of_text
-from attncli.base.typed_numbers import TypedNumber
 from attncli.io import formats
 from attncli.io.entries import WHOLE, ArchiveEntry, Index, hint_to_name_one, split_entry, take, take_labelled
 from attncli.io.inputs import Input, Inputs
@@ -21,6 +19,7 @@ from attncli.io.literals import read_digits, read_typed_matrix
 from attncli.io.origin import Origin, RawValue
 from attncli.io.parse import open_file, read_inline
 from attncli.io.paths import is_there
+from attncli.numbers.parsing import TypedNumber, number_of_text
 from attncli.problem.arrays import LabelledArray, is_row
 from attncli.problem.numbers import is_number
 from attncli.problem.results import EXPECTED, OUTPUT

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
-from attncli.base.lazy_import import import_object
+from attncli.base.lazy_numpy import import_object
 from attncli.io.inputs import Input
 from attncli.io.paths import check_is_not_refused
 

@@ -13,8 +13,7 @@ from typing import IO
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
-from attncli.base.memory import available_memory, format_bytes
-from attncli.base.sizes import parse_size
+from attncli.base.memory import available_memory, format_bytes, parse_size
 from attncli.io.paths import STDIN, opening, path_of
 
 STDIN_NAME = "standard input"

@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.number_rows import MAX_WHOLE, format_rows
-from attncli.base.typed_numbers import TypedNumber
+from attncli.numbers.formatting import MAX_WHOLE, format_rows
+from attncli.numbers.parsing import TypedNumber
 from attncli.ops.records import Operator, ParameterMapping
 
 NON_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
-from attncli.base.number_words import number_hint, number_of_text
 from attncli.base.text import shorten
-from attncli.base.typed_numbers import TypedNumber
+from attncli.numbers.parsing import TypedNumber, number_hint, number_of_text
 from attncli.problem.numbers import is_number
 
 # An example of each form of a matrix, as it is typed in a shell, and what it means: numbers, files, generators.

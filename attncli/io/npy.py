@@ -15,11 +15,10 @@ from contextlib import contextmanager
 from tokenize import TokenError
 from typing import IO, Any
 
-from attncli.base.counting import first_duplicate
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.text import one_line
+from attncli.base.text import first_duplicate, one_line
 from attncli.io.entries import WHOLE, ArchiveEntry, ArchiveReader, Index, split_slices_alone, take
 from attncli.io.formats import ArrayDescription, Reader
 from attncli.io.inputs import Input, SizeLimit, read_stream

@@ -7,7 +7,6 @@ from typing import Any
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.number_rows import format_rows, format_whole
 from attncli.base.text import delimited_cell, delimited_rows
 from attncli.io.assemble import assemble
 from attncli.io.expected import read_expected, read_expected_value
@@ -16,6 +15,7 @@ from attncli.io.npy import NPY, write_npy
 from attncli.io.origin import Origin, RawValue
 from attncli.io.problem_files import EXAMPLE_KEYS, Document
 from attncli.io.yaml_text import yaml_text
+from attncli.numbers.formatting import format_rows, format_whole
 from attncli.ops.records import Operator
 from attncli.ops.registry import taken_kinds
 from attncli.problem.arrays import LabelledArray

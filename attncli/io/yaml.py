@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 
 from attncli.base.errors import AttnError
-from attncli.base.typed_numbers import TypedNumber
 from attncli.io.literals import scalar
+from attncli.numbers.parsing import TypedNumber
 
 MAX_DEPTH = 40
 TOO_DEEP = f"lists are nested more than {MAX_DEPTH} deep"

@@ -8,10 +8,10 @@ from typing import Any
 import yaml
 
 from attncli.base.lazy_numpy import np
-from attncli.base.number_rows import format_rows
-from attncli.base.typed_numbers import TypedNumber
 from attncli.io.literals import is_word
 from attncli.io.yaml import STRING
+from attncli.numbers.formatting import format_rows
+from attncli.numbers.parsing import TypedNumber
 
 _FLOAT = "tag:yaml.org,2002:float"
 NON_FINITE = {"nan": ".nan", "inf": ".inf", "-inf": "-.inf"}

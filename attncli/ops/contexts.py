@@ -5,10 +5,9 @@ A key of weight 0 is not attended: contexts that select a key select among the o
 
 from typing import Annotated, Any
 
-from attncli.base.arithmetic import ArithmeticWriter
-from attncli.base.array_checks import all_finite
-from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, largest, number, products, tanh, total
+from attncli.base.lazy_numpy import Array, all_finite, np
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import Term, largest, number, products, tanh, total
 from attncli.ops.decorators import context, structural
 from attncli.ops.products import MatrixProduct, product
 from attncli.ops.records import DerivedInput, Quantity, Range, Symbol, Tap, no_tap

@@ -3,10 +3,10 @@
 An operator is one function with one decorator, whose keywords are fields of the operator's record. Where the record is
 incomplete or the name is taken, AttnError is raised, as `attncli.ops.registry.register` says.
 
-`by_hand` is a function that writes the worked lines of one cell: it gets an `attncli.base.arithmetic.ArithmeticWriter`,
+`by_hand` writes the worked lines of one cell: it gets an `attncli.numbers.arithmetic.ArithmeticWriter`,
 and by name the operator's arguments in that cell (the query [d], the key [d]; the whole row for a normalizer, all keys
 for a context), its inner quantities, its result and its parameters. What is computed from what is said with the terms
-of `attncli.base.terms`; the writer finds the digits with which the line is true.
+of `attncli.numbers.terms`; the writer finds the digits with which the line is true.
 """
 
 from collections.abc import Callable, Mapping
@@ -60,7 +60,7 @@ def score(
 
     >>> import numpy as np
     >>> from attncli import attention
-    >>> from attncli.base.terms import absolute, largest, number
+    >>> from attncli.numbers.terms import absolute, largest, number
     >>> def chebyshev_by_hand(write, query, key, result):
     ...     differences = [absolute(number(a) - b) for a, b in zip(query, key)]
     ...     return [write.equation(-largest(differences), result)]  # −max(|1 − 1|, |2 − 4|) = −2

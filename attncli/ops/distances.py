@@ -21,9 +21,9 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, absolute, number, parameter, sqrt, total
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import Term, absolute, number, parameter, sqrt, total
 from attncli.ops.decorators import score
 from attncli.ops.records import Positive, Quantity, Tap, no_tap, reused
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import number, parameter, tanh
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import number, parameter, tanh
 from attncli.ops.decorators import structural
 
 

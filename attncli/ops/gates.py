@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import exp, ln, number
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import exp, ln, number
 from attncli.ops.decorators import StructuralFunction, structural
 
 

@@ -6,9 +6,9 @@ A rule gets the indices of any queries and keys, so that one function serves the
 
 from typing import Annotated, Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import number
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import number
 from attncli.ops.decorators import mask, structural
 from attncli.ops.elementwise import table_cells
 from attncli.ops.records import KeyBounds, MaskSign, Range

@@ -7,10 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from attncli.base.arithmetic import ArithmeticWriter
-from attncli.base.array_checks import all_finite, all_true
-from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, exp, largest, number, parameter, total
+from attncli.base.lazy_numpy import Array, all_finite, all_true, np
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import Term, exp, largest, number, parameter, total
 from attncli.ops.decorators import normalizer
 from attncli.ops.records import OnlineNormalizer, Positive, Quantity, Range, Tap, no_tap, reused
 

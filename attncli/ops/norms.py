@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.axes import Letters, Signature
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, number, parameter, products, sqrt, total
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import Term, number, parameter, products, sqrt, total
 from attncli.ops.decorators import norm
 from attncli.ops.records import ByHand, FormulaInForce, Operator, OperatorRecord, OperatorUse, Parameter, Range, Symbol
 from attncli.ops.registry import add_use, look_up

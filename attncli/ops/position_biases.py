@@ -6,11 +6,11 @@
 import math
 from typing import Annotated, Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import absolute, ln, number, products, total
 from attncli.base.text import count_of
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import absolute, ln, number, products, total
 from attncli.ops.decorators import position, structural
 from attncli.ops.records import TABLE, DerivedInput, OperatorUse, Range
 from attncli.ops.structural import per_head

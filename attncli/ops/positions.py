@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import cos, number, parameter, sin
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import cos, number, parameter, sin
 from attncli.ops.decorators import position, structural
 from attncli.ops.records import TABLE, OperatorUse, Positive
 from attncli.ops.rope import angles, rope_frequencies

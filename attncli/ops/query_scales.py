@@ -6,9 +6,9 @@ padding may have, has the factor of the first.
 
 from typing import Annotated, Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, ln, number, parameter
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import Term, ln, number, parameter
 from attncli.ops.decorators import query_scale, structural
 from attncli.ops.records import Range
 

@@ -6,10 +6,10 @@ The frequency of a pair is its angle from one position to the next.
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, cos, number, parameter, sin, total
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import Term, cos, number, parameter, sin, total
 from attncli.ops.decorators import position, structural
 from attncli.ops.records import DerivedInput, MayHave, OperatorUse, PositionAxes, Positive, Range, ReadsMapping
 from attncli.ops.rope_scaling import RopeScaling, ScaledRope, axis_of_pair

@@ -8,12 +8,12 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, ln, number, parameter, sqrt
 from attncli.base.text import count_of
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import Term, ln, number, parameter, sqrt
 from attncli.ops.records import Range
 from attncli.ops.rope_scaling import (
     ALTERNATING,

@@ -7,10 +7,10 @@ here: NumPy raises ValueError where they don't fit.
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.dtypes import square_root
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import Term, exp, largest, number, parameter, products, sqrt, tanh, total
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import Term, exp, largest, number, parameter, products, sqrt, tanh, total
 from attncli.ops.decorators import score
 from attncli.ops.norms import l2
 from attncli.ops.products import MatrixProduct, product

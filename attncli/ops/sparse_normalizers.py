@@ -5,10 +5,9 @@ A score of −∞ marks a masked key: its weight is exactly 0. A row in which ev
 
 from typing import Annotated, Any
 
-from attncli.base.arithmetic import ArithmeticWriter
-from attncli.base.array_checks import all_finite
-from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import largest, number, sqrt, total
+from attncli.base.lazy_numpy import Array, all_finite, np
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import largest, number, sqrt, total
 from attncli.ops.decorators import normalizer
 from attncli.ops.normalizers import SHAPES, SOFTMAX, finite_max, safe_divide, softmax, softmax_by_hand
 from attncli.ops.records import Range

@@ -6,9 +6,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from attncli.base.axes import COUNTED_FROM_0, Letters
+from attncli.base.axes import COUNTED_FROM_0, RESULT_OF_KIND, SYMBOLS, Letters
 from attncli.base.lazy_numpy import Array
-from attncli.base.notation import RESULT_OF_KIND, SYMBOLS
 from attncli.ops.records import Operator, OperatorRecord
 from attncli.ops.registry import failures_named
 from attncli.plan.graph import GIVEN, Axes, Axis, Node, Plan, axes_of

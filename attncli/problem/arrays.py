@@ -5,14 +5,12 @@ from itertools import chain
 from os import PathLike
 from typing import Any
 
-from attncli.base.counting import most_common
 from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import BFLOAT16
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.number_words import number_hint, number_of_text
-from attncli.base.text import json_excerpt, one_line, shorten
-from attncli.base.typed_numbers import TypedNumber
+from attncli.base.text import json_excerpt, most_common, one_line, shorten
+from attncli.numbers.parsing import TypedNumber, number_hint, number_of_text
 from attncli.problem.origins import ArrayOrigin
 
 # PyTorch's tensors: without the gradients, in the memory of the CPU, and with a minus sign that was only noted applied.

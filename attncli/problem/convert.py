@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from attncli.base.counting import first_duplicate
 from attncli.base.dtypes import BFLOAT16, NAMES
 from attncli.base.errors import AttnError, ErrorPath, did_you_mean
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.text import json_excerpt, repr_excerpt, shorten
+from attncli.base.text import first_duplicate, json_excerpt, repr_excerpt, shorten
 from attncli.ops.records import Operator
 from attncli.problem.arrays import (
     LIST_OF_NUMBERS,

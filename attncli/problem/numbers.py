@@ -5,8 +5,8 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.number_words import non_finite, number_of_text
 from attncli.base.text import repr_excerpt
+from attncli.numbers.parsing import non_finite, number_of_text
 from attncli.problem.arrays import to_lists, to_python_number
 
 UNLIMITED = float("inf")

@@ -5,9 +5,8 @@ They are those of `aligned_numbers`, on the right of their columns: what has no 
 
 from collections.abc import Iterator, Sequence
 
-from attncli.base.fixed_digits import fixed_digits, fixed_width, has_fixed_digits
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.numerals import decimal
+from attncli.numbers.formatting import decimal, fixed_digits, fixed_width, has_fixed_digits
 from attncli.render.aligned_numbers import (
     align_numbers,
     at_least_doubles,

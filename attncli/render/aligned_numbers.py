@@ -2,9 +2,8 @@
 
 import math
 
-from attncli.base.fixed_digits import fixed_text, has_fixed_digits
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.numerals import decimal
+from attncli.numbers.formatting import decimal, fixed_text, has_fixed_digits
 
 
 def align_numbers(values: Array, max_decimals: int) -> list[list[str]]:

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.terms import number, products, total
 from attncli.base.text import repr_excerpt
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import number, products, total
 from attncli.ops.records import ByHand, OperatorRecord
 from attncli.ops.registry import failures_named, record_of
 from attncli.plan.builder import symbols_of

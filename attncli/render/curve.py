@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.numerals import decimal
+from attncli.numbers.formatting import decimal
 from attncli.render.aligned_numbers import align_numbers
 
 POINT = "●"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from attncli.base.lazy_numpy import np
-from attncli.base.numerals import decimal
+from attncli.numbers.formatting import decimal
 from attncli.problem.edits import EditedCell
 
 MAX_NUMBERS = 8  # of a whole row or column, that a line has

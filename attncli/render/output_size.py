@@ -8,7 +8,7 @@ from attncli.base.axes import Letters
 from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import np
-from attncli.base.number_rows import format_rows
+from attncli.numbers.formatting import format_rows
 from attncli.ops.records import OperatorRecord
 from attncli.plan.graph import Node, Plan
 from attncli.render.formats import OutputFormat

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from attncli import __version__
+from attncli.base.program import __version__
 from attncli.plan.trace import Step
 from attncli.render.problem_object import problem_object
 from attncli.render.selection import selected_labels, selected_value

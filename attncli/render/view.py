@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from attncli.base.arithmetic import MAX_TERMS
 from attncli.base.dataclasses import dataclass
+from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.plan.graph import Plan
 from attncli.plan.trace import RunResult, Step
 from attncli.problem.edits import EditedCell

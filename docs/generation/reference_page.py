@@ -9,7 +9,7 @@ import typer
 
 from attncli.analysis.slips import SLIPS
 from attncli.base.axes import LEGEND
-from attncli.base.exit_status import EXIT_STATUSES
+from attncli.base.program import EXIT_STATUSES
 from attncli.base.text import sentence
 from attncli.cli import app
 from attncli.cli.command_table import COMMANDS

@@ -104,7 +104,7 @@ def test_a_problem_keeps_its_convention_and_its_edits() -> None:
         ({"problem": {"a": PROBLEM}, "scale": 1}, "problem: a Problem has its keys already"),
         ({"conventions": 3}, "conventions: 3 is no list of names; give names of conventions, such as"),
         ({"vary": VARY, "scale": 1}, "problem: a Problem has its keys already; scale would change it"),
-        ({"vary": VARY, "head": 1}, "variant normalize=softmax, scale=0.5, head: there is no head 1"),
+        ({"vary": VARY, "head": 1}, "variant normalize=softmax, scale=0.5, head: there is only head 0"),
         ({"vary": VARY, "select": (1,)}, "select: (1,) is no list of names"),
         ({"vary": VARY, "executor": "dusk"}, "executor: "),
     ],

@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 from typer.models import ArgumentInfo, OptionInfo
 
-from attncli.base.lazy_import import import_object
+from attncli.base.lazy_numpy import import_object
 from attncli.cli.command_parameters import parameters_of
 from attncli.cli.command_table import COMMANDS
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from attncli.base.lazy_import import import_object
+from attncli.base.lazy_numpy import import_object
 from attncli.cli.command_parameters import parameters_of, with_named_options
 from attncli.cli.command_table import COMMANDS
 from attncli.cli.commands.compute import compute

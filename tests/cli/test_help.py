@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.base.arithmetic import MAX_TERMS
 from attncli.cli.command_table import COMMANDS
 from attncli.cli.help import title_of_option
+from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.ops import operators
 from attncli.problem.spec import FIELDS
 from attncli.render.view import DECIMALS

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.base.typed_numbers import TypedNumber
 from attncli.io.expected import read_against, read_expected, read_expected_value
 from attncli.io.inputs import Inputs
 from attncli.io.origin import Origin, RawValue
 from attncli.io.problem_files import parse_document
+from attncli.numbers.parsing import TypedNumber
 from attncli.problem.arrays import LabelledArray
 
 NAMES = ("query", "scores", "weights", "output")

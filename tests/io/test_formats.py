@@ -12,7 +12,7 @@ import pytest
 
 import attncli
 from attncli.base.errors import AttnError
-from attncli.base.lazy_import import import_object
+from attncli.base.lazy_numpy import import_object
 from attncli.io import formats
 from attncli.io.formats import INPUT_FORMATS, InputFormat, Reader
 from attncli.io.inputs import Input

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.base.typed_numbers import TypedNumber
-from attncli.io import yaml
+from attncli.io.readers import yaml
+from attncli.numbers.parsing import TypedNumber
 from tests.io.opened import later
 
 SCALARS: dict[str, Any] = {

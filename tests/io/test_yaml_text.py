@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attncli.base.typed_numbers import TypedNumber
 from attncli.io.json_text import json_text
 from attncli.io.yaml_text import yaml_text
+from attncli.numbers.parsing import TypedNumber
 
 WORDS = st.text(st.characters(codec="utf-8"), max_size=4)
 NUMBERS = st.floats(allow_nan=False) | st.integers(-(2**60), 2**60)

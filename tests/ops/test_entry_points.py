@@ -19,7 +19,7 @@ from typing import Annotated
 import numpy as np
 
 from attncli import Factorization, OnlineNormalizer, Range, normalizer, position, score
-from attncli.base.terms import number
+from attncli.numbers.terms import number
 
 Path("imported").touch()  # a file that tells the tests of the import
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.axes import Letters
+from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops import operators
 from attncli.ops.records import KeyBounds, OnlineNormalizer, OperatorRecord
 from attncli.ops.registry import NO_ARRAYS

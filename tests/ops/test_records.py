@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import attncli
-from attncli.base.arithmetic import ArithmeticWriter
 from attncli.base.axes import LEGEND
 from attncli.base.errors import AttnError, UnknownNameError
+from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops import kinds, look_up, masks, operators
 from attncli.ops.records import KeyBounds, OperatorRecord, Range
 from attncli.ops.registry import register

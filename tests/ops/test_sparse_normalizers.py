@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from attncli.base.arithmetic import ArithmeticWriter
+from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops.sparse_normalizers import entmax, entmax_by_hand
 
 

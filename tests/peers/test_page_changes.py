@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import attncli
-from attncli.base.expressions import evaluate
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.run import run
 from attncli.io.edit import parse_edit
+from attncli.numbers.parsing import evaluate
 from attncli.problem.edits import edit_problem
 from tests.arrays import normal
 from tests.cli.running import run_in_process

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from attncli import __version__, load
+from attncli import load
+from attncli.base.program import __version__
 from attncli.engine.run import run as run_problem
 from attncli.problem.spec import FIELDS
 from attncli.render.problem_object import problem_object

@@ -10,7 +10,7 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import HALF, Precision, as_floats, coarsest
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.typed_numbers import TypedNumber
+from attncli.numbers.parsing import TypedNumber
 from attncli.plan.graph import Axes, Axis, Plan
 from attncli.plan.trace import Step, Trace
 from attncli.problem.arrays import (

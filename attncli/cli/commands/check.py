@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from attncli.base.exit_status import DIFFERS, FAILED
+from attncli.base.program import DIFFERS, FAILED
 from attncli.cli.check_output import run_suite, write_reports
 from attncli.cli.check_suite import CheckRequest, find_suite
 from attncli.cli.completion import complete_expected

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from attncli.base.errors import AttnError
-from attncli.base.exit_status import DIFFERS
+from attncli.base.program import DIFFERS
 from attncli.cli import streams
 from attncli.cli.example_report import ReportOptions, make_report
 from attncli.cli.options import MaxSize, make_inputs

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attncli import __version__
 from attncli.base.errors import AttnError, UnknownNameError
-from attncli.base.exit_status import FAILED
+from attncli.base.program import FAILED, __version__
 from attncli.cli import streams
 from attncli.cli.output_file import STDOUT, write_new_file
 

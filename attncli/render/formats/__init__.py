@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, UnknownNameError
-from attncli.base.lazy_import import import_object
+from attncli.base.lazy_numpy import import_object
 
 if TYPE_CHECKING:
     from attncli.analysis.compare import Comparison

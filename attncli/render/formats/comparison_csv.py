@@ -8,8 +8,8 @@ from attncli.analysis.differences import VariantResult
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.number_rows import format_rows
 from attncli.base.text import delimited_cell, delimited_rows
+from attncli.numbers.formatting import format_rows
 from attncli.plan.trace import Step, slices_at
 from attncli.render.target import TextTarget
 

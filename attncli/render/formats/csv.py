@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from attncli.base.number_rows import format_rows
 from attncli.base.text import delimited_cell, delimited_rows, escape_control
+from attncli.numbers.formatting import format_rows
 from attncli.render.grid import Grid
 from attncli.render.selection import selected_plain_grids
 from attncli.render.target import TEXT_FILE, TextTarget

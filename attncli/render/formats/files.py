@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import IO
 
-from attncli import __version__
 from attncli.base.lazy_numpy import Array
+from attncli.base.program import __version__
 from attncli.io.writers import array_files
 from attncli.render.selection import selected_value
 from attncli.render.view import View

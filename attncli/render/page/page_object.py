@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attncli import __version__
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0
 from attncli.base.lazy_numpy import np
+from attncli.base.program import __version__
 from attncli.ops.records import Operator
 from attncli.plan.trace import AxisPositions, Step, Trace, add_dependent_axes
 from attncli.problem.results import WEIGHTS

@@ -10,7 +10,7 @@ from rich.text import Text
 from attncli.analysis.compare import Comparison, equal_variants
 from attncli.analysis.differences import Difference, FirstDifference
 from attncli.base.dataclasses import dataclass
-from attncli.base.numerals import decimal
+from attncli.numbers.formatting import decimal
 from attncli.plan.trace import value_at
 from attncli.render.change_marks import LEGEND
 from attncli.render.formats import latex, markdown

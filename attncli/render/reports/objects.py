@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from attncli import __version__
 from attncli.analysis.check.report import CheckOutcome, CheckReport, QuantityCheck
 from attncli.analysis.compare import Comparison
 from attncli.analysis.differences import Difference, FirstDifference, VariantResult
+from attncli.base.program import __version__
 from attncli.plan.trace import weight_rows_at
 from attncli.render.selection import selected_value
 from attncli.render.statistics import object_of_statistics

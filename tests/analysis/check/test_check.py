@@ -11,8 +11,8 @@ from attncli.analysis.check.check import check
 from attncli.analysis.check.report import CheckOptions, CheckReport, QuantityCheck
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError, UnknownNameError
-from attncli.base.typed_numbers import TypedNumber
 from attncli.engine.options import BlockSizes, RunOptions
+from attncli.numbers.parsing import TypedNumber
 from tests.arrays import normal
 from tests.problems import PROBLEMS, dense_trace, problem
 

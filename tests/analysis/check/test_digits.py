@@ -5,7 +5,7 @@ import pytest
 
 from attncli.analysis.check.expected import typed_digits
 from attncli.base.dtypes import Precision
-from attncli.base.typed_numbers import TypedNumber
+from attncli.numbers.parsing import TypedNumber
 
 
 def texts(*words: str) -> list[float]:

@@ -9,7 +9,7 @@ from attncli.analysis.check.check import check, part_of
 from attncli.analysis.check.expected import ExpectedNumbers, ExpectedStep, expected_numbers
 from attncli.analysis.check.report import CheckOptions
 from attncli.base.errors import AttnError
-from attncli.base.typed_numbers import TypedNumber
+from attncli.numbers.parsing import TypedNumber
 from attncli.plan.build import plan_of
 from attncli.problem.arrays import LabelledArray
 from attncli.problem.spec import ProblemSpec

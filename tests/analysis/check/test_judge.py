@@ -14,8 +14,8 @@ from attncli.analysis.check.tolerance import compute_reference, in_type
 from attncli.analysis.slips.parts import Part, problem_part
 from attncli.analysis.slips.search import Attempt, attempts, own_attempt
 from attncli.base.dtypes import Precision
-from attncli.base.typed_numbers import TypedNumber
 from attncli.engine.run import run
+from attncli.numbers.parsing import TypedNumber
 from attncli.problem.spec import ProblemSpec
 from tests.arrays import normal
 from tests.problems import problem

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.base.lazy_import import import_object
+from attncli.base.lazy_numpy import import_object
 from attncli.render import formats
 from attncli.render.formats import (
     FORMATS,

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from attncli.base.numerals import Style
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
+from attncli.numbers.formatting import Style
 from attncli.plan.trace import Step, Trace
 from attncli.render.reports.cell_arithmetic import cell_arithmetic
 from tests.arrays import normal

@@ -10,7 +10,7 @@ import pytest
 
 from attncli.analysis.check.check import check as check_problem
 from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation
-from attncli.base.typed_numbers import TypedNumber
+from attncli.numbers.parsing import TypedNumber
 from attncli.problem.spec import ProblemSpec
 from attncli.render.reports.check import render_check, short_verdict, verdict
 from attncli.render.target import TextTarget

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from attncli.base.array_checks import SQUARED_NUMBERS, all_finite, all_true
+from attncli.base.lazy_numpy import SQUARED_NUMBERS, all_finite, all_true
 
 TYPES = ("float16", "float32", "float64", "longdouble")
 SHAPES = [(3, 4), (4, 1), (1, 1), (2, 0), (SQUARED_NUMBERS + 1,), (2, 3, 5)]

@@ -5,13 +5,12 @@ from dataclasses import field, replace
 from decimal import Decimal, localcontext
 from typing import Any
 
-from attncli.base import exact
+from attncli.base.axes import SYMBOLS
 from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import np
-from attncli.base.notation import SYMBOLS
-from attncli.base.numerals import Style
-from attncli.base.term_classes import Number, Term, Vector, number
+from attncli.numbers.formatting import Style
+from attncli.numbers.terms import CONTEXT, Number, Term, Vector, number
 
 MAX_TERMS = 12  # the longest sum that is written whole where nothing else is asked for
 MAX_EXTRA_DECIMALS = 2  # of the numbers in a term, beyond those of its result
@@ -26,55 +25,31 @@ ROUNDING = Decimal("1e-9")  # of a unit: results that lie between two roundings 
 class ArithmeticWriter:
     """Writes the numbers and equations of the arithmetic of one cell; `by_hand` functions get one.
 
-    A term is what stands on the left of an equation: `attncli.base.terms` makes terms of numbers. Numbers in it have as
-    many decimals as the result, or one or two more, so that what is written is true: `=` says that the digits of the
-    term give those of the result. Where they can't, `≈` says so, or `, in float16` what the type makes of the term's
-    value, or that the result is `of unrounded numbers`.
+    A term is the left side of an equation: `attncli.numbers.terms` makes terms of numbers. Numbers in it have as many
+    decimals as the result, or one or two more, so that what is written is true: `=` says that the digits of the term
+    give those of the result. Where they can't, `≈` says so, or `, in float16` what the type makes of the term's value,
+    or that the result is `of unrounded numbers`.
 
-    Parameters
-    ----------
-    decimals : int
-        How many digits follow the point.
-    query : str
-        The label of the cell's row.
-    keys : sequence of str
-        The labels of all columns.
-    row, column : int
-        The indices of the cell, counted from 0.
-    head : int, optional
-        The index of the cell's head, counted from 0.
-    max_terms : int, optional
-        The longest sum or vector that is written whole; None for no limit. Of a result of more than half as many
-        numbers one is worked out.
-    feature : int, optional
-        The index of the one that is worked out of a long result, counted from 0.
-    dtype : str, optional
-        The type that results are rounded to.
-    has_exponents : bool, optional
-        Whether the table of the result writes small numbers with an exponent, and not as `0.0000`.
-    symbols : mapping, optional
-        The symbols of the arrays that are read and computed, by the names of arguments and of roles, where they are
-        not those of formulas: {"query": "Qᵣ"}.
-
-    Examples
-    --------
     >>> import numpy as np
-    >>> from attncli.base.terms import products
+    >>> from attncli.numbers.terms import products
     >>> write = ArithmeticWriter(decimals=2, query="cat", keys=["the"], row=0, column=0)
     >>> query, key = np.array([2, -1]), np.array([0.5, 3])
     >>> write.equation(products(query, key), query @ key, name=f"Q({write.query})·K({write.key})")
     'Q(cat)·K(the) = 2·0.5 + (−1)·3 = −2'
     """
 
-    decimals: int
-    query: str
-    keys: Sequence[str]
-    row: int
+    decimals: int  # how many digits follow the point
+    query: str  # the label of the cell's row
+    keys: Sequence[str]  # the labels of all columns
+    row: int  # indices count from 0
     column: int
     head: int = 0
+    # The longest sum or vector that is written whole; None for no limit. Of a result of more than half as many numbers
+    # one is worked out, that at `feature`.
     max_terms: int | None = MAX_TERMS
-    dtype: str = "float64"
-    has_exponents: bool = False
+    dtype: str = "float64"  # that results are rounded to
+    has_exponents: bool = False  # whether the result's table writes small numbers with an exponent, and not as `0.0000`
+    # The symbols of arrays, by the names of arguments and roles, where they are not those of formulas: {"query": "Qᵣ"}.
     symbols: Mapping[str, str] = field(default_factory=dict)
     feature: int = 0
 
@@ -89,26 +64,11 @@ class ArithmeticWriter:
         return number(value).text(self._style)
 
     def equation(self, term: Term, result: Any, *, name: str = "", letter: str = "") -> str:
-        """The line `name = term = result`.
+        """The line `name = term = result`: what the result is computed from, and the number in the table of the step.
 
-        Parameters
-        ----------
-        term : Term
-            What the result is computed from.
-        result : number or array [d]
-            The number in the table of the step.
-        name : str, optional
-            What the result is called.
-        letter : str, optional
-            The letter of a vector's axis. Of a long vector one number is worked out: `C(cat)[e1]`.
+        Of a long vector one number is worked out, which the letter of its axis names: `C(cat)[e1]`.
 
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from attncli.base.terms import number, products
+        >>> from attncli.numbers.terms import number, products
         >>> write = ArithmeticWriter(4, "q", ["k"], 0, 0)
         >>> write.equation(number(10) / 3, 10 / 3)
         '10/3 = 3.3333'
@@ -130,7 +90,7 @@ class ArithmeticWriter:
 
         A small one has an exponent, unless `is_added`: it is only added to numbers that are not small.
 
-        >>> from attncli.base.terms import number, sqrt
+        >>> from attncli.numbers.terms import number, sqrt
         >>> write = ArithmeticWriter(4, "q", ["k"], 0, 0)
         >>> norm = write.computed("‖x‖", sqrt(number(3) * 3 + number(4) * 4))
         >>> norm.line, write.equation(number(3) / norm, 0.6)
@@ -213,7 +173,7 @@ class ArithmeticWriter:
 
     def _agree(self, value: Vector, result: Number, tolerance: Decimal = HALF) -> bool:
         """Whether a value is that of the result, up to so many units of the last digit."""
-        with localcontext(exact.CONTEXT):
+        with localcontext(CONTEXT):
             return all(
                 self._agrees(value[at % len(value)], entry, tolerance) for at, entry in enumerate(result.entries)
             )
@@ -221,7 +181,7 @@ class ArithmeticWriter:
     def _is_close(self, value: Vector, result: Number) -> bool:
         """Whether a value is within a hundredth of the result, or one unit of a result that is written as 0."""
         pairs = [(value[at % len(value)], Decimal(entry)) for at, entry in enumerate(result.entries)]
-        with localcontext(exact.CONTEXT):
+        with localcontext(CONTEXT):
             return all(
                 left.is_finite()
                 and right.is_finite()

@@ -1,21 +1,28 @@
-"""The classes of terms: numbers and operations on terms, which write themselves and compute their value."""
+"""Terms of arithmetic: they write themselves with some digits, and evaluate to what these digits give.
+
+`number(2) * 3 + 1` is a term; so are sums, powers and functions of terms. A vector is a term too, and is computed
+entry by entry. A value is computed with 50 digits; what has no value is NaN, what is too large is infinite.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from decimal import Decimal, localcontext
+from decimal import Context, Decimal, localcontext
+from functools import reduce
 from typing import Any
 
-from attncli.base import exact
 from attncli.base.dataclasses import dataclass
-from attncli.base.numerals import MINUS, Style
+from attncli.numbers.formatting import MINUS, Style
 
+CONTEXT = Context(prec=50, traps=[])
+_PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628621")
+_SMALLEST_SUMMAND = Decimal("1e-45")  # of a series
 SUM, PRODUCT, POWER, ATOM = range(4)  # how closely the parts of a term are bound; brackets bind what is looser
 Vector = tuple[Decimal, ...]  # of one entry for a number
 
 
 class Term(ABC):
-    """What stands on one side of an equation."""
+    """One side of an equation."""
 
     binding: int = ATOM
     is_vector: bool = False
@@ -44,28 +51,28 @@ class Term(ABC):
         return total([other, self])
 
     def __sub__(self, other: Any) -> "Term":
-        return Operation((self, number(other)), _write_difference, lambda a, b: a - b, SUM)
+        return _Operation((self, number(other)), _write_difference, lambda a, b: a - b, SUM)
 
     def __rsub__(self, other: Any) -> "Term":
         return number(other) - self
 
     def __mul__(self, other: Any) -> "Term":
-        return Operation((self, number(other)), _write_product, lambda a, b: a * b, PRODUCT)
+        return _Operation((self, number(other)), _write_product, lambda a, b: a * b, PRODUCT)
 
     def __rmul__(self, other: Any) -> "Term":
         return number(other) * self
 
     def __truediv__(self, other: Any) -> "Term":
-        return Operation((self, number(other)), _write_quotient, lambda a, b: a / b, PRODUCT)
+        return _Operation((self, number(other)), _write_quotient, lambda a, b: a / b, PRODUCT)
 
     def __rtruediv__(self, other: Any) -> "Term":
         return number(other) / self
 
     def __pow__(self, other: Any) -> "Term":
-        return Operation((self, number(other)), _write_power, lambda a, b: a**b, POWER)
+        return _Operation((self, number(other)), _write_power, lambda a, b: a**b, POWER)
 
     def __neg__(self) -> "Term":
-        return Operation((self,), _write_negative, lambda a: -a, SUM)
+        return _Operation((self,), _write_negative, lambda a: -a, SUM)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +90,7 @@ class Number(Term):
 
     def text_of(self, texts: Sequence[str], style: Style) -> str:
         """The texts of the entries, in brackets where it is a vector."""
-        return f"[{' '.join(elide(texts, '…', style.max_terms))}]" if self.is_vector else texts[0]
+        return f"[{' '.join(_elide(texts, '…', style.max_terms))}]" if self.is_vector else texts[0]
 
     def value(self, style: Style | None) -> Vector:
         """The digits that are written, or all of them."""
@@ -104,12 +111,15 @@ class Number(Term):
         return replace(style, has_exponents=True) if self.is_parameter else style
 
 
+_Write = Callable[[Sequence[Term], Style, bool], str]  # the last says whether the operation comes first
+
+
 @dataclass(frozen=True, eq=False)
-class Operation(Term):
+class _Operation(Term):
     """Terms that are put together: how that is written, and how it is computed."""
 
     operands: tuple[Term, ...]
-    write: Callable[[Sequence[Term], Style, bool], str]  # the last says whether it stands first
+    write: _Write
     compute: Callable[..., Decimal]
     binding: int = ATOM
 
@@ -126,13 +136,13 @@ class Operation(Term):
         """The value, entry by entry."""
         values = [operand.value(style) for operand in self.operands]
         count = max(map(len, values))
-        with localcontext(exact.CONTEXT):
+        with localcontext(CONTEXT):
             return tuple(self.compute(*(value[at % len(value)] for value in values)) for at in range(count))
 
     def entry(self, index: int) -> Term:
         """The same of one entry of each part."""
         operands = tuple(operand.entry(index) for operand in self.operands)
-        return Operation(operands, self.write, self.compute, self.binding)
+        return _Operation(operands, self.write, self.compute, self.binding)
 
     def is_exact(self, style: Style) -> bool:
         """Whether all parts are."""
@@ -161,13 +171,103 @@ def total(terms: Iterable[Any]) -> Term:
     '1 + (−2) + 3'
     """
     operands = tuple(map(number, terms)) or (number(0),)
-    return operands[0] if len(operands) == 1 else Operation(operands, _write_sum, lambda *parts: sum(parts), SUM)
+    return operands[0] if len(operands) == 1 else _Operation(operands, _write_sum, lambda *parts: sum(parts), SUM)
 
 
-def elide(texts: Sequence[str], gap: str, max_terms: int | None) -> list[str]:
+def parameter(value: float) -> Term:
+    """A number that the user gave an operator, in no table: a small one is written with its exponent.
+
+    >>> parameter(1e-6).text(Style(4)), number(1e-6).text(Style(4))
+    ('1e−06', '0.0000')
+    """
+    return Number((float(value),), is_parameter=True)
+
+
+def products(left: Iterable[Any], right: Iterable[Any]) -> Term:
+    """`a·x + b·y + c·z`: numbers on the left, numbers or vectors on the right, as many of each.
+
+    >>> products([2, 0], [4, -1]).text(Style(4))
+    '2·4 + 0·(−1)'
+    """
+    return total([number(a) * b for a, b in zip(left, right, strict=True)])
+
+
+def largest(terms: Iterable[Any]) -> Term:
+    """The largest of some numbers, of vectors entry by entry.
+
+    >>> largest([1, -2]).text(Style(4))
+    'max(1, −2)'
+    """
+    return _function("max", lambda *values: reduce(Decimal.max, values), *terms)
+
+
+def exp(x: Any) -> Term:
+    """The exponential.
+
+    >>> exp(number(1) - 3).text(Style(4)), round(exp(number(1) - 3).value(None)[0], 4)
+    ('exp(1 − 3)', Decimal('0.1353'))
+    """
+    return _function("exp", Decimal.exp, x)
+
+
+def ln(x: Any) -> Term:
+    """The natural logarithm.
+
+    >>> ln(2).text(Style(4))
+    'ln(2)'
+    """
+    return _function("ln", Decimal.ln, x)
+
+
+def tanh(x: Any) -> Term:
+    """The hyperbolic tangent.
+
+    >>> tanh(0.5).text(Style(4))
+    'tanh(0.5)'
+    """
+    return _function("tanh", _tanh, x)
+
+
+def cos(x: Any) -> Term:
+    """The cosine of an angle in radians.
+
+    >>> cos(2).text(Style(4))
+    'cos(2)'
+    """
+    return _function("cos", _cos, x)
+
+
+def sin(x: Any) -> Term:
+    """The sine of an angle in radians.
+
+    >>> sin(2).text(Style(4))
+    'sin(2)'
+    """
+    return _function("sin", _sin, x)
+
+
+def sqrt(x: Any) -> Term:
+    """The square root.
+
+    >>> sqrt(3).text(Style(4)), sqrt(number(3) + 1).text(Style(4))
+    ('√3', '√(3 + 1)')
+    """
+    return _Operation((number(x),), lambda operands, style, _: f"√{_part(operands[0], style, ATOM)}", Decimal.sqrt)
+
+
+def absolute(x: Any) -> Term:
+    """The absolute value.
+
+    >>> absolute(number(1) - 3).text(Style(4))
+    '|1 − 3|'
+    """
+    return _Operation((number(x),), lambda operands, style, _: f"|{operands[0].text(style)}|", abs)
+
+
+def _elide(texts: Sequence[str], gap: str, max_terms: int | None) -> list[str]:
     """The texts, or the first and last of them around a gap that has the count of those left out.
 
-    >>> elide(["1", "2", "3", "4", "5"], "… {} more …", 2)
+    >>> _elide(["1", "2", "3", "4", "5"], "… {} more …", 2)
     ['1', '… 3 more …', '5']
     """
     if max_terms is None or len(texts) <= max_terms:
@@ -176,43 +276,91 @@ def elide(texts: Sequence[str], gap: str, max_terms: int | None) -> list[str]:
     return [*texts[:first], gap.format(len(texts) - first - last), *texts[len(texts) - last :]]
 
 
-def term_part(term: Term, style: Style, binding: int, *, is_first: bool = False) -> str:
+def _part(term: Term, style: Style, binding: int, *, is_first: bool = False) -> str:
     """A part of a term, in brackets where it is bound less closely."""
     return f"({term.text(style)})" if term.binding < binding else term.text(style, is_first=is_first)
 
 
 def _write_sum(operands: Sequence[Term], style: Style, is_first: bool) -> str:
-    texts = [term_part(operand, style, SUM, is_first=is_first and not at) for at, operand in enumerate(operands)]
+    texts = [_part(operand, style, SUM, is_first=is_first and not at) for at, operand in enumerate(operands)]
     if style.max_terms is not None and len(texts) > style.max_terms:  # what hidden keys add says nothing
         shown = [text for operand, text in zip(operands, texts, strict=True) if any(operand.value(None))]
         zeros = len(texts) - len(shown)
         if shown and zeros:
-            return " + ".join([*elide(shown, "… {} more …", style.max_terms), f"… {zeros} zeros …"])
-    return " + ".join(elide(texts, "… {} more …", style.max_terms))
+            return " + ".join([*_elide(shown, "… {} more …", style.max_terms), f"… {zeros} zeros …"])
+    return " + ".join(_elide(texts, "… {} more …", style.max_terms))
 
 
-def _write_difference(operands: Sequence[Term], style: Style, is_first: bool) -> str:
-    left, right = operands
-    return f"{left.text(style, is_first=is_first)} {MINUS} {term_part(right, style, PRODUCT)}"
+def _infix(sign: str, least_left: int, least_right: int) -> _Write:
+    """The function that writes two operands around a sign, each in brackets where it is bound less closely."""
+
+    def write(operands: Sequence[Term], style: Style, is_first: bool) -> str:
+        left, right = operands
+        return f"{_part(left, style, least_left, is_first=is_first)}{sign}{_part(right, style, least_right)}"
+
+    return write
 
 
-def _write_product(operands: Sequence[Term], style: Style, is_first: bool) -> str:
-    left, right = operands
-    return f"{term_part(left, style, PRODUCT, is_first=is_first)}·{term_part(right, style, PRODUCT)}"
-
-
-def _write_quotient(operands: Sequence[Term], style: Style, is_first: bool) -> str:
-    left, right = operands
-    return f"{term_part(left, style, PRODUCT, is_first=is_first)}/{term_part(right, style, POWER)}"
+_write_difference = _infix(f" {MINUS} ", SUM, PRODUCT)
+_write_product = _infix("·", PRODUCT, PRODUCT)
+_write_quotient = _infix("/", PRODUCT, POWER)
 
 
 def _write_power(operands: Sequence[Term], style: Style, _is_first: bool) -> str:
     base, exponent = operands
     text = exponent.text(style)
     mark = "²" if text == "2" else f"^{text}" if exponent.binding == ATOM and text[0] != MINUS else f"^({text})"
-    return term_part(base, style, ATOM) + mark
+    return _part(base, style, ATOM) + mark
 
 
 def _write_negative(operands: Sequence[Term], style: Style, is_first: bool) -> str:
-    text = MINUS + term_part(operands[0], style, PRODUCT)
+    text = MINUS + _part(operands[0], style, PRODUCT)
     return text if is_first else f"({text})"
+
+
+def _function(name: str, compute: Callable[..., Decimal], *arguments: Any) -> Term:
+    """A function by its name."""
+
+    def write(operands: Sequence[Term], style: Style, _is_first: bool) -> str:
+        texts = [operand.text(style) for operand in operands]
+        return f"{name}({', '.join(_elide(texts, '… {} more …', style.max_terms))})"
+
+    return _Operation(tuple(map(number, arguments)), write, compute)
+
+
+def _tanh(x: Decimal) -> Decimal:
+    """The hyperbolic tangent of a decimal number.
+
+    >>> round(_tanh(Decimal("-0.5")), 8)
+    Decimal('-0.46211716')
+    """
+    with localcontext(CONTEXT):
+        power = (-2 * abs(x)).exp()
+        return ((1 - power) / (1 + power)).copy_sign(x)
+
+
+def _cos(x: Decimal) -> Decimal:
+    """The cosine of an angle in radians, by its series.
+
+    >>> round(_cos(Decimal(2)), 8)
+    Decimal('-0.41614684')
+    """
+    with localcontext(CONTEXT):
+        angle = x.remainder_near(2 * _PI)
+        summand = total = Decimal(1)
+        count = 0
+        while abs(summand) > _SMALLEST_SUMMAND:
+            count += 2
+            summand *= -angle * angle / (count * (count - 1))
+            total += summand
+        return total
+
+
+def _sin(x: Decimal) -> Decimal:
+    """The sine of an angle in radians.
+
+    >>> round(_sin(Decimal(2)), 8)
+    Decimal('0.90929743')
+    """
+    with localcontext(CONTEXT):
+        return _cos(x - _PI / 2)

@@ -1,6 +1,8 @@
-"""The exit statuses of the program, and what each means."""
+"""The program as other programs see it: its version, and its exit statuses."""
 
 from collections.abc import Mapping
+
+__version__ = "1.0.0.dev0"
 
 DONE = 0
 DIFFERS = 1  # larger ones: something could not be done

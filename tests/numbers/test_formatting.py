@@ -1,4 +1,4 @@
-"""Rows of numbers as text, which read back as the same numbers."""
+"""Numbers as text: with fixed decimals many at once, and rows that read back as the same numbers."""
 
 import json
 import sys
@@ -6,13 +6,50 @@ import sys
 import numpy as np
 import pytest
 
-from attncli.base import number_rows
+from attncli.numbers import formatting
+from attncli.numbers.formatting import MAX_SCALED, fixed_digits, fixed_width, has_fixed_digits
+
+
+def texts(numbers: np.ndarray, decimals: int) -> list[str]:
+    largest = float(abs(numbers).max())
+    assert has_fixed_digits(largest, decimals)
+    width = fixed_width(largest, decimals, has_sign=True)
+    return [bytes(row).lstrip(b"\0").decode() for row in fixed_digits(numbers, decimals, width)]
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 2, 4, 9])
+@pytest.mark.parametrize("magnitude", [1e-5, 0.01, 1.0, 1e3])
+def test_the_digits_are_those_of_python(decimals: int, magnitude: float) -> None:
+    numbers = np.random.default_rng(decimals).standard_normal(500) * magnitude + 2 * magnitude
+    assert texts(numbers, decimals) == [f"{number:z.{decimals}f}" for number in numbers.tolist()]
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 2, 3])
+def test_a_number_in_the_middle_of_two_is_rounded_as_python_rounds_it(decimals: int) -> None:
+    """0.125 is exactly in the middle and becomes 0.12; 0.015 is a little less than its digits say and becomes 0.01."""
+    middles = (np.arange(-300, 300) + 0.5) / 10.0**decimals
+    numbers = np.concatenate([middles, np.nextafter(middles, np.inf), np.nextafter(middles, -np.inf)])
+    assert texts(numbers, decimals) == [f"{number:z.{decimals}f}" for number in numbers.tolist()]
+
+
+def test_a_number_that_rounds_to_0_has_no_sign() -> None:
+    assert texts(np.array([-0.001, -0.004, 0.001, -0.0, -1.0]), 2) == ["0.00", "0.00", "0.00", "0.00", "-1.00"]
+
+
+def test_numbers_up_to_the_limit_have_all_their_digits() -> None:
+    numbers = np.array([MAX_SCALED - 1, -(MAX_SCALED - 2), 9_999_999_999.0, 10_000_000_000.0])
+    assert texts(numbers, 0) == ["8796093022207", "-8796093022206", "9999999999", "10000000000"]
+
+
+def test_no_numbers_have_no_characters() -> None:
+    assert fixed_digits(np.array([]), 2, 4).shape == (0, 4)
+
 
 SPELLED = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 
 
 def text(table: np.ndarray) -> str:
-    return "[" + ",".join(f"[{row}]" for rows in number_rows.format_rows(table, SPELLED) for row in rows) + "]"
+    return "[" + ",".join(f"[{row}]" for rows in formatting.format_rows(table, SPELLED) for row in rows) + "]"
 
 
 @pytest.fixture(params=["with orjson", "without"])
@@ -31,7 +68,7 @@ WIDE = np.random.default_rng(0).standard_normal((7, 5)) * 10.0 ** np.arange(-300
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("chunk_size", [1, 12, 2**15])
 def test_every_number_reads_back_the_same(dtype: str, chunk_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(number_rows, "NUMBERS_PER_CHUNK", chunk_size)
+    monkeypatch.setattr(formatting, "NUMBERS_PER_CHUNK", chunk_size)
     with np.errstate(over="ignore", under="ignore"):
         table = np.nan_to_num(WIDE.astype(dtype))
     np.testing.assert_array_equal(np.array(json.loads(text(table))), table.astype(float))
@@ -51,7 +88,7 @@ def test_integers_and_booleans_keep_their_type() -> None:
 
 def test_a_longdouble_keeps_its_digits() -> None:
     third = np.longdouble(1) / 3
-    ((row,),) = number_rows.format_rows(np.array([[third]]), SPELLED)
+    ((row,),) = formatting.format_rows(np.array([[third]]), SPELLED)
     assert np.longdouble(row) == third
 
 
@@ -67,7 +104,7 @@ def test_a_view_is_formatted_in_its_own_order() -> None:
 def test_numbers_are_separated_by_the_separator(separator: str) -> None:
     table = np.array([[1.5, -2.0, 1e-300], [0.1, np.inf, 3.0]])
     for row, numbers in zip(
-        table, [row for rows in number_rows.format_rows(table, {}, separator) for row in rows], strict=True
+        table, [row for rows in formatting.format_rows(table, {}, separator) for row in rows], strict=True
     ):
         cells = numbers.split(separator.strip(" "))
         assert [float(cell) for cell in cells] == row.tolist()

@@ -1,6 +1,6 @@
-"""Equal values among many."""
+"""Text: equal words among many."""
 
-from attncli.base.counting import first_duplicate, most_common
+from attncli.base.text import first_duplicate, most_common
 
 
 def test_of_values_that_are_equally_common_the_first_counts() -> None:

@@ -5,10 +5,10 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from attncli.base import exact
-from attncli.base.arithmetic import ArithmeticWriter
-from attncli.base.numerals import Style, decimal
-from attncli.base.terms import Term, absolute, cos, exp, largest, ln, number, products, sin, sqrt, tanh, total
+from attncli.numbers import terms
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.formatting import Style, decimal
+from attncli.numbers.terms import Term, absolute, cos, exp, largest, ln, number, products, sin, sqrt, tanh, total
 
 WRITE = ArithmeticWriter(4, "q", ["k"], 0, 0)
 
@@ -66,7 +66,7 @@ def test_a_term_is_written_and_computed(term: Term, text: str, value: float | tu
 @pytest.mark.parametrize("x", [-30.0, -2.0, -1e-9, 0.0, 0.5, 3.1, 400.0])
 def test_functions_are_computed_to_more_digits_than_numpy_s(x: float) -> None:
     for function in ("sin", "cos", "tanh"):
-        assert float(getattr(exact, function)(Decimal(x))) == pytest.approx(
+        assert float(getattr(terms, f"_{function}")(Decimal(x))) == pytest.approx(
             getattr(np, function)(x), rel=1e-14, abs=1e-16
         )
 

@@ -1,8 +1,10 @@
-"""Expressions: numbers written as fractions, products and square roots, `-2*sqrt(2)/3`, read without `eval`."""
+"""Numbers from text: decimal ones with the digits typed, NaN and infinities, and expressions such as `2*sqrt(3)/5`."""
 
 import math
 import re
 from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
 
 from attncli.base.errors import AttnError
 from attncli.base.text import shorten
@@ -14,6 +16,65 @@ _TOKEN = re.compile(rf"\s*({_NUMBER.pattern}|[a-z]+|\S)", re.IGNORECASE | re.ASC
 DECIMAL = re.compile(rf"[-+]?({_NUMBER.pattern})", re.IGNORECASE | re.ASCII)
 _FUNCTIONS: dict[str, Callable[[float], float]] = {"sqrt": math.sqrt}
 _CONSTANTS = {"pi": math.pi}
+_NON_FINITE = re.compile(r"([-+]?)\.?(inf|infinity|nan)", re.IGNORECASE | re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+", re.ASCII)
+_NOT_DECIMAL = re.compile(r"[-+]?(0x[0-9a-f_]+|0o?[0-7_]+|0b[01_]+|[0-9][0-9_]*(\.[0-9_]*)?)", re.IGNORECASE | re.ASCII)
+
+
+class TypedNumber(float):
+    """A number with the text that it was typed as: `0.50` is 0.5 to two decimals.
+
+    >>> TypedNumber("0.50").half_unit, TypedNumber("1.2e-3").half_unit, TypedNumber("3").half_unit
+    (0.005, 5e-05, 0.5)
+    >>> TypedNumber("1/2", 0.5).half_unit is None
+    True
+    """
+
+    text: str
+
+    def __new__(cls, text: str, value: float | None = None) -> "TypedNumber":
+        """The number of a text; `value` is given where the text is none of Python's floats, such as `1/2`."""
+        number = super().__new__(cls, text if value is None else value)
+        number.text = text
+        return number
+
+    @cached_property
+    def decimal(self) -> Decimal | None:
+        """The number with exactly the digits typed; None where a text has no digits to go by: `1/2`, `.nan`."""
+        try:
+            return Decimal(self.text)
+        except InvalidOperation:
+            return None
+
+    @cached_property
+    def half_unit(self) -> float | None:
+        """Half a unit of the last digit typed; None where a text has no digits to go by: `1/2`, NaN, infinities."""
+        exponent = None if self.decimal is None else self.decimal.as_tuple().exponent
+        return float(Decimal(5).scaleb(exponent - 1)) if isinstance(exponent, int) else None
+
+
+def non_finite(word: str) -> float | None:
+    """The number that a word stands for: NaN or an infinity, as any program spells them; None for any other word.
+
+    Every reader of matrices has this rule: `nan`, `.nan`, `NaN`, `inf`, `-Infinity`, `+.INF`.
+
+    >>> non_finite("-Infinity"), non_finite(".nan"), non_finite("info")
+    (-inf, nan, None)
+    """
+    match = _NON_FINITE.fullmatch(word)
+    return None if match is None else float(f"{match[1]}{match[2]}")
+
+
+def number_of_text(text: str) -> float | None:
+    """The number that a text stands for beside plain decimal ones: NaN, an infinity, `1/2`, `sqrt(3)`; None for others.
+
+    Raises AttnError where an expression divides by zero, or its value is no finite number.
+
+    >>> number_of_text("-inf"), number_of_text("1/2"), number_of_text("2")
+    (-inf, 0.5, None)
+    """
+    number = non_finite(text)
+    return evaluate(text) if number is None else number
 
 
 def evaluate(text: str) -> float | None:
@@ -32,7 +93,7 @@ def evaluate(text: str) -> float | None:
     """
     if len(text) > MAX_LENGTH or DECIMAL.fullmatch(text.strip()):
         return None
-    tokens = _tokens(text)
+    tokens = [match[1] for match in _TOKEN.finditer(text)]
     try:
         value = _Parser(tokens).parse() if tokens else None
     except (ArithmeticError, ValueError):  # a division by zero, the root of a negative number, a number too large
@@ -42,9 +103,30 @@ def evaluate(text: str) -> float | None:
     return value
 
 
-def _tokens(text: str) -> list[str]:
-    """The numbers, names and signs of a text."""
-    return [match[1] for match in _TOKEN.finditer(text)]
+def number_hint(word: str) -> str | None:
+    """What to write for a word that is meant as a number and is none: with a comma, a sign `−`, hexadecimal, in quotes.
+
+    >>> number_hint("1,5"), number_hint("0x1F"), number_hint("cat")
+    ('write the decimal point as a point: 1.5', 'write it in decimal digits: 31', None)
+    >>> number_hint("1.5")
+    'write it without quotes'
+    """
+    if DECIMAL.fullmatch(word):  # readers took it for text
+        return "write it without quotes"
+    if "−" in word and DECIMAL.fullmatch(plain := word.replace("−", "-")):  # as this program prints it
+        return f"write the minus sign as a hyphen: {plain}"
+    if _DECIMAL_COMMA.fullmatch(word):
+        return f"write the decimal point as a point: {word.replace(',', '.')}"
+    if not _NOT_DECIMAL.fullmatch(word):
+        return None
+    try:
+        number: float = int(word, 0)
+    except ValueError:
+        try:
+            number = float(word)
+        except ValueError:
+            return None
+    return f"write it in decimal digits: {number}"
 
 
 class _NoExpressionError(Exception):

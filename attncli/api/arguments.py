@@ -1,0 +1,157 @@
+"""Arguments from Python, checked: names, edits, titles, and the cells, the head and the batch item of a view."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, SupportsIndex
+
+from attncli.base.dataclasses import dataclass
+from attncli.base.errors import AttnError
+from attncli.base.text import repr_excerpt
+from attncli.io.edit import parse_edit
+from attncli.plan.trace import RunResult
+from attncli.problem.arrays import to_python_number
+from attncli.problem.edits import Edit
+from attncli.problem.labels import EVERY
+from attncli.problem.layout import Layout
+from attncli.problem.numbers import is_number, to_float, to_integer
+from attncli.problem.spec import ProblemSpec
+from attncli.render.cell_choice import find_cell, parse_cell
+from attncli.render.view import MAX_DECIMALS, Cell, View
+
+ALL = "all"
+CELL_PARAMETER = "explain((query, key))"
+
+Label = str | SupportsIndex  # of a token: its text, or its position from 0; "*" is every one
+CellLabels = str | tuple[Label, Label]  # "cat,sat", or ("cat", "sat")
+Cells = CellLabels | Sequence[CellLabels] | None
+Position = int | Literal["all"] | None
+
+
+def to_names(names: Any, where: str = "select", example: str = "weights") -> tuple[str, ...]:
+    """The names in a list, or the one that it is; raises AttnError at `where` if it holds anything but text."""
+    try:
+        listed = (names,) if isinstance(names, str) else tuple(names)
+    except TypeError:  # it can't be iterated over
+        listed = (None,)
+    if not all(isinstance(name, str) for name in listed):
+        nouns = "results" if where == "select" else where
+        message, hint = f"{repr_excerpt(names)} is no list of names", f'give names of {nouns}, such as ("{example}",)'
+        raise AttnError(message, where=where, hint=hint)
+    return listed
+
+
+def to_name(name: Any, where: str) -> str:
+    """The one name that it is; raises AttnError at `where` for anything but text."""
+    if not isinstance(name, str):
+        raise AttnError(f"{repr_excerpt(name)} is no name", where=where, hint='give one, such as "weights"')
+    return name
+
+
+def to_title(value: object) -> str:
+    """The title that it is; raises AttnError for anything but text."""
+    if not isinstance(value, str):
+        raise AttnError(f"{repr_excerpt(value)} is no text", where="title", hint='"" for none')
+    return value
+
+
+def to_edits(numbers: Any) -> tuple[Edit, ...]:
+    """The edits of a mapping from cells to numbers; raises AttnError for any other value, and for no number.
+
+    >>> to_edits({"w_q[0,1]": 3})[0].value
+    3.0
+    """
+    if not isinstance(numbers, Mapping) or not all(isinstance(cell, str) for cell in numbers):
+        hint = 'expected cells and their numbers, such as {"w_q[0,1]": 3}'
+        raise AttnError(f"{repr_excerpt(numbers)} has no cells", where="set", hint=hint)
+    return tuple(parse_edit(f"{cell}={_number_text(value)}", "set") for cell, value in numbers.items())
+
+
+def _number_text(value: Any) -> str:
+    """A number or a truth value as text; a text as it is."""
+    number = to_python_number(value)
+    if isinstance(number, bool):
+        return "true" if number else "false"
+    return repr(to_float(number)) if is_number(number) else str(value)
+
+
+@dataclass(frozen=True)
+class ShownPart:
+    """The cells that are worked out, the head and batch item that are shown, and how sums and numbers are written."""
+
+    cells: Cells
+    head: Position
+    batch: Position
+    terms: int | Literal["all"]
+    decimals: int
+
+    def view(self, result: RunResult, *, explain: bool, before: RunResult | None) -> View:
+        """The view of a result; raises AttnError where it has no such cell, head or item, or a number is wrong."""
+        problem = result.trace.problem
+        positions, expanded_axes = find_positions(problem.layout, {"head": self.head, "batch": self.batch})
+        decimals = to_integer(self.decimals, ("decimals",), 0)
+        if decimals > MAX_DECIMALS:
+            hint = f"expected 0 to {MAX_DECIMALS}"
+            raise AttnError(f"{decimals} decimals can't be shown", where="decimals", hint=hint)
+        return View(
+            result,
+            explain,
+            decimals=decimals,
+            cells=_cells(self.cells, problem),
+            positions=positions,
+            expanded_axes=expanded_axes,
+            max_terms=None if self.terms == ALL else to_integer(self.terms, ("terms",), 1),
+            before=before,
+            cell_option=CELL_PARAMETER,
+        )
+
+
+def _cells(cells: Any, problem: ProblemSpec) -> tuple[Cell, ...]:
+    """The cells that are chosen, each once: one by a text or a pair of labels, several in a list."""
+    is_one = cells is not None and (not isinstance(cells, (list, tuple)) or _is_pair(cells))
+    chosen = [cells] if is_one else cells or []
+    return tuple(dict.fromkeys(_cell(cell, problem) for cell in chosen))
+
+
+def _cell(cell: Any, problem: ProblemSpec) -> Cell:
+    """The cell of a text or of a pair of labels or positions; raises AttnError for any other value."""
+    if isinstance(cell, str):
+        return parse_cell(cell, problem, "cells")
+    if not _is_pair(cell):
+        hint = f'expected ("cat", "sat"), with "{EVERY}" for every query or key, or a list of such pairs'
+        raise AttnError(f"{repr_excerpt(cell)} is no cell", where="cells", hint=hint)
+    query, key = map(str, cell)
+    return find_cell(query, key, problem, "cells")
+
+
+def _is_pair(value: Any) -> bool:
+    """Whether a value is a pair of labels or positions."""
+    is_pair = isinstance(value, tuple) and len(value) == 2
+    return is_pair and all(isinstance(label, (str, SupportsIndex)) for label in value)
+
+
+def find_positions(layout: Layout, chosen: Mapping[str, Any]) -> tuple[dict[str, int], frozenset[str]]:
+    """The chosen position on each axis that scores have, by its letter, and the letters of axes of which all are.
+
+    `chosen` has what was given as `head` and `batch`, or as the options of these names. Raises AttnError where there is
+    no such head or batch item.
+    """
+    positions, expanded = dict[str, int](), set[str]()
+    for name, position in chosen.items():
+        letter, noun, count = ("h", "head", layout.heads) if "head" in name else ("b", "batch item", layout.batch or 1)
+        if position == ALL:
+            expanded.add(letter)
+        elif position is not None:
+            positions[letter] = _position(position, name, noun, count)
+    return {letter: at for letter, at in positions.items() if letter in layout.score_axes}, frozenset(expanded)
+
+
+def _position(position: Any, name: str, noun: str, count: int) -> int:
+    """The position of one of so many heads or batch items; raises AttnError where there is none."""
+    is_option = name.startswith("--")
+    hint = f"expected 0 to {count - 1}, or {ALL if is_option else repr(ALL)}"
+    if is_option and not position.isdecimal():
+        raise AttnError(f"{position!r} is not a position", where=name, hint=hint)
+    at = int(position) if is_option else to_integer(position, (name,), 0)
+    if at >= count:
+        only = f"there is only {noun} 0" if count == 1 else ""
+        raise AttnError(only or f"there is no {noun} {at}", where=name, hint=None if only else hint)
+    return at
