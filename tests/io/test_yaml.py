@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.io.readers import yaml
+from attncli.io import yaml
 from attncli.numbers.parsing import TypedNumber
 from tests.io.opened import later
 

@@ -5,7 +5,7 @@ from typing import IO
 
 from attncli.base.lazy_numpy import Array
 from attncli.base.program import __version__
-from attncli.io.writers import array_files
+from attncli.io import npy, safetensors
 from attncli.render.selection import selected_value
 from attncli.render.view import View
 
@@ -15,17 +15,17 @@ DOTS_PER_INCH = 300  # of PNG, and of what is an image in the other figures
 def write_npy(view: View, stream: IO[bytes]) -> None:
     """Write the one array that is shown."""
     (array,) = _arrays(view).values()
-    array_files.write_npy(stream, array)
+    npy.write_npy(stream, array)
 
 
 def write_npz(view: View, stream: IO[bytes]) -> None:
     """Write an archive of the arrays."""
-    array_files.write_npz(stream, _arrays(view))
+    npy.write_npz(stream, _arrays(view))
 
 
 def write_safetensors(view: View, stream: IO[bytes]) -> None:
     """Write the arrays as tensors; raises AttnError where the package is missing or has no such type."""
-    array_files.write_safetensors(stream, _arrays(view), view.result.trace.precision)
+    safetensors.write_safetensors(stream, _arrays(view), view.result.trace.precision)
 
 
 def _arrays(view: View) -> dict[str, Array]:

@@ -68,7 +68,7 @@ def value_object(value: Array) -> dict[str, Any]:
 def function_name(function: Callable[..., Any]) -> str:
     """The name of a function of a plan; the name of another package's function begins with its module.
 
-    >>> from attncli.ops.linear_normalizers import sum_
+    >>> from attncli.ops.normalizers import sum_
     >>> function_name(sum_), function_name(len)
     ('sum', 'builtins.len')
     """
