@@ -17,7 +17,7 @@ from attncli.ops.products import MatrixProduct, product
 from attncli.ops.records import Factorization, Quantity, Symbol, Tap, no_tap, reused
 
 Activation = Literal["tanh", "relu", "sigmoid", "identity"]
-# The nonlinearity of a hidden layer: of an array, in the place of its argument where that is an `out`, and of a term.
+# The nonlinearity of a hidden layer: of an array, written to `out` where that is not None, and of a term.
 ACTIVATIONS: Mapping[Activation, tuple[Callable[[Array, Array | None], Array], Callable[[Term], Term]]] = {
     "tanh": (lambda x, out: np.tanh(x, out=out), tanh),
     "relu": (lambda x, out: np.maximum(x, 0, out=out), lambda x: largest([x, 0])),
