@@ -228,7 +228,7 @@ SQUARED_DISTANCES = Quantity(
 
 
 def gaussian_by_hand(
-    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, squared_distances: Any, sigma: float = 1.0
+    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, squared_distances: Any, sigma: float
 ) -> list[str]:
     """The squared distance of one query [d] and one key [d], then its division by −2σ²."""
     width = number(2) if sigma == 1 else 2 * parameter(sigma) ** 2
@@ -258,7 +258,7 @@ def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_t
 
 
 def laplacian_by_hand(
-    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, distances: Any, sigma: float = 1.0
+    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, distances: Any, sigma: float
 ) -> list[str]:
     """The sum of absolute differences of one query [d] and one key [d], then its division by −σ."""
     distance, term = number(distances), total(absolute(difference) for difference in _differences(query, key))

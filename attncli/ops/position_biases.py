@@ -116,8 +116,8 @@ def t5_by_hand(
     result: Any,
     *,
     table: Array,
-    max_distance: int = 128,
-    bidirectional: bool = True,
+    max_distance: int,
+    bidirectional: bool,
     heads: int | None = None,
 ) -> list[str]:
     """The bucket of one distance, and its number in the table."""
@@ -320,7 +320,7 @@ def grid_bias_by_hand(
     table: Array,
     height: int,
     width: int | None = None,
-    class_token: bool = False,
+    class_token: bool,
     heads: int | None = None,
 ) -> list[str]:
     """The cells of one query and one key, how far they are apart, and the number in the table."""
