@@ -14,7 +14,7 @@ Expansions cancel where q and k are nearer to each other than to the origin. Hen
   most LOSS times as many u. That of added differences is at most (d + 2) u. The largest errors that occur are alike,
   a few u: terms of both signs make small sums, with small errors, while a sum of squares grows.
 - Every other cell is computed from the differences. So equal vectors have the distance 0; and an expansion in which
-  anything overflows, loses digits to underflow, or is no number, is never kept.
+  anything overflows, loses digits to underflow, or is not a number, is never kept.
 """
 
 from collections.abc import Callable
@@ -34,10 +34,10 @@ MIN_SQUARES, MIN_ABSOLUTE = 16, 32  # features of a pair, likewise
 MAX_PAIRS = 1 / 4  # of all cells: so many are computed pair by pair in less time than all of them by differences
 PAIRS = 2**12  # computed at once
 ADDED_FIRST = 16  # features, whose sum is then added to those of the others
-# Tables are computed in parts: smaller ones would stay in a core's own cache, but leave workers waiting for the
+# Tables are computed in sections: smaller ones would stay in a core's own cache, but leave workers waiting for the
 # interpreter.
-CELLS, MIN_KEYS = 2**18, 512  # of a part whose differences are added up feature by feature
-MAXIMA, MIN_KEYS_OF_MAXIMA = 2**18, 128  # of a part whose maxima, of all pairs and features, are added up at once
+CELLS, MIN_KEYS = 2**18, 512  # of a section whose differences are added up feature by feature
+MAXIMA, MIN_KEYS_OF_MAXIMA = 2**18, 128  # of a section whose maxima, of all pairs and features, are added up at once
 FEATURES = 64  # of these maxima, at most
 MANY_QUERIES = 16  # so many read every key often enough for a copy of the keys
 MANY_KEYS = 512  # so many read every query often enough, likewise
@@ -129,7 +129,7 @@ def _expand_absolute(query: Array, key: Array) -> tuple[Array, Array, Array]:
 
 
 def _sum_over_features(function: "np.ufunc", query: Array, key: Array) -> Array:
-    """The sum over features of `function(q − k)`: of few differences at once, else a part of the table at a time.
+    """The sum over features of `function(q − k)`: of few differences at once, else one section of the table at a time.
 
     A feature is added at a time. Some of them are added first, and then their sum to the others': the fewer sums are
     large, the less is rounded. The order is the same in parts of any size, so that equal keys in different tiles are at
@@ -228,7 +228,7 @@ SQUARED_DISTANCES = Quantity(
 
 
 def gaussian_by_hand(
-    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, squared_distances: Any, sigma: float = 1.0
+    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, squared_distances: Any, sigma: float
 ) -> list[str]:
     """The squared distance of one query [d] and one key [d], then its division by −2σ²."""
     width = number(2) if sigma == 1 else 2 * parameter(sigma) ** 2
@@ -258,7 +258,7 @@ def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_t
 
 
 def laplacian_by_hand(
-    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, distances: Any, sigma: float = 1.0
+    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, distances: Any, sigma: float
 ) -> list[str]:
     """The sum of absolute differences of one query [d] and one key [d], then its division by −σ."""
     distance, term = number(distances), total(absolute(difference) for difference in _differences(query, key))

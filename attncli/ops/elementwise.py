@@ -82,7 +82,7 @@ def table_cells(table: Array, query_rows: Array, key_positions: Array, *, fill: 
 
 
 def _as_slice(index: Array) -> Any:
-    """An index as a slice where it is a range of whole numbers: such a part of a table need not be copied."""
+    """An index as a slice where it is a range of whole numbers: such cells of a table need not be copied."""
     is_range = len(index) == index[-1] - index[0] + 1 and bool((index[1:] - index[:-1] == 1).all())
     return slice(int(index[0]), int(index[-1]) + 1) if is_range else index
 

@@ -47,7 +47,7 @@ def softplus_gate(x: Array) -> Array:
     return gate
 
 
-# The function of each word of the key `gate`, and its formula of the projected gate G.
+# The choices of the key `gate`: the function of each, and its formula of the projected gate G.
 GATES: Mapping[str, tuple[StructuralFunction[..., Array], str]] = {
     "sigmoid": (sigmoid_gate, "1 / (1 + exp(−G))"),
     "silu": (silu_gate, "G / (1 + exp(−G))"),

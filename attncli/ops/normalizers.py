@@ -66,7 +66,7 @@ def _exponentials(
 
 
 def softmax_by_hand(
-    write: ArithmeticWriter, scores: Array, result: Any, *, exponentials: Array, temperature: float = 1.0
+    write: ArithmeticWriter, scores: Array, result: Any, *, exponentials: Array, temperature: float
 ) -> list[str]:
     """The exponential of one score, the sum over its row [m], and their quotient."""
     difference = number(scores[write.column]) - scores.max()
@@ -161,7 +161,7 @@ def _logistic(x: Array) -> Array:
     return np.exp(-np.logaddexp(0, -x))
 
 
-def sigmoid_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, shift: float = 0.0) -> list[str]:
+def sigmoid_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, shift: float) -> list[str]:
     """The logistic function of one score."""
     score = number(scores[write.column])
     return [write.equation(1 / (1 + exp(-(score + parameter(shift) if shift else score))), result)]

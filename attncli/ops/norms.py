@@ -230,7 +230,7 @@ NORM = "norm"
 HEAD, ALL = "head", "all"
 BEFORE_ROPE, AFTER_ROPE = "before_rope", "after_rope"
 
-# The parameters of a use; without one the first word is meant. None as default: what is not given is not shown.
+# The parameters of a use; without one the first choice is meant. None as default: what is not given is not shown.
 OVER = Parameter("over", "word", None, words=(HEAD, ALL))
 WHEN = Parameter("when", "word", None, words=(BEFORE_ROPE, AFTER_ROPE))
 

@@ -116,8 +116,8 @@ def t5_by_hand(
     result: Any,
     *,
     table: Array,
-    max_distance: int = 128,
-    bidirectional: bool = True,
+    max_distance: int,
+    bidirectional: bool,
     heads: int | None = None,
 ) -> list[str]:
     """The bucket of one distance, and its number in the table."""
@@ -288,7 +288,7 @@ def relative_row(distance: Array, rows: int, left: int | None = None) -> Array:
 
 
 def _rows_to_the_left(rows: int, left: int | None) -> int:
-    """How many rows of a table stand before that of distance 0: `left`, or half of the others."""
+    """How many rows of a table are before that of distance 0: `left`, or half of the others."""
     return rows // 2 if left is None else left
 
 
@@ -320,7 +320,7 @@ def grid_bias_by_hand(
     table: Array,
     height: int,
     width: int | None = None,
-    class_token: bool = False,
+    class_token: bool,
     heads: int | None = None,
 ) -> list[str]:
     """The cells of one query and one key, how far they are apart, and the number in the table."""
@@ -387,7 +387,7 @@ def grid_bias(
            [9, 7]])
     """
     row = grid_row(query_positions, key_positions, height, height if width is None else width, class_token)
-    row = np.clip(row, 0, len(table) - 1)  # a query that stands before the first key is in no cell
+    row = np.clip(row, 0, len(table) - 1)  # a query before the first key is in no cell
     numbers: Array = table[row, per_head(np.arange(table.shape[-1]), heads)]
     return numbers
 

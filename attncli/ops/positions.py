@@ -12,7 +12,7 @@ from attncli.ops.rope import angles, rope_frequencies
 
 
 def sinusoidal_by_hand(
-    write: ArithmeticWriter, positions: Any, result: Any, *, features: int, base: float = 10000.0, offset: float = 0.0
+    write: ArithmeticWriter, positions: Any, result: Any, *, features: int, base: float, offset: float
 ) -> list[str]:
     """The sine or cosine in each feature of one position; of a long vector two of them."""
     lines = []

@@ -96,7 +96,7 @@ def _unpack(name: str, packed: Array, bits: int) -> Array:
         raise AttnError(f"{name} has the shape {packed.shape}", hint="expected rows of integers")
     if packed.shape[1] * WORD_SIZE % bits:
         available = packed.shape[1] * WORD_SIZE
-        raise AttnError(f"{name} has {available} bits side by side, which are no integers of {bits} bits")
+        raise AttnError(f"{name} has {available} bits side by side, which are not integers of {bits} bits")
     words = np.ascontiguousarray(packed).astype(np.int64).astype("<u4")  # −1 is all bits set
     stream = np.unpackbits(words.view(np.uint8), axis=-1, bitorder="little")
     codes: Array = np.packbits(stream.reshape(len(words), -1, bits), axis=-1, bitorder="little")[..., 0]
@@ -124,10 +124,10 @@ def _groups(g_idx: Array | None, inputs: int, groups: int) -> Array:
     return indices
 
 
-def _check_shape(name: str, array: Array, expected: tuple[int, ...], beside: str) -> None:
-    """Raise AttnError where an array does not have the shape that those beside it imply."""
+def _check_shape(name: str, array: Array, expected: tuple[int, ...], other: str) -> None:
+    """Raise AttnError where an array does not have the shape that another one implies."""
     if array.shape != expected:
-        raise AttnError(f"{name} has the shape {array.shape}", hint=f"{beside} needs {expected}")
+        raise AttnError(f"{name} has the shape {array.shape}", hint=f"{other} needs {expected}")
 
 
 def _product(left: Array, right: Array) -> Array:

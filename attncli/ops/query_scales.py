@@ -89,9 +89,7 @@ def logn(positions: Array, *, length: Annotated[float, Range(above=1)], factor: 
     return 1 + (1 / np.log(length) if factor is None else factor) * np.log(times)
 
 
-def power_by_hand(
-    write: ArithmeticWriter, positions: Any, result: Any, *, length: float, exponent: float = 0.1
-) -> list[str]:
+def power_by_hand(write: ArithmeticWriter, positions: Any, result: Any, *, length: float, exponent: float) -> list[str]:
     """The power of one position."""
     count = number(max(int(positions), 0)) + 1
     return [write.equation((1 + count / parameter(length)) ** parameter(exponent), result)]

@@ -66,7 +66,7 @@ class OnlineNormalizer:
     may_cancel: bool = False  # numerators may be negative
     # The factor f where the numerator is exp(f (score − running_max)): without a need for it no maximum is subtracted.
     exp_scale: Callable[[Mapping[str, Any]], float] | None = None
-    multiplications: int = 32  # of a product, that take as long as a numerator and what else tiles do with a score
+    multiplications: int = 32  # cost of one numerator and what else tiles do with a score, in multiply-adds
 
     @property
     def ignores_shifts(self) -> bool:
@@ -163,7 +163,7 @@ FormulaInForce = Callable[..., str]
 AxesInForce = Callable[[Mapping[str, Any]], PositionAxes | None]
 ActsOn = Literal["embeddings", "query_and_key", "products", "scores"]
 
-# Keywords that are no parameters: where inner quantities pass through, and how to multiply matrices.
+# Keywords that are not parameters: where inner quantities pass through, and how to multiply matrices.
 TAP, MATMUL = "tap", "matmul"
 TABLE = "table"  # Annotated[Array, TABLE]: rows are looked up, so that `weight_layout` does not transpose it
 
@@ -183,7 +183,7 @@ class MayHave:
 
 
 class ParameterMapping:
-    """The value of a parameter that is written as a mapping of names to numbers, words and lists; it is hashable."""
+    """The value of a parameter that is written as a mapping of names to numbers, choices and lists; it is hashable."""
 
     def as_mapping(self) -> dict[str, Any]:
         """The mapping, which is read back as the same value."""
@@ -255,7 +255,7 @@ class Parameter:
     kind: Literal["array", "number", "integer", "boolean", "word"]
     default: Any = REQUIRED
     letters: Letters = ()  # of an array
-    words: tuple[str, ...] = ()  # the choices of a word
+    words: tuple[str, ...] = ()  # the choices
     range: Range = Range()
     is_table: bool = False  # of an array: its rows are looked up
     symbol: str = ""  # of an array: in formulas
@@ -326,7 +326,7 @@ class OperatorRecord:
     check: Callable[[OperatorUse], None] | None = None  # raises AttnError where parameters do not fit
     derived: Mapping[str, DerivedInput] = field(default_factory=dict)  # arrays that are computed where not given
     position_axes: AxesInForce | None = None  # position: with the parameters in force, where it reads several axes
-    flatten: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None  # sets parameters that stand inside others
+    flatten: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None  # sets parameters that are inside others
     derivative: Callable[..., Any] | None = None
     unscaled: str | None = None  # score: the name of the one without this one's own scale
     factorization: Factorization | None = None  # score: as a product of two matrices
@@ -350,7 +350,7 @@ class OperatorRecord:
         return str(self.function.__module__).startswith("attncli.")
 
     def formula_with(self, parameters: Mapping[str, Any]) -> str:
-        """The formula with these parameters: numbers and words, and True for an array that is given.
+        """The formula with these parameters: numbers and choices, and True for an array that is given.
 
         >>> from attncli.ops.normalizers import softmax
         >>> softmax.record.formula_with({"temperature": 1.0}), softmax.record.formula_with({"temperature": 2.0})
@@ -416,7 +416,7 @@ class Operator:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The other parameters in force: numbers and words."""
+        """The other parameters in force: numbers and choices."""
         return {name: value for name, value in self.parameters.items() if not _is_array(value)}
 
     @property

@@ -54,7 +54,7 @@ ARGUMENTS: Mapping[str, frozenset[str]] = {
     "generator": frozenset({"stream", "shape"}),
 }
 
-# Arguments that are no arrays, and so have no shape.
+# Arguments that are not arrays, and so have no shape.
 NO_ARRAYS = frozenset({"features", "heads", "stream", "shape"})
 # The axes that a result begins with (a mask: ends with), by the kind of the operator or by what it acts on.
 RESULT_AXES: Mapping[str, Letters] = {
@@ -248,13 +248,13 @@ def register(kind: str, **fields: Any) -> Register:
     def decorate(function: Callable[P, R], /) -> OperatorFunction[P, R]:
         """Register the function under its name, and return it with its record."""
         if not isinstance(function, FunctionType):
-            raise AttnError(f"{function!r} is no function", where=kind, hint="write def NAME(…) below the decorator")
+            raise AttnError(f"{function!r} is not a function", where=kind, hint="write def NAME(…) below the decorator")
         code: Any = function
         name = code.__name__.rstrip("_")
         where = f"{kind} {name!r} in {code.__module__}"
         if not isinstance(fields["shapes"], str) or not isinstance(fields["example"], Mapping):
             hint = "expected shapes='scores[n m] -> [n m]' and example={'scores': …, 'gives': …}"
-            raise AttnError("its shapes are no text, or its example is no mapping", where=where, hint=hint)
+            raise AttnError("its shapes are not a text, or its example is not a mapping", where=where, hint=hint)
         signature = parse(fields["shapes"])
         record = OperatorRecord(
             kind=kind,

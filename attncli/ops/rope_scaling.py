@@ -1,4 +1,4 @@
-"""RopeScaling: how a model stretches rope over longer sequences, in the words of its config.json."""
+"""RopeScaling: how a model stretches rope over longer sequences, as its config.json says."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ TRAINED_LENGTH = "original_max_position_embeddings"
 MODEL_LENGTH = "max_position_embeddings"
 SECTIONS, SECTIONS_INTERLEAVED = "mrope_section", "mrope_interleaved"
 SHARE = "partial_rotary_factor"
-# Names of ours, of what models have in their code.
+# Names that are not in config.json, of what models have in their code.
 AXES_OF_PAIRS, AXES, ALTERNATING = "axis_of_pair", "axes", "alternating"
 AXIAL = "axial"
 
@@ -53,7 +53,7 @@ class RopeScaling(ParameterMapping):
 
     @property
     def position_axes(self) -> PositionAxes | None:
-        """The axes of positions; None for one. Those of an image are needed: its rows stand on two axes."""
+        """The axes of positions; None for one. Those of an image are needed: its rows have two positions."""
         count = self.axis_count
         return None if count is None else PositionAxes(count, are_needed=self.type == AXIAL)
 

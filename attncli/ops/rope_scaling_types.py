@@ -380,7 +380,7 @@ TYPES: Mapping[str, ScalingType] = {
 OLD_TYPE = "type"  # the name that older files have for the type
 OLD_TYPES = {"su": "longrope", "mrope": "default"}
 # Parameters of rope that config.json has in the same mapping, by their names there.
-BESIDE = {"rope_theta": "base", "attention_factor": "attention_factor"}
+OF_ROPE = {"rope_theta": "base", "attention_factor": "attention_factor"}
 # What every type may have: which share of a head turns, and the lengths of sequences.
 COMMON = (SHARE, TRAINED_LENGTH, MODEL_LENGTH, SECTIONS, SECTIONS_INTERLEAVED, AXES_OF_PAIRS)
 BOOLEANS = ("truncate", SECTIONS_INTERLEAVED, ALTERNATING)
@@ -396,7 +396,7 @@ RANGES = {
 
 
 def read_scaling(entries: Mapping[str, Any]) -> RopeScaling:
-    """The scaling of a mapping as config.json has it: numbers, booleans, words and lists of numbers by their names.
+    """The scaling of a mapping as config.json has it: numbers, booleans, texts and lists of numbers by their names.
 
     What is None is not given. Raises AttnError where there is a mapping for each kind of layer, where the type is
     missing or said in two ways, where a parameter has a value that it can't have; UnknownNameError for an unknown
@@ -416,13 +416,13 @@ def read_scaling(entries: Mapping[str, Any]) -> RopeScaling:
     types = {str(given.pop(name)) for name in (TYPE, OLD_TYPE) if name in given}
     if len(types) > 1:
         raise AttnError(f"{TYPE} and {OLD_TYPE} differ: {' and '.join(sorted(types))}", hint="leave out one of them")
-    if not types and not set(given) <= {*BESIDE, *COMMON}:
+    if not types and not set(given) <= {*OF_ROPE, *COMMON}:
         raise AttnError(f"has no {TYPE}", hint=f"expected one of {', '.join(TYPES)}")
     written = types.pop() if types else "default"
     name = OLD_TYPES.get(written, written)
     if name not in TYPES:
         raise UnknownNameError("type", written, TYPES, where=TYPE)
-    known = (*TYPES[name].parameters, *COMMON, *BESIDE)
+    known = (*TYPES[name].parameters, *COMMON, *OF_ROPE)
     for own, value in given.items():
         if own not in known:
             raise UnknownNameError(f"parameter of {name}", own, known)
@@ -438,7 +438,7 @@ def _check_value(name: str, value: Any) -> None:
             raise AttnError("is neither true nor false", where=name)
         return
     if (name in LISTS) != isinstance(value, list):
-        raise AttnError(f"is {'no' if name in LISTS else 'a'} list of numbers", where=name)
+        raise AttnError(f"is {'not a' if name in LISTS else 'a'} list of numbers", where=name)
     if value == []:
         raise AttnError("has no numbers", where=name)
     numbers = value if isinstance(value, list) else [value]
@@ -455,9 +455,9 @@ def _check_value(name: str, value: Any) -> None:
 
 
 def flatten_scaling(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters of rope, with those that stand inside its scaling beside it.
+    """The parameters of rope, with those that are inside its scaling next to it.
 
-    A scaling that scales nothing is left out. Raises AttnError where a parameter stands in both places with two values.
+    A scaling that scales nothing is left out. Raises AttnError where a parameter is in both with two values.
 
     >>> flatten_scaling({"scaling": read_scaling({"rope_type": "default", "rope_theta": 500.0})})
     {'base': 500.0}
@@ -467,11 +467,11 @@ def flatten_scaling(given: Mapping[str, Any]) -> Mapping[str, Any]:
         return given
     flat, kept = dict(given), dict[str, Any]()
     for name, value in scaling.parameters:
-        beside = BESIDE.get(name)
-        if beside is None:
+        own = OF_ROPE.get(name)
+        if own is None:
             kept[name] = value
-        elif flat.setdefault(beside, value) != value:
-            message = f"{beside} is {flat[beside]:g}, and {name} in scaling is {value:g}"
+        elif flat.setdefault(own, value) != value:
+            message = f"{own} is {flat[own]:g}, and {name} in scaling is {value:g}"
             raise AttnError(message, where="scaling", hint="leave out one of them")
     flat["scaling"] = RopeScaling(scaling.type, tuple(kept.items()))
     if scaling.type == "default" and not kept.keys() - {TRAINED_LENGTH, MODEL_LENGTH}:  # which change nothing

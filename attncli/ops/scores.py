@@ -17,7 +17,7 @@ from attncli.ops.products import MatrixProduct, product
 from attncli.ops.records import Factorization, Quantity, Symbol, Tap, no_tap, reused
 
 Activation = Literal["tanh", "relu", "sigmoid", "identity"]
-# The nonlinearity of a hidden layer: of an array, in the place of its argument where that is an `out`, and of a term.
+# The nonlinearity of a hidden layer: of an array, written to `out` where that is not None, and of a term.
 ACTIVATIONS: Mapping[Activation, tuple[Callable[[Array, Array | None], Array], Callable[[Term], Term]]] = {
     "tanh": (lambda x, out: np.tanh(x, out=out), tanh),
     "relu": (lambda x, out: np.maximum(x, 0, out=out), lambda x: largest([x, 0])),
@@ -143,8 +143,8 @@ def additive_by_hand(
     w1: Array,
     w2: Array,
     v: Array,
-    b: Array | float = 0.0,
-    activation: Activation = "tanh",
+    b: Array | float,
+    activation: Activation,
 ) -> list[str]:
     """The projections of one key [c] and one query [d], their sum, the hidden layer [a], and its product with `v`."""
     names = [f"W₁·{write.symbol('key')}({write.key})", f"W₂·{write.symbol('query')}({write.query})"]
@@ -274,7 +274,7 @@ def cosine_by_hand(
     *,
     unit_query: Array,
     unit_key: Array,
-    beta: float = 1.0,
+    beta: float,
 ) -> list[str]:
     """The norms and unit vectors of one query [d] and one key [d], then β times their dot product."""
     lines = []

@@ -48,10 +48,10 @@ def sparsemax(scores: Array) -> Array:
     return _zero_where_masked(scores, np.maximum(shifted - threshold.astype(scores.dtype), 0))
 
 
-def entmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, alpha: float = 1.5) -> list[str]:
+def entmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, alpha: float) -> list[str]:
     """The threshold τ of one row of scores [m], then one weight; for α = 1 as softmax, for α = 2 as sparsemax."""
     if alpha == 1:
-        return softmax_by_hand(write, scores, result, exponentials=np.exp(scores - finite_max(scores)))
+        return softmax_by_hand(write, scores, result, exponentials=np.exp(scores - finite_max(scores)), temperature=1.0)
     if alpha == 2:
         return sparsemax_by_hand(write, scores, result)
     weights = entmax(scores, alpha=alpha)

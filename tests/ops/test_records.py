@@ -185,7 +185,7 @@ def of_anything(query: Any, key: Any, **others: Any) -> Any:
 
 @pytest.mark.parametrize("value", [3, np.add, type, len])
 def test_what_is_no_function_is_no_operator(value: Any) -> None:
-    with pytest.raises(AttnError, match="is no function; write def NAME"):
+    with pytest.raises(AttnError, match="is not a function; write def NAME"):
         attncli.score(**FIELDS)(value)
 
 
@@ -213,8 +213,8 @@ def test_a_position_says_what_it_acts_on_in_a_known_word() -> None:
         (with_a_number_of_that_name, {}, "its keyword 'tap' has no function for a default; tap is a function"),
         (zeros, {"example": {}}, "its example does not say what it gives; add 'gives': the result"),
         (zeros, {"example": {"gives": [], "kay": 1}}, "unknown argument of its example 'kay'; did you mean 'key'"),
-        (zeros, {"example": None}, "its shapes are no text, or its example is no mapping"),
-        (zeros, {"shapes": 3}, "its shapes are no text, or its example is no mapping"),
+        (zeros, {"example": None}, "its shapes are not a text, or its example is not a mapping"),
+        (zeros, {"shapes": 3}, "its shapes are not a text, or its example is not a mapping"),
         (zeros, {"shapes": ""}, r"its shapes lack 'query'; write query\[…\] in shapes="),
         (zeros, {"shapes": "query[n d] -> [n m]"}, "its shapes lack 'key'"),
         (zeros, {"shapes": "query[n d], key[m d] -> [n d]"}, r"its result has the axes \[n d\]; expected \[n m …\]"),
