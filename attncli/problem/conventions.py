@@ -54,10 +54,10 @@ class Convention:
     title: str
     version: str  # that was run, or whose documentation was read; "" of this program
     source: str
-    is_run: bool  # tests compare it with the framework itself; otherwise it is from the documentation
     words: Mapping[str, Reading]
     defaults: Mapping[str, Any] = field(default_factory=dict)
     exclusive: tuple[tuple[str, ...], ...] = ()
+    is_run: bool = True  # tests compare it with the framework itself; otherwise it is from the documentation
 
     @property
     def evidence(self) -> str:
@@ -137,7 +137,6 @@ ATTN = Convention(
     title="attn, without a convention",
     version="",
     source="attn list, attn show",
-    is_run=True,
     words={
         "past_key": CACHE_FIRST,
         "mask": ATTENDS,
@@ -167,7 +166,6 @@ TORCH_SDPA = Convention(
     title="PyTorch torch.nn.functional.scaled_dot_product_attention",
     version="2.13",
     source="https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html",
-    is_run=True,
     words={
         "mask": ATTENDS,
         "key_mask": AS_MASK,
@@ -185,7 +183,6 @@ TORCH_MHA = Convention(
     title="PyTorch torch.nn.MultiheadAttention",
     version="2.13",
     source="https://docs.pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html",
-    is_run=True,
     words={
         "mask": HIDES,
         "key_mask": PADDING,
@@ -201,7 +198,6 @@ ONNX = Convention(
     title="ONNX operator Attention, opset 25",
     version="1.23",
     source="https://onnx.ai/onnx/operators/onnx__Attention.html",
-    is_run=True,
     words={
         "past_key": CACHE_FIRST,
         "mask": ATTENDS,
@@ -258,7 +254,6 @@ KERAS = Convention(
     title="Keras keras.layers.MultiHeadAttention",
     version="3.15",
     source="https://keras.io/api/layers/attention_layers/multi_head_attention/",
-    is_run=True,
     words={
         "mask": ATTENDS,
         "key_mask": REAL_KEYS,
@@ -275,7 +270,6 @@ KERAS_ATTENTION = Convention(  # a layer without projections
     title="Keras keras.layers.Attention",
     version="3.15",
     source="https://keras.io/api/layers/attention_layers/attention/",
-    is_run=True,
     words={
         "key_mask": REAL_KEYS,
         "causal": TOP_LEFT,
@@ -289,7 +283,6 @@ JAX = Convention(
     title="JAX jax.nn.dot_product_attention",
     version="0.10",
     source="https://docs.jax.dev/en/latest/_autosummary/jax.nn.dot_product_attention.html",
-    is_run=True,
     words={
         "past_key": NO_OFFSET,
         "mask": ATTENDS,
@@ -312,7 +305,6 @@ MLX = Convention(
     title="MLX mlx.core.fast.scaled_dot_product_attention",
     version="0.32",
     source="https://ml-explore.github.io/mlx/build/html/python/_autosummary/mlx.core.fast.scaled_dot_product_attention.html",
-    is_run=True,
     words={
         "past_key": Reading("put before the keys by the caller; causal is bottom right, so queries come after it"),
         "mask": ATTENDS,
