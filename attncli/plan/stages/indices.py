@@ -210,3 +210,6 @@ def rotation_positions(builder: PlanBuilder, role: str) -> str:
     formula, options = f"{rows.symbol} on each of {position.count} axes", {"count": position.count}
     inputs = {"positions": rows.name}
     return builder.add(name, symbol, formula, axes, "index", indices.on_axes, inputs, options).name
+
+
+STAGES = {"inputs": (add_indices,)}

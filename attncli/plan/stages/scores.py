@@ -196,3 +196,6 @@ def _table_warnings(builder: PlanBuilder, name: str, shape: tuple[int, ...]) -> 
         yield f"{name} is read as [queries, keys]; for padding in the shape [batch, keys] give key_mask"
     elif len(shape) == 3 and layout.has_heads:
         yield f"{name} is read as [heads, queries, keys]; [batch, queries, keys] is written [batch, 1, queries, keys]"
+
+
+STAGES = {"scores": (score,), "weights": (softcap, add_biases, apply_masks)}
