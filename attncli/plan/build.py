@@ -1,4 +1,8 @@
-"""From a problem to its plan: the stages, in order."""
+"""From a problem to its plan: the stages, in order.
+
+project ─ clip ─ positions ─ split heads ─ qk_norm ─ rotate ─ scale queries ─ cache ─ repeat heads ─ SCORE (times
+scale) ─ softcap ─ bias ─ mask ─ NORMALIZE ─ CONTEXT ─ context_norm ─ merge heads ─ gate ─ w_o
+"""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
@@ -7,29 +11,15 @@ from attncli.plan.graph import Plan
 from attncli.plan.stages import heads, indices, output, projections, scores
 from attncli.problem.spec import DEFAULTS, ProblemSpec
 
+# The files of stages, in order: each has its stages by the result that they compute, and what their steps are for.
+_FILES = (projections, indices, heads, scores, output)
 # The stages in order, by the result that they compute: those of a result that is given, or not computed, are left out.
 STAGES: Mapping[str, Sequence[Callable[[PlanBuilder], None]]] = {
-    "inputs": (
-        projections.project,
-        projections.clip_projections,
-        projections.scale_values,
-        indices.add_indices,
-        heads.normalize_features,
-        heads.split_heads,
-        heads.normalize_heads,
-        heads.rotate,
-        heads.normalize_rotated,
-        heads.scale_queries,
-        heads.concatenate_cache,
-        heads.repeat_kv_heads,
-    ),
-    "scores": (scores.score,),
-    "weights": (scores.softcap, scores.add_biases, scores.apply_masks, output.normalize),
-    "output": (output.attend, heads.normalize_context, output.merge_heads),
+    result: [stage for file in _FILES for stage in file.STAGES.get(result, ())]
+    for result in ("inputs", "scores", "weights", "output")
 }
-
 # What each step is for that no operator names, and each result.
-PURPOSES: Mapping[str, str] = {**projections.STEPS, **heads.STEPS, **indices.STEPS, **scores.STEPS, **output.STEPS}
+PURPOSES: Mapping[str, str] = {name: text for file in _FILES for name, text in file.STEPS.items()}
 
 # Plans by signature: problems that differ in numbers and labels alone, as the layers of a model do, have the same.
 _PLANS: dict[Hashable, Plan] = {}

@@ -17,8 +17,8 @@ from attncli.problem.layout import layout_of
 from attncli.problem.lengths import bind_lengths, check_labels, check_masks
 from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import DEFAULTS, FIELDS, LABEL_KEYS, ProblemSpec
-from attncli.problem.tokens import choose_input, look_up_tokens
-from attncli.problem.weights import has_packed, has_projection, has_weights, transpose_weights
+from attncli.problem.tokens import choose_input, embed, look_up_tokens
+from attncli.problem.weights import transpose_weights
 
 NO_ORIGINS: Mapping[str, ArrayOrigin] = MappingProxyType({})
 NO_REASONS: Mapping[str, str] = MappingProxyType({})
@@ -161,8 +161,6 @@ def _embed_sentence(values: dict[str, Any]) -> None:
         raise AttnError(message, where="embeddings", hint="leave out one of them", keys=keys)
     if text is None or vocabulary is None:
         return
-    from attncli.problem.tokens import embed  # noqa: PLC0415 - most problems have no sentence
-
     tokens, values["embeddings"] = embed(text, vocabulary)
     values.setdefault("tokens", tokens)
 
@@ -180,12 +178,6 @@ def _complete(
         return known
     filled = random_fill.fill(in_out)
     unread = {**unread, **filled.unread, **unread_keys(filled.values)}
-    if "weight_layout" in converted and not has_weights(filled.values):
-        unread["weight_layout"] = "there is no weight matrix"
-    if "packing" in converted and not has_packed(filled.values):
-        unread["packing"] = "there is no packed projection"
-    if "gate" in converted and not has_projection(filled.values, "g"):
-        unread["gate"] = "there is no projection of a gate"
     spec = _check(replace(filled, values={**DEFAULTS, **filled.values}, unread=unread), origins)
     problem_cache.keep(form, in_out, spec)
     return spec

@@ -54,10 +54,10 @@ class Convention:
     title: str
     version: str  # that was run, or whose documentation was read; "" of this program
     source: str
-    is_run: bool  # tests compare it with the framework itself; otherwise it is from the documentation
     words: Mapping[str, Reading]
     defaults: Mapping[str, Any] = field(default_factory=dict)
     exclusive: tuple[tuple[str, ...], ...] = ()
+    is_run: bool = True  # tests compare it with the framework itself; otherwise it is from the documentation
 
     @property
     def evidence(self) -> str:
@@ -131,201 +131,84 @@ NO_OFFSET = Reading(
 LAYER_WEIGHTS = ("w_q", "w_k", "w_v", "w_o")  # those that the layers of frameworks have
 OUT_IN = Reading("stored out_in, x @ W.T", keys={"weight_layout": "out_in"})
 
+# A table: a word a line would make it four times as long.
+# fmt: off
 # attn itself: every word that a convention may read, as it is read without one.
-ATTN = Convention(
-    name="attn",
-    title="attn, without a convention",
-    version="",
-    source="attn list, attn show",
-    is_run=True,
-    words={
-        "past_key": CACHE_FIRST,
-        "mask": ATTENDS,
-        "key_mask": REAL_KEYS,
-        "bias": ADDED,
+ATTN = Convention("attn", "attn, without a convention", "", "attn list, attn show", {
+        "past_key": CACHE_FIRST, "mask": ATTENDS, "key_mask": REAL_KEYS, "bias": ADDED,
         "causal": Reading("top left after any cache: query i stands at new key i, unless align is given"),
-        "window": WINDOW,
-        "key_lengths": REAL_COUNTS,
-        "scale": SCALE,
-        "softcap": BEFORE_ALL,
+        "window": WINDOW, "key_lengths": REAL_COUNTS, "scale": SCALE, "softcap": BEFORE_ALL,
         "position": Reading("alibi is −slope · |position of the query − j|; rope rotates halves"),
-        "kv_heads": GROUPED,
-        "sink": Reading("one more key in the softmax, which is dropped"),
+        "kv_heads": GROUPED, "sink": Reading("one more key in the softmax, which is dropped"),
         "qk_norm": Reading("of each head, before rope"),
-        "query_scale": Reading("of its position, after norm and rope"),
-        "value_norm": Reading("of each head"),
-        "context_norm": Reading("of each head, before w_o"),
-        "score": Reading("scaled_dot unless it is given"),
-        "normalize": Reading("softmax unless it is given"),
-        "context": Reading("weighted_sum unless it is given"),
+        "query_scale": Reading("of its position, after norm and rope"), "value_norm": Reading("of each head"),
+        "context_norm": Reading("of each head, before w_o"), "score": Reading("scaled_dot unless it is given"),
+        "normalize": Reading("softmax unless it is given"), "context": Reading("weighted_sum unless it is given"),
         **dict.fromkeys((x for x in FIELDS if FIELDS[x].is_weight), Reading("stored in_out, x @ W")),
-    },
-    defaults={"empty_rows": "zeros"},
-)
-TORCH_SDPA = Convention(
-    name="torch-sdpa",
-    title="PyTorch torch.nn.functional.scaled_dot_product_attention",
-    version="2.13",
-    source="https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html",
-    is_run=True,
-    words={
-        "mask": ATTENDS,
-        "key_mask": AS_MASK,
-        "bias": ADDED,
-        "causal": TOP_LEFT,
-        "past_key": NO_OFFSET,
-        "scale": SCALE,
-        "kv_heads": GROUPED,
-    },
-    defaults={"empty_rows": "zeros"},
-    exclusive=(("mask", "key_mask", "bias", "causal"),),
-)
-TORCH_MHA = Convention(
-    name="torch-mha",
-    title="PyTorch torch.nn.MultiheadAttention",
-    version="2.13",
-    source="https://docs.pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html",
-    is_run=True,
-    words={
-        "mask": HIDES,
-        "key_mask": PADDING,
-        "bias": ADDED,
-        "causal": TOP_LEFT,
+    }, defaults={"empty_rows": "zeros"})
+TORCH_SDPA = Convention("torch-sdpa", "PyTorch torch.nn.functional.scaled_dot_product_attention", "2.13",
+    "https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html", {
+        "mask": ATTENDS, "key_mask": AS_MASK, "bias": ADDED, "causal": TOP_LEFT, "past_key": NO_OFFSET,
+        "scale": SCALE, "kv_heads": GROUPED,
+    }, defaults={"empty_rows": "zeros"}, exclusive=(("mask", "key_mask", "bias", "causal"),))
+TORCH_MHA = Convention("torch-mha", "PyTorch torch.nn.MultiheadAttention", "2.13",
+    "https://docs.pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html", {
+        "mask": HIDES, "key_mask": PADDING, "bias": ADDED, "causal": TOP_LEFT,
         **dict.fromkeys((*LAYER_WEIGHTS, "w_qkv"), OUT_IN),  # w_qkv is its in_proj_weight
-    },
-    defaults={"empty_rows": "nan"},
-    exclusive=(("mask", "bias", "causal"),),
-)
-ONNX = Convention(
-    name="onnx",
-    title="ONNX operator Attention, opset 25",
-    version="1.23",
-    source="https://onnx.ai/onnx/operators/onnx__Attention.html",
-    is_run=True,
-    words={
-        "past_key": CACHE_FIRST,
-        "mask": ATTENDS,
-        "bias": ADDED,
-        "causal": Reading("top left after any cache; with key_lengths bottom right"),
-        "window": WINDOW,
-        "key_lengths": Reading(
-            "nonpad_kv_seqlen, the last query stands at the last real key", keys=AT_END, beside=("causal", "window")
-        ),
-        "scale": SCALE,
-        "softcap": BEFORE_ALL,
-        "kv_heads": GROUPED,
-    },
-    defaults={"empty_rows": "zeros"},
-    exclusive=(("mask", "bias"), ("past_key", "key_lengths")),
-)
-FLASH = Convention(  # 2.1 and later
-    name="flash",
-    title="FlashAttention flash_attn_func",
-    version="2.8",
-    source="https://github.com/Dao-AILab/flash-attention, flash_attn_interface.py, README of 2.1, csrc mask.h",
-    is_run=False,
-    words={
-        "causal": BOTTOM_RIGHT,
-        "window": Reading(f"bottom right, {BESIDE_ITS_OWN}; −1: no limit", keys=AT_END),
+    }, defaults={"empty_rows": "nan"}, exclusive=(("mask", "bias", "causal"),))
+ONNX = Convention("onnx", "ONNX operator Attention, opset 25", "1.23",
+    "https://onnx.ai/onnx/operators/onnx__Attention.html", {
+        "past_key": CACHE_FIRST, "mask": ATTENDS, "bias": ADDED,
+        "causal": Reading("top left after any cache; with key_lengths bottom right"), "window": WINDOW,
+        "key_lengths": Reading("nonpad_kv_seqlen, the last query stands at the last real key",
+            keys=AT_END, beside=("causal", "window")),
+        "scale": SCALE, "softcap": BEFORE_ALL, "kv_heads": GROUPED,
+    }, defaults={"empty_rows": "zeros"}, exclusive=(("mask", "bias"), ("past_key", "key_lengths")))
+# 2.1 and later.
+FLASH = Convention("flash", "FlashAttention flash_attn_func", "2.8",
+    "https://github.com/Dao-AILab/flash-attention, flash_attn_interface.py, README of 2.1, csrc mask.h", {
+        "causal": BOTTOM_RIGHT, "window": Reading(f"bottom right, {BESIDE_ITS_OWN}; −1: no limit", keys=AT_END),
         "key_lengths": Reading("cu_seqlens or cache_seqlens, the last query stands at the last real key"),
-        "past_key": CACHE_FIRST,
-        "scale": SCALE,
-        "softcap": Reading("before the masks"),
-        "position alibi": Reading("−slope · |i + m − n − j|, bottom right", keys=AT_END),
-        "kv_heads": GROUPED,
-    },
-    defaults={"empty_rows": "zeros"},
-)
-XFORMERS = Convention(
-    name="xformers",
-    title="xFormers xformers.ops.memory_efficient_attention",
-    version="0.0.35",
-    source="https://facebookresearch.github.io/xformers/components/ops.html, xformers/ops/fmha/attn_bias.py",
-    is_run=False,
-    words={
-        "past_key": NO_OFFSET,
-        "bias": ADDED,
+        "past_key": CACHE_FIRST, "scale": SCALE, "softcap": Reading("before the masks"),
+        "position alibi": Reading("−slope · |i + m − n − j|, bottom right", keys=AT_END), "kv_heads": GROUPED,
+    }, defaults={"empty_rows": "zeros"}, is_run=False)
+XFORMERS = Convention("xformers", "xFormers xformers.ops.memory_efficient_attention", "0.0.35",
+    "https://facebookresearch.github.io/xformers/components/ops.html, xformers/ops/fmha/attn_bias.py", {
+        "past_key": NO_OFFSET, "bias": ADDED,
         "causal": Reading("LowerTriangularMask, top left; with a window bottom right"),
         "window": Reading(f"LocalAttentionFromBottomRightMask, bottom right, {BESIDE_ITS_OWN}", keys=AT_END),
-        "scale": SCALE,
-        "kv_heads": GROUPED,
-    },
-    defaults={"empty_rows": "nan"},  # of the equivalent code in its documentation; its kernels may give 0
-    exclusive=(("bias", "window"),),
-)
-KERAS = Convention(
-    name="keras",
-    title="Keras keras.layers.MultiHeadAttention",
-    version="3.15",
-    source="https://keras.io/api/layers/attention_layers/multi_head_attention/",
-    is_run=True,
-    words={
-        "mask": ATTENDS,
-        "key_mask": REAL_KEYS,
-        "causal": TOP_LEFT,
-        "window": Reading(
-            "sliding_window, so many keys on a side with its own", change=with_its_own, limit=_one_number
-        ),
+        "scale": SCALE, "kv_heads": GROUPED,
+    }, defaults={"empty_rows": "nan"},  # of the equivalent code in its documentation; its kernels may give 0
+    exclusive=(("bias", "window"),), is_run=False)
+KERAS = Convention("keras", "Keras keras.layers.MultiHeadAttention", "3.15",
+    "https://keras.io/api/layers/attention_layers/multi_head_attention/", {
+        "mask": ATTENDS, "key_mask": REAL_KEYS, "causal": TOP_LEFT,
+        "window": Reading("sliding_window, so many keys on a side with its own",
+            change=with_its_own, limit=_one_number),
         **dict.fromkeys(LAYER_WEIGHTS, Reading("in_out with heads apart, (features, heads, head features)")),
-    },
-    defaults={"empty_rows": "uniform"},
-)
-KERAS_ATTENTION = Convention(  # a layer without projections
-    name="keras-attention",
-    title="Keras keras.layers.Attention",
-    version="3.15",
-    source="https://keras.io/api/layers/attention_layers/attention/",
-    is_run=True,
-    words={
-        "key_mask": REAL_KEYS,
-        "causal": TOP_LEFT,
+    }, defaults={"empty_rows": "uniform"})
+# A layer without projections.
+KERAS_ATTENTION = Convention("keras-attention", "Keras keras.layers.Attention", "3.15",
+    "https://keras.io/api/layers/attention_layers/attention/", {
+        "key_mask": REAL_KEYS, "causal": TOP_LEFT,
         "scale": Reading("the learned number of use_scale; without it there is no scale"),
         "score dot": Reading("the score unless it is given"),
-    },
-    defaults={"empty_rows": "uniform", "score": "dot"},
-)
-JAX = Convention(
-    name="jax",
-    title="JAX jax.nn.dot_product_attention",
-    version="0.10",
-    source="https://docs.jax.dev/en/latest/_autosummary/jax.nn.dot_product_attention.html",
-    is_run=True,
-    words={
-        "past_key": NO_OFFSET,
-        "mask": ATTENDS,
-        "key_mask": AS_MASK,
-        "bias": Reading(
-            "added to the scores; a row of −∞ is NaN, or uniform over those of its keys that masks hide",
-            limit=_row_of_infinities,
-        ),
-        "causal": TOP_LEFT,
-        "window": Reading(f"top left, {BESIDE_ITS_OWN}", limit=_limited),
-        "key_lengths": REAL_COUNTS,
-        "scale": SCALE,
-        "kv_heads": GROUPED,
-    },
-    defaults={"empty_rows": "uniform"},
-    exclusive=(("mask", "key_mask"),),
-)
-MLX = Convention(
-    name="mlx",
-    title="MLX mlx.core.fast.scaled_dot_product_attention",
-    version="0.32",
-    source="https://ml-explore.github.io/mlx/build/html/python/_autosummary/mlx.core.fast.scaled_dot_product_attention.html",
-    is_run=True,
-    words={
+    }, defaults={"empty_rows": "uniform", "score": "dot"})
+JAX = Convention("jax", "JAX jax.nn.dot_product_attention", "0.10",
+    "https://docs.jax.dev/en/latest/_autosummary/jax.nn.dot_product_attention.html", {
+        "past_key": NO_OFFSET, "mask": ATTENDS, "key_mask": AS_MASK,
+        "bias": Reading("added to the scores; a row of −∞ is NaN, or uniform over those of its keys that masks hide",
+            limit=_row_of_infinities),
+        "causal": TOP_LEFT, "window": Reading(f"top left, {BESIDE_ITS_OWN}", limit=_limited),
+        "key_lengths": REAL_COUNTS, "scale": SCALE, "kv_heads": GROUPED,
+    }, defaults={"empty_rows": "uniform"}, exclusive=(("mask", "key_mask"),))
+MLX = Convention("mlx", "MLX mlx.core.fast.scaled_dot_product_attention", "0.32",
+    "https://ml-explore.github.io/mlx/build/html/python/_autosummary/mlx.core.fast.scaled_dot_product_attention.html", {
         "past_key": Reading("put before the keys by the caller; causal is bottom right, so queries come after it"),
-        "mask": ATTENDS,
-        "key_mask": AS_MASK,
-        "bias": ADDED_BUT_NO_ROW,
-        "causal": BOTTOM_RIGHT,
-        "scale": SCALE,
-        "kv_heads": GROUPED,
-        "sink": Reading("sinks, one more key in the softmax, which is dropped"),
-    },
-    defaults={"empty_rows": "uniform"},
-    exclusive=(("mask", "key_mask", "bias", "causal"),),
-)
+        "mask": ATTENDS, "key_mask": AS_MASK, "bias": ADDED_BUT_NO_ROW, "causal": BOTTOM_RIGHT, "scale": SCALE,
+        "kv_heads": GROUPED, "sink": Reading("sinks, one more key in the softmax, which is dropped"),
+    }, defaults={"empty_rows": "uniform"}, exclusive=(("mask", "key_mask", "bias", "causal"),))
+# fmt: on
 _LIST = (ATTN, TORCH_SDPA, TORCH_MHA, ONNX, FLASH, XFORMERS, KERAS, KERAS_ATTENTION, JAX, MLX)  # that of `attn list`
 CONVENTIONS: Mapping[str, Convention] = {convention.name: convention for convention in _LIST}
 

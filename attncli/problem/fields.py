@@ -18,24 +18,6 @@ MASKS = "Who may attend to whom"
 CACHE = "The cache"
 QUERIES = "Which queries"
 
-# The kinds of values; a field that names an operator has the operator's kind in the registry instead.
-ValueKind = Literal[
-    "matrix",
-    "vector",
-    "boolean_matrix",
-    "booleans",
-    "counts",
-    "positions",
-    "window",
-    "labels",
-    "text",
-    "vocabulary",
-    "integer",
-    "number",
-    "word",
-    "flag",
-]
-
 # What `attn init` makes of a key: a line in force, a line that can be (commented out), or one that can be only with
 # another, or in place of one.
 TemplateUse = Literal["active", "optional", "together"]
@@ -51,7 +33,7 @@ class Field:
     """One field of a problem: the kind of its value, its range, its axes, its help, its panel there, an example."""
 
     name: str
-    kind: str  # a ValueKind, or a kind of operators
+    kind: str  # one of `problem.convert`, or the kind of the operators that it names
     panel: str
     help: str
     example: str  # a value in YAML, which fits the other examples

@@ -8,7 +8,7 @@ from attncli.ops.records import ActsOn, Operator
 from attncli.problem.fields import LastResult
 from attncli.problem.results import TABLES, VALUE_SOURCES, given_table, reasons_not_computed
 from attncli.problem.spec import FIELDS, ProblemSpec
-from attncli.problem.weights import PACKED
+from attncli.problem.weights import PACKED, has_packed, has_projection, has_weights
 
 # The last result that a position scheme is read for, by what it acts on.
 LAST_RESULTS_OF_POSITIONS: Mapping[ActsOn, LastResult] = {
@@ -20,14 +20,22 @@ LAST_RESULTS_OF_POSITIONS: Mapping[ActsOn, LastResult] = {
 
 
 def unread_keys(values: Mapping[str, Any]) -> dict[str, str]:
-    """Why nothing reads a key, for each key that has a value and of which only results are made that are not computed.
+    """Why nothing reads a key, for each key that has a value and that no result reads which is computed.
 
     >>> unread_keys({"scores": [[1, 2]], "value": [[1], [2]], "scale": 2.0, "causal": True})
     {'scale': 'scores are given'}
     """
     reasons = reasons_not_computed(values)
     given = ((name, _used_by(name, value)) for name, value in values.items() if value is not None)
-    return {name: reasons[result] for name, result in given if result in reasons}
+    unread = {name: reasons[result] for name, result in given if result in reasons}
+    for name, has_reader, what in (
+        ("weight_layout", has_weights(values), "weight matrix"),
+        ("packing", has_packed(values), "packed projection"),
+        ("gate", has_projection(values, "g"), "projection of a gate"),
+    ):
+        if values.get(name) is not None and not has_reader:
+            unread[name] = f"there is no {what}"
+    return unread
 
 
 def is_read(problem: ProblemSpec, key: str) -> bool:

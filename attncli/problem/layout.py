@@ -44,11 +44,6 @@ class Layout:
         return () if self.batch is None else ("b",)
 
     @property
-    def input_axes(self) -> Letters:
-        """The axes before those of `query` [… n d], as it is given."""
-        return (*self.batch_axes, "h") if self.has_input_head_axis else self.batch_axes
-
-    @property
     def score_axes(self) -> Letters:
         """The axes before those of scores [… n m]."""
         return (*self.batch_axes, "h") if self.has_heads else self.batch_axes
@@ -66,23 +61,15 @@ class Layout:
         own = field.letters
         if field.name in TABLES:
             return (*self.score_axes, *own)
-        if own == ("n", "m"):  # a mask or a bias
-            return self._mask_letters(count)
+        if own == ("n", "m"):  # a mask or a bias: heads before queries, batch items before heads
+            are_of_items = count == 3 and not self.has_heads and self.batch is not None
+            return ("b", "n", "m") if are_of_items else ("b", "h", "n", "m")[-count:]
         if not field.leading:
             return (self.new_key_letter, *own[1:]) if field.is_row_table else own[-count:]
         is_with_heads = self.has_input_head_axis or count > len(self.batch_axes) + len(own)
         leading = (*self.batch_axes, "h") if "h" in field.leading and is_with_heads else self.batch_axes
         rows = self.new_key_letter if own[0] == "m" else own[0]
         return (*(leading if rows == "n" else self.with_kv_heads(leading)), rows, *own[1:])
-
-    def _mask_letters(self, count: int) -> Letters:
-        """The letters of a mask or a bias: heads before queries, batch items before heads.
-
-        Where scores have no head axis, three axes are batch items, queries and keys.
-        """
-        if count == 3 and not self.has_heads and self.batch is not None:
-            return ("b", "n", "m")
-        return ("b", "h", "n", "m")[-count:]
 
 
 def layout_of(values: Mapping[str, Any]) -> Layout:

@@ -160,18 +160,17 @@ def _lengths_of_one_head(values: Mapping[str, Any], layout: Layout, lengths: Len
 
 def _bind_cache(values: Mapping[str, Any], layout: Layout, lengths: Lengths, head_lengths: Lengths) -> None:
     """Bind the cache, which is shaped like the keys as they are given, or has a head axis; then m = p + k."""
-    for name, letter in (("past_key", "c"), ("past_value", "e")):
+    for name in ("past_key", "past_value"):
         array = values[name]
         if array is None:  # scores are given in place of keys
             continue
         if 0 in array.shape[:-2] or array.shape[-1] == 0:
             raise AttnError("has no numbers", where=name)
-        has_head_axis = layout.has_input_head_axis or array.ndim == len(layout.batch_axes) + 3
-        leading = layout.with_kv_heads((*layout.batch_axes, "h")) if has_head_axis else layout.batch_axes
-        bound = head_lengths if has_head_axis else dict(lengths)
+        letters = layout.letters(FIELDS[name], array.ndim)
+        bound = head_lengths if len(letters) > len(layout.batch_axes) + 2 else dict(lengths)
         if "p" in head_lengths:
             bound["p"] = head_lengths["p"]
-        bind_axes(bound, name, (*leading, "p", letter), array.shape)
+        bind_axes(bound, name, letters, array.shape)
         head_lengths["p"] = bound["p"]
     past_length, new_length = head_lengths["p"], head_lengths["k"]
     length = Length(past_length.size + new_length.size, f"{past_length.owner}, {new_length.owner}")

@@ -49,18 +49,13 @@ def _gptq(*, checkpoint_format: str = FORMATS[0], **given: Any) -> Array:
     return quantized.gptq(**given, is_v2=checkpoint_format == "gptq_v2")
 
 
-def _to_format(value: Any, path: ErrorPath) -> str:
-    """The format of a checkpoint of GPTQ."""
-    return to_word(value, FORMATS, path)
-
-
 FORMS: Mapping[str, QuantizedForm] = {
     "fp8": QuantizedForm(quantized.scaled, ("weight", "scale"), ("block",)),
     "gptq": QuantizedForm(
         _gptq,
         ("qweight", "qzeros", "scales"),
         ("g_idx",),
-        {"bits": _to_bits, "checkpoint_format": _to_format},
+        {"bits": _to_bits, "checkpoint_format": lambda value, path: to_word(value, FORMATS, path)},
         ("bits",),
     ),
     "awq": QuantizedForm(quantized.awq, ("qweight", "qzeros", "scales")),
@@ -100,17 +95,16 @@ def to_numbers(value: Mapping[str, Mapping[str, Any]], path: ErrorPath) -> Label
         )
     present = {key: entry for key, entry in given.items() if entry is not None}
     converted = {key: options[key](entry, (*path, key)) for key, entry in present.items() if key in options}
-    arrays = {key: _to_array(entry, (*path, key)) for key, entry in present.items() if key not in options}
+    arrays = {
+        key: to_array([entry] if isinstance(entry, (int, float)) else entry, (*path, key))
+        for key, entry in present.items()
+        if key not in options
+    }
     try:
         numbers = form.function(**{key: found.array for key, found in arrays.items()}, **converted)
     except AttnError as error:
         raise error.at(*path) from None
     return LabelledArray(numbers, origin=arrays[form.arrays[0]].origin)
-
-
-def _to_array(value: Any, path: ErrorPath) -> LabelledArray:
-    """An array; one number is an array without axes."""
-    return to_array([value] if isinstance(value, (int, float)) else value, path)
 
 
 @dataclass(frozen=True)

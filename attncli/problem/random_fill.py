@@ -17,6 +17,7 @@ from attncli.problem.fields import RANDOM
 from attncli.problem.operators import PendingRandom
 from attncli.problem.results import TABLES, VALUE_SOURCES, given_table
 from attncli.problem.spec import FIELDS, LABEL_KEYS, OPERATOR_FIELDS
+from attncli.problem.tokens import distinct_words, embed
 from attncli.problem.weights import PACKED, Heads, packed_key, packed_parts, sizes_of_parts
 
 # The arrays that may be drawn, in the order in which the stream is used: that of the fields. Then come the array
@@ -136,8 +137,6 @@ class _Filler:
 
     def embed_sentence(self, generator: Operator) -> None:
         """Draw the vector of each different word of the sentence, and set its tokens and embeddings by them."""
-        from attncli.problem.tokens import distinct_words, embed  # noqa: PLC0415 - most problems have no sentence
-
         sentence, path = self.filled["sentence"], ("vocabulary",)
         words = distinct_words(sentence)
         table = self._generate(path, generator, (len(words), self._size("x", path)), is_weight=False)

@@ -196,7 +196,12 @@ def transpose_weights(values: Mapping[str, Any]) -> dict[str, Any]:
     transposed = dict(values)
     for name, value in values.items():
         if isinstance(value, Operator):
-            transposed[name] = _with_transposed_parameters(value)
+            arrays = {
+                parameter: array.swapaxes(-1, -2)
+                for parameter, array in value.arrays.items()
+                if value.record.parameter(parameter).is_weight and array.ndim > 1
+            }
+            transposed[name] = Operator(value.record, {**value.given, **arrays}) if arrays else value
         elif FIELDS[name].is_weight and getattr(value, "ndim", 0) > 1:
             transposed[name] = value.swapaxes(-1, -2)
     return transposed
@@ -215,13 +220,3 @@ def stored_values(spec: ProblemSpec) -> dict[str, Any]:
     """The values of a problem by the names of its fields, with weights stored as `weight_layout` says."""
     values = {name: getattr(spec, name) for name in FIELDS}
     return transpose_weights(values) if spec.weight_layout == "out_in" else values
-
-
-def _with_transposed_parameters(operator: Operator) -> Operator:
-    """The operator with its weight matrices transposed."""
-    weights = {
-        name: array.swapaxes(-1, -2)
-        for name, array in operator.arrays.items()
-        if operator.record.parameter(name).is_weight and array.ndim > 1
-    }
-    return Operator(operator.record, {**operator.given, **weights}) if weights else operator

@@ -10,7 +10,7 @@ from attncli.ops.decorators import score
 from attncli.ops.records import Quantity, Tap, no_tap
 from attncli.ops.registry import kinds, operators
 from attncli.plan.build import PURPOSES, build_plan
-from attncli.plan.steps import purpose_of
+from attncli.plan.steps import every_step, purpose_of
 from attncli.problem.results import RESULTS
 from tests.arrays import normal
 from tests.problems import PROBLEMS, TOKENS, D, E, G, N, P, problem
@@ -47,6 +47,12 @@ def test_every_sentence_is_that_of_a_step_or_a_result() -> None:
     plans = [build_plan(problem(**keys)) for keys in ALL_PROBLEMS.values()]
     named = {node.name for plan in plans for node in plan.nodes if node.record is None and node.tapped_from is None}
     assert set(PURPOSES) - named - set(RESULTS) == set()
+
+
+def test_every_step_is_one_that_attn_show_knows():
+    plans = [build_plan(problem(**keys)) for keys in ALL_PROBLEMS.values()]
+    names = {node.name for plan in plans for node in plan.nodes if len(node.source) < 2 and node.tapped_from is None}
+    assert names - set(every_step()) == set()
 
 
 @pytest.mark.parametrize("kind", kinds())

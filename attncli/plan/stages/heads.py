@@ -235,3 +235,17 @@ def repeat_kv_heads(builder: PlanBuilder) -> None:
         formula, function = f"query head h reads key head h // {heads // kv_heads}", structural.repeat_kv
         options = {"heads": heads}
         builder.add_made_of(source, name, symbol, formula, "repeat", function, options, axes=axes, role=role)
+
+
+STAGES = {
+    "inputs": (
+        normalize_features,
+        split_heads,
+        normalize_heads,
+        rotate,
+        normalize_rotated,
+        scale_queries,
+        concatenate_cache,
+        repeat_kv_heads,
+    )
+}

@@ -35,7 +35,9 @@ def add_indices(builder: PlanBuilder) -> None:
     if builder.reads("key_mask"):
         _add_per_item(builder, "key_mask", "Mₖ", (Axis("m", builder.key_count),))
         if "real_key_starts" in read:
-            _add_real_key_starts(builder)
+            key_mask, name, formula = builder.nodes["key_mask"], "real_key_starts", "the first key that is real"
+            function, inputs = indices.real_key_starts, {"key_mask": key_mask.name}
+            builder.add(name, "F", formula, key_mask.axes[:-1], "align", function, inputs, role=name)
     if read & {"key_positions", "query_positions", "query_rows"}:
         past, new = builder.problem.past_count, builder.problem.new_key_count
         _add_count(builder, "key_positions", "j", "j = 0, 1, … each key", "m", range(past + new))
@@ -103,13 +105,6 @@ def _add_per_item(builder: PlanBuilder, name: str, symbol: str, own: Axes) -> No
     axes = (*axes, *own)
     options = {"shape": tuple(axis.length for axis in axes)}
     builder.add_given(name, symbol, axes, structural.reshape, options=options, role=name)
-
-
-def _add_real_key_starts(builder: PlanBuilder) -> None:
-    """Add the index of the first real key of each batch item, by the key mask."""
-    key_mask = builder.current_node("key_mask")
-    name, formula, inputs = "real_key_starts", "the first key that is real", {"key_mask": key_mask.name}
-    builder.add(name, "F", formula, key_mask.axes[:-1], "align", indices.real_key_starts, inputs, role=name)
 
 
 def _add_count(builder: PlanBuilder, name: str, symbol: str, formula: str, letter: str, numbers: range) -> None:
@@ -214,3 +209,6 @@ def rotation_positions(builder: PlanBuilder, role: str) -> str:
     formula, options = f"{rows.symbol} on each of {position.count} axes", {"count": position.count}
     inputs = {"positions": rows.name}
     return builder.add(name, symbol, formula, axes, "index", indices.on_axes, inputs, options).name
+
+
+STAGES = {"inputs": (add_indices,)}

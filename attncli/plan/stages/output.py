@@ -76,6 +76,7 @@ def attend(builder: PlanBuilder) -> None:
     axes = builder.result_axes(operator.record, builder.inputs_of("context", operator), builder.score_axes)
     builder.add_operator("context", operator, "context", "C", axes, role="context")
     builder.set_result("context", "context")
+    normalize_context(builder)
 
 
 def merge_heads(builder: PlanBuilder) -> None:
@@ -107,3 +108,6 @@ def _add_gated(builder: PlanBuilder, source: Node) -> Node:
     )
     inputs = {"x": source.name, "gate": gate.name}
     return builder.add("gated", symbol, formula, source.axes, "gate", apply_gate, inputs)
+
+
+STAGES = {"weights": (normalize,), "output": (attend, merge_heads)}

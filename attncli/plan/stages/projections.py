@@ -224,3 +224,6 @@ def _columns(part: PackedPart, field: Field, columns: int) -> str:
     ranges = [f"{block.start}:{block.stop}" for block in part.ranges(columns)]
     more = [] if len(ranges) <= MAX_RANGES else ["…"]
     return f"{'columns' if field.is_weight else 'numbers'} {', '.join([*ranges[:MAX_RANGES], *more])}"
+
+
+STAGES = {"inputs": (project, clip_projections, scale_values)}

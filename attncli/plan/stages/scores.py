@@ -7,7 +7,7 @@ from attncli.ops import elementwise, masks, structural
 from attncli.ops.records import Operator, format_value
 from attncli.ops.registry import look_up
 from attncli.plan.builder import PlanBuilder
-from attncli.plan.graph import Axes, Axis, Node
+from attncli.plan.graph import Axis, Node
 from attncli.problem.inputs import is_read
 from attncli.problem.spec import FIELDS, ProblemSpec
 
@@ -130,7 +130,8 @@ def apply_masks(builder: PlanBuilder) -> None:
         rules[rule_name] = _add_rule(builder, rule_name, operator)
     if not rules:
         return
-    axes = tuple(max(equal_axes, key=lambda axis: axis.length) for equal_axes in _by_letter(list(rules.values())))
+    letters = max((rule.letters for rule in rules.values()), key=len)
+    axes = tuple(Axis(letter, max(_length(rule, letter) for rule in rules.values())) for letter in letters)
     formula, inputs = (
         f"visible where every rule says so: {', '.join(rules)}",
         {name: rules[name].name for name in rules},
@@ -142,10 +143,10 @@ def apply_masks(builder: PlanBuilder) -> None:
     builder.add(name, "Sᵐ", formula, axes, "mask", masks.apply_mask, inputs, role="scores")
 
 
-def _by_letter(rules: list[Node]) -> Iterator[list[Axis]]:
-    """The axes of the same letter in all rules, in the order of the rule that has most."""
-    for letter in max((rule.letters for rule in rules), key=len):
-        yield [axis for rule in rules if (axis := rule.axis(letter)) is not None]
+def _length(node: Node, letter: str) -> int:
+    """The length of an axis of a node; 0 where it has none of that letter."""
+    axis = node.axis(letter)
+    return 0 if axis is None else axis.length
 
 
 def _add_rule(builder: PlanBuilder, name: str, operator: Operator) -> Node:
@@ -155,16 +156,12 @@ def _add_rule(builder: PlanBuilder, name: str, operator: Operator) -> Node:
     if "table" in record.shapes.arrays and "table" not in operator.given:
         inputs["table"] = _add_table(builder, name).name
     inputs |= builder.add_arrays("mask", operator)
-    leading = max((_leading(builder.nodes[source]) for source in inputs.values()), key=len, default=())
+    of_inputs = ([x for x in builder.nodes[name].axes if x.letter in ("b", "h")] for name in inputs.values())
+    leading = max(of_inputs, key=len, default=[])
     reads_queries = any(x in record.shapes.arrays for x in ("query_rows", "query_positions"))
     axes = (*leading, Axis("n", builder.query_count if reads_queries else 1), Axis("m", builder.key_count))
     function, options = record.function, operator.options
     return builder.add(f"visible_by_{name}", f"M_{name}", "", axes, "mask", function, inputs, options)
-
-
-def _leading(node: Node) -> Axes:
-    """The axes of batch items and heads that a node has."""
-    return tuple(axis for axis in node.axes if axis.letter in ("b", "h"))
 
 
 def _add_table(builder: PlanBuilder, name: str) -> Node:
@@ -199,3 +196,6 @@ def _table_warnings(builder: PlanBuilder, name: str, shape: tuple[int, ...]) -> 
         yield f"{name} is read as [queries, keys]; for padding in the shape [batch, keys] give key_mask"
     elif len(shape) == 3 and layout.has_heads:
         yield f"{name} is read as [heads, queries, keys]; [batch, queries, keys] is written [batch, 1, queries, keys]"
+
+
+STAGES = {"scores": (score,), "weights": (softcap, add_biases, apply_masks)}
