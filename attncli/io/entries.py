@@ -170,10 +170,10 @@ def split_entry(text: str, entries: Container[str], where: str) -> tuple[str, In
     where = f"{where}{'#' if name.strip() else ''}{text}"
     entry, bracket, rest = text.partition("[")
     if bracket and not slices and entry in entries:
-        raise AttnError(f"{bracket}{rest} are no slices", where=where, hint=HINT)
+        raise AttnError(f"{bracket}{rest} are not slices", where=where, hint=HINT)
     index = tuple(_parse_axis(part, where) for part in slices[1:-1].split(",")) if slices else WHOLE
     if index.count(...) > 1:
-        raise AttnError("'...' stands more than once", where=where, hint=HINT)
+        raise AttnError("'...' is there more than once", where=where, hint=HINT)
     return name[1:], index
 
 
@@ -229,6 +229,6 @@ def _parse_axis(text: str, where: str) -> AxisIndex:
         return int(text)
     match = _SLICE.fullmatch(text)
     if match is None or match[3] in ("0", "-0"):
-        raise AttnError(f"{text.strip()!r} is no slice", where=where, hint=HINT)
+        raise AttnError(f"{text.strip()!r} is not a slice", where=where, hint=HINT)
     start, stop, step = (int(number) if number else None for number in match.groups())
     return slice(start, stop, step)

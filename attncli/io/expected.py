@@ -191,7 +191,7 @@ def _part(value: Any, index: Index, where: str) -> Any:
         return value
     rows = list(value.values()) if isinstance(value, Mapping) and all(map(is_row, value.values())) else value
     if not isinstance(rows, list):
-        raise AttnError("is no list of rows, and can't be sliced", where=where)
+        raise AttnError("is not a list of rows and can't be sliced", where=where)
     return take(np.array(rows, dtype=object), index, where).tolist()
 
 

@@ -146,7 +146,7 @@ def _read(source: Input, read: Callable[[Reader], T], content: Content = "array"
             if number == len(candidates):
                 raise
     kind = "problem file" if content == "problem" else "file of numbers"
-    raise AttnError(f"is no {kind}", where=source.name, hint=f"expected {expected(content)}")
+    raise AttnError(f"is not a {kind}", where=source.name, hint=f"expected {expected(content)}")
 
 
 def formats_of(source: Input, content: Content = "array") -> Sequence[InputFormat]:

@@ -16,7 +16,7 @@ from attncli.problem.convert.numbers import is_number
 
 # An example of each form of a matrix, as it is typed in a shell, and what it means: numbers, files, generators.
 NUMBERS = (
-    ("'1 0; 0 1'", "rows by ;, numbers by blanks or commas; also -2*sqrt(3)/3"),
+    ("'1 0; 0 1'", "rows by ;, numbers by spaces or commas; also -2*sqrt(3)/3"),
     ("'[[1, 0], [0, 1]]'", "nested lists, as in YAML and JSON"),
 )
 FILES = (

@@ -86,7 +86,7 @@ def read_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, A
         version = np.lib.format.read_magic(stream)
         shape, is_fortran, dtype = headers[version](stream)
     except (ValueError, KeyError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError):
-        raise AttnError("is no sound .npy file", where=where) from None
+        raise AttnError("is not a sound .npy file", where=where) from None
     if dtype.hasobject:
         hint = "save numbers, not Python objects"
         raise AttnError("holds pickled objects, which could run any program", where=where, hint=hint)
@@ -171,7 +171,7 @@ class _ZipEntry(ArchiveEntry):
 
 def _entries(source: Input) -> Mapping[str, ArchiveEntry]:
     """The entries of an archive."""
-    is_no_archive = _unpacking(source.name, "is no .npz archive")
+    is_no_archive = _unpacking(source.name, "is not an .npz archive")
     with source.open() as file, opening(source.name), is_no_archive, zipfile.ZipFile(file) as archive:
         members = [member for member in archive.infolist() if member.filename.endswith(NPY)]
     entries = [_ZipEntry(source, member.filename.removesuffix(NPY), member.file_size) for member in members]

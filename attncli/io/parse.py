@@ -126,7 +126,7 @@ def open_file(text: str, path: ErrorPath, origin: Origin, kind: str | None) -> t
     nearest = nearest_file(file)
     if file.suffix and nearest is None:
         hint = f"expected {formats.expected('array')}"
-        raise AttnError(f"{text!r} is no file that can be read", where=origin.path(*path), hint=hint)
+        raise AttnError(f"{text!r} is not a file that can be read", where=origin.path(*path), hint=hint)
     beside = [str(Path(name).with_name(nearest))] if nearest is not None else []
     names = [] if kind is None else named_masks() if kind == "mask" else list(operators(kind))
     operator = text.partition(":")[0] if "=" in text else text  # `windw:left=2` is near `window`

@@ -131,7 +131,7 @@ def read_varied(texts: Iterable[str], origin: Origin) -> Varied:
     for text in texts:
         name, sign, value = text.partition("=")
         if not sign or not name.strip():
-            raise AttnError(f"{shorten(repr(text))} is no KEY=VALUE", where=VARY, hint=_HINT)
+            raise AttnError(f"{shorten(repr(text))} is not KEY=VALUE", where=VARY, hint=_HINT)
         key = varied_key(name.strip(), VARY)
         words = _words(key, value, origin.path(str(key)))
         varied.setdefault(str(key), []).extend(VariedValue(key, word, _read(key, word, origin)) for word in words)
@@ -153,7 +153,7 @@ def varied_keywords(vary: Mapping[str, Iterable[Any]]) -> Varied:
     for name, values in vary.items():
         key, path = varied_key(name, "vary"), ("vary", name)
         if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
-            message = f"{repr_excerpt(values)} is no list of values"
+            message = f"{repr_excerpt(values)} is not a list of values"
             raise AttnError(message, where=path, hint=f"give a list, such as {{{name!r}: [{repr_excerpt(values)}]}}")
         converted = [key.convert(RawValue(value, PYTHON)) for value in values]
         if not converted:
@@ -198,7 +198,7 @@ def _range(key: VariedKey, text: str, path: ErrorPath) -> Sequence[str]:
     ends = _RANGE.match(text)
     if ends is None:
         hint = f"expected two whole numbers, such as {key}=1..10"
-        raise AttnError(f"{text!r} is no range", where=path, hint=hint)
+        raise AttnError(f"{text!r} is not a range", where=path, hint=hint)
     first, last = int(ends[1]), int(ends[2])
     if last < first:
         raise AttnError(f"the range {text} is empty", where=path, hint=f"did you mean {last}..{first}?")

@@ -52,7 +52,7 @@ class ModelPart:
         if count is None:
             raise AttnError(f"has no {self.part.layers}", where=where, hint="expected the config of a whole model")
         if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MAX_LAYERS:
-            message = f"{self.part.layers} is {json_excerpt(count)}, which is no number of layers"
+            message = f"{self.part.layers} is {json_excerpt(count)}, which is not a number of layers"
             raise AttnError(message, where=where, hint=f"expected 1 to {MAX_LAYERS}")
         return count
 
@@ -88,7 +88,7 @@ def _part_of_config(checkpoint: Checkpoint, key: str | None) -> Mapping[str, Any
     for name in key.split(".") if key else ():
         found = found.get(name) or found
         if not isinstance(found, dict):
-            raise AttnError("is no object", where=(checkpoint.config_name, name))
+            raise AttnError("is not an object", where=(checkpoint.config_name, name))
     config: Mapping[str, Any] = found
     return config
 

@@ -158,7 +158,7 @@ def _evaluate(node: ast.AST, names: Names) -> Any:  # noqa: PLR0911 - one for ea
         case ast.Call(ast.Name(name), arguments, []):
             function = names.functions.get(name) or _FUNCTIONS[name]
             return function(*(_evaluate(argument, names) for argument in arguments))
-    raise ValueError(f"{ast.unparse(node)} is no expression")
+    raise ValueError(f"{ast.unparse(node)} is not an expression")
 
 
 def _first(nodes: Sequence[ast.AST], names: Names) -> Any:

@@ -198,7 +198,7 @@ class LayerRows:
         expected = _TYPES.get(FIELDS[key].kind, ()) if key in FIELDS else ()
         is_number_as_flag = isinstance(value, bool) and bool not in expected
         if expected and (not isinstance(value, expected) or is_number_as_flag):
-            message = f"{key} would be {json_excerpt(value)}, which is no {FIELDS[key].kind}"
+            message = f"{key} would be {json_excerpt(value)}, which is not of the kind {FIELDS[key].kind}"
             raise AttnError(message, where=self.part.checkpoint.config_name)
 
 

@@ -93,7 +93,7 @@ class TensorNames:
         where, parts = str(self._checkpoint.folder), name.split(".")
         wrapped = ".".join(("", *parts[:-1], _BASE_LAYER, ""))
         if any(wrapped in f".{known}" for known in self._checkpoint.files):
-            return AttnError(f"has an adapter beside the tensor {name}", where=where, hint=MERGE_HINT)
+            return AttnError(f"has an adapter next to the tensor {name}", where=where, hint=MERGE_HINT)
         others: list[str] = []
         while not others and len(parts) > 1:
             parts.pop()
@@ -153,7 +153,7 @@ def _packed(
         if place is not None:
             value[word] = place
         elif word != "g_idx":
-            raise AttnError(f"{stem}.{word} is missing beside {stem}.qweight")
+            raise AttnError(f"{stem}.{word} is missing next to {stem}.qweight")
     if config["quant_method"] == "gptq":
         value["bits"] = config["bits"]
         if config.get("checkpoint_format") == "gptq_v2":

@@ -146,7 +146,7 @@ def test_a_pipe_is_told_by_its_content(raw: bytes, tmp_path: Path) -> None:
 
 
 UNREADABLE = {
-    "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is no file of numbers; expected .csv, .tsv, .txt, .json"),
+    "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is not a file of numbers; expected .csv, .tsv, .txt, .json"),
     "UTF-16": ("1,2\n".encode("utf-16"), "is UTF-16 text; save it as UTF-8"),
     "Latin 1": (b"1,2\n\xe9,3\n", "line 2: is not UTF-8 text; save it as UTF-8"),
     "nothing": (b"", "is empty"),
