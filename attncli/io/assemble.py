@@ -78,10 +78,7 @@ def _prefer_overriding_labels(values: dict[str, Any], given: Mapping[str, RawVal
 
 
 def read_value(field: Field, raw: RawValue) -> Any:
-    """The value of a key with the texts in it read: files, generators, `NAME:key=value`, numbers between commas.
-
-    Raises AttnError that names the file and line, the key, or the option.
-    """
+    """The value of a key with the texts in it read: files, generators, `NAME:key=value`, numbers between commas."""
     if type(raw.value) is np.ndarray or not isinstance(raw.value, (str, Mapping)):  # to ask for a mapping takes longer
         return raw.value
     value: Any = raw.value
@@ -167,15 +164,12 @@ def read_option(field: Field, value: Any, path: ErrorPath) -> Any:
         return [label.strip() for text in value for label in text.split(",")]
     if field.kind in ("integer", "number"):
         number = read_inline(value, path)
-        return value if number is None else number  # `--seed ''` is no number, and not the lack of one
+        return value if number is None else number  # `--seed ''` is not a number; it is not a missing one either
     return value
 
 
 def convert_value(field: Field, raw: RawValue) -> RawValue:
-    """The value of a key as the problem has it: the texts in it read, from their files too, and itself converted.
-
-    Raises AttnError that names the file and line, the key, or the option.
-    """
+    """The value of a key as the problem has it: the texts in it are read, from their files too, and it is converted."""
     if raw.value is None:
         return raw
     read = read_value(field, raw)

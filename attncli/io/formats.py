@@ -27,7 +27,7 @@ T = TypeVar("T")
 class ArrayDescription:
     """One array in a file: its name ("" where it has none), its shape, and its type.
 
-    What is no array, such as a number or a name in a problem, has no shape, and its text in place of a type.
+    A number or a name in a problem has no shape, and its text in place of a type.
     """
 
     name: str

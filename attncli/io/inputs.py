@@ -136,7 +136,7 @@ class Inputs:
         return self._stream(name, path, lambda: path.open("rb"))
 
     def name_of(self, status: os.stat_result) -> str | None:
-        """The name of the input that a file is, whatever other names the file has; None where it is none."""
+        """The name under which a file was opened as an input, by any of its names; None where it was not."""
         return self._files.get((status.st_dev, status.st_ino))
 
     def of_text(self, text: str, name: str) -> Input:

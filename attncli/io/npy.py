@@ -65,7 +65,7 @@ def map_array(source: Input, dtype: Any, shape: tuple[int, ...], offset: int, or
 
     A file that another program makes shorter before it is mapped is an error. One that is made shorter afterwards ends
     the process with SIGBUS, which no program can mend, as with every mapped file: to copy the file first would cost
-    its size in memory, and results are written beside their file and renamed, so that none is left half written.
+    its size in memory, and results are written next to their file and renamed, so that none is left half written.
     """
     if 0 in shape:
         return np.empty(shape, dtype=dtype)

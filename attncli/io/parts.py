@@ -39,8 +39,8 @@ class FilePart:
 def file_parts(document: Document, file: str) -> Sequence[FilePart]:
     """The parts of the document of a file, or all of it as one part.
 
-    An option stands before the key of a part. Raises AttnError where `parts` is no list of parts, UnknownNameError
-    for a key that a part has not.
+    An option replaces the key of a part. Raises AttnError where `parts` is not a list of parts, UnknownNameError for a
+    key that a part does not have.
     """
     values = {key: raw.value for key, raw in document.items()}
     shared = {key: values[key] for key in (*SHOWN_KEYS, EXPECTED) if key in values}

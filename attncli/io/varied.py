@@ -24,7 +24,7 @@ from attncli.problem.fields import Field
 from attncli.problem.spec import DEFAULTS, FIELDS, OPERATOR_FIELDS
 
 NOT_GIVEN = "null"  # as in a problem file: the key is as if it were not given
-NUMBERS = ("integer", "number")  # the kinds of values of which several may stand between commas
+NUMBERS = ("integer", "number")  # the kinds of values of which several may be given between commas
 VARY = "--vary"
 MAX_VARIANTS = 10_000  # nobody reads more of them, and all of their results are in memory
 _RANGE = re.compile(r"\s*([+-]?\d+)\s*\.\.\s*([+-]?\d+)\s*\Z")
@@ -48,7 +48,7 @@ class VariedKey:
 
     @property
     def takes_numbers(self) -> bool:
-        """Whether its values are single numbers, of which several may stand between commas."""
+        """Whether its values are single numbers, of which several may be given between commas."""
         kinds = parameter_kinds(self.key)[self.parameter] if self.parameter else {self.field.kind}
         return not kinds.isdisjoint(NUMBERS)
 
@@ -122,9 +122,9 @@ Varied = dict[str, list[VariedValue]]
 def read_varied(texts: Iterable[str], origin: Origin) -> Varied:
     """The values of each varied key, in the order in which the keys first appear; a key given again adds values.
 
-    Of keys of one number several values may stand between commas, and a range of whole numbers is `1..100`. Every value
-    is converted, and its file read, once. Raises AttnError where a text is no KEY=VALUE, a value can't be converted or
-    is given twice, and UnknownNameError where no problem has the key.
+    Keys of one number may have several values between commas, and a range of whole numbers is `1..100`. Every value is
+    converted, and its file read, once. Raises AttnError where a text is not KEY=VALUE, a value can't be converted or is
+    given twice, and UnknownNameError where no problem has the key.
     """
     origin = replace(origin, options=True, option=VARY)
     varied: Varied = {}
@@ -173,7 +173,7 @@ def _words(key: VariedKey, text: str, path: ErrorPath) -> Iterator[str]:
 
 
 def _read(key: VariedKey, word: str, origin: Origin) -> RawValue:
-    """The value of a word; where several stand between commas the error says how they are given."""
+    """The value of a word; where it has several between commas the error says how they are given."""
     try:
         return key.read(word, origin)
     except AttnError as error:

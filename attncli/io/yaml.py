@@ -181,7 +181,7 @@ class _Builder:
         """The value of a scalar: text where it is quoted, tagged or labelled as such, else by the core schema."""
         text = event.value
         if event.tag is None or event.tag == "!":
-            # Among texts an empty scalar is no value, and `null` in place of all of them.
+            # Among texts an empty scalar is a missing value, and so is `null` in place of all of them.
             is_missing = not text or (self._is_text() and not self._are_texts[-1] and scalar(text) is None)
             if not event.implicit[0] or (self._is_text() and not is_missing):
                 return text
