@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
-from attncli.base.lazy_numpy import np
 from attncli.io.origin import PYTHON, Origin, RawValue
 from attncli.io.parse import read_inline, read_named, read_text_array
 from attncli.io.problem_files import EXAMPLE_KEYS, Document
@@ -79,7 +78,7 @@ def _prefer_overriding_labels(values: dict[str, Any], given: Mapping[str, RawVal
 
 def read_value(field: Field, raw: RawValue) -> Any:
     """The value of a key with the texts in it read: files, generators, `NAME:key=value`, numbers between commas."""
-    if type(raw.value) is np.ndarray or not isinstance(raw.value, (str, Mapping)):  # to ask for a mapping takes longer
+    if not isinstance(raw.value, (str, Mapping)):
         return raw.value
     value: Any = raw.value
     origin = raw.origin

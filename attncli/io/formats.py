@@ -1,4 +1,4 @@
-"""Input formats: one row for each format, with its suffixes, its first bytes, and its reader.
+"""Input formats: one row for each, with its suffixes, its first bytes and its reader; and how a matrix is given.
 
 A format is added by one file with its reader and one row here; a reader is imported at its first use.
 """
@@ -17,6 +17,18 @@ from attncli.io.paths import check_is_not_refused
 if TYPE_CHECKING:
     from attncli.problem.convert.arrays import LabelledArray
     from attncli.problem.convert.encoded_arrays import EncodedArray
+
+# An example of each form of a matrix, as it is typed in a shell, and what it means: numbers, files, generators.
+NUMBERS = (
+    ("'1 0; 0 1'", "rows by ;, numbers by spaces or commas; also -2*sqrt(3)/3"),
+    ("'[[1, 0], [0, 1]]'", "nested lists, as in YAML and JSON"),
+)
+FILES = (
+    ("words.csv", "a file: .csv .tsv .txt .yaml .json .npy .npz .safetensors"),
+    ("model.npz#w_q", "an entry of it; a part of that: 'model.npz#w_q[:, 0:64]'"),
+    ("-", "standard input"),
+)
+MATRIX_FORMS = (*NUMBERS, *FILES, ("normal:std=2", "drawn from --seed"))
 
 Content = Literal["array", "problem"]
 Lines = Mapping[int, int]  # the first line of each list and mapping, by the object's id

@@ -1,4 +1,4 @@
-"""Literals: scalars, numbers and rows of numbers as people type them, and the forms of a matrix for the help.
+"""Literals: scalars, numbers and rows of numbers as people type them.
 
 Scalars are those of YAML 1.2's core schema in decimal: `1e3` is a number, `010` is ten, `no` and `0x10` are words.
 Hexadecimal, octal and binary numbers are not numbers in any reader: CSV and JSON have none.
@@ -13,18 +13,6 @@ from attncli.base.number_words import number_hint, number_of_text
 from attncli.base.text import shorten
 from attncli.base.typed_numbers import TypedNumber
 from attncli.problem.convert.numbers import is_number
-
-# An example of each form of a matrix, as it is typed in a shell, and what it means: numbers, files, generators.
-NUMBERS = (
-    ("'1 0; 0 1'", "rows by ;, numbers by spaces or commas; also -2*sqrt(3)/3"),
-    ("'[[1, 0], [0, 1]]'", "nested lists, as in YAML and JSON"),
-)
-FILES = (
-    ("words.csv", "a file: .csv .tsv .txt .yaml .json .npy .npz .safetensors"),
-    ("model.npz#w_q", "an entry of it; a part of that: 'model.npz#w_q[:, 0:64]'"),
-    ("-", "standard input"),
-)
-MATRIX_FORMS = (*NUMBERS, *FILES, ("normal:std=2", "drawn from --seed"))
 
 MAX_INTEGER_DIGITS = 300  # digits; a longer one is read as a floating-point number, or is too large for one
 

@@ -10,7 +10,7 @@ from attncli.base.errors import AttnError, ErrorPath, did_you_mean
 from attncli.base.text import shorten
 from attncli.io import formats
 from attncli.io.inputs import Input
-from attncli.io.literals import FILES, NUMBERS, read_typed_matrix, scalar
+from attncli.io.literals import read_typed_matrix, scalar
 from attncli.io.origin import Origin
 from attncli.io.paths import STDIN, check_is_not_refused, is_there, locate, nearest_file, path_of
 from attncli.ops.registry import is_operator, operators
@@ -139,7 +139,7 @@ def forms_hint(noun: str | None, names: Sequence[str]) -> str:
     >>> forms_hint("mask", ["causal", "window"])
     "give numbers ('1 0; 0 1', '[[1, 0], [0, 1]]'), a file (words.csv, model.npz#w_q, -) or a mask (causal, window)"
     """
-    numbers, files = (", ".join(example for example, _ in forms) for forms in (NUMBERS, FILES))
+    numbers, files = (", ".join(example for example, _ in forms) for forms in (formats.NUMBERS, formats.FILES))
     given = f"give numbers ({numbers})"
     if noun is None:
         return f"{given} or a file ({files})"

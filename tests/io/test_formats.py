@@ -71,6 +71,11 @@ def test_every_reader_of_the_table_is_there(row: InputFormat) -> None:
         assert getattr(type(reader), name) is not getattr(Reader, name)
 
 
+def test_the_help_names_every_format() -> None:
+    ((_, meaning), *_) = formats.FILES
+    assert {row.suffixes[0] for row in INPUT_FORMATS} <= set(meaning.split())
+
+
 def test_no_suffix_has_two_formats() -> None:
     suffixes = [suffix for row in INPUT_FORMATS for suffix in row.suffixes]
     assert len(set(suffixes)) == len(suffixes)
