@@ -15,7 +15,7 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.memory import available_memory, format_bytes
 from attncli.base.sizes import parse_size
-from attncli.io.paths import STDIN, is_there, opening, path_of
+from attncli.io.paths import STDIN, is_there, name_of_path, opening, path_of
 
 STDIN_NAME = "standard input"
 MAX_SIZE_OPTION = "--max-size"
@@ -204,7 +204,7 @@ class WatchedInputs(Inputs):
     def open(self, name: str, folder: Path = Path()) -> Input:
         """The input of a name, as of `Inputs`; raises AttnError for a stream too."""
         path = folder / path_of(name)
-        full_name = str(path) if folder != Path() else name
+        full_name = name_of_path(path) if folder != Path() else name
         if name == STDIN or (is_there(path) and not path.is_file() and not path.is_dir()):
             message, hint = "is a stream, which can be read once", "name a file, or leave out --watch"
             raise AttnError(message, where=STDIN_NAME if name == STDIN else full_name, hint=hint)

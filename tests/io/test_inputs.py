@@ -225,6 +225,19 @@ def test_a_missing_file_is_known_by_its_name_in_its_folder(tmp_path: Path) -> No
     assert inputs.versions == {str(tmp_path / "w.csv"): None}
 
 
+def test_a_file_in_a_folder_that_begins_with_a_tilde_has_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "~x").mkdir()
+    (tmp_path / "~x" / "w.csv").write_bytes(b"1,2\n")
+    inputs = WatchedInputs()
+    inputs.open("w.csv", Path("~x"))
+    ((name, version),) = inputs.versions.items()
+    assert version is not None
+    assert file_version(name) == version
+
+
 def test_a_file_of_the_same_time_and_size_in_its_place_is_another_version(file: Path, tmp_path: Path) -> None:
     before = file_version(str(file))
     other = tmp_path / "other"
