@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from attncli.cli.command_table import CommandRef
-from attncli.io.literals import MATRIX_FORMS
+from attncli.io.formats import MATRIX_FORMS
 from attncli.problem.spec import FIELDS
 from attncli.render.formats.text_page import TextPage
 from attncli.render.target import TextTarget

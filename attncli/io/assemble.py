@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
-from attncli.base.lazy_numpy import np
 from attncli.io.origin import PYTHON, Origin, RawValue
 from attncli.io.parse import read_inline, read_named, read_text_array
 from attncli.io.problem_files import EXAMPLE_KEYS, Document
@@ -77,11 +76,8 @@ def _prefer_overriding_labels(values: dict[str, Any], given: Mapping[str, RawVal
 
 
 def read_value(field: Field, raw: RawValue) -> Any:
-    """The value of a key with the texts in it read: files, generators, `NAME:key=value`, numbers between commas.
-
-    Raises AttnError that names the file and line, the key, or the option.
-    """
-    if type(raw.value) is np.ndarray or not isinstance(raw.value, (str, Mapping)):  # to ask for a mapping takes longer
+    """The value of a key with the texts in it read: files, generators, `NAME:key=value`, numbers between commas."""
+    if not isinstance(raw.value, (str, Mapping)):
         return raw.value
     value: Any = raw.value
     origin = raw.origin
@@ -166,15 +162,12 @@ def read_option(field: Field, value: Any, path: ErrorPath) -> Any:
         return [label.strip() for text in value for label in text.split(",")]
     if field.kind in ("integer", "number"):
         number = read_inline(value, path)
-        return value if number is None else number  # `--seed ''` is no number, and not the lack of one
+        return value if number is None else number  # `--seed ''` is not a number; it is not a missing one either
     return value
 
 
 def convert_value(field: Field, raw: RawValue) -> RawValue:
-    """The value of a key as the problem has it: the texts in it read, from their files too, and itself converted.
-
-    Raises AttnError that names the file and line, the key, or the option.
-    """
+    """The value of a key as the problem has it: the texts in it are read, from their files too, and it is converted."""
     if raw.value is None:
         return raw
     read = read_value(field, raw)

@@ -1,4 +1,4 @@
-"""Tables as text: commas, semicolons, tabs or blanks; a header row, a label column, both or neither; comments."""
+"""Tables as text: commas, semicolons, tabs or spaces; a header row, a label column, both or neither; comments."""
 
 import csv
 import math
@@ -64,7 +64,7 @@ def read(text: str, name: str, delimiter: str | None = None) -> Table:
     r"""Parse a table; without a delimiter the first one in a row is used.
 
     A first row without a number is a header; a first column without a number, or under an empty header cell, has
-    the labels. Raises AttnError that names the line of a cell that is no number, of NUL, or of a row of another length.
+    the labels. Raises AttnError with the line of a cell that is not a number, of NUL, or of a row of another length.
 
     >>> table = read("cat,1,2\ndog,3,4\n", "words.csv")
     >>> table.numbers.tolist(), table.labels
@@ -111,15 +111,15 @@ def typed_rows(text: str, name: str, delimiter: str | None = None) -> tuple[list
 
 
 def _rows(text: str, name: str, delimiter: str | None) -> tuple[str, list[Row]]:
-    """The delimiter, and the rows that are neither blank nor comments; quoted cells may have any characters.
+    """The delimiter, and the rows that are neither empty nor comments; quoted cells may have any characters.
 
-    Blanks around the first cell, which may be a label, are left out where it is not quoted.
+    Spaces around the first cell, which may be a label, are removed where it is not quoted.
     """
     if "\0" in text:
         line = len(_lines(text[: text.index("\0")]))
         raise AttnError("has the character NUL", where=(name, f"line {line}"), hint="leave it out")
     records = list(_records(_lines(text)))
-    # That of the first row that has one; blanks where none has.
+    # That of the first row that has one; spaces where none has.
     delimiter = delimiter or next(filter(None, (_delimiter(record) for _, record in records)), " ")
     if delimiter == " " and '"' not in text:
         return delimiter, [(line, record.split()) for line, record in records]
@@ -147,7 +147,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _records(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """The rows that are neither blank nor comments, each with its first line; a quotation may extend over several."""
+    """The rows that are neither empty nor comments, each with its first line; a quotation may extend over several."""
     start, parts, in_quotes = 0, list[str](), False
     for number, line in enumerate(lines, 1):
         if not parts and is_no_row(line):
@@ -163,7 +163,7 @@ def _records(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 
 def is_no_row(line: str) -> bool:
-    """Whether a line is blank or a comment."""
+    """Whether a line is empty or a comment."""
     return line.lstrip()[:1] in ("", "#")
 
 
@@ -182,14 +182,14 @@ def _delimiter(record: str) -> str:
 
 
 def _is_word(cell: str) -> bool:
-    """Whether a cell has text that is no number, also no malformed one (`1,5`, `1.2.3`, `50%`)."""
+    """Whether a cell has text that is neither a number nor a malformed one (`1,5`, `1.2.3`, `50%`)."""
     if cell[:1].isalpha():  # as most words begin, and no number
         return True
     return bool(cell.strip()) and not NUMBER.match(cell) and not MALFORMED_NUMBER.match(cell)
 
 
 def _are_words(cells: Sequence[str], names: Sequence[str]) -> bool:
-    """Whether cells name what they stand for: all are words, and of `names` one is none for NaN or an infinity.
+    """Whether cells are labels: all are words, and not all of `names` are words for NaN or an infinity.
 
     `nan` may be a word of a vocabulary; a row or column of nothing else has numbers.
     """
@@ -219,7 +219,7 @@ def _has_labels(header: Sequence[str] | None, body: Sequence[Row]) -> bool:
 
 
 def _numbers(cells: Sequence[str], path: ErrorPath) -> list[float]:
-    """The cells as numbers; the error names the column of the first that is none."""
+    """The cells as numbers; the error names the column of the first that is not a number."""
     if not "".join(cells).strip(NUMERALS):
         with suppress(ValueError):
             numbers = list(map(float, cells))

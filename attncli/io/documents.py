@@ -49,7 +49,7 @@ class _DocumentReader(Reader):
         value, lines = self._read(source.text(), source.name, TEXT_KEYS, TYPED_KEYS)
         if not isinstance(_filled(value, source.name), Mapping):
             hint = "expected keys such as embeddings: and w_q:; a matrix alone is given as --embeddings"
-            raise AttnError("is no problem", where=source.name, hint=hint)
+            raise AttnError("is not a problem", where=source.name, hint=hint)
         return value, lines
 
     def descriptions(self, source: Input) -> list[ArrayDescription]:
@@ -204,5 +204,5 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(mapping) < len(pairs):
         keys = [key for key, _ in pairs]
         duplicate = first_duplicate(keys)
-        raise AttnError(f"the key {duplicate!r} stands twice", hint="keep one of them")
+        raise AttnError(f"the key {duplicate!r} is given twice", hint="keep one of them")
     return mapping

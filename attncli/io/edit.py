@@ -19,7 +19,7 @@ EXAMPLE = "'w_q[0,1]=3'"
 def parse_edit(text: str, option: str = "--set") -> Edit:
     """The edit that a text is; a label with a comma is in double quotes, the number is as anywhere: `1/2`, `sqrt(2)`.
 
-    Raises AttnError, which names the option, where the text is no edit, and where its key holds no array.
+    Raises AttnError, which names the option, where the text is not an edit, or its key does not hold an array.
 
     >>> edit = parse_edit('embeddings["cat, the", x2]=1/2')
     >>> edit.key, edit.index, edit.value
@@ -33,7 +33,7 @@ def parse_edit(text: str, option: str = "--set") -> Edit:
 
 
 def _parse(text: str, place: str) -> Edit:
-    """The edit, without its place in errors."""
+    """The edit; errors do not have its place yet."""
     cell, equals, number = text.rpartition("=")
     if not equals:
         raise AttnError("has no number", hint=f"write {FORM}, such as {EXAMPLE}")

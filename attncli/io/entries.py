@@ -24,7 +24,7 @@ Index = tuple[AxisIndex, ...]
 
 WHOLE: Index = ()
 MAX_ENTRIES = 3  # that an error names
-MAX_TEXT_LENGTH = 60  # of what is no array
+MAX_TEXT_LENGTH = 60  # of what is not an array
 HINT = "expected NumPy's slices, such as [:, 0:768] or [0]"
 _QUERIES = {"query", "embeddings"}  # keys of which one gives the queries
 _SLICE = re.compile(r"\s*(-?[0-9]*)\s*:\s*(-?[0-9]*)\s*(?::\s*(-?[0-9]*)\s*)?", re.ASCII)
@@ -137,7 +137,7 @@ def hint_to_name_one(name: str, entries: Iterable[str]) -> str:
 def expected_entries(names: Iterable[str]) -> list[str]:
     """The names of results among those of the entries of a problem: a kernel's inputs and what it made of them.
 
-    Scores and weights may be given in place of what makes them; beside queries they are results.
+    Scores and weights may be given in place of what makes them; next to queries they are results.
 
     >>> expected_entries(["query", "key", "weights", "output"]), expected_entries(["weights", "value", "output"])
     (['weights', 'output'], ['output'])
@@ -158,22 +158,21 @@ def _plain_value(value: Any, kind: str) -> Any:
 def split_entry(text: str, entries: Container[str], where: str) -> tuple[str, Index]:
     """The entry that a text names ("": none), and its slices; an entry whose own name has brackets has precedence.
 
-    Raises AttnError where there are no slices between the brackets, `...` stands there more than once, or the brackets
-    after an entry are not one pair.
+    Raises AttnError where the brackets hold no slices, `...` twice, or are not one pair.
 
     >>> split_entry("w_q[0, 1:]", {"w_q"}, "weights.npz")
     ('w_q', (0, slice(1, None, None)))
     """
     if text in entries:
         return text, WHOLE
-    name, slices = split_slices(f" {text}")  # the blank: slices of a file without entries stand alone
+    name, slices = split_slices(f" {text}")  # the space: slices of a file without entries have no name before them
     where = f"{where}{'#' if name.strip() else ''}{text}"
     entry, bracket, rest = text.partition("[")
     if bracket and not slices and entry in entries:
-        raise AttnError(f"{bracket}{rest} are no slices", where=where, hint=HINT)
+        raise AttnError(f"{bracket}{rest} are not slices", where=where, hint=HINT)
     index = tuple(_parse_axis(part, where) for part in slices[1:-1].split(",")) if slices else WHOLE
     if index.count(...) > 1:
-        raise AttnError("'...' stands more than once", where=where, hint=HINT)
+        raise AttnError("'...' is there more than once", where=where, hint=HINT)
     return name[1:], index
 
 
@@ -210,7 +209,7 @@ def take_labelled(labelled: LabelledArray, index: Index, where: str) -> Labelled
     columns = index[-1] if len(index) == labelled.array.ndim and index[-1] is not ... else slice(None)
     names = labelled.columns[columns] if labelled.columns is not None and isinstance(columns, slice) else None
     part = replace(labelled, array=take(labelled.array, index, where), columns=names)
-    if isinstance(rows, int):  # one row, which is no row of a table any more
+    if isinstance(rows, int):  # one row, which is not a table any more
         return replace(part, labels=None, origin=None)
     lines = () if labelled.origin is None else labelled.origin.lines
     has_lines = len(lines) == len(labelled.array)
@@ -229,6 +228,6 @@ def _parse_axis(text: str, where: str) -> AxisIndex:
         return int(text)
     match = _SLICE.fullmatch(text)
     if match is None or match[3] in ("0", "-0"):
-        raise AttnError(f"{text.strip()!r} is no slice", where=where, hint=HINT)
+        raise AttnError(f"{text.strip()!r} is not a slice", where=where, hint=HINT)
     start, stop, step = (int(number) if number else None for number in match.groups())
     return slice(start, stop, step)

@@ -82,7 +82,7 @@ def text(name: str) -> str:
 def load(name: str, inputs: Inputs | None = None) -> Example:
     """A worked example that ships with the program, or a file of the user's; each part is read and checked.
 
-    Raises UnknownNameError for a name that is neither, AttnError for a file that is no example.
+    Raises UnknownNameError for a name that is neither, AttnError for a file that is not an example.
     """
     is_file = name == STDIN or Path(name).suffix.lower() in formats.suffixes("problem") or is_there(Path(name))
     if name not in names() and is_file:

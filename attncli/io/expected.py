@@ -38,7 +38,7 @@ class Expectation:
     origin: Origin
 
     def locate(self, error: AttnError) -> AttnError:
-        """An error whose path begins with `expected`, with the place where the numbers were given in its stead."""
+        """An error whose path begins with `expected`, with the place where the numbers were given instead."""
         error.path = self.origin.path(self.key, *error.path[1:], subject=error.subject)
         return error
 
@@ -111,7 +111,7 @@ def _read_values(values: Mapping[str, Any], key: str, origin: Origin) -> Expecte
 
 
 def _read_file(text: str, key: str, origin: Origin, known: Collection[str] | None) -> Expected:
-    """The results in a file of several; entries that are no result, and not nearly one, are left out.
+    """The results in a file of several; entries whose names are not, and not nearly, those of results are left out.
 
     Raises AttnError where the file has one array without a name, UnknownNameError where it has no result.
     """
@@ -190,7 +190,7 @@ def _part(value: Any, index: Index, where: str) -> Any:
         return value
     rows = list(value.values()) if isinstance(value, Mapping) and all(map(is_row, value.values())) else value
     if not isinstance(rows, list):
-        raise AttnError("is no list of rows, and can't be sliced", where=where)
+        raise AttnError("is not a list of rows and can't be sliced", where=where)
     return take(np.array(rows, dtype=object), index, where).tolist()
 
 
@@ -211,8 +211,8 @@ def _with_numbers(value: Any) -> Any:
 def _results_in(source: Input) -> Any:
     """What a file holds; of an object that `attn compute` wrote the results and the steps, by name.
 
-    They are lists that are no labels. Numbers of arrays have every digit: `0.5` is 0.5, not 0.5 to one decimal. Steps
-    that somebody has changed to what is none are left out.
+    They are lists, but not of labels. Numbers of arrays have every digit: `0.5` is 0.5, not 0.5 to one decimal. Steps
+    that somebody has damaged are left out.
     """
     content = formats.read_expected(source)
     if not isinstance(content, Mapping) or not str(content.get("format")).startswith(RESULT_FORMAT):
@@ -228,7 +228,7 @@ def _results_in(source: Input) -> Any:
 
 
 def _array(value: Any) -> Any:
-    """Nested lists as an array; the lists themselves where somebody has changed them to what is none."""
+    """Nested lists as an array; the lists themselves where somebody has damaged them."""
     try:
         return LabelledArray(np.array(value, dtype=np.float64))
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Input formats: one row for each format, with its suffixes, its first bytes, and its reader.
+"""Input formats: one row for each, with its suffixes, its first bytes and its reader; and how a matrix is given.
 
 A format is added by one file with its reader and one row here; a reader is imported at its first use.
 """
@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     pass  # import of its own names
     from attncli.problem.arrays import EncodedArray, LabelledArray
 
+# An example of each form of a matrix, as it is typed in a shell, and what it means: numbers, files, generators.
+NUMBERS = (
+    ("'1 0; 0 1'", "rows by ;, numbers by spaces or commas; also -2*sqrt(3)/3"),
+    ("'[[1, 0], [0, 1]]'", "nested lists, as in YAML and JSON"),
+)
+FILES = (
+    ("words.csv", "a file: .csv .tsv .txt .yaml .json .npy .npz .safetensors"),
+    ("model.npz#w_q", "an entry of it; a part of that: 'model.npz#w_q[:, 0:64]'"),
+    ("-", "standard input"),
+)
+MATRIX_FORMS = (*NUMBERS, *FILES, ("normal:std=2", "drawn from --seed"))
+
 Content = Literal["array", "problem"]
 Lines = Mapping[int, int]  # the first line of each list and mapping, by the object's id
 T = TypeVar("T")
@@ -27,7 +39,7 @@ T = TypeVar("T")
 class ArrayDescription:
     """One array in a file: its name ("" where it has none), its shape, and its type.
 
-    What is no array, such as a number or a name in a problem, has no shape, and its text in place of a type.
+    A number or a name in a problem has no shape, and its text in place of a type.
     """
 
     name: str
@@ -146,7 +158,7 @@ def _read(source: Input, read: Callable[[Reader], T], content: Content = "array"
             if number == len(candidates):
                 raise
     kind = "problem file" if content == "problem" else "file of numbers"
-    raise AttnError(f"is no {kind}", where=source.name, hint=f"expected {expected(content)}")
+    raise AttnError(f"is not a {kind}", where=source.name, hint=f"expected {expected(content)}")
 
 
 def formats_of(source: Input, content: Content = "array") -> Sequence[InputFormat]:

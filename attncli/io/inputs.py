@@ -14,7 +14,7 @@ from typing import IO
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.memory import available_memory, format_bytes, parse_size
-from attncli.io.paths import STDIN, opening, path_of
+from attncli.io.paths import STDIN, is_there, name_of_path, opening, path_of
 
 STDIN_NAME = "standard input"
 MAX_SIZE_OPTION = "--max-size"
@@ -135,7 +135,7 @@ class Inputs:
         return self._stream(name, path, lambda: path.open("rb"))
 
     def name_of(self, status: os.stat_result) -> str | None:
-        """The name of the input that a file is, whatever other names the file has; None where it is none."""
+        """The name under which a file was opened as an input, by any of its names; None where it was not."""
         return self._files.get((status.st_dev, status.st_ino))
 
     def of_text(self, text: str, name: str) -> Input:
@@ -176,8 +176,17 @@ def _standard_input() -> IO[bytes]:
 
 
 def file_version(name: str) -> FileVersion:
-    """The version of the file that is there now, through any links; None where there is none, or a folder."""
-    return _version(_status(path_of(name)))
+    """The version of the file that is there now, through any links; None where there is none, or a folder.
+
+    What is in a folder changes it, and does not correct the error of its name.
+    """
+    try:
+        status = path_of(name).stat()
+    except OSError:
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class WatchedInputs(Inputs):
@@ -193,35 +202,14 @@ class WatchedInputs(Inputs):
 
     def open(self, name: str, folder: Path = Path()) -> Input:
         """The input of a name, as of `Inputs`; raises AttnError for a stream too."""
-        if name == STDIN:
-            raise _stream_error(STDIN_NAME)
         path = folder / path_of(name)
-        full_name = str(path) if folder != Path() else name
-        status = _status(path)
-        if status is not None and not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
-            raise _stream_error(full_name)
+        full_name = name_of_path(path) if folder != Path() else name
+        if name == STDIN or (is_there(path) and not path.is_file() and not path.is_dir()):
+            message, hint = "is a stream, which can be read once", "name a file, or leave out --watch"
+            raise AttnError(message, where=STDIN_NAME if name == STDIN else full_name, hint=hint)
         # From before it is read, so that a save in between counts; a file that is read twice may have been saved since.
-        self.versions.setdefault(full_name, _version(status))
+        version = file_version(full_name)
+        self.versions.setdefault(full_name, version)
         source = super().open(name, folder)
-        is_large = status is not None and status.st_size > source.limit.size
+        is_large = version is not None and version[2] > source.limit.size
         return source if is_large else replace(source, content=source.read())
-
-
-def _status(path: Path) -> os.stat_result | None:
-    """What the system says of a file; None where there is none, or it may not be seen."""
-    try:
-        return path.stat()
-    except OSError:
-        return None
-
-
-def _version(status: os.stat_result | None) -> FileVersion:
-    """The version of a file of which the system says this; what is in a folder changes it without mending the error."""
-    if status is None or stat.S_ISDIR(status.st_mode):
-        return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def _stream_error(name: str) -> AttnError:
-    """The error of a stream, which is not there any more when the problem is computed again."""
-    return AttnError("is a stream, which can be read once", where=name, hint="name a file, or leave out --watch")

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import partial
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
@@ -13,6 +13,8 @@ from attncli.ops.records import Operator, ParameterMapping
 
 NON_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 _NUMBERS_PER_PIECE = 2**12  # of a line that may be long
+
+FormatTable = Callable[[Array], Iterator[list[str]]]
 
 
 def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,7 +38,7 @@ def plain_value(value: Any) -> Any:
 
 
 def json_text(
-    value: Any, indent: str = "", *, ascii_only: bool = False, format_finite: Callable[[Any], str] | None = None
+    value: Any, *, ascii_only: bool = False, format_finite: Callable[[Any], str] | None = None
 ) -> Iterator[str]:
     """A value as JSON, in chunks: mappings and lists of mappings or lists over several lines, one of scalars on one.
 
@@ -51,72 +53,53 @@ def json_text(
       ]
     }
     """
+    encode = json.JSONEncoder(ensure_ascii=ascii_only).encode
+    return _chunks(value, "", encode, partial(format_rows, non_finite=NON_FINITE, format_finite=format_finite))
+
+
+def _chunks(value: Any, indent: str, encode: Callable[[Any], str], format_table: FormatTable) -> Iterator[str]:
+    """A value as JSON behind an indentation."""
     inner = indent + "  "
-    if isinstance(value, Mapping) and value:
+    if isinstance(value, np.ndarray) and value.ndim < 3:
+        yield from _table(value, indent, format_table)
+    elif isinstance(value, Mapping) and value:
         for number, (key, entry) in enumerate(value.items()):
-            yield f"{',' if number else '{'}\n{inner}{_scalar(key, ascii_only)}: "
-            yield from json_text(entry, inner, ascii_only=ascii_only, format_finite=format_finite)
+            yield f"{',' if number else '{'}\n{inner}{_scalar(key, encode)}: "
+            yield from _chunks(entry, inner, encode, format_table)
         yield f"\n{indent}}}"
-    elif isinstance(value, np.ndarray):
-        yield from _array(value, indent, format_finite)
-    elif isinstance(value, list) and value and isinstance(value[0], (list, Mapping)):
+    elif isinstance(value, np.ndarray) or (isinstance(value, list) and value and isinstance(value[0], (list, Mapping))):
         for number, entry in enumerate(value):
             yield f"{',' if number else '['}\n{inner}"
-            yield from json_text(entry, inner, ascii_only=ascii_only, format_finite=format_finite)
+            yield from _chunks(entry, inner, encode, format_table)
         yield f"\n{indent}]"
-    elif isinstance(value, list):
-        if set(map(type, value)) <= {str}:  # there may be a label for each of very many rows
-            yield _encoder(ascii_only).encode(value)
-        else:
-            yield f"[{', '.join(_scalar(entry, ascii_only) for entry in value)}]"
-    else:
-        yield _scalar(value, ascii_only)
+    elif isinstance(value, list) and not set(map(type, value)) <= {str}:
+        yield f"[{', '.join(_scalar(entry, encode) for entry in value)}]"
+    else:  # of texts there may be one for each of very many rows
+        yield encode(value) if isinstance(value, list) else _scalar(value, encode)
 
 
-def _array(array: Array, indent: str, format_finite: Callable[[Any], str] | None) -> Iterator[str]:
-    """An array as nested lists, its last axis on one line."""
-    if not array.ndim:
-        yield from _numbers(array.reshape(1), format_finite)
-        return
-    if array.ndim == 1:
-        yield "["
-        for first in range(0, len(array), _NUMBERS_PER_PIECE):
+def _table(array: Array, indent: str, format_table: FormatTable) -> Iterator[str]:
+    """An array of at most two axes, its last axis on one line."""
+    if array.ndim < 2:
+        yield "[" if array.ndim else ""
+        for first in range(0, array.size, _NUMBERS_PER_PIECE):
             yield ", " if first else ""
-            yield from _numbers(array[first : first + _NUMBERS_PER_PIECE], format_finite)
-        yield "]"
+            ((row,),) = format_table(array.reshape(1, -1)[:, first : first + _NUMBERS_PER_PIECE])
+            yield row
+        yield "]" if array.ndim else ""
         return
-    inner = indent + "  "
-    if array.ndim > 2:
-        for number, subarray in enumerate(array):
-            yield f"{',' if number else '['}\n{inner}"
-            yield from _array(subarray, inner, format_finite)
-    else:
-        before, between = f"[\n{inner}[", f"],\n{inner}["
-        for rows in format_rows(array, NON_FINITE, format_finite=format_finite):
-            yield before
-            yield between.join(rows)
-            before = between
-        yield "]"
-    yield f"\n{indent}]"
+    before, between = f"[\n{indent}  [", f"],\n{indent}  ["
+    for rows in format_table(array):
+        yield before
+        yield between.join(rows)
+        before = between
+    yield f"]\n{indent}]"
 
 
-def _numbers(array: Array, format_finite: Callable[[Any], str] | None) -> Iterator[str]:
-    """The numbers of an array of one axis on one line."""
-    ((row,),) = format_rows(array.reshape(1, -1), NON_FINITE, format_finite=format_finite)
-    yield row
-
-
-def _scalar(value: Any, ascii_only: bool) -> str:
+def _scalar(value: Any, encode: Callable[[Any], str]) -> str:
     """A number or a string; a string also for a number that JSON can't hold. The digits of a number are those typed."""
-    is_non_finite = isinstance(value, float) and not math.isfinite(value)
-    if is_non_finite:
+    if isinstance(value, float) and not math.isfinite(value):
         return NON_FINITE[str(float(value))]
     if isinstance(value, TypedNumber) and value.decimal is not None:
         return str(value.decimal)
-    return _encoder(ascii_only).encode(value)
-
-
-@cache
-def _encoder(ascii_only: bool) -> json.JSONEncoder:
-    """What writes a text or a number."""
-    return json.JSONEncoder(ensure_ascii=ascii_only)
+    return encode(value)

@@ -1,4 +1,4 @@
-"""Literals: scalars, numbers and rows of numbers as people type them, and the forms of a matrix for the help.
+"""Literals: scalars, numbers and rows of numbers as people type them.
 
 Scalars are those of YAML 1.2's core schema in decimal: `1e3` is a number, `010` is ten, `no` and `0x10` are words.
 Hexadecimal, octal and binary numbers are not numbers in any reader: CSV and JSON have none.
@@ -13,18 +13,6 @@ from attncli.base.text import shorten
 from attncli.numbers.parsing import TypedNumber, number_hint, number_of_text
 from attncli.problem.numbers import is_number
 
-# An example of each form of a matrix, as it is typed in a shell, and what it means: numbers, files, generators.
-NUMBERS = (
-    ("'1 0; 0 1'", "rows by ;, numbers by blanks or commas; also -2*sqrt(3)/3"),
-    ("'[[1, 0], [0, 1]]'", "nested lists, as in YAML and JSON"),
-)
-FILES = (
-    ("words.csv", "a file: .csv .tsv .txt .yaml .json .npy .npz .safetensors"),
-    ("model.npz#w_q", "an entry of it; a part of that: 'model.npz#w_q[:, 0:64]'"),
-    ("-", "standard input"),
-)
-MATRIX_FORMS = (*NUMBERS, *FILES, ("normal:std=2", "drawn from --seed"))
-
 MAX_INTEGER_DIGITS = 300  # digits; a longer one is read as a floating-point number, or is too large for one
 
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
@@ -37,7 +25,7 @@ _WORDS: dict[str, Any] = {
     **{sign + word: float(f"{sign}inf") for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")},
     **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
 }
-_IN_BRACKETS = re.compile(r"\[([^\[\],]*|[^\[\]]*;[^\[\]]*)\]")  # `[1 0; 0 1]`, which is no list of YAML's
+_IN_BRACKETS = re.compile(r"\[([^\[\],]*|[^\[\]]*;[^\[\]]*)\]")  # `[1 0; 0 1]`, which YAML does not read
 _END_OF_ROW = re.compile(r"[;\n]")
 _SEPARATOR = re.compile(r"\s*,\s*|\s+")
 
@@ -97,11 +85,10 @@ def read_digits(text: str, path: ErrorPath) -> Any:
 
 
 def read_typed_matrix(text: str, path: ErrorPath, read_cell: ReadCell = read_number) -> Any:
-    """The rows of a text, each a list of cells; one cell alone as it is; None where the text is no matrix.
+    """The rows of a text, each a list of cells; one cell alone as it is; None where the text is not a matrix.
 
-    `;` or the end of a line ends a row, commas or blanks separate its cells, which `read_cell` reads: numbers, or the
-    booleans `true` and `false`. A text whose first cell is one of them is a matrix. Raises AttnError where another cell
-    is none, or is empty.
+    `;` or the end of a line ends a row, commas or spaces separate its cells, which `read_cell` reads: numbers, or the
+    booleans `true` and `false`. A text whose first cell is one of them is a matrix; any other cell is then an error.
 
     >>> read_typed_matrix("1 0; 0 1", ()), read_typed_matrix("1/2, -2", ()), read_typed_matrix("words.csv", ())
     ([[1, 0], [0, 1]], [[0.5, -2]], None)
@@ -110,7 +97,7 @@ def read_typed_matrix(text: str, path: ErrorPath, read_cell: ReadCell = read_num
     if text[:1] in ("[", "{") and not brackets:  # nested lists, which may be long
         return None
     lines = _END_OF_ROW.split(brackets[1] if brackets else text)
-    rows = [_SEPARATOR.split(_without_inner_blanks(line).strip()) for line in lines]
+    rows = [_SEPARATOR.split(_without_inner_spaces(line).strip()) for line in lines]
     if len(rows) > 1 and rows[-1] == [""]:  # the last row may be ended too
         del rows[-1]
     if not _is_cell(read_cell(rows[0][0], path)):
@@ -124,8 +111,8 @@ def read_typed_matrix(text: str, path: ErrorPath, read_cell: ReadCell = read_num
     ]
 
 
-def _without_inner_blanks(line: str) -> str:
-    """A line without the blanks inside parentheses, so that `(1 + sqrt(5))/2` is one cell."""
+def _without_inner_spaces(line: str) -> str:
+    """A line without the spaces inside parentheses, so that `(1 + sqrt(5))/2` is one cell."""
     depth, kept = 0, []
     for letter in line:
         depth += (letter == "(") - (letter == ")")

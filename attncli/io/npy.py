@@ -64,7 +64,7 @@ def map_array(source: Input, dtype: Any, shape: tuple[int, ...], offset: int, or
 
     A file that another program makes shorter before it is mapped is an error. One that is made shorter afterwards ends
     the process with SIGBUS, which no program can mend, as with every mapped file: to copy the file first would cost
-    its size in memory, and results are written beside their file and renamed, so that none is left half written.
+    its size in memory, and results are written next to their file and renamed, so that none is left half written.
     """
     if 0 in shape:
         return np.empty(shape, dtype=dtype)
@@ -85,7 +85,7 @@ def read_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, A
         version = np.lib.format.read_magic(stream)
         shape, is_fortran, dtype = headers[version](stream)
     except (ValueError, KeyError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError):
-        raise AttnError("is no sound .npy file", where=where) from None
+        raise AttnError("is not a sound .npy file", where=where) from None
     if dtype.hasobject:
         hint = "save numbers, not Python objects"
         raise AttnError("holds pickled objects, which could run any program", where=where, hint=hint)
@@ -170,7 +170,7 @@ class _ZipEntry(ArchiveEntry):
 
 def _entries(source: Input) -> Mapping[str, ArchiveEntry]:
     """The entries of an archive."""
-    is_no_archive = _unpacking(source.name, "is no .npz archive")
+    is_no_archive = _unpacking(source.name, "is not an .npz archive")
     with source.open() as file, opening(source.name), is_no_archive, zipfile.ZipFile(file) as archive:
         members = [member for member in archive.infolist() if member.filename.endswith(NPY)]
     entries = [_ZipEntry(source, member.filename.removesuffix(NPY), member.file_size) for member in members]

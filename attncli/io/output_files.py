@@ -27,8 +27,8 @@ _MAX_LINKS = 40
 def atomic_write(name: str) -> Iterator[IO[bytes]]:
     """A stream to a file: on normal exit the file is replaced at once; on an exception it is left untouched.
 
-    Only the stream to a regular file can be read too; what is none (a pipe, a device, an open file such as
-    /dev/stdout) is written to in place. Raises AttnError where it can't be written, BrokenPipeError where the reader of
+    Only the stream to a regular file can be read too; a pipe, a device or an open file such as /dev/stdout is written
+    to in place. Raises AttnError where it can't be written, BrokenPipeError where the reader of
     a pipe has closed it.
     """
     try:
@@ -167,8 +167,8 @@ def _descriptor(path: Path) -> int | None:
 def free_space(file: str | None) -> int | None:
     """The free bytes of the disk of a file (None: of standard output).
 
-    None where that is no regular file, or the system does not say; a file that is replaced stays until the new one is
-    complete, so that its bytes are not free.
+    None where that is not a regular file, or the system does not say. A file that is replaced stays until the new one
+    is complete: its bytes are not free.
     """
     try:
         if file is None:

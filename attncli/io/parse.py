@@ -10,7 +10,7 @@ from attncli.base.errors import AttnError, ErrorPath, did_you_mean
 from attncli.base.text import shorten
 from attncli.io import formats
 from attncli.io.inputs import Input
-from attncli.io.literals import FILES, NUMBERS, read_typed_matrix, scalar
+from attncli.io.literals import read_typed_matrix, scalar
 from attncli.io.origin import Origin
 from attncli.io.paths import STDIN, check_is_not_refused, is_there, locate, nearest_file, path_of
 from attncli.ops.registry import is_operator, operators
@@ -21,7 +21,7 @@ from attncli.problem.origins import ArrayOrigin
 def read_named(text: str, path: ErrorPath) -> tuple[str, dict[str, Any]]:
     """The name and the parameters of `NAME:key=value,key=value`, each value as YAML reads it.
 
-    Raises AttnError where a part is no `key=value`, or a key is given twice.
+    Raises AttnError where a part is not `key=value`, or a key is given twice.
 
     >>> read_named("gaussian:sigma=2", ("score",))
     ('gaussian', {'sigma': 2})
@@ -82,10 +82,8 @@ def read_text_array(
     `[[1, 0], [0, 1]]` and `1 0; 0 1` are read to nested lists, `1/2` to a number, `normal:std=2` to
     `{normal: {std: 2}}` (so is a mask), and the name of a file to its array; where the origin opens no files, any other
     text stays as it is. The name of a file that exists has precedence. `path` is that of an error, `kind` that of the
-    operators that may stand in place of the array: a text that is near one of their names asks whether it was meant.
-    With `are_rows_read` an array of a file stays as it is there, so that a few rows of it can be read.
-
-    Raises AttnError that names the file and line, or the key.
+    operators that may be given in place of the array: the error suggests the nearest one. With `are_rows_read` an array
+    of a file stays as it is there, so that a few rows of it can be read.
     """
     text = text.strip()
     is_file = origin.opens_files and is_there(origin.folder / text)
@@ -126,22 +124,22 @@ def open_file(text: str, path: ErrorPath, origin: Origin, kind: str | None) -> t
     nearest = nearest_file(file)
     if file.suffix and nearest is None:
         hint = f"expected {formats.expected('array')}"
-        raise AttnError(f"{text!r} is no file that can be read", where=origin.path(*path), hint=hint)
-    beside = [str(Path(name).with_name(nearest))] if nearest is not None else []
+        raise AttnError(f"{text!r} is not a file that can be read", where=origin.path(*path), hint=hint)
+    nearby = [str(Path(name).with_name(nearest))] if nearest is not None else []
     names = [] if kind is None else named_masks() if kind == "mask" else list(operators(kind))
     operator = text.partition(":")[0] if "=" in text else text  # `windw:left=2` is near `window`
     noun = "file" if kind is None else f"file or {kind}"
-    hint = did_you_mean(operator, [*names, *beside]) or forms_hint(kind, names)
+    hint = did_you_mean(operator, [*names, *nearby]) or forms_hint(kind, names)
     raise AttnError(f"unknown {noun} {shorten(repr(operator))}", where=origin.path(*path), hint=hint)
 
 
 def forms_hint(noun: str | None, names: Sequence[str]) -> str:
-    """What a matrix can be, in a sentence; `names` are those of the operators that may stand for it, `noun` their kind.
+    """What a matrix can be, in a sentence; `names` are those of the operators that may replace it, `noun` their kind.
 
     >>> forms_hint("mask", ["causal", "window"])
     "give numbers ('1 0; 0 1', '[[1, 0], [0, 1]]'), a file (words.csv, model.npz#w_q, -) or a mask (causal, window)"
     """
-    numbers, files = (", ".join(example for example, _ in forms) for forms in (NUMBERS, FILES))
+    numbers, files = (", ".join(example for example, _ in forms) for forms in (formats.NUMBERS, formats.FILES))
     given = f"give numbers ({numbers})"
     if noun is None:
         return f"{given} or a file ({files})"

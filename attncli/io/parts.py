@@ -39,8 +39,8 @@ class FilePart:
 def file_parts(document: Document, file: str) -> Sequence[FilePart]:
     """The parts of the document of a file, or all of it as one part.
 
-    An option stands before the key of a part. Raises AttnError where `parts` is no list of parts, UnknownNameError
-    for a key that a part has not.
+    An option replaces the key of a part. Raises AttnError where `parts` is not a list of parts, UnknownNameError for a
+    key that a part does not have.
     """
     values = {key: raw.value for key, raw in document.items()}
     shared = {key: values[key] for key in (*SHOWN_KEYS, EXPECTED) if key in values}
@@ -49,7 +49,7 @@ def file_parts(document: Document, file: str) -> Sequence[FilePart]:
         return [_part(document, shared, "", file)]
     if not isinstance(parts, list) or not parts or not all(isinstance(part, Mapping) for part in parts):
         hint = "expected - title: … and the part's keys"
-        raise AttnError("is no list of parts", where=(file, "parts"), hint=hint)
+        raise AttnError("is not a list of parts", where=(file, "parts"), hint=hint)
     names = [to_text(part.get("title")) for part in parts]
     return [
         _part(document, {**shared, **part}, name or str(number), f"{file}, part {repr(name) if name else number}")
@@ -78,7 +78,7 @@ def to_text(value: Any) -> str:
 def checked(value: Any, kind: type, noun: str, place: ErrorPath, hint: str) -> Any:
     """A value that is a text or a whole number; None where the key is not given. Raises AttnError for others."""
     if value is not None and type(value) is not kind:
-        raise AttnError(f"is no {noun}", where=place, hint=hint)
+        raise AttnError(f"is not a {noun}", where=place, hint=hint)
     return value
 
 
@@ -92,5 +92,5 @@ def to_names(value: Any, place: ErrorPath) -> tuple[str, ...]:
     if names is None:
         return ()
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-        raise AttnError("is no list of names of results", where=place, hint="write one, such as [weights, output]")
+        raise AttnError("is not a list of names of results", where=place, hint="write one, such as [weights, output]")
     return tuple(names)

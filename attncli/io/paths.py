@@ -51,7 +51,7 @@ def split_slices(text: str) -> tuple[str, str]:
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is a file, a folder or a stream of that name; a name that no file can have is none."""
+    """Whether there is a file, a folder or a stream of that name; False for a name that no file can have."""
     try:
         return path.exists()
     except (OSError, ValueError):  # it is too long, or in a folder that is not ours to see
@@ -59,7 +59,7 @@ def is_there(path: Path) -> bool:
 
 
 def path_of(name: str) -> Path:
-    """The path of a file by its name, with `~` expanded; raises AttnError for a name that is no path."""
+    """The path of a file by its name, with `~` expanded; raises AttnError for a name that is not a path."""
     if not name:
         raise AttnError("the name of a file is empty", hint="name a file, or - for standard input")
     try:
@@ -71,7 +71,7 @@ def path_of(name: str) -> Path:
 
 
 def name_of_path(path: Path) -> str:
-    """The name of a path, of which `path_of` makes the same one: a folder `~x` that is no home is `./~x`.
+    """The name of a path, of which `path_of` makes the same one: a folder `~x` that is not a home is `./~x`.
 
     >>> name_of_path(Path("~x/config.json")), name_of_path(Path("x/config.json"))
     ('./~x/config.json', 'x/config.json')
@@ -81,7 +81,7 @@ def name_of_path(path: Path) -> str:
 
 
 def nearest_file(path: Path) -> str | None:
-    """The file or folder beside a missing one whose name is most like it, apart from its suffix."""
+    """The file or folder next to a missing one whose name is most like it, apart from its suffix."""
     from difflib import get_close_matches  # noqa: PLC0415 - only a missing file needs it
 
     try:

@@ -31,14 +31,14 @@ EXAMPLE_KEYS = (*SHOWN_KEYS, *ABOUT_KEYS, "precision", EXPECTED, "parts", "toget
 def read_document(name: str, inputs: Inputs | None = None) -> Document:
     """The values of a problem file by their keys, or those of standard input for `-`.
 
-    Files are opened through `inputs`. Raises AttnError where the file is no problem, or its format can hold none.
+    Files are opened through `inputs`. Raises AttnError where the file is not a problem, or its format can't hold one.
     """
     inputs = inputs or Inputs()
     path = path_of(name)
     check_is_not_refused(path, name)
     is_known = name == STDIN or formats.format_of_suffix(path) is not None or os.path.lexists(path)
     if not is_known and nearest_file(path) is None:
-        raise AttnError("is no problem file", where=name, hint=f"expected {formats.expected('problem')} or -")
+        raise AttnError("is not a problem file", where=name, hint=f"expected {formats.expected('problem')} or -")
     source = inputs.open(name)
     return _document(*formats.read_problem(source), Origin(source.name, path.parent, inputs=inputs))
 
@@ -58,7 +58,7 @@ def _document(values: Mapping[str, Any], lines: Mapping[int, int], origin: Origi
 def files_of_problems(folder: str) -> list[str]:
     """The files in a folder, and in the folders in it, whose suffix a problem may have, sorted.
 
-    Hidden ones are left out, and what is no file, such as a pipe, which would be waited for; not links to nothing.
+    Hidden ones are left out, and pipes, which would be waited for; links to nothing are not.
     Raises AttnError where a folder can't be read.
     """
 
@@ -77,7 +77,7 @@ def files_of_problems(folder: str) -> list[str]:
 def expects_something(file: str, inputs: Inputs) -> bool:
     """Whether a file is a problem with the key `expected`, with parts, or, an archive, with entries of results.
 
-    An archive of results alone is none: it may be what another file expects. Raises AttnError where it can't be read.
+    An archive of results alone does not: it may be what another file expects.
     """
     source = inputs.open(file)
     names = _names(source)
@@ -87,7 +87,7 @@ def expects_something(file: str, inputs: Inputs) -> bool:
 
 
 def is_problem(file: str, inputs: Inputs) -> bool:
-    """Whether a file has a key of a problem that is no result, or parts. Raises AttnError where it can't be read."""
+    """Whether a file has parts, or a key of a problem that is not a result."""
     return not _names(inputs.open(file)).isdisjoint({*_INPUTS, *_KEYS})
 
 

@@ -142,11 +142,10 @@ def _csv_table(array: Array, labels: tuple[str, ...] | None) -> Iterator[str]:
 
 
 def example_values(document: Document, problem: ProblemSpec) -> ExampleValues:
-    """The keys of a worked example in a document, beside its complete problem.
+    """The keys of a worked example in a document that are not those of its problem, which is complete.
 
     A part has in place of its own keys what its problem has different from the complete one, in numbers: what the part
-    draws, looks up or reads from a file is not drawn, looked up or read again. Raises AttnError where the problem of a
-    part is none.
+    draws, looks up or reads from a file is not drawn, looked up or read again.
     """
     values = {key: _value(key, raw) for key, raw in document.items() if key in EXAMPLE_KEYS}
     parts = values.get("parts")
@@ -171,7 +170,7 @@ def _complete_part(base: Document, part: Mapping[str, Any], problem: ProblemSpec
 
 
 def _value(key: str, raw: RawValue) -> Any:
-    """The value of a key of an example; what is expected has numbers in place of files, which it may not be beside."""
+    """The value of a key of an example; what is expected has numbers in place of files, which may be elsewhere."""
     value = raw.value
     if key != EXPECTED:
         return _plain(value)

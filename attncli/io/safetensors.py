@@ -150,9 +150,9 @@ def _tensors(source: Input) -> Mapping[str, ArchiveEntry]:
         if source.head().startswith(_POINTER):
             hint = "git lfs pull fetches it"
             raise AttnError("is a pointer of Git LFS, without the tensors", where=source.name, hint=hint) from None
-        raise AttnError(f"is no sound .safetensors file ({error})", where=source.name) from None
+        raise AttnError(f"is not a sound .safetensors file ({error})", where=source.name) from None
     except (OSError, ValueError, LookupError, TypeError, AttributeError):  # another program has written to it meanwhile
-        raise AttnError("is no sound .safetensors file", where=source.name) from None
+        raise AttnError("is not a sound .safetensors file", where=source.name) from None
 
 
 READER = _SafetensorsReader(_tensors)

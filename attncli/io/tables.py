@@ -1,8 +1,8 @@
 """Tables in text files, `.csv`, `.tsv` and `.txt`, as arrays with labels.
 
 Large tables of plain numbers, with a header, labels, both or neither, are parsed by a library, block by block. Tables
-with quotes, cells that are no number or rows of several lengths are left to `csv.py`, which reads the whole file again
-and raises the errors.
+with quotes, other cells or rows of several lengths are left to `csv.py`, which reads the whole file again and raises
+the errors.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,7 +37,7 @@ class _TableReader(Reader):
         self.delimiter = delimiter
 
     def array(self, source: Input, entry: str) -> LabelledArray:
-        """The numbers and labels of a table; raises AttnError that names the line of a cell that is no number."""
+        """The numbers and labels of a table; the error names the line of a cell that is not a number."""
         index = split_slices_alone(entry, source.name, "a table has no entries")
         table = read_fast(source, self.delimiter) or csv.read(source.text(), source.name, self.delimiter)
         origin = ArrayOrigin(source.name, table.lines)
@@ -134,7 +134,7 @@ def _numbers(source: Input, layout: csv.Layout, labels: list[str], *, has_commen
 
 
 def _lines_of_rows(source: Input, count: int, layout: csv.Layout) -> Sequence[int]:
-    """The line of each of so many rows; as many as there are lines that are neither blank nor comments."""
+    """The line of each of so many rows; as many as there are lines that are neither empty nor comments."""
     header = 0 if layout.columns is None else 1
     with source.open() as stream:
         ends = sum(block.count(b"\n") for block in iter(partial(stream.read, BLOCK_SIZE), b""))
@@ -146,7 +146,7 @@ def _lines_of_rows(source: Input, count: int, layout: csv.Layout) -> Sequence[in
 
 
 def _is_no_row(line: bytes) -> bool:
-    """Whether a line is blank or a comment."""
+    """Whether a line is empty or a comment."""
     return line.lstrip()[:1] in (b"", b"#")
 
 
@@ -196,7 +196,7 @@ def _orjson() -> Loads | None:
 
 
 def _by_orjson(loads: Loads, lines: bytes, delimiter: str) -> Array:
-    """Lines of numbers by orjson; blank lines, and spellings that are not JSON (`.5`, `+1`, `007`, `-0`), by NumPy."""
+    """Lines of numbers by orjson; empty lines, and spellings that are not JSON (`.5`, `+1`, `007`, `-0`), by NumPy."""
     lines = lines.replace(b"\r\n", b"\n").strip()
     if lines.translate(None, NUMERALS + delimiter.encode()):
         raise ValueError

@@ -38,7 +38,7 @@ class NamedDocument:
     noun: str = FILE
 
     def problem(self) -> ProblemSpec:
-        """The problem itself; raises AttnError where the values are none."""
+        """The problem itself; raises AttnError where the values are not those of one."""
         problem = assemble(self.document, self.convention)
         return apply_edits(problem, self.edits) if self.edits else problem
 
@@ -76,8 +76,8 @@ def make_variants(
     """A variant for each document, convention and combination of values of the varied keys; the last varies fastest.
 
     With `edits` each comes twice, before them and after them. Where that is one variant alone, the problem without its
-    changes comes first, named `as given`. Raises AttnError, which names the variant, where one is no problem, or where
-    there are none, or more than MAX_VARIANTS.
+    changes comes first, named `as given`. Raises AttnError, which names the variant, where one is not a problem, where
+    nothing varies, or where there are more than MAX_VARIANTS.
     """
     documents = [replace(document, document=convert_document(document.document)) for document in documents]
     choices = _choices(documents, varied, conventions, edits)
@@ -94,7 +94,7 @@ def make_variants(
 
 
 def _as_given(document: NamedDocument, changed: Variant) -> Variant:
-    """The problem without its changes; where it is none without them the AttnError says what else can be compared."""
+    """The problem without its changes; where it needs them the error says what else can be compared."""
     try:
         return _variant(document, {}, ())
     except AttnError as error:

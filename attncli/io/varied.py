@@ -24,7 +24,7 @@ from attncli.problem.operators import PendingRandom
 from attncli.problem.spec import DEFAULTS, FIELDS, OPERATOR_FIELDS
 
 NOT_GIVEN = "null"  # as in a problem file: the key is as if it were not given
-NUMBERS = ("integer", "number")  # the kinds of values of which several may stand between commas
+NUMBERS = ("integer", "number")  # the kinds of values of which several may be given between commas
 VARY = "--vary"
 MAX_VARIANTS = 10_000  # nobody reads more of them, and all of their results are in memory
 _RANGE = re.compile(r"\s*([+-]?\d+)\s*\.\.\s*([+-]?\d+)\s*\Z")
@@ -48,7 +48,7 @@ class VariedKey:
 
     @property
     def takes_numbers(self) -> bool:
-        """Whether its values are single numbers, of which several may stand between commas."""
+        """Whether its values are single numbers, of which several may be given between commas."""
         kinds = parameter_kinds(self.key)[self.parameter] if self.parameter else {self.field.kind}
         return not kinds.isdisjoint(NUMBERS)
 
@@ -122,16 +122,16 @@ Varied = dict[str, list[VariedValue]]
 def read_varied(texts: Iterable[str], origin: Origin) -> Varied:
     """The values of each varied key, in the order in which the keys first appear; a key given again adds values.
 
-    Of keys of one number several values may stand between commas, and a range of whole numbers is `1..100`. Every value
-    is converted, and its file read, once. Raises AttnError where a text is no KEY=VALUE, a value can't be converted or
-    is given twice, and UnknownNameError where no problem has the key.
+    Keys of one number may have several values between commas, and a range of whole numbers is `1..100`. Every value is
+    converted, and its file read, once. Raises AttnError where a text is not KEY=VALUE, a value can't be converted or is
+    given twice, and UnknownNameError where no problem has the key.
     """
     origin = replace(origin, options=True, option=VARY)
     varied: Varied = {}
     for text in texts:
         name, sign, value = text.partition("=")
         if not sign or not name.strip():
-            raise AttnError(f"{shorten(repr(text))} is no KEY=VALUE", where=VARY, hint=_HINT)
+            raise AttnError(f"{shorten(repr(text))} is not KEY=VALUE", where=VARY, hint=_HINT)
         key = varied_key(name.strip(), VARY)
         words = _words(key, value, origin.path(str(key)))
         varied.setdefault(str(key), []).extend(VariedValue(key, word, _read(key, word, origin)) for word in words)
@@ -153,7 +153,7 @@ def varied_keywords(vary: Mapping[str, Iterable[Any]]) -> Varied:
     for name, values in vary.items():
         key, path = varied_key(name, "vary"), ("vary", name)
         if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
-            message = f"{repr_excerpt(values)} is no list of values"
+            message = f"{repr_excerpt(values)} is not a list of values"
             raise AttnError(message, where=path, hint=f"give a list, such as {{{name!r}: [{repr_excerpt(values)}]}}")
         converted = [key.convert(RawValue(value, PYTHON)) for value in values]
         if not converted:
@@ -173,7 +173,7 @@ def _words(key: VariedKey, text: str, path: ErrorPath) -> Iterator[str]:
 
 
 def _read(key: VariedKey, word: str, origin: Origin) -> RawValue:
-    """The value of a word; where several stand between commas the error says how they are given."""
+    """The value of a word; where it has several between commas the error says how they are given."""
     try:
         return key.read(word, origin)
     except AttnError as error:
@@ -198,7 +198,7 @@ def _range(key: VariedKey, text: str, path: ErrorPath) -> Sequence[str]:
     ends = _RANGE.match(text)
     if ends is None:
         hint = f"expected two whole numbers, such as {key}=1..10"
-        raise AttnError(f"{text!r} is no range", where=path, hint=hint)
+        raise AttnError(f"{text!r} is not a range", where=path, hint=hint)
     first, last = int(ends[1]), int(ends[2])
     if last < first:
         raise AttnError(f"the range {text} is empty", where=path, hint=f"did you mean {last}..{first}?")

@@ -49,12 +49,12 @@ def read(
             raise AttnError(TOO_DEEP, where=place) from None
         line = _line_at(mark, text) if mark else ""
         if mark and line[mark.column : mark.column + 1] == "\t":
-            hint = "indent with blanks"
-            raise AttnError("is not YAML: found a tab where none may be", where=place, hint=hint) from None
+            hint = "indent with spaces"
+            raise AttnError("is not YAML: tabs are not allowed", where=place, hint=hint) from None
         quotes = QUOTES if _SLICES.search(_QUOTED.sub("", line)) else None
         raise AttnError(f"is not YAML: {error.problem or error.context}", where=place, hint=quotes) from None
     except UnicodeEncodeError:  # an argument with bytes that the encoding of the locale has not
-        raise AttnError("is no Unicode text", where=name, hint="write it in UTF-8") from None
+        raise AttnError("is not Unicode text", where=name, hint="write it in UTF-8") from None
     except yaml.YAMLError as error:
         raise _unreadable(error, text, name) from None
     return builder.result, builder.lines
@@ -144,12 +144,12 @@ class _Builder:
     def _alias(self, event: Any) -> Any:
         """The value that an alias refers to."""
         if event.anchor not in self._anchors:
-            self._fail(f"*{event.anchor} stands for nothing that was complete before it", event)
+            self._fail(f"*{event.anchor} refers to nothing that was complete before it", event)
         value, size = self._anchors[event.anchor]
         self._nodes += size
         self._expanded += size
         if self._expanded > MAX_EXPANSION:
-            self._fail(f"aliases stand for more than {MAX_EXPANSION:,} values", event)
+            self._fail(f"aliases repeat more than {MAX_EXPANSION:,} values", event)
         return value
 
     def _put(self, value: Any, event: Any) -> None:
@@ -165,7 +165,7 @@ class _Builder:
                 self._fail("a list or mapping can't be a key", event)
             key = event.value if type(event) is yaml.ScalarEvent else str(value)
             if key in container:
-                self._fail(f"the key {key!r} stands twice", event, "keep one of them")
+                self._fail(f"the key {key!r} is given twice", event, "keep one of them")
             self._keys[-1] = key
         else:
             container[self._keys[-1]] = value
@@ -181,7 +181,7 @@ class _Builder:
         """The value of a scalar: text where it is quoted, tagged or labelled as such, else by the core schema."""
         text = event.value
         if event.tag is None or event.tag == "!":
-            # Among texts an empty scalar is no value, and `null` in place of all of them.
+            # Among texts an empty scalar is a missing value, and so is `null` in place of all of them.
             is_missing = not text or (self._is_text() and not self._are_texts[-1] and scalar(text) is None)
             if not event.implicit[0] or (self._is_text() and not is_missing):
                 return text

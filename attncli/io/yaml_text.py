@@ -24,7 +24,7 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 def _represent_text(dumper: Any, text: str) -> Any:
     """Text, in quotes where a reader would convert it to another type.
 
-    So is text that is not ASCII: in quotes the escapes that stand for it in other encodings are read back.
+    So is text that is not ASCII: in quotes its escapes in other encodings are read back.
     """
     return dumper.represent_scalar(STRING, text, style=None if text.isascii() and is_word(text) else '"')
 
@@ -100,7 +100,7 @@ def _has_lines(value: Any) -> bool:
 
 
 def _dump(value: Any) -> list[str]:
-    """The lines of a mapping or a list of one entry that is no mapping and no list of lists."""
+    """The lines of a mapping or a list of one entry that is neither a mapping nor a list of lists."""
     plain = (
         {key: _plain(entry) for key, entry in value.items()} if isinstance(value, dict) else list(map(_plain, value))
     )
@@ -109,14 +109,14 @@ def _dump(value: Any) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    """A value that is no array."""
+    """A value with its array as lists, and its lines as a paragraph."""
     if isinstance(value, str) and _is_paragraph(value):
         return _Paragraph(value)
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _is_paragraph(text: str) -> bool:
-    """Whether a text is several lines of ASCII, without blanks at its ends that an editor could remove."""
+    """Whether a text is several lines of ASCII, without spaces at its ends that an editor could remove."""
     lines = text.removesuffix("\n").split("\n")
     is_plain = all(line.isascii() and line.isprintable() and line == line.rstrip() for line in lines)
     return len(lines) > 1 and is_plain and bool(lines[-1]) and lines[0] != "" and not lines[0].startswith(" ")

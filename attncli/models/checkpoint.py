@@ -179,7 +179,7 @@ def _read_index(index: Path, inputs: Inputs) -> Mapping[str, Path]:
     paths: dict[str, Path] = {}  # one for each file: there may be a hundred thousand tensors
     for name in set(map(str, names.values())):
         if not _is_plain(name):
-            message = f"names the file {name!r}, which is no name of a file in its folder"
+            message = f"names the file {name!r}, which is not the name of a file in its folder"
             raise AttnError(message, where=source.name, hint=f"expected a name that ends in {SUFFIX}")
         paths[name] = index.parent / name
     return {tensor: paths[str(name)] for tensor, name in names.items()}

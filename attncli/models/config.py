@@ -11,11 +11,11 @@ from attncli.models.checkpoint import Checkpoint
 from attncli.models.expressions import Names, evaluate
 from attncli.models.families import CROSS, Family, Part, config_defaults, read_family
 
-MAX_LAYERS = 10_000  # of a model that is no mistake
+MAX_LAYERS = 10_000  # more are a mistake
 _PLACES = ("rope_parameters", "rope_scaling")  # where newer and older files say it
 _OF_ROPE = ("rope_theta", "partial_rotary_factor")  # values of rope, whatever its scaling is
 _PROPORTIONAL = "proportional"  # a scaling that reads partial_rotary_factor itself
-_LENGTHS = ("max_position_embeddings", "original_max_position_embeddings")  # they may stand beside the scaling
+_LENGTHS = ("max_position_embeddings", "original_max_position_embeddings")  # they may be next to the scaling
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class ModelPart:
         if count is None:
             raise AttnError(f"has no {self.part.layers}", where=where, hint="expected the config of a whole model")
         if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MAX_LAYERS:
-            message = f"{self.part.layers} is {json_excerpt(count)}, which is no number of layers"
+            message = f"{self.part.layers} is {json_excerpt(count)}, which is not a number of layers"
             raise AttnError(message, where=where, hint=f"expected 1 to {MAX_LAYERS}")
         return count
 
@@ -68,7 +68,7 @@ def model_parts(checkpoint: Checkpoint) -> dict[str, ModelPart]:
 
 
 def _model_part(checkpoint: Checkpoint, family: Family, name: str, part: Part) -> ModelPart:
-    """A part with its configuration, or that of the family that it names, whose rows its own stand in place of."""
+    """A part with its configuration, or that of the family that it names, whose rows its own replace."""
     own = _part_of_config(checkpoint, part.config)
     if part.model is not None:
         config = {**part.defaults, **own}
@@ -80,15 +80,15 @@ def _model_part(checkpoint: Checkpoint, family: Family, name: str, part: Part) -
 
 
 def _part_of_config(checkpoint: Checkpoint, key: str | None) -> Mapping[str, Any]:
-    """The values of config.json that are those of a part; raises AttnError where they are no object.
+    """The values of config.json that are those of a part; raises AttnError where they are not an object.
 
-    Older files have the values of the text beside the object of the images (Qwen2-VL), not in an object of their own.
+    Older files have the values of the text next to the object of the images (Qwen2-VL), not in an object of their own.
     """
     found: Any = checkpoint.config
     for name in key.split(".") if key else ():
         found = found.get(name) or found
         if not isinstance(found, dict):
-            raise AttnError("is no object", where=(checkpoint.config_name, name))
+            raise AttnError("is not an object", where=(checkpoint.config_name, name))
     config: Mapping[str, Any] = found
     return config
 
@@ -112,7 +112,7 @@ def rope_of_layer(config: Mapping[str, Any], layer_type: str | None) -> dict[str
 
 
 def check_rope(config: Mapping[str, Any], where: str) -> None:
-    """Raise AttnError where what should say how layers rotate is no mapping; `where` is the name of config.json."""
+    """Raise AttnError where what should say how layers rotate is not a mapping; `where` is the name of config.json."""
     for name in _PLACES:
         found = config.get(name)
         if found is not None and not isinstance(found, Mapping):

@@ -63,7 +63,7 @@ class Names:
     """The names that expressions may read, and those that were read: a name that is missing is None.
 
     `where` is the file that they are of; `defaults` are the names that it leaves out: `by_any_name(a, b)`, one value
-    that files have by several names, takes them last. `functions` are called by their names, beside `_FUNCTIONS`.
+    that files have by several names, takes them last. `functions` are called by their names, like `_FUNCTIONS`.
     """
 
     values: Mapping[str, Any]
@@ -79,7 +79,7 @@ class Names:
         return value
 
     def is_left_out(self, node: ast.AST) -> bool:
-        """Whether a node is no value of the file: a constant, or the name of a default."""
+        """Whether a node is not a value of the file: a constant, or the name of a default."""
         return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id in self.defaults)
 
     def unread(self) -> "Names":
@@ -100,7 +100,7 @@ def evaluate(text: str, names: Names) -> Any:
 
 
 def fill(template: str, names: Names) -> Any:
-    """The text with the value of each expression in braces in its place; of one that stands alone the value itself.
+    """The text with the value of each expression in braces in its place; where one is all of it, the value itself.
 
     >>> fill("layers.{layer}.attn[0:{2 * size}]", Names({"layer": 3, "size": 4}))
     'layers.3.attn[0:8]'
@@ -130,7 +130,7 @@ def _missing(text: str, names: Names) -> str:
 
 
 def _evaluate(node: ast.AST, names: Names) -> Any:  # noqa: PLR0911 - one for each kind of node
-    """The value of one node; what is not named here is no part of the language."""
+    """The value of one node; what is not named here is not part of the language."""
     match node:
         case ast.Constant(value):
             return value
@@ -158,7 +158,7 @@ def _evaluate(node: ast.AST, names: Names) -> Any:  # noqa: PLR0911 - one for ea
         case ast.Call(ast.Name(name), arguments, []):
             function = names.functions.get(name) or _FUNCTIONS[name]
             return function(*(_evaluate(argument, names) for argument in arguments))
-    raise ValueError(f"{ast.unparse(node)} is no expression")
+    raise ValueError(f"{ast.unparse(node)} is not an expression")
 
 
 def _first(nodes: Sequence[ast.AST], names: Names) -> Any:

@@ -30,7 +30,7 @@ class Part:
     """A part of a model: how many layers it has, and the rows of their keys.
 
     `names` are templates that its tensors' names are made of, `defaults` the values that config.json leaves out,
-    `config` the key (`text_config`, or `a.b`) under which its values stand there, `roots` what the names of its
+    `config` the key (`text_config`, or `a.b`) under which its values are there, `roots` what the names of its
     tensors begin with (without them whatever the file has). `layer_type` is an expression on one layer, where
     `layer_types` of config.json does not say it; `unsupported` has for layers that no rows can say an expression `when`
     and the words `what` they are. With `model`, an expression, the part is the first one of the family of that name.
@@ -103,7 +103,7 @@ def models_folder() -> Traversable:
 
 @cache
 def config_defaults() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
-    """What a config.json may leave out: by family, and by the key under which a part's values stand ("": none)."""
+    """What a config.json may leave out: by family, and by the key under which a part's values are ("": none)."""
     text = models_folder().joinpath(DEFAULTS_FILE).read_text(encoding="utf-8")
     found: Mapping[str, Mapping[str, Mapping[str, Any]]] = json.loads(text)
     return found
@@ -172,7 +172,7 @@ def nearest_family(name: str, known: Collection[str]) -> str | None:
 
 
 def _letters(word: str) -> str:
-    """The letters of a name, without its numbers and what stands between."""
+    """The letters of a name, without its numbers and what is between."""
     return re.sub("[^a-z]", "", word.casefold())
 
 

@@ -14,7 +14,7 @@ from attncli.models.families import CROSS
 from attncli.models.tensors import TensorNames, TensorReference
 from attncli.problem.spec import FIELDS
 
-# What stands in place of the attention's input until that is given.
+# The attention's input until that is given.
 _TRIAL_ROWS: Mapping[str, Any] = {
     "embeddings": {"value": "normal", "note": "drawn from --seed, unless the attention's input is given"},
     "token_count": {"value": 5, "note": "how many are drawn"},
@@ -198,12 +198,12 @@ class LayerRows:
         expected = _TYPES.get(FIELDS[key].kind, ()) if key in FIELDS else ()
         is_number_as_flag = isinstance(value, bool) and bool not in expected
         if expected and (not isinstance(value, expected) or is_number_as_flag):
-            message = f"{key} would be {json_excerpt(value)}, which is no {FIELDS[key].kind}"
+            message = f"{key} would be {json_excerpt(value)}, which is not of the kind {FIELDS[key].kind}"
             raise AttnError(message, where=self.part.checkpoint.config_name)
 
 
 def _check_heads(config: Mapping[str, Any], where: str) -> None:
-    """Raise AttnError where the number of heads is none; lists of a number for each layer are left to the rows."""
+    """Raise AttnError where the number of heads is not one; lists of a number for each layer are left to the rows."""
     for name in _HEAD_COUNTS:
         value = config.get(name)
         is_number = isinstance(value, int) and not isinstance(value, bool) and value > 0
@@ -252,7 +252,7 @@ def find_part(checkpoint: Checkpoint, name: str | None) -> ModelPart:
 def has_tensors(part: ModelPart) -> bool:
     """Whether the checkpoint has weights of the part's first layer that a problem can say; no file is opened.
 
-    True where there is no such layer, as there is then another thing to say of the part.
+    True where there is no such layer: the user is then told why.
     """
     layers = (LayerRows(part, layer) for layer in range(part.layer_count))
     first = next((layer for layer in layers if layer.unsupported is None), None)

@@ -157,6 +157,6 @@ def layer_groups(part: ModelPart) -> list[LayerGroup]:
 
 
 def _says_how(key: str) -> bool:
-    """Whether a key says how a layer attends: it is no array, and not how arrays are stored."""
+    """Whether a key says how a layer attends: it is neither an array nor how arrays are stored."""
     field = FIELDS.get(key)
     return field is not None and field.panel in _PANELS and field.kind not in ("matrix", "vector", "word")

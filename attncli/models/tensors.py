@@ -38,14 +38,14 @@ class TensorReference:
         return f"{list(self.stored.shape)} {self.stored.type}"
 
 
-# What stands in a problem in place of a tensor: the method, and its parameters, some of them tensors.
+# What a problem has in place of a tensor: the method, and its parameters, some of them tensors.
 QuantizedTensor = dict[str, dict[str, Any]]
 
 
 class TensorNames:
     """The names of a checkpoint's tensors, in front of which every library puts a root of its own: `model.`.
 
-    `roots` are those of a part; without them a name may stand behind any root, but no more than one.
+    `roots` are those of a part; without them a name may follow any root, but only one.
     """
 
     def __init__(self, checkpoint: Checkpoint, roots: Sequence[str]) -> None:
@@ -64,7 +64,7 @@ class TensorNames:
         return found[0] if found else None
 
     def has_module(self, name: str) -> bool:
-        """Whether there is a tensor beside that of a name: of the same module, whose weights may be quantized."""
+        """Whether there is a tensor next to that of a name: of the same module, whose weights may be quantized."""
         module, dot, _ = split_slices(name)[0].rpartition(".")
         if not dot:
             return self.full_name(name) is not None
@@ -89,11 +89,11 @@ class TensorNames:
             raise error if has_place else error.at(str(self._checkpoint.folder)) from None
 
     def missing(self, name: str) -> AttnError:
-        """The error of a tensor that is not there, with those that stand where it should."""
+        """The error of a tensor that is not there, with those that are where it should be."""
         where, parts = str(self._checkpoint.folder), name.split(".")
         wrapped = ".".join(("", *parts[:-1], _BASE_LAYER, ""))
         if any(wrapped in f".{known}" for known in self._checkpoint.files):
-            return AttnError(f"has an adapter beside the tensor {name}", where=where, hint=MERGE_HINT)
+            return AttnError(f"has an adapter next to the tensor {name}", where=where, hint=MERGE_HINT)
         others: list[str] = []
         while not others and len(parts) > 1:
             parts.pop()
@@ -106,7 +106,7 @@ class TensorNames:
 def quantized_value(
     name: str, find: Callable[[str], TensorReference | None], config: Mapping[str, Any]
 ) -> QuantizedTensor | None:
-    """What stands in a problem file in place of a tensor that is quantized; None of one that has plain numbers.
+    """What a problem has in place of a tensor that is quantized; None of one that has plain numbers.
 
     `find` gives a tensor of the checkpoint, None where there is no such tensor; `config` is the `quantization_config`
     of its config.json. The value is a matrix [o i], also where the model itself stores [i o]. Raises AttnError that
@@ -153,7 +153,7 @@ def _packed(
         if place is not None:
             value[word] = place
         elif word != "g_idx":
-            raise AttnError(f"{stem}.{word} is missing beside {stem}.qweight")
+            raise AttnError(f"{stem}.{word} is missing next to {stem}.qweight")
     if config["quant_method"] == "gptq":
         value["bits"] = config["bits"]
         if config.get("checkpoint_format") == "gptq_v2":

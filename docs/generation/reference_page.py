@@ -15,8 +15,7 @@ from attncli.cli import app
 from attncli.cli.command_table import COMMANDS
 from attncli.cli.commands.list import kind_of_plural
 from attncli.cli.help import NAME_FORMS
-from attncli.io.formats import INPUT_FORMATS
-from attncli.io.literals import MATRIX_FORMS
+from attncli.io.formats import INPUT_FORMATS, MATRIX_FORMS
 from attncli.io.problem_files import EXAMPLE_KEYS
 from attncli.ops import kinds, operators
 from attncli.ops.records import OperatorRecord

@@ -92,7 +92,7 @@ def test_a_problem_keeps_its_convention_and_its_edits() -> None:
     [
         ({}, "there is one problem, and nothing that varies; give vary={"),
         ({"vary": {"scal": [1]}}, "vary: unknown key 'scal'"),
-        ({"vary": {"scale": 1}}, "vary, scale: 1 is no list of values"),
+        ({"vary": {"scale": 1}}, "vary, scale: 1 is not a list of values"),
         ({"vary": "scale"}, "vary: 'scale' has no keys; expected keys and lists of their values"),
         ({"vary": {"heads": [1, 2]}}, "variant heads=2, heads: 2 heads can't share the 3 features"),
         ({"conventions": "flsh"}, "conventions: unknown convention 'flsh'"),

@@ -108,4 +108,4 @@ def test_text_for_programs_that_an_encoding_lacks_is_an_error(words: tuple[str, 
 def test_an_argument_that_is_no_unicode_text_is_an_error(words: tuple[str, ...], run: Run) -> None:
     ran = run("compute", "--query", "[[1, 2]]", "--key", "[[1, 2]]", *words)
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr.endswith("is no Unicode text; write it in UTF-8\n")
+    assert ran.stderr.endswith("is not Unicode text; write it in UTF-8\n")

@@ -118,7 +118,7 @@ def test_nothing_is_ever_unpickled(tmp_path: Path) -> None:
     for name in ("x.npy", "x.npz"):
         with pytest.raises(AttnError, match="holds pickled objects, which could run any program"):
             formats.read_array(opened(tmp_path / name), "")
-    with pytest.raises(AttnError, match=r"is no sound .npy file"):
+    with pytest.raises(AttnError, match=r"is not a sound .npy file"):
         formats.read_array(opened(tmp_path / "bare.npy"), "")
 
 
@@ -135,7 +135,7 @@ UNSOUND = {
 @pytest.mark.parametrize("contents", UNSOUND.values(), ids=UNSOUND)
 def test_a_file_that_is_no_array_is_an_error(tmp_path: Path, contents: bytes) -> None:
     (tmp_path / "x.npy").write_bytes(contents)
-    with pytest.raises(AttnError, match=r"x.npy: is no sound .npy file"):
+    with pytest.raises(AttnError, match=r"x.npy: is not a sound .npy file"):
         formats.read_array(opened(tmp_path / "x.npy"), "")
 
 
@@ -180,7 +180,7 @@ def test_a_dtype_that_is_not_real_is_an_error(tmp_path: Path, dtype: Any) -> Non
 
 def test_an_archive_that_is_none_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.npz").write_bytes(b"hello")
-    with pytest.raises(AttnError, match=r"x.npz: is no .npz archive"):
+    with pytest.raises(AttnError, match=r"x.npz: is not an .npz archive"):
         formats.read_array(opened(tmp_path / "x.npz"), "")
 
 

@@ -102,9 +102,9 @@ DAMAGED_ARCHIVES = {
         "x.npz#x: is compressed by method 12; save it with numpy.savez",
     ),
     "no array": (zip_of(("x.txt", b"hello")), "x.npz: has 0 entries; expected one array"),
-    "a member of words": (zip_of(("x.npy", b"hello")), "x.npz#x: is no sound .npy file"),
-    "nothing": (b"", "x.npz: is no .npz archive"),
-    "half an archive": (STORED[: len(STORED) // 2], "x.npz: is no .npz archive"),
+    "a member of words": (zip_of(("x.npy", b"hello")), "x.npz#x: is not a sound .npy file"),
+    "nothing": (b"", "x.npz: is not an .npz archive"),
+    "half an archive": (STORED[: len(STORED) // 2], "x.npz: is not an .npz archive"),
 }
 
 

@@ -10,7 +10,7 @@ from attncli.io.documents import read_json
 from tests.io.opened import later
 
 REFUSED = {
-    "a duplicate key": ('{"a": 1,\n "a": 2}', "p.json: the key 'a' stands twice; keep one of them"),
+    "a duplicate key": ('{"a": 1,\n "a": 2}', "p.json: the key 'a' is given twice; keep one of them"),
     "a list that is not closed": ("[1,\n 2", "p.json, line 2: is not JSON"),
     "a comma too many": ("[1, 2,]", "p.json, line 1: is not JSON"),
     "lists without end": ("[" * 200_000, "p.json: lists are nested too deep"),

@@ -71,6 +71,11 @@ def test_every_reader_of_the_table_is_there(row: InputFormat) -> None:
         assert getattr(type(reader), name) is not getattr(Reader, name)
 
 
+def test_the_help_names_every_format() -> None:
+    ((_, meaning), *_) = formats.FILES
+    assert {row.suffixes[0] for row in INPUT_FORMATS} <= set(meaning.split())
+
+
 def test_no_suffix_has_two_formats() -> None:
     suffixes = [suffix for row in INPUT_FORMATS for suffix in row.suffixes]
     assert len(set(suffixes)) == len(suffixes)
@@ -146,7 +151,7 @@ def test_a_pipe_is_told_by_its_content(raw: bytes, tmp_path: Path) -> None:
 
 
 UNREADABLE = {
-    "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is no file of numbers; expected .csv, .tsv, .txt, .json"),
+    "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is not a file of numbers; expected .csv, .tsv, .txt, .json"),
     "UTF-16": ("1,2\n".encode("utf-16"), "is UTF-16 text; save it as UTF-8"),
     "Latin 1": (b"1,2\n\xe9,3\n", "line 2: is not UTF-8 text; save it as UTF-8"),
     "nothing": (b"", "is empty"),

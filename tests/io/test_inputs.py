@@ -130,7 +130,7 @@ def test_a_number_sign_in_a_path_is_no_entry(tmp_path: Path, monkeypatch: pytest
 
 NAMES = ("words.csv", "problem.yaml", "model.npz")
 MISSING = {
-    "p.yam": "p.yam: is no problem file; expected",
+    "p.yam": "p.yam: is not a problem file; expected",
     "problm.yaml": "problm.yaml: there is no such file; did you mean 'problem.yaml'?",
     "problem.yml": "problem.yml: there is no such file; did you mean 'problem.yaml'?",
     "problem": "problem: there is no such file; did you mean 'problem.yaml'?",
@@ -223,6 +223,19 @@ def test_a_missing_file_is_known_by_its_name_in_its_folder(tmp_path: Path) -> No
     with pytest.raises(AttnError, match="there is no such file"):
         inputs.open("w.csv", tmp_path)
     assert inputs.versions == {str(tmp_path / "w.csv"): None}
+
+
+def test_a_file_in_a_folder_that_begins_with_a_tilde_has_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "~x").mkdir()
+    (tmp_path / "~x" / "w.csv").write_bytes(b"1,2\n")
+    inputs = WatchedInputs()
+    inputs.open("w.csv", Path("~x"))
+    ((name, version),) = inputs.versions.items()
+    assert version is not None
+    assert file_version(name) == version
 
 
 def test_a_file_of_the_same_time_and_size_in_its_place_is_another_version(file: Path, tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "a generator misspelt": ("normul", "p.yaml, w_q: unknown file or generator 'normul'"),
     "a file that is not there": ("no.csv", "no.csv: there is no such file"),
     "a folder": ("sub.csv", "sub.csv: is a folder"),
-    "a picture": ("x.png", "p.yaml, w_q: 'x.png' is no file that can be read; expected .csv"),
+    "a picture": ("x.png", "p.yaml, w_q: 'x.png' is not a file that can be read; expected .csv"),
     "an entry that is not there": ("two.json#ww", "two.json: unknown entry 'ww'; did you mean 'w'?"),
     "an entry of a table": ("t.csv#w", "t.csv: a table has no entries"),
     "an entry of a list": ("list.yaml#w", "list.yaml: has no entries"),

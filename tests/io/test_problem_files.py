@@ -14,7 +14,7 @@ from tests.problems import write_file
 
 REFUSED = {
     "an unknown key": ("embedings: [[1]]", "p.yaml: unknown key 'embedings'"),
-    "no mapping": ("[[1, 2]]", "p.yaml: is no problem; expected keys such as embeddings:"),
+    "no mapping": ("[[1, 2]]", "p.yaml: is not a problem; expected keys such as embeddings:"),
     "nothing": ("# nothing\n", "p.yaml: is empty"),
     "a number as text": ("embeddings: [[1]]\nheads: '2'", "p.yaml, heads: '2' is not a whole number"),
     "half a head": ("embeddings: [[1]]\nheads: 1.5", "p.yaml, heads: 1.5 is not a whole number"),
@@ -73,8 +73,8 @@ def test_an_error_in_a_problem_file_has_its_file_line_and_key(text: str, message
     ("name", "message"),
     [
         ("x.csv", "x.csv: is a table, not a problem; give it as an option: --embeddings x.csv"),
-        ("x.png", "x.png: is no problem file; expected .json, .yaml, .yml, .npz, .safetensors"),
-        ("picture.gif", "picture.gif: is no problem file; expected .json, .yaml, .yml, .npz, .safetensors or -"),
+        ("x.png", "x.png: is not a problem file; expected .json, .yaml, .yml, .npz, .safetensors"),
+        ("picture.gif", "picture.gif: is not a problem file; expected .json, .yaml, .yml, .npz, .safetensors or -"),
         ("no.yaml", "no.yaml: there is no such file"),
         ("no.npz", "no.npz: there is no such file"),
     ],

@@ -76,8 +76,8 @@ def test_a_file_is_read_once_relative_to_where_the_program_runs(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["scale"], "--vary: 'scale' is no KEY=VALUE; expected KEY=VALUE, such as normalize=sparsemax"),
-        (["=1"], "--vary: '=1' is no KEY=VALUE"),
+        (["scale"], "--vary: 'scale' is not KEY=VALUE; expected KEY=VALUE, such as normalize=sparsemax"),
+        (["=1"], "--vary: '=1' is not KEY=VALUE"),
         (["sead=1"], "--vary: unknown key 'sead'"),
         (["kv-heads=1"], "--vary: unknown key 'kv-heads'"),
         (["scale="], "--vary scale: a value is empty; scale=null is the problem without the key"),
@@ -89,7 +89,7 @@ def test_a_file_is_read_once_relative_to_where_the_program_runs(
         (["normalize=softmx"], "--vary normalize: unknown normalize 'softmx'"),
         (["normalize=entmax:alpha=0"], "--vary normalize, entmax, alpha: 0 is out of range; expected ≥ 1"),
         (["mask=none.csv"], "none.csv: there is no such file"),
-        (["scale=1..3.5"], "--vary scale: '1..3.5' is no range; expected two whole numbers, such as scale=1..10"),
+        (["scale=1..3.5"], "--vary scale: '1..3.5' is not a range; expected two whole numbers, such as scale=1..10"),
         (["seed=5..1"], "--vary seed: the range 5..1 is empty; did you mean 1..5?"),
         (["seed=1..10001"], "--vary seed: the range 1..10001 has 10,001 numbers; at most 10,000 variants are compared"),
         (
@@ -147,8 +147,8 @@ def test_python_gives_a_list_of_values_for_each_key() -> None:
     ("keys", "message"),
     [
         ({"sead": [1]}, "vary: unknown key 'sead'"),
-        ({"scale": 2}, "vary, scale: 2 is no list of values; give a list, such as {'scale': [2]}"),
-        ({"normalize": "softmax"}, "vary, normalize: 'softmax' is no list of values"),
+        ({"scale": 2}, "vary, scale: 2 is not a list of values; give a list, such as {'scale': [2]}"),
+        ({"normalize": "softmax"}, "vary, normalize: 'softmax' is not a list of values"),
         ({"scale": []}, "vary, scale: has no values; give one or more, or leave it out"),
         ({"scale": ["a"]}, "scale: 'a' is not a finite number"),
         ({"scale": [1, 1.0]}, "vary, scale: 1 is given twice; give each value once"),

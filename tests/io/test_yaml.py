@@ -19,17 +19,17 @@ SCALARS: dict[str, Any] = {
 }  # fmt: skip
 
 REFUSED = {
-    "a tab before a key": ("a:\n\tb: 1\n", "p.yaml, line 2: is not YAML: found a tab where none may be; indent with"),
+    "a tab before a key": ("a:\n\tb: 1\n", "p.yaml, line 2: is not YAML: tabs are not allowed; indent with"),
     "a control character": ("a: 1\nb: x\x07\n", "p.yaml, line 2: has the control character '\\x07'"),
-    "a duplicate key": ("a: 1\nb: 2\na: 3\n", "p.yaml, line 3: the key 'a' stands twice; keep one of them"),
-    "a duplicate key, inside": ("a:\n  b: 1\n  b: 2\n", "p.yaml, line 3: the key 'b' stands twice"),
+    "a duplicate key": ("a: 1\nb: 2\na: 3\n", "p.yaml, line 3: the key 'a' is given twice; keep one of them"),
+    "a duplicate key, inside": ("a:\n  b: 1\n  b: 2\n", "p.yaml, line 3: the key 'b' is given twice"),
     "lists without end": ("[" * 200_000, "p.yaml, line 1: lists are nested more than 40 deep"),
     "mappings without end": ("{a: " * 100_000, "p.yaml, line 1: lists are nested more than 40 deep"),
     "a list that holds itself": (
         "a: &x [1, *x]\n",
-        "p.yaml, line 1: *x stands for nothing that was complete before it",
+        "p.yaml, line 1: *x refers to nothing that was complete before it",
     ),
-    "an alias of nothing": ("a: *x\n", "p.yaml, line 1: *x stands for nothing"),
+    "an alias of nothing": ("a: *x\n", "p.yaml, line 1: *x refers to nothing"),
     "an object of Python": ("a: 1\nb: !!python/object:os.system {}\n", "p.yaml, line 2: has the tag"),
     "a scalar with a tag of its own": ("a: !secret x\n", "p.yaml, line 1: has the tag !secret; leave the tag out"),
     "a tag of another type": ("a: !!int x\n", "p.yaml, line 1: 'x' is not what its tag says"),
@@ -117,7 +117,7 @@ def test_an_error_names_its_line(text: str, message: str) -> None:
 def test_aliases_of_aliases_are_bounded() -> None:
     layers = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
     layers += [f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 10)}]" for at in range(1, 9)]
-    with pytest.raises(AttnError, match="aliases stand for more than"):
+    with pytest.raises(AttnError, match="aliases repeat more than"):
         yaml.read("\n".join(layers), "p.yaml")
 
 

@@ -32,7 +32,7 @@ def test_of_many_files_only_those_are_opened_that_have_what_is_asked_for(tmp_pat
     (tmp_path / "model-1-of-2.safetensors").write_bytes(b"damaged")
     found = read_checkpoint(str(tmp_path), Inputs())
     assert found.tensor(QUERY).shape == (4, 4)
-    with pytest.raises(AttnError, match=r"model-1-of-2\.safetensors: is no sound"):
+    with pytest.raises(AttnError, match=r"model-1-of-2\.safetensors: is not a sound"):
         found.tensor("model.embed_tokens.weight")
 
 
@@ -57,7 +57,7 @@ def test_links_are_followed(tmp_path: Path) -> None:
 def test_a_name_in_an_index_never_leads_out_of_the_folder(name: str, tmp_path: Path) -> None:
     write_checkpoint(tmp_path, shards=HALVES)
     write_index(tmp_path, {QUERY: name})
-    with pytest.raises(AttnError, match="is no name of a file in its folder"):
+    with pytest.raises(AttnError, match="is not the name of a file in its folder"):
         read_checkpoint(str(tmp_path), Inputs())
 
 
@@ -97,7 +97,7 @@ def make_pickle(folder: Path) -> None:
     [
         (change_config("{"), "", r"m/config\.json, line 1: is not JSON: Expecting property name"),
         (change_config("[1]"), "", r"m/config\.json: is not a JSON object"),
-        (change_config('{"a": {"b": 1, "b": 2}}'), "", r"m/config\.json: the key 'b' stands twice; keep one of them"),
+        (change_config('{"a": {"b": 1, "b": 2}}'), "", r"m/config\.json: the key 'b' is given twice; keep one of them"),
         (change_config("[" * 100_000), "", r"m/config\.json: lists are nested too deep"),
         (change_config('{"a": 1' + 5000 * "0" + "}"), "", r"m/config\.json, line 1: 1000.* is too large for a"),
         (rename("config.json", "c.json"), "", "m: has no config.json; name the folder of a whole model"),

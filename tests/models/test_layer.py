@@ -90,7 +90,7 @@ def test_a_name_that_two_tensors_end_in_is_refused_unless_the_family_has_the_roo
 @pytest.mark.parametrize(("key", "value"), [("heads", "four"), ("heads", 2.5), ("heads", True), ("causal", 1)])
 def test_a_value_of_another_type_is_an_error_of_the_configuration(key: str, value: Any, tmp_path: Path) -> None:
     part = part_of(tmp_path, {"given": value}, keys={key: {"is": "given"}})
-    with pytest.raises(AttnError, match=rf"config\.json: {key} would be .*, which is no (integer|flag)"):
+    with pytest.raises(AttnError, match=rf"config\.json: {key} would be .*, which is not of the kind (integer|flag)"):
         values(part)
 
 
@@ -209,7 +209,7 @@ def test_tensors_with_an_adapter_beside_them_are_to_be_merged(root: str, tmp_pat
     tensors[f"{root}layers.0.self_attn.q_proj.lora_A.default.weight"] = np.zeros((1, 4))
     write_checkpoint(tmp_path, LLAMA, [tensors])
     layer = find_layer(find_part(read_checkpoint(str(tmp_path), Inputs()), None), 0)
-    with pytest.raises(AttnError, match=r"has an adapter beside the tensor .*q_proj\.weight; merge it into its model"):
+    with pytest.raises(AttnError, match=r"has an adapter next to the tensor .*q_proj\.weight; merge it into its model"):
         layer.entries()
 
 

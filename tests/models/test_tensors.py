@@ -67,7 +67,7 @@ REFUSED: list[tuple[dict[str, str], dict[str, Any], str]] = [
     (PACKED, {"quant_method": "awq", "bits": 4, "version": "gemv"}, "by awq with version 'gemv', which attn does not"),
     (PACKED, {"quant_method": "gptq", "bits": 4, "checkpoint_format": "marlin"}, "with checkpoint_format 'marlin'"),
     (PACKED, {"quant_method": "gptq", "bits": 5}, "with bits 5"),
-    ({"qweight": "I32"}, {"quant_method": "awq", "bits": 4}, "q.qzeros is missing beside q.qweight"),
+    ({"qweight": "I32"}, {"quant_method": "awq", "bits": 4}, "q.qzeros is missing next to q.qweight"),
 ]
 
 

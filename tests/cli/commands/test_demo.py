@@ -247,7 +247,7 @@ def test_parts_of_a_users_file_have_the_shown_keys_of_the_file(run: Run, tmp_pat
     [
         ("show: [weigths]\n", "mine.yaml, show: unknown result 'weigths'"),
         ("parts: [{title: a, show: [weigths]}]\n", "mine.yaml, part 'a', show: unknown result 'weigths'"),
-        ("parts: []\n", "mine.yaml, parts: is no list of parts; expected - title: … and the part's keys"),
+        ("parts: []\n", "mine.yaml, parts: is not a list of parts; expected - title: … and the part's keys"),
         ("numpy: {foo: x}\n", "mine.yaml, numpy: unknown result 'foo'"),
         ("together: foo\n", "mine.yaml, together: unknown result 'foo'"),
         ("curve: foo\n", "mine.yaml, curve: unknown result 'foo'"),
