@@ -139,7 +139,6 @@ def short_verdict(report: CheckReport) -> str:
 
 
 def _agreement(report: CheckReport) -> str:
-    """How many numbers agree, where all do."""
     return f"all {report.count} numbers agree" if report.count != 1 else "the number agrees"
 
 
@@ -221,7 +220,6 @@ def junit_xml(outcomes: Sequence[CheckOutcome]) -> Iterator[str]:
 
 
 def _test_case(outcome: CheckOutcome) -> Iterator[str]:
-    """One problem."""
     attributes = f"classname={_quoted(outcome.file or SUITE)} name={_quoted(outcome.part or outcome.name)}"
     head = f'    <testcase {attributes} time="{outcome.seconds:.3f}"'
     if outcome.agrees and outcome.has_verdict:

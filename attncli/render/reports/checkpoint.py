@@ -99,7 +99,6 @@ def _group_text(group: LayerGroup) -> str:
 
 
 def _key_text(key: str, value: Any) -> str:
-    """A key and its value."""
     return key if value is True else f"{key} {_value_text(value)}"
 
 
@@ -125,7 +124,6 @@ def _parameter_text(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The value of an entry."""
     return value.value if isinstance(value, Entry) else value
 
 

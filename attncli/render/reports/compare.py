@@ -117,11 +117,9 @@ class DifferenceWriter:
         return any(set(found.variants) <= set(members) for members in self._groups[found.name])
 
     def _change(self, numbers: tuple[float, float]) -> str:
-        """A number of the first variant and that of the other in its place."""
         return " → ".join(map(self._number, numbers))
 
     def _number(self, number: float) -> str:
-        """A number as text."""
         return decimal(number, self.decimals)
 
 
@@ -156,7 +154,6 @@ def _with_legend(tables: Sequence[Section], labels: Sequence[str]) -> Iterator[S
 
 
 def _has_marks(grid: Grid) -> bool:
-    """Whether a number of a table is marked as changed."""
     return grid.changes is not None and bool((grid.changes != "").any())
 
 

@@ -114,7 +114,6 @@ def pages(report: ExampleReport, target: TextTarget) -> Iterator[str]:
 
 
 def _print_end(page: TextPage, report: ExampleReport) -> None:
-    """The results that all parts are shown in, and the verdict."""
     if report.together:
         page.skip_line()
         _print_tables(page, list(together(report.parts, report.together)), report.parts[0].view)
@@ -346,7 +345,6 @@ def curve_lines(parts: Sequence[PartReport], name: str, width: int) -> list[str]
 
 
 def _numbers(labels: Sequence[str]) -> Array:
-    """Labels as numbers."""
     numbers = np.empty(len(labels))
     for at, label in enumerate(labels):
         try:

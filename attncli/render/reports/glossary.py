@@ -284,7 +284,6 @@ _WORDS = {
 
 
 def _term(paragraph: str) -> GlossaryTerm:
-    """The term of a paragraph."""
     names, *lines = map(str.strip, paragraph.splitlines())
     name, *aliases = names.split(", ")
     fields = dict.fromkeys(("shapes", "see", "source"), "")

@@ -166,7 +166,6 @@ def _fold(word: str) -> str:
 
 
 def _of_record(record: OperatorRecord) -> Meaning:
-    """An entry of the catalogue."""
     picture = ShapePicture(tuple(record.shapes.arrays.items()), ("result", record.shapes.result))
     has_picture = bool(record.shapes.arrays) and bool(record.shapes.result)
     facts = tuple(facts_of_record(record))
@@ -174,7 +173,6 @@ def _of_record(record: OperatorRecord) -> Meaning:
 
 
 def _of_key(field: Field) -> Meaning:
-    """A key of a problem."""
     default = DEFAULTS[field.name]
     facts = [("option", option_name(field.name)), ("example", f"{field.name}: {field.example}")]
     if default not in (None, False):
@@ -217,7 +215,6 @@ def _of_convention(convention: Convention) -> Meaning:
 
 
 def _of_term(term: GlossaryTerm) -> Meaning:
-    """A word of the glossary."""
     facts = [("also", ", ".join(term.aliases)), ("see", ", ".join(term.see)), ("source", term.source)]
     picture = None if term.result is None else ShapePicture(term.arrays, term.result)
     if picture is not None:

@@ -92,7 +92,6 @@ def heading(comparison: Comparison) -> str:
 
 
 def _headings(comparison: Comparison) -> set[str]:
-    """The different headings of the variants, each by itself."""
     return {View(one.result).heading for one in comparison.variants}
 
 
@@ -164,7 +163,6 @@ def _result_sections(
 
 
 def _with_remarks(sections: Sequence[Section], remarks: Sequence[str]) -> Iterator[Section]:
-    """The sections, the last one with remarks."""
     yield from sections[:-1]
     yield from (replace(last, remarks=tuple(remarks)) for last in sections[-1:])
 
@@ -175,7 +173,6 @@ def _same_remarks(groups: Sequence[Sequence[int]], labels: Labels) -> list[str]:
 
 
 def _joined(*parts: str) -> str:
-    """The parts that are not empty, with commas."""
     return ", ".join(filter(None, parts))
 
 
@@ -229,7 +226,6 @@ def statistics_sections(comparison: Comparison, labels: Labels) -> Iterator[Sect
 
 
 def _trace(comparison: Comparison, position: int) -> Trace:
-    """The trace of a variant."""
     return comparison.variants[position].result.trace
 
 
@@ -262,7 +258,6 @@ def _changed_rows(before: Array, after: Array) -> Array:
 
 
 def _padded(text: str, width: int) -> str:
-    """A text with spaces up to a width."""
     return text + " " * (width - cell_len(text))
 
 
