@@ -3,17 +3,17 @@
 import math
 from collections.abc import Sequence
 from typing import Any
+
 import numpy as np
 import pytest
-from attncli.analysis.compare import CompareOptions, Comparison, compare
+
+from attncli.analysis.compare import CompareOptions, Comparison, compare, equal_statistics, equal_variants
 from attncli.analysis.differences import Difference, FirstDifference
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.io.variants import Variant
 from tests.arrays import normal
-from tests.problems import problem
-from attncli.analysis.compare import equal_statistics, equal_variants
 from tests.comparisons import Keys, comparison_of, weights_of
-
+from tests.problems import problem
 
 SCORES = [[0, 0], [math.log(3), 0]]  # softmax: ½ ½, ¾ ¼
 WEIGHTS = {"weights": [[0.5, 0.5], [0.75, 0.25]], "value": [[4.0], [8.0]]}

@@ -1,15 +1,15 @@
 """Rows of weights: numbers by hand, rows that are no distribution, types and sizes, and how much two differ."""
 
 import math
+
 import numpy as np
 import pytest
+
 from attncli.analysis import rows as module
-from attncli.analysis.rows import RowStatistics, row_statistics
+from attncli.analysis.rows import RowStatistics, kl_divergence, reordered, row_statistics, total_variation
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array
-from attncli.analysis.rows import kl_divergence, reordered, total_variation
 from tests.arrays import normal
-
 
 NAN = math.nan
 LN_2, LN_4 = 0.6931471805599453, 1.3862943611198906

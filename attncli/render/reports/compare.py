@@ -75,11 +75,11 @@ class DifferenceWriter:
         return f"the same but for rounding, up to {self._number(found.max_abs)}"
 
     def first_difference(self, first: FirstDifference) -> str:
-        """Where two variants first differ: `they part at masked_scores[cat, sat]: 0.5 → −∞`."""
+        """Where two variants first differ: `first difference at masked_scores[cat, sat]: 0.5 → −∞`."""
         if first.step is None:
             return f"the same in every step{' that was kept' if first.is_partial else ''}"
         cell = f"[{', '.join(first.labels)}]" if first.labels else ""
-        text = f"they part at {first.step}{cell}"
+        text = f"first difference at {first.step}{cell}"
         if first.numbers is not None:
             text += f": {self._change(first.numbers)}"
         if first.only_in is not None:

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+
 from attncli.analysis.check import compare
 from attncli.analysis.check.expected import ExpectedNumbers
 from attncli.analysis.check.tolerance import Tolerance
 from attncli.base.dtypes import Precision
-
 
 BY_ROW = Tolerance(Precision("float64"), "", error=1.0, error_of_row=0.1)
 

@@ -1,25 +1,23 @@
 """Expected numbers of every form and equivalent shape are read, and the digits that they were typed with."""
 
+from collections.abc import Callable
 from typing import Any
+
 import numpy as np
 import pytest
+
 from attncli.analysis.check.check import check, part_of
-from attncli.analysis.check.expected import ExpectedNumbers, ExpectedStep, expected_numbers
+from attncli.analysis.check.expected import ExpectedNumbers, ExpectedStep, expected_numbers, typed_digits
 from attncli.analysis.check.report import CheckOptions
+from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.typed_numbers import TypedNumber
 from attncli.plan.build import plan_of
 from attncli.problem.convert.arrays import LabelledArray
 from attncli.problem.spec import ProblemSpec
-from tests.arrays import normal
-from tests.problems import problem
-from collections.abc import Callable
-from attncli.analysis.check.check import check
 from attncli.trace.steps import Trace
+from tests.arrays import normal
 from tests.problems import dense_trace, problem
-from attncli.analysis.check.expected import typed_digits
-from attncli.base.dtypes import Precision
-
 
 WORDS = problem(embeddings=normal(3, 4), tokens=["the", "cat", "sat"])
 HEADS = problem(query=normal(2, 3, 5, 4), key=normal(2, 3, 7, 4))

@@ -1,10 +1,11 @@
 """Where numbers differ has a name."""
 
 from collections.abc import Callable
+
 import numpy as np
 import pytest
-from attncli.analysis.check.patterns import AxisPart, Band, ErrorPattern, find_pattern
 
+from attncli.analysis.check.patterns import AxisPart, Band, ErrorPattern, find_pattern
 
 ROWS, COLUMNS, HEADS = 11, 13, 7
 Rule = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]

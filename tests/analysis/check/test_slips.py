@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 from typing import Any
+
 import numpy as np
 import pytest
-from attncli.analysis.check.check import read_expected
+
+from attncli.analysis.check.check import check, read_expected
 from attncli.analysis.check.compare import Checker
-from attncli.analysis.check.report import CheckOptions
+from attncli.analysis.check.report import CheckOptions, CheckReport
 from attncli.analysis.check.slips import matches_expected, matches_reference
 from attncli.analysis.check.tolerance import compute_reference, in_type
 from attncli.analysis.slips.parts import Part, problem_part
@@ -16,11 +18,7 @@ from attncli.base.typed_numbers import TypedNumber
 from attncli.engine.run import run
 from attncli.problem.spec import ProblemSpec
 from tests.arrays import normal
-from tests.problems import problem
-from attncli.analysis.check.check import check
-from attncli.analysis.check.report import CheckOptions, CheckReport
 from tests.problems import dense_trace, problem
-
 
 OPTIONS = CheckOptions()
 QUERY, KEY, VALUE = normal(3, 5, 16), normal(3, 7, 16), normal(3, 7, 11)

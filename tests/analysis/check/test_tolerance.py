@@ -2,18 +2,22 @@
 
 import numpy as np
 import pytest
+
 from attncli.analysis.check import tolerance
-from attncli.analysis.check.tolerance import StepwisePrecision, evaluate_names, in_type, measure, rounding_error
+from attncli.analysis.check.check import check
+from attncli.analysis.check.report import CheckOptions
+from attncli.analysis.check.tolerance import (
+    StepwisePrecision,
+    Tolerance,
+    evaluate_names,
+    in_type,
+    measure,
+    rounding_error,
+)
 from attncli.base.dtypes import Precision
 from attncli.plan.build import plan_of
 from tests.arrays import normal
 from tests.problems import PROBLEMS, dense_trace, problem
-from attncli.analysis.check.tolerance import rounding_error
-from tests.problems import problem
-from attncli.analysis.check.check import check
-from attncli.analysis.check.report import CheckOptions
-from attncli.analysis.check.tolerance import Tolerance
-
 
 SPEC = problem(query=normal(5, 16), key=normal(7, 16))
 

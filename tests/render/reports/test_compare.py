@@ -1,18 +1,23 @@
 """A comparison as text, Markdown and LaTeX: its sections, and the differences in sentences."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
 import pytest
-from attncli.render.reports.compare import render_comparison, render_latex, render_markdown
+
+from attncli.analysis.differences import Difference, FirstDifference
+from attncli.render.reports import compare as module
+from attncli.render.reports.compare import (
+    DifferenceWriter,
+    comparison_sections,
+    render_comparison,
+    render_latex,
+    render_markdown,
+)
+from attncli.render.section import Section
 from attncli.render.target import TextTarget
 from tests.comparisons import Keys, comparison_of, weights_of
-import numpy as np
-from attncli.render.reports import compare as module
-from attncli.render.reports.compare import comparison_sections
-from attncli.render.section import Section
-import math
-from attncli.analysis.differences import Difference, FirstDifference
-from attncli.render.reports.compare import DifferenceWriter
-
 
 VARIANTS: dict[str, Keys] = {
     "scale=1": weights_of([0.5, 0.5], [0.75, 0.25]),
@@ -51,7 +56,7 @@ sat  scale=1 → cat           2   0.5623           1.7548     0.750
   ▲ rose   ▼ fell   ◆ changed otherwise, from scale=1
 
 differences from scale=1
-  scale=2: they part at weights[cat, cat]: 0.5 → 0.125
+  scale=2: first difference at weights[cat, cat]: 0.5 → 0.125
     weights: largest difference 0.375 at [cat, cat], 0.5 → 0.125; total
       variation up to 0.375; KL divergence up to 0.4133 nats; order of keys the
       same
@@ -206,15 +211,15 @@ def writer(*problems: Keys, **options: bool) -> DifferenceWriter:
         (FirstDifference((0, 1), None, is_partial=True), "the same in every step that was kept"),
         (
             FirstDifference((0, 1), "masked_scores", None, (0, 1), ("cat", "sat"), (0.5, -math.inf)),
-            "they part at masked_scores[cat, sat]: 0.5 → −∞",
+            "first difference at masked_scores[cat, sat]: 0.5 → −∞",
         ),
-        (FirstDifference((0, 1), "scale", numbers=(1.0, 2.0)), "they part at scale: 1 → 2"),
+        (FirstDifference((0, 1), "scale", numbers=(1.0, 2.0)), "first difference at scale: 1 → 2"),
         (
             FirstDifference((0, 1), "softcap", 1, (0, 1), ("cat", "sat"), (0.5, 0.25)),
-            "they part at softcap[cat, sat]: 0.5 → 0.25; a has no such step",
+            "first difference at softcap[cat, sat]: 0.5 → 0.25; a has no such step",
         ),
-        (FirstDifference((0, 1), "heads", 0), "they part at heads; b has no such step"),
-        (FirstDifference((0, 1), "query"), "they part at query, whose shapes differ"),
+        (FirstDifference((0, 1), "heads", 0), "first difference at heads; b has no such step"),
+        (FirstDifference((0, 1), "query"), "first difference at query, whose shapes differ"),
     ],
 )
 def test_the_step_at_which_two_variants_part_is_named(first: FirstDifference, text: str) -> None:
@@ -261,7 +266,7 @@ def test_each_variant_has_its_lines_below_the_first_one() -> None:
     (section,) = writer(BEFORE, AFTER, BEFORE).sections()
     assert section.title == "differences from a"
     weights, output = section.remarks[1:3]
-    assert section.remarks[0] == "b: they part at weights[cat, cat]: 0.5 → 0.25"
+    assert section.remarks[0] == "b: first difference at weights[cat, cat]: 0.5 → 0.25"
     assert weights.startswith(
         "  weights: largest difference 0.25 at [cat, cat], 0.5 → 0.25; total variation up to 0.25; "
     )

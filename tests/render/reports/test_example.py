@@ -1,18 +1,18 @@
 """A worked example: its verdict, and the results of all parts in one table or plot."""
 
 from typing import Any
+
 import pytest
+
+import attncli
 from attncli.analysis.check.check import check
 from attncli.analysis.check.report import CheckOptions, CheckReport
-from attncli.render.reports.example import EXPECTED, PUBLISHED, verdict
-from tests.problems import problem
-import attncli
 from attncli.base.errors import AttnError
 from attncli.render.grid import Grid
-from attncli.render.reports.example import PartReport, curve_lines, together
+from attncli.render.reports.example import EXPECTED, PUBLISHED, PartReport, curve_lines, together, verdict
 from attncli.render.section import Section
 from attncli.render.view import View
-
+from tests.problems import problem
 
 QUERY, KEY = [[1.0, 0.0]], [[0.5, 0.0], [0.25, 1.0]]
 

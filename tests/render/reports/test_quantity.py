@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from attncli.render.reports.quantity import draw_errors
 
+from attncli.render.reports.quantity import draw_errors
 
 ROWS, COLUMNS = np.ogrid[:4, :6]
 EVERY = np.ones((4, 6), dtype=bool)

@@ -1,23 +1,24 @@
 """How variants are called, and the tables of their results and statistics."""
 
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 import pytest
+
 from attncli.render.reports.compare import render_comparison
 from attncli.render.reports.variant_tables import (
     heading,
+    result_sections,
     row_labels,
+    statistics_sections,
     title,
     value_labels,
     variant_labels,
     variant_lines,
 )
-from tests.comparisons import Keys, comparison_of
-from typing import Any
-import numpy as np
-from attncli.render.reports.variant_tables import result_sections, statistics_sections, variant_labels
 from attncli.render.section import Section
 from tests.comparisons import Keys, comparison_of, weights_of
-
 
 ONE: Keys = {"query": [[1.0]], "key": [[2.0]]}
 # The names of variants, how each is called, the title, and the lines below it.
