@@ -153,7 +153,6 @@ class _QueryArray:
 
 
 def _given(array: Array) -> RawValue:
-    """An array as a value of a document."""
     return RawValue(LabelledArray(array), Origin())
 
 

@@ -128,7 +128,6 @@ def with_other_seeds(document: Document, problem: ProblemSpec, count: int) -> It
 
 
 def _is_drawn(value: Any) -> bool:
-    """Whether the value of a sequence is a generator."""
     return isinstance(value, str) and is_operator("generator", value.partition(":")[0])
 
 

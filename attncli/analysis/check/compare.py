@@ -31,33 +31,6 @@ SIMILAR = 2  # ratios to a measured tolerance, which each machine rounds otherwi
 
 
 @dataclass(frozen=True)
-class Arrays:
-    """Expected and computed numbers of a quantity on the same axes, and where a number is expected."""
-
-    expected: Array
-    computed: Array
-    is_given: Array
-    half_units: Array | None = None
-
-    @property
-    def columns(self) -> int:
-        """How many columns the last axis has."""
-        return max(self.computed.shape[-1] if self.computed.ndim else 1, 1)
-
-    def chunks(self) -> Iterator[tuple[slice, "Arrays"]]:
-        """Some rows at a time, as tables, and which rows of the whole table they are."""
-        rows, step = self.computed.size // self.columns, max(CHUNK_CELLS // self.columns, 1)
-        for first in range(0, rows, step):
-            part = slice(first, min(first + step, rows))
-
-            def take(x: Array, part: slice = part) -> Array:
-                return x.reshape(rows, self.columns)[part]
-
-            half_units = None if self.half_units is None else take(self.half_units)
-            yield part, Arrays(take(self.expected), as_floats(take(self.computed)), take(self.is_given), half_units)
-
-
-@dataclass(frozen=True)
 class Statistics:
     """How expected numbers differ from computed ones, by the fields of a QuantityCheck.
 
@@ -78,26 +51,27 @@ class Statistics:
     differs: Array
 
 
-def statistics(arrays: Arrays, tolerance: Tolerance) -> Statistics:
-    """The statistics of the cells where a number is expected.
+def statistics(numbers: ExpectedNumbers, computed: Array, tolerance: Tolerance) -> Statistics:
+    """The statistics of the cells where a number is expected; computed numbers have the same axes.
 
     Errors are infinite where a number that is not finite differs. The relative error is that of numbers other than 0.
     """
-    differs = np.zeros(arrays.computed.shape, dtype=bool)
+    differs = np.zeros(computed.shape, dtype=bool)
+    columns = max(computed.shape[-1] if computed.ndim else 1, 1)
     sums = _Sums()
     largest = {"tolerance": 0.0, "max_abs": 0.0, "max_rel": 0.0, "max_ulp": 0.0}
     digits, worst = math.inf, _NO_CELL
-    for rows, part in arrays.chunks():
-        allowed = tolerance.allowed(part.expected, part.computed, part.half_units)
-        differ = part.is_given & ~tolerance.agrees(part.expected, part.computed, allowed)
-        differs.reshape(-1, arrays.columns)[rows] = differ
+    for rows, part, ours in _chunks(numbers, computed, columns):
+        allowed = tolerance.allowed(part.array, ours, part.half_units)
+        differ = part.is_given & ~tolerance.agrees(part.array, ours, allowed)
+        differs.reshape(-1, columns)[rows] = differ
         with np.errstate(all="ignore"):
-            error = abs(part.expected - part.computed)
-            is_finite = part.is_given & np.isfinite(part.expected) & np.isfinite(part.computed)
+            error = abs(part.array - ours)
+            is_finite = part.is_given & np.isfinite(part.array) & np.isfinite(ours)
             error = np.where(is_finite, error, np.where(differ, np.inf, 0))
-            size = np.maximum(abs(part.expected), abs(part.computed))
+            size = np.maximum(abs(part.array), abs(ours))
             units = tolerance.precision.units(np.where(is_finite, size, 0))
-            relative = np.where(part.computed != 0, error / abs(part.computed), 0)
+            relative = np.where(ours != 0, error / abs(ours), 0)
             ratio = np.where(differ, error / allowed, 0)
         found = {"tolerance": np.where(part.is_given, allowed, 0), "max_abs": error, "max_ulp": error / units}
         found["max_rel"] = np.where(np.isnan(relative), error, relative)
@@ -105,11 +79,11 @@ def statistics(arrays: Arrays, tolerance: Tolerance) -> Statistics:
         digits = min(digits, _digits(part, error, tolerance))
         if differ.any():
             at = int(np.argmax(np.where(ratio * SIMILAR >= ratio.max(), error, -1)))
-            cell = _Cell(rows.start * arrays.columns + at, *(float(x.flat[at]) for x in (ratio, error, allowed)))
+            cell = _Cell(rows.start * columns + at, *(float(x.flat[at]) for x in (ratio, error, allowed)))
             worst = cell if cell.is_worse_than(worst) else worst
-        sums.add(part.expected[is_finite], part.computed[is_finite])
+        sums.add(part.array[is_finite], ours[is_finite])
     return Statistics(
-        count=int(arrays.is_given.sum()),
+        count=int(numbers.is_given.sum()),
         differ=int(differs.sum()),
         digits=0 if math.isinf(digits) else int(digits),
         **largest,
@@ -119,6 +93,16 @@ def statistics(arrays: Arrays, tolerance: Tolerance) -> Statistics:
         worst_allowed=worst.allowed,
         differs=differs,
     )
+
+
+def _chunks(numbers: ExpectedNumbers, computed: Array, columns: int) -> Iterator[tuple[slice, ExpectedNumbers, Array]]:
+    """Some rows at a time, as tables: which rows of the whole table they are, expected numbers and computed ones."""
+    rows, step = computed.size // columns, max(CHUNK_CELLS // columns, 1)
+    for first in range(0, rows, step):
+        part = slice(first, min(first + step, rows))
+        array, is_given, ours = (x.reshape(rows, columns)[part] for x in (numbers.array, numbers.is_given, computed))
+        half_units = None if numbers.half_units is None else numbers.half_units.reshape(rows, columns)[part]
+        yield part, ExpectedNumbers(array, is_given, half_units), as_floats(ours)
 
 
 class _Cell(NamedTuple):
@@ -139,12 +123,12 @@ class _Cell(NamedTuple):
 _NO_CELL = _Cell(None, 0.0, 0.0, 0.0)
 
 
-def _digits(part: Arrays, error: Array, tolerance: Tolerance) -> float:
+def _digits(part: ExpectedNumbers, error: Array, tolerance: Tolerance) -> float:
     """To how many significant digits of the largest number of their row all numbers of some rows agree.
 
     They are no more than the type has, or were typed. Infinity where no row has a number other than 0.
     """
-    size = np.where(part.is_given & np.isfinite(part.expected), abs(part.expected), 0).max(axis=-1)
+    size = np.where(part.is_given & np.isfinite(part.array), abs(part.array), 0).max(axis=-1)
     rows = size > 0
     if not rows.any():
         return math.inf
@@ -248,15 +232,14 @@ class Checker:
 
     def count_differences(self, name: str, computed: Array, half_units: Array | None) -> int:
         """How many of the expected numbers of a quantity differ from others than those of the reference."""
-        numbers = self.quantities[name]
-        return statistics(Arrays(numbers.array, computed, numbers.is_given, half_units), self.tolerance(name)).differ
+        numbers = replace(self.quantities[name], half_units=half_units)
+        return statistics(numbers, computed, self.tolerance(name)).differ
 
     def compare(self, name: str) -> QuantityCheck:
         """One quantity compared."""
         numbers, step, tolerance = self.quantities[name], self.trace[name], self.tolerance(name)
         computed = self.reference.value(name)
-        arrays = Arrays(numbers.array, computed, numbers.is_given, numbers.half_units)
-        found = vars(statistics(arrays, tolerance)).copy()
+        found = vars(statistics(numbers, computed, tolerance)).copy()
         at, allowed, worst = found.pop("worst"), found.pop("worst_allowed"), None
         if at is not None:
             position = tuple(map(int, np.unravel_index(at, computed.shape)))

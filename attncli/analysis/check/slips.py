@@ -8,7 +8,8 @@ from attncli.analysis.check.compare import Checker
 from attncli.analysis.check.expected import ExpectedNumbers
 from attncli.analysis.check.report import FEW_NUMBERS, Explanation, QuantityCheck
 from attncli.analysis.check.tolerance import FACTOR, FLOAT64, Tolerance, evaluate_names, in_type, measure, median
-from attncli.analysis.slips import Attempt, Part, Priority, SearchLimits, SearchResult, explain, run_attempt, unnoticed
+from attncli.analysis.slips.parts import Part, Priority, SearchLimits
+from attncli.analysis.slips.search import Attempt, SearchResult, explain, run_attempt, unnoticed
 from attncli.base.dtypes import Precision, as_floats, coarsest
 from attncli.base.lazy_numpy import Array, np
 from attncli.problem.spec import ProblemSpec
@@ -47,7 +48,6 @@ def _exact_problem(checker: Checker) -> ProblemSpec:
 
 
 def _dtype(checker: Checker) -> str:
-    """The type of the numbers that are checked."""
     return coarsest(map(checker.dtype_of, checker.quantities))
 
 
@@ -130,7 +130,6 @@ def _agree(quantities: Quantities, values: Values, tolerances: Mapping[str, Tole
 
 
 def _agreeing(numbers: ExpectedNumbers, computed: Array, tolerance: Tolerance) -> Array:
-    """Which expected numbers agree with computed ones."""
     allowed = tolerance.allowed(numbers.array, computed, numbers.half_units)
     return tolerance.agrees(numbers.array, computed, allowed)
 

@@ -14,20 +14,6 @@ from attncli.analysis.slips import (  # noqa: F401 - imported to be registered
 )
 
 # isort: on
-from attncli.analysis.slips.parts import Part, Priority, SearchLimits
 from attncli.analysis.slips.records import SLIPS, Slip
-from attncli.analysis.slips.search import Attempt, SearchResult, attempts, explain, run_attempt, unnoticed
 
-__all__ = [
-    "SLIPS",
-    "Attempt",
-    "Part",
-    "Priority",
-    "SearchLimits",
-    "SearchResult",
-    "Slip",
-    "attempts",
-    "explain",
-    "run_attempt",
-    "unnoticed",
-]
+__all__ = ["SLIPS", "Slip"]

@@ -53,7 +53,6 @@ def _base_name(rule: str) -> str:
 
 
 def _hides_later_keys(window: Node | None) -> bool:
-    """Whether a window alone hides the keys after a query."""
     return window is not None and bool(window.options["right"] <= 0)
 
 

@@ -126,7 +126,6 @@ def all_parts(
 
 
 def _query_count(problem: ProblemSpec) -> int:
-    """How many queries are computed."""
     return plan_of(problem)["weights"].shape[-2]
 
 
@@ -179,7 +178,6 @@ def _has_query_parts(problem: ProblemSpec) -> bool:
 
 
 def _operators(problem: ProblemSpec) -> list[Operator]:
-    """The operators of a problem."""
     return [value for name in OPERATOR_FIELDS if isinstance(value := getattr(problem, name), Operator)]
 
 
@@ -216,7 +214,6 @@ def part_of(problem: ProblemSpec, rows: Sequence[int] | None) -> ProblemSpec:
 
 
 def _has_given_tables(problem: ProblemSpec) -> bool:
-    """Whether scores or weights are given."""
     return problem.scores is not None or problem.weights is not None
 
 

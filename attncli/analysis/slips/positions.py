@@ -88,7 +88,6 @@ def alibi_slopes(case: Computation) -> Iterator[Variant]:
 
 
 def _alibi_node(case: Computation) -> Node | None:
-    """The node of alibi's bias."""
     position = case.problem.position
     is_alibi = position is not None and position.record.function is alibi
     return case.plan.by_name.get("position_bias") if is_alibi else None
@@ -264,12 +263,10 @@ def _rotated_count(problem: ProblemSpec) -> int:
 
 
 def _rotated_names(plan: Plan) -> list[str]:
-    """The nodes of the rotated queries and keys."""
     return [name for name in ("rotated_query", "rotated_key") if name in plan.by_name]
 
 
 def _with_rope(problem: ProblemSpec, **parameters: Any) -> ProblemSpec:
-    """The problem with other parameters of rope."""
     assert problem.position is not None
     return replace(problem, position=Operator(problem.position.record, {**problem.position.given, **parameters}))
 

@@ -171,7 +171,6 @@ def heads_interleaved(case: Computation) -> Iterator[Variant]:
 
 
 def _splits_heads(plan: Plan) -> bool:
-    """Whether several heads are split off the features."""
     return any(node.function is structural.split_heads and node.axes[-3].length > 1 for node in plan.nodes)
 
 

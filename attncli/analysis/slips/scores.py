@@ -96,5 +96,4 @@ def _biases(case: Computation) -> list[str]:
 
 
 def _score_node(case: Computation) -> Node | None:
-    """The node of the score, if the scores are computed."""
     return next((node for node in case.plan.nodes if node.stage == "score" and node.tapped_from is None), None)

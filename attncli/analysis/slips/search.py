@@ -232,7 +232,6 @@ class _Needs(NamedTuple):
 
 
 def _needs_of(*slips: Slip) -> _Needs:
-    """What some slips need together."""
     return _Needs(any(slip.needs_all_queries for slip in slips), any(slip.needs_all_heads for slip in slips))
 
 
@@ -352,7 +351,6 @@ class _Search:
             return False
 
     def _made(self, start: Attempt, slip: Slip) -> Iterator[Attempt]:
-        """The variants of a slip in an attempt."""
         try:
             yield from with_slip(start, slip)
         except AttnError as error:  # an operator of another package may refuse what a slip gives it

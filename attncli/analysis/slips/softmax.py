@@ -115,7 +115,6 @@ def no_sink(case: Computation) -> Iterator[Variant]:
 
 
 def _normalizer_node(case: Computation) -> Node | None:
-    """The node of the normalizer, if the weights are computed."""
     return next((node for node in case.plan.nodes if node.stage == "normalize" and node.tapped_from is None), None)
 
 
@@ -157,7 +156,6 @@ def _with_transposed_weights(context: Node) -> Function:
 
 
 def _softmax_over_table(scores: Array, *, temperature: float = 1.0) -> Array:
-    """Exponentials divided by the sum over queries and keys."""
     exponentials = np.exp((scores - finite_max(scores).max(axis=-2, keepdims=True)) / temperature)
     total: Array = exponentials / exponentials.sum(axis=(-2, -1), keepdims=True)
     return total

@@ -42,9 +42,7 @@ def count_changes(before: Array, after: Array) -> int:
     >>> count_changes(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 2.5], [3.0, 4.0]]))
     1
     """
-    columns = after.shape[-1] if after.ndim else 1
-    if not after.size:
-        return 0
+    columns = max(after.shape[-1] if after.ndim else 1, 1)
     old, new = before.reshape(-1, columns), after.reshape(-1, columns)
     step = max(1, MAX_NUMBERS // columns)
     return sum(int(changed(old[at : at + step], new[at : at + step]).sum()) for at in range(0, len(new), step))

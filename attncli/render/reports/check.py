@@ -41,7 +41,7 @@ def render_check(report: CheckReport, target: TextTarget = TEXT_FILE, *, decimal
 
 
 def _tolerances(report: CheckReport) -> Iterator[str]:
-    """What the numbers are held to, once for all quantities of the same reason, and how ours were computed."""
+    """The tolerance, once for all quantities of the same reason, and in what the reference was computed."""
     if report.searched:
         yield f"Slips are looked for in {report.searched}, held to {report.searched_reason}."
     names: dict[str, list[str]] = {}
@@ -50,9 +50,9 @@ def _tolerances(report: CheckReport) -> Iterator[str]:
             names.setdefault(result.tolerance_reason, []).append(result.name)
     for reason, quantities in names.items():
         of = "" if len(names) == 1 else f" of {join_words(quantities)}"
-        yield f"The numbers{of} are held to {reason}."
+        yield f"Tolerance{of}: {reason}."
     why = f" ({report.reference_remark})" if report.reference_remark else ""
-    yield f"Ours are computed in {report.reference}{why}."
+    yield f"Reference: {report.reference}{why}."
 
 
 def print_explanations(page: TextPage, report: CheckReport) -> None:
@@ -63,10 +63,12 @@ def print_explanations(page: TextPage, report: CheckReport) -> None:
         if report.may_be_chance:
             page.print("So few numbers may be explained by chance; more of them would tell.")
     if report.tried_count:
-        tried, pairs = count_of(report.tried_count - report.pair_count, "slip"), report.pair_count
-        tried += f" and {pairs} {'pairs of them' if pairs > 1 else 'pair of them'}" if pairs else ""
-        result = "were tried" if report.explanations else "were tried, and none explains the numbers"
-        page.print((f"{tried} {result}.", "dim"))
+        singles, pairs = report.tried_count - report.pair_count, count_of(report.pair_count, "pair")
+        text = f"{count_of(singles, 'slip')}{f' and {pairs} of them' if report.pair_count else ''} were tried."
+        if not report.explanations:
+            tried = f"{singles} tried{f', and {pairs}' if report.pair_count else ''}"
+            text = f"No known mistake explains these numbers ({tried})."
+        page.print((text, "dim"))
     page.print_lines(report.untried, "dim")
 
 
@@ -139,7 +141,6 @@ def short_verdict(report: CheckReport) -> str:
 
 
 def _agreement(report: CheckReport) -> str:
-    """How many numbers agree, where all do."""
     return f"all {report.count} numbers agree" if report.count != 1 else "the number agrees"
 
 
@@ -221,7 +222,6 @@ def junit_xml(outcomes: Sequence[CheckOutcome]) -> Iterator[str]:
 
 
 def _test_case(outcome: CheckOutcome) -> Iterator[str]:
-    """One problem."""
     attributes = f"classname={_quoted(outcome.file or SUITE)} name={_quoted(outcome.part or outcome.name)}"
     head = f'    <testcase {attributes} time="{outcome.seconds:.3f}"'
     if outcome.agrees and outcome.has_verdict:

@@ -33,9 +33,8 @@ def render_checkpoint(checkpoint: Checkpoint, name: str, target: TextTarget) -> 
     page.print((checkpoint.model_type, "bold"), f" ({about}), {count_of(len(checkpoint.files), 'tensor')}")
     command = ""
     for part in parts.values():
-        groups = layer_groups(part)
+        groups, is_there = layer_groups(part), has_tensors(part)
         page.skip_line()
-        is_there = has_tensors(part)
         missing = "" if is_there else ", whose tensors are not here"
         page.print((part.name, "bold"), f", {count_of(part.layer_count, 'layer')}{missing}")
         page.print_pairs([(_numbers(group.layers), _group_text(group)) for group in groups], "cyan")
@@ -59,15 +58,11 @@ def tensor_lines(checkpoint: Checkpoint) -> Iterator[str]:
         groups.setdefault(tuple(re.split(r"(?<=\.)\d+(?=\.)", name)), []).append(name)
     for pieces, names in groups.items():
         there = next((name for name in names if checkpoint.files[name].exists()), None)
-        yield f"{_folded(pieces, names)} {_stored(checkpoint, there, names[0])}"
-
-
-def _stored(checkpoint: Checkpoint, name: str | None, missing: str) -> str:
-    """The shape and type of a tensor; without one the file of the tensor that is missing."""
-    if name is None:
-        return f"in {checkpoint.files[missing].name}, which is not there"
-    stored = checkpoint.tensor(name)
-    return f"{list(stored.shape)} {stored.type}"
+        stored = f"in {checkpoint.files[names[0]].name}, which is not there"
+        if there is not None:
+            tensor = checkpoint.tensor(there)
+            stored = f"{list(tensor.shape)} {tensor.type}"
+        yield f"{_folded(pieces, names)} {stored}"
 
 
 def _folded(pieces: Sequence[str], names: Sequence[str]) -> str:
@@ -103,59 +98,43 @@ def _group_text(group: LayerGroup) -> str:
 
 
 def _key_text(key: str, value: Any) -> str:
-    """A key and its value."""
     return key if value is True else f"{key} {_value_text(value)}"
 
 
 def _value_text(value: Any) -> str:
-    """A value as the command line would have it; of a mapping within parameters no more than its first word."""
+    """A value as the command line would have it; of a mapping in parameters, such as rope's scaling, its first word."""
     if isinstance(value, Mapping):
         name, inner = next(iter(value.items()))
         parameters = _plain(inner)
         if not isinstance(parameters, Mapping):
             return str(name)
-        given = ",".join(f"{key}={_parameter_text(entry)}" for key, entry in parameters.items())
+        given = ",".join(f"{key}={_parameter_text(_plain(entry))}" for key, entry in parameters.items())
         return f"{name}:{given}" if given else str(name)
     if isinstance(value, list):
         return ",".join(map(_value_text, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _plain(value: Any) -> Any:
-    """The value of an entry."""
-    return value.value if isinstance(value, Entry) else value
-
-
-def _parameter_text(entry: Any) -> str:
-    """The value of a parameter: of a mapping, such as the scaling of rope, its first word."""
-    value = _plain(entry)
+def _parameter_text(value: Any) -> str:
+    """The value of a parameter."""
     if isinstance(value, Mapping):
-        words = [_plain(inner) for inner in value.values() if isinstance(_plain(inner), str)]
-        return words[0] if words else "…"
+        return next((word for word in map(_plain, value.values()) if isinstance(word, str)), "…")
     return "…" if isinstance(value, list) else _value_text(value)
 
 
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, Entry) else value
+
+
 def render_array_list(arrays: Sequence[ArrayDescription], target: TextTarget) -> str:
-    """A line for each array: its name, its shape and its type, in columns."""
+    """A line for each array of a file: its name, its shape and its type, in columns; empty columns are left out."""
+    shapes = ["" if one.shape is None else format_lengths(one.shape) or "one number" for one in arrays]
     rows = [
-        (
-            target.text(array.name),
-            "" if array.shape is None else target.text(_shape(array.shape)),
-            target.text(array.type),
-        )
-        for array in arrays
+        [target.text(text) for text in (one.name, shape, one.type)] for one, shape in zip(arrays, shapes, strict=True)
     ]
     widths = [max((cell_len(row[column]) for row in rows), default=0) for column in (0, 1)]
-    lines = ["  ".join([*_padded(row, widths), row[-1]]).rstrip() for row in rows]
-    return "".join(f"{line}\n" for line in lines) or "no arrays\n"
-
-
-def _padded(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """The cells with blanks up to these widths, without those of empty columns."""
-    pairs = zip(cells, widths, strict=False)
-    return [cell + " " * (width - cell_len(cell)) for cell, width in pairs if width]
-
-
-def _shape(shape: tuple[int, ...]) -> str:
-    """The lengths of the axes: `3 × 4`."""
-    return format_lengths(shape) or "one number"
+    lines = []
+    for *cells, last in rows:
+        padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True) if width]
+        lines.append("  ".join([*padded, last]))
+    return "".join(f"{line.rstrip()}\n" for line in lines) or "no arrays\n"

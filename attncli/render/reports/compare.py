@@ -1,4 +1,4 @@
-"""A comparison for readers: sections, text with tables side by side, Markdown, LaTeX, and one object."""
+"""A comparison for readers: its sections, as text with tables side by side, in Markdown, and in LaTeX."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,6 +10,7 @@ from rich.text import Text
 from attncli.analysis.compare import Comparison, equal_variants
 from attncli.analysis.differences import Difference, FirstDifference
 from attncli.base.dataclasses import dataclass
+from attncli.base.text import count_of
 from attncli.numbers.formatting import decimal
 from attncli.plan.trace import value_at
 from attncli.render.change_marks import LEGEND
@@ -19,7 +20,7 @@ from attncli.render.formats.terminal import print_section
 from attncli.render.formats.text_page import TextPage
 from attncli.render.grid import Grid
 from attncli.render.reports.variant_tables import (
-    NAME_GAP,
+    GAP,
     heading,
     result_sections,
     statistics_sections,
@@ -31,6 +32,11 @@ from attncli.render.reports.variant_tables import (
 from attncli.render.section import Section
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import DECIMALS
+
+MAX_VARIANTS = 8  # whose tables and statistics a reader can compare; of more there is a summary
+MAX_OF_ONE_RESULT = 100  # variants that have tables where one result is selected
+MAX_NUMBERS = 5000  # of all tables together
+COLUMN_GAP = 2  # so that two tables of four columns fit 80 columns
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ class DifferenceWriter:
             yield Section(f"differences from {self.labels[baseline]}", remarks=tuple(lines))
 
     def _lines(self, pair: tuple[int, int]) -> Iterator[str]:
-        """The lines of two variants: where they part, and below it how much each result differs."""
+        """The lines of two variants: where they first differ, and below it how much each result differs."""
         (first,) = [found for found in self.comparison.first_differences if found.variants == pair]
         yield f"{self.labels[pair[1]]}: {self.first_difference(first)}"
         differences = [found for found in self.comparison.differences if found.variants == pair]
@@ -69,12 +75,11 @@ class DifferenceWriter:
         return f"the same but for rounding, up to {self._number(found.max_abs)}"
 
     def first_difference(self, first: FirstDifference) -> str:
-        """Where two variants part: `they part at masked_scores[cat, sat]: 0.5 → −∞`."""
-        kept = " that was kept" if first.is_partial else ""
+        """Where two variants first differ: `first difference at masked_scores[cat, sat]: 0.5 → −∞`."""
         if first.step is None:
-            return f"the same in every step{kept}"
+            return f"the same in every step{' that was kept' if first.is_partial else ''}"
         cell = f"[{', '.join(first.labels)}]" if first.labels else ""
-        text = f"they part at {first.step}{cell}"
+        text = f"first difference at {first.step}{cell}"
         if first.numbers is not None:
             text += f": {self._change(first.numbers)}"
         if first.only_in is not None:
@@ -88,17 +93,18 @@ class DifferenceWriter:
             return found.reason
         largest = f"largest difference {self._number(found.max_abs)} at [{', '.join(found.labels)}]"
         parts = [largest if found.numbers is None else f"{largest}, {self._change(found.numbers)}"]
+        rows = count_of(found.row_count or 0, "row")
         if found.total_variation is not None:
             some = found.distribution_count != found.row_count
-            of = f" in the {found.distribution_count} of {_rows(found)} that are distributions" if some else ""
+            of = f" in the {found.distribution_count} of {rows} that are distributions" if some else ""
             parts.append(f"total variation up to {self._number(found.total_variation)}{of}")
         divergences = [] if found.kl is None else [f"up to {self._number(found.kl)} nats"]
-        divergences += [f"infinite in {found.infinite_kl_count} of {_rows(found)}"] if found.infinite_kl_count else []
+        divergences += [f"infinite in {found.infinite_kl_count} of {rows}"] if found.infinite_kl_count else []
         if divergences:
             parts.append(f"KL divergence {', '.join(divergences)}")
         if found.reordered_count is not None:
-            changes = f"changes in {found.reordered_count} of {_rows(found)}"
-            parts.append(f"order of keys {changes if found.reordered_count else 'the same'}")
+            changes = f"changes in {found.reordered_count} of {rows}" if found.reordered_count else "the same"
+            parts.append(f"order of keys {changes}")
         return "; ".join(parts)
 
     @cached_property
@@ -111,22 +117,10 @@ class DifferenceWriter:
         return any(set(found.variants) <= set(members) for members in self._groups[found.name])
 
     def _change(self, numbers: tuple[float, float]) -> str:
-        """A number of the first variant and that of the other in its place."""
         return " → ".join(map(self._number, numbers))
 
     def _number(self, number: float) -> str:
-        """A number as text."""
         return decimal(number, self.decimals)
-
-
-def _rows(found: Difference) -> str:
-    """How many rows the weights have."""
-    return f"{found.row_count} row{'' if found.row_count == 1 else 's'}"
-
-
-MAX_VARIANTS = 8  # whose tables and statistics a reader can compare; of more there is a summary
-MAX_OF_ONE_RESULT = 100  # variants that have tables where one result is selected
-MAX_NUMBERS = 5000  # of all tables together
 
 
 def comparison_sections(comparison: Comparison, decimals: int) -> Iterator[Section]:
@@ -134,13 +128,13 @@ def comparison_sections(comparison: Comparison, decimals: int) -> Iterator[Secti
 
     Many variants have tables where one result of few numbers is selected.
     """
-    labels = variant_labels(comparison)
+    labels, count = variant_labels(comparison), len(comparison.variants)
     yield Section(title(comparison), remarks=variant_lines(comparison, labels))
-    is_short = _count_numbers(comparison) <= MAX_NUMBERS
-    has_few_variants = len(comparison.variants) <= MAX_VARIANTS
+    traces = [(one.result.trace, one.result.select) for one in comparison.variants]
+    values = (value_at(trace, trace[name], comparison.positions) for trace, select in traces for name in select)
+    is_short, has_few_variants = sum(value.size for value in values) <= MAX_NUMBERS, count <= MAX_VARIANTS
     tables: list[Section] = []
-    is_one_result = len(comparison.select) == 1 and len(comparison.variants) <= MAX_OF_ONE_RESULT
-    if is_short and (has_few_variants or is_one_result):
+    if is_short and (has_few_variants or (len(comparison.select) == 1 and count <= MAX_OF_ONE_RESULT)):
         tables += result_sections(comparison, labels)
     if is_short and has_few_variants:
         tables += statistics_sections(comparison, labels)
@@ -149,12 +143,6 @@ def comparison_sections(comparison: Comparison, decimals: int) -> Iterator[Secti
         yield summary_section(comparison, labels)
     if has_few_variants:
         yield from DifferenceWriter(comparison, labels, decimals).sections()
-
-
-def _count_numbers(comparison: Comparison) -> int:
-    """How many numbers the selected results of all variants have."""
-    traces = [(one.result.trace, one.result.select) for one in comparison.variants]
-    return sum(value_at(trace, trace[name], comparison.positions).size for trace, select in traces for name in select)
 
 
 def _with_legend(tables: Sequence[Section], labels: Sequence[str]) -> Iterator[Section]:
@@ -166,11 +154,7 @@ def _with_legend(tables: Sequence[Section], labels: Sequence[str]) -> Iterator[S
 
 
 def _has_marks(grid: Grid) -> bool:
-    """Whether a number of a table is marked as changed."""
     return grid.changes is not None and bool((grid.changes != "").any())
-
-
-COLUMN_GAP = 2  # so that two tables of four columns fit 80 columns
 
 
 def render_comparison(
@@ -205,8 +189,7 @@ def _print_section(page: TextPage, section: Section, decimals: int) -> None:
         print_section(page, section, decimals)
         return
     page.print((section.heading, "bold"))
-    blocks = [_block(page.target, grid, decimals) for grid in section.grids]
-    page.write(side_by_side(blocks, page.page_width))
+    page.write(side_by_side([_block(page.target, grid, decimals) for grid in section.grids], page.page_width))
     page.print_lines([f"  {remark}" for remark in section.remarks], "dim" if section.grids else "")
 
 
@@ -216,6 +199,6 @@ def _block(target: TextTarget, grid: Grid, decimals: int) -> Sequence[str]:
     table.print_grid(replace(grid, slice_label=""), decimals)
     lines = table.text.rstrip("\n").split("\n")
     width = max(cell_len(Text.from_ansi(line).plain) for line in lines)
-    name = grid.slice_label if cell_len(grid.slice_label) <= width else grid.slice_label.partition(NAME_GAP)[0]
+    name = grid.slice_label if cell_len(grid.slice_label) <= width else grid.slice_label.partition(GAP)[0]
     title.print((name, "italic"), is_wrapped=False)
     return [title.text.rstrip("\n"), *lines]

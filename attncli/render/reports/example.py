@@ -29,71 +29,7 @@ from attncli.render.view import View
 PUBLISHED, EXPECTED = "published", "expected"  # numbers that somebody published, and our own
 NARROW_TYPES = ("float16", "bfloat16", "float32")  # which may have fewer digits than were printed
 
-
-def verdict(checks: Sequence[CheckReport], adjective: str) -> Part | None:
-    """How many numbers differ, or that all agree, and the style of that line; None where none is expected."""
-    count, differ = sum(check.count for check in checks), sum(check.differ for check in checks)
-    if not count:
-        return None
-    if differ:
-        text = count_of_differences(differ, count)
-        return f"{text[0].upper()}{text[1:]} from the {adjective} {'one' if count == 1 else 'ones'}.", DIFFERS
-    is_narrow = any(result.ulp_dtype in NARROW_TYPES for check in checks for result in check.results)
-    digits = "to the digits that their type has" if is_narrow else "to every printed digit"
-    subject = f"All {count} {adjective} numbers agree" if count > 1 else f"The {adjective} number agrees"
-    return f"{subject}, {digits}.", AGREES
-
-
 TitledTables = Sequence[tuple[str, Grid]]
-
-
-def join_row_tables(sections: Iterable[Section], decimals: int) -> Iterator[Section]:
-    """The sections; those next to each other that have one row of the same columns are joined to one without a title.
-
-    The rows of the joined table have the titles of the sections.
-    """
-    for key, group in groupby(sections, _row_and_columns):
-        found = list(group)
-        if key is None or len(found) == 1:
-            yield from found
-        else:
-            yield Section("", (stack_rows([[(section.title, section.grids[0])] for section in found], decimals),))
-
-
-def stack_rows(quantities: Sequence[TitledTables], decimals: int) -> Grid:
-    """One table of tables that have one row and the same columns, each row under its title.
-
-    The rows of one quantity have the same decimals, those of another have their own.
-    """
-    values = [np.concatenate([table.values for _, table in tables]) for tables in quantities]
-    texts = [align_numbers(rows, decimals) for rows in values]
-    widths = [max(_fraction_width(cell) for row in rows for cell in row) for rows in texts]
-    titles = tuple(title for tables in quantities for title, _ in tables)
-    table = quantities[0][0][1]
-    padded = [
-        [cell + " " * (max(widths) - width) for cell in row]
-        for rows, width in zip(texts, widths, strict=True)
-        for row in rows
-    ]
-    return Grid(np.concatenate(values), titles, table.columns, corner=table.rows[0], signs=padded)
-
-
-def _row_and_columns(section: Section) -> tuple[str, tuple[str, ...]] | None:
-    """The label of the one row and those of the columns; None for a section of more, or with something to read."""
-    if len(section.grids) != 1 or section.formula or section.arithmetic or section.remarks:
-        return None
-    (grid,) = section.grids
-    is_plain = len(grid.rows) == 1 and grid.signs is None and not grid.slice_label
-    return (grid.rows[0], grid.columns) if is_plain else None
-
-
-def _fraction_width(cell: str) -> int:
-    """How many characters of a cell follow its whole number, blanks among them."""
-    whole = cell.partition(".")[0].rstrip()
-    return len(cell) - len(whole)
-
-
-USUAL_WIDTH = 80  # of text in a pipe or a file
 
 
 @dataclass(frozen=True)
@@ -110,226 +46,10 @@ class PartReport:
     numpy: Mapping[str, str] = field(default_factory=dict)  # lines of NumPy, by the name of the result
     arrows_from_key: bool | None = None  # whether arrows of the largest weights lead to the query; None for no arrows
 
-
-def is_brief(part: PartReport, elsewhere: Collection[str]) -> bool:
-    """Whether a part shows nothing but the results that are shown elsewhere, and is a line and its command."""
-    shows_more = part.view.explain or part.numpy or part.worked is not None or part.arrows_from_key is not None
-    return not shows_more and set(part.view.names) <= set(elsewhere)
-
-
-def print_part(page: TextPage, part: PartReport, number: str, adjective: str, elsewhere: Collection[str] = ()) -> None:
-    """Print one part: what it is about, the command that reproduces it, its results, and which numbers differ.
-
-    `number` stands before its title; the results named in `elsewhere` are not shown here.
-    """
-    if is_brief(part, elsewhere):
-        _print_title(page, number, ": ".join(filter(None, (part.title, part.about.strip()))))
-    else:
-        _print_title(page, number, part.title)
-        print_paragraph(page, part.about)
-    print_command(page, part.command)
-    shown = [section for section in sections(part.view) if part.view.explain or section.title not in elsewhere]
-    print_tables(page, shown, part.view)
-    if part.arrows_from_key is not None:
-        _print_arrows(page, part.view.result.trace, from_key=part.arrows_from_key)
-    print_command(page, part.worked_command)
-    _print_steps(page, part)
-    if part.check is not None:
-        for result in part.check.differing:
-            print_quantity(page, part.check, result, part.view.decimals, adjective)
-        print_explanations(page, part.check)
-
-
-def print_paragraph(page: TextPage, text: str) -> None:
-    """Text that is wrapped to the width of a screen; elsewhere its lines stay as the author broke them."""
-    if text.strip():
-        lines = text.strip().split("\n")
-        page.print_lines([" ".join(lines)] if page.target.width else lines)
-
-
-def print_command(page: TextPage, command: str) -> None:
-    """A command on one line, however long, so that it can be copied."""
-    if command:
-        page.print((f"$ {command}", "cyan"), is_wrapped=False)
-
-
-def print_tables(page: TextPage, shown: Sequence[Section], view: View) -> None:
-    """Tables side by side where they fit; the steps of an explanation one below the other."""
-    if view.explain:
-        for section in shown:
-            page.skip_line()
-            print_section(page, section, view.decimals)
-        return
-    blocks = []
-    tables = (table for section in shown for table in _by_slice(section))
-    for section in join_row_tables(tables, view.decimals):
-        block = TextPage(page.target)
-        if section.heading:
-            print_section(block, section, view.decimals)
-        else:
-            for grid in section.grids:
-                block.print_grid(grid, view.decimals)
-        blocks.append(block.text.rstrip("\n").split("\n"))
-    if blocks:
-        page.write(side_by_side(blocks, _width(page)))
-
-
-def _by_slice(section: Section) -> Iterator[Section]:
-    """A section for each table of a section, with its slice in the title: `weights, head 1`; remarks with the last."""
-    if len(section.grids) < 2:
-        yield section
-        return
-    for grid in section.grids:
-        title = f"{section.title}, {grid.slice_label}"
-        remarks = section.remarks if grid is section.grids[-1] else ()
-        yield replace(section, title=title, grids=(replace(grid, slice_label=""),), remarks=remarks)
-
-
-def _print_title(page: TextPage, number: str, title: str) -> None:
-    """The number and the title of a part, where it has one."""
-    text = " ".join(filter(None, (number, title)))
-    if text:
-        page.print((f"── {text}", "bold"))
-
-
-def _print_arrows(page: TextPage, trace: Trace, *, from_key: bool) -> None:
-    """The arrows of the largest weights, a paragraph for each head."""
-    page.skip_line()
-    page.print(("The largest weight of each query:", "dim"))
-    for label, found in arrows(trace, from_key=from_key):
-        if found:
-            lead = f"{label}: " if label else ""
-            page.print_lines(join_pieces([f"{lead}{found[0]}", *found[1:]], _width(page)), "bold")
-
-
-def _print_steps(page: TextPage, part: PartReport) -> None:
-    """The lines of NumPy of each result, or without any its formula, and below them the arithmetic of the cell."""
-    trace = part.view.result.trace
-    worked = {} if part.worked is None else {section.title: section for section in sections(part.worked)}
-    for name in dict.fromkeys([*part.numpy, *part.view.result.select]):
-        section = worked.pop(_computed_step(trace, name).name, None)
-        for line in part.numpy.get(name, "").splitlines():
-            page.print((f"{'...' if line.startswith(' ') else '>>>'} {line}", "green"), is_wrapped=False)
-        if section is None:
-            continue
-        if not part.numpy:
-            page.print((section.heading, "bold"), f"  {section.formula}")
-        arithmetic = TextPage(replace(page.target, width=_width(page)))
-        arithmetic.print_lines([f"  {line}" for line in section.arithmetic], "cyan")
-        page.write(arithmetic.text.splitlines())
-
-
-def _computed_step(trace: Trace, name: str) -> Step:
-    """The step that computes a result, which the steps after it may return unchanged."""
-    step = trace[name]
-    while step.is_identity:
-        step = trace[step.inputs["x"]]
-    return step
-
-
-def join_pieces(pieces: Sequence[str], width: int, gap: str = "   ") -> list[str]:
-    """Pieces of text in lines of at most that width, with a gap between two of them; no piece is broken.
-
-    >>> join_pieces(["one", "two", "three"], 8, " ")
-    ['one two', 'three']
-    """
-    lines = list(pieces[:1])
-    for piece in pieces[1:]:
-        if cell_len(joined := f"{lines[-1]}{gap}{piece}") <= width:
-            lines[-1] = joined
-        else:
-            lines.append(piece)
-    return lines
-
-
-def _width(page: TextPage) -> int:
-    """The width that text is wrapped to."""
-    return page.target.width or USUAL_WIDTH
-
-
-def together(parts: Sequence[PartReport], names: Sequence[str]) -> Iterator[Section]:
-    """Results of every part: where each part has one row, a table of a row for each, otherwise tables side by side.
-
-    A result that is the same in all parts is one row, under its name, of the table that follows. Raises AttnError
-    where the parts have different queries.
-    """
-    decimals = parts[0].view.decimals
-    same: list[TitledTables] = []
-    for name in names:
-        tables = _tables(parts, name)
-        first = tables[0][1]
-        if any(len(table.rows) != 1 or len(table.columns) != len(first.columns) for _, table in tables):
-            yield Section(f"{name}, side by side", (_beside(tables),))
-        elif len(tables) > 1 and all(np.array_equal(table.values, first.values) for _, table in tables):
-            same.append([(name, first)])
-        else:
-            rows = [row for row in same if row[0][1].columns == first.columns]
-            yield from (Section("", (stack_rows([row], decimals),)) for row in same if row not in rows)
-            yield Section(name, (stack_rows([*rows, tables], decimals),))
-            same = []
-    yield from (Section("", (stack_rows([row], decimals),)) for row in same)
-
-
-def curve_lines(parts: Sequence[PartReport], name: str, width: int) -> list[str]:
-    """The plot of a result of one feature, a curve for each part, with the values that it fits as points.
-
-    The labels of the queries and of the keys are the numbers on the horizontal axis; raises AttnError where they are
-    none, or where there are several features or heads.
-    """
-    trace = parts[0].view.result.trace
-    curves = [
-        Series(
-            part.title or name,
-            _numbers(part.view.result.trace.labels["n"]),
-            _column(part.view.result.trace[name].value),
-        )
-        for part in parts
-    ]
-    points = Series("values", _numbers(trace.labels["m"]), _column(trace["value"].value))
-    return plot(points, curves, width)
-
-
-def _tables(parts: Sequence[PartReport], name: str) -> TitledTables:
-    """The tables of a result of every part."""
-    traces = [(part.title, part.view.result.trace) for part in parts]
-    return [(title, table) for title, trace in traces for table in grids(trace, trace[name])]
-
-
-def _beside(tables: TitledTables) -> Grid:
-    """Tables of the same rows as one table, its columns under the titles of the parts."""
-    rows = tables[0][1].rows
-    if any(table.rows != rows for _, table in tables):
-        raise AttnError("the parts have different queries, so they can't stand side by side", where="together")
-    columns = tuple(_column_title(title, table, column) for title, table in tables for column in table.columns)
-    return Grid(np.concatenate([table.values for _, table in tables], axis=-1), rows, columns)
-
-
-def _column_title(title: str, table: Grid, column: str) -> str:
-    """The title of a part, with the head and the column where it has several: `causal, head 0, e1`."""
-    parts = (title, table.slice_label, column if len(table.columns) > 1 else "")
-    return ", ".join(part for part in parts if part)
-
-
-def _numbers(labels: Sequence[str]) -> Array:
-    """Labels as numbers."""
-    return np.array([_number(label) for label in labels])
-
-
-def _number(label: str) -> float:
-    """A label as a number."""
-    try:
-        return float(label)
-    except ValueError:
-        hint = "a curve needs tokens and query_tokens that are numbers: where its points stand"
-        raise AttnError(f"the label {label!r} is no number", where="curve", hint=hint) from None
-
-
-def _column(value: Array) -> Array:
-    """The numbers of a table of one column."""
-    if value.ndim != 2 or value.shape[-1] != 1:
-        message = f"{format_lengths(value.shape)} numbers are no curve"
-        raise AttnError(message, where="curve", hint="one value feature and one head are")
-    return value[:, 0]
+    def is_brief(self, elsewhere: Collection[str]) -> bool:
+        """Whether it shows nothing but the results that are shown elsewhere, and is a line and its command."""
+        shows_more = self.view.explain or self.numpy or self.worked is not None or self.arrows_from_key is not None
+        return not shows_more and set(self.view.names) <= set(elsewhere)
 
 
 @dataclass(frozen=True)
@@ -362,52 +82,6 @@ class ExampleReport:
         return PUBLISHED if self.source else EXPECTED
 
 
-def render(report: ExampleReport, target: TextTarget) -> str:
-    """The report, from its title to whether all expected numbers agree."""
-    return "".join(pages(report, target))
-
-
-def pages(report: ExampleReport, target: TextTarget) -> Iterator[str]:
-    """The report in pieces, one for each part; the first has the title, the last what all parts are shown in."""
-    elsewhere = [*report.together, *filter(None, [report.curve])]
-    last = len(report.parts) - 1
-    for position, part in enumerate(report.parts):
-        page = TextPage(target)
-        if position == 0:
-            _print_head(page, report)
-        number = "" if report.first_number is None else f"{report.first_number + position}."
-        if position == 0 or not is_brief(part, elsewhere):
-            page.skip_line()
-        print_part(page, part, number, report.adjective, elsewhere)
-        if position == last:
-            _print_end(page, report)
-        yield page.text
-
-
-def _print_head(page: TextPage, report: ExampleReport) -> None:
-    """The title, what to see, where it is from, and the command that saves the file."""
-    page.print((report.title, "bold"))
-    print_paragraph(page, report.about)
-    print_paragraph(page, f"Paper: {report.paper}" if report.paper else "")
-    print_paragraph(page, f"Source: {report.source}" if report.source else "")
-    print_command(page, report.save_command)
-
-
-def _print_end(page: TextPage, report: ExampleReport) -> None:
-    """The results that all parts are shown in, and the verdict."""
-    if report.together:
-        page.skip_line()
-        print_tables(page, list(together(report.parts, report.together)), report.parts[0].view)
-    if report.curve:
-        page.skip_line()
-        for row in curve_lines(report.parts, report.curve, page.target.width or USUAL_WIDTH):
-            page.print(row, is_wrapped=False)
-    line = verdict(report.checks, report.adjective)
-    if line is not None:
-        page.skip_line()
-        page.print(line)
-
-
 def render_topics(topics: Mapping[str, Mapping[str, str]], target: TextTarget) -> str:
     """The name of each example and what it teaches, in columns that are the same under every topic."""
     page = TextPage(target)
@@ -417,3 +91,273 @@ def render_topics(topics: Mapping[str, Mapping[str, str]], target: TextTarget) -
         page.print_pairs([(name.ljust(width), sentence) for name, sentence in examples.items()], "cyan")
         page.skip_line()
     return page.text.rstrip("\n") + "\n"
+
+
+def pages(report: ExampleReport, target: TextTarget) -> Iterator[str]:
+    """The report in pieces, one for each part; the first has the title, the last what all parts are shown in."""
+    elsewhere = [*report.together, *filter(None, [report.curve])]
+    for position, part in enumerate(report.parts):
+        page = TextPage(target)
+        if position == 0:
+            page.print((report.title, "bold"))
+            _print_paragraph(page, report.about)
+            _print_paragraph(page, f"Paper: {report.paper}" if report.paper else "")
+            _print_paragraph(page, f"Source: {report.source}" if report.source else "")
+            _print_command(page, report.save_command)
+        if position == 0 or not part.is_brief(elsewhere):
+            page.skip_line()
+        number = "" if report.first_number is None else f"{report.first_number + position}."
+        _print_part(page, part, number, report.adjective, elsewhere)
+        if position == len(report.parts) - 1:
+            _print_end(page, report)
+        yield page.text
+
+
+def _print_end(page: TextPage, report: ExampleReport) -> None:
+    if report.together:
+        page.skip_line()
+        _print_tables(page, list(together(report.parts, report.together)), report.parts[0].view)
+    if report.curve:
+        page.skip_line()
+        for row in curve_lines(report.parts, report.curve, page.page_width):
+            page.print(row, is_wrapped=False)
+    line = verdict(report.checks, report.adjective)
+    if line is not None:
+        page.skip_line()
+        page.print(line)
+
+
+def verdict(checks: Sequence[CheckReport], adjective: str) -> Part | None:
+    """How many numbers differ, or that all agree, and the style of that line; None where none is expected."""
+    count, differ = sum(check.count for check in checks), sum(check.differ for check in checks)
+    if not count:
+        return None
+    if differ:
+        text = count_of_differences(differ, count)
+        return f"{text[0].upper()}{text[1:]} from the {adjective} {'one' if count == 1 else 'ones'}.", DIFFERS
+    is_narrow = any(result.ulp_dtype in NARROW_TYPES for check in checks for result in check.results)
+    digits = "to the digits that their type has" if is_narrow else "to every printed digit"
+    subject = f"All {count} {adjective} numbers agree" if count > 1 else f"The {adjective} number agrees"
+    return f"{subject}, {digits}.", AGREES
+
+
+def _print_part(page: TextPage, part: PartReport, number: str, adjective: str, elsewhere: Collection[str]) -> None:
+    """Print one part: what it is about, the command that reproduces it, its results, and which numbers differ.
+
+    `number` comes before its title; the results named in `elsewhere` are not shown here.
+    """
+    is_brief = part.is_brief(elsewhere)
+    title = ": ".join(filter(None, (part.title, part.about.strip()))) if is_brief else part.title
+    if number or title:
+        page.print((f"── {' '.join(filter(None, (number, title)))}", "bold"))
+    if not is_brief:
+        _print_paragraph(page, part.about)
+    _print_command(page, part.command)
+    shown = [section for section in sections(part.view) if part.view.explain or section.title not in elsewhere]
+    _print_tables(page, shown, part.view)
+    if part.arrows_from_key is not None:
+        _print_arrows(page, part.view.result.trace, from_key=part.arrows_from_key)
+    _print_command(page, part.worked_command)
+    _print_steps(page, part)
+    if part.check is not None:
+        for result in part.check.differing:
+            print_quantity(page, part.check, result, part.view.decimals, adjective)
+        print_explanations(page, part.check)
+
+
+def _print_paragraph(page: TextPage, text: str) -> None:
+    """Text that is wrapped to the width of a screen; elsewhere its lines stay as the author broke them."""
+    if text.strip():
+        lines = text.strip().split("\n")
+        page.print_lines([" ".join(lines)] if page.target.width else lines)
+
+
+def _print_command(page: TextPage, command: str) -> None:
+    """A command on one line, however long, so that it can be copied."""
+    if command:
+        page.print((f"$ {command}", "cyan"), is_wrapped=False)
+
+
+def _print_tables(page: TextPage, shown: Sequence[Section], view: View) -> None:
+    """Tables side by side where they fit; the steps of an explanation one below the other."""
+    if view.explain:
+        for section in shown:
+            page.skip_line()
+            print_section(page, section, view.decimals)
+        return
+    blocks = []
+    tables = (table for section in shown for table in _by_slice(section))
+    for section in _join_row_tables(tables, view.decimals):
+        block = TextPage(page.target)
+        if section.heading:
+            print_section(block, section, view.decimals)
+        else:
+            for grid in section.grids:
+                block.print_grid(grid, view.decimals)
+        blocks.append(block.text.rstrip("\n").split("\n"))
+    if blocks:
+        page.write(side_by_side(blocks, page.page_width))
+
+
+def _by_slice(section: Section) -> Iterator[Section]:
+    """A section for each table of a section, with its slice in the title: `weights, head 1`; remarks with the last."""
+    if len(section.grids) < 2:
+        yield section
+        return
+    for grid in section.grids:
+        title = f"{section.title}, {grid.slice_label}"
+        remarks = section.remarks if grid is section.grids[-1] else ()
+        yield replace(section, title=title, grids=(replace(grid, slice_label=""),), remarks=remarks)
+
+
+def _print_arrows(page: TextPage, trace: Trace, *, from_key: bool) -> None:
+    """The arrows of the largest weights, a paragraph for each head; no arrow is broken."""
+    page.skip_line()
+    page.print(("The largest weight of each query:", "dim"))
+    for label, found in arrows(trace, from_key=from_key):
+        lines: list[str] = []
+        for arrow in found:
+            if lines and cell_len(joined := f"{lines[-1]}   {arrow}") <= page.page_width:
+                lines[-1] = joined
+            else:
+                lines.append(arrow if lines or not label else f"{label}: {arrow}")
+        page.print_lines(lines, "bold")
+
+
+def _print_steps(page: TextPage, part: PartReport) -> None:
+    """The lines of NumPy of each result, or without any its formula, and below them the arithmetic of the cell."""
+    trace = part.view.result.trace
+    worked = {} if part.worked is None else {section.title: section for section in sections(part.worked)}
+    for name in dict.fromkeys([*part.numpy, *part.view.result.select]):
+        section = worked.pop(_computed_step(trace, name).name, None)
+        for line in part.numpy.get(name, "").splitlines():
+            page.print((f"{'...' if line.startswith(' ') else '>>>'} {line}", "green"), is_wrapped=False)
+        if section is None:
+            continue
+        if not part.numpy:
+            page.print((section.heading, "bold"), f"  {section.formula}")
+        arithmetic = TextPage(replace(page.target, width=page.page_width))
+        arithmetic.print_lines([f"  {line}" for line in section.arithmetic], "cyan")
+        page.write(arithmetic.text.splitlines())
+
+
+def _computed_step(trace: Trace, name: str) -> Step:
+    """The step that computes a result, which the steps after it may return unchanged."""
+    step = trace[name]
+    while step.is_identity:
+        step = trace[step.inputs["x"]]
+    return step
+
+
+def _join_row_tables(sections: Iterable[Section], decimals: int) -> Iterator[Section]:
+    """The sections; those next to each other that have one row of the same columns are joined to one without a title.
+
+    The rows of the joined table have the titles of the sections.
+    """
+    for key, group in groupby(sections, _row_and_columns):
+        found = list(group)
+        if key is None or len(found) == 1:
+            yield from found
+        else:
+            yield Section("", (_stack_rows([[(section.title, section.grids[0])] for section in found], decimals),))
+
+
+def _row_and_columns(section: Section) -> tuple[str, tuple[str, ...]] | None:
+    """The label of the one row and those of the columns; None for a section of more, or with something to read."""
+    if len(section.grids) != 1 or section.formula or section.arithmetic or section.remarks:
+        return None
+    (grid,) = section.grids
+    is_plain = len(grid.rows) == 1 and grid.signs is None and not grid.slice_label
+    return (grid.rows[0], grid.columns) if is_plain else None
+
+
+def _stack_rows(quantities: Sequence[TitledTables], decimals: int) -> Grid:
+    """One table of tables that have one row and the same columns, each row under its title.
+
+    The rows of one quantity have the same decimals, those of another have their own.
+    """
+    values = [np.concatenate([table.values for _, table in tables]) for tables in quantities]
+    texts = [align_numbers(rows, decimals) for rows in values]
+    widths = [max(_fraction_width(cell) for row in rows for cell in row) for rows in texts]
+    titles = tuple(title for tables in quantities for title, _ in tables)
+    table = quantities[0][0][1]
+    padded = [
+        [cell + " " * (max(widths) - width) for cell in row]
+        for rows, width in zip(texts, widths, strict=True)
+        for row in rows
+    ]
+    return Grid(np.concatenate(values), titles, table.columns, corner=table.rows[0], signs=padded)
+
+
+def _fraction_width(cell: str) -> int:
+    """How many characters of a cell follow its whole number, spaces among them."""
+    return len(cell) - len(cell.partition(".")[0].rstrip())
+
+
+def together(parts: Sequence[PartReport], names: Sequence[str]) -> Iterator[Section]:
+    """Results of every part: where each part has one row, a table of a row for each, otherwise tables side by side.
+
+    A result that is the same in all parts is one row, under its name, of the table that follows. Raises AttnError
+    where the parts have different queries.
+    """
+    decimals = parts[0].view.decimals
+    same: list[TitledTables] = []
+    for name in names:
+        traces = [(part.title, part.view.result.trace) for part in parts]
+        tables = [(title, table) for title, trace in traces for table in grids(trace, trace[name])]
+        first = tables[0][1]
+        if any(len(table.rows) != 1 or len(table.columns) != len(first.columns) for _, table in tables):
+            yield Section(f"{name}, side by side", (_with_columns(tables),))
+        elif len(tables) > 1 and all(np.array_equal(table.values, first.values) for _, table in tables):
+            same.append([(name, first)])
+        else:
+            rows = [row for row in same if row[0][1].columns == first.columns]
+            yield from (Section("", (_stack_rows([row], decimals),)) for row in same if row not in rows)
+            yield Section(name, (_stack_rows([*rows, tables], decimals),))
+            same = []
+    yield from (Section("", (_stack_rows([row], decimals),)) for row in same)
+
+
+def _with_columns(tables: TitledTables) -> Grid:
+    """Tables of the same rows as one table, its columns under the titles of the parts: `causal, head 0, e1`."""
+    rows = tables[0][1].rows
+    if any(table.rows != rows for _, table in tables):
+        raise AttnError("the parts have different queries, so they can't stand side by side", where="together")
+    columns = tuple(
+        ", ".join(filter(None, (title, table.slice_label, column if len(table.columns) > 1 else "")))
+        for title, table in tables
+        for column in table.columns
+    )
+    return Grid(np.concatenate([table.values for _, table in tables], axis=-1), rows, columns)
+
+
+def curve_lines(parts: Sequence[PartReport], name: str, width: int) -> list[str]:
+    """The plot of a result of one feature, a curve for each part, with the values that it fits as points.
+
+    The labels of the queries and of the keys are the numbers on the horizontal axis; raises AttnError where they are
+    none, or where there are several features or heads.
+    """
+    traces = [(part.title or name, part.view.result.trace) for part in parts]
+    curves = [Series(title, _numbers(trace.labels["n"]), _column(trace[name].value)) for title, trace in traces]
+    trace = traces[0][1]
+    points = Series("values", _numbers(trace.labels["m"]), _column(trace["value"].value))
+    return plot(points, curves, width)
+
+
+def _numbers(labels: Sequence[str]) -> Array:
+    numbers = np.empty(len(labels))
+    for at, label in enumerate(labels):
+        try:
+            numbers[at] = float(label)
+        except ValueError:
+            hint = "a curve needs tokens and query_tokens that are numbers: where its points stand"
+            raise AttnError(f"the label {label!r} is no number", where="curve", hint=hint) from None
+    return numbers
+
+
+def _column(value: Array) -> Array:
+    """The numbers of a table of one column."""
+    if value.ndim != 2 or value.shape[-1] != 1:
+        message = f"{format_lengths(value.shape)} numbers are no curve"
+        raise AttnError(message, where="curve", hint="one value feature and one head are")
+    return value[:, 0]

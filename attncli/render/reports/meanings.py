@@ -1,8 +1,7 @@
 """What a word means: an entry of the catalogue, a key, step, parameter, axis, slip, convention or glossary term."""
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.cells import cell_len
 
@@ -46,12 +45,13 @@ def draw(picture: ShapePicture, target: TextTarget) -> list[str]:
     n | X |  x | W_Q | -> n | Q |
       +---+    +-----+      +---+
     """
-    boxes = [_box(*array, target) for array in picture.inputs]
-    columns = [column for box in boxes for column in (box, _joint(GAP))][:-1]
-    if columns:
-        columns.append(_joint(target.encodable(ARROW)))
-    columns.append(_box(*picture.result, target))
-    return ["".join(parts).rstrip() for parts in zip(*columns, strict=True)]
+    boxes = [_box(*array, target) for array in (*picture.inputs, picture.result)]
+    joints = [GAP] * (len(boxes) - 2) + [target.encodable(ARROW)]
+    lines = []
+    for number, (*before, last) in enumerate(zip(*boxes, strict=True)):
+        pairs = zip(before, joints, strict=False)
+        lines.append("".join(part + (joint if number == 2 else " " * len(joint)) for part, joint in pairs) + last)
+    return [line.rstrip() for line in lines]
 
 
 def _box(symbol: str, letters: Letters, target: TextTarget) -> list[str]:
@@ -69,11 +69,6 @@ def _box(symbol: str, letters: Letters, target: TextTarget) -> list[str]:
         f"{rows} {side} {symbol} {side}",
         f"{margin}{left_bottom}{edge}{right_bottom}",
     ]
-
-
-def _joint(text: str) -> list[str]:
-    """The four lines between two boxes."""
-    return [text if number == 2 else " " * len(text) for number in range(4)]
 
 
 def render_list(groups: Iterable[tuple[str, Sequence[tuple[str, str]]]], target: TextTarget) -> str:
@@ -98,14 +93,9 @@ def facts_of_record(record: OperatorRecord) -> Iterable[tuple[str, str]]:
     for number, inner in enumerate(record.inner):
         yield "" if number else "steps inside", f"{inner.name} = {inner.formula}"
     yield "source", record.source
-    yield "example", _format_example(record.example)
-
-
-def _format_example(example: Mapping[str, Any]) -> str:
-    """The arguments of an example and its result, one a line."""
-    arguments = [f"{name} = {value}" for name, value in example.items() if name != "gives"]
-    result = [f"gives {example['gives']}"] if "gives" in example else []
-    return "\n".join([*arguments, *result])
+    arguments = [f"{name} = {value}" for name, value in record.example.items() if name != "gives"]
+    result = [f"gives {record.example['gives']}"] if "gives" in record.example else []
+    yield "example", "\n".join([*arguments, *result])
 
 
 @dataclass(frozen=True)
@@ -155,7 +145,8 @@ def render_meanings(meanings: Iterable[Meaning], target: TextTarget) -> str:
     page = TextPage(target)
     for meaning in meanings:
         page.print((meaning.names[0], "bold"), f"  ({meaning.kind})")
-        for line in _wrap(meaning.text, target):
+        width = None if target.width is None else max(target.width - 2, 1)
+        for line in [meaning.text] if width is None else textwrap.wrap(target.text(meaning.text), width):
             page.print(f"  {line}", is_wrapped=False)
         if meaning.facts:
             page.print_pairs(meaning.facts, "dim")
@@ -169,18 +160,12 @@ def render_meanings(meanings: Iterable[Meaning], target: TextTarget) -> str:
     return page.text.rstrip("\n") + "\n"
 
 
-def _wrap(text: str, target: TextTarget) -> list[str]:
-    """The lines of a text for the width of a target, which indents them."""
-    return [text] if target.width is None else textwrap.wrap(target.text(text), max(target.width - 2, 1))
-
-
 def _fold(word: str) -> str:
     """A word without what makes no difference, and in ASCII."""
     return "_".join(transliterate(word, "ascii").casefold().replace("-", " ").replace("_", " ").split())
 
 
 def _of_record(record: OperatorRecord) -> Meaning:
-    """An entry of the catalogue."""
     picture = ShapePicture(tuple(record.shapes.arrays.items()), ("result", record.shapes.result))
     has_picture = bool(record.shapes.arrays) and bool(record.shapes.result)
     facts = tuple(facts_of_record(record))
@@ -188,7 +173,6 @@ def _of_record(record: OperatorRecord) -> Meaning:
 
 
 def _of_key(field: Field) -> Meaning:
-    """A key of a problem."""
     default = DEFAULTS[field.name]
     facts = [("option", option_name(field.name)), ("example", f"{field.name}: {field.example}")]
     if default not in (None, False):
@@ -198,17 +182,11 @@ def _of_key(field: Field) -> Meaning:
         facts += zip(field.words, field.word_meanings, strict=False)
     if field.kind in taken_kinds():
         facts.append(("one of", ", ".join(operators(field.kind))))
-        facts += _parameters_of_use(field.kind)
+        if field.kind not in kinds():  # which takes parameters of its own with each of its operators
+            facts += [(name, ", ".join(map(str, record.parameters))) for name, record in operators(field.kind).items()]
     if field.letters:
         facts += [("shape", f"[{' '.join(field.letters)}]"), ("", legend(field.letters))]
     return Meaning((field.name,), "key", sentence(field.help), tuple(facts))
-
-
-def _parameters_of_use(kind: str) -> Iterator[tuple[str, str]]:
-    """The parameters that a key takes with each of its operators, where it has some of its own."""
-    if kind not in kinds():
-        for name, record in operators(kind).items():
-            yield name, ", ".join(map(str, record.parameters))
 
 
 def _of_slip(slip: Slip) -> Meaning:
@@ -237,7 +215,6 @@ def _of_convention(convention: Convention) -> Meaning:
 
 
 def _of_term(term: GlossaryTerm) -> Meaning:
-    """A word of the glossary."""
     facts = [("also", ", ".join(term.aliases)), ("see", ", ".join(term.see)), ("source", term.source)]
     picture = None if term.result is None else ShapePicture(term.arrays, term.result)
     if picture is not None:
@@ -276,10 +253,8 @@ def _of_parameters(records: Iterable[OperatorRecord]) -> Iterator[Meaning]:
     for name, descriptions in owners.items():
         paths = dict.fromkeys(f"{record.kind}.{name}" for record in descriptions)
         own = {record: text for record, text in descriptions.items() if record.kind in kinds()} or descriptions
-        facts = tuple((_owner(record), description) for record, description in own.items())
+        facts = tuple(
+            (record.name if record.kind in kinds() else f"{record.kind} {record.name}", text)  # of a key's own ones
+            for record, text in own.items()
+        )
         yield Meaning((name, *paths), "parameter", "What an entry of the catalogue takes after its name.", facts)
-
-
-def _owner(record: OperatorRecord) -> str:
-    """The operator whose parameters these are, behind the key that takes it with parameters of its own."""
-    return record.name if record.kind in kinds() else f"{record.kind} {record.name}"

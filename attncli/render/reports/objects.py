@@ -127,7 +127,6 @@ def _difference(difference: Difference, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _first_difference(difference: FirstDifference, names: Sequence[str]) -> dict[str, Any]:
-    """The first step in which two variants differ."""
     leading = {
         "variants": [names[at] for at in difference.variants],
         "step": difference.step,

@@ -113,8 +113,9 @@ def _worst_cell(trace: Trace, result: QuantityCheck, adjective: str) -> Iterator
         step = trace[result.name]
         cell = ", ".join(_position(trace, step, axis, at) for axis, at in _own_positions(step, worst.position))
         allowed = f" ± {worst.allowed:.1g}" if np.isfinite(worst.expected) else ""
-        expected = f"{adjective or 'expected'} {worst.expected:.{digits}g}{allowed}"
-        yield f"{'worst at' if result.differ > 1 else 'at'} {cell}: {expected}, computed {worst.computed:.{digits}g}"
+        whose, computed = (adjective, "computed") if adjective else ("yours", "correct")
+        both = f"{whose} {worst.expected:.{digits}g}{allowed}, {computed} {worst.computed:.{digits}g}"
+        yield f"{'worst at' if result.differ > 1 else 'at'} {cell}: {both}"
 
 
 def _arithmetic(trace: Trace, result: QuantityCheck, decimals: int) -> tuple[str, ...]:

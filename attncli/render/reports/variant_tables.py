@@ -13,66 +13,68 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import join_words
 from attncli.io.variants import CONVENTION
 from attncli.io.varied import NOT_GIVEN
-from attncli.plan.trace import add_dependent_axes, weight_rows_at
+from attncli.plan.trace import Trace, add_dependent_axes, weight_rows_at
 from attncli.problem.results import PIPELINE_STAGES, WEIGHTS
 from attncli.render.change_marks import change_marks, mark_grid
 from attncli.render.grid import Grid, slices_of_axes
 from attncli.render.section import Section
 from attncli.render.selected_tables import selected_tables
-from attncli.render.statistics import TITLE, StatisticsRow, statistics_grid, statistics_remarks, statistics_row
+from attncli.render.statistics import TITLE, statistics_grid, statistics_remarks, statistics_row
 from attncli.render.view import View
 
 MAX_LABEL_WIDTH = 16  # so that a table of statistics fits 80 columns
-NAME_GAP = "  "  # between the number of a variant and its name
+GAP = "  "  # between the number of a variant and its name, and between the label of a query and that of a variant
 NOUNS = {CONVENTION: "convention"}  # of keys that are no keys of a problem
 MAX_LISTED = 8  # variants that a title or a list has; of more there is a table that names them
+MEAN, TOTAL_VARIATION = "effective keys", "total variation"
+
+Labels = Sequence[str]
 
 
 def variant_labels(comparison: Comparison) -> tuple[str, ...]:
-    """A short label for each variant: the word of the one key that varies, its name, or a number from 1."""
-    names = tuple(one.variant.name for one in comparison.variants)
-    choices = [names]
+    """A short label for each variant: the value of the one key that varies, its name, or a number from 1."""
+    choices = [tuple(one.variant.name for one in comparison.variants)]
     if len(varied_keys(comparison)) == 1:
         values = value_labels(comparison)
-        choices.insert(0 if all(map(_is_word, values)) else 1, values)
+        says_what = all(value[:1].isalpha() and value not in ("true", "false", NOT_GIVEN) for value in values)
+        choices.insert(0 if says_what else 1, values)  # the name of an operator does by itself, a number does not
     for labels in choices:
         if max(map(cell_len, labels)) <= MAX_LABEL_WIDTH and len(set(labels)) == len(labels):
             return labels
     return _numbers(comparison)
 
 
-def _is_word(value: str) -> bool:
-    """Whether a value says by itself what it is, as the name of an operator does, and a number does not."""
-    return value[:1].isalpha() and value not in ("true", "false", NOT_GIVEN)
-
-
 def value_labels(comparison: Comparison) -> tuple[str, ...]:
     """The values of the varied keys of each variant, for a table with the keys in its corner: `softmax, 0.5`."""
     keys = varied_keys(comparison)
     return tuple(
-        ", ".join(text for key in keys if (text := one.variant.keys.get(key))) or one.variant.name
-        for one in comparison.variants
+        _joined(*(one.variant.keys.get(key, "") for key in keys)) or one.variant.name for one in comparison.variants
     )
 
 
-def table_title(comparison: Comparison, labels: Sequence[str], position: int) -> str:
+def table_title(comparison: Comparison, labels: Labels, position: int) -> str:
     """The title of a variant's table: its label, with its name where that is a number."""
     name = comparison.variants[position].variant.name
-    return f"{labels[position]}{NAME_GAP}{name}" if labels == _numbers(comparison) else labels[position]
+    return f"{labels[position]}{GAP}{name}" if labels == _numbers(comparison) else labels[position]
 
 
-def row_labels(comparison: Comparison, labels: Sequence[str]) -> tuple[str, ...]:
+def row_labels(comparison: Comparison, labels: Labels) -> tuple[str, ...]:
     """The rows of a table of all variants: the values, which the corner names, behind the numbers that are labels."""
     values = value_labels(comparison)
     if labels != _numbers(comparison):
         return values
-    return tuple(f"{label}{NAME_GAP}{value}" for label, value in zip(labels, values, strict=True))
+    return tuple(f"{label}{GAP}{value}" for label, value in zip(labels, values, strict=True))
 
 
 def varied_keys(comparison: Comparison) -> Sequence[str]:
     """The keys of which variants have different values."""
     keys = dict.fromkeys(key for one in comparison.variants for key in one.variant.keys)
     return [key for key in keys if key not in comparison.shared_keys]
+
+
+def _numbers(comparison: Comparison) -> tuple[str, ...]:
+    """The numbers of the variants, from 1."""
+    return tuple(str(number) for number in range(1, len(comparison.variants) + 1))
 
 
 def heading(comparison: Comparison) -> str:
@@ -89,7 +91,6 @@ def heading(comparison: Comparison) -> str:
 
 
 def _headings(comparison: Comparison) -> set[str]:
-    """The different headings of the variants, each by itself."""
     return {View(one.result).heading for one in comparison.variants}
 
 
@@ -101,12 +102,7 @@ def title(comparison: Comparison) -> str:
     return f"{count} variants{of}{values}"
 
 
-def _numbers(comparison: Comparison) -> tuple[str, ...]:
-    """The numbers of the variants, from 1."""
-    return tuple(str(number) for number in range(1, len(comparison.variants) + 1))
-
-
-def variant_lines(comparison: Comparison, labels: Sequence[str]) -> tuple[str, ...]:
+def variant_lines(comparison: Comparison, labels: Labels) -> tuple[str, ...]:
     """The names of numbered variants, what all have in common, and what a reader should know of each."""
     positions = range(len(labels)) if len(labels) <= MAX_LISTED and len(varied_keys(comparison)) != 1 else ()
     lines = [table_title(comparison, labels, position) for position in positions]
@@ -115,7 +111,7 @@ def variant_lines(comparison: Comparison, labels: Sequence[str]) -> tuple[str, .
     return (*lines, *_remarks(comparison, labels), *comparison.remarks)
 
 
-def _remarks(comparison: Comparison, labels: Sequence[str]) -> Iterator[str]:
+def _remarks(comparison: Comparison, labels: Labels) -> Iterator[str]:
     """What a reader should know of some variants, each remark once, behind the variants that it is of.
 
     It is what their conventions read otherwise, where the heading does not say it, and what these do not have.
@@ -128,36 +124,27 @@ def _remarks(comparison: Comparison, labels: Sequence[str]) -> Iterator[str]:
         for remark in (*changes, *one.variant.remarks):
             labels_of_remark.setdefault(remark, []).append(label)
     for remark, found in labels_of_remark.items():
-        if len(found) == len(labels):
-            yield f"all: {remark}"
-        else:
-            yield f"{join_words(found) if len(found) <= MAX_LISTED else f'{len(found)} variants'}: {remark}"
-
-
-Labels = Sequence[str]
+        some = join_words(found) if len(found) <= MAX_LISTED else f"{len(found)} variants"
+        yield f"{'all' if len(found) == len(labels) else some}: {remark}"
 
 
 def result_sections(comparison: Comparison, labels: Labels) -> Iterator[Section]:
     """The sections of each selected result: one for each batch item and head; one line for what all have in common."""
     for name in comparison.select:
         groups = equal_variants(comparison, name)
-        if sum(map(len, groups)) == len(comparison.variants) and len(groups) == 1:
-            count = len(comparison.variants)
+        count = len(comparison.variants)
+        if len(groups) == 1 and len(groups[0]) == count:
             yield Section(f"{name}: the same in {'both' if count == 2 else f'all {count}'}")
         elif groups:
-            yield from _sections(comparison, name, groups, labels)
+            yield from _result_sections(comparison, name, groups, labels)
 
 
-def same_remarks(groups: Sequence[Sequence[int]], labels: Labels) -> tuple[str, ...]:
-    """Which variants have the same numbers, of which the first one alone is shown: `the same: 1, 2 and 4`."""
-    return tuple(
-        f"the same: {join_words([labels[position] for position in group])}" for group in groups if len(group) > 1
-    )
-
-
-def _sections(comparison: Comparison, name: str, groups: Sequence[Sequence[int]], labels: Labels) -> Iterator[Section]:
-    """A section for each slice of a result that differs; the remarks stand below the last one."""
-    tables = {first: list(_grids(comparison, name, first)) for first, *_ in groups}
+def _result_sections(
+    comparison: Comparison, name: str, groups: Sequence[Sequence[int]], labels: Labels
+) -> Iterator[Section]:
+    """A section for each slice of a result that differs, of the first variant of each group."""
+    views = {first: View(comparison.variants[first].result, positions=comparison.positions) for first, *_ in groups}
+    tables = {position: list(selected_tables(view, name)) for position, view in views.items()}
     slices = [tuple(grid.slice_label for grid in grids) for grids in tables.values()]
     if len(set(slices)) == 1:
         made = [
@@ -171,17 +158,20 @@ def _sections(comparison: Comparison, name: str, groups: Sequence[Sequence[int]]
             for grid in grids
         )
         made = [Section(name, tuple(named))]
-    yield from made[:-1]
-    yield from (replace(last, remarks=same_remarks(groups, labels)) for last in made[-1:])
+    return _with_remarks(made, _same_remarks(groups, labels))
 
 
-def _grids(comparison: Comparison, name: str, position: int) -> Iterator[Grid]:
-    """The tables of a result of one variant."""
-    return selected_tables(View(comparison.variants[position].result, positions=comparison.positions), name)
+def _with_remarks(sections: Sequence[Section], remarks: Sequence[str]) -> Iterator[Section]:
+    yield from sections[:-1]
+    yield from (replace(last, remarks=tuple(remarks)) for last in sections[-1:])
+
+
+def _same_remarks(groups: Sequence[Sequence[int]], labels: Labels) -> list[str]:
+    """Which variants have the same numbers, of which the first one alone is shown: `the same: 1, 2 and 4`."""
+    return [f"the same: {join_words([labels[position] for position in group])}" for group in groups if len(group) > 1]
 
 
 def _joined(*parts: str) -> str:
-    """The parts that are not empty, with commas."""
     return ", ".join(filter(None, parts))
 
 
@@ -214,98 +204,78 @@ def _stacked(grids: Sequence[Grid], labels: Labels) -> Grid:
     )
 
 
-GAP = "  "  # between the label of a query and that of a variant
-
-
-def statistics_sections(comparison: Comparison, labels: Sequence[str]) -> Iterator[Section]:
+def statistics_sections(comparison: Comparison, labels: Labels) -> Iterator[Section]:
     """A section for each batch item and head; of variants with the same statistics the first one alone is in it.
 
     Of variants of other numbers of queries or heads there is none.
     """
     groups = equal_statistics(comparison)
     shown = [first for first, *_ in groups]
-    shapes = {comparison.variants[position].result.trace.plan[WEIGHTS].axes[:-1] for position in shown}
+    shapes = {_trace(comparison, position).plan[WEIGHTS].axes[:-1] for position in shown}
     if len(shapes) != 1:
         return
-    trace = comparison.variants[shown[0]].result.trace
-    axes = trace.plan[WEIGHTS].axes[:-2]
+    trace = _trace(comparison, shown[0])
     positions = add_dependent_axes(trace, dict(comparison.positions))
     made = [
-        Section(", ".join(filter(None, (TITLE, label))), (_grid(comparison, shown, labels, index),))
-        for index, label in slices_of_axes(trace, axes, positions)
+        Section(_joined(TITLE, label), (_statistics_grid(comparison, shown, labels, index),))
+        for index, label in slices_of_axes(trace, trace.plan[WEIGHTS].axes[:-2], positions)
     ]
     remarks = statistics_remarks(grid for section in made for grid in section.grids)
-    yield from made[:-1]
-    yield from (replace(last, remarks=(*same_remarks(groups, labels), *remarks)) for last in made[-1:])
+    yield from _with_remarks(made, (*_same_remarks(groups, labels), *remarks))
 
 
-def _grid(comparison: Comparison, shown: Sequence[int], labels: Sequence[str], index: tuple[int, ...]) -> Grid:
-    """The table of one batch item and head; with one variant a row is that of a query."""
-    queries = comparison.variants[shown[0]].result.trace.numbered_labels["n"]
+def _trace(comparison: Comparison, position: int) -> Trace:
+    return comparison.variants[position].result.trace
+
+
+def _statistics_grid(comparison: Comparison, shown: Sequence[int], labels: Labels, index: tuple[int, ...]) -> Grid:
+    """The table of one batch item and head, marked against the first variant; with one a row is that of a query."""
+    queries = _trace(comparison, shown[0]).numbered_labels["n"]
     widths = max(map(cell_len, queries), default=0), max(cell_len(labels[position]) for position in shown)
     rows = []
     for at, query in enumerate(queries):
         for number, position in enumerate(shown):
-            lead = _padded("" if number else query, widths[0])
-            label = f"{lead}{GAP}{_padded(labels[position], widths[1])}" if len(shown) > 1 else query
-            rows.append(_row(comparison, position, label, (*index, at)))
+            label = f"{_padded('' if number else query, widths[0])}{GAP}{_padded(labels[position], widths[1])}"
+            statistics = comparison.variants[position].statistics
+            assert statistics is not None  # the groups have those that have some
+            keys = _trace(comparison, position).numbered_labels["m"]
+            rows.append(statistics_row(label if len(shown) > 1 else query, statistics, (*index, at), keys))
     grid = statistics_grid(rows, "query  variant" if len(shown) > 1 else "query")
     if len(shown) == 1:
         return grid
     before = np.repeat(grid.values[:: len(shown)], len(shown), axis=0)
-    has_changed = np.stack([_changed_rows(comparison, shown[0], position, index) for position in shown], axis=-1)
+    weights = [_trace(comparison, position)[WEIGHTS].value[index] for position in shown]
+    has_changed = np.stack([_changed_rows(weights[0], own) for own in weights], axis=-1)
     return replace(grid, changes=np.where(has_changed.reshape(-1, 1), change_marks(before, grid.values), ""))
 
 
-def _changed_rows(comparison: Comparison, first: int, position: int, index: tuple[int, ...]) -> Array:
-    """Which rows of weights [n] of a variant differ from those of the first, by more than rounding in their type."""
-    before, after = (_weights_at(comparison, one, index) for one in (first, position))
+def _changed_rows(before: Array, after: Array) -> Array:
+    """Which rows of weights [n m] differ, by more than rounding in their type; all where the shapes do."""
     if before.shape != after.shape:
         return np.ones(len(after), bool)
     return np.asarray(changed(before, after).any(axis=-1))
 
 
-def _weights_at(comparison: Comparison, position: int, index: tuple[int, ...]) -> Array:
-    """The weights [n m] of one batch item and head of a variant."""
-    trace = comparison.variants[position].result.trace
-    weights: Array = trace[WEIGHTS].value[index]
-    return weights
-
-
-def _row(comparison: Comparison, position: int, label: str, at: tuple[int, ...]) -> StatisticsRow:
-    """The row of a variant and a query."""
-    one = comparison.variants[position]
-    assert one.statistics is not None  # the groups have those that have some
-    return statistics_row(label, one.statistics, at, one.result.trace.numbered_labels["m"])
-
-
 def _padded(text: str, width: int) -> str:
-    """A text with blanks up to a width."""
     return text + " " * (width - cell_len(text))
 
 
-MEAN, TOTAL_VARIATION = "effective keys", "total variation"
+def summary_section(comparison: Comparison, labels: Labels) -> Section:
+    """A table with a row for each variant: the mean of its effective keys, and its differences from the first.
 
-
-def summary_section(comparison: Comparison, labels: Sequence[str]) -> Section:
-    """The table of all variants, what its columns mean, at which steps the variants part, and what shows more."""
-    corner = ", ".join(varied_keys(comparison))
+    Remarks say what the columns mean, at which steps the variants differ first, and what shows more.
+    """
     differences = {(found.variants[1], found.name): found for found in comparison.differences if found.variants[0] == 0}
     columns = [MEAN, TOTAL_VARIATION, *comparison.select]
     rows = [
-        [_mean(comparison, one), *_differences(differences, position, comparison.select)]
+        [_mean(comparison, one), *_largest_differences(differences, position, comparison.select)]
         for position, one in enumerate(comparison.variants)
     ]
     values = np.array(rows, dtype=np.float64)
     shown = np.flatnonzero(~np.isnan(values[1:]).all(axis=0))  # the first one differs from itself by 0
-    grid = Grid(
-        values[:, shown],
-        row_labels(comparison, labels),
-        tuple(columns[at] for at in shown),
-        corner=corner,
-        aligns_columns=True,
-    )
-    return Section("summary", (grid,) if grid.columns else (), remarks=tuple(_summary_remarks(comparison, grid)))
+    corner, found = ", ".join(varied_keys(comparison)), tuple(columns[at] for at in shown)
+    grid = Grid(values[:, shown], row_labels(comparison, labels), found, corner=corner, aligns_columns=True)
+    return Section("summary", (grid,) if found else (), remarks=tuple(_summary_remarks(comparison, grid)))
 
 
 def _mean(comparison: Comparison, one: VariantResult) -> float:
@@ -317,22 +287,19 @@ def _mean(comparison: Comparison, one: VariantResult) -> float:
     return float(found.mean()) if found.size else np.nan
 
 
-def _differences(
+def _largest_differences(
     differences: Mapping[tuple[int, str], Difference], position: int, names: Sequence[str]
-) -> Iterator[float]:
+) -> list[float]:
     """The largest total variation of a row of weights, and the largest difference of each result, from the first."""
-    weights = differences.get((position, WEIGHTS))
-    of_weights = weights.total_variation if weights is not None else None
-    of_results = [found.max_abs if (found := differences.get((position, name))) else None for name in names]
-    for number in (of_weights, *of_results):
-        if position == 0:
-            yield 0.0
-        else:
-            yield np.nan if number is None else number
+    if position == 0:
+        return [0.0] * (1 + len(names))
+    found = [differences.get((position, name)) for name in (WEIGHTS, *names)]
+    numbers = [None if one is None else one.max_abs if at else one.total_variation for at, one in enumerate(found)]
+    return [np.nan if number is None else number for number in numbers]
 
 
 def _summary_remarks(comparison: Comparison, grid: Grid) -> Iterator[str]:
-    """What the columns mean, where the variants part from the first, and what shows all numbers."""
+    """What the columns mean, where the variants first differ from the first, and what shows all numbers."""
     first = comparison.variants[0].variant.name
     meanings = {MEAN: "the mean of all rows", TOTAL_VARIATION: f"the largest of a row, from {first}"}
     explained = [f"{column}: {meaning}" for column, meaning in meanings.items() if column in grid.columns]

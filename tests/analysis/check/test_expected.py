@@ -1,20 +1,23 @@
-"""Expected numbers of every form get the axes of the step that they are expected of."""
+"""Expected numbers of every form and equivalent shape are read, and the digits that they were typed with."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from attncli.analysis.check.check import check, part_of
-from attncli.analysis.check.expected import ExpectedNumbers, ExpectedStep, expected_numbers
+from attncli.analysis.check.expected import ExpectedNumbers, ExpectedStep, expected_numbers, typed_digits
 from attncli.analysis.check.report import CheckOptions
+from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.numbers.parsing import TypedNumber
 from attncli.plan.build import plan_of
+from attncli.plan.trace import Trace
 from attncli.problem.arrays import LabelledArray
 from attncli.problem.spec import ProblemSpec
 from tests.arrays import normal
-from tests.problems import problem
+from tests.problems import dense_trace, problem
 
 WORDS = problem(embeddings=normal(3, 4), tokens=["the", "cat", "sat"])
 HEADS = problem(query=normal(2, 3, 5, 4), key=normal(2, 3, 7, 4))
@@ -209,3 +212,128 @@ def test_mappings_without_end_are_an_error() -> None:
     heads = problem(query=normal(1, 1, 3, 4), key=normal(1, 1, 3, 4))
     with pytest.raises(AttnError, match="is nested deeper than its axes"):
         read(heads, "weights", endless)
+
+
+B, H, N, M, D = 2, 3, 5, 7, 4
+FLAT = problem(query=normal(N, D), key=normal(M, D))
+HEAD_AXIS = problem(query=normal(B, H, N, D), key=normal(B, H, M, D))
+SIDE_BY_SIDE = problem(query=normal(B, N, H * D), key=normal(B, M, H * D), heads=H)
+ONE_ITEM = problem(query=normal(1, N, H * D), key=normal(1, M, H * D), heads=H)
+GROUPS = problem(query=normal(B, N, 6 * D), key=normal(B, M, 2 * D), heads=6, kv_heads=2)
+
+
+def swap(x: np.ndarray) -> np.ndarray:
+    return x.swapaxes(-2, -3)
+
+
+def merged(x: np.ndarray) -> np.ndarray:
+    return swap(x).reshape(*x.shape[:-3], x.shape[-2], -1)
+
+
+def split(x: np.ndarray, heads: int = H) -> np.ndarray:
+    return swap(x.reshape(*x.shape[:-1], heads, x.shape[-1] // heads))
+
+
+CASES = {
+    "a batch axis too many": (FLAT, "output", lambda x: x[None]),
+    "batch and head axes too many": (FLAT, "weights", lambda x: x[None, None]),
+    "a batch axis missing": (ONE_ITEM, "output", lambda x: x[0]),
+    "heads side by side": (HEAD_AXIS, "output", merged),
+    "queries before heads": (HEAD_AXIS, "output", swap),
+    "heads on an axis": (SIDE_BY_SIDE, "output", split),
+    "heads after queries": (SIDE_BY_SIDE, "output", lambda x: swap(split(x))),
+    "one item, heads on an axis": (ONE_ITEM, "output", lambda x: split(x)[0]),
+    "projected keys, heads on an axis": (SIDE_BY_SIDE, "key", split),
+    "keys of key heads": (GROUPS, "key", lambda x: split(x, 2)),
+    "queries of query heads": (GROUPS, "query", lambda x: split(x, 6)),
+    "the context of heads side by side": (SIDE_BY_SIDE, "context", merged),
+}
+
+
+@pytest.mark.parametrize(("spec", "name", "change"), CASES.values(), ids=CASES)
+def test_a_shape_that_means_the_same_is_matched(
+    spec: ProblemSpec, name: str, change: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    trace: Trace = dense_trace(spec)
+    given = change(trace[name].value)
+    report = check(spec, {name: given})
+    assert report.agrees
+    assert report.results[0].remarks
+    wrong = given.copy()
+    wrong.reshape(-1)[-1] += 1
+    assert not check(spec, {name: wrong}, CheckOptions(tries_slips=False)).agrees
+
+
+def test_what_was_matched_is_said() -> None:
+    output = dense_trace(HEAD_AXIS)["output"].value
+    assert check(HEAD_AXIS, {"output": output}).results[0].remarks == ()
+    assert check(HEAD_AXIS, {"output": merged(output)}).results[0].remarks == (
+        "2 × 5 × 12 numbers are read as [b n h·e] of [b h n e]",
+    )
+    assert check(FLAT, {"output": dense_trace(FLAT)["output"].value[None]}).results[0].remarks == (
+        "1 × 5 × 4 numbers are read as 5 × 4 [n e]",
+    )
+
+
+@pytest.mark.parametrize("shape", [(N, D + 1), (D, N), (2, N, D), (N * D,)])
+def test_any_other_shape_is_an_error(shape: tuple[int, ...]) -> None:
+    with pytest.raises(AttnError, match="numbers are expected and 5 × 4 computed"):
+        check(FLAT, {"output": normal(*shape)})
+
+
+def test_heads_of_an_output_that_was_projected_are_not_split() -> None:
+    spec = problem(query=normal(N, H * D), key=normal(M, H * D), heads=H, w_o=normal(H * D, H * D))
+    with pytest.raises(AttnError):
+        check(spec, {"output": normal(H, N, D)})
+
+
+def texts(*words: str) -> list[float]:
+    return [TypedNumber(word) for word in words]
+
+
+@pytest.mark.parametrize(
+    ("words", "half_units"),
+    [
+        (("0.50", "0.3"), (0.005, 0.05)),
+        ((".5898", "1.3e-3", "2E2"), (0.00005, 0.00005, 50)),
+        (("1", "0", "0.333"), (0.0005, 0.0005, 0.0005)),
+        (("1", "1e-7"), (0.5, 5e-8)),
+        (("5.", "0.2"), (0.5, 0.05)),
+        (("nan", "0.25"), (np.nan, 0.005)),
+    ],
+)
+def test_a_number_typed_with_a_point_or_an_exponent_has_the_unit_of_its_last_digit(
+    words: tuple[str, ...], half_units: tuple[float, ...]
+) -> None:
+    np.testing.assert_allclose(typed_digits(texts(*words)).half_units, half_units, rtol=1e-12)
+
+
+def test_floats_of_python_share_the_last_decimal_of_any_of_them() -> None:
+    assert typed_digits([0.98522025, 0.5, 2.0]).half_units.tolist() == [5e-9] * 3
+    assert typed_digits([1.5e-7, 0.25]).half_units.tolist() == [5e-9, 0.005]
+
+
+@pytest.mark.parametrize("numbers", [texts("2", "-4"), [2.0, 4.0], texts("1", "inf", "nan"), [1e22]])
+def test_whole_numbers_are_exact(numbers: list[float]) -> None:
+    digits = typed_digits(numbers)
+    assert np.isnan(digits.half_units).all()
+    assert digits.dtype is None
+
+
+def test_a_number_without_digits_to_go_by_is_exact_and_the_others_keep_theirs() -> None:
+    half_units = typed_digits([TypedNumber("1/3", 1 / 3), TypedNumber("0.33")]).half_units
+    assert np.isnan(half_units[0])
+    assert half_units[1] == 0.005
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
+def test_numbers_with_every_digit_are_of_the_narrowest_type_that_holds_them(dtype: str) -> None:
+    numbers = Precision(dtype).round(np.random.default_rng(0).random(8)).tolist()
+    for written in (numbers, texts(*map(repr, numbers)), [0.5, *numbers]):
+        digits = typed_digits(written)
+        assert digits.dtype == dtype
+        assert np.isnan(digits.half_units).all()
+
+
+def test_short_binary_fractions_are_numbers_that_people_type() -> None:
+    assert typed_digits(texts("0.96875", "0.03125")).half_units.tolist() == [5e-6, 5e-6]

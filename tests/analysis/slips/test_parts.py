@@ -5,9 +5,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.analysis.slips import Attempt, Part, Priority, SearchLimits, attempts, explain, run_attempt
-from attncli.analysis.slips.parts import all_parts, first_part, has_batch_parts, has_head_parts
-from attncli.analysis.slips.search import own_attempt
+from attncli.analysis.slips.parts import (
+    Part,
+    Priority,
+    SearchLimits,
+    all_parts,
+    first_part,
+    has_batch_parts,
+    has_head_parts,
+)
+from attncli.analysis.slips.search import Attempt, attempts, explain, own_attempt, run_attempt
 from attncli.problem.spec import ProblemSpec
 from tests.arrays import normal
 from tests.problems import HEAD_AXIS, B, G, H, N, R, problem

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.analysis.slips import Attempt, Part, Priority, SearchLimits, explain, run_attempt, unnoticed
-from attncli.analysis.slips.search import Judge, own_attempt
+from attncli.analysis.slips.parts import Part, Priority, SearchLimits
+from attncli.analysis.slips.search import Attempt, Judge, explain, own_attempt, run_attempt, unnoticed
 from attncli.ops import registry
 from attncli.problem.spec import ProblemSpec
 from tests.analysis.slips.wrong_attention import attention

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.analysis.slips import SLIPS, Attempt, Slip, attempts, run_attempt
-from attncli.analysis.slips.search import own_attempt, with_slip
+from attncli.analysis.slips import SLIPS, Slip
+from attncli.analysis.slips.search import Attempt, attempts, own_attempt, run_attempt, with_slip
 from attncli.problem.spec import ProblemSpec
 from tests.analysis.slips.wrong_attention import attention, in_digits
 from tests.analysis.slips.wrong_cases import PAIRS, Case, T, cases, given

@@ -1,10 +1,21 @@
-"""The printed comparison: tables side by side where they fit, styles, other encodings, Markdown and LaTeX."""
+"""A comparison as text, Markdown and LaTeX: its sections, and the differences in sentences."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 
+import numpy as np
 import pytest
 
-from attncli.render.reports.compare import render_comparison, render_latex, render_markdown
+from attncli.analysis.differences import Difference, FirstDifference
+from attncli.render.reports import compare as module
+from attncli.render.reports.compare import (
+    DifferenceWriter,
+    comparison_sections,
+    render_comparison,
+    render_latex,
+    render_markdown,
+)
+from attncli.render.section import Section
 from attncli.render.target import TextTarget
 from tests.comparisons import Keys, comparison_of, weights_of
 
@@ -45,7 +56,7 @@ sat  scale=1 → cat           2   0.5623           1.7548     0.750
   ▲ rose   ▼ fell   ◆ changed otherwise, from scale=1
 
 differences from scale=1
-  scale=2: they part at weights[cat, cat]: 0.5 → 0.125
+  scale=2: first difference at weights[cat, cat]: 0.5 → 0.125
     weights: largest difference 0.375 at [cat, cat], 0.5 → 0.125; total
       variation up to 0.375; KL divergence up to 0.4133 nats; order of keys the
       same
@@ -117,3 +128,171 @@ def test_documents_have_every_table_and_sentence(render: Callable[..., Iterable[
         "0.4133 nats",
     ):
         assert text in document
+
+
+FIRST = weights_of([0.5, 0.5], [1, 0])
+SECOND = weights_of([0.25, 0.75], [1, 0])
+
+
+def sections(count: int, *select: str) -> list[Section]:
+    """The sections of a comparison of so many variants, of which the first one differs from the others."""
+    variants: dict[str, Keys] = {f"seed={seed}": SECOND if seed else FIRST for seed in range(count)}
+    return list(comparison_sections(comparison_of(variants, select or None), 4))
+
+
+def titles(found: list[Section]) -> list[str]:
+    return [section.title.partition(":")[0] for section in found]
+
+
+@pytest.mark.parametrize(
+    ("count", "select", "expected"),
+    [
+        (2, (), ["2 variants of seed", "weights", "output", "statistics", "differences from seed=0"]),
+        (8, ("output",), ["8 variants of seed", "output", "statistics", "differences from seed=0"]),
+        (9, (), ["9 variants of seed", "summary"]),
+        (9, ("weights",), ["9 variants of seed", "weights", "summary"]),
+    ],
+)
+def test_many_variants_have_a_summary_in_place_of_the_rest(
+    count: int, select: tuple[str, ...], expected: list[str]
+) -> None:
+    assert titles(sections(count, *select)) == expected
+
+
+def test_large_tables_have_a_summary_in_their_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_NUMBERS", 11)
+    assert titles(sections(2)) == ["2 variants of seed", "summary", "differences from seed=0"]
+    assert titles(sections(2, "weights"))[1:3] == ["weights", "statistics"]
+
+
+def test_what_the_marks_mean_is_said_once_below_the_last_of_them() -> None:
+    found = [section.title for section in sections(2) if any("▲ rose" in remark for remark in section.remarks)]
+    assert found == ["statistics"]
+
+
+def test_a_summary_has_the_means_of_each_variant_and_its_differences_from_the_first() -> None:
+    summary = sections(9)[-1]
+    (grid,) = summary.grids
+    assert (grid.corner, grid.rows) == ("seed", tuple(map(str, range(9))))
+    assert grid.columns == ("effective keys", "total variation", "weights", "output")
+    np.testing.assert_allclose(grid.values[0], [(2 + 1) / 2, 0, 0, 0])
+    entropy = 0.25 * np.log(4) + 0.75 * np.log(4 / 3)
+    np.testing.assert_allclose(grid.values[8], [(np.exp(entropy) + 1) / 2, 0.25, 0.25, 1])
+    assert "first step that differs from seed=0: weights (8)" in summary.remarks
+
+
+def test_a_summary_lacks_what_no_variant_has() -> None:
+    variants: dict[str, Keys] = {f"seed={seed}": weights_of([seed, 2]) for seed in range(9)}
+    (grid,) = list(comparison_sections(comparison_of(variants), 4))[-1].grids
+    assert grid.columns == ("weights", "output")
+
+
+def test_a_summary_of_results_that_can_not_be_compared_has_no_column_of_them() -> None:
+    variants: dict[str, Keys] = {f"seed={seed}": weights_of(*[[0.5, 0.5]] * (1 + (seed > 0))) for seed in range(9)}
+    summary = list(comparison_sections(comparison_of(variants, ["output"]), 4))[-1]
+    assert [grid.columns for grid in summary.grids] == [("effective keys",)]
+    assert "no results can be compared" in summary.remarks
+
+
+BEFORE = weights_of([0.5, 0.5], [0.75, 0.25])
+AFTER = weights_of([0.25, 0.75], [0.75, 0.25])
+
+
+def writer(*problems: Keys, **options: bool) -> DifferenceWriter:
+    """What writes the differences of variants with the names a, b, c."""
+    comparison = comparison_of(dict(zip("abc", problems, strict=False)), ["weights", "output"], **options)
+    return DifferenceWriter(comparison, "abc", 4)
+
+
+@pytest.mark.parametrize(
+    ("first", "text"),
+    [
+        (FirstDifference((0, 1), None), "the same in every step"),
+        (FirstDifference((0, 1), None, is_partial=True), "the same in every step that was kept"),
+        (
+            FirstDifference((0, 1), "masked_scores", None, (0, 1), ("cat", "sat"), (0.5, -math.inf)),
+            "first difference at masked_scores[cat, sat]: 0.5 → −∞",
+        ),
+        (FirstDifference((0, 1), "scale", numbers=(1.0, 2.0)), "first difference at scale: 1 → 2"),
+        (
+            FirstDifference((0, 1), "softcap", 1, (0, 1), ("cat", "sat"), (0.5, 0.25)),
+            "first difference at softcap[cat, sat]: 0.5 → 0.25; a has no such step",
+        ),
+        (FirstDifference((0, 1), "heads", 0), "first difference at heads; b has no such step"),
+        (FirstDifference((0, 1), "query"), "first difference at query, whose shapes differ"),
+    ],
+)
+def test_the_step_at_which_two_variants_part_is_named(first: FirstDifference, text: str) -> None:
+    assert writer(BEFORE, AFTER).first_difference(first) == text
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (
+            Difference((0, 1), "output", reason="the shapes differ: 1 × 2 and 1 × 3"),
+            "the shapes differ: 1 × 2 and 1 × 3",
+        ),
+        (
+            Difference((0, 1), "output", 0.25, (0, 0), ("cat", "e1"), (1.0, 0.75)),
+            "largest difference 0.25 at [cat, e1], 1 → 0.75",
+        ),
+        (
+            Difference((0, 1), "output", math.nan, (0, 0), ("cat", "e1"), (1.0, math.nan)),
+            "largest difference NaN at [cat, e1], 1 → NaN",
+        ),
+        (
+            Difference((0, 1), "weights", 0.5, (0, 0), ("a", "b"), (0.5, 1.0), 2, 0.5, 1 / 3, 0, 0, 2),
+            "largest difference 0.5 at [a, b], 0.5 → 1; total variation up to 0.5; KL divergence up to 0.3333 nats; "
+            "order of keys the same",
+        ),
+        (
+            Difference((0, 1), "weights", 0.5, (0, 0), ("a", "b"), (0.5, 1.0), 2, 0.5, 0.25, 1, 2, 3),
+            "largest difference 0.5 at [a, b], 0.5 → 1; total variation up to 0.5 in the 2 of 3 rows that are "
+            "distributions; "
+            "KL divergence up to 0.25 nats, infinite in 1 of 3 rows; order of keys changes in 2 of 3 rows",
+        ),
+        (
+            Difference((0, 1), "weights", 2.0, (0, 0), ("a", "b"), (0.0, 2.0), 0, None, None, None, 1, 1),
+            "largest difference 2 at [a, b], 0 → 2; order of keys changes in 1 of 1 row",
+        ),
+    ],
+)
+def test_a_difference_is_a_sentence(found: Difference, text: str) -> None:
+    assert writer(BEFORE, AFTER).difference(found) == text
+
+
+def test_each_variant_has_its_lines_below_the_first_one() -> None:
+    (section,) = writer(BEFORE, AFTER, BEFORE).sections()
+    assert section.title == "differences from a"
+    weights, output = section.remarks[1:3]
+    assert section.remarks[0] == "b: first difference at weights[cat, cat]: 0.5 → 0.25"
+    assert weights.startswith(
+        "  weights: largest difference 0.25 at [cat, cat], 0.5 → 0.25; total variation up to 0.25; "
+    )
+    assert output == "  output: largest difference 1 at [cat, e1], 6 → 7"
+    assert section.remarks[3:] == ("c: the same in every step",)
+
+
+def test_results_that_are_the_same_are_named_together() -> None:
+    value = {**BEFORE, "value": [[4], [9]]}
+    (section,) = writer(BEFORE, value).sections()
+    assert section.remarks[1] == "  the same: weights"
+    (section,) = writer({**BEFORE, "value": [[4, 1], [8, 1]], "w_o": [[1], [0]]}, {**BEFORE, "w_o": [[1]]}).sections()
+    assert section.remarks[1] == "  the results are the same"
+
+
+def test_results_that_rounding_tells_apart_are_the_same_and_how_far_apart_they_are_is_said() -> None:
+    rounded = weights_of([0.5, 0.5], [0.75, 0.25 + 2**-52])
+    (section,) = writer(BEFORE, rounded).sections()
+    assert section.remarks == (
+        "b: the same in every step",
+        "  weights: the same but for rounding, up to 2.2204e−16",
+        "  output: the same but for rounding, up to 1.7764e−15",
+    )
+
+
+def test_with_all_pairs_each_variant_has_a_section_of_those_after_it() -> None:
+    sections = list(writer(BEFORE, AFTER, BEFORE, all_pairs=True).sections())
+    assert [section.title for section in sections] == ["differences from a", "differences from b"]
+    assert [line[0] for line in sections[1].remarks if not line.startswith(" ")] == ["c"]

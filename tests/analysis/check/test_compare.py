@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attncli.analysis.check import compare
-from attncli.analysis.check.compare import Arrays
+from attncli.analysis.check.expected import ExpectedNumbers
 from attncli.analysis.check.tolerance import Tolerance
 from attncli.base.dtypes import Precision
 
@@ -13,8 +13,8 @@ BY_ROW = Tolerance(Precision("float64"), "", error=1.0, error_of_row=0.1)
 
 def worst(expected: list[list[float]], computed: list[list[float]]) -> int | None:
     """The index of the worst cell, where 0.1 of the largest number of a row is allowed, and 1 at most."""
-    arrays = Arrays(np.array(expected), np.array(computed), np.ones((2, 2), bool))
-    return compare.statistics(arrays, BY_ROW).worst
+    numbers = ExpectedNumbers(np.array(expected), np.ones((2, 2), bool))
+    return compare.statistics(numbers, np.array(computed), BY_ROW).worst
 
 
 @pytest.mark.parametrize("cells", [2**20, 2])  # both rows at once, and one after the other

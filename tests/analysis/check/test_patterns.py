@@ -1,4 +1,4 @@
-"""Where numbers differ is named by the smallest region that has a name."""
+"""Where numbers differ has a name."""
 
 from collections.abc import Callable
 
