@@ -2,7 +2,7 @@
 
 from attncli.api.saving import FigureSize, FilePath, SavedFile
 from attncli.render.formats import html_tables, terminal
-from attncli.render.sections import sections
+from attncli.render.sections import document_of, sections
 from attncli.render.target import TextTarget
 from attncli.render.view import View
 
@@ -55,7 +55,7 @@ class ExplanationText(str):
 
 def view_text(view: View) -> str:
     """What a view shows, as text of 80 columns."""
-    return "".join(terminal.render(view, TextTarget(WIDTH))).rstrip("\n")
+    return "".join(terminal.render(document_of(view), TextTarget(WIDTH))).rstrip("\n")
 
 
 def view_html(view: View) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from attncli.analysis.row_statistics import RowStatistics
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError
-from attncli.render.formats.comparison_csv import column_of_axis
+from attncli.render.formats.csv import column_of_axis
 from attncli.trace.steps import Step, Trace
 
 if TYPE_CHECKING:

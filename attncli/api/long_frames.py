@@ -11,7 +11,7 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.problem.results import WEIGHTS
 from attncli.problem.spec import FIELDS
-from attncli.render.formats.comparison_csv import BATCH, HEAD, VARIANT, column_of_axis
+from attncli.render.formats.csv import BATCH, HEAD, VARIANT, column_of_axis
 from attncli.trace.positions import slices_at, value_at, weight_rows_at
 from attncli.trace.steps import Step, Trace
 

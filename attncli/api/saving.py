@@ -10,8 +10,7 @@ from attncli.base.errors import AttnError
 from attncli.base.text import join_words, repr_excerpt
 from attncli.io.writers.atomic import atomic_write
 from attncli.render.figure.layout import Size, to_size
-from attncli.render.formats import OutputFormat, format_of_suffix, known_suffixes
-from attncli.render.formats.view_file import write_view
+from attncli.render.formats import OutputFormat, format_of_suffix, known_suffixes, write_view
 from attncli.render.view import View
 
 FilePath = str | PathLike[str]

@@ -10,8 +10,7 @@ from attncli.problem.convert.numbers import to_integer
 from attncli.problem.labels import EVERY
 from attncli.problem.layout import Layout
 from attncli.problem.spec import ProblemSpec
-from attncli.render.cell_choice import find_cell, parse_cell
-from attncli.render.view import MAX_DECIMALS, Cell, View
+from attncli.render.view import MAX_DECIMALS, Cell, View, find_cell, parse_cell
 from attncli.trace.result import RunResult
 
 ALL = "all"

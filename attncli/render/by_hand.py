@@ -1,5 +1,7 @@
-"""One cell of a step computed by hand: lines of arithmetic with the numbers in them."""
+"""Cells worked out by hand: which ones, and the lines of arithmetic of each step, with the numbers in them."""
 
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import product
 from typing import Any
 
 from attncli.base.arithmetic import ArithmeticWriter
@@ -13,15 +15,156 @@ from attncli.ops.records import ByHand, OperatorRecord
 from attncli.ops.registry import record_of
 from attncli.plan.formulas import symbols_of
 from attncli.render.aligned_numbers import needs_exponents
-from attncli.render.view import View
-from attncli.trace.positions import AxisPositions
+from attncli.render.masks import VISIBLE_STEP
+from attncli.render.tables import position_label
+from attncli.render.view import DECIMALS, View
+from attncli.trace.positions import AxisPositions, add_dependent_axes
 from attncli.trace.steps import Step, Trace
 
 LEADING = set(COUNTED_FROM_0)
 ROW_STAGES = {"normalize", "context"}  # stages that read all keys of a query at once
+EVERY_KEY_IS_HIDDEN = "every key is hidden: all weights are 0"
+A_SCORE_IS_NAN = "a score of the row is NaN: the weights of all visible keys are NaN"
+_KEY_LETTERS = {"k": "m", "p": "m", "m+1": "m"}  # new keys, cached keys, and keys before a sink are keys
 
 
-def lines(view: View, step: Step, at: AxisPositions) -> list[str]:
+def worked_positions(view: View) -> Sequence[AxisPositions]:
+    """The positions of each cell that is worked out, those of the view in its order, otherwise of one that teaches.
+
+    Batch items and heads of which all are shown are worked out one after the other.
+    """
+    trace = view.result.trace
+    lengths = dict(zip(trace["weights"].axes, trace["weights"].value.shape, strict=True))
+    default = _default_positions(view)
+    leading = [
+        [(letter, at) for at in (range(lengths[letter]) if letter in view.expanded_axes else (default[letter],))]
+        for letter in trace["weights"].axes[:-2]
+    ]
+    pairs = dict.fromkeys(pair for cell in view.cells for pair in _pairs(cell.query, cell.key, lengths))
+    return [
+        add_dependent_axes(trace, {**dict(at), "n": query, "m": key})
+        for at in product(*leading)
+        for query, key in pairs or [(default["n"], default["m"])]
+    ]
+
+
+def _pairs(query: int | None, key: int | None, lengths: AxisPositions) -> Iterator[tuple[int, int]]:
+    """The positions of the queries and keys of a cell; None is every one."""
+    queries = range(lengths["n"]) if query is None else (query,)
+    return product(queries, range(lengths["m"]) if key is None else (key,))
+
+
+def _default_positions(view: View) -> AxisPositions:
+    """The positions of a weight that teaches something, among those at the positions of the view.
+
+    It is the second largest weight of the first row that has two different weights, neither 0 nor 1, as a table shows
+    them: the exponential of the largest score is exp(0), and the first row of a causal mask is 1. Without such a row
+    it is the largest weight.
+    """
+    weights = view.result.trace["weights"]
+    index = tuple(slice(at, at + 1) if (at := view.positions.get(x)) is not None else slice(None) for x in weights.axes)
+    value = weights.value[index]
+    found = next(_teaching_cells(value), None) or _largest(value)
+    return {**dict(zip(weights.axes, found, strict=True)), **view.positions}
+
+
+def _largest(weights: Array) -> tuple[int, ...]:
+    """The index of the largest weight."""
+    index = int(np.nanargmax(np.where(np.isnan(weights), -np.inf, weights)))
+    return tuple(map(int, np.unravel_index(index, weights.shape)))
+
+
+def _teaching_cells(weights: Array) -> Iterator[tuple[int, ...]]:
+    """The index of the second largest weight of each row [… n m] that has two different ones, neither 0 nor 1."""
+    for row in np.ndindex(weights.shape[:-1]):
+        with np.errstate(over="ignore"):  # a number of so many digits is infinite here
+            numbers = np.round(weights[row].astype(np.float64), DECIMALS)
+        shown = numbers[np.isfinite(numbers) & (numbers != 0) & (numbers != 1)]
+        others = shown[shown < shown.max(initial=-np.inf)]
+        if others.size:
+            yield (*row, int(np.argmax(numbers == others.max())))
+
+
+def worked_lines(view: View, step: Step, worked: Sequence[AxisPositions]) -> tuple[str, ...]:
+    """The arithmetic of a step in the worked cells; of all masks together that of each.
+
+    What cells have in common stands once, as the projection of a query and the sum of its exponentials do. Where there
+    are several cells, and the lines do not name them, each has a line with what tells it from the others:
+    `head 0, key word_3:`.
+    """
+    trace = view.result.trace
+    sources = [trace[name] for name in step.inputs.values()] if step.name == VISIBLE_STEP else []
+    letters = _letters([*sources, step])
+    cells: dict[tuple[int, ...], AxisPositions] = {}
+    for at in worked:
+        cells.setdefault(tuple(at[letter] for letter in letters if letter in at), at)
+    blocks: dict[tuple[str, ...], list[AxisPositions]] = {}
+    for at in cells.values():
+        lines = tuple(line for source in (*sources, step) for line in _lines(view, source, at))
+        if lines:
+            blocks.setdefault(lines, []).append(at)
+    every_cell = [at for cells_of_block in blocks.values() for at in cells_of_block]
+    varying = [letter for letter in letters if len({at.get(letter) for at in every_cell}) > 1]
+    rows = [
+        tuple(cells_of_block[0].get(letter) for letter in letters if letter != "m")
+        for cells_of_block in blocks.values()
+    ]
+    shown = list[str]()
+    for own_lines, cells_of_block in zip(once_a_row(list(blocks), rows), blocks.values(), strict=True):
+        if len(blocks) > 1 and not all(_is_named(trace, own_lines[0], at, varying) for at in cells_of_block):
+            shown.append(f"{'; '.join(_cell_label(trace, at, varying) for at in cells_of_block)}:")
+        shown += own_lines
+    return tuple(shown)
+
+
+def once_a_row(blocks: Sequence[Sequence[str]], rows: Sequence[Hashable]) -> Iterator[Sequence[str]]:
+    """The lines of each block; those that all blocks of a row have are in the first of them alone."""
+    common: dict[Hashable, set[str]] = {}
+    for row, lines in zip(rows, blocks, strict=True):
+        common[row] = common[row].intersection(lines) if row in common else set(lines)
+    begun = set[Hashable]()
+    for row, lines in zip(rows, blocks, strict=True):
+        own_lines = [line for line in lines if line not in common[row]] if row in begun else lines
+        begun.add(row)
+        yield own_lines or lines
+
+
+def _lines(view: View, step: Step, at: AxisPositions) -> Sequence[str]:
+    """The arithmetic of a step in one cell; that of a normalizer has no numbers where there are none to show."""
+    if step.stage == "normalize" and step.function is not None:
+        scores = view.result.trace["masked_scores"]
+        row = scores.value[tuple(at[letter] for letter in scores.axes[:-1])]
+        if np.isneginf(row).all():
+            return [EVERY_KEY_IS_HIDDEN]
+        if np.isnan(row).any() and view.result.trace.problem.normalize.record.is_distribution:
+            return [A_SCORE_IS_NAN]
+    return cell_lines(view, step, at)
+
+
+def _letters(steps: Sequence[Step]) -> list[str]:
+    """The letters of the axes that cells of these steps differ in."""
+    letters = [
+        _KEY_LETTERS.get(letter, letter)
+        for step in steps
+        for letter, size in zip(step.axes, step.value.shape, strict=True)
+        if size > 1
+    ]
+    return [letter for letter in ("b", "h", "g", "n", "m") if letter in letters]
+
+
+def _is_named(trace: Trace, line: str, at: AxisPositions, letters: Sequence[str]) -> bool:
+    """Whether a line names the position of a cell on each of these axes: `Q(word_1)·K(word_3) = …`."""
+    return all(
+        letter in trace.labels and f"({trace.numbered_labels[letter][at[letter]]})" in line for letter in letters
+    )
+
+
+def _cell_label(trace: Trace, at: AxisPositions, letters: Sequence[str]) -> str:
+    """`head 0, query word_1`."""
+    return ", ".join(position_label(trace, letter, at[letter]) for letter in letters if letter in at)
+
+
+def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
     """The arithmetic of a step at the query, key and head in `at`; empty where the step has none.
 
     The `by_hand` function of the step's record gets the arguments of one cell: arrays with an axis of queries or keys

@@ -6,9 +6,8 @@ from typing import Any
 from attncli import __version__
 from attncli.analysis.compare.report import Comparison, Difference, FirstDifference, VariantResult
 from attncli.analysis.row_statistics import RowStatistics
-from attncli.render.selection import selected_value
 from attncli.render.statistics import object_of_statistics
-from attncli.render.view import View
+from attncli.render.view import View, selected_value
 from attncli.trace.positions import weight_rows_at
 from attncli.trace.steps import Trace
 

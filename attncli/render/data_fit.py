@@ -1,13 +1,16 @@
 """Attention as data fitting: values over one-dimensional keys as points, and what it makes of them as a curve."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.problem.results import CONTEXT, OUTPUT
-from attncli.render.curve import Series
-from attncli.render.grid import leading_slices
+from attncli.render.curve import Plot, Series
+from attncli.render.document import Section
+from attncli.render.tables import leading_slices
+from attncli.render.view import View
 from attncli.trace.positions import AxisPositions, add_dependent_axes, slices_at
 from attncli.trace.steps import Step, Trace
 
@@ -24,6 +27,20 @@ class DataFit:
     x_name: str  # what the horizontal axis is: `key` or `token`
     points: Series
     curve: Series
+
+
+def data_fit_section(view: View) -> Section:
+    """The plots of a data fit; where numbers were set with the curve before and that after."""
+    fits = list(data_fits(view.result.trace, view.positions))
+    curves: list[tuple[Series, ...]] = [(fit.curve,) for fit in fits]
+    if view.edited_cells and view.before is not None:
+        before = data_fits(view.before.trace, view.positions)
+        curves = [
+            (replace(old.curve, name="before"), replace(fit.curve, name="after"))
+            for old, fit in zip(before, fits, strict=True)
+        ]
+    plots = tuple(Plot(fit.title, fit.points, own) for fit, own in zip(fits, curves, strict=True))
+    return Section(f"{fits[0].curve.name} over {fits[0].x_name}s", plots=plots)
 
 
 def has_data_fit(trace: Trace) -> bool:

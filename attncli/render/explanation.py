@@ -1,36 +1,28 @@
 """The explanation of results: the inputs and steps that they are computed from, each with its purpose and numbers."""
 
-from collections.abc import Collection, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from attncli.base.axes import AXIS_NOUNS
+from attncli.base.axes import AXIS_NOUNS, format_lengths, legend
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import np
 from attncli.base.text import join_words
+from attncli.base.transliteration import transliterate
 from attncli.ops import structural
-from attncli.plan.graph import GIVEN, LOOK_UP
+from attncli.ops.records import format_value
+from attncli.plan.graph import GIVEN, LOOK_UP, Node
 from attncli.plan.purposes import purpose_of
-from attncli.render.change_marks import mark_grids
-from attncli.render.focus import worked_positions
-from attncli.render.grid import Grid, grids, position_label
-from attncli.render.hidden_cells import VISIBLE_STEP
-from attncli.render.mask_signs import sign_grids
-from attncli.render.section import Section
-from attncli.render.step_text import (
-    axis_legend,
-    equality_remarks,
-    format_shape,
-    format_signature,
-    is_split_of_one,
-    selection_remarks,
-    slice_remarks,
-    word_remarks,
-)
+from attncli.render.by_hand import worked_lines, worked_positions
+from attncli.render.document import Grid, Section
+from attncli.render.masks import VISIBLE_STEP
+from attncli.render.tables import grids, position_label, sign_grids, with_changes
 from attncli.render.view import Cell, View
-from attncli.render.worked_lines import worked_lines
 from attncli.trace.positions import AxisPositions
 from attncli.trace.steps import STEPS_OF_EVERY_PROBLEM, Step, Trace
 
+# The axes of which one position is shown by default, and the option that chooses it.
+OPTION_OF_AXIS = {"b": "--batch", "h": "--head"}
 _PLURALS = {"query": "queries", "key": "keys", "value": "values"}
 
 
@@ -151,13 +143,7 @@ class _StepWriter:
     def section(self, step: Step, title: str, shapes: str) -> Section:
         """The section of one step, with its table or the name of the step above that has the same."""
         trace = self.view.result.trace
-        step_grids = tuple(self._grids(trace, step, self.worked))
-        if self.view.before is not None and step.name in self.view.before.trace:
-            before = self.view.before.trace
-            are_beside = bool(self.view.edited_cells)
-            worked = self.worked if are_beside else ()  # the axes of an earlier result may be shorter
-            grids_before = self._grids(before, before[step.name], worked)
-            step_grids = tuple(mark_grids(step_grids, grids_before, are_beside=are_beside))
+        step_grids = tuple(with_changes(self.view, step.name, lambda view: self._grids(view, step.name)))
         is_copy = _are_copies if step.function is structural.repeat_kv else _are_equal
         same_as = next((name for name, above in self.shown.items() if is_copy(above, step_grids)), None)
         remarks = [*slice_remarks(step, self.slices, self.announced_axes)]
@@ -178,10 +164,12 @@ class _StepWriter:
             remarks=(*remarks, *equality_remarks(trace, step), *step.notes),
         )
 
-    def _grids(self, trace: Trace, step: Step, worked: Sequence[AxisPositions]) -> Iterator[Grid]:
-        """The tables of a step of a trace, with the cells at the positions in `worked` marked."""
-        make_grids = sign_grids if step.name == VISIBLE_STEP else grids
-        for grid in make_grids(trace, step, self.slices, worked):
+    def _grids(self, view: View, name: str) -> Iterator[Grid]:
+        """The tables of a step of the view or of its result before, with the worked cells marked."""
+        is_earlier = view is not self.view and not view.edited_cells
+        worked = () if is_earlier else self.worked  # the axes of an earlier result may be shorter
+        make_grids = sign_grids if name == VISIBLE_STEP else grids
+        for grid in make_grids(view.result.trace, view.result.trace[name], self.slices, worked):
             yield replace(grid, is_abridged=True)
 
 
@@ -225,3 +213,92 @@ def section_of_copies(trace: Trace, entry: ExplainedStep) -> Section:
         formula=", ".join(equalities),
         purpose=f"Nothing projects these vectors: {', '.join(roles)}.",
     )
+
+
+def axis_legend(steps: Iterable[Step]) -> str:
+    """The meaning of the letters of the axes: `n queries, m keys, d query features`."""
+    return legend(letter for step in steps for letter in step.axes)
+
+
+def format_shape(step: Step) -> str:
+    """The axes of a step and their lengths: `[n d] 4 × 3`."""
+    return f"[{' '.join(step.axes)}] {format_lengths(step.value.shape)}".rstrip()
+
+
+def format_signature(trace: Trace, step: Step) -> str:
+    """The shapes of a step's inputs and result, and its operator's options: `Q [n d] 4 × 3, … → [n m] 4 × 4`."""
+    inputs = ", ".join(f"{trace[name].symbol} {format_shape(trace[name])}" for name in step.inputs.values())
+    shapes = f"{inputs} → {format_shape(step)}" if inputs and step.tapped_from is None else format_shape(step)
+    return "; ".join([shapes, *_parameters_in_force(step)])
+
+
+def _parameters_in_force(step: Step) -> Iterator[str]:
+    """The parameters of an operator that were given, and those that its formula has: `sigma = 1`, where it has a σ."""
+    if step.record is None:
+        return
+    names_in_formula = transliterate(step.formula, "ascii")
+    for parameter in step.record.parameters:
+        value = step.options.get(parameter.name)
+        if value is None:  # an array, or one that does not take part
+            continue
+        if value != parameter.default or re.search(rf"\b{parameter.name}\b", names_in_formula):
+            yield f"{parameter.name} = {format_value(value)}"
+
+
+def slice_remarks(step: Step, slices: Mapping[str, int], announced_axes: set[str]) -> Iterator[str]:
+    """At the first step with an axis of batch items or heads: which of them is shown, and which option chooses."""
+    for letter, option in OPTION_OF_AXIS.items():
+        count = dict(zip(step.axes, step.value.shape, strict=True)).get(letter, 1)
+        if letter not in slices or letter in announced_axes or count == 1:
+            continue
+        announced_axes.add(letter)
+        noun, shown = AXIS_NOUNS[letter], slices[letter]
+        others = f"0 … {count - 1}" if count > 2 else str(1 - shown)
+        yield f"{noun} {shown} of {count} is shown from here on; {option} {others} shows another, {option} all each"
+
+
+def equality_remarks(trace: Trace, step: Step) -> Iterator[str]:
+    """The steps after the projections that are the same as this one: `output = context: one head, no w_o`."""
+    for node in trace.plan.nodes:
+        if node.inputs.get("x") != step.name:
+            continue
+        if is_split_of_one(node):
+            yield f"{node.name} {node.symbol} = {step.name}: one head"
+        elif node.name == "output" and node.is_identity:
+            heads = "" if step.name != "context" else "the heads stay apart, " if "h" in step.axes else "one head, "
+            yield f"output = {step.name}: {heads}no w_o"
+        elif node.is_identity and node.stage != "project":
+            yield f"{node.name} = {step.name}"
+
+
+def is_split_of_one(node: Node) -> bool:
+    """Whether a node splits features into one head, which changes nothing."""
+    return node.function is structural.split_heads and node.options["heads"] == 1
+
+
+def word_remarks(trace: Trace, step: Step) -> Iterator[str]:
+    """The row of the vocabulary of each looked-up word, and which words have the same vector."""
+    numbered, rows = trace.numbered_labels_of(step, -2), step.value.reshape(-1, *step.value.shape[-2:])[0]
+    row_of = {word: row for row, word in enumerate(trace.labels.get("v", ()))}
+    positions: dict[str, list[int]] = {}
+    looked_up = []
+    for at, word in enumerate(trace.labels_of(step, -2)):
+        positions.setdefault(word, []).append(at)
+        row = row_of.get(numbered[at], row_of.get(word))
+        if row is not None:  # the user's own tokens are not in the vocabulary
+            looked_up.append(f"{numbered[at]} {row}")
+    if looked_up:
+        yield f"rows of the vocabulary, counted from 0: {', '.join(looked_up)}"
+    for equal in positions.values():
+        if len(equal) > 1 and (rows[equal] == rows[equal[0]]).all():
+            yield f"{join_words([numbered[at] for at in equal])} are one word, and have the same vector"
+
+
+def selection_remarks(trace: Trace, step: Step) -> Iterator[str]:
+    """Which queries `only` selects, at the step that selects them."""
+    selected = step.node.options.get("at")
+    if step.node.function is structural.select_rows and selected is not None:
+        names = join_words(
+            [f"{label} (row {row})" for label, row in zip(trace.numbered_labels["n"], selected, strict=True)]
+        )
+        yield f"of {len(trace.labels['q'])} queries, `only` selects {names}, counted from 0"

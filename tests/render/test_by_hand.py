@@ -13,7 +13,7 @@ from attncli.base.axes import LEGEND
 from attncli.engine.run import run
 from attncli.io import examples
 from attncli.ops import operators
-from attncli.render.section import Section
+from attncli.render.document import Section
 from attncli.render.view import Cell, View
 from attncli.trace.result import RunResult
 from tests.arrays import normal

@@ -7,7 +7,7 @@ from attncli.analysis.compare.equal_variants import equal_variants
 from attncli.analysis.compare.report import Comparison, Difference, FirstDifference
 from attncli.base.dataclasses import dataclass
 from attncli.base.numerals import decimal
-from attncli.render.section import Section
+from attncli.render.document import Section
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,9 @@ from attncli.analysis.compare.equal_variants import equal_variants
 from attncli.analysis.compare.report import Comparison
 from attncli.base.lazy_numpy import np
 from attncli.base.text import join_words
-from attncli.render.change_marks import mark_grid
 from attncli.render.compare.labels import table_title
-from attncli.render.grid import Grid
-from attncli.render.section import Section
-from attncli.render.selected_tables import selected_tables
+from attncli.render.document import Grid, Section, mark_grid
+from attncli.render.tables import selected_tables
 from attncli.render.view import View
 
 Labels = Sequence[str]

@@ -4,14 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from attncli.analysis.compare.report import Comparison
-from attncli.render.change_marks import LEGEND
 from attncli.render.compare.differences import DifferenceWriter
 from attncli.render.compare.labels import title, variant_labels, variant_lines
 from attncli.render.compare.results import result_sections
 from attncli.render.compare.statistics import statistics_sections
 from attncli.render.compare.summary import summary_section
-from attncli.render.grid import Grid
-from attncli.render.section import Section
+from attncli.render.document import LEGEND, Grid, Section
 from attncli.trace.positions import value_at
 
 MAX_VARIANTS = 8  # whose tables and statistics a reader can compare; of more there is a summary

@@ -10,11 +10,10 @@ from attncli.analysis.compare.equal_variants import equal_statistics
 from attncli.analysis.compare.report import Comparison
 from attncli.base.lazy_numpy import Array, np
 from attncli.problem.results import WEIGHTS
-from attncli.render.change_marks import change_marks
 from attncli.render.compare.results import same_remarks
-from attncli.render.grid import Grid, slices_of_axes
-from attncli.render.section import Section
+from attncli.render.document import Grid, Section, change_marks
 from attncli.render.statistics import TITLE, StatisticsRow, statistics_grid, statistics_remarks, statistics_row
+from attncli.render.tables import slices_of_axes
 from attncli.trace.positions import add_dependent_axes
 
 GAP = "  "  # between the label of a query and that of a variant

@@ -7,8 +7,7 @@ from attncli.analysis.compare.report import Comparison, Difference, VariantResul
 from attncli.base.lazy_numpy import np
 from attncli.problem.results import WEIGHTS
 from attncli.render.compare.labels import row_labels, varied_keys
-from attncli.render.grid import Grid
-from attncli.render.section import Section
+from attncli.render.document import Grid, Section
 from attncli.trace.positions import weight_rows_at
 
 MEAN, TOTAL_VARIATION = "effective keys", "total variation"

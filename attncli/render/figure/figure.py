@@ -12,9 +12,9 @@ from attncli.base.errors import AttnError
 from attncli.base.text import escape_control
 from attncli.plan.graph import Plan
 from attncli.problem.results import CONTEXT, OUTPUT
-from attncli.render.change_marks import LEGEND as CHANGES
 from attncli.render.data_fit import has_data_fit
-from attncli.render.edits_text import edits_text
+from attncli.render.document import LABEL_SEPARATOR, Grid, Section
+from attncli.render.document import LEGEND as CHANGES
 from attncli.render.figure.drawing import FAINT, Canvas, Fonts, check_matplotlib, drawing, fonts_for
 from attncli.render.figure.layout import (
     LINE_HEIGHT,
@@ -28,9 +28,7 @@ from attncli.render.figure.layout import (
 )
 from attncli.render.figure.plot_group import PlotGroup
 from attncli.render.figure.table_group import TableGroup
-from attncli.render.grid import LABEL_SEPARATOR, Grid
-from attncli.render.section import Section
-from attncli.render.sections import sections
+from attncli.render.sections import edits_text, sections
 from attncli.render.view import View
 from attncli.trace.steps import Trace
 

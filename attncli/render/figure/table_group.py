@@ -11,6 +11,7 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import escape_control, shorten
 from attncli.render.color_map import color
+from attncli.render.document import Grid
 from attncli.render.figure.drawing import (
     FAINT,
     FONT_SIZE,
@@ -27,8 +28,7 @@ from attncli.render.figure.drawing import (
     round_ticks,
 )
 from attncli.render.figure.layout import LINE_HEIGHT, MAX_WIDTH, Box, GroupLayout, GroupSize, Size
-from attncli.render.grid import Grid
-from attncli.render.mask_signs import VISIBLE
+from attncli.render.masks import VISIBLE
 
 LIMIT = 1e300  # beyond it a range of colours would be an infinity
 MAX_LABEL = 24  # characters of a label; the rest of a longer one is left out

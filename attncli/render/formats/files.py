@@ -6,8 +6,7 @@ from typing import IO
 from attncli import __version__
 from attncli.base.lazy_numpy import Array
 from attncli.io.writers import array_files
-from attncli.render.selection import selected_value
-from attncli.render.view import View
+from attncli.render.view import View, selected_value
 
 DOTS_PER_INCH = 300  # of PNG, and of what is an image in the other figures
 

@@ -11,10 +11,9 @@ from itertools import islice
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
 from attncli.base.text import escape_control
-from attncli.render.formats.table_layout import Gap, Positions, abbreviate
-from attncli.render.grid import Grid
-from attncli.render.section import Section
-from attncli.render.shades import MIN_SHADE, row_shades
+from attncli.render.color_map import MIN_SHADE, row_shades
+from attncli.render.document import Grid, Section
+from attncli.render.formats.text_table import Gap, Positions, abbreviate
 
 _TABLE = "border-collapse:collapse;margin:0.3em 0 0.8em 0"
 _CAPTION = "caption-side:top;text-align:left;font-style:italic;padding:0.2em 0"

@@ -2,17 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
-from attncli.base.text import escape_control
-from attncli.render.formats.formulas import LABEL_END, LABEL_START
+from attncli.render.document import LABEL_END, LABEL_START, Document, Grid, Section, column_blocks
 from attncli.render.formats.latex_math import CHARACTER_COMMAND, CHARACTER_DEFINITION, latex_label, latex_line
-from attncli.render.grid import Grid, column_blocks
-from attncli.render.section import Section
-from attncli.render.sections import sections
 from attncli.render.target import TextTarget
-from attncli.render.view import View
-from attncli.trace.result import RunResult
 
 PACKAGES = "% needs \\usepackage{amsmath,booktabs}"
 PAGE_WIDTH, PAGE_ROWS = 66, 40  # characters and rows of a table that the text of a page has room for, at 10 points
@@ -20,11 +13,9 @@ COLUMN_GAP = 3  # characters, about
 GAP = "\n\n\\smallskip\n\n"  # between tabulars, and above and below them: their rules leave no room
 
 
-def render(view: View, _target: TextTarget) -> list[str]:
-    """The heading and the sections of a view."""
-    before = None if view.before is None else _with_marked_labels(view.before)
-    marked = replace(view, result=_with_marked_labels(view.result), before=before)
-    return [render_sections(sections(marked), view.decimals, view.heading)]
+def render(document: Document, _target: TextTarget) -> list[str]:
+    """A document in LaTeX; labels in its worked lines stand between LABEL_START and LABEL_END."""
+    return [render_sections(document.sections, document.decimals, document.heading)]
 
 
 def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") -> str:
@@ -54,15 +45,6 @@ def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") 
 def _line(line: str) -> str:
     """A formula or a line of arithmetic; the number behind equal labels belongs to the label."""
     return latex_line(re.sub(f"{LABEL_END}(#[0-9]+)", rf"\1{LABEL_END}", line))
-
-
-def _with_marked_labels(result: RunResult) -> RunResult:
-    """The result with its labels between marks, so that arithmetic with labels in it can be read."""
-    labels = {
-        letter: tuple(f"{LABEL_START}{escape_control(label)}{LABEL_END}" for label in labels)
-        for letter, labels in result.trace.labels.items()
-    }
-    return RunResult(replace(result.trace, given_labels=labels), result.select)
 
 
 def _text(text: str) -> str:

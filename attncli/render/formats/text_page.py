@@ -5,15 +5,14 @@ Where they have styles or are wrapped, Rich prints them; others are written as t
 
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from attncli.render.formats.blocks import side_by_side
+from attncli.render.document import Grid, column_blocks
 from attncli.render.formats.text_table import text_table
-from attncli.render.grid import Grid
-from attncli.render.target import TextTarget
-from attncli.render.text_width import text_width
+from attncli.render.target import TextTarget, text_width
 
 if TYPE_CHECKING:
     from rich.segment import Segment
@@ -23,9 +22,11 @@ if TYPE_CHECKING:
 PAGE_WIDTH = 80
 MIN_TEXT_WIDTH = 24  # of the second of two columns, and of a line whose other parts are indented
 CONTINUATION = "  "  # the indentation of the parts of a wrapped line after the first
+BLOCK_GAP = "    "  # between two blocks of text side by side
 NO_BREAK = "\ue002"  # in place of a blank where no line ends; nothing else has this character of private use
 
 Part = str | tuple[str, str]  # text, or text and its style
+Block = Sequence[str]  # the lines of a text, which may have styles as escape sequences
 
 
 class TextPage:
@@ -146,3 +147,27 @@ class TextPage:
     def _part(self, part: Part) -> Part:
         """A part as the target shows it."""
         return self.target.text(part) if isinstance(part, str) else (self.target.text(part[0]), part[1])
+
+
+def side_by_side(blocks: Sequence[Block], width: int) -> Iterator[str]:
+    """The lines of rows of blocks, as wide as `width` at most, with an empty line between two rows.
+
+    >>> list(side_by_side([["ab", "c"], ["d"], ["ef"]], 9))
+    ['ab    d', 'c', '', 'ef']
+    """
+    widths = [max(map(line_width, block), default=0) for block in blocks]
+    for number, row in enumerate(column_blocks([width + len(BLOCK_GAP) for width in widths], width + len(BLOCK_GAP))):
+        if number:
+            yield ""
+        for lines in zip_longest(*(blocks[at] for at in row), fillvalue=""):
+            cells = zip(lines, (widths[at] for at in row), strict=True)
+            yield BLOCK_GAP.join(line + " " * (width - line_width(line)) for line, width in cells).rstrip()
+
+
+def line_width(line: str) -> int:
+    """The columns that a line takes without its styles, which begin with a character that is not printable."""
+    if line.isprintable():
+        return text_width(line)
+    from rich.text import Text  # noqa: PLC0415 - lines of a pipe or a file have no styles
+
+    return text_width(Text.from_ansi(line).plain)

@@ -11,7 +11,7 @@ from attncli.base.axes import AXIS_NOUNS
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import np
 from attncli.render.aligned_numbers import align_numbers
-from attncli.render.grid import Grid
+from attncli.render.document import Grid
 from attncli.render.heatmap.palette import Palette
 from attncli.render.target import TextTarget
 

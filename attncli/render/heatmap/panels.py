@@ -12,8 +12,8 @@ from attncli.base.axes import AXIS_NOUNS
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import np
 from attncli.render.aligned_numbers import align_numbers
+from attncli.render.document import Grid
 from attncli.render.formats.text_page import TextPage
-from attncli.render.grid import Grid
 from attncli.render.heatmap.layout import (
     GAP,
     Layout,

@@ -12,11 +12,9 @@ from attncli.plan.formulas import formula_in_plan, parameters_in_force
 from attncli.plan.graph import Node, Plan
 from attncli.plan.purposes import purpose_of
 from attncli.problem.editable_arrays import find_array
-from attncli.render.explanation import shapes_of
+from attncli.render.explanation import format_shape, shapes_of
 from attncli.render.formats.mathml import mathml_line
-from attncli.render.hidden_cells import VISIBLE_STEP
-from attncli.render.mask_signs import signs_of_rules
-from attncli.render.step_text import format_shape
+from attncli.render.masks import VISIBLE_STEP, signs_of_rules
 from attncli.trace.steps import Step, Trace
 
 SCALE = "scale"  # the setting, the option and the stage

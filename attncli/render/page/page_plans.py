@@ -19,11 +19,16 @@ from attncli.problem.conventions import find_convention
 from attncli.problem.results import WEIGHTS
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.unread import is_read
-from attncli.render.explanation import explained_steps, section_of_copies
+from attncli.render.explanation import (
+    equality_remarks,
+    explained_steps,
+    section_of_copies,
+    selection_remarks,
+    word_remarks,
+)
 from attncli.render.formats.mathml import mathml_line
 from attncli.render.page.document import page_functions
 from attncli.render.page.page_nodes import function_name, node_object, node_object_alone, value_object
-from attncli.render.step_text import equality_remarks, selection_remarks, word_remarks
 from attncli.trace.steps import Step, Trace
 
 

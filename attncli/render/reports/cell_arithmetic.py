@@ -6,9 +6,9 @@ from attncli.analysis.check.cell_trace import has_every_step, trace_of_query
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import masks, structural
 from attncli.ops.empty_rows import fill_empty_rows
-from attncli.render.hidden_cells import VISIBLE_STEP
+from attncli.render.by_hand import worked_lines
+from attncli.render.masks import VISIBLE_STEP
 from attncli.render.view import View
-from attncli.render.worked_lines import worked_lines
 from attncli.trace.positions import AxisPositions, add_dependent_axes
 from attncli.trace.result import RunResult
 from attncli.trace.steps import Step, Trace

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from attncli.analysis.check.outcome import BeforeEdits, CheckOutcome
 from attncli.analysis.check.report import CheckReport
 from attncli.base.text import join_words
-from attncli.render.edits_text import edits_text
 from attncli.render.formats.text_page import TextPage
 from attncli.render.reports.check import short_verdict
 from attncli.render.reports.quantity import AGREES, DIFFERS
+from attncli.render.sections import edits_text
 from attncli.render.target import TextTarget
 
 MAX_NAMED = 5  # files, of those in which nothing is expected

@@ -9,12 +9,10 @@ from rich.text import Text
 from attncli.analysis.compare.report import Comparison
 from attncli.render.compare.labels import NAME_GAP, heading
 from attncli.render.compare.sections import comparison_sections
+from attncli.render.document import Grid, Section
 from attncli.render.formats import latex, markdown
-from attncli.render.formats.blocks import side_by_side
 from attncli.render.formats.terminal import print_section
-from attncli.render.formats.text_page import TextPage
-from attncli.render.grid import Grid
-from attncli.render.section import Section
+from attncli.render.formats.text_page import TextPage, side_by_side
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import DECIMALS
 

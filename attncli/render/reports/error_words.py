@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from attncli.analysis.check.error_patterns import AxisPart, Band, ErrorPattern
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, LEGEND
 from attncli.base.text import join_words
-from attncli.render.grid import position_label
+from attncli.render.tables import position_label
 from attncli.trace.steps import Step, Trace
 
 FEW = 3  # cells that are named one by one

@@ -7,15 +7,14 @@ from rich.cells import cell_len
 
 from attncli.analysis.check.report import CheckReport
 from attncli.base.dataclasses import dataclass
-from attncli.render.formats.blocks import side_by_side
+from attncli.render.document import Section
 from attncli.render.formats.terminal import print_section
-from attncli.render.formats.text_page import TextPage
-from attncli.render.largest_weights import arrows
+from attncli.render.formats.text_page import TextPage, side_by_side
 from attncli.render.reports.check import print_explanations
 from attncli.render.reports.quantity import print_quantity
 from attncli.render.reports.row_tables import join_row_tables
-from attncli.render.section import Section
 from attncli.render.sections import sections
+from attncli.render.statistics import arrows
 from attncli.render.view import View
 from attncli.trace.steps import Step, Trace
 

@@ -5,8 +5,7 @@ from itertools import groupby
 
 from attncli.base.lazy_numpy import np
 from attncli.render.aligned_numbers import align_numbers
-from attncli.render.grid import Grid
-from attncli.render.section import Section
+from attncli.render.document import Grid, Section
 
 TitledTables = Sequence[tuple[str, Grid]]
 

@@ -6,10 +6,10 @@ from attncli.base.axes import format_lengths
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.curve import Series, plot
-from attncli.render.grid import Grid, grids
+from attncli.render.document import Grid, Section
 from attncli.render.reports.part import PartReport
 from attncli.render.reports.row_tables import TitledTables, stack_rows
-from attncli.render.section import Section
+from attncli.render.tables import grids
 
 
 def together(parts: Sequence[PartReport], names: Sequence[str]) -> Iterator[Section]:

@@ -5,7 +5,7 @@ import pytest
 
 from attncli.render.compare import sections as module
 from attncli.render.compare.sections import comparison_sections
-from attncli.render.section import Section
+from attncli.render.document import Section
 from tests.comparisons import Keys, comparison_of, weights_of
 
 FIRST = weights_of([0.5, 0.5], [1, 0])

@@ -8,7 +8,7 @@ import pytest
 from attncli.render.compare.labels import variant_labels
 from attncli.render.compare.results import result_sections
 from attncli.render.compare.statistics import statistics_sections
-from attncli.render.section import Section
+from attncli.render.document import Section
 from tests.comparisons import Keys, comparison_of, weights_of
 
 FIRST = weights_of([0.5, 0.5], [0.75, 0.25])

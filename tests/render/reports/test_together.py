@@ -6,10 +6,9 @@ import pytest
 
 import attncli
 from attncli.base.errors import AttnError
-from attncli.render.grid import Grid
+from attncli.render.document import Grid, Section
 from attncli.render.reports.part import PartReport
 from attncli.render.reports.together import curve_lines, together
-from attncli.render.section import Section
 from attncli.render.view import View
 
 X = [[1.0, 0, 2, 1], [0, 1, 1, 3]]
