@@ -5,7 +5,7 @@ from itertools import product
 from typing import Any
 
 from attncli.base.arithmetic import ArithmeticWriter
-from attncli.base.axes import COUNTED_FROM_0
+from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.terms import number, products, total
@@ -15,9 +15,10 @@ from attncli.ops.records import ByHand, OperatorRecord
 from attncli.ops.registry import record_of
 from attncli.plan.formulas import symbols_of
 from attncli.render.aligned_numbers import needs_exponents
+from attncli.render.document import Section
 from attncli.render.masks import VISIBLE_STEP
 from attncli.render.tables import position_label
-from attncli.render.view import DECIMALS, View
+from attncli.render.view import DECIMALS, Cell, View
 from attncli.trace.positions import AxisPositions, add_dependent_axes
 from attncli.trace.steps import Step, Trace
 
@@ -33,25 +34,25 @@ def worked_positions(view: View) -> Sequence[AxisPositions]:
 
     Batch items and heads of which all are shown are worked out one after the other.
     """
-    trace = view.result.trace
+    trace, default = view.result.trace, _default_positions(view)
     lengths = dict(zip(trace["weights"].axes, trace["weights"].value.shape, strict=True))
-    default = _default_positions(view)
+
+    def every(letter: str) -> range:
+        return range(lengths[letter])
+
     leading = [
-        [(letter, at) for at in (range(lengths[letter]) if letter in view.expanded_axes else (default[letter],))]
+        [(letter, at) for at in (every(letter) if letter in view.expanded_axes else (default[letter],))]
         for letter in trace["weights"].axes[:-2]
     ]
-    pairs = dict.fromkeys(pair for cell in view.cells for pair in _pairs(cell.query, cell.key, lengths))
+    pairs: dict[tuple[int, int], None] = {}
+    for cell in view.cells:
+        queries, keys = (every(letter) if at is None else (at,) for letter, at in (("n", cell.query), ("m", cell.key)))
+        pairs |= dict.fromkeys(product(queries, keys))
     return [
         add_dependent_axes(trace, {**dict(at), "n": query, "m": key})
         for at in product(*leading)
         for query, key in pairs or [(default["n"], default["m"])]
     ]
-
-
-def _pairs(query: int | None, key: int | None, lengths: AxisPositions) -> Iterator[tuple[int, int]]:
-    """The positions of the queries and keys of a cell; None is every one."""
-    queries = range(lengths["n"]) if query is None else (query,)
-    return product(queries, range(lengths["m"]) if key is None else (key,))
 
 
 def _default_positions(view: View) -> AxisPositions:
@@ -64,14 +65,11 @@ def _default_positions(view: View) -> AxisPositions:
     weights = view.result.trace["weights"]
     index = tuple(slice(at, at + 1) if (at := view.positions.get(x)) is not None else slice(None) for x in weights.axes)
     value = weights.value[index]
-    found = next(_teaching_cells(value), None) or _largest(value)
+    found = next(_teaching_cells(value), None)
+    if found is None:
+        largest = np.nanargmax(np.where(np.isnan(value), -np.inf, value))
+        found = tuple(map(int, np.unravel_index(largest, value.shape)))
     return {**dict(zip(weights.axes, found, strict=True)), **view.positions}
-
-
-def _largest(weights: Array) -> tuple[int, ...]:
-    """The index of the largest weight."""
-    index = int(np.nanargmax(np.where(np.isnan(weights), -np.inf, weights)))
-    return tuple(map(int, np.unravel_index(index, weights.shape)))
 
 
 def _teaching_cells(weights: Array) -> Iterator[tuple[int, ...]]:
@@ -85,11 +83,28 @@ def _teaching_cells(weights: Array) -> Iterator[tuple[int, ...]]:
             yield (*row, int(np.argmax(numbers == others.max())))
 
 
+def worked_cells(view: View, worked: Sequence[AxisPositions]) -> Section:
+    """Which cells are worked out: `cell  head 0, query word_1, key word_3`."""
+    trace = view.result.trace
+
+    def label(letter: str, at: int | None) -> str:
+        return f"every {AXIS_NOUNS[letter]}" if at is None else position_label(trace, letter, at)
+
+    slices = [
+        label(letter, None if letter in view.expanded_axes else worked[0][letter])
+        for letter in worked[0]
+        if letter in trace["weights"].axes[:-2]
+    ]
+    cells = view.cells or (Cell(worked[0]["n"], worked[0]["m"]),)
+    pairs = "; ".join(f"{label('n', cell.query)}, {label('m', cell.key)}" for cell in cells)
+    return Section("cell" if len(worked) == 1 else f"{len(worked)} cells", formula=", ".join([*slices, pairs]))
+
+
 def worked_lines(view: View, step: Step, worked: Sequence[AxisPositions]) -> tuple[str, ...]:
     """The arithmetic of a step in the worked cells; of all masks together that of each.
 
-    What cells have in common stands once, as the projection of a query and the sum of its exponentials do. Where there
-    are several cells, and the lines do not name them, each has a line with what tells it from the others:
+    What cells have in common is said once, as the projection of a query and the sum of its exponentials are. Where
+    there are several cells, and the lines do not name them, each has a line with what tells it from the others:
     `head 0, key word_3:`.
     """
     trace = view.result.trace
@@ -103,17 +118,20 @@ def worked_lines(view: View, step: Step, worked: Sequence[AxisPositions]) -> tup
         lines = tuple(line for source in (*sources, step) for line in _lines(view, source, at))
         if lines:
             blocks.setdefault(lines, []).append(at)
-    every_cell = [at for cells_of_block in blocks.values() for at in cells_of_block]
+    every_cell = [at for own in blocks.values() for at in own]
     varying = [letter for letter in letters if len({at.get(letter) for at in every_cell}) > 1]
-    rows = [
-        tuple(cells_of_block[0].get(letter) for letter in letters if letter != "m")
-        for cells_of_block in blocks.values()
-    ]
+    rows = [tuple(own[0].get(letter) for letter in letters if letter != "m") for own in blocks.values()]
+
+    def is_named(line: str, at: AxisPositions) -> bool:  # as in `Q(word_1)·K(word_3) = …`
+        labels = trace.numbered_labels
+        return all(letter in trace.labels and f"({labels[letter][at[letter]]})" in line for letter in varying)
+
     shown = list[str]()
-    for own_lines, cells_of_block in zip(once_a_row(list(blocks), rows), blocks.values(), strict=True):
-        if len(blocks) > 1 and not all(_is_named(trace, own_lines[0], at, varying) for at in cells_of_block):
-            shown.append(f"{'; '.join(_cell_label(trace, at, varying) for at in cells_of_block)}:")
-        shown += own_lines
+    for lines_of_block, own in zip(once_a_row(list(blocks), rows), blocks.values(), strict=True):
+        if len(blocks) > 1 and not all(is_named(lines_of_block[0], at) for at in own):
+            names = (", ".join(position_label(trace, x, at[x]) for x in varying if x in at) for at in own)
+            shown.append(f"{'; '.join(names)}:")
+        shown += lines_of_block
     return tuple(shown)
 
 
@@ -129,6 +147,13 @@ def once_a_row(blocks: Sequence[Sequence[str]], rows: Sequence[Hashable]) -> Ite
         yield own_lines or lines
 
 
+def _letters(steps: Sequence[Step]) -> list[str]:
+    """The letters of the axes that cells of these steps differ in."""
+    axes = (pair for step in steps for pair in zip(step.axes, step.value.shape, strict=True))
+    letters = {_KEY_LETTERS.get(letter, letter) for letter, size in axes if size > 1}
+    return [letter for letter in ("b", "h", "g", "n", "m") if letter in letters]
+
+
 def _lines(view: View, step: Step, at: AxisPositions) -> Sequence[str]:
     """The arithmetic of a step in one cell; that of a normalizer has no numbers where there are none to show."""
     if step.stage == "normalize" and step.function is not None:
@@ -141,29 +166,6 @@ def _lines(view: View, step: Step, at: AxisPositions) -> Sequence[str]:
     return cell_lines(view, step, at)
 
 
-def _letters(steps: Sequence[Step]) -> list[str]:
-    """The letters of the axes that cells of these steps differ in."""
-    letters = [
-        _KEY_LETTERS.get(letter, letter)
-        for step in steps
-        for letter, size in zip(step.axes, step.value.shape, strict=True)
-        if size > 1
-    ]
-    return [letter for letter in ("b", "h", "g", "n", "m") if letter in letters]
-
-
-def _is_named(trace: Trace, line: str, at: AxisPositions, letters: Sequence[str]) -> bool:
-    """Whether a line names the position of a cell on each of these axes: `Q(word_1)·K(word_3) = …`."""
-    return all(
-        letter in trace.labels and f"({trace.numbered_labels[letter][at[letter]]})" in line for letter in letters
-    )
-
-
-def _cell_label(trace: Trace, at: AxisPositions, letters: Sequence[str]) -> str:
-    """`head 0, query word_1`."""
-    return ", ".join(position_label(trace, letter, at[letter]) for letter in letters if letter in at)
-
-
 def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
     """The arithmetic of a step at the query, key and head in `at`; empty where the step has none.
 
@@ -171,8 +173,8 @@ def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
     at the index in `at`, but all keys for a normalizer or a context, and array parameters of the operator and
     tables that are looked up whole.
     """
-    if not _has_cell(step, at):
-        return []
+    if not all(letter in at for letter in step.axes[:-1] if letter in ("n", "m", "k", "p")):
+        return []  # a cached key is not among the new ones
     trace, write = view.result.trace, _writer(view, step, at)
     if step.stage == "project" and not step.is_identity:
         return [_projection(trace, step, at, write)]
@@ -234,16 +236,8 @@ def _row_sum(step: Step, at: AxisPositions, write: ArithmeticWriter) -> list[str
     if step.record is None or not step.record.is_distribution:
         return []
     weights = _part(step, at, LEADING | {"n"})
-    return (
-        [write.computed(f"Σⱼ {write.symbol('weights')}ᵢⱼ", total(weights)).line]
-        if np.count_nonzero(weights) > 1
-        else []
-    )
-
-
-def _has_cell(step: Step, at: AxisPositions) -> bool:
-    """Whether the step has a cell at the indices: a cached key is not among the new ones."""
-    return all(letter in at for letter in step.axes[:-1] if letter in ("n", "m", "k", "p"))
+    name = f"Σⱼ {write.symbol('weights')}ᵢⱼ"
+    return [write.computed(name, total(weights)).line] if np.count_nonzero(weights) > 1 else []
 
 
 def _part(step: Step, at: AxisPositions, letters: set[str]) -> Array:

@@ -9,9 +9,9 @@ from attncli.base.lazy_numpy import np
 from attncli.base.numerals import decimal
 from attncli.base.text import escape_control
 from attncli.problem.edited_problem import EditedCell
-from attncli.render.by_hand import worked_lines, worked_positions
+from attncli.render.by_hand import worked_cells, worked_lines, worked_positions
 from attncli.render.document import LABEL_END, LABEL_START, LEGEND, Document, Grid, Section
-from attncli.render.explanation import equality_remarks, explain, is_left_out, worked_cells
+from attncli.render.explanation import equality_remarks, explain, is_left_out
 from attncli.render.tables import selected_tables
 from attncli.render.view import View
 from attncli.trace.result import RunResult

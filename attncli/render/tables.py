@@ -16,6 +16,8 @@ from attncli.render.view import View, selected_labels
 from attncli.trace.positions import AxisPositions, slice_at
 from attncli.trace.steps import Step, Trace
 
+# The axes of which one position is shown by default, and the option that chooses it.
+OPTION_OF_AXIS = {"b": "--batch", "h": "--head"}
 # Functions whose result has the rows of their argument `x`: each row is worked on with those of its results.
 _ROW_FUNCTIONS = (
     structural.project,
