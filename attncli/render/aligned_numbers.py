@@ -79,33 +79,22 @@ def _decimals_of_some(values: Array, max_decimals: int) -> int:
     if not fractions.size:
         return 0
     if fractions.dtype == np.float64 and has_fixed_digits(abs(fractions).max(), max_decimals):
-        decimals = max_decimals
-        while _are_exact(fractions, decimals - 1):
-            decimals -= 1
+        decimals, power = max_decimals, 10.0 ** (max_decimals - 1)
+        while (np.rint(fractions * power) / power == fractions).all():  # a decimal less writes each exactly
+            decimals, power = decimals - 1, 10.0 ** (decimals - 2)
         return decimals
     decimals = 0
     for number in fractions:
-        decimals = max(decimals, _decimals_of(number, max_decimals))
-        if decimals == max_decimals:
-            break
+        text = f"{number:.{max_decimals}f}".rstrip("0")
+        if float(text) != number:
+            return max_decimals
+        decimals = max(decimals, len(text.partition(".")[2]))
     return decimals
 
 
 def _point_padding(decimals: int) -> str:
     """The blanks behind text without a point, as wide as the point and the decimals of other numbers."""
     return " " * (decimals + 1) if decimals else ""
-
-
-def _are_exact(numbers: Array, decimals: int) -> bool:
-    """Whether so many decimals write each number exactly; of numbers with fixed digits."""
-    power = 10.0**decimals
-    return bool((np.rint(numbers * power) / power == numbers).all())
-
-
-def _decimals_of(number: float, max_decimals: int) -> int:
-    """How many decimals a fraction needs, up to `max_decimals`: all of them where fewer do not write it exactly."""
-    text = f"{number:.{max_decimals}f}".rstrip("0")
-    return len(text.partition(".")[2]) if float(text) == number else max_decimals
 
 
 def _format_number(number: float, decimals: int, padding: str) -> str:

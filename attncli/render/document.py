@@ -129,6 +129,11 @@ class Section:
         """The title and the symbol."""
         return "  ".join(part for part in (self.title, self.symbol) if part)
 
+    @property
+    def tables(self) -> Iterator[Grid]:
+        """Its grids, those that changed before and after."""
+        return (table for grid in self.grids for table in grid.before_and_after)
+
 
 @dataclass(frozen=True)
 class Document:

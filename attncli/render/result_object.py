@@ -1,6 +1,6 @@
 """A result as one object of names and arrays, with the problem that it answers, which JSON and YAML write out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +36,9 @@ def result_object(view: View) -> dict[str, Any]:
     if view.edited_cells and view.before is not None:
         before = replace(view, result=view.before)
         content["set"] = [vars(cell) for cell in view.edited_cells]
-        content["before"] = {name: selected_value(before, view.before.trace[name]) for name in _names_before(view)}
+        names = dict.fromkeys((*view.result.select, *view.names))  # as far as there was such a step
+        steps_before = {name: view.before.trace[name] for name in names if name in view.before.trace}
+        content["before"] = {name: selected_value(before, step) for name, step in steps_before.items()}
         content["before"] |= {"statistics": _statistics(before)} if view.statistics else {}
     if view.explain:
         # A script finds query, key and value first, even where positions were added to embeddings before.
@@ -50,13 +52,6 @@ def _statistics(view: View) -> Mapping[str, Any]:
     from attncli.render.statistics import statistics_object  # noqa: PLC0415 - only `--stats` needs it
 
     return statistics_object(view)
-
-
-def _names_before(view: View) -> Sequence[str]:
-    """The names of what is written of the result before edits: as of that after, as far as there was such a step."""
-    assert view.before is not None
-    trace = view.before.trace
-    return [name for name in dict.fromkeys((*view.result.select, *view.names)) if name in trace]
 
 
 def _step_object(view: View, step: Step) -> dict[str, Any]:
@@ -100,23 +95,17 @@ def _keys_not_in_force(trace: Trace) -> set[str]:
     values = stored_values(problem)
     ignored = {*keys_unread_by_plan(problem), *(name for name, value in values.items() if value is False)}
     ignored |= {name for name in values if not is_read(problem, name)}
-    if not has_weights(values):
-        ignored.add("weight_layout")
-    if not has_packed(values):
-        ignored.add("packing")
-    if not has_projection(values, "g"):
-        ignored.add("gate")
-    if not any(generator.record.is_drawn for generator in problem.generators.values()):
-        ignored.add("generator")
-    if not asks_where_queries_stand(trace.plan):
-        ignored.add("align")
-    if trace.plan.empty_rows_fill is None:
-        ignored.add("empty_rows")
-    if problem.sentence is not None:
-        ignored |= {"tokens", "embeddings"} - set(problem.origins)
-    if problem.embeddings_source != "embeddings":
-        ignored.add("embeddings")
-    return ignored
+    acts = {
+        "weight_layout": has_weights(values),
+        "packing": has_packed(values),
+        "gate": has_projection(values, "g"),
+        "generator": any(generator.record.is_drawn for generator in problem.generators.values()),
+        "align": asks_where_queries_stand(trace.plan),
+        "empty_rows": trace.plan.empty_rows_fill is not None,
+        "embeddings": problem.embeddings_source == "embeddings",
+    }
+    ignored |= {name for name, is_in_force in acts.items() if not is_in_force}
+    return ignored if problem.sentence is None else ignored | ({"tokens", "embeddings"} - set(problem.origins))
 
 
 def _description(problem: ProblemSpec, name: str, value: Any) -> Any:

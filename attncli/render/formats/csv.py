@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, product
+from typing import TYPE_CHECKING
 
-from attncli.analysis.compare.report import Comparison, VariantResult
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
@@ -14,7 +14,9 @@ from attncli.render.tables import selected_plain_grids
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View
 from attncli.trace.positions import slices_at
-from attncli.trace.steps import Step
+
+if TYPE_CHECKING:
+    from attncli.analysis.compare.report import Comparison, VariantResult
 
 VARIANT, BATCH, HEAD, FEATURE = "variant", "batch", "head", "feature"
 # The column of an axis, by its letter; every other axis has features.
@@ -49,9 +51,8 @@ def _table(grid: Grid, delimiter: str) -> Iterator[str]:
     yield delimited_rows([["", *grid.columns]], delimiter)
     labels = iter(grid.rows)
     for rows in format_rows(grid.values, {}, delimiter):
-        labelled_rows = zip(
-            rows, labels, strict=False
-        )  # the numbers first: after the last chunk zip must not consume a label
+        # the numbers first: after the last chunk zip must not consume a label
+        labelled_rows = zip(rows, labels, strict=False)
         yield "".join([f"{delimited_cell(label, delimiter)}{delimiter}{row}\n" for row, label in labelled_rows])
 
 
@@ -64,17 +65,17 @@ def column_of_axis(letter: str) -> str:
     return COLUMNS.get(letter, FEATURE)
 
 
-def write_long_csv(comparison: Comparison, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
+def write_long_csv(comparison: "Comparison", _target: TextTarget = TEXT_FILE) -> Iterator[str]:
     """One comma-separated table of every variant of a comparison, every digit of its numbers."""
     return _long_table(comparison, ",")
 
 
-def write_long_tsv(comparison: Comparison, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
+def write_long_tsv(comparison: "Comparison", _target: TextTarget = TEXT_FILE) -> Iterator[str]:
     """The same table, separated by tabs."""
     return _long_table(comparison, "\t")
 
 
-def _long_table(comparison: Comparison, delimiter: str) -> Iterator[str]:
+def _long_table(comparison: "Comparison", delimiter: str) -> Iterator[str]:
     """The header and the rows of each variant.
 
     The columns are the variant, each varied key, the batch item and the head (0 where there is no such axis), the
@@ -92,14 +93,17 @@ def _long_table(comparison: Comparison, delimiter: str) -> Iterator[str]:
         yield from _rows_of_variant(one, comparison, start, delimiter)
 
 
-def _entry_columns(comparison: Comparison) -> tuple[str, ...]:
+def _entry_columns(comparison: "Comparison") -> tuple[str, ...]:
     """The columns of the entries that every selected result has a number for: `query` and `key`.
 
     Raises AttnError where results differ in that, or where one has two axes of features, such as a matrix of weights.
     """
     traces = {name: one.result.trace for one in comparison.variants for name in one.result.select}
     steps = {name: traces[name][name] for name in comparison.select}
-    columns = {name: tuple(map(column_of_axis, _entry_axes(step))) for name, step in steps.items()}
+    columns = {
+        name: tuple(column_of_axis(letter) for letter in step.axes if letter not in COUNTED_FROM_0)
+        for name, step in steps.items()
+    }
     first, *others = columns
     for name, own in columns.items():
         if len(set(own)) < len(own):
@@ -112,12 +116,7 @@ def _entry_columns(comparison: Comparison) -> tuple[str, ...]:
     return columns[first]
 
 
-def _entry_axes(step: Step) -> tuple[str, ...]:
-    """The letters of the axes behind batch items and heads."""
-    return tuple(letter for letter in step.axes if letter not in COUNTED_FROM_0)
-
-
-def _rows_of_variant(one: VariantResult, comparison: Comparison, start: str, delimiter: str) -> Iterator[str]:
+def _rows_of_variant(one: "VariantResult", comparison: "Comparison", start: str, delimiter: str) -> Iterator[str]:
     """The rows of a variant, each beginning with `start`, a chunk at a time."""
     trace = one.result.trace
     if not one.result.select:
@@ -146,10 +145,8 @@ def _number_rows(values: Mapping[str, Array], names: Iterable[str], delimiter: s
     table = np.stack([values[name] for name in names if name in values], axis=-1)
     is_missing = [name not in values for name in names]
     for rows in format_rows(table, {}, delimiter):
-        yield [_with_empty_cells(row, is_missing, delimiter) for row in rows] if any(is_missing) else rows
-
-
-def _with_empty_cells(row: str, is_missing: Iterable[bool], delimiter: str) -> str:
-    """A row of numbers with an empty cell for each column that is missing."""
-    numbers = iter(row.split(delimiter))
-    return delimiter.join("" if missing else next(numbers) for missing in is_missing)
+        if not any(is_missing):
+            yield rows
+            continue
+        present = (iter(row.split(delimiter)) for row in rows)
+        yield [delimiter.join("" if missing else next(own) for missing in is_missing) for own in present]

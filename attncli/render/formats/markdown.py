@@ -25,8 +25,7 @@ def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") 
             blocks.append(_escape(section.purpose))
         if section.formula:
             blocks.append(f"`{section.formula}`" + (f" — {_escape(section.shapes)}" if section.shapes else ""))
-        tables = (table for grid in section.grids for table in grid.before_and_after)
-        blocks += [block for table in tables for block in _grid_blocks(table, decimals)]
+        blocks += [block for table in section.tables for block in _grid_blocks(table, decimals)]
         if section.arithmetic:
             blocks.append("\n".join(["```", *map(escape_control, section.arithmetic), "```"]))
         blocks += [_escape(remark) for remark in section.remarks]

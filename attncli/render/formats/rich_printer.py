@@ -5,7 +5,7 @@ it.
 """
 
 import io
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import zip_longest
 from typing import TextIO
@@ -21,7 +21,7 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
 from attncli.render.color_map import MIN_SHADE, row_shades
 from attncli.render.document import LOWERED, OTHER, RAISED, Grid, column_blocks
-from attncli.render.formats.text_table import Column, Gap, Positions, abbreviate, lay_out
+from attncli.render.formats.text_table import Column, Gap, Positions, TableLayout, abbreviate, lay_out
 from attncli.render.target import TextTarget
 
 UNLIMITED_WIDTH = 1_000_000
@@ -98,8 +98,8 @@ class RichPrinter:
         system = None if self._console.no_color else self._console.color_system
         return 0 if system is None else COLORS.get(system, 16)
 
-    def print_line(self, parts: Iterable[str | tuple[str, str]], *, is_wrapped: bool = True) -> None:
-        """Print a line of texts, or of texts and their styles, wrapped to the target unless it is to be copied."""
+    def print_line(self, parts: Iterable[tuple[str, str]], *, is_wrapped: bool = True) -> None:
+        """Print a line of texts and their styles, wrapped to the target unless it is to be copied."""
         self._console.print(Text.assemble(*parts), width=self.target.width, soft_wrap=not is_wrapped)
 
     def wrap(self, text: str, width: int) -> list[str]:
@@ -148,15 +148,17 @@ def screen_tables(grid: Grid, decimals: int, target: TextTarget) -> Iterator[Seg
     `… 12 more`; of an abridged grid all but ABRIDGED_LINES of these. No number is ever cut, so one of more digits than
     a line has is wrapped by the terminal.
     """
-    rows = _shown(grid, len(grid.rows), grid.marked_rows, target)
-    columns = _shown(grid, len(grid.columns), grid.marked_columns, target)
+    most = ABRIDGED_LINES if grid.is_abridged else MAX_LINES
+    rows, columns = (
+        abbreviate(count, most if target.width and count > MAX_LINES else count, marked)
+        for count, marked in ((len(grid.rows), grid.marked_rows), (len(grid.columns), grid.marked_columns))
+    )
     layout = lay_out(grid, decimals, target, rows, columns)
     label_width, available, gap = layout.label_width, None, target.column_gap
     if target.width:
         widest = max((column.number_width for column in layout.columns), default=0) + gap
         label_width = min(label_width, max(target.width - widest, MIN_LABEL_WIDTH))
         available = target.width - label_width
-    labels = _Labels(layout.corner, layout.labels, label_width)
     widths = [
         column.width if available is None else max(min(column.width, available - gap), column.number_width)
         for column in layout.columns
@@ -166,31 +168,15 @@ def screen_tables(grid: Grid, decimals: int, target: TextTarget) -> Iterator[Seg
         if block.start:
             yield Segment("\n")
         block_columns = [(layout.columns[position], widths[position]) for position in block]
-        yield from _block(labels, block_columns, styles, gap)
-
-
-def _shown(grid: Grid, count: int, marked: Collection[int], target: TextTarget) -> Positions:
-    """The positions on an axis of a grid that a target shows; a file and a pipe show all."""
-    if not target.width or count <= MAX_LINES:
-        return range(count)
-    return abbreviate(count, ABRIDGED_LINES if grid.is_abridged else MAX_LINES, marked)
+        yield from _block(layout, label_width, block_columns, styles, gap)
 
 
 @dataclass(frozen=True)
-class _Labels:
-    """The corner and the labels of the rows, folded to a width."""
-
-    corner: str
-    rows: Sequence[str]
-    width: int
-
-
 class _Styles:
-    """The styles of a grid: weights are shaded, what is marked or changed is bold, what stands for the rest is dim."""
+    """The styles of a grid: weights are shaded, what is marked or changed is bold, a gap is dim."""
 
-    def __init__(self, grid: Grid, rows: Positions) -> None:
-        self.grid = grid
-        self.rows = rows
+    grid: Grid
+    rows: Positions
 
     def of_label(self, index: int) -> Style:
         """The style of the label of a row, by its index among those that are shown."""
@@ -220,19 +206,21 @@ class _Styles:
         return style + BOLD if mark or self.grid.is_marked(row, column) else style
 
 
-def _block(labels: _Labels, columns: Sequence[tuple[Column, int]], styles: _Styles, gap: int) -> Iterator[Segment]:
+def _block(
+    layout: TableLayout, label_width: int, columns: Sequence[tuple[Column, int]], styles: _Styles, gap: int
+) -> Iterator[Segment]:
     """The labels of the rows and some columns, each with its width and a gap before it: headings, a rule, the rows."""
     headings = [_fold(column.heading, width) for column, width in columns]
-    for corner, *texts in zip_longest(_fold(labels.corner, labels.width), *headings, fillvalue=""):
-        yield from _padded(corner, labels.width, DIM)
+    for corner, *texts in zip_longest(_fold(layout.corner, label_width), *headings, fillvalue=""):
+        yield from _padded(corner, label_width, DIM)
         for text, (column, width) in zip(texts, columns, strict=True):
             yield Segment(" " * (gap + width - cell_len(text)))
             yield Segment(text, styles.of_heading(column))
         yield Segment("\n")
-    yield Segment("─" * (labels.width + sum(gap + width for _, width in columns)) + "\n")
-    for index, label in enumerate(labels.rows):
-        first, *rest = _fold(label, labels.width)
-        yield from _padded(first, labels.width, styles.of_label(index))
+    yield Segment("─" * (label_width + sum(gap + width for _, width in columns)) + "\n")
+    for index, label in enumerate(layout.labels):
+        first, *rest = _fold(label, label_width)
+        yield from _padded(first, label_width, styles.of_label(index))
         cell_styles = styles.of_cells(index, [column for column, _ in columns])
         for (column, width), style in zip(columns, cell_styles, strict=True):
             text = column.cells[index]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from attncli.base.text import escape_control
 from attncli.render.curve import plot
 from attncli.render.document import Document, Grid, Section
-from attncli.render.formats.text_page import TextPage, line_width, side_by_side
+from attncli.render.formats.text_page import TextPage, grid_lines, line_width, side_by_side
 from attncli.render.target import TextTarget
 
 PICTURED = TextTarget(width=80, has_styles=True, color_system="truecolor")  # the terminal of a picture
@@ -77,10 +77,8 @@ def _print_side_by_side(page: TextPage, section: Section, decimals: int) -> None
 
 def _block(target: TextTarget, grid: Grid, decimals: int) -> Sequence[str]:
     """The lines of a table under its title; of one that is wider than the table the number alone."""
-    table, title = TextPage(replace(target, column_gap=COLUMN_GAP)), TextPage(target)
-    table.print_grid(replace(grid, slice_label=""), decimals)
-    lines = table.text.rstrip("\n").split("\n")
-    name = grid.slice_label
+    lines = grid_lines(replace(grid, slice_label=""), decimals, replace(target, column_gap=COLUMN_GAP))
+    title, name = TextPage(target), grid.slice_label
     if line_width(name) > max(map(line_width, lines)):
         name = name.partition(NAME_GAP)[0]
     title.print((name, "italic"), is_wrapped=False)
