@@ -14,8 +14,7 @@ from attncli.problem.labels import EVERY
 from attncli.problem.layout import Layout
 from attncli.problem.numbers import is_number, to_float, to_integer
 from attncli.problem.spec import ProblemSpec
-from attncli.render.cell_choice import find_cell, parse_cell
-from attncli.render.view import MAX_DECIMALS, Cell, View
+from attncli.render.view import MAX_DECIMALS, Cell, View, find_cell, parse_cell
 
 ALL = "all"
 CELL_PARAMETER = "explain((query, key))"

@@ -13,7 +13,7 @@ from attncli.base.lazy_numpy import Array
 from attncli.plan.trace import Step, Trace, slices_at, value_at, weight_rows_at
 from attncli.problem.results import WEIGHTS
 from attncli.problem.spec import FIELDS
-from attncli.render.formats.comparison_csv import BATCH, HEAD, VARIANT, column_of_axis
+from attncli.render.formats.csv import BATCH, HEAD, VARIANT, column_of_axis
 
 if TYPE_CHECKING:
     import pandas

@@ -26,9 +26,9 @@ from attncli.render.formats import (
     html_tables,
     known_suffixes,
     terminal,
+    write_view,
 )
-from attncli.render.formats.view_file import write_view
-from attncli.render.sections import sections
+from attncli.render.sections import document_of, sections
 from attncli.render.statistics import statistics_of
 from attncli.render.target import TextTarget
 from attncli.render.view import DECIMALS, View
@@ -340,7 +340,7 @@ def _with_every_step(result: RunResult) -> RunResult:
 
 def view_text(view: View) -> str:
     """What a view shows, as text of 80 columns."""
-    return "".join(terminal.render(view, TextTarget(WIDTH))).rstrip("\n")
+    return "".join(terminal.render(document_of(view), TextTarget(WIDTH))).rstrip("\n")
 
 
 def view_html(view: View) -> str:

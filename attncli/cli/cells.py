@@ -13,6 +13,6 @@ def parse_cells(texts: Sequence[str], problem: "ProblemSpec") -> "tuple[Cell, ..
 
     Raises AttnError where a text names no cell, or a label that several tokens have.
     """
-    from attncli.render.cell_choice import parse_cell
+    from attncli.render.view import parse_cell
 
     return tuple(dict.fromkeys(parse_cell(text, problem, "--cell") for text in texts))

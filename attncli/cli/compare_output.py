@@ -44,9 +44,9 @@ def compare_and_write(variants: "Sequence[Variant]", options: "OutputOptions", *
 
 def _check_format(output_format: "OutputFormat", options: "OutputOptions") -> None:
     """Raise AttnError where the format can hold no comparison."""
-    if output_format.comparison is None:
+    if not output_format.writes_comparisons:
         where = f"--output {options.file}" if options.format is None else f"--format {options.format}"
-        names = [row.name for row in FORMATS if row.comparison is not None and row.is_choice]
+        names = [row.name for row in FORMATS if row.writes_comparisons and row.is_choice]
         message, hint = f"no comparison is written as {output_format.name}", f"expected one of {', '.join(names)}"
         raise AttnError(message, where=where, hint=hint)
 

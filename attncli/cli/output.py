@@ -121,7 +121,7 @@ def _compute_to_file(
 ) -> "View":
     """Compute a problem and write the result to a file: by itself where the format can be computed in place."""
     from attncli.io.output_files import atomic_write
-    from attncli.render.formats.view_file import write_view
+    from attncli.render.formats import write_view
 
     with atomic_write(file) as stream:
         allocator = output_format.make_file_allocator(stream) if options.is_one_whole_result(edited.after) else None
@@ -177,7 +177,7 @@ def _count_rows(
     """The chunks of a view's text; where all numbers are written, a row a line, the progress bar counts the rows."""
     if not output_format.is_lossless:
         return chunks
-    from attncli.render.selection import selected_value
+    from attncli.render.view import selected_value
 
     shapes = [selected_value(view, view.result.trace[name]).shape for name in view.names]
     return progress.count_lines(chunks, sum(math.prod(shape[:-1]) for shape in shapes))

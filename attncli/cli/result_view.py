@@ -89,11 +89,11 @@ def _compute(
     if options.draws_curve:
         computed = tuple(dict.fromkeys((*computed, CONTEXT)))
     if options.output_format.is_figure or options.draws_heatmaps:
-        from attncli.render.hidden_cells import masks_to_show
+        from attncli.render.masks import masks_to_show
 
         computed = (*computed, *masks_to_show(plan_of(problem), computed))
     if options.output_format.is_figure or options.output_format.is_text_for_readers:
-        from attncli.render.mask_signs import rules_to_show
+        from attncli.render.masks import rules_to_show
 
         computed = (*computed, *rules_to_show(plan_of(problem), selection))
     caller_bytes = check_result_space(problem, options, list(cut_axes), len(problems))

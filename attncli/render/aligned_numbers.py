@@ -1,9 +1,15 @@
-"""The numbers of one grid as text, aligned on the decimal point."""
+"""The numbers of one table as text, aligned on the decimal point: cell by cell, or of a large table all at once."""
 
 import math
+from collections.abc import Iterator, Sequence
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.numbers.formatting import decimal, fixed_text, has_fixed_digits
+from attncli.numbers.formatting import decimal, fixed_digits, fixed_text, fixed_width, has_fixed_digits
+
+MIN_NUMBERS = 2**10  # of a table whose digits are computed together; a smaller one is written number by number
+NUMBERS_PER_BLOCK = 2**14  # that are written together
+_CODES = {"∞": "\x01", "−": "\x02"}  # of the characters that Latin-1 does not have
+_WITH_BLANKS = bytes.maketrans(b"\0", b" ")
 
 
 def align_numbers(values: Array, max_decimals: int) -> list[list[str]]:
@@ -17,11 +23,11 @@ def align_numbers(values: Array, max_decimals: int) -> list[list[str]]:
     >>> align_numbers(numpy.array([[0.5, 2], [0, 10.25]]), 4)
     [['0.50', '2.00'], ['0   ', '10.25']]
     """
-    values = at_least_doubles(values)
+    values = _at_least_doubles(values)
     if needs_exponents(values, max_decimals):
         return [[decimal(number, max_decimals) for number in row] for row in values.tolist()]
-    decimals = count_decimals(values, max_decimals)
-    padding = point_padding(decimals)
+    decimals = _count_decimals(values, max_decimals)
+    padding = _point_padding(decimals)
     return [[_format_number(number, decimals, padding) for number in row] for row in values.tolist()]
 
 
@@ -36,7 +42,7 @@ def align_columns(values: Array, max_decimals: int) -> list[list[str]]:
     return [[column[row][0] for column in columns] for row in range(len(values))]
 
 
-def at_least_doubles(values: Array) -> Array:
+def _at_least_doubles(values: Array) -> Array:
     """Numbers of less than eight bytes as float64; float16 has no 1e9 to compare with."""
     return values.astype(np.float64) if values.dtype.itemsize < 8 else values
 
@@ -52,53 +58,42 @@ def needs_exponents(values: Array, max_decimals: int) -> bool:
     return bool(magnitudes.size and (magnitudes.max() >= 1e9 or magnitudes.max() < 10.0**-max_decimals))
 
 
-def count_decimals(values: Array, max_decimals: int) -> int:
+def _count_decimals(values: Array, max_decimals: int) -> int:
     """How many decimals the numbers of a table need, up to `max_decimals`: all where fewer do not write one exactly.
 
     >>> import numpy
-    >>> count_decimals(numpy.array([[0.5, 2], [0, 10.25]]), 4)
+    >>> _count_decimals(numpy.array([[0.5, 2], [0, 10.25]]), 4)
     2
     """
     if not max_decimals:
         return 0
-    first = _count_decimals(values[:1], max_decimals)  # mostly it needs them all
-    return first if first == max_decimals else _count_decimals(values, max_decimals)
+    first = _decimals_of_some(values[:1], max_decimals)  # mostly it needs them all
+    return first if first == max_decimals else _decimals_of_some(values, max_decimals)
 
 
-def _count_decimals(values: Array, max_decimals: int) -> int:
+def _decimals_of_some(values: Array, max_decimals: int) -> int:
     """How many decimals some numbers need, up to `max_decimals`."""
     finite = values[np.isfinite(values)]
     fractions = finite[finite != np.rint(finite)]
     if not fractions.size:
         return 0
     if fractions.dtype == np.float64 and has_fixed_digits(abs(fractions).max(), max_decimals):
-        decimals = max_decimals
-        while _are_exact(fractions, decimals - 1):
-            decimals -= 1
+        decimals, power = max_decimals, 10.0 ** (max_decimals - 1)
+        while (np.rint(fractions * power) / power == fractions).all():  # a decimal less writes each exactly
+            decimals, power = decimals - 1, 10.0 ** (decimals - 2)
         return decimals
     decimals = 0
     for number in fractions:
-        decimals = max(decimals, _decimals_of(number, max_decimals))
-        if decimals == max_decimals:
-            break
+        text = f"{number:.{max_decimals}f}".rstrip("0")
+        if float(text) != number:
+            return max_decimals
+        decimals = max(decimals, len(text.partition(".")[2]))
     return decimals
 
 
-def point_padding(decimals: int) -> str:
+def _point_padding(decimals: int) -> str:
     """The blanks behind text without a point, as wide as the point and the decimals of other numbers."""
     return " " * (decimals + 1) if decimals else ""
-
-
-def _are_exact(numbers: Array, decimals: int) -> bool:
-    """Whether so many decimals write each number exactly; of numbers with fixed digits."""
-    power = 10.0**decimals
-    return bool((np.rint(numbers * power) / power == numbers).all())
-
-
-def _decimals_of(number: float, max_decimals: int) -> int:
-    """How many decimals a fraction needs, up to `max_decimals`: all of them where fewer do not write it exactly."""
-    text = f"{number:.{max_decimals}f}".rstrip("0")
-    return len(text.partition(".")[2]) if float(text) == number else max_decimals
 
 
 def _format_number(number: float, decimals: int, padding: str) -> str:
@@ -108,3 +103,111 @@ def _format_number(number: float, decimals: int, padding: str) -> str:
     if not math.isfinite(number):
         return decimal(number, 0) + padding
     return fixed_text(number, decimals)
+
+
+def align_characters(values: Array, max_decimals: int) -> Array:
+    r"""The characters of each number of a table [rows columns], uint8 [rows columns width], on the right after NUL.
+
+    They are those of `align_numbers`, but no cell is a text of its own: there is no time for that in a table of
+    millions. Before a number without decimals blanks stand for the point and the decimals that others have.
+
+    >>> import numpy
+    >>> [bytes(cell) for cell in align_characters(numpy.array([[0.5, 12.25, 3]]), 4)[0]]
+    [b'\x000.50', b'12.25', b'\x003.00']
+    """
+    values = _at_least_doubles(values)
+    largest = abs(values[np.isfinite(values)]).max(initial=0)
+    is_many = values.size >= MIN_NUMBERS and values.dtype.itemsize == 8
+    if not is_many or needs_exponents(values, max_decimals) or not has_fixed_digits(largest, max_decimals):
+        return _of_texts(align_numbers(values, max_decimals), values.shape)
+    decimals = _count_decimals(values, max_decimals)
+    words = {number: _point_padding(decimals) + decimal(number, 0) for number in (0.0, np.inf, -np.inf, np.nan)}
+    width = max(fixed_width(largest, decimals, has_sign=True), *map(len, words.values()))
+    characters = np.empty((*values.shape, width), np.uint8)
+    rows_per_block = max(NUMBERS_PER_BLOCK // max(values.shape[1], 1), 1)
+    for first in range(0, len(values), rows_per_block):
+        block = values[first : first + rows_per_block].astype(np.float64).ravel()
+        cells = fixed_digits(np.where(np.isfinite(block), block, 0), decimals, width)
+        for number, word in words.items():
+            is_word = np.isnan(block) if np.isnan(number) else block == number
+            if is_word.any():
+                cells[is_word] = _encoded([word], width)
+        characters[first : first + rows_per_block] = cells.reshape(-1, *characters.shape[1:])
+    return characters
+
+
+def number_widths(characters: Array) -> list[int]:
+    """How wide the widest number of each column of a table of characters [rows columns width] is."""
+    width = characters.shape[2]
+    is_used = characters.max(axis=0, initial=0) > 0
+    widths: list[int] = np.where(is_used.any(axis=1), width - is_used.argmax(axis=1), 0).tolist()
+    return widths
+
+
+def padded_lines(characters: Array, widths: Sequence[int], gap: int) -> Iterator[str]:
+    """The line of each row of a table of characters: each number after a gap, on the right of its column's width.
+
+    >>> import numpy
+    >>> list(padded_lines(align_characters(numpy.array([[0.5, 12.25], [0, 3]]), 4), [4, 5], 1))
+    [' 0.50 12.25', '    0  3.00']
+    """
+    count, width = characters.shape[1:]
+    index = list[int]()
+    for column, column_width in enumerate(widths):
+        end = (column + 1) * width
+        index += [count * width] * (gap + max(column_width - width, 0))  # where NUL is
+        index += range(end - min(width, column_width), end)
+    positions = np.array(index)
+    for block in _blocks(characters):
+        cells = block.reshape(len(block), -1)
+        lines = np.append(cells, np.zeros((len(cells), 1), np.uint8), axis=1).take(positions, axis=1)
+        text = _decoded(lines.tobytes().translate(_WITH_BLANKS))
+        yield from (text[start : start + len(index)] for start in range(0, len(text), len(index)))
+
+
+def joined_lines(characters: Array, separator: str) -> Iterator[str]:
+    """The line of each row of a table of characters: each number as it is, with a separator between two.
+
+    >>> import numpy
+    >>> list(joined_lines(align_characters(numpy.array([[0.5, 12.25], [0, 3]]), 4), ", "))
+    ['0.50, 12.25', '0, 3.00']
+    """
+    between = np.frombuffer(separator.encode(), np.uint8)
+    end = np.frombuffer(b"\n".ljust(len(separator), b"\0"), np.uint8)
+    for block in _blocks(characters):
+        rows, columns, width = block.shape
+        lines = np.empty((rows, columns, width + len(between)), np.uint8)
+        lines[..., :width] = np.where(block == ord(" "), 0, block)
+        lines[..., width:] = between
+        lines[:, -1, width:] = end
+        yield from _decoded(lines.tobytes().translate(None, b"\0")).split("\n")[:-1]
+
+
+def _blocks(characters: Array) -> Iterator[Array]:
+    """A table of characters, some rows at a time."""
+    rows = max(NUMBERS_PER_BLOCK // max(characters.shape[1], 1), 1)
+    for first in range(0, len(characters), rows):
+        yield characters[first : first + rows]
+
+
+def _of_texts(rows: Sequence[Sequence[str]], shape: tuple[int, ...]) -> Array:
+    """The characters of the texts of a table, which are padded on the right as `align_numbers` does."""
+    cells = [cell.rstrip().rjust(len(cell)) for row in rows for cell in row]
+    width = max(map(len, cells), default=1)
+    return _encoded(cells, width).reshape(*shape, width)
+
+
+def _encoded(texts: Sequence[str], width: int) -> Array:
+    """The characters of texts, uint8 [count width], on the right after NUL."""
+    text = "".join(text.rjust(width, "\0") for text in texts)
+    for character, code in _CODES.items():
+        text = text.replace(character, code)
+    return np.frombuffer(text.encode("latin-1"), np.uint8).reshape(len(texts), width)
+
+
+def _decoded(characters: bytes) -> str:
+    """The text of characters."""
+    text = characters.decode("latin-1")
+    for character, code in _CODES.items():
+        text = text.replace(code, character)
+    return text

@@ -1,8 +1,10 @@
-"""One cell of a step computed by hand: lines of arithmetic with the numbers in them."""
+"""Cells worked out by hand: which ones, and the lines of arithmetic of each step, with the numbers in them."""
 
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import product
 from typing import Any
 
-from attncli.base.axes import COUNTED_FROM_0
+from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import repr_excerpt
@@ -11,23 +13,166 @@ from attncli.numbers.terms import number, products, total
 from attncli.ops.records import ByHand, OperatorRecord
 from attncli.ops.registry import failures_named, record_of
 from attncli.plan.builder import symbols_of
-from attncli.plan.trace import AxisPositions, Step, Trace
+from attncli.plan.trace import AxisPositions, Step, Trace, add_dependent_axes
 from attncli.render.aligned_numbers import needs_exponents
-from attncli.render.view import View
+from attncli.render.document import Section
+from attncli.render.masks import VISIBLE_STEP
+from attncli.render.tables import position_label
+from attncli.render.view import DECIMALS, Cell, View
 
 LEADING = set(COUNTED_FROM_0)
 ROW_STAGES = {"normalize", "context"}  # stages that read all keys of a query at once
+EVERY_KEY_IS_HIDDEN = "every key is hidden: all weights are 0"
+A_SCORE_IS_NAN = "a score of the row is NaN: the weights of all visible keys are NaN"
+_KEY_LETTERS = {"k": "m", "p": "m", "m+1": "m"}  # new keys, cached keys, and keys before a sink are keys
 
 
-def lines(view: View, step: Step, at: AxisPositions) -> list[str]:
+def worked_positions(view: View) -> Sequence[AxisPositions]:
+    """The positions of each cell that is worked out, those of the view in its order, otherwise of one that teaches.
+
+    Batch items and heads of which all are shown are worked out one after the other.
+    """
+    trace, default = view.result.trace, _default_positions(view)
+    lengths = dict(zip(trace["weights"].axes, trace["weights"].value.shape, strict=True))
+
+    def every(letter: str) -> range:
+        return range(lengths[letter])
+
+    leading = [
+        [(letter, at) for at in (every(letter) if letter in view.expanded_axes else (default[letter],))]
+        for letter in trace["weights"].axes[:-2]
+    ]
+    pairs: dict[tuple[int, int], None] = {}
+    for cell in view.cells:
+        queries, keys = (every(letter) if at is None else (at,) for letter, at in (("n", cell.query), ("m", cell.key)))
+        pairs |= dict.fromkeys(product(queries, keys))
+    return [
+        add_dependent_axes(trace, {**dict(at), "n": query, "m": key})
+        for at in product(*leading)
+        for query, key in pairs or [(default["n"], default["m"])]
+    ]
+
+
+def _default_positions(view: View) -> AxisPositions:
+    """The positions of a weight that teaches something, among those at the positions of the view.
+
+    It is the second largest weight of the first row that has two different weights, neither 0 nor 1, as a table shows
+    them: the exponential of the largest score is exp(0), and the first row of a causal mask is 1. Without such a row
+    it is the largest weight.
+    """
+    weights = view.result.trace["weights"]
+    index = tuple(slice(at, at + 1) if (at := view.positions.get(x)) is not None else slice(None) for x in weights.axes)
+    value = weights.value[index]
+    found = next(_teaching_cells(value), None)
+    if found is None:
+        largest = np.nanargmax(np.where(np.isnan(value), -np.inf, value))
+        found = tuple(map(int, np.unravel_index(largest, value.shape)))
+    return {**dict(zip(weights.axes, found, strict=True)), **view.positions}
+
+
+def _teaching_cells(weights: Array) -> Iterator[tuple[int, ...]]:
+    """The index of the second largest weight of each row [… n m] that has two different ones, neither 0 nor 1."""
+    for row in np.ndindex(weights.shape[:-1]):
+        with np.errstate(over="ignore"):  # a number of so many digits is infinite here
+            numbers = np.round(weights[row].astype(np.float64), DECIMALS)
+        shown = numbers[np.isfinite(numbers) & (numbers != 0) & (numbers != 1)]
+        others = shown[shown < shown.max(initial=-np.inf)]
+        if others.size:
+            yield (*row, int(np.argmax(numbers == others.max())))
+
+
+def worked_cells(view: View, worked: Sequence[AxisPositions]) -> Section:
+    """Which cells are worked out: `cell  head 0, query word_1, key word_3`."""
+    trace = view.result.trace
+
+    def label(letter: str, at: int | None) -> str:
+        return f"every {AXIS_NOUNS[letter]}" if at is None else position_label(trace, letter, at)
+
+    slices = [
+        label(letter, None if letter in view.expanded_axes else worked[0][letter])
+        for letter in worked[0]
+        if letter in trace["weights"].axes[:-2]
+    ]
+    cells = view.cells or (Cell(worked[0]["n"], worked[0]["m"]),)
+    pairs = "; ".join(f"{label('n', cell.query)}, {label('m', cell.key)}" for cell in cells)
+    return Section("cell" if len(worked) == 1 else f"{len(worked)} cells", formula=", ".join([*slices, pairs]))
+
+
+def worked_lines(view: View, step: Step, worked: Sequence[AxisPositions]) -> tuple[str, ...]:
+    """The arithmetic of a step in the worked cells; of all masks together that of each.
+
+    What cells have in common is said once, as the projection of a query and the sum of its exponentials are. Where
+    there are several cells, and the lines do not name them, each has a line with what tells it from the others:
+    `head 0, key word_3:`.
+    """
+    trace = view.result.trace
+    sources = [trace[name] for name in step.inputs.values()] if step.name == VISIBLE_STEP else []
+    letters = _letters([*sources, step])
+    cells: dict[tuple[int, ...], AxisPositions] = {}
+    for at in worked:
+        cells.setdefault(tuple(at[letter] for letter in letters if letter in at), at)
+    blocks: dict[tuple[str, ...], list[AxisPositions]] = {}
+    for at in cells.values():
+        lines = tuple(line for source in (*sources, step) for line in _lines(view, source, at))
+        if lines:
+            blocks.setdefault(lines, []).append(at)
+    every_cell = [at for own in blocks.values() for at in own]
+    varying = [letter for letter in letters if len({at.get(letter) for at in every_cell}) > 1]
+    rows = [tuple(own[0].get(letter) for letter in letters if letter != "m") for own in blocks.values()]
+
+    def is_named(line: str, at: AxisPositions) -> bool:  # as in `Q(word_1)·K(word_3) = …`
+        labels = trace.numbered_labels
+        return all(letter in trace.labels and f"({labels[letter][at[letter]]})" in line for letter in varying)
+
+    shown = list[str]()
+    for lines_of_block, own in zip(once_a_row(list(blocks), rows), blocks.values(), strict=True):
+        if len(blocks) > 1 and not all(is_named(lines_of_block[0], at) for at in own):
+            names = (", ".join(position_label(trace, x, at[x]) for x in varying if x in at) for at in own)
+            shown.append(f"{'; '.join(names)}:")
+        shown += lines_of_block
+    return tuple(shown)
+
+
+def once_a_row(blocks: Sequence[Sequence[str]], rows: Sequence[Hashable]) -> Iterator[Sequence[str]]:
+    """The lines of each block; those that all blocks of a row have are in the first of them alone."""
+    common: dict[Hashable, set[str]] = {}
+    for row, lines in zip(rows, blocks, strict=True):
+        common[row] = common[row].intersection(lines) if row in common else set(lines)
+    begun = set[Hashable]()
+    for row, lines in zip(rows, blocks, strict=True):
+        own_lines = [line for line in lines if line not in common[row]] if row in begun else lines
+        begun.add(row)
+        yield own_lines or lines
+
+
+def _letters(steps: Sequence[Step]) -> list[str]:
+    """The letters of the axes that cells of these steps differ in."""
+    axes = (pair for step in steps for pair in zip(step.axes, step.value.shape, strict=True))
+    letters = {_KEY_LETTERS.get(letter, letter) for letter, size in axes if size > 1}
+    return [letter for letter in ("b", "h", "g", "n", "m") if letter in letters]
+
+
+def _lines(view: View, step: Step, at: AxisPositions) -> Sequence[str]:
+    """The arithmetic of a step in one cell; that of a normalizer has no numbers where there are none to show."""
+    if step.stage == "normalize" and step.function is not None:
+        scores = view.result.trace["masked_scores"]
+        row = scores.value[tuple(at[letter] for letter in scores.axes[:-1])]
+        if np.isneginf(row).all():
+            return [EVERY_KEY_IS_HIDDEN]
+        if np.isnan(row).any() and view.result.trace.problem.normalize.record.is_distribution:
+            return [A_SCORE_IS_NAN]
+    return cell_lines(view, step, at)
+
+
+def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
     """The arithmetic of a step at the query, key and head in `at`; empty where the step has none.
 
     The `by_hand` function of the step's record gets the arguments of one cell: arrays with an axis of queries or keys
     at the index in `at`, but all keys for a normalizer or a context, and array parameters of the operator and
     tables that are looked up whole.
     """
-    if not _has_cell(step, at):
-        return []
+    if not all(letter in at for letter in step.axes[:-1] if letter in ("n", "m", "k", "p")):
+        return []  # a cached key is not among the new ones
     trace, write = view.result.trace, _writer(view, step, at)
     if step.stage == "project" and not step.is_identity:
         return [_projection(trace, step, at, write)]
@@ -89,16 +234,8 @@ def _row_sum(step: Step, at: AxisPositions, write: ArithmeticWriter) -> list[str
     if step.record is None or not step.record.is_distribution:
         return []
     weights = _part(step, at, LEADING | {"n"})
-    return (
-        [write.computed(f"Σⱼ {write.symbol('weights')}ᵢⱼ", total(weights)).line]
-        if np.count_nonzero(weights) > 1
-        else []
-    )
-
-
-def _has_cell(step: Step, at: AxisPositions) -> bool:
-    """Whether the step has a cell at the indices: a cached key is not among the new ones."""
-    return all(letter in at for letter in step.axes[:-1] if letter in ("n", "m", "k", "p"))
+    name = f"Σⱼ {write.symbol('weights')}ᵢⱼ"
+    return [write.computed(name, total(weights)).line] if np.count_nonzero(weights) > 1 else []
 
 
 def _part(step: Step, at: AxisPositions, letters: set[str]) -> Array:

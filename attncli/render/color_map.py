@@ -1,4 +1,6 @@
-"""The colour map of heat maps, in a terminal and on a page: viridis, and black or white for text on its colours."""
+"""The colours of numbers: viridis for heat maps, with black or white for text on it, and shades of weights."""
+
+from attncli.base.lazy_numpy import Array, np
 
 Rgb = tuple[int, int, int]  # red, green and blue, 0 to 255
 
@@ -12,6 +14,7 @@ _COLORS = bytes.fromhex(
 ANCHORS: tuple[Rgb, ...] = tuple(zip(_COLORS[::3], _COLORS[1::3], _COLORS[2::3], strict=True))
 BLACK: Rgb = (0, 0, 0)
 WHITE: Rgb = (255, 255, 255)
+MIN_SHADE = 5  # percent: below it a weight has no shade
 
 
 def color(fraction: float) -> Rgb:
@@ -53,3 +56,14 @@ def luminance(rgb: Rgb) -> float:
         for value in (part / 255 for part in rgb)
     ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def row_shades(row: Array) -> Array:
+    """The shade of each weight of a row [m]: from 0, also of negative ones, to 100, which is the row's largest.
+
+    >>> row_shades(np.array([0.5, 0.25, 0.0, np.nan, -1e308])).tolist()
+    [100, 50, 0, 0, 0]
+    """
+    weights = np.nan_to_num(row, posinf=0, neginf=0).clip(min=0)
+    largest = weights.max(initial=0)
+    return (weights / largest * 100 if largest > 0 else weights * 0).astype(int)

@@ -26,6 +26,13 @@ class Series:
     x: Array | Sequence[float]
     y: Array | Sequence[float]
 
+    @property
+    def in_order(self) -> tuple[Array, Array]:
+        """The numbers x and y as float64, in the order of x."""
+        x, y = np.asarray(self.x, np.float64), np.asarray(self.y, np.float64)
+        order = np.argsort(x, kind="stable")
+        return x[order], y[order]
+
 
 @dataclass(frozen=True)
 class Plot:
@@ -91,10 +98,9 @@ def plot(points: Series, curves: Sequence[Series], width: int, rows: int = ROWS)
 
 def _finite(series: Series) -> Series:
     """The series without what is not finite or too large, in the order of x."""
-    x, y = np.asarray(series.x, np.float64), np.asarray(series.y, np.float64)
-    order = np.argsort(x, kind="stable")
-    order = order[(np.abs(x[order]) <= LARGEST) & (np.abs(y[order]) <= LARGEST)]
-    return Series(series.name, x[order], y[order])
+    x, y = series.in_order
+    is_drawn = (np.abs(x) <= LARGEST) & (np.abs(y) <= LARGEST)
+    return Series(series.name, x[is_drawn], y[is_drawn])
 
 
 def _bounds(arrays: Sequence[Array | Sequence[float]]) -> tuple[float, float]:
@@ -140,7 +146,11 @@ def _tick_rows(rows: int) -> range:
 def _horizontal_axis(canvas: _Canvas, label_width: int) -> list[str]:
     """The horizontal axis, and below its ticks numbers that are as far apart as each other."""
     most = max(canvas.columns // MIN_TICK_COLUMNS, 1)
-    choices = [_tick_labels(canvas.x, count) for count in range(most, most // 2, -1)]
+    choices = []
+    for count in range(most, most // 2, -1):
+        decimals = _tick_decimals((canvas.x[1] - canvas.x[0]) / count)
+        numbers = np.linspace(*canvas.x, count + 1).tolist()
+        choices.append([decimal(round(number, decimals), decimals) for number in numbers])
     labels = min(choices, key=lambda labels: max(map(len, labels)))
     axis, below = ["─"] * canvas.columns, [" "] * canvas.columns
     for tick, label in enumerate(labels):
@@ -150,12 +160,6 @@ def _horizontal_axis(canvas: _Canvas, label_width: int) -> list[str]:
         below[start : start + len(label)] = label
     margin = " " * (label_width + 1)
     return [f"{margin}└{''.join(axis)}", f"{margin} {''.join(below)}".rstrip()]
-
-
-def _tick_labels(bounds: tuple[float, float], intervals: int) -> list[str]:
-    """The numbers at the ends of so many equal intervals."""
-    numbers, decimals = np.linspace(*bounds, intervals + 1), _tick_decimals((bounds[1] - bounds[0]) / intervals)
-    return [decimal(round(float(number), decimals), decimals) for number in numbers]
 
 
 def _tick_decimals(step: float) -> int:

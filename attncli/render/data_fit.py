@@ -1,14 +1,17 @@
 """Attention as data fitting: values over one-dimensional keys as points, and what it makes of them as a curve."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.trace import AxisPositions, Step, Trace, add_dependent_axes, slices_at
 from attncli.problem.results import CONTEXT, OUTPUT
-from attncli.render.curve import Series
-from attncli.render.grid import leading_slices
+from attncli.render.curve import Plot, Series
+from attncli.render.document import Section
+from attncli.render.tables import leading_slices
+from attncli.render.view import View
 
 QUERY, KEY, VALUE = "query", "key", "value"  # arguments of scores and contexts, and the names of steps
 SCORES = "scores"
@@ -25,15 +28,46 @@ class DataFit:
     curve: Series
 
 
+def data_fit_section(view: View) -> Section:
+    """The plots of a data fit; where numbers were set with the curve before and that after."""
+    fits = list(data_fits(view.result.trace, view.positions))
+    curves: list[tuple[Series, ...]] = [(fit.curve,) for fit in fits]
+    if view.edited_cells and view.before is not None:
+        before = data_fits(view.before.trace, view.positions)
+        curves = [
+            (replace(old.curve, name="before"), replace(fit.curve, name="after"))
+            for old, fit in zip(before, fits, strict=True)
+        ]
+    plots = tuple(Plot(fit.title, fit.points, own) for fit, own in zip(fits, curves, strict=True))
+    return Section(f"{fits[0].curve.name} over {fits[0].x_name}s", plots=plots)
+
+
 def has_data_fit(trace: Trace) -> bool:
     """Whether values and their context are curves over one axis."""
-    return _error(trace) is None
+    try:
+        check_data_fit(trace)
+    except AttnError:
+        return False
+    return True
 
 
 def check_data_fit(trace: Trace) -> None:
-    """Raise AttnError, with the reason, where values and their context are no curves over one axis."""
-    if (error := _error(trace)) is not None:
-        raise error
+    """Raise AttnError, with the reason, where values and their context are not curves over one axis."""
+    value = _argument(trace, CONTEXT, VALUE)
+    if value is None:
+        raise AttnError("there are no values to compute an output of", hint="give some: --value")
+    lengths = [step.value.shape[-1] for step in (trace[CONTEXT], value)]
+    if len(set(lengths)) > 1:
+        message = f"a context of length {lengths[0]} is no curve through values of length {lengths[1]}"
+        raise AttnError(message, hint="both are as long with --context weighted_sum")
+    if _points(trace) is not None or _token_numbers(trace) is not None:
+        return
+    vectors = [_argument(trace, SCORES, name) for name in (QUERY, KEY)]
+    lengths = [step.value.shape[-1] for step in vectors if step is not None]
+    message = "there are no queries and keys, and the tokens are no numbers"
+    if len(lengths) == len(vectors):
+        message = f"queries have {lengths[0]} features, keys have {lengths[1]}, and their tokens are no numbers"
+    raise AttnError(message, hint=NEEDED)
 
 
 def data_fits(trace: Trace, positions: Mapping[str, int] | None = None) -> Iterator[DataFit]:
@@ -45,7 +79,9 @@ def data_fits(trace: Trace, positions: Mapping[str, int] | None = None) -> Itera
     check_data_fit(trace)
     context, value = trace[CONTEXT], _argument(trace, CONTEXT, VALUE)
     assert value is not None
-    name = OUTPUT if _is_output(trace, context) else CONTEXT
+    output = trace.by_name.get(OUTPUT)
+    is_output = output is not None and output.is_identity and output.inputs["x"] == context.name
+    name = OUTPUT if is_output else CONTEXT
     features = trace.labels_of(context, -1)
     for index, label in leading_slices(trace, context, positions):
         at = add_dependent_axes(trace, dict(zip(context.axes[:-2], index, strict=True)))
@@ -70,35 +106,10 @@ def numbers_of(labels: Sequence[str]) -> Array | None:
     return numbers if np.isfinite(numbers).all() else None
 
 
-def _error(trace: Trace) -> AttnError | None:
-    """Why the values and their context are no curves over one axis; None where they are."""
-    value = _argument(trace, CONTEXT, VALUE)
-    if value is None:
-        return AttnError("there are no values to compute an output of", hint="give some: --value")
-    lengths = [step.value.shape[-1] for step in (trace[CONTEXT], value)]
-    if len(set(lengths)) > 1:
-        message = f"a context of length {lengths[0]} is no curve through values of length {lengths[1]}"
-        return AttnError(message, hint="both are as long with --context weighted_sum")
-    if _points(trace) is not None or _token_numbers(trace) is not None:
-        return None
-    vectors = [_argument(trace, SCORES, name) for name in (QUERY, KEY)]
-    lengths = [step.value.shape[-1] for step in vectors if step is not None]
-    if len(lengths) < len(vectors):
-        return AttnError("there are no queries and keys, and the tokens are no numbers", hint=NEEDED)
-    message = f"queries have {lengths[0]} features, keys have {lengths[1]}, and their tokens are no numbers"
-    return AttnError(message, hint=NEEDED)
-
-
 def _argument(trace: Trace, result: str, name: str) -> Step | None:
     """The step that the function of a result reads as an argument, otherwise the step of that name, if there is one."""
     source = trace[result].inputs.get(name, name) if result in trace else name
     return trace.by_name.get(source)
-
-
-def _is_output(trace: Trace, context: Step) -> bool:
-    """Whether the output is the context unchanged."""
-    output = trace.by_name.get(OUTPUT)
-    return output is not None and output.is_identity and output.inputs["x"] == context.name
 
 
 def _points(trace: Trace) -> tuple[Step, Step] | None:

@@ -4,7 +4,6 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from attncli.base.axes import Letters
 from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import np
@@ -75,20 +74,14 @@ class SizeEstimator:
 
 def _nodes_from_first_mask(plan: Plan) -> frozenset[str]:
     """The tables that may be mostly 0: those from the first mask on, or from a normalizer that can give 0."""
-    first = next(
-        (at for at, node in enumerate(plan.nodes) if node.stage == "mask" or _may_give_zeros(node.record)), None
-    )
-    after = () if first is None else plan.nodes[first:]
-    return frozenset(node.name for node in after if _is_table(node.letters))
+    has_zeros = (node.stage == "mask" or _may_give_zeros(node.record) for node in plan.nodes)
+    first = next((at for at, is_first in enumerate(has_zeros) if is_first), len(plan.nodes))
+    letters = ((node.name, node.letters) for node in plan.nodes[first:])
+    return frozenset(name for name, own in letters if "n" in own and not {"m", "m+1"}.isdisjoint(own))
 
 
 def _may_give_zeros(record: OperatorRecord | None) -> bool:
     """Whether an operator is a normalizer other than softmax: of those a distribution, computed key by key."""
-    return (
-        record is not None and record.kind == "normalize" and not (record.is_distribution and record.online is not None)
-    )
-
-
-def _is_table(letters: Letters) -> bool:
-    """Whether a node has a number for each pair of a query and a key."""
-    return "n" in letters and not {"m", "m+1"}.isdisjoint(letters)
+    if record is None or record.kind != "normalize":
+        return False
+    return not (record.is_distribution and record.online is not None)

@@ -1,14 +1,18 @@
-"""The result as one object of names and arrays, which JSON and YAML write out."""
+"""A result as one object of names and arrays, with the problem that it answers, which JSON and YAML write out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from attncli.base.program import __version__
-from attncli.plan.trace import Step
-from attncli.render.problem_object import problem_object
-from attncli.render.selection import selected_labels, selected_value
-from attncli.render.view import View
+from attncli.io.json_text import plain_value
+from attncli.ops.records import Operator, ParameterMapping
+from attncli.plan.build import asks_where_queries_stand, keys_unread_by_plan
+from attncli.plan.trace import Step, Trace
+from attncli.problem.inputs import is_read
+from attncli.problem.spec import ProblemSpec
+from attncli.problem.weights import has_packed, has_projection, has_weights, stored_values
+from attncli.render.view import View, selected_labels, selected_value
 
 FORMAT = "attn.result/1"
 FIRST_STEPS = ("query", "key", "value")
@@ -31,7 +35,9 @@ def result_object(view: View) -> dict[str, Any]:
     if view.edited_cells and view.before is not None:
         before = replace(view, result=view.before)
         content["set"] = [vars(cell) for cell in view.edited_cells]
-        content["before"] = {name: selected_value(before, view.before.trace[name]) for name in _names_before(view)}
+        names = dict.fromkeys((*view.result.select, *view.names))  # as far as there was such a step
+        steps_before = {name: view.before.trace[name] for name in names if name in view.before.trace}
+        content["before"] = {name: selected_value(before, step) for name, step in steps_before.items()}
         content["before"] |= {"statistics": _statistics(before)} if view.statistics else {}
     if view.explain:
         # A script finds query, key and value first, even where positions were added to embeddings before.
@@ -47,13 +53,6 @@ def _statistics(view: View) -> Mapping[str, Any]:
     return statistics_object(view)
 
 
-def _names_before(view: View) -> Sequence[str]:
-    """The names of what is written of the result before edits: as of that after, as far as there was such a step."""
-    assert view.before is not None
-    trace = view.before.trace
-    return [name for name in dict.fromkeys((*view.result.select, *view.names)) if name in trace]
-
-
 def _step_object(view: View, step: Step) -> dict[str, Any]:
     """One step, or what the view selects of it, with the labels of its last two axes."""
     value = selected_value(view, step)
@@ -66,3 +65,65 @@ def _step_object(view: View, step: Step) -> dict[str, Any]:
         "columns": list(selected_labels(view, step, -1)),
         "value": value,
     }
+
+
+def problem_object(trace: Trace) -> dict[str, Any]:
+    """The keys of the problem of a trace that are in force: those that were given and read, and the defaults that act.
+
+    An array is `{"file": …, "shape": …}`, with "option" in place of "file" where an option has its numbers, and
+    "generator" where it was drawn or made by rule; its shape is that in which it is stored, of a table that tokens are
+    looked up in that of their rows. An operator is `NAME:key=value`, or `{NAME: {key: value}}` where an array or a
+    mapping is among its parameters. Shapes are lists of lengths.
+    Where the words were read by a convention, "convention" has its name and version, the `changes` that it made (the
+    other keys have them already), and the `remarks` on words that it does not have.
+    """
+    problem = trace.problem
+    values = stored_values(problem) | {"dtype": problem.precision.name}
+    ignored = _keys_not_in_force(trace)
+    use = {} if problem.convention is None else {"convention": problem.convention.as_object()}
+    return use | {
+        name: _description(problem, name, value)
+        for name, value in values.items()
+        if value is not None and name not in ignored
+    }
+
+
+def _keys_not_in_force(trace: Trace) -> set[str]:
+    """The keys that nothing reads, flags that are off, and what stands for a sentence."""
+    problem = trace.problem
+    values = stored_values(problem)
+    ignored = {*keys_unread_by_plan(problem), *(name for name, value in values.items() if value is False)}
+    ignored |= {name for name in values if not is_read(problem, name)}
+    acts = {
+        "weight_layout": has_weights(values),
+        "packing": has_packed(values),
+        "gate": has_projection(values, "g"),
+        "generator": any(generator.record.is_drawn for generator in problem.generators.values()),
+        "align": asks_where_queries_stand(trace.plan),
+        "empty_rows": trace.plan.empty_rows_fill is not None,
+        "embeddings": problem.embeddings_source == "embeddings",
+    }
+    ignored |= {name for name, is_in_force in acts.items() if not is_in_force}
+    return ignored if problem.sentence is None else ignored | ({"tokens", "embeddings"} - set(problem.origins))
+
+
+def _description(problem: ProblemSpec, name: str, value: Any) -> Any:
+    """A value by its key, or by `score.w1` of an operator's."""
+    if isinstance(value, Operator):
+        if not value.arrays and not any(isinstance(entry, ParameterMapping) for entry in value.given.values()):
+            return value.in_force
+        parameters = value.parameters.items()
+        return {value.record.name: {key: _description(problem, f"{name}.{key}", entry) for key, entry in parameters}}
+    if isinstance(value, Mapping):  # a vocabulary
+        return _origin(problem, name) | {"shape": [len(value), *next(iter(value.values())).shape]}
+    if getattr(value, "ndim", 0):
+        return _origin(problem, name) | {"shape": list(value.shape)}
+    return plain_value(value)
+
+
+def _origin(problem: ProblemSpec, name: str) -> dict[str, str]:
+    """Where an array is from: its generator, or the file or option in which it, or its operator, was given."""
+    if name in problem.generators:
+        return {"generator": problem.generators[name].in_force}
+    origin = problem.origins.get(name) or problem.origins.get(name.partition(".")[0])
+    return {} if origin is None else {"option" if origin.is_option else "file": origin.name}

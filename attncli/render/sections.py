@@ -1,15 +1,53 @@
-"""The content of a view, independent of its format: a title, grids and arithmetic for each quantity, in order."""
+"""The document of a view: its results, an explanation or worked cells, and before them what was set."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from attncli.render.before_after import changed_steps, lines_of_both, section_of_edits
-from attncli.render.explanation import explain, is_left_out, worked_cells
-from attncli.render.focus import worked_positions
-from attncli.render.section import Section
-from attncli.render.selected_tables import selected_tables
+from attncli.analysis.rows import changed
+from attncli.base.lazy_numpy import np
+from attncli.base.text import escape_control
+from attncli.numbers.formatting import decimal
+from attncli.plan.trace import RunResult, Step, Trace
+from attncli.problem.edits import EditedCell
+from attncli.render.by_hand import worked_cells, worked_lines, worked_positions
+from attncli.render.document import LABEL_END, LABEL_START, LEGEND, Document, Grid, Section
+from attncli.render.explanation import equality_remarks, explain, is_left_out
+from attncli.render.tables import selected_tables
 from attncli.render.view import View
-from attncli.render.worked_lines import worked_lines
+
+if TYPE_CHECKING:
+    from attncli.analysis.compare import Comparison
+
+MAX_NUMBERS = 8  # of a whole row or column, that a line on what was set has
+
+
+def document_of(view: View) -> Document:
+    """The document of a view."""
+    return Document(sections(view), view.decimals, view.heading, view.title, has_heatmaps=view.heatmap)
+
+
+def marked_document_of(view: View) -> Document:
+    """The document of a view, with its labels between LABEL_START and LABEL_END."""
+    before = None if view.before is None else _with_marked_labels(view.before)
+    return document_of(replace(view, result=_with_marked_labels(view.result), before=before))
+
+
+def comparison_document_of(comparison: "Comparison", decimals: int) -> Document:
+    """The document of a comparison of variants."""
+    from attncli.render.reports.compare import comparison_sections  # noqa: PLC0415
+    from attncli.render.reports.variant_tables import heading  # noqa: PLC0415 - a result does not need them
+
+    return Document(comparison_sections(comparison, decimals), decimals, heading(comparison), are_side_by_side=True)
+
+
+def _with_marked_labels(result: RunResult) -> RunResult:
+    """The result with its labels between marks, so that arithmetic with labels in it can be read."""
+    labels = {
+        letter: tuple(f"{LABEL_START}{escape_control(label)}{LABEL_END}" for label in labels)
+        for letter, labels in result.trace.labels.items()
+    }
+    return RunResult(replace(result.trace, given_labels=labels), result.select)
 
 
 def sections(view: View) -> Iterator[Section]:
@@ -26,7 +64,7 @@ def sections(view: View) -> Iterator[Section]:
 
         yield statistics_section(view)
     if view.curve:
-        from attncli.render.data_fit_section import data_fit_section  # noqa: PLC0415 - only `--curve` needs it
+        from attncli.render.data_fit import data_fit_section  # noqa: PLC0415 - only `--curve` needs it
 
         yield data_fit_section(view)
 
@@ -66,3 +104,107 @@ def _worked_cells(view: View) -> Iterator[Section]:
             arithmetic = lines_of_both(worked_lines(view_before, step_before, worked), arithmetic)
         if arithmetic:
             yield Section(step.name, symbol=step.symbol, formula=step.formula, arithmetic=arithmetic)
+
+
+def section_of_edits(view: View) -> Section:
+    """What was set, which of the steps that the results are computed from changed by it, and which did not."""
+    title = edits_text(view.edited_cells, view.decimals)
+    if not view.result.select:  # a curve alone
+        return Section(title)
+    titles = _titles(view)
+    named = [(titles.get(step.name, step.name), has_changed(view, step)) for step in _steps(view)]
+    changed_names, same_names = ([name for name, differs in named if differs is wanted] for wanted in (True, False))
+    remarks = [f"changed: {', '.join(changed_names) or 'nothing'}"]
+    remarks += [f"the same: {', '.join(same_names)}"] if same_names else []
+    has_tables = view.explain or not view.cells
+    remarks += [LEGEND] if changed_names and has_tables else []
+    return Section(title, remarks=tuple(remarks))
+
+
+def changed_steps(view: View) -> Iterator[Section]:
+    """A section for each step that changed, and for each selected result: its tables before and after.
+
+    Of the default results every step that they are computed from is among them, of others they alone.
+    """
+    trace = view.result.trace
+    titles = _titles(view)
+    is_default = tuple(view.result.select) == trace.problem.default_selection
+    for step in _steps(view):
+        differs = has_changed(view, step)
+        if step.name not in titles and not (is_default and differs):
+            continue
+        remarks = list(equality_remarks(trace, step))
+        if not differs:
+            remarks.insert(0, "the same before and after")
+        elif view.before is not None and step.name not in view.before.trace:
+            remarks.insert(0, "before there was no such step")
+        if view.remark and step.name == shown_step(trace, view.result.select[-1]).name:
+            remarks.append(view.remark)
+        tables = tuple(map(_with_label, selected_tables(view, step.name)))
+        yield Section(titles.get(step.name, step.name), tables, step.symbol, step.formula, remarks=tuple(remarks))
+
+
+def _with_label(table: Grid) -> Grid:
+    """A table of one of several slices, which says so where nothing in it has changed."""
+    if table.before is not None or not table.slice_label or table.changes is None:
+        return table
+    return replace(table, slice_label=f"{table.slice_label}, the same before and after")
+
+
+def lines_of_both(before: Sequence[str], after: Sequence[str]) -> tuple[str, ...]:
+    """The worked lines of a step before and after a change, or once where they are the same."""
+    if tuple(before) == tuple(after) or not before:
+        return tuple(after)
+    return ("before:", *before, "after:", *after)
+
+
+def has_changed(view: View, step: Step) -> bool:
+    """Whether a step has other numbers than before, or was not there."""
+    assert view.before is not None
+    if step.name not in view.before.trace:
+        return True
+    before = view.before.trace[step.name].value
+    return before.shape != step.value.shape or bool(changed(before, step.value).any())
+
+
+def _steps(view: View) -> Sequence[Step]:
+    """The kept steps that the selected results are computed from, without those that say nothing, and the selected."""
+    trace = view.result.trace
+    needed = trace.plan.needed_for(view.result.select)
+    shown = {step.name for step in trace.computed if step.name in needed and not is_left_out(trace, step)}
+    shown |= _titles(view).keys()
+    return [step for step in trace.steps if step.name in shown]
+
+
+def shown_step(trace: Trace, name: str) -> Step:
+    """The step of a result; where that is the step before it unchanged, that one, as far as it was kept."""
+    step = trace[name]
+    while is_left_out(trace, step) and (source := step.inputs.get("x")) in trace.by_name:
+        step = trace.by_name[str(source)]
+    return step
+
+
+def _titles(view: View) -> Mapping[str, str]:
+    """The title of each step that shows a selected result: the result, where it is that step unchanged, or the step."""
+    trace = view.result.trace
+    shown = {name: shown_step(trace, name).name for name in view.result.select}
+    own = {step: step for step in shown.values()}
+    return own | {step: name for name, step in shown.items() if is_left_out(trace, trace[name])}
+
+
+def edits_text(cells: Iterable[EditedCell], decimals: int) -> str:
+    """Each cell with its number before and after, of a whole row or column those before, or how many there were.
+
+    >>> edits_text([EditedCell("w_q[0,1]", 0.0, 3.0), EditedCell("w_q[*,2]", [1.0, 0.25], 0.0)], 4)
+    'set w_q[0,1]: 0 → 3; w_q[*,2]: 1 0.25 → 0'
+    """
+    edits = (f"{cell.cell}: {_numbers(cell.before, decimals)} → {_numbers(cell.after, decimals)}" for cell in cells)
+    return f"set {'; '.join(edits)}"
+
+
+def _numbers(value: Any, decimals: int) -> str:
+    """One number, or several between blanks."""
+    numbers = np.asarray(value).ravel()
+    if numbers.size > MAX_NUMBERS:
+        return f"{numbers.size} numbers"
+    return " ".join(decimal(float(number), decimals) for number in numbers)

@@ -1,17 +1,15 @@
 """The statistics of rows of weights as a section, and as an object of names and arrays."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from attncli.analysis.rows import NO_KEY, RowStatistics, row_statistics
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
-from attncli.plan.trace import Trace, add_dependent_axes, slices_at
+from attncli.plan.trace import Trace, slices_at
 from attncli.problem.results import WEIGHTS
-from attncli.render.change_marks import mark_grids
-from attncli.render.grid import Grid, leading_slices
-from attncli.render.section import Section
+from attncli.render.document import Grid, Section
+from attncli.render.tables import grids, leading_slices, with_changes
 from attncli.render.view import View
 
 TITLE = "statistics"
@@ -26,15 +24,13 @@ LEGEND = (
     "support: the keys with a weight; largest: the largest weight, and → the key that has it",
     "effective keys: exp(entropy), as many keys of equal weight have that entropy, in nats",
 )
+ARROW_DECIMALS = 2
 NO_DISTRIBUTION = "NaN: the weights are no distribution, one is negative or their sum is not 1"
 
 
 def statistics_section(view: View) -> Section:
     """The statistics of what is shown of the weights of a view: a table for each batch item and head."""
-    made = _grids(view)
-    if view.before is not None and WEIGHTS in view.before.trace:
-        made = mark_grids(made, _grids(replace(view, result=view.before)), are_beside=bool(view.edited_cells))
-    found = tuple(made)
+    found = tuple(with_changes(view, WEIGHTS, _grids))
     return Section(TITLE, found, remarks=statistics_remarks(found))
 
 
@@ -43,7 +39,7 @@ def _grids(view: View) -> Iterator[Grid]:
     trace, step = view.result.trace, view.result.trace[WEIGHTS]
     statistics = statistics_of(trace)
     rows, columns = (trace.numbered_labels_of(step, axis) for axis in (-2, -1))
-    for index, label in leading_slices(trace, step, add_dependent_axes(trace, dict(view.positions))):
+    for index, label in leading_slices(trace, step, view.axis_positions):
         found = [statistics_row(query, statistics, (*index, at), columns) for at, query in enumerate(rows)]
         yield statistics_grid(found, "query", label)
 
@@ -95,3 +91,20 @@ def object_of_statistics(
     """The statistics at an index of the axes [… n], an array each; the positions of keys as their labels `keys`."""
     arrays: Iterator[tuple[str, Array]] = ((name, getattr(statistics, name)[index]) for name in COLUMNS)
     return {**dict(arrays), "largest_key": statistics.label_largest_keys(keys)[index].tolist()}
+
+
+def arrows(trace: Trace, *, from_key: bool = False) -> Iterator[tuple[str, list[str]]]:
+    """For each head and batch item its label, and for each query an arrow to the key of its largest weight.
+
+    With `from_key` the arrow leads from the key to the query: `das → the 0.86`. Keys of equal weights are next to one
+    another; a query whose weights are all 0 has no arrow.
+    """
+    for grid in grids(trace, trace[WEIGHTS]):
+        found = []
+        for query, weights in zip(grid.rows, grid.values, strict=True):
+            if np.isfinite(weights).all() and weights.any():
+                largest = weights.max()
+                keys = (key for key, weight in zip(grid.columns, weights, strict=True) if np.isclose(weight, largest))
+                ends = (", ".join(keys), query) if from_key else (query, ", ".join(keys))
+                found.append(f"{' → '.join(ends)} {largest:.{ARROW_DECIMALS}f}")
+        yield grid.slice_label, found

@@ -1,14 +1,17 @@
-"""Which part of a result is shown, and with how many decimals."""
+"""The view of a result: which part of it is shown, and with how many decimals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
 from attncli.base.dataclasses import dataclass
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array
 from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.plan.graph import Plan
-from attncli.plan.trace import RunResult, Step
+from attncli.plan.trace import AxisPositions, RunResult, Step, add_dependent_axes, slice_at, value_at
 from attncli.problem.edits import EditedCell
+from attncli.problem.labels import EVERY, find_label
 from attncli.problem.results import PIPELINE_STAGES
 from attncli.problem.spec import ProblemSpec
 
@@ -84,8 +87,61 @@ class View:
         return [step.name for step in self.steps] if self.explain else self.result.select
 
     @property
+    def axis_positions(self) -> AxisPositions:
+        """The positions of the view, with those that follow from them: of key heads too."""
+        return add_dependent_axes(self.result.trace, dict(self.positions))
+
+    @property
     def heading(self) -> str:
         """The stages, and what a convention has read otherwise: `scaled_dot → softmax → weighted_sum, as flash`."""
         trace = self.result.trace
         stages = " → ".join(trace.pipeline[stage] for stage in PIPELINE_STAGES if stage in trace.pipeline)
         return stages if trace.problem.convention is None else f"{stages}, {trace.problem.convention}"
+
+
+def selected_value(view: View, step: Step) -> Array:
+    """The value of a step at the positions of the view; whole where the view selects none, or the step lacks the axis.
+
+    The output, whose heads are merged, has no axis of heads: `--head` leaves it as it is.
+    """
+    return value_at(view.result.trace, step, view.positions)
+
+
+def selected_labels(view: View, step: Step, axis: int) -> tuple[str, ...]:
+    """The labels along an axis (counted from the end) of what is selected of a step."""
+    labels = view.result.trace.labels_of(step, axis)
+    return labels[slice_at(step.axes[axis], len(labels), view.axis_positions)] if labels else labels
+
+
+def parse_cell(text: str, problem: ProblemSpec, where: str) -> Cell:
+    """The cell that `word_1,word_3`, `word_1,*` or `*` names.
+
+    Raises AttnError at `where` if the text names no cell, or a label that several tokens have.
+    """
+    if text.strip() == EVERY:
+        return Cell()
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 2:
+        hint = f"expected QUERY,KEY, such as word_1,word_3, 'word_1,{EVERY}' for a row, or '{EVERY}' for all"
+        raise AttnError(f"{text!r} is no cell", where=where, hint=hint)
+    query, key = parts
+    return find_cell(query, key, problem, where)
+
+
+def find_cell(query: str, key: str, problem: ProblemSpec, where: str) -> Cell:
+    """The cell of the label or position of a query, and that of a key.
+
+    Raises AttnError at `where` if there is none, or if several tokens have the label.
+    """
+    return Cell(_find_one(query, problem.selected_query_labels, where), _find_one(key, problem.key_labels, where))
+
+
+def _find_one(label: str, labels: Sequence[str], where: str) -> int | None:
+    """The one position of a label, None for every one; raises AttnError where several tokens have it."""
+    if label == EVERY:
+        return None
+    found = find_label(label, labels, where=where)
+    if len(found) > 1:
+        hint = f"say which one: {label}#1 is the first"
+        raise AttnError(f"{label!r} stands {len(found)} times", where=where, hint=hint)
+    return found[0]

@@ -17,9 +17,7 @@ from attncli.io import documents
 from attncli.io import yaml as yaml_reader
 from attncli.io.origin import Origin
 from attncli.io.parse import read_text_array
-from attncli.render.formats import csv as csv_view
-from attncli.render.formats import json as json_view
-from attncli.render.formats import markdown, terminal
+from attncli.render.formats import find_format
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import View
 
@@ -77,11 +75,11 @@ def _write(numbers: np.ndarray) -> Iterator[Row]:
         array = numbers.reshape(-1, columns)
         view = View(attncli.attention(array, array[:4], array[:4], select=("query",)))
         for extra, aim in _with_and_without_orjson(("≤ 0.125", "≤ 1")):
-            for form, render in (("JSON", json_view.render), ("CSV", csv_view.render)):
+            for form, render in (("JSON", find_format("json").render), ("CSV", find_format("csv").render)):
                 title = f"{form} out, {columns} columns{extra} / json.dumps(array.tolist())"
                 yield compare(
                     title,
-                    lambda view=view, render=render: _sink(render(view)),
+                    lambda view=view, render=render: _sink(render(view, TEXT_FILE)),
                     lambda array=array: json.dumps(array.tolist()),
                     5,
                     aim,
@@ -127,10 +125,10 @@ def _write_shape(numbers: np.ndarray) -> Iterator[Row]:
     view = View(attncli.attention(numbers, numbers[:2], numbers[:2], select=("query",)))
     labels, shape = list(view.result.trace.labels["n"]), " × ".join(map(str, numbers.shape))
     for extra in _with_and_without_orjson():
-        for form, render in (("JSON", json_view.render), ("CSV", csv_view.render)):
+        for form, render in (("JSON", find_format("json").render), ("CSV", find_format("csv").render)):
             yield compare(
                 f"{form} out, {shape}{extra} / json.dumps(numbers, labels)",
-                lambda render=render: _sink(render(view)),
+                lambda render=render: _sink(render(view, TEXT_FILE)),
                 lambda: json.dumps([numbers.tolist(), labels]),
                 5,
                 "≤ 3",
@@ -141,10 +139,10 @@ def _tables(weights: np.ndarray) -> Iterator[Row]:
     """What a pipe and a Markdown file get of a large table of weights."""
     view = View(attncli.attention(scores=weights, select=("weights",)))
     table = view.result.weights
-    for title, render in (("Table in a pipe", terminal.render), ("Table of Markdown", markdown.render)):
+    for title, name in (("Table in a pipe", "table"), ("Table of Markdown", "markdown")):
         yield compare(
             f"{title}, 2048 × 2048 / numpy.savetxt",
-            lambda render=render: _sink(render(view, TEXT_FILE)),
+            lambda name=name: _sink(find_format(name).render(view, TEXT_FILE)),
             lambda: np.savetxt(io.BytesIO(), table, fmt="%.4f"),
             3,
             "≤ 1",

@@ -100,13 +100,12 @@ class TestAComparison:
     def test_is_the_table_that_the_command_writes(self) -> None:
         from io import StringIO
 
-        from attncli.render.formats.comparison_csv import render
-        from attncli.render.target import TEXT_FILE
+        from attncli.render.formats.csv import write_long_csv
 
         comparison = attncli.compare(
             scores=[[1, 2]], vary={"normalize": ["softmax", "none"]}, select=("scores", "weights")
         )
-        table = "".join(render(comparison._data, TEXT_FILE, 4))
+        table = "".join(write_long_csv(comparison._data))
         pd.testing.assert_frame_equal(pd.read_csv(StringIO(table)), comparison.to_pandas(), check_dtype=False)
 
     def test_one_head_and_results_that_some_variants_lack(self) -> None:

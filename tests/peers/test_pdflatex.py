@@ -13,7 +13,7 @@ from attncli.io import examples
 from attncli.io.edit import parse_edit
 from attncli.ops import kinds, operators
 from attncli.problem.edits import edit_problem
-from attncli.render.formats import latex
+from attncli.render.formats import find_format
 from attncli.render.formats.latex_math import latex_line
 from attncli.render.reports.compare import render_latex
 from attncli.render.target import TEXT_FILE
@@ -29,6 +29,8 @@ LABELS = (
 
 
 LABELLED: Keys = {"embeddings": normal(len(LABELS), 4), "tokens": LABELS}
+
+LATEX = find_format("latex")
 
 
 def explanations() -> Iterator[View]:
@@ -47,10 +49,10 @@ def explanations() -> Iterator[View]:
 def document() -> str:
     """The explanations, the same results as tables and one cell alone, and every formula of the registry."""
     views = list(explanations())
-    texts = [text for view in views for text in latex.render(view, TEXT_FILE)]
-    texts += latex.render(View(views[0].result), TEXT_FILE)
-    texts += latex.render(View(views[0].result, cells=(Cell(0, 1),)), TEXT_FILE)
-    texts += latex.render(View(run(problem(**LABELLED)), statistics=True), TEXT_FILE)
+    texts = [text for view in views for text in LATEX.render(view, TEXT_FILE)]
+    texts += LATEX.render(View(views[0].result), TEXT_FILE)
+    texts += LATEX.render(View(views[0].result, cells=(Cell(0, 1),)), TEXT_FILE)
+    texts += LATEX.render(View(run(problem(**LABELLED)), statistics=True), TEXT_FILE)
     variants: dict[str, Keys] = {"normalize=softmax": LABELLED, "normalize=sparsemax": {**LABELLED, "causal": True}}
     texts += render_latex(comparison_of(variants))
     for kind in kinds():

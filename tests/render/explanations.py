@@ -5,16 +5,23 @@ What is shared is read alone.
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attncli
 from attncli.engine.run import run
 from attncli.plan.trace import RunResult
-from attncli.render.section import Section
+from attncli.render.document import Document, Section
+from attncli.render.formats import terminal
 from attncli.render.sections import sections
+from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View
 from tests.problems import PROBLEMS, problem
+
+
+def text_of(parts: Iterable[Section], target: TextTarget = TEXT_FILE, decimals: int = 4, **document: Any) -> str:
+    """Sections as the text of a terminal, a pipe or a file."""
+    return "".join(terminal.render(Document(parts, decimals, **document), target))
 
 
 @functools.cache

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 
-from attncli.render import aligned_characters
-from attncli.render.aligned_characters import align_characters, joined_lines, number_widths, padded_lines
-from attncli.render.aligned_numbers import align_numbers
+from attncli.render import aligned_numbers
+from attncli.render.aligned_numbers import align_characters, align_numbers, joined_lines, number_widths, padded_lines
+from attncli.render.document import Grid, Section
 from attncli.render.formats.markdown import render_sections
 from attncli.render.formats.text_table import text_table
-from attncli.render.grid import Grid
-from attncli.render.section import Section
 
 NORMAL = np.random.default_rng(0).standard_normal((40, 30))
 TABLES = {
@@ -53,7 +51,7 @@ def test_a_table_is_the_same_number_by_number_and_all_at_once(
     labels = tuple(f"猫_{number}" if number % 3 else "a long label" for number in range(40))
     grid = Grid(values, labels, labels[:30], corner="n\\m")
     at_once = list(text_table(grid, 4)), render_sections([Section("weights", (grid,))], 4)
-    monkeypatch.setattr(aligned_characters, "MIN_NUMBERS", values.size + 1)
+    monkeypatch.setattr(aligned_numbers, "MIN_NUMBERS", values.size + 1)
     assert (list(text_table(grid, 4)), render_sections([Section("weights", (grid,))], 4)) == at_once
 
 
@@ -62,5 +60,5 @@ def test_the_lines_do_not_depend_on_how_many_are_made_at_once(
     numbers_per_block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = list(joined_lines(align_characters(NORMAL, 4), " "))
-    monkeypatch.setattr(aligned_characters, "NUMBERS_PER_BLOCK", numbers_per_block)
+    monkeypatch.setattr(aligned_numbers, "NUMBERS_PER_BLOCK", numbers_per_block)
     assert list(joined_lines(align_characters(NORMAL, 4), " ")) == expected

@@ -11,9 +11,8 @@ import attncli
 from attncli.engine.run import run
 from attncli.io.edit import parse_edit
 from attncli.problem.edits import edit_problem
+from attncli.render.document import Grid, Section
 from attncli.render.formats import find_format
-from attncli.render.grid import Grid
-from attncli.render.section import Section
 from attncli.render.sections import sections
 from attncli.render.target import TextTarget
 from attncli.render.view import Cell, View

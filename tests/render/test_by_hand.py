@@ -14,7 +14,7 @@ from attncli.engine.run import run
 from attncli.io import examples
 from attncli.ops import operators
 from attncli.plan.trace import RunResult
-from attncli.render.section import Section
+from attncli.render.document import Section
 from attncli.render.view import Cell, View
 from tests.arrays import normal
 from tests.equations import Count, assert_equations_hold

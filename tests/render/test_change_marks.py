@@ -8,10 +8,9 @@ import pytest
 import attncli
 from attncli.plan.trace import RunResult
 from attncli.problem.results import DEFAULT_SELECTION
-from attncli.render.change_marks import change_marks, mark_grid, mark_grids
+from attncli.render.document import Grid, change_marks, mark_grid, mark_grids
 from attncli.render.formats import find_format
 from attncli.render.formats.text_table import text_table
-from attncli.render.grid import Grid
 from attncli.render.sections import sections
 from attncli.render.target import TextTarget
 from attncli.render.view import Cell, View

@@ -8,10 +8,10 @@ import pytest
 import attncli
 from attncli.plan.steps import purpose_of
 from attncli.problem.results import DEFAULT_SELECTION
+from attncli.render.by_hand import once_a_row
 from attncli.render.result_object import result_object
 from attncli.render.sections import sections
 from attncli.render.view import Cell, View
-from attncli.render.worked_lines import once_a_row
 from tests.problems import PROBLEMS
 from tests.render.explanations import explained, explanation, explanation_of, result_of
 

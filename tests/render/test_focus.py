@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attncli import attention
-from attncli.render.focus import worked_positions
+from attncli.render.by_hand import worked_positions
 from attncli.render.view import Cell, View
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from attncli import attention
-from attncli.render.grid import Grid, grids
+from attncli.render.document import Grid
+from attncli.render.tables import grids
 from tests.traces import make_step, make_trace
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from attncli.engine.run import run
 from attncli.plan.build import plan_of
-from attncli.render.hidden_cells import hidden_cells, masks_to_show
+from attncli.render.masks import hidden_cells, masks_to_show
 from tests.arrays import normal
 from tests.problems import problem
 

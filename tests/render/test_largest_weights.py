@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.render.largest_weights import arrows
+from attncli.render.statistics import arrows
 
 WEIGHTS = [[0.1, 0.7, 0.2], [0.4, 0.2, 0.4], [0, 0, 0]]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.render.grid import Grid
+from attncli.render.document import Grid
 from attncli.render.view import Cell, View
 from tests.problems import PROBLEMS
 from tests.render.explanations import explained, explanation_of

@@ -4,11 +4,12 @@ import numpy as np
 
 from attncli import attention
 from attncli.plan.trace import Trace
-from attncli.render.formats import latex, terminal
-from attncli.render.mask_signs import rules_to_show, sign_grids
+from attncli.render.formats import latex
+from attncli.render.masks import rules_to_show
 from attncli.render.sections import sections
-from attncli.render.target import TEXT_FILE
+from attncli.render.tables import sign_grids
 from attncli.render.view import Cell, View
+from tests.render.explanations import text_of
 from tests.traces import make_step, make_trace
 
 N = 4
@@ -88,7 +89,7 @@ def test_each_table_has_its_own_legend() -> None:
     result = attention(np.stack([X, X]), np.stack([X, X]), key_lengths=[1, 4], select=("visible",))
     (section,) = sections(View(result))
     assert [grid.legend for grid in section.grids] == ["● visible: 4   ░ padding: 12", "● visible: 16   ░ padding: 0"]
-    lines = [line.strip() for line in terminal.render_sections([section], TEXT_FILE, 4).splitlines()]
+    lines = [line.strip() for line in text_of([section]).splitlines()]
     assert [lines[lines.index(grid.legend) - 1].split()[0] for grid in section.grids] == ["query_4", "query_4"]
 
 

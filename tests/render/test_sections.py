@@ -15,13 +15,12 @@ import attncli
 from attncli.engine.run import run
 from attncli.io import examples
 from attncli.problem.labels import number_equal_labels
-from attncli.render.formats import json as json_view
-from attncli.render.formats import latex, markdown, terminal
+from attncli.render.formats import find_format, latex, markdown
 from attncli.render.sections import sections
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import Cell, View
 from tests.arrays import normal
-from tests.render.explanations import explained, result_of
+from tests.render.explanations import explained, result_of, text_of
 
 PARTS = [
     pytest.param(part, id=f"{name}-{part.title or 'whole'}")
@@ -43,8 +42,8 @@ LAYOUTS = [  # each has steps on axes that the others have not
     "an attentional context",
 ]
 TEXTS = {
-    "a screen": functools.partial(terminal.render_sections, target=TextTarget(80), decimals=4),
-    "a file": functools.partial(terminal.render_sections, target=TEXT_FILE, decimals=4),
+    "a screen": functools.partial(text_of, target=TextTarget(80)),
+    "a file": text_of,
     "markdown": functools.partial(markdown.render_sections, decimals=4),
     "latex": functools.partial(latex.render_sections, decimals=4),
 }
@@ -55,7 +54,7 @@ def test_every_number_of_every_head_is_in_the_json_and_in_a_text(name: str, targ
     """The formats of text in turn."""
     view = View(result_of(name), explain=True, expanded_axes=frozenset("bh"))
     shown = {name: section for name, section in explained(view).items() if section.grids and name != "visible"}
-    steps = {step["name"]: step for step in json.loads("".join(json_view.render(view)))["steps"]}
+    steps = {step["name"]: step for step in json.loads("".join(find_format("json").render(view, TEXT_FILE)))["steps"]}
     assert shown.keys() & steps.keys()
     for step in shown.keys() & steps.keys():
         stacked = np.array([grid.values for grid in shown[step].grids]).reshape(-1)
@@ -83,7 +82,7 @@ def test_the_rotation_of_new_keys_is_explained_and_not_of_cached_ones(key: int, 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_number_that_is_explained_is_in_the_json(part: examples.Part) -> None:
     view = View(run(part.problem), explain=True)
-    steps = {step["name"]: step for step in json.loads("".join(json_view.render(view)))["steps"]}
+    steps = {step["name"]: step for step in json.loads("".join(find_format("json").render(view, TEXT_FILE)))["steps"]}
     for section in sections(view):
         if (numbered := re.match(r"\d+\. (\w+)", section.title)) is None or not section.grids:
             continue  # what was given, and what stands above already

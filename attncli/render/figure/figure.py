@@ -1,7 +1,7 @@
 """The figure of a view: its tables and plots in groups of panels, laid out on a page and drawn with Matplotlib."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
@@ -11,11 +11,10 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import escape_control
 from attncli.plan.graph import Plan
-from attncli.plan.trace import Trace
 from attncli.problem.results import CONTEXT, OUTPUT
-from attncli.render.change_marks import LEGEND as CHANGES
 from attncli.render.data_fit import has_data_fit
-from attncli.render.edits_text import edits_text
+from attncli.render.document import LABEL_SEPARATOR, Section
+from attncli.render.document import LEGEND as CHANGES
 from attncli.render.figure.drawing import FAINT, Canvas, Fonts, check_matplotlib, drawing, fonts_for
 from attncli.render.figure.layout import (
     LINE_HEIGHT,
@@ -29,9 +28,7 @@ from attncli.render.figure.layout import (
 )
 from attncli.render.figure.plot_group import PlotGroup
 from attncli.render.figure.table_group import TableGroup
-from attncli.render.grid import LABEL_SEPARATOR, Grid
-from attncli.render.section import Section
-from attncli.render.sections import sections
+from attncli.render.sections import edits_text, sections
 from attncli.render.view import View
 
 MAX_PANELS = 300  # tables of one figure
@@ -150,8 +147,17 @@ def _is_curve(view: View) -> bool:
 
 def _table_group(view: View, section: Section) -> TableGroup:
     """The tables of a section, each that changed before and after; what all of their labels say is in the title."""
-    plain = _plain_labels(view.result.trace)
-    tables = [_with_plain_labels(part, plain) for grid in section.grids for part in grid.before_and_after]
+    trace = view.result.trace
+    pairs = [zip(trace.numbered_labels[letter], labels, strict=True) for letter, labels in trace.labels.items()]
+    tokens = dict(chain.from_iterable(pairs))  # `the` by `the#1`: on an axis the position tells them apart
+    tables = [
+        replace(
+            table,
+            rows=tuple(tokens.get(label, label) for label in table.rows),
+            columns=tuple(tokens.get(label, label) for label in table.columns),
+        )
+        for table in section.tables
+    ]
     has_both = any(grid.before is not None for grid in section.grids)
     labels = [table.slice_label.split(LABEL_SEPARATOR) for table in tables]
     common = [part for part in labels[0] if part and all(part in parts for parts in labels)]
@@ -163,18 +169,6 @@ def _table_group(view: View, section: Section) -> TableGroup:
         per_slice=2 if has_both else 1,
         decimals=view.decimals,
     )
-
-
-def _plain_labels(trace: Trace) -> Mapping[str, str]:
-    """The tokens as they are by their numbered labels: `the` by `the#1`; on an axis the position tells them apart."""
-    pairs = [zip(trace.numbered_labels[letter], labels, strict=True) for letter, labels in trace.labels.items()]
-    return dict(chain.from_iterable(pairs))
-
-
-def _with_plain_labels(table: Grid, plain: Mapping[str, str]) -> Grid:
-    """A table with the tokens as they are."""
-    rows, columns = (tuple(plain.get(label, label) for label in labels) for labels in (table.rows, table.columns))
-    return replace(table, rows=rows, columns=columns)
 
 
 def _notes_of(view: View, groups: Iterable[Group]) -> Sequence[str]:

@@ -202,15 +202,13 @@ def _scales(largest: float) -> Iterator[float]:
 
 def _fitting_group(group: GroupSize) -> GroupLayout:
     """A group as large as it should be, or smaller, so that it is no larger than a page of paper where it can be."""
-    smallest = None
+    made = None
     for scale in _scales(1.0):
-        made = group_layout(group, MAX_WIDTH, scale)
-        if made is not None:
-            if made.size.height <= MAX_GROUP_HEIGHT:
-                return made
-            smallest = made
-    assert smallest is not None  # a panel of the least size fits
-    return smallest
+        made = group_layout(group, MAX_WIDTH, scale) or made
+        if made is not None and made.size.height <= MAX_GROUP_HEIGHT:
+            break
+    assert made is not None  # a panel of the least size fits
+    return made
 
 
 def group_layout(group: GroupSize, width: float, scale: float) -> GroupLayout | None:
@@ -274,12 +272,16 @@ def _panels_per_row(count: int, per_slice: int, fitting: int) -> int:
 
 def _flow(blocks: Sequence[GroupLayout], width: float) -> tuple[Sequence[GroupLayout], Size]:
     """The groups in rows of a width, their panels on one line, and the size of it all."""
+    rows = list[list[GroupLayout]]()
+    for block in blocks:
+        used = sum(other.size.width + GROUP_GAP for other in rows[-1]) if rows else 0.0
+        if rows and used + block.size.width <= width:
+            rows[-1].append(block)
+        else:
+            rows.append([block])
     placed = list[GroupLayout]()
-    row = list[GroupLayout]()
     top, widest = 0.0, 0.0
-
-    def end_row() -> None:
-        nonlocal top, widest
+    for row in rows:
         first_panel = max(block.panels[0].top for block in row)
         left, below = 0.0, 0.0
         for block in row:
@@ -290,14 +292,6 @@ def _flow(blocks: Sequence[GroupLayout], width: float) -> tuple[Sequence[GroupLa
             below = max(below, down + block.size.height)
         widest = max(widest, left - GROUP_GAP)
         top += below + ROW_GAP
-        row.clear()
-
-    for block in blocks:
-        if row and sum(other.size.width + GROUP_GAP for other in row) + block.size.width > width:
-            end_row()
-        row.append(block)
-    if row:
-        end_row()
     return placed, Size(widest, top - ROW_GAP)
 
 

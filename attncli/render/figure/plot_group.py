@@ -1,12 +1,11 @@
 """A group of plots of points and curves: the room that it takes, and its drawing."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from attncli.base.dataclasses import dataclass
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import np
 from attncli.render.color_map import color
-from attncli.render.curve import Plot, Series
+from attncli.render.curve import Plot
 from attncli.render.figure.drawing import FAINT, HEADING_SIZE, INK, TICK_ROOM, Canvas, Fonts, hex_color, round_ticks
 from attncli.render.figure.layout import GroupLayout, GroupSize, Size
 
@@ -69,7 +68,11 @@ class PlotGroup:
             axes.spines[["left", "bottom"]].set_visible(True)
             axes.spines[["left", "bottom"]].set_color(FAINT)
             axes.tick_params(length=3, width=0.6, color=FAINT)
-            _draw_series(axes, plot)
+            for at_curve, curve in enumerate(plot.curves):
+                is_before = at_curve < len(plot.curves) - 1
+                style_of_curve = {"color": BEFORE, "linestyle": "--"} if is_before else {"color": CURVE}
+                axes.plot(*curve.in_order, linewidth=1.6, label=curve.name, **style_of_curve)
+            axes.plot(plot.points.x, plot.points.y, "o", markersize=4, color=INK, label=plot.points.name)
             for set_ticks, set_bounds, bounds, size in (
                 (axes.set_xticks, axes.set_xlim, x_bounds, box.width),
                 (axes.set_yticks, axes.set_ylim, y_bounds, box.height),
@@ -90,18 +93,3 @@ class PlotGroup:
         numbers = numbers[np.isfinite(numbers)]
         least, largest = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
         return (least, largest) if least < largest else (least - 0.5, largest + 0.5)
-
-
-def _draw_series(axes: Any, plot: Plot) -> None:
-    """Draw the curves of a plot, the first of two as that before a change, and its points."""
-    for before, curve in zip((True, False) if len(plot.curves) > 1 else (False,), plot.curves, strict=True):
-        shown = {"color": BEFORE, "linestyle": "--"} if before else {"color": CURVE}
-        axes.plot(*_in_order(curve), linewidth=1.6, label=curve.name, **shown)
-    axes.plot(plot.points.x, plot.points.y, "o", markersize=4, color=INK, label=plot.points.name)
-
-
-def _in_order(series: Series) -> Sequence[Array]:
-    """The numbers of a curve from left to right."""
-    x, y = np.asarray(series.x, np.float64), np.asarray(series.y, np.float64)
-    order = np.argsort(x, kind="stable")
-    return x[order], y[order]

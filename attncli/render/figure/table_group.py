@@ -1,7 +1,7 @@
 """A group of tables as heat maps, or of masks as signs: the room that it takes, and its drawing."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -11,6 +11,7 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import escape_control, shorten
 from attncli.render.color_map import color
+from attncli.render.document import Grid
 from attncli.render.figure.drawing import (
     FAINT,
     FONT_SIZE,
@@ -27,8 +28,7 @@ from attncli.render.figure.drawing import (
     round_ticks,
 )
 from attncli.render.figure.layout import LINE_HEIGHT, MAX_WIDTH, Box, GroupLayout, GroupSize, Size
-from attncli.render.grid import Grid
-from attncli.render.mask_signs import VISIBLE
+from attncli.render.masks import VISIBLE
 
 LIMIT = 1e300  # beyond it a range of colours would be an infinity
 MAX_LABEL = 24  # characters of a label; the rest of a longer one is left out
@@ -248,12 +248,8 @@ class TableGroup:
             if table.slice_label:  # over the middle, or where it is wider than the panel from its left edge on
                 loc = "left" if canvas.fonts.width(table.slice_label) > box.width else "center"
                 axes.set_title(table.slice_label, color=FAINT, pad=3, loc=loc, **canvas.fonts.style)
-            if self.has_signs:
-                _draw_signs(axes, table, box)
-            else:
-                drawn = _draw_heat_map(axes, table, box, norm)
-                if points is not None:
-                    _write_numbers(axes, _cell_texts(table, self.decimals), norm(_shown_numbers(table)), points)
+            drawn = _draw_cells(axes, table, box, norm)
+            self._write_texts(axes, table, box, norm, points)
             is_last_row = at + layout.columns >= self.count
             self._label(canvas, axes, layout, has_rows=at % layout.columns == 0, has_columns=is_last_row)
         if drawn is not None:
@@ -261,6 +257,18 @@ class TableGroup:
         legend = self._legend(layout.panels[0])
         self._name_axes(canvas, layout, layout.legend[1] - (0.05 if legend else 0))
         _draw_legend(canvas, legend, *layout.legend)
+
+    def _write_texts(self, axes: Any, table: Grid, box: Box, norm: Any, points: float | None) -> None:
+        """Write the signs or the numbers of a table into its cells, where there is room for them."""
+        if table.signs is not None:
+            texts, size = table.signs, SIGN_SIZE if _signs_fit(box, *self.shape) else None
+        else:
+            texts, size = _cell_texts(table, self.decimals), points
+        levels = None if table.signs is not None else norm(_shown_numbers(table))
+        for row, column in np.ndindex(self.shape) if size is not None else ():
+            if text := texts[row][column]:
+                ink = _ink(text) if levels is None else ink_on(color(float(levels[row, column])))
+                axes.text(column + 0.5, row + 0.5, text, size=size, color=ink, ha="center", va="center_baseline")
 
     def _label(self, canvas: Canvas, axes: Any, layout: GroupLayout, *, has_rows: bool, has_columns: bool) -> None:
         """Write the labels of the rows and columns of a panel, as many as have room."""
@@ -365,39 +373,34 @@ def _pooled(values: Array, rows: int, columns: int) -> Array:
     return values
 
 
-def _draw_heat_map(axes: Any, table: Grid, box: Box, norm: Any) -> Any:
-    """Draw a table on axes of the size of a box, without its numbers, and return what has the colours."""
-    rows, columns = table.values.shape
-    numbers = np.ma.masked_invalid(_shown_numbers(table))
-    steps = _pooling_steps(table, box)
-    if min(box.width / columns, box.height / rows) >= MIN_CELL:
-        drawn = axes.pcolormesh(np.arange(columns + 1), np.arange(rows + 1), numbers, cmap=color_map(), norm=norm)
-    else:
-        image = np.ma.masked_invalid(_pooled(numbers.filled(np.nan), *steps))
-        extent = (0, image.shape[1] * steps[1], image.shape[0] * steps[0], 0)
-        drawn = axes.imshow(image, cmap=color_map(), norm=norm, interpolation="none", aspect="auto", extent=extent)
+def _draw_cells(axes: Any, table: Grid, box: Box, norm: Any) -> Any:
+    """Draw the cells of a table on axes of the size of a box, without texts, and return what has the colours."""
+    (rows, columns), steps = table.values.shape, _pooling_steps(table, box)
+    drawn = None if table.signs is not None else _draw_colors(axes, table, box, norm)
     axes.set_xlim(0, columns)
     axes.set_ylim(rows, 0)
-    for name, cells in _cells_by_hatch(table).items():
-        _hatch_cells(axes, cells, HATCHES[name], steps)
+    if table.signs is None:
+        for name, cells in _cells_by_hatch(table).items():
+            _hatch_cells(axes, cells, HATCHES[name], steps)
+    else:
+        has_lines = not _signs_fit(box, rows, columns)
+        for sign, hatch in _hatches(table.meanings).items():
+            _hatch_cells(axes, np.array(table.signs) == sign, hatch, steps, has_lines=has_lines)
     _draw_gaps(axes, box, rows, columns)
     return drawn
 
 
-def _draw_signs(axes: Any, table: Grid, box: Box) -> None:
-    """Draw a mask on axes of the size of a box: the cells that a rule hides are hatched, or have its sign."""
+def _draw_colors(axes: Any, table: Grid, box: Box, norm: Any) -> Any:
+    """Draw the numbers of a table as colours, small cells as an image, and return what has the colours."""
     rows, columns = table.values.shape
-    axes.set_xlim(0, columns)
-    axes.set_ylim(rows, 0)
-    signs = np.array(table.signs)
-    has_signs = _signs_fit(box, rows, columns)
-    for sign, hatch in _hatches(table.meanings).items():
-        _hatch_cells(axes, signs == sign, hatch, _pooling_steps(table, box), has_lines=not has_signs)
-    _draw_gaps(axes, box, rows, columns)
-    if has_signs:
-        for row, column in np.ndindex(signs.shape):
-            sign = str(signs[row, column])
-            _write_in_cell(axes, row, column, sign, SIGN_SIZE, _ink(sign))
+    numbers = np.ma.masked_invalid(_shown_numbers(table))
+    if min(box.width / columns, box.height / rows) >= MIN_CELL:
+        edges = np.arange(columns + 1), np.arange(rows + 1)
+        return axes.pcolormesh(*edges, numbers, cmap=color_map(), norm=norm)
+    steps = _pooling_steps(table, box)
+    image = np.ma.masked_invalid(_pooled(numbers.filled(np.nan), *steps))
+    extent = (0, image.shape[1] * steps[1], image.shape[0] * steps[0], 0)
+    return axes.imshow(image, cmap=color_map(), norm=norm, interpolation="none", aspect="auto", extent=extent)
 
 
 def _draw_gaps(axes: Any, box: Box, rows: int, columns: int) -> None:
@@ -411,19 +414,6 @@ def _draw_gaps(axes: Any, box: Box, rows: int, columns: int) -> None:
     lines = [((0, row), (columns, row)) for row in range(1, rows)]
     lines += [((column, 0), (column, rows)) for column in range(1, columns)]
     axes.add_collection(LineCollection(lines, colors="white", linewidths=width, zorder=1.8), autolim=False)
-
-
-def _write_numbers(axes: Any, texts: Iterable[Sequence[str]], levels: Array, points: float) -> None:
-    """Write the numbers of a table into its cells, in black or white as the colours of their levels ask for."""
-    for row, line in enumerate(texts):
-        for column, text in enumerate(line):
-            if text:
-                _write_in_cell(axes, row, column, text, points, ink_on(color(float(levels[row, column]))))
-
-
-def _write_in_cell(axes: Any, row: int, column: int, text: str, points: float, ink: str) -> None:
-    """Write a text in the middle of a cell."""
-    axes.text(column + 0.5, row + 0.5, text, size=points, color=ink, ha="center", va="center_baseline")
 
 
 def _hatch_cells(axes: Any, cells: Array, hatch: Hatch, steps: tuple[int, int], *, has_lines: bool = True) -> None:

@@ -1,6 +1,6 @@
 """Output formats: one row of a table for each; its function is imported when it is called."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any
@@ -8,30 +8,52 @@ from typing import IO, TYPE_CHECKING, Any
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import import_object
+from attncli.render.target import TEXT_FILE, TextTarget
 
 if TYPE_CHECKING:
     from attncli.analysis.compare import Comparison
     from attncli.plan.graph import Plan
-    from attncli.render.target import TextTarget
     from attncli.render.view import View
+
+Chunks = Iterable[str]
 
 DEFAULT_FORMAT, JSON, PAGE = "table", "json", "html"
 EVERY_STEP = 200_000  # numbers of all steps together up to which a page has every step
+FIGURE_DECIMALS = 2  # cells of a figure have room for so many
+PICTURE_SUFFIX = ".svg"
+
+
+@dataclass(frozen=True)
+class Content:
+    """What the function of a format writes: "module:function" that makes it of a view, and of a comparison.
+
+    The first is `content(view)`, the second `content(comparison)`, of a text for readers `content(comparison,
+    decimals)`. Empty: it writes the view itself, or no comparison.
+    """
+
+    of_view: str = ""
+    of_comparison: str = ""
+
+
+VIEW = Content()
+DOCUMENT = Content("attncli.render.sections:document_of", "attncli.render.sections:comparison_document_of")
+MARKED_DOCUMENT = replace(DOCUMENT, of_view="attncli.render.sections:marked_document_of")
+OBJECT = Content("attncli.render.result_object:result_object", "attncli.render.reports.objects:compare_object")
 
 
 @dataclass(frozen=True)
 class OutputFormat:
-    """One way to write the view of a result.
+    """One way to write the view of a result: all that distinguishes it from other formats is in its row.
 
-    A text format's function is `render(view: View, target: TextTarget) -> Iterable[str]`; a binary format's is
-    `write(view: View, stream: IO[bytes]) -> None`.
+    The function of a text format is `write(content, target: TextTarget) -> Iterable[str]`; that of a binary format
+    `write(content, stream: IO[bytes]) -> None`.
     """
 
     name: str
     suffixes: tuple[str, ...]  # of the files that are written in this format, with the dot, in lower case
     function: str  # "module:function"
+    content: Content = VIEW
     is_binary: bool = False
-    is_object: bool = False  # with `explain` it has the selected results under their names, and the steps beside them
     is_lossless: bool = True  # programs read every number back; otherwise numbers are rounded for a reader
     holds_one_array: bool = False
     is_figure: bool = False  # a picture of the results, with the size of the view, and without worked lines
@@ -46,18 +68,20 @@ class OutputFormat:
     # "module:class" whose instance, made from the stream of the file, is given as `RunOptions.allocate`, so that a
     # large result is computed in the file itself; afterwards its `is_used` is true where the file holds the result.
     file_allocator: str | None = None
-    # "module:function" that writes a comparison of variants as text: `render(comparison: Comparison, target:
-    # TextTarget, decimals: int) -> Iterable[str]`; None where the format has none.
-    comparison: str | None = None
-    # The module that draws the text as an SVG picture of a terminal, for a file with that suffix; its functions have
-    # the names of those that write the text.
-    picture: str | None = None
+    # "module:function" that writes a comparison itself, with a row for each query and key, so that each result has a
+    # number for them: `write(comparison: Comparison, target: TextTarget) -> Iterable[str]`.
+    long_table: str | None = None
+    picture: str | None = None  # "module:function" that draws the text as a picture of a terminal, an SVG
     # "module:function" that raises AttnError before the work where the format can't show some results:
     # `check(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) -> None`.
     check: str | None = None
     # "module:function" for what is lost of a view in the format: `warnings(view: View) -> Sequence[str]`.
     warnings: str | None = None
-    compares_cells: bool = False  # a comparison has a row for each query and key, and so each result a number for them
+
+    @property
+    def is_object(self) -> bool:
+        """Whether it is an object: with `explain` it has the selected results by name, and the steps in addition."""
+        return self.content == OBJECT
 
     @property
     def is_text_for_readers(self) -> bool:
@@ -80,23 +104,41 @@ class OutputFormat:
 
     @property
     def shows_before(self) -> bool:
-        """Whether it has room for an earlier result beside that of the view: an object has, and a page for readers."""
+        """Whether it has room for an earlier result in addition to that of the view: objects and readers have."""
         return self.is_object or not self.is_lossless
 
-    def render(self, view: "View", target: "TextTarget") -> Iterable[str]:
+    @property
+    def compares_cells(self) -> bool:
+        """Whether a comparison has a row for each query and key."""
+        return self.long_table is not None
+
+    @property
+    def writes_comparisons(self) -> bool:
+        """Whether it can write a comparison of variants."""
+        return self.compares_cells or bool(self.content.of_comparison)
+
+    def render(self, view: "View", target: TextTarget) -> Chunks:
         """The view as text for a target, in chunks; only of a text format."""
-        text: Iterable[str] = import_object(self.function)(view, target)
+        text: Chunks = import_object(self.function)(self._content(view), target)
         return text
 
-    def render_comparison(self, comparison: "Comparison", target: "TextTarget", decimals: int) -> Iterable[str]:
-        """A comparison of variants as text for a target, in chunks; only of a format that has one."""
-        assert self.comparison is not None
-        text: Iterable[str] = import_object(self.comparison)(comparison, target, decimals)
+    def render_comparison(self, comparison: "Comparison", target: TextTarget, decimals: int) -> Chunks:
+        """A comparison of variants as text for a target, in chunks; only of a format that can write one."""
+        if self.long_table is not None:
+            rows: Chunks = import_object(self.long_table)(comparison, target)
+            return rows
+        rounding = (decimals,) if self.is_text_for_readers else ()
+        content = import_object(self.content.of_comparison)(comparison, *rounding)
+        text: Chunks = import_object(self.function)(content, target)
         return text
 
     def write(self, view: "View", stream: IO[bytes]) -> None:
         """Write the view to a stream of bytes; only of a binary format."""
-        import_object(self.function)(view, stream)
+        import_object(self.function)(self._content(view), stream)
+
+    def _content(self, view: "View") -> Any:
+        """What its function writes of a view."""
+        return import_object(self.content.of_view)(view) if self.content.of_view else view
 
     def check_results(self, plan: "Plan", names: Iterable[str], cut_axes: Collection[str]) -> None:
         """Raise AttnError where it can't show some results, of whose axes in `cut_axes` one position is shown."""
@@ -113,113 +155,84 @@ class OutputFormat:
         return None if self.file_allocator is None else import_object(self.file_allocator)(stream)
 
 
-_HERE, _FIGURE = "attncli.render.formats", "attncli.render.figure.figure"
-PICTURE_SUFFIX = ".svg"
-FIGURE_DECIMALS = 2  # cells of a figure have room for so many
-_FONT_WARNINGS = f"{_FIGURE}:warnings_of_fonts"  # the viewer of an SVG has fonts of its own
+_HERE, _FIGURE, _PAGE = "attncli.render.formats", "attncli.render.figure.figure", "attncli.render.page.page_object"
+_FOR_READERS = OutputFormat("", (), "", DOCUMENT, is_lossless=False, memory_per_number=50)
+_ARRAYS = OutputFormat("", (), "", is_binary=True, is_choice=False)
+_FIGURES = replace(
+    _ARRAYS,
+    is_lossless=False,
+    is_figure=True,
+    has_title=True,
+    has_curves=True,
+    decimals=FIGURE_DECIMALS,
+    check=f"{_FIGURE}:check_figure",
+    warnings=f"{_FIGURE}:warnings_of_fonts",
+)
 
 FORMATS: tuple[OutputFormat, ...] = (
-    OutputFormat(
-        DEFAULT_FORMAT,
-        (".txt",),
-        f"{_HERE}.terminal:render",
-        is_lossless=False,
+    replace(
+        _FOR_READERS,
+        name=DEFAULT_FORMAT,
+        suffixes=(".txt",),
+        function=f"{_HERE}.terminal:render",
         has_heatmaps=True,
         has_curves=True,
         memory_per_number=70,
-        comparison="attncli.render.reports.compare:render_comparison",
-        picture=f"{_HERE}.terminal_picture",
+        picture=f"{_HERE}.terminal:render_picture",
     ),
-    OutputFormat(
-        JSON,
-        (".json",),
-        f"{_HERE}.json:render",
-        is_object=True,
-        divider=None,
-        comparison=f"{_HERE}.comparison_json:render",
-    ),
-    OutputFormat(
-        "yaml",
-        (".yaml", ".yml"),
-        f"{_HERE}.yaml:render",
-        is_object=True,
-        divider="---",
-        comparison=f"{_HERE}.comparison_yaml:render",
-    ),
-    OutputFormat(
-        "csv", (".csv",), f"{_HERE}.csv:render", comparison=f"{_HERE}.comparison_csv:render", compares_cells=True
-    ),
-    OutputFormat(
-        "tsv",
-        (".tsv",),
-        f"{_HERE}.csv:render_tsv",
-        is_choice=False,
-        comparison=f"{_HERE}.comparison_csv:render_tsv",
-        compares_cells=True,
-    ),
-    OutputFormat(
-        "markdown",
-        (".md",),
-        f"{_HERE}.markdown:render",
-        is_lossless=False,
-        memory_per_number=50,
-        comparison="attncli.render.reports.compare:render_markdown",
-    ),
-    OutputFormat(
-        "latex",
-        (".tex",),
-        f"{_HERE}.latex:render",
-        is_lossless=False,
-        memory_per_number=50,
-        comparison="attncli.render.reports.compare:render_latex",
-    ),
+    OutputFormat(JSON, (".json",), f"{_HERE}.objects:write_json", OBJECT, divider=None),
+    OutputFormat("yaml", (".yaml", ".yml"), f"{_HERE}.objects:write_yaml", OBJECT, divider="---"),
+    OutputFormat("csv", (".csv",), f"{_HERE}.csv:write_csv", long_table=f"{_HERE}.csv:write_long_csv"),
+    OutputFormat("tsv", (".tsv",), f"{_HERE}.csv:write_tsv", is_choice=False, long_table=f"{_HERE}.csv:write_long_tsv"),
+    replace(_FOR_READERS, name="markdown", suffixes=(".md",), function=f"{_HERE}.markdown:render"),
+    replace(_FOR_READERS, name="latex", suffixes=(".tex",), function=f"{_HERE}.latex:render", content=MARKED_DOCUMENT),
     OutputFormat(
         PAGE,
         (".html", ".htm"),
-        "attncli.render.page.page_object:render",
+        f"{_PAGE}:render",
         is_lossless=False,
         is_choice=False,
         has_title=True,
         every_step_size=EVERY_STEP,
-        check="attncli.render.page.page_size:check_page_size",
-        warnings="attncli.render.page.page_size:warnings_of_size",
+        check=f"{_PAGE}:check_page_size",
+        warnings=f"{_PAGE}:warnings_of_size",
     ),
-    *(
-        OutputFormat(
-            name,
-            (f".{name}",),
-            f"{_HERE}.files:write_{name}",
-            is_binary=True,
-            is_figure=True,
-            is_lossless=False,
-            is_choice=False,
-            has_title=True,
-            has_curves=True,
-            decimals=FIGURE_DECIMALS,
-            check=f"{_FIGURE}:check_figure",
-            warnings=warnings,
-        )
-        for name, warnings in (("svg", None), ("png", _FONT_WARNINGS), ("pdf", _FONT_WARNINGS))
-    ),
-    OutputFormat(
-        "npy",
-        (".npy",),
-        f"{_HERE}.files:write_npy",
-        is_binary=True,
+    replace(_FIGURES, name="svg", suffixes=(".svg",), function=f"{_HERE}.files:write_svg", warnings=None),  # viewers
+    replace(_FIGURES, name="png", suffixes=(".png",), function=f"{_HERE}.files:write_png"),
+    replace(_FIGURES, name="pdf", suffixes=(".pdf",), function=f"{_HERE}.files:write_pdf"),
+    replace(
+        _ARRAYS,
+        name="npy",
+        suffixes=(".npy",),
+        function=f"{_HERE}.files:write_npy",
         holds_one_array=True,
         is_choice=False,
         file_allocator="attncli.io.npy:NpyTarget",
     ),
-    OutputFormat("npz", (".npz",), f"{_HERE}.files:write_npz", is_binary=True, is_choice=False),
-    OutputFormat(
-        "safetensors",
-        (".safetensors",),
-        f"{_HERE}.files:write_safetensors",
-        is_binary=True,
-        is_choice=False,
+    replace(_ARRAYS, name="npz", suffixes=(".npz",), function=f"{_HERE}.files:write_npz"),
+    replace(
+        _ARRAYS,
+        name="safetensors",
+        suffixes=(".safetensors",),
+        function=f"{_HERE}.files:write_safetensors",
         memory_per_number=8,
     ),
 )
+
+
+def write_view(
+    view: "View", output_format: OutputFormat, stream: IO[bytes], on_text: Callable[[Chunks], Chunks] = iter
+) -> None:
+    """Write a view to the stream of a file: as bytes where its format has them, otherwise as text in UTF-8.
+
+    The chunks of a text pass through `on_text`, which may count or join them. Raises AttnError where the format can't
+    hold the view.
+    """
+    if output_format.is_binary:
+        output_format.write(view, stream)
+        return
+    for chunk in on_text(output_format.render(view, TEXT_FILE)):
+        stream.write(chunk.encode("utf-8", "surrogateescape"))
 
 
 def format_choices() -> Sequence[str]:
@@ -249,7 +262,7 @@ def find_format(name: str) -> OutputFormat:
 def format_in_file(row: OutputFormat, file: str) -> OutputFormat:
     """The format in which a file has what a format writes: where it is an SVG that which draws its text.
 
-    Raises AttnError where the file is a figure or a page, which a format that is no picture does not write.
+    Raises AttnError where the file is a figure or a page, which a format that is not a picture does not write.
 
     >>> format_in_file(find_format("table"), "table.svg").has_title
     True
@@ -262,8 +275,7 @@ def format_in_file(row: OutputFormat, file: str) -> OutputFormat:
         message = f"{row.name} and the suffix {suffix} contradict each other"
         hint = f"{drawn}leave out the format, or name a file with another suffix"
         raise AttnError(message, where=f"--output {file}", hint=hint)
-    comparison = f"{row.picture}:render_comparison"
-    return replace(row, function=f"{row.picture}:render", comparison=comparison, has_title=True)
+    return replace(row, function=row.picture, has_title=True)
 
 
 def format_of_file(file: str) -> OutputFormat:

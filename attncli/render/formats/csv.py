@@ -1,21 +1,37 @@
-"""CSV and TSV: a header with the column labels, then a label and the numbers of each row; a few rows at a time."""
+"""CSV and TSV: a table for each result and head, and of a comparison one long table; a few rows at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, product
+from typing import TYPE_CHECKING
 
+from attncli.base.axes import COUNTED_FROM_0
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import delimited_cell, delimited_rows, escape_control
 from attncli.numbers.formatting import format_rows
-from attncli.render.grid import Grid
-from attncli.render.selection import selected_plain_grids
+from attncli.plan.trace import slices_at
+from attncli.render.document import Grid
+from attncli.render.tables import selected_plain_grids
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View
 
+if TYPE_CHECKING:
+    from attncli.analysis.compare import Comparison
+    from attncli.analysis.differences import VariantResult
 
-def render(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
+VARIANT, BATCH, HEAD, FEATURE = "variant", "batch", "head", "feature"
+# The column of an axis, by its letter; every other axis has features.
+COLUMNS: Mapping[str, str] = {"b": BATCH, "h": HEAD, "g": HEAD, "n": "query", "q": "query"} | dict.fromkeys(
+    ("m", "m+1", "p", "k"), "key"
+)
+
+
+def write_csv(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
     """One comma-separated table for each result and head; several tables have their names in comments above them."""
     return _tables(view, ",")
 
 
-def render_tsv(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
+def write_tsv(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
     """The same tables, separated by tabs."""
     return _tables(view, "\t")
 
@@ -36,7 +52,102 @@ def _table(grid: Grid, delimiter: str) -> Iterator[str]:
     yield delimited_rows([["", *grid.columns]], delimiter)
     labels = iter(grid.rows)
     for rows in format_rows(grid.values, {}, delimiter):
-        labelled_rows = zip(
-            rows, labels, strict=False
-        )  # the numbers first: after the last chunk zip must not consume a label
+        # the numbers first: after the last chunk zip must not consume a label
+        labelled_rows = zip(rows, labels, strict=False)
         yield "".join([f"{delimited_cell(label, delimiter)}{delimiter}{row}\n" for row, label in labelled_rows])
+
+
+def column_of_axis(letter: str) -> str:
+    """The column in which the entries of an axis stand, by its letter.
+
+    >>> column_of_axis("h"), column_of_axis("e")
+    ('head', 'feature')
+    """
+    return COLUMNS.get(letter, FEATURE)
+
+
+def write_long_csv(comparison: "Comparison", _target: TextTarget = TEXT_FILE) -> Iterator[str]:
+    """One comma-separated table of every variant of a comparison, every digit of its numbers."""
+    return _long_table(comparison, ",")
+
+
+def write_long_tsv(comparison: "Comparison", _target: TextTarget = TEXT_FILE) -> Iterator[str]:
+    """The same table, separated by tabs."""
+    return _long_table(comparison, "\t")
+
+
+def _long_table(comparison: "Comparison", delimiter: str) -> Iterator[str]:
+    """The header and the rows of each variant.
+
+    The columns are the variant, each varied key, the batch item and the head (0 where there is no such axis), the
+    query and the key, and each selected result; of results with features, such as the output, the feature in place of
+    the key. A result that a variant lacks has empty cells.
+    """
+    entries = _entry_columns(comparison)
+    keys = list(dict.fromkeys(chain.from_iterable(one.variant.keys for one in comparison.variants)))
+    others = {VARIANT, BATCH, HEAD, *entries, *comparison.select}
+    key_columns = [f"varied_{key}" if key in others else key for key in keys]  # two columns can't have one name
+    yield delimited_rows([[VARIANT, *key_columns, BATCH, HEAD, *entries, *comparison.select]], delimiter)
+    for one in comparison.variants:
+        texts = [one.variant.name, *(one.variant.keys.get(key, "") for key in keys)]
+        start = delimiter.join(delimited_cell(text, delimiter) for text in texts)
+        yield from _rows_of_variant(one, comparison, start, delimiter)
+
+
+def _entry_columns(comparison: "Comparison") -> tuple[str, ...]:
+    """The columns of the entries that every selected result has a number for: `query` and `key`.
+
+    Raises AttnError where results differ in that, or where one has two axes of features, such as a matrix of weights.
+    """
+    traces = {name: one.result.trace for one in comparison.variants for name in one.result.select}
+    steps = {name: traces[name][name] for name in comparison.select}
+    columns = {
+        name: tuple(column_of_axis(letter) for letter in step.axes if letter not in COUNTED_FROM_0)
+        for name, step in steps.items()
+    }
+    first, *others = columns
+    for name, own in columns.items():
+        if len(set(own)) < len(own):
+            message = f"{name} has the axes [{' '.join(steps[name].axes)}], and two columns can't both be {FEATURE}"
+            raise AttnError(message, where="--select", hint="select results of queries, or name a .json file")
+    for name in others:
+        if columns[name] != columns[first]:
+            rows = [f"{each} for each {' and '.join(columns[each])}" for each in (first, name)]
+            raise AttnError(f"has {', '.join(rows)}", where="--select", hint="select one of them, or name a .json file")
+    return columns[first]
+
+
+def _rows_of_variant(one: "VariantResult", comparison: "Comparison", start: str, delimiter: str) -> Iterator[str]:
+    """The rows of a variant, each beginning with `start`, a chunk at a time."""
+    trace = one.result.trace
+    if not one.result.select:
+        return
+    step = trace[one.result.select[0]]  # the others have the same axes
+    parts = slices_at(trace, step, comparison.positions)
+    leading = [letter for letter in step.axes if letter in COUNTED_FROM_0]
+    ranges = [range(*part.indices(size)) for part, size in zip(parts, step.value.shape, strict=True)]
+    labels = [
+        [delimited_cell(label, delimiter) for label in trace.numbered_labels_of(step, axis)]
+        for axis in range(len(leading) - step.value.ndim, 0)
+    ]
+    for index in product(*ranges[: len(leading)]):
+        at = {COLUMNS[letter]: str(position) for letter, position in zip(leading, index, strict=True)}
+        before = delimiter.join((start, at.get(BATCH, "0"), at.get(HEAD, "0")))
+        values = {name: np.atleast_1d(trace[name].value[index]).reshape(-1) for name in one.result.select}
+        entries = map(delimiter.join, product(*labels))
+        for numbers in _number_rows(values, comparison.select, delimiter):
+            # the numbers first: after the last chunk zip must not consume an entry
+            rows = zip(numbers, entries, strict=False)
+            yield "".join([f"{before}{delimiter}{entry}{delimiter}{row}\n" for row, entry in rows])
+
+
+def _number_rows(values: Mapping[str, Array], names: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+    """The numbers of the columns `names` as rows of text, in chunks; a name without values has empty cells."""
+    table = np.stack([values[name] for name in names if name in values], axis=-1)
+    is_missing = [name not in values for name in names]
+    for rows in format_rows(table, {}, delimiter):
+        if not any(is_missing):
+            yield rows
+            continue
+        present = (iter(row.split(delimiter)) for row in rows)
+        yield [delimiter.join("" if missing else next(own) for missing in is_missing) for own in present]

@@ -6,8 +6,7 @@ from typing import IO
 from attncli.base.lazy_numpy import Array
 from attncli.base.program import __version__
 from attncli.io import npy, safetensors
-from attncli.render.selection import selected_value
-from attncli.render.view import View
+from attncli.render.view import View, selected_value
 
 DOTS_PER_INCH = 300  # of PNG, and of what is an image in the other figures
 

@@ -11,9 +11,7 @@ from typing import TypeAlias
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.transliteration import SCRIPT_MARKS, greek_name, plain_script, script_form
-
-# A label of the user stands between these two in a line, so that no part of it is read as mathematics.
-LABEL_START, LABEL_END = "\ue000", "\ue001"
+from attncli.render.document import LABEL_END, LABEL_START
 
 FUNCTIONS = ("exp", "ln", "tanh", "sin", "cos", "max")  # LaTeX has commands of these names
 LIMIT_FUNCTIONS = ("argmax", "argmin")  # their subscripts belong below them, as those of max

@@ -9,12 +9,10 @@ from html import escape
 from itertools import islice
 
 from attncli.base.dataclasses import dataclass
-from attncli.base.lazy_numpy import Array
 from attncli.base.text import escape_control
-from attncli.render.formats.table_layout import Gap, Positions, abbreviate
-from attncli.render.grid import Grid
-from attncli.render.section import Section
-from attncli.render.shades import MIN_SHADE, row_shades
+from attncli.render.color_map import MIN_SHADE, row_shades
+from attncli.render.document import Grid, Section
+from attncli.render.formats.text_table import Gap, Positions, abbreviate
 
 _TABLE = "border-collapse:collapse;margin:0.3em 0 0.8em 0"
 _CAPTION = "caption-side:top;text-align:left;font-style:italic;padding:0.2em 0"
@@ -152,14 +150,10 @@ def _cells(grid: Grid, row: int, columns: Positions, texts: Sequence[str]) -> Se
         if isinstance(column, Gap):
             cells.append(_GAP_CELL)
             continue
-        style = _CELL if shades is None else f"{_CELL}{_shade(shades, column)}"
+        percent, style = (0 if shades is None else int(shades[column])), _CELL
+        if percent >= MIN_SHADE:  # the more opaque the larger it is
+            style += f";background-color:rgba({_BLUE},{percent * _MAX_OPACITY / 100:.2f})"
         style += _MARKED if (row, column) in grid.marked else ""
         text = html_text(next(numbers).strip() + grid.change_mark(row, column))
         cells.append(f'<td style="{style}">{text}</td>')
     return cells
-
-
-def _shade(shades: Array, column: int) -> str:
-    """The background of a weight: none where it is small, and the more opaque the larger it is."""
-    percent = int(shades[column])
-    return "" if percent < MIN_SHADE else f";background-color:rgba({_BLUE},{percent * _MAX_OPACITY / 100:.2f})"

@@ -2,17 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
-from attncli.base.text import escape_control
-from attncli.plan.trace import RunResult
-from attncli.render.formats.formulas import LABEL_END, LABEL_START
+from attncli.render.document import LABEL_END, LABEL_START, Document, Grid, Section, column_blocks
 from attncli.render.formats.latex_math import CHARACTER_COMMAND, CHARACTER_DEFINITION, latex_label, latex_line
-from attncli.render.grid import Grid, column_blocks
-from attncli.render.section import Section
-from attncli.render.sections import sections
 from attncli.render.target import TextTarget
-from attncli.render.view import View
 
 PACKAGES = "% needs \\usepackage{amsmath,booktabs}"
 PAGE_WIDTH, PAGE_ROWS = 66, 40  # characters and rows of a table that the text of a page has room for, at 10 points
@@ -20,11 +13,9 @@ COLUMN_GAP = 3  # characters, about
 GAP = "\n\n\\smallskip\n\n"  # between tabulars, and above and below them: their rules leave no room
 
 
-def render(view: View, _target: TextTarget) -> list[str]:
-    """The heading and the sections of a view."""
-    before = None if view.before is None else _with_marked_labels(view.before)
-    marked = replace(view, result=_with_marked_labels(view.result), before=before)
-    return [render_sections(sections(marked), view.decimals, view.heading)]
+def render(document: Document, _target: TextTarget) -> list[str]:
+    """A document in LaTeX; labels in its worked lines stand between LABEL_START and LABEL_END."""
+    return [render_sections(document.sections, document.decimals, document.heading)]
 
 
 def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") -> str:
@@ -40,8 +31,7 @@ def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") 
         if section.purpose:
             blocks.append(f"\\nopagebreak\\noindent {_text(section.purpose)}")
         if section.grids:
-            tables = (part for grid in section.grids for part in grid.before_and_after)
-            blocks.append(f"\\nopagebreak{GAP}" + GAP.join(_tabulars(table, decimals) for table in tables))
+            blocks.append(f"\\nopagebreak{GAP}" + GAP.join(_tabulars(table, decimals) for table in section.tables))
         if section.arithmetic:
             lines = "\\\\\n".join(map(_line, section.arithmetic))
             blocks.append(f"\\begin{{quote}}\\raggedright\n{lines}\n\\end{{quote}}")
@@ -56,15 +46,6 @@ def _line(line: str) -> str:
     return latex_line(re.sub(f"{LABEL_END}(#[0-9]+)", rf"\1{LABEL_END}", line))
 
 
-def _with_marked_labels(result: RunResult) -> RunResult:
-    """The result with its labels between marks, so that arithmetic with labels in it can be read."""
-    labels = {
-        letter: tuple(f"{LABEL_START}{escape_control(label)}{LABEL_END}" for label in labels)
-        for letter, labels in result.trace.labels.items()
-    }
-    return RunResult(replace(result.trace, given_labels=labels), result.select)
-
-
 def _text(text: str) -> str:
     """Text, without the marks of labels."""
     return latex_label(text.replace(LABEL_START, "").replace(LABEL_END, ""))
@@ -76,18 +57,20 @@ def _tabulars(grid: Grid, decimals: int) -> str:
     One that a page can't hold is in several tabulars: what runs over the margin would be lost.
     """
     texts = [[text.strip() for text in row] for row in grid.cell_texts(decimals)]
-    label_width, *widths = (max(map(len, column)) + COLUMN_GAP for column in _columns(grid, texts))
+    table = [(grid.corner, *grid.columns), *((label, *row) for label, row in zip(grid.rows, texts, strict=True))]
+    label_width, *widths = (max(map(len, column)) + COLUMN_GAP for column in zip(*table, strict=True))
     # Labels are in several tabulars: they are written once.
     headings = [_label(heading, column in grid.marked_columns) for column, heading in enumerate(grid.columns)]
     labels = [_label(label, row in grid.marked_rows) for row, label in enumerate(grid.rows)]
     rows = list(zip(labels, _cells(grid, texts), strict=True))
-    tabulars = [
-        _tabular(
-            headings[columns.start : columns.stop], [(label, row[columns.start : columns.stop]) for label, row in part]
-        )
-        for part in (rows[first : first + PAGE_ROWS] for first in range(0, max(len(rows), 1), PAGE_ROWS))
-        for columns in column_blocks(widths, PAGE_WIDTH - label_width)
-    ]
+    tabulars = []
+    for first in range(0, max(len(rows), 1), PAGE_ROWS):
+        for columns in column_blocks(widths, PAGE_WIDTH - label_width):
+            block = slice(columns.start, columns.stop)
+            body = [_row([label, *row[block]]) for label, row in rows[first : first + PAGE_ROWS]]
+            lines = ["\\toprule", _row(["", *headings[block]]), "\\midrule", *body, "\\bottomrule"]
+            begin = f"\\noindent\\begin{{tabular}}{{l{'r' * len(columns)}}}"
+            tabulars.append("\n".join([begin, *lines, "\\end{tabular}"]))
     title = [f"\\noindent\\emph{{{_text(grid.slice_label)}}}\n\n\\nopagebreak"] if grid.slice_label else []
     legend = [f"\\noindent {_text(grid.legend)}"] if grid.legend else []
     return GAP.join([*title, *tabulars, *legend])
@@ -103,20 +86,6 @@ def _cells(grid: Grid, texts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]
                 _cell(text, is_marked=grid.is_marked(row, column)) + _text(grid.change_mark(row, column))
                 for column, text in enumerate(line)
             ]
-
-
-def _columns(grid: Grid, cells: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
-    """The text in each column, that of the labels first."""
-    yield (grid.corner, *grid.rows)
-    for position, heading in enumerate(grid.columns):
-        yield (heading, *(row[position] for row in cells))
-
-
-def _tabular(headings: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> str:
-    """Rows, each with its label before its cells, between rules."""
-    body = [_row([label, *cells]) for label, cells in rows]
-    begin = f"\\noindent\\begin{{tabular}}{{l{'r' * len(headings)}}}"
-    return "\n".join([begin, "\\toprule", _row(["", *headings]), "\\midrule", *body, "\\bottomrule", "\\end{tabular}"])
 
 
 def _label(label: str, is_marked: bool) -> str:

@@ -1,22 +1,19 @@
-"""Markdown: sections with tables, for notes and web pages."""
+"""Markdown: documents for notes and web pages."""
 
 from collections.abc import Iterable
 
 from attncli.base.text import escape_control
-from attncli.render.aligned_characters import align_characters, joined_lines
-from attncli.render.grid import Grid
-from attncli.render.section import Section
-from attncli.render.sections import sections
+from attncli.render.aligned_numbers import align_characters, joined_lines
+from attncli.render.document import Document, Grid, Section
 from attncli.render.target import TextTarget
-from attncli.render.view import View
 
 DIVIDER = " | "  # between the columns of a table
 ESCAPES = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|&~$"})
 
 
-def render(view: View, target: TextTarget) -> list[str]:
-    """The heading and the sections of a view."""
-    return [target.encodable(render_sections(sections(view), view.decimals, view.heading))]
+def render(document: Document, target: TextTarget) -> list[str]:
+    """A document in Markdown."""
+    return [target.encodable(render_sections(document.sections, document.decimals, document.heading))]
 
 
 def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") -> str:
@@ -28,8 +25,7 @@ def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") 
             blocks.append(_escape(section.purpose))
         if section.formula:
             blocks.append(f"`{section.formula}`" + (f" — {_escape(section.shapes)}" if section.shapes else ""))
-        tables = (table for grid in section.grids for table in grid.before_and_after)
-        blocks += [block for table in tables for block in _grid_blocks(table, decimals)]
+        blocks += [block for table in section.tables for block in _grid_blocks(table, decimals)]
         if section.arithmetic:
             blocks.append("\n".join(["```", *map(escape_control, section.arithmetic), "```"]))
         blocks += [_escape(remark) for remark in section.remarks]

@@ -1,49 +1,52 @@
-"""Sections as text for a terminal, a pipe or a file."""
+"""Documents as text for a terminal, a pipe or a file, and as a picture of a terminal."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
+from attncli.base.text import escape_control
 from attncli.render.curve import plot
-from attncli.render.formats.text_page import TextPage
-from attncli.render.grid import Grid
-from attncli.render.section import Section
-from attncli.render.sections import sections
+from attncli.render.document import Document, Grid, Section
+from attncli.render.formats.text_page import TextPage, grid_lines, line_width, side_by_side
 from attncli.render.target import TextTarget
-from attncli.render.view import View
+
+PICTURED = TextTarget(width=80, has_styles=True, color_system="truecolor")  # the terminal of a picture
+COLUMN_GAP = 2  # between the columns of tables side by side, so that two of four columns fit 80 columns
+NAME_GAP = "  "  # in the title of a table, behind the number of it
 
 PrintGrids = Callable[[TextPage, Sequence[Grid], int], None]  # prints the grids of a section with so many decimals
+
+
+def render(document: Document, target: TextTarget) -> list[str]:
+    """A document as text, its sections one under the other."""
+    print_grids = print_tables
+    if document.has_heatmaps:
+        from attncli.render.heatmap.panels import print_heatmaps  # noqa: PLC0415 - only `--heatmap` needs it
+
+        print_grids = print_heatmaps
+    page = TextPage(target)
+    if document.heading:
+        page.print((document.heading, "bold"))
+    for number, section in enumerate(document.sections):
+        if number or document.heading:
+            page.skip_line()
+        if document.are_side_by_side and len(section.grids) != 1:
+            _print_side_by_side(page, section, document.decimals)
+        else:
+            print_section(page, section, document.decimals, print_grids)
+    return [page.text]
+
+
+def render_picture(document: Document, _target: TextTarget) -> Iterator[str]:
+    """A picture of a document as a terminal shows it, under its title: an SVG."""
+    from attncli.render.formats.rich_printer import picture  # noqa: PLC0415 - only a picture needs it
+
+    yield picture("".join(render(document, PICTURED)), escape_control(document.title))
 
 
 def print_tables(page: TextPage, grids: Sequence[Grid], decimals: int) -> None:
     """Print grids as tables, one under the other."""
     for grid in grids:
         page.print_grid(grid, decimals)
-
-
-def render(view: View, target: TextTarget) -> list[str]:
-    """The heading and the sections of a view."""
-    print_grids = print_tables
-    if view.heatmap:
-        from attncli.render.heatmap.panels import print_heatmaps  # noqa: PLC0415 - only `--heatmap` needs it
-
-        print_grids = print_heatmaps
-    return [render_sections(sections(view), target, view.decimals, view.heading, print_grids)]
-
-
-def render_sections(
-    parts: Iterable[Section],
-    target: TextTarget,
-    decimals: int,
-    heading: str = "",
-    print_grids: PrintGrids = print_tables,
-) -> str:
-    """The sections as text, one under the other, and their grids as tables or heat maps."""
-    page = TextPage(target)
-    if heading:
-        page.print((heading, "bold"))
-    for section in parts:
-        page.skip_line()
-        print_section(page, section, decimals, print_grids)
-    return page.text
 
 
 def print_section(page: TextPage, section: Section, decimals: int, print_grids: PrintGrids = print_tables) -> None:
@@ -63,3 +66,20 @@ def print_section(page: TextPage, section: Section, decimals: int, print_grids: 
             page.print(line, is_wrapped=False)
     page.print_lines([f"  {line}" for line in section.arithmetic], "cyan")
     page.print_lines([f"  {remark}" for remark in section.remarks], "dim")
+
+
+def _print_side_by_side(page: TextPage, section: Section, decimals: int) -> None:
+    """Print a section with its tables side by side, or with its remarks alone where it has no table."""
+    page.print((section.heading, "bold"))
+    page.write(side_by_side([_block(page.target, grid, decimals) for grid in section.grids], page.page_width))
+    page.print_lines([f"  {remark}" for remark in section.remarks], "dim" if section.grids else "")
+
+
+def _block(target: TextTarget, grid: Grid, decimals: int) -> Sequence[str]:
+    """The lines of a table under its title; of one that is wider than the table the number alone."""
+    lines = grid_lines(replace(grid, slice_label=""), decimals, replace(target, column_gap=COLUMN_GAP))
+    title, name = TextPage(target), grid.slice_label
+    if line_width(name) > max(map(line_width, lines)):
+        name = name.partition(NAME_GAP)[0]
+    title.print((name, "italic"), is_wrapped=False)
+    return [title.text.rstrip("\n"), *lines]

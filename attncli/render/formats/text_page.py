@@ -5,15 +5,14 @@ Where they have styles or are wrapped, Rich prints them; others are written as t
 
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from attncli.render.formats.blocks import side_by_side
+from attncli.render.document import Grid, column_blocks
 from attncli.render.formats.text_table import text_table
-from attncli.render.grid import Grid
-from attncli.render.target import TextTarget
-from attncli.render.text_width import text_width
+from attncli.render.target import TextTarget, text_width
 
 if TYPE_CHECKING:
     from rich.segment import Segment
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 PAGE_WIDTH = 80
 MIN_TEXT_WIDTH = 24  # of the second of two columns, and of a line whose other parts are indented
 CONTINUATION = "  "  # the indentation of the parts of a wrapped line after the first
+BLOCK_GAP = "    "  # between two blocks of text side by side
 NO_BREAK = "\ue002"  # in place of a blank where no line ends; nothing else has this character of private use
 
 Part = str | tuple[str, str]  # text, or text and its style
@@ -63,8 +63,9 @@ class TextPage:
 
     def print(self, *parts: Part, is_wrapped: bool = True) -> None:
         """Print a line of parts, wrapped to the width of the target unless it is to be copied."""
-        shown = [self._part(part) for part in parts]
-        line = "".join(part if isinstance(part, str) else part[0] for part in shown)
+        styled = [(part, "") if isinstance(part, str) else part for part in parts]
+        shown = [(self.target.text(text), style) for text, style in styled]
+        line = "".join(text for text, _ in shown)
         fits = not is_wrapped or self.target.width is None or text_width(line) <= self.target.width
         if fits and not self.target.has_styles:
             self.write([line])
@@ -99,7 +100,8 @@ class TextPage:
         Both are one below the other where the target, or without a width a page, is too narrow.
         """
         if grid.before is not None:
-            self.write(side_by_side([self._block(part, decimals) for part in grid.before_and_after], self.page_width))
+            blocks = [grid_lines(part, decimals, self.target) for part in grid.before_and_after]
+            self.write(side_by_side(blocks, self.page_width))
             return
         if grid.slice_label:
             self.print((grid.slice_label, "italic"))
@@ -109,12 +111,6 @@ class TextPage:
             self._printer.print_grid(grid, decimals)
         if grid.legend:
             self.print((f"  {grid.legend}", "dim"))
-
-    def _block(self, grid: Grid, decimals: int) -> list[str]:
-        """The lines of a grid, printed on a page of its own."""
-        page = TextPage(self.target)
-        page.print_grid(grid, decimals)
-        return page.text.rstrip("\n").split("\n")
 
     def print_segments(self, lines: Iterable[Iterable["Segment"]]) -> None:
         """Print lines of pieces that have styles of their own; none is wrapped."""
@@ -132,9 +128,8 @@ class TextPage:
                     self.print((f" {title}", style))
                 self.print_lines(f"   {line}" for line in text.split("\n"))
             return
-        rows = [
-            (self.target.text(title), [self.target.text(line) for line in text.split("\n")]) for title, text in pairs
-        ]
+        show = self.target.text
+        rows = [(show(title), [show(line) for line in text.split("\n")]) for title, text in pairs]
         if self.target.has_styles or width is not None:
             self._printer.print_columns(rows, style)
             return
@@ -143,6 +138,35 @@ class TextPage:
             lines = [f"{title}{' ' * (title_width - text_width(title))}  {first}"]
             self.write(f" {line}" for line in [*lines, *(f"{' ' * title_width}  {line}" for line in others)])
 
-    def _part(self, part: Part) -> Part:
-        """A part as the target shows it."""
-        return self.target.text(part) if isinstance(part, str) else (self.target.text(part[0]), part[1])
+
+def grid_lines(grid: Grid, decimals: int, target: TextTarget) -> list[str]:
+    """The lines of a grid, printed on a page of its own."""
+    page = TextPage(target)
+    page.print_grid(grid, decimals)
+    return page.text.rstrip("\n").split("\n")
+
+
+def side_by_side(blocks: Sequence[Sequence[str]], width: int) -> Iterator[str]:
+    """The lines of rows of blocks, as wide as `width` at most, with an empty line between two rows.
+
+    The lines of a block may have styles as escape sequences.
+
+    >>> list(side_by_side([["ab", "c"], ["d"], ["ef"]], 9))
+    ['ab    d', 'c', '', 'ef']
+    """
+    widths = [max(map(line_width, block), default=0) for block in blocks]
+    for number, row in enumerate(column_blocks([width + len(BLOCK_GAP) for width in widths], width + len(BLOCK_GAP))):
+        if number:
+            yield ""
+        for lines in zip_longest(*(blocks[at] for at in row), fillvalue=""):
+            cells = zip(lines, (widths[at] for at in row), strict=True)
+            yield BLOCK_GAP.join(line + " " * (width - line_width(line)) for line, width in cells).rstrip()
+
+
+def line_width(line: str) -> int:
+    """The columns that a line takes without its styles, which begin with a character that is not printable."""
+    if line.isprintable():
+        return text_width(line)
+    from rich.text import Text  # noqa: PLC0415 - lines of a pipe or a file have no styles
+
+    return text_width(Text.from_ansi(line).plain)

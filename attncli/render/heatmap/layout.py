@@ -1,7 +1,7 @@
 """How large heat maps are drawn: with numbers where they fit, otherwise as blocks, pooled where there is no room."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -11,7 +11,8 @@ from attncli.base.axes import AXIS_NOUNS
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import np
 from attncli.render.aligned_numbers import align_numbers
-from attncli.render.grid import Grid
+from attncli.render.document import Grid
+from attncli.render.formats.text_table import marked_label
 from attncli.render.heatmap.palette import Palette
 from attncli.render.target import TextTarget
 
@@ -20,7 +21,6 @@ FEW_DECIMALS = 2  # of numbers that do not fit with more
 MIN_BLOCKS = 4  # rows and columns that a table keeps when it is pooled
 MIN_NUMBER_COLUMNS = 3  # of a cell with one digit
 BLOCK_COLUMNS = 2  # of a square cell without a number: a line is twice as high as a column is wide
-MARK = "*"  # before the labels of marked rows and columns
 MAX_LABEL_WIDTH = 12
 LONG_LABEL_WIDTH = 30  # of rows beside numbers, where there is room
 _NOUNS = re.compile(rf"\b({'|'.join(sorted(AXIS_NOUNS.values(), key=len, reverse=True))}) (?=\d)")
@@ -197,12 +197,12 @@ def _in_cell(text: str, width: int, is_marked: bool) -> str:
 
 def row_labels(grid: Grid, target: TextTarget) -> Sequence[str]:
     """The labels of the rows; where some are marked the others have a blank before them."""
-    return _labels(grid.rows, grid.marked_rows, " " if grid.marked_rows else "", target)
+    return [target.text(marked_label(label, at, grid.marked_rows, " ")) for at, label in enumerate(grid.rows)]
 
 
 def column_labels(grid: Grid, target: TextTarget) -> Sequence[str]:
     """The labels of the columns, with the mark of those that have one."""
-    return _labels(grid.columns, grid.marked_columns, "", target)
+    return [target.text(marked_label(label, at, grid.marked_columns)) for at, label in enumerate(grid.columns)]
 
 
 def widest(labels: Sequence[str], most: int = MAX_LABEL_WIDTH) -> int:
@@ -258,8 +258,3 @@ def sparse_line(labels: Sequence[str], columns: int, width: int, target: TextTar
         if at == 0 or room >= min(cell_len(labels[at]), MAX_LABEL_WIDTH):
             line = set_cell_size(line, at * columns) + cut(labels[at], room, target)
     return set_cell_size(line, width)
-
-
-def _labels(labels: Sequence[str], marked: Collection[int], margin: str, target: TextTarget) -> Sequence[str]:
-    """Labels as the target shows them, behind the mark or the margin."""
-    return [target.text(f"{MARK if at in marked else margin}{label}") for at, label in enumerate(labels)]

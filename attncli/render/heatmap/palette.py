@@ -11,7 +11,7 @@ from rich.style import Style
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.color_map import color, text_color
-from attncli.render.grid import Grid
+from attncli.render.document import Grid
 
 MASKED = float("-inf")  # the level of a masked cell; that of a NaN is NaN, of other numbers 0 to 1
 VISIBLE_LEVEL = 0.5  # of the visible cells of a mask

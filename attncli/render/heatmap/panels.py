@@ -12,8 +12,8 @@ from attncli.base.axes import AXIS_NOUNS
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import np
 from attncli.render.aligned_numbers import align_numbers
+from attncli.render.document import Grid
 from attncli.render.formats.text_page import TextPage
-from attncli.render.grid import Grid
 from attncli.render.heatmap.layout import (
     GAP,
     Layout,
@@ -38,14 +38,13 @@ from attncli.render.heatmap.palette import (
     pool,
     scale_of,
 )
+from attncli.render.tables import OPTION_OF_AXIS
 from attncli.render.target import TextTarget
 
 PAGE_LINES = 60  # of a page in a pipe or a file, and of a single table, which may be longer than a screen
 MIN_NUMBER_LINES = 30  # that tables with numbers may have on a low screen
 OTHER_LINES = 6  # of a screen: the heading, an empty line, the title, two lines of the legend, the prompt
 BAR_WIDTH, MIN_BAR_WIDTH = 16, 2
-# The option that shows one of several tables, by what its axis counts.
-OPTIONS = {AXIS_NOUNS["h"]: "--head", AXIS_NOUNS["b"]: "--batch"}
 PLAIN, BOLD, ITALIC = Style(), Style(bold=True), Style(italic=True)
 
 Line = list[Segment]
@@ -196,7 +195,8 @@ class _Heatmaps:
             yield "∞ has the last colour"
         if cells.decimals is not None and cells.decimals < decimals:
             yield f"rounded to {cells.decimals} decimals"
-        option = next((option for noun, option in OPTIONS.items() if noun in tables[0].slice_label), None)
+        axes = (letter for letter in ("h", "b") if AXIS_NOUNS[letter] in tables[0].slice_label)
+        option = next((OPTION_OF_AXIS[letter] for letter in axes), None)  # shows one of several tables
         rows, columns = cells.block
         if rows * columns > 1:
             larger = f"; {option} N shows one table larger" if option and len(tables) > 1 else ""

@@ -13,11 +13,9 @@ from attncli.plan.graph import Node, Plan
 from attncli.plan.steps import purpose_of
 from attncli.plan.trace import Step, Trace
 from attncli.problem.edits import find_array
-from attncli.render.explanation import shapes_of
+from attncli.render.explanation import format_shape, shapes_of
 from attncli.render.formats.mathml import mathml_line
-from attncli.render.hidden_cells import VISIBLE_STEP
-from attncli.render.mask_signs import signs_of_rules
-from attncli.render.step_text import format_shape
+from attncli.render.masks import VISIBLE_STEP, signs_of_rules
 
 SCALE = "scale"  # the setting, the option and the stage
 # A number that no formula has, by the kind of a parameter: it marks where the number of a setting is.

@@ -13,18 +13,17 @@ from attncli.engine.dense import DenseEngine
 from attncli.ops.records import Operator, OperatorRecord
 from attncli.ops.registry import registered
 from attncli.plan.build import plan_of
-from attncli.plan.graph import LOOK_UP, Plan
+from attncli.plan.graph import Plan
 from attncli.plan.trace import Step, Trace
 from attncli.problem.build import replace_values
 from attncli.problem.conventions import find_convention
 from attncli.problem.inputs import is_read
 from attncli.problem.results import WEIGHTS
 from attncli.problem.spec import ProblemSpec
-from attncli.render.explanation import explained_steps, section_of_copies
+from attncli.render.explanation import explained_steps, section_of_copies, step_remarks
 from attncli.render.formats.mathml import mathml_line
 from attncli.render.page.document import page_functions
 from attncli.render.page.page_nodes import function_name, node_object, node_object_alone, value_object
-from attncli.render.step_text import equality_remarks, selection_remarks, word_remarks
 
 
 @dataclass(frozen=True)
@@ -204,11 +203,5 @@ def _sections(trace: Trace, select: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 def _section(trace: Trace, number: int | None, step: Step) -> dict[str, Any]:
     """The section of one step, whose node has its formula and its purpose."""
-    remarks = [
-        *(word_remarks(trace, step) if step.stage == LOOK_UP else ()),
-        *selection_remarks(trace, step),
-        *equality_remarks(trace, step),
-        *step.notes,
-    ]
     no_text = {"formula": None, "mathml": None, "purpose": None}
-    return {"number": number, "names": [step.name], **no_text, "remarks": remarks}
+    return {"number": number, "names": [step.name], **no_text, "remarks": list(step_remarks(trace, step))}

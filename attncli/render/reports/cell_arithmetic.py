@@ -9,9 +9,9 @@ from attncli.engine.run import run
 from attncli.ops import masks, structural
 from attncli.ops.elementwise import fill_empty_rows
 from attncli.plan.trace import AxisPositions, RunResult, Step, Trace, add_dependent_axes
-from attncli.render.hidden_cells import VISIBLE_STEP
+from attncli.render.by_hand import worked_lines
+from attncli.render.masks import VISIBLE_STEP
 from attncli.render.view import View
-from attncli.render.worked_lines import worked_lines
 
 _KEY_LETTERS = ("m", "k", "p", "m+1")
 Position = tuple[int, ...]

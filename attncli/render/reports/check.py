@@ -6,9 +6,9 @@ from itertools import takewhile
 
 from attncli.analysis.check.report import BeforeEdits, CheckOutcome, CheckReport, Explanation
 from attncli.base.text import count_of, escape_control, join_words
-from attncli.render.edits_text import edits_text
 from attncli.render.formats.text_page import TextPage
 from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, print_quantity
+from attncli.render.sections import edits_text
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import DECIMALS
 

@@ -13,12 +13,10 @@ from attncli.base.dataclasses import dataclass
 from attncli.base.text import count_of
 from attncli.numbers.formatting import decimal
 from attncli.plan.trace import value_at
-from attncli.render.change_marks import LEGEND
+from attncli.render.document import LEGEND, Grid, Section
 from attncli.render.formats import latex, markdown
-from attncli.render.formats.blocks import side_by_side
 from attncli.render.formats.terminal import print_section
-from attncli.render.formats.text_page import TextPage
-from attncli.render.grid import Grid
+from attncli.render.formats.text_page import TextPage, side_by_side
 from attncli.render.reports.variant_tables import (
     GAP,
     heading,
@@ -29,7 +27,6 @@ from attncli.render.reports.variant_tables import (
     variant_labels,
     variant_lines,
 )
-from attncli.render.section import Section
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import DECIMALS
 

@@ -14,15 +14,14 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.plan.trace import Step, Trace
 from attncli.render.aligned_numbers import align_numbers
 from attncli.render.curve import Series, plot
-from attncli.render.formats.blocks import side_by_side
+from attncli.render.document import Grid, Section
 from attncli.render.formats.terminal import print_section
-from attncli.render.formats.text_page import Part, TextPage
-from attncli.render.grid import Grid, grids
-from attncli.render.largest_weights import arrows
+from attncli.render.formats.text_page import Part, TextPage, side_by_side
 from attncli.render.reports.check import print_explanations
 from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, print_quantity
-from attncli.render.section import Section
 from attncli.render.sections import sections
+from attncli.render.statistics import arrows
+from attncli.render.tables import grids
 from attncli.render.target import TextTarget
 from attncli.render.view import View
 

@@ -8,9 +8,8 @@ from attncli.analysis.compare import Comparison
 from attncli.analysis.differences import Difference, FirstDifference, VariantResult
 from attncli.base.program import __version__
 from attncli.plan.trace import weight_rows_at
-from attncli.render.selection import selected_value
 from attncli.render.statistics import object_of_statistics
-from attncli.render.view import View
+from attncli.render.view import View, selected_value
 
 CHECK_FORMAT, COMPARE_FORMAT = "attn.check/1", "attn.compare/1"
 _ARRAYS = ("expected", "computed", "is_given", "differs")  # of a quantity

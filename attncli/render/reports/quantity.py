@@ -10,8 +10,8 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, join_words
 from attncli.plan.trace import Step, Trace
 from attncli.render.formats.text_page import TextPage
-from attncli.render.grid import position_label
 from attncli.render.reports.cell_arithmetic import cell_arithmetic
+from attncli.render.tables import position_label
 
 AGREES, DIFFERS = "bold green", "bold red"
 INDENTATION = "    "

@@ -15,11 +15,9 @@ from attncli.io.variants import CONVENTION
 from attncli.io.varied import NOT_GIVEN
 from attncli.plan.trace import Trace, add_dependent_axes, weight_rows_at
 from attncli.problem.results import PIPELINE_STAGES, WEIGHTS
-from attncli.render.change_marks import change_marks, mark_grid
-from attncli.render.grid import Grid, slices_of_axes
-from attncli.render.section import Section
-from attncli.render.selected_tables import selected_tables
+from attncli.render.document import Grid, Section, change_marks, mark_grid
 from attncli.render.statistics import TITLE, statistics_grid, statistics_remarks, statistics_row
+from attncli.render.tables import selected_tables, slices_of_axes
 from attncli.render.view import View
 
 MAX_LABEL_WIDTH = 16  # so that a table of statistics fits 80 columns

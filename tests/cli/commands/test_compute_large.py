@@ -157,7 +157,7 @@ HEAVY = {
     *("numpy.ma", "numpy.random", "attncli.io.problem_text"),
     *(f"attncli.{part}" for part in ("api", "analysis.check", "analysis.slips", "analysis.compare", "models")),
     *(f"attncli.render.{part}" for part in ("figure", "heatmap", "page.page_object", "statistics", "data_fit")),
-    "attncli.render.mask_signs",
+    "attncli.render.tables",
 }
 # Commands of one process, and what each is the first to import.
 FIRST_USES: dict[str, set[str]] = {
@@ -169,7 +169,7 @@ FIRST_USES: dict[str, set[str]] = {
     "compute t.json --select output -o o.npy": {"numpy"},
     "compute --query [[1]] --key [[1]] --json": {"yaml"},  # what stands on the command line is YAML
     "compute t.yaml --json": set(),
-    "compute t.yaml": {"attncli.render.mask_signs"},
+    "compute t.yaml": {"attncli.render.tables"},
     "compute t.yaml --explain": set(),
     "compute t.yaml --json --stats": {"attncli.render.statistics"},
 }

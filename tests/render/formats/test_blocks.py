@@ -1,6 +1,6 @@
 """Blocks of text side by side, with styles and characters of two columns."""
 
-from attncli.render.formats.blocks import side_by_side
+from attncli.render.formats.text_page import side_by_side
 
 RED = "\x1b[31m{}\x1b[0m"
 

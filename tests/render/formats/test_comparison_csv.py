@@ -11,8 +11,7 @@ import pytest
 from attncli.analysis.compare import CompareOptions, compare
 from attncli.base.errors import AttnError
 from attncli.io.variants import Variant
-from attncli.render.formats.comparison_csv import render, render_tsv
-from attncli.render.target import TEXT_FILE
+from attncli.render.formats.csv import write_long_csv, write_long_tsv
 from tests.arrays import normal
 from tests.problems import problem
 
@@ -25,7 +24,7 @@ def text(
 ) -> str:
     """The table of these problems, named a, b …"""
     variants = [Variant(name, own, problem(**one)) for name, own, one in zip("abcdefghi", keys, problems, strict=False)]
-    return "".join(render(compare(variants, select, CompareOptions(**options)), TEXT_FILE, 4))
+    return "".join(write_long_csv(compare(variants, select, CompareOptions(**options))))
 
 
 def rows(*problems: dict[str, Any], **more: Any) -> list[dict[str, str]]:
@@ -94,7 +93,7 @@ def test_numbers_that_are_not_finite_and_booleans_are_words() -> None:
 def test_a_large_table_is_written_in_chunks() -> None:
     scores = normal(211, 199)
     variants = [Variant("a", {}, problem(scores=scores))]
-    chunks = list(render(compare(variants, ["scores"]), TEXT_FILE, 4))
+    chunks = list(write_long_csv(compare(variants, ["scores"])))
     assert len(chunks) > 2
     numbers = [float(line.rpartition(",")[2]) for line in "".join(chunks).splitlines()[1:]]
     assert numbers == scores.reshape(-1).tolist()
@@ -102,7 +101,7 @@ def test_a_large_table_is_written_in_chunks() -> None:
 
 def test_tabs_separate_where_they_are_asked_for() -> None:
     variants = [Variant("a, b", {}, problem(**SCORES))]
-    lines = "".join(render_tsv(compare(variants, ["scores"]), TEXT_FILE, 4)).splitlines()
+    lines = "".join(write_long_tsv(compare(variants, ["scores"]))).splitlines()
     assert lines[1] == '"a, b"\t0\t0\t"q, 1"\tthe#1\t1.0'
 
 

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import attncli
-from attncli.render.formats import csv as csv_format
+from attncli.render.formats.csv import write_csv, write_tsv
 from attncli.render.view import View
 
 LABELS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
 
 
-@pytest.mark.parametrize(("render", "delimiter"), [(csv_format.render, ","), (csv_format.render_tsv, "\t")])
+@pytest.mark.parametrize(("render", "delimiter"), [(write_csv, ","), (write_tsv, "\t")])
 @given(labels=st.lists(LABELS, min_size=2, max_size=2))
 def test_a_reader_of_csv_sees_labels_and_numbers(render: object, delimiter: str, labels: list[str]) -> None:
     result = attncli.attention([[1.0, 2]], [[1.0, 0], [0, 1]], tokens=labels, select=("weights",))

@@ -9,6 +9,7 @@ import pytest
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import import_object
 from attncli.render import formats
+from attncli.render.document import Section
 from attncli.render.formats import (
     FORMATS,
     OutputFormat,
@@ -18,11 +19,9 @@ from attncli.render.formats import (
     html_tables,
     latex,
     markdown,
-    terminal,
 )
-from attncli.render.section import Section
-from attncli.render.target import TEXT_FILE
 from tests.cli.running import run_in_process
+from tests.render.explanations import text_of
 
 PROBLEM = ("compute", "--query", "[[1, 2]]", "--key", "[[1, 2]]", "--select", "weights,output")
 WRITERS = """
@@ -33,10 +32,6 @@ def names(view, target):
 def count(view, stream):
     stream.write(len(view.names).to_bytes(1, "big"))
 """
-
-
-def terminal_text(parts: Sequence[Section], decimals: int) -> str:
-    return terminal.render_sections(parts, TEXT_FILE, decimals)
 
 
 @pytest.fixture
@@ -86,8 +81,9 @@ def test_a_new_format_is_in_the_help_the_completion_and_the_errors(tmp_path: Pat
 
 @pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.name)
 def test_every_row_names_functions_that_exist_and_suffixes_of_its_own(row: OutputFormat) -> None:
-    assert callable(import_object(row.function))
-    assert row.file_allocator is None or callable(import_object(row.file_allocator))
+    others = (row.file_allocator, row.long_table, row.picture, row.check, row.warnings)
+    for name in (row.function, row.content.of_view, row.content.of_comparison, *others):
+        assert not name or callable(import_object(name))
     assert [other.name for suffix in row.suffixes for other in FORMATS if suffix in other.suffixes] == [
         row.name for _ in row.suffixes
     ]
@@ -102,7 +98,11 @@ def test_a_format_that_is_a_choice_is_found_by_name_and_no_other() -> None:
         find_format("svg")
 
 
-@pytest.mark.parametrize("render", [terminal_text, *(row.render_sections for row in (html_tables, latex, markdown))])
+def text_of_sections(parts: Sequence[Section], decimals: int) -> str:
+    return text_of(parts, decimals=decimals)
+
+
+@pytest.mark.parametrize("render", [text_of_sections, *(row.render_sections for row in (html_tables, latex, markdown))])
 def test_the_purpose_of_a_section_stands_under_its_heading(render: Callable[..., str]) -> None:
     lines = render([Section("weights", formula="x", shapes="[n m]", purpose="How much is taken.")], 4).splitlines()
     heading, purpose = (

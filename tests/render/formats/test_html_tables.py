@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attncli.base.text import escape_control
+from attncli.render.document import Grid, Section
 from attncli.render.formats.html_tables import HtmlLimits, preformatted, render_sections
-from attncli.render.grid import Grid
-from attncli.render.section import Section
 
 WEIGHTS = Grid(
     np.array([[0.25, 0.5, 0.01], [1.0, np.nan, 0.0]]),

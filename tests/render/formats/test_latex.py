@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attncli.ops import kinds, operators
+from attncli.render.document import LABEL_END, LABEL_START, Grid, Section
 from attncli.render.formats import latex
-from attncli.render.formats.formulas import LABEL_END, LABEL_START
 from attncli.render.formats.latex_math import (
     BREAKABLE_GAP,
     CHARACTER_COMMAND,
@@ -18,8 +18,6 @@ from attncli.render.formats.latex_math import (
     latex_label,
     latex_line,
 )
-from attncli.render.grid import Grid
-from attncli.render.section import Section
 from tests.arrays import normal
 from tests.render.explanations import every_line
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from attncli.base.text import escape_control
+from attncli.render.document import Grid, Section
 from attncli.render.formats import markdown
-from attncli.render.grid import Grid
-from attncli.render.section import Section
 
 EVIL = "a|b_c*[x]<y>&%$#{}~^\\"
 GRID = Grid(np.array([[0.25, -np.inf]]), (EVIL,), ("one", "two"), corner="n\\m", slice_label="head 0")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from attncli.base.text import escape_control
 from attncli.ops import kinds, operators
-from attncli.render.formats.formulas import LABEL_END, LABEL_START
+from attncli.render.document import LABEL_END, LABEL_START
 from attncli.render.formats.mathml import mathml_line
 from tests.problems import PROBLEMS
 from tests.render.explanations import every_line, result_of

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from attncli.engine.run import run
 from attncli.io import examples
-from attncli.render.formats.screen_table import ABRIDGED_LINES, MAX_LINES
-from attncli.render.formats.terminal import render_sections
-from attncli.render.grid import Grid
-from attncli.render.section import Section
+from attncli.render.document import Grid, Section
+from attncli.render.formats.rich_printer import ABRIDGED_LINES, MAX_LINES
 from attncli.render.sections import sections
 from attncli.render.target import TextTarget
 from attncli.render.view import View
+from tests.render.explanations import text_of
 
 STYLES = re.compile("\x1b\\[[0-9;]*m")
 PARTS = [
@@ -34,8 +33,8 @@ LABELS = st.text(st.characters(blacklist_categories=["Cs", "Mn", "Me", "Cf"]), m
 
 def shown(grid: Grid, screen: TextTarget) -> list[str]:
     """The lines of one table, under its title, without styles."""
-    text = STYLES.sub("", render_sections([Section("title", (grid,))], screen, 4))
-    return [line.rstrip() for line in text.split("\n")][2:]
+    text = STYLES.sub("", text_of([Section("title", (grid,))], screen, 4))
+    return [line.rstrip() for line in text.split("\n")][1:]
 
 
 def numbered(count: int, word: str) -> tuple[str, ...]:
@@ -46,9 +45,7 @@ def numbered(count: int, word: str) -> tuple[str, ...]:
 def test_a_pipe_and_a_wide_screen_show_the_same(name: str, number: int) -> None:
     view = View(run(examples.load(name).parts[number].problem), explain=True)
     every = list(sections(view))
-    assert render_sections(every, TextTarget(), 4) == STYLES.sub(
-        "", render_sections(every, TextTarget(100_000, has_styles=True), 4)
-    )
+    assert text_of(every, TextTarget(), 4) == STYLES.sub("", text_of(every, TextTarget(100_000, has_styles=True), 4))
 
 
 @given(st.data())
@@ -62,7 +59,7 @@ def test_any_table_is_the_same_in_a_pipe_and_on_a_wide_screen(data: st.DataObjec
 
 def test_a_table_for_a_file_has_neither_styles_nor_a_width() -> None:
     wide = Grid(np.ones((1, 200)), ("row",), numbered(200, "column_"))
-    text = render_sections([Section("wide", (wide,))], TextTarget(), 4)
+    text = text_of([Section("wide", (wide,))], TextTarget(), 4)
     assert "column_199" in text
     assert "\x1b" not in text
 
@@ -147,7 +144,7 @@ def test_what_is_marked_is_readable_without_colour_and_decimal_points_stay_align
 def test_what_is_marked_is_readable_in_ascii_and_bold_on_a_terminal() -> None:
     grid = replace(MARKED, marked=frozenset({(2, 0)}))
     assert "*sat        [-inf]   22.5000" in shown(grid, TextTarget(encoding="ascii"))
-    text = render_sections([Section("t", (grid,))], TextTarget(80, has_styles=True), 4)
+    text = text_of([Section("t", (grid,))], TextTarget(80, has_styles=True), 4)
     assert "\x1b[1m*sat\x1b[0m" in text
     assert "\x1b[1;7m[−∞]\x1b[0m" in text
 
@@ -168,7 +165,7 @@ def test_a_narrow_screen_has_every_number_of_a_usual_one_in_several_tables(width
     values = np.random.default_rng(0).normal(size=(3, 2))
     grid = Grid(values, ("the first query", "q2", "q3"), numbered(2, "a_long_heading_"), corner="n\\m")
     section = Section("title", (grid,), formula="Aᵢⱼ = exp(Sᵢⱼ/T) / Σⱼ exp(Sᵢⱼ/T)", remarks=("a remark of words",))
-    text = render_sections([section], TextTarget(width), decimals)
+    text = text_of([section], TextTarget(width), decimals)
     for number in values.ravel():
         assert f"{number:.{decimals}f}" in text
     tables = text.count("─\n")
@@ -180,7 +177,7 @@ def test_a_narrow_screen_has_every_number_of_a_usual_one_in_several_tables(width
 def test_weights_are_shaded_relative_to_their_whole_row() -> None:
     weights = np.full((1, 500), 0.001)
     weights[0, 250] = 0.701  # the largest is left out
-    text = render_sections(
+    text = text_of(
         [Section("t", (Grid(weights, ("q",), numbered(500, "k"), is_heatmap=True),))],
         TextTarget(80, has_styles=True),
         4,

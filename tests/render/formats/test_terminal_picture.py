@@ -8,13 +8,17 @@ from xml.etree import ElementTree
 import pytest
 
 import attncli
-from attncli.render.formats import terminal_picture
-from attncli.render.formats.terminal import render
+from attncli.render.formats import find_format, format_in_file
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import View
 from tests.cli.running import run_in_process
 
 RESULT = attncli.attention(scores=[[2, 0], [1, 1]], tokens=["<a>", "b & c"], select=("scores", "weights"))
+
+
+def picture(result: attncli.Result, title: str = "") -> str:
+    """The picture of a result, as a file gets it."""
+    return "".join(format_in_file(find_format("table"), "x.svg").render(View(result, title=title), TEXT_FILE))
 
 
 def words(svg: str) -> Sequence[str]:
@@ -24,19 +28,19 @@ def words(svg: str) -> Sequence[str]:
 
 
 def test_it_shows_the_words_of_the_tables_under_its_title() -> None:
-    svg = "".join(terminal_picture.render(View(RESULT, title="$ attn compute")))
-    expected = ["$", "attn", "compute", *"".join(render(View(RESULT), TEXT_FILE)).split()]
+    svg = picture(RESULT, "$ attn compute")
+    expected = ["$", "attn", "compute", *"".join(find_format("table").render(View(RESULT), TEXT_FILE)).split()]
     assert [word for word in words(svg) if "─" not in word] == [word for word in expected if "─" not in word]
 
 
 def test_it_shades_weights_and_loads_nothing() -> None:
-    svg = "".join(terminal_picture.render(View(RESULT)))
+    svg = picture(RESULT)
     assert len(set(re.findall(r'<rect fill="(#\w+)"', svg))) > 1
     assert "http" not in svg.replace('xmlns="http://www.w3.org/2000/svg"', "")
 
 
 def test_everything_is_inside_its_frame() -> None:
-    svg = "".join(terminal_picture.render(View(RESULT)))
+    svg = picture(RESULT)
     width = float(re.findall(r'viewBox="0 0 ([\d.]+)', svg)[0])
     texts = re.findall(r'x="([\d.]+)"[^>]*textLength="([\d.]+)"[^>]*>(?!\n)', svg)
     ends = [float(left) + float(length) for left, length in texts]
@@ -52,7 +56,7 @@ def test_it_is_the_same_in_every_terminal(env: dict[str, str], tmp_path: Path) -
     expected = attncli.attention(
         scores=[[2, 0], [1, 1]], tokens=["<a>", "b & c"], query_tokens=None, select=("scores", "weights")
     )
-    assert (tmp_path / "x.SVG").read_text() == "".join(terminal_picture.render(View(expected)))
+    assert (tmp_path / "x.SVG").read_text() == picture(expected)
 
 
 def test_a_comparison_is_one_too(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attncli.render.grid import Grid
+from attncli.render.document import Grid
 from attncli.render.heatmap.palette import MASKED, VISIBLE_LEVEL, pool, scale_of
 
 NAN, INFINITY = float("nan"), float("inf")

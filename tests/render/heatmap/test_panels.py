@@ -7,12 +7,9 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
-from attncli.render.change_marks import mark_grid
-from attncli.render.formats.terminal import render_sections
-from attncli.render.grid import Grid
-from attncli.render.heatmap.panels import print_heatmaps
-from attncli.render.section import Section
+from attncli.render.document import Grid, Section, mark_grid
 from attncli.render.target import TEXT_FILE, TextTarget
+from tests.render.explanations import text_of
 
 STYLE = re.compile("\x1b\\[[0-9;]*m")
 SMALL = Grid(np.array([[0.0, 1.0], [0.25, 0.75]]), ("a", "b"), ("x", "y"), "n\\m", is_heatmap=True)
@@ -29,8 +26,8 @@ def head(number: int, size: int = 64, value: float = 0.5) -> Grid:
 
 def draw_styled(*grids: Grid, target: TextTarget = TEXT_FILE, decimals: int = 4) -> list[str]:
     """The lines below the title of a section."""
-    text = render_sections([Section("weights", grids)], target, decimals, print_grids=print_heatmaps)
-    return text.splitlines()[2:]
+    text = text_of([Section("weights", grids)], target, decimals, has_heatmaps=True)
+    return text.splitlines()[1:]
 
 
 def draw(*grids: Grid, target: TextTarget = TEXT_FILE, decimals: int = 4) -> list[str]:
@@ -206,7 +203,7 @@ def test_32_heads_of_64_tokens_are_one_screen(
         monkeypatch.setenv("NO_COLOR", "1")
     target = TextTarget(width, has_styles=True, height=height)
     grids = [head(number) for number in range(32)]
-    text = STYLE.sub("", render_sections([Section("weights", grids)], target, 4, "heading", print_heatmaps))
+    text = STYLE.sub("", text_of([Section("weights", grids)], target, heading="heading", has_heatmaps=True))
     lines = text.splitlines()
     assert len(lines) < height
     assert max(map(cell_len, lines)) <= width

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from attncli.analysis.differences import Difference, FirstDifference
+from attncli.render.document import Section
 from attncli.render.reports import compare as module
 from attncli.render.reports.compare import (
     DifferenceWriter,
@@ -15,7 +16,6 @@ from attncli.render.reports.compare import (
     render_latex,
     render_markdown,
 )
-from attncli.render.section import Section
 from attncli.render.target import TextTarget
 from tests.comparisons import Keys, comparison_of, weights_of
 

@@ -8,9 +8,8 @@ import attncli
 from attncli.analysis.check.check import check
 from attncli.analysis.check.report import CheckOptions, CheckReport
 from attncli.base.errors import AttnError
-from attncli.render.grid import Grid
+from attncli.render.document import Grid, Section
 from attncli.render.reports.example import EXPECTED, PUBLISHED, PartReport, curve_lines, together, verdict
-from attncli.render.section import Section
 from attncli.render.view import View
 from tests.problems import problem
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attncli.render.document import Section
 from attncli.render.reports.compare import render_comparison
 from attncli.render.reports.variant_tables import (
     heading,
@@ -17,7 +18,6 @@ from attncli.render.reports.variant_tables import (
     variant_labels,
     variant_lines,
 )
-from attncli.render.section import Section
 from tests.comparisons import Keys, comparison_of, weights_of
 
 ONE: Keys = {"query": [[1.0]], "key": [[2.0]]}

@@ -1,19 +1,21 @@
-"""A quantity of any number of axes as grids of two axes with labels."""
+"""The document that formats for readers write: sections of tables, plots, worked lines and remarks."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from itertools import product
 
-from attncli.base.axes import AXIS_NOUNS
+from attncli.analysis.rows import changed
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
-from attncli.plan.trace import AxisPositions, Step, Trace
 from attncli.render.aligned_numbers import align_columns, align_numbers
-from attncli.render.hidden_cells import hidden_cells
-from attncli.render.marks import Mark, marked_cells
+from attncli.render.curve import Plot
+
+Mark = tuple[int | None, int | None]  # a row and a column of a table; None for every one
 
 LABEL_SEPARATOR = ", "  # between the parts of the label of a slice
+LABEL_START, LABEL_END = "\ue000", "\ue001"  # around the labels in worked lines, where a format reads mathematics
+RAISED, LOWERED, OTHER = "▲", "▼", "◆"  # the marks of numbers that changed
+LEGEND = f"{RAISED} rose   {LOWERED} fell   {OTHER} changed otherwise"
 
 
 @dataclass(frozen=True)
@@ -108,54 +110,45 @@ class Grid:
         )
 
 
-def grids(
-    trace: Trace, step: Step, positions: Mapping[str, int] | None = None, worked: Sequence[AxisPositions] = ()
-) -> Iterator[Grid]:
-    """The grids of a step, one for each slice; on an axis in `positions` only the slice at that position.
+@dataclass(frozen=True)
+class Section:
+    """One quantity: title, purpose, formula, shapes, its grids or plots, the arithmetic of some cells, and remarks."""
 
-    The cells at the positions in `worked` are marked. Equal labels have their number: `the#2`.
+    title: str
+    grids: tuple[Grid, ...] = ()
+    symbol: str = ""
+    formula: str = ""
+    shapes: str = ""
+    purpose: str = ""  # what it is for, in one sentence
+    plots: tuple[Plot, ...] = ()
+    arithmetic: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def heading(self) -> str:
+        """The title and the symbol."""
+        return "  ".join(part for part in (self.title, self.symbol) if part)
+
+    @property
+    def tables(self) -> Iterator[Grid]:
+        """Its grids, those that changed before and after."""
+        return (table for grid in self.grids for table in grid.before_and_after)
+
+
+@dataclass(frozen=True)
+class Document:
+    """Sections under a heading, with so many decimals of rounded numbers.
+
+    Text has their tables as blocks of colour where it `has_heatmaps`, and the tables of a section next to each other
+    where they `are_side_by_side`. `title` is that of a picture.
     """
-    value = np.atleast_1d(step.value)
-    if value.ndim == 1:
-        columns = trace.numbered_labels_of(step, -1) or ("",)
-        yield Grid(_as_numbers(value[None]), (step.symbol,), columns, marked=marked_cells(trace, step, (), worked))
-        return
-    for index, label in leading_slices(trace, step, positions):
-        yield Grid(
-            values=_as_numbers(value[index]),
-            rows=trace.numbered_labels_of(step, -2),
-            columns=trace.numbered_labels_of(step, -1),
-            corner="\\".join(step.axes[-2:]),
-            slice_label=label,
-            is_heatmap=step.name == "weights",
-            hidden=hidden_cells(trace, step, index),
-            marked=marked_cells(trace, step, index, worked),
-        )
 
-
-def leading_slices(
-    trace: Trace, step: Step, positions: Mapping[str, int] | None = None
-) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Each index on the axes of a step before its last two, and its label; an axis in `positions` has that one.
-
-    An axis that broadcasts is not in the label: the slice is that of all heads.
-    """
-    yield from slices_of_axes(trace, list(zip(step.axes, step.value.shape, strict=True))[:-2], positions)
-
-
-def slices_of_axes(
-    trace: Trace, axes: Sequence[tuple[str, int]], positions: Mapping[str, int] | None = None
-) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Each index on some axes, letters and lengths, and its label; an axis in `positions` has that one."""
-    positions = positions or {}
-    choices = [
-        [min(positions[letter], size - 1)] if letter in positions else range(size)  # an axis of length 1 broadcasts
-        for letter, size in axes
-    ]
-    broadcast = {letter for letter, size in axes if size == 1 < trace.plan.axis_length(letter)}
-    for index in product(*choices):
-        pairs = [(letter, at) for (letter, _), at in zip(axes, index, strict=True) if letter not in broadcast]
-        yield index, LABEL_SEPARATOR.join(position_label(trace, *pair) for pair in pairs)
+    sections: Iterable[Section]
+    decimals: int
+    heading: str = ""
+    title: str = ""
+    has_heatmaps: bool = False
+    are_side_by_side: bool = False
 
 
 def column_blocks(widths: Sequence[int], available: int | None) -> Iterator[range]:
@@ -173,12 +166,42 @@ def column_blocks(widths: Sequence[int], available: int | None) -> Iterator[rang
     yield range(start, len(widths))
 
 
-def _as_numbers(values: Array) -> Array:
-    """Booleans as 1 and 0; other numbers as they are."""
-    return values.astype(np.int64) if values.dtype.kind == "b" else values
+def change_marks(before: Array, after: Array) -> Array:
+    """The mark of each number of an array [… n m] that differs from that before; of the others an empty text.
+
+    What changed is as `attncli.analysis.changes.changed` has it. A change from or to NaN or an infinity is neither a
+    rise nor a fall. Both arrays have one shape.
+
+    >>> change_marks(np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 2.5, np.nan]])).tolist()
+    [['', '▲', '◆']]
+    """
+    with np.errstate(invalid="ignore"):
+        direction = np.where(after > before, RAISED, LOWERED)
+    are_finite = np.isfinite(before) & np.isfinite(after)
+    marks: Array = np.where(changed(before, after), np.where(are_finite, direction, OTHER), "")
+    return marks
 
 
-def position_label(trace: Trace, letter: str, index: int) -> str:
-    """`head 1`, `query word_1`: a position on an axis by its label, or by its number from 0."""
-    label = trace.numbered_labels[letter][index] if letter in trace.labels else str(index)
-    return f"{AXIS_NOUNS.get(letter, letter)} {label}"
+def mark_grids(grids: Iterable[Grid], before: Iterable[Grid], *, are_beside: bool = False) -> Iterator[Grid]:
+    """Each table, with what changed since the table before in its place marked.
+
+    Where they `are_beside` each other the table before is shown with each in which anything changed.
+    """
+    tables_before = iter(before)
+    for grid in grids:
+        grid_before = next(tables_before, None)
+        if grid_before is None:  # there were fewer heads or batch items
+            yield grid
+            continue
+        marked = mark_grid(grid, grid_before)
+        has_changed = marked.changes is not None and bool((marked.changes != "").any())
+        yield replace(marked, before=grid_before) if are_beside and has_changed else marked
+
+
+def mark_grid(grid: Grid, before: Grid) -> Grid:
+    """A table with what changed since a table before marked, numbers or signs; as it is where the shapes differ."""
+    if grid.values.shape != before.values.shape:
+        return grid
+    if grid.signs is None or before.signs is None:
+        return replace(grid, changes=change_marks(before.values, grid.values))
+    return replace(grid, changes=np.where(np.array(grid.signs) != np.array(before.signs), OTHER, ""))

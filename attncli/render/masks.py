@@ -1,12 +1,14 @@
-"""The cells of a table of scores or weights that masks hide, as the step `visible` has them."""
+"""The masks of a result: the cells of scores and weights that they hide, and the signs of their rules."""
 
 from collections.abc import Collection, Sequence
 
 from attncli.base.lazy_numpy import Array, np
+from attncli.ops.records import MaskSign, OperatorRecord
 from attncli.plan.graph import Node, Plan
 from attncli.plan.trace import Step, Trace
 
 VISIBLE_STEP = "visible"  # where every mask lets a query read a key
+VISIBLE, UNSIGNED = "●", "□"  # the signs of a visible cell, and of a rule whose record has no sign
 
 
 def masks_to_show(plan: Plan, names: Collection[str]) -> tuple[str, ...]:
@@ -36,3 +38,20 @@ def hidden_cells(trace: Trace, step: Step, index: Sequence[int]) -> Array | None
         for letter, size in zip(visible.axes[:-2], visible.value.shape[:-2], strict=True)
     )
     return ~np.broadcast_to(visible.value[at], step.value.shape[-2:])
+
+
+def rules_to_show(plan: Plan, names: Collection[str]) -> tuple[str, ...]:
+    """The steps of the rules whose signs the tables of some results have: those of the step `visible`."""
+    resolved = {plan.resolve(name) for name in names}
+    return tuple(plan[VISIBLE_STEP].inputs.values()) if VISIBLE_STEP in resolved else ()
+
+
+def signs_of_rules(plan: Plan, node: Node) -> Sequence[tuple[str, MaskSign]]:
+    """The nodes of the rules that the node `visible` reads, each with its sign, in the order of precedence."""
+    signs = [(source, _sign(name, plan[source].record)) for name, source in node.inputs.items()]
+    return sorted(signs, key=lambda pair: -pair[1].precedence)
+
+
+def _sign(name: str, record: OperatorRecord | None) -> MaskSign:
+    """The sign and meaning of the cells that a rule hides; without a sign in its record a square and its name."""
+    return record.sign if record is not None and record.sign is not None else MaskSign(UNSIGNED, name)
