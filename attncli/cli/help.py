@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from attncli.cli.command_table import CommandRef
+from attncli.cli.commands import CommandRef
 from attncli.io.parse import forms
 from attncli.problem.spec import FIELDS
 from attncli.render.formats.text_page import TextPage

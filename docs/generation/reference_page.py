@@ -12,7 +12,7 @@ from attncli.base.axes import LEGEND
 from attncli.base.program import EXIT_STATUSES
 from attncli.base.text import sentence
 from attncli.cli import app
-from attncli.cli.command_table import COMMANDS
+from attncli.cli.commands import COMMANDS
 from attncli.cli.commands.list import kind_of_plural
 from attncli.cli.help import MATRIX_FORMS, NAME_FORMS
 from attncli.io.formats import INPUT_FORMATS
