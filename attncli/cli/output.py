@@ -3,34 +3,38 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attncli.base.axes import format_lengths
 from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.lazy_numpy import np
 from attncli.base.memory import missing_memory
 from attncli.cli import streams
 from attncli.cli.output_file import shortage_of
+from attncli.cli.output_options import OutputOptions
 from attncli.cli.terminal import ProgressBar, write_pages
-from attncli.engine.options import EXECUTORS, is_executor
+from attncli.engine.memory import array_bytes
+from attncli.engine.options import EXECUTORS, RunOptions, in_memory, is_executor
+from attncli.engine.run import has_many_scores, is_large, run
+from attncli.io.writers.atomic import atomic_write, atomic_write_file
+from attncli.plan.build import build_plan, plan_of
+from attncli.plan.graph import Plan
+from attncli.problem.edited_problem import EditedProblem
 from attncli.problem.results import CONTEXT, OUTPUT, WEIGHTS
-
-if TYPE_CHECKING:
-    from attncli.cli.output_options import OutputOptions
-    from attncli.plan.graph import Plan
-    from attncli.problem.edited_problem import EditedProblem
-    from attncli.problem.spec import ProblemSpec
-    from attncli.render.view import View
-    from attncli.trace.result import RunResult
-
+from attncli.problem.spec import ProblemSpec
+from attncli.problem.weights import stored_values
+from attncli.render.formats import format_of_file
+from attncli.render.formats.view_file import write_view
+from attncli.render.selection import selected_value
+from attncli.render.view import View
+from attncli.trace.result import RunResult
 
 ALWAYS_FITS = 2**14  # numbers of all steps together: so many are written without asking for the free space
 SAMPLE_SIZE = 1000  # numbers of an array by which it is taken for one of whole numbers
 BINARY = ".npz"
 
 
-def compute_and_write(
-    edited: "EditedProblem", options: "OutputOptions", earlier: "RunResult | None" = None
-) -> "RunResult":
+def compute_and_write(edited: EditedProblem, options: OutputOptions, earlier: RunResult | None = None) -> RunResult:
     """Compute a problem, which may have been edited, and write the result, of an edited one with that before.
 
     `earlier` is what the command wrote last, of a problem that it watches: what changed since is marked. Raises
@@ -51,11 +55,8 @@ def compute_and_write(
     return view.result
 
 
-def write_plan(problem: "ProblemSpec", options: "OutputOptions") -> None:
+def write_plan(problem: ProblemSpec, options: OutputOptions) -> None:
     """Write the plan of a problem, a line a node; raises AttnError where another option would have no effect."""
-    from attncli.io.writers.atomic import atomic_write_file
-    from attncli.plan.build import build_plan
-
     options.check_plan()
     text = f"{build_plan(problem)}\n"
     if options.file is None:
@@ -64,13 +65,8 @@ def write_plan(problem: "ProblemSpec", options: "OutputOptions") -> None:
         atomic_write_file(options.file, text)
 
 
-def _compute_to_file(
-    edited: "EditedProblem", options: "OutputOptions", file: str, earlier: "RunResult | None"
-) -> "RunResult":
+def _compute_to_file(edited: EditedProblem, options: OutputOptions, file: str, earlier: RunResult | None) -> RunResult:
     """Compute a problem and write the result to a file: by itself where the format can be computed in place."""
-    from attncli.io.writers.atomic import atomic_write
-    from attncli.render.formats.view_file import write_view
-
     output_format = options.output_format
     with atomic_write(file) as stream:
         allocator = output_format.make_file_allocator(stream) if options.is_one_whole_result(edited.after) else None
@@ -91,7 +87,7 @@ def _compute_to_file(
     return view.result
 
 
-def _marked(view: "View", earlier: "RunResult | None") -> "View":
+def _marked(view: View, earlier: RunResult | None) -> View:
     """The view with what changed since an earlier result marked.
 
     It stays as it is where it shows a result before edits, or where the other has other heads or batch items.
@@ -112,21 +108,16 @@ def _one_of_several(contents: Iterable[str], divider: str | None, *, is_first: b
         yield from contents
 
 
-def _count_rows(chunks: Iterable[str], view: "View", options: "OutputOptions", progress: ProgressBar) -> Iterable[str]:
+def _count_rows(chunks: Iterable[str], view: View, options: OutputOptions, progress: ProgressBar) -> Iterable[str]:
     """The chunks of a view's text; where all numbers are written, a row a line, the progress bar counts the rows."""
     if not options.output_format.is_lossless:
         return chunks
-    from attncli.render.selection import selected_value
-
     shapes = [selected_value(view, view.result.trace[name]).shape for name in view.names]
     return progress.count_lines(chunks, sum(math.prod(shape[:-1]) for shape in shapes))
 
 
-def _view_for_reader(edited: "EditedProblem", options: "OutputOptions") -> "View":
+def _view_for_reader(edited: EditedProblem, options: OutputOptions) -> View:
     """The view on standard output: in a format for readers the answer alone, where nothing else of many is selected."""
-    from attncli.engine.run import has_many_scores
-    from attncli.plan.build import plan_of
-
     problem = edited.after
     has_room = options.explain or options.works_out_cells or options.has_effect("heatmap") or options.draws_curve_alone
     is_selection = options.select is None and not has_room
@@ -142,13 +133,11 @@ def _view_for_reader(edited: "EditedProblem", options: "OutputOptions") -> "View
     return replace(compute_view(edited, replace(options, select=OUTPUT)), remark=remark)
 
 
-def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: Any = None) -> "View":
+def compute_view(edited: EditedProblem, options: OutputOptions, allocator: Any = None) -> View:
     """The view of a problem's result that the options describe; `allocator` allocates large results.
 
     Of an edited problem it has the result before too, where the format shows it.
     """
-    from attncli.render.view import View
-
     if not is_executor(options.executor):
         raise UnknownNameError("executor", options.executor, EXECUTORS, where="--executor")
     problem, selection = edited.after, options.selection(edited.after)
@@ -169,17 +158,12 @@ def compute_view(edited: "EditedProblem", options: "OutputOptions", allocator: A
 
 
 def _compute(
-    problems: "Sequence[ProblemSpec]", selection: Sequence[str], shown: Any, options: "OutputOptions", allocator: Any
-) -> "Sequence[RunResult]":
+    problems: Sequence[ProblemSpec], selection: Sequence[str], shown: Any, options: OutputOptions, allocator: Any
+) -> Sequence[RunResult]:
     """The selected results of a problem, the last one, and of that before edits, if any, which are written with it.
 
     Raises AttnError where they do not fit in memory or on the disk.
     """
-    from attncli.engine.options import RunOptions, in_memory
-    from attncli.engine.run import run
-    from attncli.plan.build import plan_of
-    from attncli.trace.result import RunResult
-
     problem, plan = problems[-1], plan_of(problems[-1])
     if shown["statistics"]:
         _check_weights_fit(problem)
@@ -206,20 +190,14 @@ def _compute(
     return [RunResult(found.trace, _of_plan(one, selection)) for one, found in zip(problems, results, strict=True)]
 
 
-def _of_plan(problem: "ProblemSpec", names: Iterable[str]) -> tuple[str, ...]:
+def _of_plan(problem: ProblemSpec, names: Iterable[str]) -> tuple[str, ...]:
     """Those of some names that are results of a problem: before a mask was edited there may have been none."""
-    from attncli.plan.build import plan_of
-
     plan = plan_of(problem)
     return tuple(name for name in names if plan.find(name) is not None)
 
 
-def _bytes_kept(problem: "ProblemSpec", names: Iterable[str]) -> int:
+def _bytes_kept(problem: ProblemSpec, names: Iterable[str]) -> int:
     """The bytes of some results, as long as they are kept; 0 of a small problem, which always fits."""
-    from attncli.engine.memory import array_bytes
-    from attncli.engine.run import is_large
-    from attncli.plan.build import plan_of
-
     plan = plan_of(problem)
     if not is_large(plan):
         return 0
@@ -227,10 +205,8 @@ def _bytes_kept(problem: "ProblemSpec", names: Iterable[str]) -> int:
     return sum(array_bytes(plan.by_name[name], problem.precision) for name in kept)
 
 
-def _check_selection(names: Iterable[str], problem: "ProblemSpec") -> None:
+def _check_selection(names: Iterable[str], problem: ProblemSpec) -> None:
     """Raise AttnError where a name is no result of a problem, or of one that the problem does not compute."""
-    from attncli.plan.build import plan_of
-
     for name in names:
         try:
             plan_of(problem).resolve(name)
@@ -238,7 +214,7 @@ def _check_selection(names: Iterable[str], problem: "ProblemSpec") -> None:
             raise error.at("--select") from None
 
 
-def _check_format(problem: "ProblemSpec", options: "OutputOptions") -> None:
+def _check_format(problem: ProblemSpec, options: OutputOptions) -> None:
     """Raise AttnError where the format holds one array of several, or can't show the results of a problem.
 
     An unknown name is found later.
@@ -252,8 +228,6 @@ def _check_format(problem: "ProblemSpec", options: "OutputOptions") -> None:
         raise AttnError(message, where=f"--output {options.file}", hint=hint)
     if output_format.check is None:
         return
-    from attncli.plan.build import plan_of
-
     plan, (positions, _) = plan_of(problem), options.positions(problem.layout)
     has_steps = options.explain and not output_format.shows_every_step
     names = [] if has_steps else [name for name in options.selection(problem) if plan.find(name) is not None]
@@ -263,21 +237,16 @@ def _check_format(problem: "ProblemSpec", options: "OutputOptions") -> None:
         raise error.at(f"--output {options.file}") from None
 
 
-def _check_space(
-    problem: "ProblemSpec", options: "OutputOptions", cut_axes: Sequence[str], result_count: int = 1
-) -> int:
+def _check_space(problem: ProblemSpec, options: OutputOptions, cut_axes: Sequence[str], result_count: int = 1) -> int:
     """Raise AttnError where the result does not fit on the disk; return the bytes that writing it takes in memory.
 
     Where it fits if its numbers are as short as those of the inputs, which are whole, there is a warning. `cut_axes`
     are the letters of the axes of which one position is written, `result_count` the results that are written together.
     """
-    from attncli.plan.build import plan_of
-
     plan, row = plan_of(problem), options.output_format
     is_picture = row.is_figure or options.has_effect("heatmap")  # which has no more pixels or blocks than a page
     if plan.size <= ALWAYS_FITS or is_picture:
         return 0
-    from attncli.render.formats import format_of_file
     from attncli.render.output_size import SizeEstimator
 
     estimator = SizeEstimator(plan, problem.precision, cut_axes, options.decimals)
@@ -299,28 +268,22 @@ def _check_space(
     return result_count * estimator.memory(names, row)
 
 
-def _check_weights_fit(problem: "ProblemSpec") -> None:
+def _check_weights_fit(problem: ProblemSpec) -> None:
     """Raise AttnError where the weights, which their statistics are made of, are more than the memory there is."""
-    from attncli.engine.memory import array_bytes
-    from attncli.plan.build import plan_of
-
     missing = missing_memory(array_bytes(plan_of(problem)[WEIGHTS], problem.precision))
     if missing is not None:
         hint = "leave it out, or compute some of the queries with only"
         raise AttnError(f"statistics are made of the weights, and the run {missing}", where="--stats", hint=hint)
 
 
-def _has_whole_inputs(problem: "ProblemSpec") -> bool:
+def _has_whole_inputs(problem: ProblemSpec) -> bool:
     """Whether the first numbers of every array are whole, so that the numbers of results may be as short."""
-    from attncli.base.lazy_numpy import np
-    from attncli.problem.weights import stored_values
-
     arrays = (value for value in stored_values(problem).values() if isinstance(value, np.ndarray))
     samples = (array.flat[:SAMPLE_SIZE] for array in arrays if array.dtype.kind == "f")
     return all(bool((np.trunc(sample) == sample).all()) for sample in samples)
 
 
-def _written_names(problem: "ProblemSpec", plan: "Plan", options: "OutputOptions") -> Sequence[str]:
+def _written_names(problem: ProblemSpec, plan: Plan, options: OutputOptions) -> Sequence[str]:
     """The names of the results that are written with all their numbers."""
     if options.explain and not options.output_format.shows_every_step:
         from attncli.render.view import explained_names

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from attncli.base.axes import AXIS_NOUNS, format_lengths, legend
-from attncli.base.text import join_words
-from attncli.base.transliteration import transliterate
+from attncli.base.text import join_words, transliterate
 from attncli.ops import structural
 from attncli.ops.records import format_value
 from attncli.plan.graph import Node

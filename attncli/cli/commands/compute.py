@@ -21,7 +21,6 @@ from attncli.cli.option_values import (
     read_edits,
     read_problem_options,
 )
-from attncli.cli.output import compute_and_write, write_plan
 from attncli.cli.output_file import STDOUT, check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_output_options
 from attncli.cli.problem_options import As, EditTexts, MaxSize, with_problem_options
@@ -55,6 +54,7 @@ def compute(
     **keys: Any,
 ) -> None:
     """Assemble the problem of a file and of the options (`keys`), and write its result or its plan."""
+    from attncli.cli.output import write_plan
     from attncli.io.assemble import assemble
     from attncli.io.parse.example_keys import to_text
     from attncli.plan.unread import keys_unread_by_plan
@@ -88,6 +88,8 @@ def compute(
 @contextmanager
 def _writer(options: OutputOptions, problem: str | None) -> "Iterator[Write]":
     """What computes a problem, writes its result, and with --open shows it in the browser."""
+    from attncli.cli.output import compute_and_write
+
     if not options.open:
         yield lambda edited, earlier: compute_and_write(edited, options, earlier)
         return
@@ -128,6 +130,8 @@ def compute_and_open(edited: "EditedProblem", options: OutputOptions, earlier: "
     `compute_and_write`.
     """
     import webbrowser
+
+    from attncli.cli.output import compute_and_write
 
     if earlier is not None:
         return compute_and_write(edited, options, earlier)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from attncli.base.dataclasses import dataclass
-from attncli.base.transliteration import SCRIPT_MARKS, script_form
+from attncli.base.text import SCRIPT_MARKS, script_form
 
 # A label of the user stands between these two in a line, so that no part of it is read as mathematics.
 LABEL_START, LABEL_END = "\ue000", "\ue001"

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from attncli.base.dataclasses import dataclass
-from attncli.base.transliteration import SCRIPT_MARKS, greek_name, plain_script
+from attncli.base.text import SCRIPT_MARKS, greek_name, plain_script
 from attncli.render.formats.formula_tokens import CLOSING, OPENING, OPERATORS, Token, is_called, text_flags, tokenize
 
 SUBSCRIPT, SUPERSCRIPT = SCRIPT_MARKS.values()  # `_` and `^`

@@ -3,8 +3,7 @@
 import re
 import unicodedata
 
-from attncli.base.text import escape_control
-from attncli.base.transliteration import greek_name
+from attncli.base.text import escape_control, greek_name
 
 # Defined by the document where a label has a character that LaTeX has no command for: engines that read Unicode print
 # it if the font has it, others its number. Nothing vanishes.

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from attncli.analysis.slips import SLIPS, Slip
 from attncli.base.axes import LEGEND, legend
 from attncli.base.dataclasses import dataclass
-from attncli.base.text import one_line, sentence
-from attncli.base.transliteration import transliterate
+from attncli.base.text import one_line, sentence, transliterate
 from attncli.ops import kinds, operators, taken_kinds
 from attncli.ops.records import OperatorRecord
 from attncli.plan.every_step import Step, every_step
