@@ -26,6 +26,7 @@ from attncli.cli.output_file import check_is_no_input, named_file
 from attncli.cli.output_options import OutputOptions
 from attncli.cli.problem_options import As, EditTexts, MaxSize, Strict, with_problem_options
 from attncli.cli.terminal import ProgressBar
+from attncli.io.paths import STDIN, is_there, path_of
 
 if TYPE_CHECKING:
     from attncli.analysis.check.options import CheckOptions
@@ -34,9 +35,7 @@ if TYPE_CHECKING:
     from attncli.io.expected import Expected
     from attncli.io.inputs import Inputs
     from attncli.io.parts import FilePart
-    from attncli.problem.edited_problem import EditedProblem
     from attncli.problem.edits import Edit
-    from attncli.problem.spec import ProblemSpec
 
 NOTHING_EXPECTED = "write expected: {output: …} in the file, or give --against output=FILE"
 
@@ -148,35 +147,47 @@ def _find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
     is expected. Raises AttnError where the one folder that is named has none, or can't be read; of several names the
     others are checked.
     """
-    from attncli.io import formats
-    from attncli.io.paths import is_there, path_of
     from attncli.io.problem_folders import files_of_problems
 
     folders = [name for name in problems if is_there(path_of(name)) and path_of(name).is_dir()]
-    if not folders:
-        return Suite(list(problems) or [None], is_several=len(problems) > 1)
     files: list[str | None] = []
     left_out: list[str] = []
     errors: dict[str | None, AttnError] = {}
     for name in problems:
-        if name not in folders:
-            files.append(name)
-            continue
-        try:
-            found = files_of_problems(name)
-            checked = [file for file in found if request.against or _is_checked(file, request)]
-            if not checked:
-                hint = f"expected a file ({formats.expected('problem')}) with the key expected"
-                raise AttnError("has no problem of which something is expected", where=name, hint=hint)
-        except AttnError as error:
-            if len(problems) == 1:
-                raise
-            errors[name] = error
-            files.append(name)
-            continue
+        found = checked = [name]
+        if name in folders:
+            try:
+                found = files_of_problems(name)
+                checked = _checked_files(name, found, request)
+            except AttnError as error:
+                if len(problems) == 1:
+                    raise
+                found = checked = [name]
+                errors[name] = error
         files += checked
         left_out += [file for file in found if file not in checked]
-    return Suite(files, True, left_out, errors)
+    return Suite(files or [None], len(problems) > 1 or bool(folders), left_out, errors)
+
+
+def _checked_files(folder: str, files: Sequence[str], request: CheckRequest) -> list[str]:
+    """The files of a folder that are checked; also those that can't be read, which is said when they are checked.
+
+    Raises AttnError where there are none.
+    """
+    from attncli.io import formats
+    from attncli.io.problem_folders import expects_something, is_problem
+
+    def is_checked(file: str) -> bool:
+        try:
+            return (expects_something if request.needs_expected else is_problem)(file, request.inputs)
+        except AttnError:
+            return True
+
+    checked = [file for file in files if request.against or is_checked(file)]
+    if not checked:
+        hint = f"expected a file ({formats.expected('problem')}) with the key expected"
+        raise AttnError("has no problem of which something is expected", where=folder, hint=hint)
+    return checked
 
 
 def _run_suite(suite: Suite, request: CheckRequest, junit: str | None, *, has_lines: bool) -> "Sequence[CheckOutcome]":
@@ -185,6 +196,7 @@ def _run_suite(suite: Suite, request: CheckRequest, junit: str | None, *, has_li
     Errors are written at once; so is, where the suite `has_lines`, a line for each problem.
     """
     from attncli.io.writers.atomic import atomic_write
+    from attncli.render.junit import junit_xml
     from attncli.render.reports.check_suite import render_line
 
     with nullcontext() if junit is None else atomic_write(junit) as stream:  # opened first: it may not be writable
@@ -192,23 +204,17 @@ def _run_suite(suite: Suite, request: CheckRequest, junit: str | None, *, has_li
         for file in suite.files:
             for outcome in _outcomes_of_file(file, suite, request):
                 if outcome.error is not None:
-                    streams.write_error(_error_text(outcome, suite))
+                    text = str(outcome.error)  # that of an option does not say which problem
+                    names_file = not suite.is_several or outcome.file in text
+                    streams.write_error(text if names_file else f"{outcome.file}: {text}")
                 elif has_lines:
                     check_is_no_input(None, request.inputs)
                     streams.write_while_read(render_line(outcome, streams.output_target()))
                 outcomes.append(outcome)
         if stream is not None:
-            from attncli.render.junit import junit_xml
-
             check_is_no_input(junit, request.inputs, "--junit")
             stream.writelines(line.encode() for line in junit_xml(outcomes))
     return outcomes
-
-
-def _error_text(outcome: "CheckOutcome", suite: Suite) -> str:
-    """Why a problem can't be checked; of several also which one, where the error is that of an option."""
-    text = str(outcome.error)
-    return f"{outcome.file}: {text}" if suite.is_several and outcome.file not in text else text
 
 
 def _write_reports(
@@ -242,29 +248,18 @@ def _text(outcomes: "Sequence[CheckOutcome]", suite: Suite, decimals: int) -> It
 
     target = streams.output_target()
     has_summary = suite.is_several or len(outcomes) > 1
-    if not suite.is_several:
-        for outcome in outcomes:
-            if outcome.report is None:
-                continue
-            if outcome.part:
-                yield render_title(outcome, target)
-            if outcome.before is not None:
-                yield render_edits(outcome.before, outcome.report, target, decimals)
-            yield render_check(outcome.report, target, decimals=decimals)
-            if has_summary:
-                yield "\n"
+    for outcome in () if suite.is_several else outcomes:
+        if outcome.report is None:
+            continue
+        if outcome.part:
+            yield render_title(outcome, target)
+        if outcome.before is not None:
+            yield render_edits(outcome.before, outcome.report, target, decimals)
+        yield render_check(outcome.report, target, decimals=decimals)
+        if has_summary:
+            yield "\n"
     if has_summary:
         yield render_summary(outcomes, suite.left_out, target)
-
-
-def _is_checked(file: str, request: CheckRequest) -> bool:
-    """Whether a file of a folder is checked; also where it can't be read, which is said when it is checked."""
-    from attncli.io.problem_folders import expects_something, is_problem
-
-    try:
-        return (expects_something if request.needs_expected else is_problem)(file, request.inputs)
-    except AttnError:
-        return True
 
 
 def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> "Iterator[CheckOutcome]":
@@ -275,15 +270,13 @@ def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> 
     from attncli.analysis.check.outcome import CheckOutcome
     from attncli.io.inputs import STDIN_NAME
     from attncli.io.parts import file_parts
-    from attncli.io.paths import STDIN
 
     start = time.monotonic()
     name = STDIN_NAME if file == STDIN else file or ""
     try:
         if file in suite.errors:
             raise suite.errors[file]
-        document = read_problem_options(file, request.keys, request.inputs)
-        parts = file_parts(document, name)
+        parts = file_parts(read_problem_options(file, request.keys, request.inputs), name)
         if request.needs_expected:
             parts = [part for part in parts if part.expected.value is not None]
         if not parts:
@@ -292,25 +285,19 @@ def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> 
         yield CheckOutcome(file or "", "", None, error, time.monotonic() - start)
         return
     for part in parts:
-        report, before, reason = _check(part, request)
+        report = before = reason = None
+        try:
+            report, before = _check(part, request)
+        except AttnError as error:
+            reason = error
+        except MemoryError:
+            hint = "check some queries with --only"
+            reason = AttnError("there is not enough memory", where=part.place, hint=hint)
         yield CheckOutcome(file or "", part.name, report, reason, time.monotonic() - start, before)
         start = time.monotonic()
 
 
-def _check(
-    part: "FilePart", request: CheckRequest
-) -> "tuple[CheckReport | None, BeforeEdits | None, AttnError | None]":
-    """The report of a part, and that before it was edited, or why there is none."""
-    try:
-        return *_reports(part, request), None
-    except AttnError as error:
-        return None, None, error
-    except MemoryError:
-        hint = "check some queries with --only"
-        return None, None, AttnError("there is not enough memory", where=part.place, hint=hint)
-
-
-def _reports(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, BeforeEdits | None]":
+def _check(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, BeforeEdits | None]":
     """The report of a part, and that before it was edited; its warnings are written."""
     from attncli.analysis.check.check_expected import check_expected
     from attncli.analysis.check.outcome import BeforeEdits
@@ -318,36 +305,28 @@ def _reports(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, Bef
     from attncli.plan.build import plan_of
     from attncli.plan.unread import keys_unread_by_plan
 
+    def warn(warnings: Iterable[str]) -> None:
+        place = f"{part.place}: " if part.place else ""  # a suite has other files
+        streams.write_warnings([f"{place}{warning}" for warning in warnings], strict=request.strict)
+
     given = assemble(part.problem, request.convention)
-    edited = _edited(given, part, request)
+    try:
+        edited = edited_problem(given, request.edits)
+    except AttnError as error:
+        raise error.at(part.place) if part.name else error from None
     problem = edited.after
     expected = _expected(part, plan_of(problem).names, request)
     positions, _ = OutputOptions(head=request.head, batch=request.batch).positions(problem.layout)
     options = replace(request.options, head=positions.get("h"), batch=positions.get("b"))
-    warnings = problem_warnings(problem, part.problem, keys_unread_by_plan(problem))
-    warnings += [f"{name} is no result, and is not checked" for name in expected.left_out]
-    _write_warnings(warnings, part, request)
+    unchecked = [f"{name} is no result, and is not checked" for name in expected.left_out]
+    warn([*problem_warnings(problem, part.problem, keys_unread_by_plan(problem)), *unchecked])
     with ProgressBar("checking") as progress:
         options = replace(options, run=replace(options.run, progress=progress))
         report = check_expected(problem, expected, options, part.place)
         without_slips = replace(options, tries_slips=False, finds_unnoticed=False)
         before = check_expected(given, expected, without_slips, part.place) if edited.cells else None
-    _write_warnings(report.trace.notes, part, request)
+    warn(report.trace.notes)
     return report, None if before is None else BeforeEdits(before, edited.cells)
-
-
-def _edited(given: "ProblemSpec", part: "FilePart", request: CheckRequest) -> "EditedProblem":
-    """The problem of a part before and after the edits; an error names the part."""
-    try:
-        return edited_problem(given, request.edits)
-    except AttnError as error:
-        raise error.at(part.place) if part.name else error from None
-
-
-def _write_warnings(warnings: Iterable[str], part: "FilePart", request: CheckRequest) -> None:
-    """Write the warnings on a part, with its file where it has one: a suite has others."""
-    place = f"{part.place}: " if part.place else ""
-    streams.write_warnings([f"{place}{warning}" for warning in warnings], strict=request.strict)
 
 
 def _expected(part: "FilePart", names: Sequence[str], request: CheckRequest) -> "Expected":
