@@ -9,7 +9,7 @@ import typer
 from attncli.base.errors import AttnError
 from attncli.base.program import FAILED, __version__
 from attncli.cli import streams
-from attncli.cli.lazy_commands import LazyCommandGroup
+from attncli.cli.command_group import CommandGroup
 
 # The environment variables that NumPy's library of matrix products (BLAS) reads when it is loaded: it gets one thread,
 # because each core has a thread of ours.
@@ -17,7 +17,7 @@ BLAS_THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_TH
 
 app = typer.Typer(
     name="attn",
-    cls=LazyCommandGroup,
+    cls=CommandGroup,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -1,16 +1,18 @@
-"""Completion of results, steps and labels, by the problem that is on the unfinished command line."""
+"""Completion: names from a list, and results, steps and labels of the problem on the unfinished command line."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from attncli.base.errors import AttnError
+from attncli.ops.registry import look_up, operators, taken_kinds
+from attncli.problem.fields import QUERIES, Field
 from attncli.problem.labels import EVERY, number_equal_labels
 from attncli.problem.results import RESULTS
-from attncli.problem.spec import FIELDS
+from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
 
 if TYPE_CHECKING:
     from attncli.io.problem_files import Document
@@ -19,6 +21,73 @@ if TYPE_CHECKING:
 MAX_SIZE = 10**7  # bytes of each file that is read to complete a word: about a tenth of a second
 _SPECIAL = re.compile(r"""[\s,*?!$&;|<>(){}\[\]'"`\\~]""")  # characters that mean something to an option or a shell
 MAX_DRAWN = 10**7  # numbers of an array that is drawn for it
+
+
+Meanings = Mapping[str, str]  # what each of some words means, which shells show next to it
+
+
+def complete_from(words: Callable[[], Iterable[str] | Meanings]) -> Callable[[str], list[tuple[str, str]]]:
+    """The completion of a word that is one of some, each with its meaning where they have one."""
+
+    def complete(incomplete: str) -> list[tuple[str, str]]:
+        known = words()
+        meanings = known if isinstance(known, Mapping) else dict.fromkeys(known, "")
+        return [(word, meaning) for word, meaning in meanings.items() if word.startswith(incomplete)]
+
+    return complete
+
+
+def field_completion(field: Field) -> Callable[..., Any] | None:
+    """The completion of a key's value: words, operators, also masks, or queries; None for other kinds."""
+    if field.panel == QUERIES:
+        return complete_queries
+    if field.words:
+        return complete_from(lambda: field.words)
+    if field.kind == "boolean_matrix":
+        return complete_from(_masks)
+    if field.kind in taken_kinds():
+        return complete_from(lambda: _summaries(field.kind, operators(field.kind)))
+    return None
+
+
+def _masks() -> Meanings:
+    """The masks that a problem can name; the help does not need to import what lists them."""
+    from attncli.problem.operators import named_masks
+
+    return _summaries("mask", named_masks())
+
+
+def _summaries(kind: str, names: Iterable[str]) -> Meanings:
+    """The summaries of operators of a kind, by their names."""
+    return {name: look_up(kind, name).summary for name in names}
+
+
+@complete_from
+def complete_convention() -> Meanings:
+    """The conventions, each with the framework that it is of."""
+    from attncli.problem.conventions import CONVENTIONS
+
+    return {name: convention.title for name, convention in CONVENTIONS.items()}
+
+
+def complete_vary(incomplete: str) -> Sequence[tuple[str, str]]:
+    """`KEY=` and `KEY.PARAMETER=` for those that begin so, or `KEY=VALUE` for words, operators, true and false."""
+    key, sign, value = incomplete.partition("=")
+    owner, dot, _ = key.partition(".")
+    if not sign and dot and owner in OPERATOR_FIELDS:
+        from attncli.io.varied import parameter_kinds
+
+        parameters = {f"{owner}.{parameter}=": f"a parameter of {owner}" for parameter in parameter_kinds(owner)}
+        return complete_from(lambda: parameters)(key)
+    if not sign:
+        return complete_from(lambda: {f"{name}=": field.help for name, field in FIELDS.items()})(key)
+    if key not in FIELDS:
+        return []
+    field = FIELDS[key]
+    complete = complete_from(lambda: ("true", "false")) if field.kind == "flag" else field_completion(field)
+    if complete is None or field.kind == "labels":  # queries are those of a problem, which the words may not have
+        return []
+    return [(f"{key}={word}", meaning) for word, meaning in complete(value)]
 
 
 def complete_selection(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:

@@ -1,22 +1,22 @@
-"""The help of a command as text: what it does, commands to copy, how values are written, and its options in groups."""
+"""The help of a command as text: what it does, commands to copy, how values are written, and its options in groups.
 
+It is written without Rich, which would take as long to import as all else that the help needs.
+"""
+
+import os
 import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from attncli.cli.command_table import CommandRef
-from attncli.io.formats import MATRIX_FORMS
-from attncli.problem.spec import FIELDS
-from attncli.render.formats.text_page import TextPage
+from attncli.cli.commands import CommandRef
 from attncli.render.target import TextTarget
 
 TITLE_WIDTH = 21  # columns of the options' names; the text of a longer one begins on the next line
 INDENT = "  "
 MIN_TEXT_WIDTH = 30
 OPTIONS = "Options"  # the title of the options without a panel
-NAME_FORMS = (("gaussian:sigma=2", "NAME or NAME:key=value,key=value; see attn show NAME"),)
+BOLD, CYAN = "1", "36"  # as terminals name styles
 
 Pair = tuple[str, str]
 
@@ -26,27 +26,32 @@ def render_help(command: Any, context: Any, ref: CommandRef | None, target: Text
 
     The options that are not hidden are listed, or every one. A target without a width has that of COLUMNS, or 80.
     """
-    width = target.width or shutil.get_terminal_size().columns
-    page = TextPage(replace(target, width=width))
     parameters = command.get_params(context)
-    page.print(("Usage: ", "bold"), f"{context.command_path} {' '.join(command.collect_usage_pieces(context))}")
-    arguments = [p for p in parameters if p.param_type_name == "argument" and p.help]
-    _print_pairs(page, [(_metavar(argument), argument.help) for argument in arguments])
+    shown = [p for p in parameters if p.param_type_name == "option" and (every_option or not p.hidden)]
+    page = _Page(target)
+    page.write("Usage: ", f"{context.command_path} {' '.join(command.collect_usage_pieces(context))}")
+    page.write_pairs([(_metavar(p), p.help) for p in parameters if p.param_type_name == "argument" and p.help])
     for paragraph in command.help.split("\n\n"):
-        page.skip_line()
-        page.print(" ".join(paragraph.split()))
+        page.lines.append("")
+        page.write("", " ".join(paragraph.split()))
     if ref is None:
         names = command.list_commands(context)
-        _print_section(page, "Commands", [(name, command.get_command(context, name).help) for name in names])
-    shown = [p for p in parameters if p.param_type_name == "option" and (every_option or not p.hidden)]
-    if ref is not None:
-        _print_section(page, "Examples", [(example, "") for example in ref.examples])
-        has_keys = any(option.name in FIELDS for option in shown)
-        value_forms = (*MATRIX_FORMS, *NAME_FORMS) if ref.has_problem and has_keys else ()
-        _print_section(page, "How a MATRIX and a NAME are written", value_forms)
+        page.write_section("Commands", [(name, command.get_command(context, name).help) for name in names])
+    else:
+        page.write_section("Examples", [(example, "") for example in ref.examples])
+        has_keys = ref.has_problem and any(option.rich_help_panel for option in shown)
+        page.write_section("How a MATRIX and a NAME are written", value_forms() if has_keys else ())
     for title, panel in _panels(shown).items():
-        _print_section(page, title, [(title_of_option(option), option.help or "") for option in panel])
-    return page.text
+        page.write_section(title, [(title_of_option(option), option.help or "") for option in panel])
+    return target.encodable("\n".join([*(line.rstrip() for line in page.lines), ""]))
+
+
+def value_forms() -> Sequence[Pair]:
+    """How the values of a problem's keys are written, each form with what it is."""
+    from attncli.io.formats import MATRIX_FORMS
+
+    name = ("gaussian:sigma=2", "NAME or NAME:key=value,key=value; see attn show NAME")
+    return (*MATRIX_FORMS, name)
 
 
 def _panels(options: Iterable[Any]) -> Mapping[str, Sequence[Any]]:
@@ -70,32 +75,46 @@ def _metavar(parameter: Any) -> str:
     return str(parameter.metavar or parameter.name.upper())
 
 
-def _print_section(page: TextPage, title: str, pairs: Sequence[Pair]) -> None:
-    """Print pairs of a name and its text under a title, where there are any."""
-    if pairs:
-        page.skip_line()
-        page.print((title, "bold"))
-        _print_pairs(page, pairs)
+class _Page:
+    """The lines of a help, as a target shows them."""
 
+    def __init__(self, target: TextTarget) -> None:
+        self.target = target
+        self.width = target.width or shutil.get_terminal_size().columns
+        self.lines: list[str] = []
 
-def _print_pairs(page: TextPage, pairs: Sequence[Pair]) -> None:
-    """Print pairs of a name and its text in two columns."""
-    for pair in pairs:
-        for name, text in _wrap_pair(pair, page.target):
-            page.print((name, "cyan"), text, is_wrapped=False)
+    def write(self, title: str, text: str) -> None:
+        """Write a line that begins with a title, wrapped to the width."""
+        first, *others = textwrap.wrap(self.target.text(f"{title}{text}"), self.width, break_on_hyphens=False)
+        self.lines += [f"{self._styled(title, BOLD)}{first.removeprefix(title)}", *others]
 
+    def write_section(self, title: str, pairs: Sequence[Pair]) -> None:
+        """Write pairs of a name and its text under a title, where there are any."""
+        if pairs:
+            self.lines += ["", *(self._styled(line, BOLD) for line in textwrap.wrap(title, self.width))]
+            self.write_pairs(pairs)
 
-def _wrap_pair(pair: Pair, target: TextTarget) -> Iterator[Pair]:
-    """The name and the text of each line of a pair, wrapped; the text of a long name begins on the next line."""
-    name, text = map(target.text, pair)
-    width, column = target.width or 0, len(INDENT) + TITLE_WIDTH
-    if width - column < MIN_TEXT_WIDTH:  # a narrow terminal
-        column = 2 * len(INDENT)
-    texts = textwrap.wrap(text, max(width - column, 1), break_on_hyphens=False)
-    title = f"{INDENT}{name}"
-    if len(title) >= column or not texts:
-        yield title, ""
-    else:
-        yield title.ljust(column), texts.pop(0)
-    for rest in texts:
-        yield "", f"{' ' * column}{rest}"
+    def write_pairs(self, pairs: Iterable[Pair]) -> None:
+        """Write pairs of a name and its text in two columns."""
+        for pair in pairs:
+            self.lines += [f"{self._styled(name, CYAN)}{text}" for name, text in self._wrapped(pair)]
+
+    def _wrapped(self, pair: Pair) -> Iterator[Pair]:
+        """The name and the text of each line of a pair, wrapped; the text of a long name begins on the next line."""
+        name, text = map(self.target.text, pair)
+        column = len(INDENT) + TITLE_WIDTH
+        if self.width - column < MIN_TEXT_WIDTH:  # a narrow terminal
+            column = 2 * len(INDENT)
+        texts = textwrap.wrap(text, max(self.width - column, 1), break_on_hyphens=False)
+        title = f"{INDENT}{name}"
+        if len(title) >= column or not texts:
+            yield title, ""
+        else:
+            yield title.ljust(column), texts.pop(0)
+        for rest in texts:
+            yield "", f"{' ' * column}{rest}"
+
+    def _styled(self, text: str, style: str) -> str:
+        """The text in a style, where the target has styles; NO_COLOR leaves those that are no colours."""
+        has_style = self.target.has_styles and (style == BOLD or not os.environ.get("NO_COLOR"))
+        return f"\x1b[{style}m{text}\x1b[0m" if has_style and text else text

@@ -1,10 +1,11 @@
-"""The values of a problem's options, as those of a file: the keys of the problem file, and the options over them."""
+"""What the texts of a problem's options mean: the keys of its file with the options over them, edits, and warnings."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
-from attncli.cli.unquoted import QUOTE_HINT, is_part_of_list
+from attncli.cli import streams
+from attncli.cli.command_group import QUOTE_HINT, is_part_of_list
 from attncli.problem.fields import option_name
 from attncli.problem.spec import FIELDS
 
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
     from attncli.io.problem_files import Document
     from attncli.problem.edits import Edit, EditedProblem
     from attncli.problem.spec import ProblemSpec
+
+
+def given_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a problem that were given as options, with their texts."""
+    return {name: text for name, text in keys.items() if text not in (None, [])}
 
 
 def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "Inputs") -> "Document":
@@ -25,7 +31,7 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
     from attncli.io.origin import Origin, RawValue
     from attncli.io.problem_files import read_document
 
-    texts = {name: text for name, text in keys.items() if text not in (None, [], ())}
+    texts = given_keys(keys)
     check_stdin(problem, *texts.values())
     if problem is not None and is_part_of_list(problem):
         raise AttnError(f"{problem!r} is no problem file", hint=QUOTE_HINT)
@@ -42,6 +48,21 @@ def check_stdin(*texts: Any) -> None:
 
     if sum(text == STDIN for text in texts) > 1:
         raise AttnError("is named twice, and can be read once", where="standard input", hint="use - once")
+
+
+def make_inputs(max_size: str | None) -> "Inputs":
+    """The inputs of a command; a terminal that is read is announced on standard error."""
+    from attncli.io.inputs import Inputs
+
+    return Inputs(max_size, on_terminal=streams.announce_terminal)
+
+
+def check_convention(name: str | None) -> None:
+    """Raise UnknownNameError where there is no convention of that name."""
+    if name is not None:
+        from attncli.problem.conventions import find_convention
+
+        find_convention(name, where="--as")
 
 
 def read_edits(texts: Sequence[str] | None) -> "list[Edit]":
@@ -64,12 +85,16 @@ def edited_problem(problem: "ProblemSpec", edits: "Sequence[Edit]") -> "EditedPr
     return EditedProblem(problem, problem)
 
 
-def parse_tolerance(text: str | None, option: str) -> float | None:
-    """The number of an option that is not negative; None where it is not given. Raises AttnError for others."""
-    from attncli.io.literals import read_number
-    from attncli.problem.numbers import is_number, to_number_from
+def problem_warnings(problem: "ProblemSpec", document: "Document", unread: Mapping[str, str]) -> list[str]:
+    """The warnings on what its convention does not have, and on options that nothing reads, with the reasons.
 
-    if text is None:
-        return None
-    value = read_number(text, (option,))
-    return to_number_from(value if is_number(value) else text, (option,), 0)
+    A file may have keys that only some of its readers read, and a convention may set keys that were not given.
+    """
+    remarks = () if problem.convention is None else problem.convention.remarks
+    given = {name for name, raw in document.items() if raw.origin.options}
+    return [*remarks, *(no_effect(name, reason) for name, reason in unread.items() if name in given)]
+
+
+def no_effect(name: str, reason: str) -> str:
+    """The warning on an option without effect, by the name of its key or parameter."""
+    return f"{option_name(name)} has no effect: {reason}"

@@ -1,52 +1,91 @@
 """Compute a problem and write its result to standard output or to a file, by the output options."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 from attncli.base.axes import format_lengths
-from attncli.base.errors import AttnError
+from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.lazy_numpy import np
+from attncli.base.memory import missing_memory
 from attncli.cli import streams
-from attncli.cli.progress import ProgressBar
-from attncli.cli.result_view import compute_view
-from attncli.cli.warnings import unread_options, write_warnings
-from attncli.problem.results import OUTPUT
+from attncli.cli.output_file import shortage_of
+from attncli.cli.output_options import OutputOptions
+from attncli.cli.terminal import ProgressBar, write_pages
+from attncli.engine.memory import array_bytes
+from attncli.engine.options import EXECUTORS, RunOptions, in_memory, is_executor
+from attncli.engine.run import has_many_scores, is_large, run
+from attncli.io.output_files import atomic_write, atomic_write_file
+from attncli.plan.build import build_plan, plan_of
+from attncli.plan.graph import Plan
+from attncli.plan.trace import RunResult
+from attncli.problem.edits import EditedProblem
+from attncli.problem.results import CONTEXT, OUTPUT, WEIGHTS
+from attncli.problem.spec import ProblemSpec
+from attncli.problem.weights import stored_values
+from attncli.render.formats import format_of_file, write_view
+from attncli.render.view import View, selected_value
 
-if TYPE_CHECKING:
-    from attncli.cli.output_options import OutputOptions
-    from attncli.plan.trace import RunResult
-    from attncli.problem.edits import EditedProblem
-    from attncli.problem.spec import ProblemSpec
-    from attncli.render.formats import OutputFormat
-    from attncli.render.view import View
+ALWAYS_FITS = 2**14  # numbers of all steps together: so many are written without asking for the free space
+SAMPLE_SIZE = 1000  # numbers of an array by which it is taken for one of whole numbers
+BINARY = ".npz"
 
 
-def compute_and_write(
-    edited: "EditedProblem", options: "OutputOptions", earlier: "RunResult | None" = None
-) -> "RunResult":
+def compute_and_write(edited: EditedProblem, options: OutputOptions, earlier: RunResult | None = None) -> RunResult:
     """Compute a problem, which may have been edited, and write the result, of an edited one with that before.
 
     `earlier` is what the command wrote last, of a problem that it watches: what changed since is marked. Raises
-    AttnError where an option is out of range.
+    AttnError where an option is out of range, or its name is unknown.
     """
     output_format = options.output_format  # an unknown format is an error before any work
-    _check_number_of_arrays(edited.after, options, output_format)
-    _check_results(edited.after, options, output_format)
-    write_warnings(unread_options(options.unread), strict=options.strict)
-    if options.file is None:
-        view = _marked(_view_for_reader(edited, options), earlier)
-        write_warnings(view.result.trace.notes, strict=options.strict)
-        with ProgressBar("writing", is_shown=not streams.is_terminal()) as progress:
-            chunks = output_format.render(view, streams.output_target())
-            contents = _count_rows(chunks, view, output_format, progress)
-            _write_output(_one_of_several(contents, output_format, earlier) if options.watch else contents, options)
-    else:
-        view = _compute_to_file(edited, options, options.file, output_format, earlier)
+    _check_format(edited.after, options)
+    streams.write_warnings(options.warnings, strict=options.strict)
+    if options.file is not None:
+        return _compute_to_file(edited, options, options.file, earlier)
+    view = _marked(_view_for_reader(edited, options), earlier)
+    streams.write_warnings(view.result.trace.notes, strict=options.strict)
+    with ProgressBar("writing", is_shown=not streams.is_terminal()) as progress:
+        contents = _count_rows(output_format.render(view, streams.output_target()), view, options, progress)
+        if options.watch:
+            contents = _one_of_several(contents, output_format.divider, is_first=earlier is None)
+        (write_pages if options.pager else streams.write_output)(contents)
     return view.result
 
 
-def _marked(view: "View", earlier: "RunResult | None") -> "View":
+def write_plan(problem: ProblemSpec, options: OutputOptions) -> None:
+    """Write the plan of a problem, a line a node; raises AttnError where another option would have no effect."""
+    options.check_plan()
+    text = f"{build_plan(problem)}\n"
+    if options.file is None:
+        streams.write_output(streams.output_target().encodable(text))
+    else:
+        atomic_write_file(options.file, text)
+
+
+def _compute_to_file(edited: EditedProblem, options: OutputOptions, file: str, earlier: RunResult | None) -> RunResult:
+    """Compute a problem and write the result to a file: by itself where the format can be computed in place."""
+    output_format = options.output_format
+    with atomic_write(file) as stream:
+        allocator = output_format.make_file_allocator(stream) if options.is_one_whole_result(edited.after) else None
+        view = _marked(compute_view(edited, options, allocator), earlier)
+        streams.write_warnings(view.result.trace.notes, strict=options.strict)
+        if allocator is not None and allocator.is_used:
+            return view.result
+        streams.write_warnings(output_format.warnings_of(view), strict=options.strict)
+        with ProgressBar("writing") as progress:
+
+            def on_text(chunks: Iterable[str]) -> Iterator[str]:
+                return streams.buffer_chunks(_count_rows(chunks, view, options, progress))
+
+            try:
+                write_view(view, output_format, stream, on_text)
+            except AttnError as error:
+                raise error.at(f"--output {file}") from None
+    return view.result
+
+
+def _marked(view: View, earlier: RunResult | None) -> View:
     """The view with what changed since an earlier result marked.
 
     It stays as it is where it shows a result before edits, or where the other has other heads or batch items.
@@ -57,29 +96,32 @@ def _marked(view: "View", earlier: "RunResult | None") -> "View":
     return replace(view, before=earlier) if is_same_layout else view
 
 
-def _one_of_several(
-    contents: Iterable[str], output_format: "OutputFormat", earlier: "RunResult | None"
-) -> Iterator[str]:
-    """A result for standard output where others follow: a line stands between two, or each is on a line of its own."""
-    if output_format.divider is None:
+def _one_of_several(contents: Iterable[str], divider: str | None, *, is_first: bool) -> Iterator[str]:
+    """A result for standard output where others follow: a line divides two, or each is on a line of its own."""
+    if divider is None:
         yield from (chunk.replace("\n", "") for chunk in contents)  # JSON has line breaks as blanks only
         yield "\n"
     else:
-        yield "" if earlier is None else f"{output_format.divider}\n"
+        yield "" if is_first else f"{divider}\n"
         yield from contents
 
 
-def _view_for_reader(edited: "EditedProblem", options: "OutputOptions") -> "View":
-    """The view on standard output: in a format for readers the answer alone, where nothing else of many is selected."""
-    from attncli.engine.run import has_many_scores
-    from attncli.plan.build import plan_of
+def _count_rows(chunks: Iterable[str], view: View, options: OutputOptions, progress: ProgressBar) -> Iterable[str]:
+    """The chunks of a view's text; where all numbers are written, a row a line, the progress bar counts the rows."""
+    if not options.output_format.is_lossless:
+        return chunks
+    shapes = [selected_value(view, view.result.trace[name]).shape for name in view.names]
+    return progress.count_lines(chunks, sum(math.prod(shape[:-1]) for shape in shapes))
 
+
+def _view_for_reader(edited: EditedProblem, options: OutputOptions) -> View:
+    """The view on standard output: in a format for readers the answer alone, where nothing else of many is selected."""
     problem = edited.after
-    has_room = options.explain or options.works_out_cells or options.draws_heatmaps or options.draws_curve_alone
+    has_room = options.explain or options.works_out_cells or options.has_effect("heatmap") or options.draws_curve_alone
     is_selection = options.select is None and not has_room
     if not is_selection or options.output_format.is_lossless or not has_many_scores(plan_of(problem)):
         return compute_view(edited, options)
-    names, size = problem.default_selection, format_lengths(plan_of(problem)["weights"].shape)
+    names, size = problem.default_selection, format_lengths(plan_of(problem)[WEIGHTS].shape)
     left_out = [name for name in names if name != OUTPUT]
     if OUTPUT not in names:
         message = f"{' and '.join(left_out)} have {size} numbers each, and there are no values to compute an output of"
@@ -89,80 +131,102 @@ def _view_for_reader(edited: "EditedProblem", options: "OutputOptions") -> "View
     return replace(compute_view(edited, replace(options, select=OUTPUT)), remark=remark)
 
 
-def write_plan(problem: "ProblemSpec", options: "OutputOptions") -> None:
-    """Write the plan of a problem, a line a node; raises AttnError where another option would have no effect."""
-    from attncli.io.output_files import atomic_write_file
-    from attncli.plan.build import build_plan
+def compute_view(edited: EditedProblem, options: OutputOptions, allocator: Any = None) -> View:
+    """The view of a problem's result that the options describe; `allocator` allocates large results.
 
-    options.check_plan()
-    text = f"{build_plan(problem)}\n"
-    if options.file is None:
-        streams.write_output(streams.output_target().encodable(text))
-    else:
-        atomic_write_file(options.file, text)
+    Of an edited problem it has the result before too, where the format shows it.
+    """
+    if not is_executor(options.executor):
+        raise UnknownNameError("executor", options.executor, EXECUTORS, where="--executor")
+    problem, selection = edited.after, options.selection(edited.after)
+    _check_selection(selection, problem)
+    shown = options.view_fields(edited)
+    shows_before = bool(edited.cells) and options.output_format.shows_before
+    problems = [edited.before, problem] if shows_before else [problem]
+    *before, result = _compute(problems, selection, shown, options, allocator)
+    if shown["curve"]:
+        from attncli.render.data_fit import check_data_fit
 
-
-def _write_output(contents: str | Iterable[str], options: "OutputOptions") -> None:
-    """Write a text, or its chunks, to standard output, page by page where that is asked for."""
-    if options.pager:
-        from attncli.cli.pager import write_pages
-
-        write_pages(contents)
-    else:
-        streams.write_output(contents)
-
-
-def _compute_to_file(
-    edited: "EditedProblem",
-    options: "OutputOptions",
-    file: str,
-    output_format: "OutputFormat",
-    earlier: "RunResult | None",
-) -> "View":
-    """Compute a problem and write the result to a file: by itself where the format can be computed in place."""
-    from attncli.io.output_files import atomic_write
-    from attncli.render.formats import write_view
-
-    with atomic_write(file) as stream:
-        allocator = output_format.make_file_allocator(stream) if options.is_one_whole_result(edited.after) else None
-        view = _marked(compute_view(edited, options, allocator), earlier)
-        write_warnings(view.result.trace.notes, strict=options.strict)
-        if allocator is not None and allocator.is_used:
-            return view
-        write_warnings(output_format.warnings_of(view), strict=options.strict)
-        with ProgressBar("writing") as progress:
-
-            def on_text(chunks: Iterable[str]) -> Iterator[str]:
-                return streams.buffer_chunks(_count_rows(chunks, view, output_format, progress))
-
-            try:
-                write_view(view, output_format, stream, on_text)
-            except AttnError as error:
-                raise error.at(f"--output {file}") from None
-    return view
+        try:
+            check_data_fit(result.trace)
+        except AttnError as error:
+            raise error.at("--curve") from None
+    before_edits: dict[str, Any] = {"before": before[0], "edited_cells": edited.cells} if before else {}
+    return View(result, **shown, **before_edits)
 
 
-def _check_number_of_arrays(problem: "ProblemSpec", options: "OutputOptions", output_format: "OutputFormat") -> None:
-    """Raise AttnError where several arrays are to be written in a format that holds one."""
-    if not output_format.holds_one_array:
-        return
-    selection = options.selection(problem)
-    if len(selection) == 1 and not options.explain:
-        return
-    arrays = "--explain writes every step" if options.explain else f"selected are {', '.join(selection)}"
-    hint = f"select one, such as --select {problem.default_selection[-1]}, or name a .npz file"
-    suffix = output_format.suffixes[0]
-    raise AttnError(f"a {suffix} file holds one array; {arrays}", where=f"--output {options.file}", hint=hint)
+def _compute(
+    problems: Sequence[ProblemSpec], selection: Sequence[str], shown: Any, options: OutputOptions, allocator: Any
+) -> Sequence[RunResult]:
+    """The selected results of a problem, the last one, and of that before edits, if any, which are written with it.
+
+    Raises AttnError where they do not fit in memory or on the disk.
+    """
+    problem, plan = problems[-1], plan_of(problems[-1])
+    if shown["statistics"]:
+        _check_weights_fit(problem)
+    computed = [*selection, *([WEIGHTS] if shown["statistics"] else []), *([CONTEXT] if shown["curve"] else [])]
+    if options.output_format.is_figure or shown["heatmap"]:
+        from attncli.render.masks import masks_to_show
+
+        computed += masks_to_show(plan, computed)
+    if options.output_format.is_figure or options.output_format.is_text_for_readers:
+        from attncli.render.masks import rules_to_show
+
+        computed += rules_to_show(plan, selection)
+    computed = list(dict.fromkeys(computed))
+    caller_bytes = _check_space(problem, options, list(shown["positions"]), len(problems))
+    if len(problems) > 1:
+        caller_bytes += _bytes_kept(problem, computed)
+    allocate = in_memory if allocator is None else allocator.allocate
+    with ProgressBar("attending") as progress:
+        run_options = RunOptions(options.executor, allocate, progress, blas_is_limited=True, caller_bytes=caller_bytes)
+        results = [
+            run(one, _of_plan(one, computed), every_step=options.keeps_every_step(plan), options=run_options)
+            for one in problems
+        ]
+    return [RunResult(found.trace, _of_plan(one, selection)) for one, found in zip(problems, results, strict=True)]
 
 
-def _check_results(problem: "ProblemSpec", options: "OutputOptions", output_format: "OutputFormat") -> None:
-    """Raise AttnError where the format can't show the results of a problem; an unknown name is found later."""
+def _of_plan(problem: ProblemSpec, names: Iterable[str]) -> tuple[str, ...]:
+    """Those of some names that are results of a problem: before a mask was edited there may have been none."""
+    plan = plan_of(problem)
+    return tuple(name for name in names if plan.find(name) is not None)
+
+
+def _bytes_kept(problem: ProblemSpec, names: Iterable[str]) -> int:
+    """The bytes of some results, as long as they are kept; 0 of a small problem, which always fits."""
+    plan = plan_of(problem)
+    if not is_large(plan):
+        return 0
+    kept = {plan.resolve(name) for name in names}  # two results may be one step
+    return sum(array_bytes(plan.by_name[name], problem.precision) for name in kept)
+
+
+def _check_selection(names: Iterable[str], problem: ProblemSpec) -> None:
+    """Raise AttnError where a name is no result of a problem, or of one that the problem does not compute."""
+    for name in names:
+        try:
+            plan_of(problem).resolve(name)
+        except AttnError as error:
+            raise error.at("--select") from None
+
+
+def _check_format(problem: ProblemSpec, options: OutputOptions) -> None:
+    """Raise AttnError where the format holds one array of several, or can't show the results of a problem.
+
+    An unknown name is found later.
+    """
+    output_format = options.output_format
+    if output_format.holds_one_array and (options.explain or len(options.selection(problem)) != 1):
+        several = f"selected are {', '.join(options.selection(problem))}"
+        arrays = "--explain writes every step" if options.explain else several
+        hint = f"select one, such as --select {problem.default_selection[-1]}, or name a .npz file"
+        message = f"a {output_format.suffixes[0]} file holds one array; {arrays}"
+        raise AttnError(message, where=f"--output {options.file}", hint=hint)
     if output_format.check is None:
         return
-    from attncli.cli.axis_positions import parse_positions
-    from attncli.plan.build import plan_of
-
-    plan, (positions, _) = plan_of(problem), parse_positions(options, problem.layout)
+    plan, (positions, _) = plan_of(problem), options.positions(problem.layout)
     has_steps = options.explain and not output_format.shows_every_step
     names = [] if has_steps else [name for name in options.selection(problem) if plan.find(name) is not None]
     try:
@@ -171,13 +235,57 @@ def _check_results(problem: "ProblemSpec", options: "OutputOptions", output_form
         raise error.at(f"--output {options.file}") from None
 
 
-def _count_rows(
-    chunks: Iterable[str], view: "View", output_format: "OutputFormat", progress: ProgressBar
-) -> Iterable[str]:
-    """The chunks of a view's text; where all numbers are written, a row a line, the progress bar counts the rows."""
-    if not output_format.is_lossless:
-        return chunks
-    from attncli.render.view import selected_value
+def _check_space(problem: ProblemSpec, options: OutputOptions, cut_axes: Sequence[str], result_count: int = 1) -> int:
+    """Raise AttnError where the result does not fit on the disk; return the bytes that writing it takes in memory.
 
-    shapes = [selected_value(view, view.result.trace[name]).shape for name in view.names]
-    return progress.count_lines(chunks, sum(math.prod(shape[:-1]) for shape in shapes))
+    Where it fits if its numbers are as short as those of the inputs, which are whole, there is a warning. `cut_axes`
+    are the letters of the axes of which one position is written, `result_count` the results that are written together.
+    """
+    plan, row = plan_of(problem), options.output_format
+    is_picture = row.is_figure or options.has_effect("heatmap")  # which has no more pixels or blocks than a page
+    if plan.size <= ALWAYS_FITS or is_picture:
+        return 0
+    from attncli.render.output_size import SizeEstimator
+
+    estimator = SizeEstimator(plan, problem.precision, cut_axes, options.decimals)
+    names = _written_names(problem, plan, options)
+    smaller = {}
+    if OUTPUT in plan.results:
+        smaller[f"select {OUTPUT} alone"] = estimator.sizes([OUTPUT], row)
+    if not row.is_binary and options.file is not None:
+        smaller[f"name a {BINARY} file"] = estimator.sizes(names, format_of_file(f"{OUTPUT}{BINARY}"))
+
+    def shortage_by(sizes: Mapping[str, int], smaller: Mapping[str, Mapping[str, int]]) -> AttnError | None:
+        return shortage_of(options.file, {name: result_count * size for name, size in sizes.items()}, smaller)
+
+    shortage = shortage_by(estimator.sizes(names, row), smaller)
+    if shortage is not None:
+        if shortage_by(estimator.least_sizes(names, row), {}) is not None or not _has_whole_inputs(problem):
+            raise shortage
+        streams.write_warnings([str(shortage)], strict=options.strict)
+    return result_count * estimator.memory(names, row)
+
+
+def _check_weights_fit(problem: ProblemSpec) -> None:
+    """Raise AttnError where the weights, which their statistics are made of, are more than the memory there is."""
+    missing = missing_memory(array_bytes(plan_of(problem)[WEIGHTS], problem.precision))
+    if missing is not None:
+        hint = "leave it out, or compute some of the queries with only"
+        raise AttnError(f"statistics are made of the weights, and the run {missing}", where="--stats", hint=hint)
+
+
+def _has_whole_inputs(problem: ProblemSpec) -> bool:
+    """Whether the first numbers of every array are whole, so that the numbers of results may be as short."""
+    arrays = (value for value in stored_values(problem).values() if isinstance(value, np.ndarray))
+    samples = (array.flat[:SAMPLE_SIZE] for array in arrays if array.dtype.kind == "f")
+    return all(bool((np.trunc(sample) == sample).all()) for sample in samples)
+
+
+def _written_names(problem: ProblemSpec, plan: Plan, options: OutputOptions) -> Sequence[str]:
+    """The names of the results that are written with all their numbers."""
+    if options.explain and not options.output_format.shows_every_step:
+        from attncli.render.view import explained_names
+
+        names = explained_names(problem, plan, options.selection(problem))
+        return [node.name for node in plan.nodes if node.name in names and not node.is_input]
+    return [] if options.works_out_cells else options.selection(problem)

@@ -1,11 +1,13 @@
-"""The file that `--output` names: what it must not be, and the format that its name picks."""
+"""The file that an output is written to: what it must not be, the format that it picks, and the space it needs."""
 
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from attncli.base.errors import AttnError
+from attncli.base.memory import format_bytes, largest_sizes
 from attncli.cli import streams
 from attncli.render.formats import DEFAULT_FORMAT, OutputFormat, find_format, format_of_file
 
@@ -84,3 +86,30 @@ def check_is_no_input(file: str | None, inputs: "Inputs", option: str = "--outpu
             where = "standard output" if file is None else f"{option} {file}"
             hint = "an input is never overwritten: name another file"
             raise AttnError(f"is the input {name}", where=where, hint=hint)
+
+
+def check_free_space(file: str | None, sizes: Mapping[str, int]) -> None:
+    """Raise AttnError where a file (None: standard output) is on a disk with less free space than its parts need."""
+    shortage = shortage_of(file, sizes)
+    if shortage is not None:
+        raise shortage
+
+
+def shortage_of(
+    file: str | None, sizes: Mapping[str, int], smaller: Mapping[str, Mapping[str, int]] | None = None
+) -> AttnError | None:
+    """The error of a file (None: standard output) whose parts need more than the disk has left; None where they fit.
+
+    `smaller` has the sizes of other outputs, by what to do for each; those that fit are proposed.
+    """
+    from attncli.io.output_files import free_space
+
+    total, free = sum(sizes.values()), free_space(file)
+    if free is None or total <= free:
+        return None
+    parts = ", ".join(largest_sizes(sizes, total))
+    message = f"the result takes about {format_bytes(total)} ({parts}) and the disk has {format_bytes(free)} left"
+    fitting = {advice: sum(other.values()) for advice, other in (smaller or {}).items() if sum(other.values()) <= free}
+    hint = ", or ".join(f"{advice} ({format_bytes(size)})" for advice, size in fitting.items())
+    where = "standard output" if file is None else f"--output {file}"
+    return AttnError(message, where=where, hint=hint or "name a file on another disk")

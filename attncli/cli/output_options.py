@@ -1,8 +1,8 @@
-"""The options of `attn compute` that describe no problem: what is shown of a result, how, and where."""
+"""The output options: a row each, from which the option, its help, what it sets of the view and its warnings follow."""
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,131 +10,252 @@ import typer
 
 from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
-from attncli.cli.command_parameters import parameters_of, select_options, set_parameters
-from attncli.cli.completion import complete_cell, complete_selection
+from attncli.cli.completion import complete_cell, complete_from, complete_selection
+from attncli.cli.option_values import no_effect
 from attncli.cli.output_file import format_of_output, output_file
-from attncli.cli.warnings import Strict
+from attncli.cli.problem_options import STRICT_HELP, Command, parameters_of, with_parameters
 from attncli.engine.options import REMOTE, SERIAL, THREADS
+from attncli.problem.fields import option_name
 from attncli.problem.results import DEFAULT_SELECTION
 from attncli.render.formats import DEFAULT_FORMAT, JSON, OutputFormat, find_format, format_choices, format_in_file
 
 if TYPE_CHECKING:
     from attncli.plan.graph import Plan
+    from attncli.problem.edits import EditedProblem
+    from attncli.problem.layout import Layout
     from attncli.problem.spec import ProblemSpec
-    from attncli.render.figure.layout import Size
 
 ALL = "all"  # the value of --head and --batch for every one
 
-
-def _complete_format(incomplete: str) -> list[str]:
-    """The formats that begin so."""
-    return [name for name in format_choices() if name.startswith(incomplete)]
+Reason = tuple[Callable[["OutputOptions"], bool], str]  # whether an option has no effect, and why: `{format} has …`
+ViewFields = Callable[["OutputOptions", "EditedProblem"], Mapping[str, Any]]
 
 
-def _complete_executor(incomplete: str) -> list[str]:
-    """The executors that begin so; an address can't be completed."""
-    return [name for name in (THREADS, SERIAL) if name.startswith(incomplete)]
+@dataclass(frozen=True)
+class OutputOption:
+    """A row of the table: what is known of an option besides its name, its type and its default.
+
+    `view` gives the fields of the view that it sets. It has no effect where a condition of `idle` holds; the first one
+    says why. `example` is a value with which it changes what is shown in some format.
+    """
+
+    help: str
+    metavar: str | None = None
+    short: str = ""  # its name of one letter: "-e"
+    is_listed: bool = True  # in the short help
+    complete: Callable[..., Any] | None = None
+    view: ViewFields | None = None
+    idle: tuple[Reason, ...] = ()
+    example: str = ""
+
+
+def _option(help: str, default: Any = None, **more: Any) -> Any:
+    """A field of OutputOptions with its row; `more` are further fields of the row."""
+    return field(default=default, metadata={"row": OutputOption(help, **more)})
+
+
+def _where(has: Callable[[OutputFormat], bool], reason: str) -> Reason:
+    """The reason of formats that have something, or lack it."""
+    return lambda options: has(options.output_format), reason
+
+
+def _positions(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, Any]:
+    """The head or the batch item that is shown."""
+    positions, expanded_axes = options.positions(edited.after.layout)
+    return {"positions": positions, "expanded_axes": expanded_axes}
+
+
+def _cells(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, Any]:
+    """The cells that are worked out, each once."""
+    from attncli.render.view import parse_cell
+
+    return {"cells": tuple(dict.fromkeys(parse_cell(text, edited.after, "--cell") for text in options.cell or ()))}
+
+
+def _title(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, Any]:
+    """The title; of a page without one that of the problem's file: a figure has its caption in a paper."""
+    default = edited.title if options.output_format.shows_every_step else ""
+    return {"title": default if options.title is None else options.title}
+
+
+def _size(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, Any]:
+    """The size of a figure."""
+    if options.size is None:
+        return {}
+    from attncli.render.figure.layout import parse_size
+
+    return {"size": parse_size(options.size, "--size")}
+
+
+_NO_LINES = _where(lambda row: not row.is_text_for_readers, "{format} has no worked lines")
+_NO_TITLE = _where(lambda row: not row.has_title, "only figures (.svg, .png, .pdf) and pages (.html) have a title")
+_NO_TABLE_STATISTICS = _where(
+    lambda row: not (row.is_text_for_readers or row.is_object),
+    "{format} has the results alone; json has their statistics",
+)
 
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """What is shown of a result, how and where: a field for each option, as text from the command line."""
+    """What is shown of a result, how and where: a row for each option, with its value as text from the command line."""
 
-    explain: Annotated[
-        bool, typer.Option("--explain", "-e", help="Show every step, from the vectors to the output.")
-    ] = False
-    plan: Annotated[
-        bool, typer.Option("--plan", hidden=True, help="Show what is computed, a line a step, and compute nothing.")
-    ] = False
-    cell: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="QUERY,KEY",
-            help="Work out cells by hand: labels or positions, * for all.",
-            autocompletion=complete_cell,
-        ),
-    ] = None
-    head: Annotated[
-        str | None, typer.Option(metavar="N|all", help="Show one head, counted from 0, or all of them.")
-    ] = None
-    batch: Annotated[
-        str | None,
-        typer.Option(metavar="N|all", hidden=True, help="Show one batch item, counted from 0, or all of them."),
-    ] = None
-    terms: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|all",
-            hidden=True,
-            help="Terms that a worked sum writes at most, without it 12; the middle of others is left out.",
-        ),
-    ] = None
-    precision: Annotated[
-        int | None, typer.Option(metavar="DIGITS", help="Decimals in tables and explanations; without it 4.")
-    ] = None
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            "-f",
-            metavar="|".join(format_choices()),
-            help="How the result is written.",
-            autocompletion=_complete_format,
-        ),
-    ] = None
-    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write to a file; its suffix picks the format."),
-    ] = None
-    select: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME,NAME",
-            help="Results: scores, weights, context, output, or any step.",
-            autocompletion=complete_selection,
-        ),
-    ] = None
-    title: Annotated[str | None, typer.Option(metavar="TEXT", hidden=True, help="The title of a figure or a page.")] = (
-        None
+    explain: bool = _option(
+        "Show every step, from the vectors to the output.",
+        default=False,
+        short="-e",
+        view=lambda options, _: {"explain": options.explain},
+        idle=(_where(lambda row: row.shows_every_step, "a page has every step as it is"),),
     )
-    size: Annotated[
-        str | None,
-        typer.Option(metavar="WIDTHxHEIGHT", hidden=True, help="The size of a figure, as 6x4 (inches) or 15x10cm."),
-    ] = None
-    stats: Annotated[
-        bool,
-        typer.Option("--stats", help="Add the entropy and largest weight of each query."),
-    ] = False
-    heatmap: Annotated[
-        bool,
-        typer.Option("--heatmap", help="Show tables as blocks of colour, all heads side by side."),
-    ] = False
-    curve: Annotated[
-        bool,
-        typer.Option("--curve", help="Plot the output over one-dimensional keys, with the values as points."),
-    ] = False
-    watch: Annotated[
-        bool,
-        typer.Option("--watch", help="Compute again whenever a file of the problem is saved."),
-    ] = False
-    open: Annotated[bool, typer.Option("--open", help="Show the page, as -o page.html writes it, in the browser.")] = (
-        False
+    plan: bool = _option("Show what is computed, a line a step, and compute nothing.", default=False, is_listed=False)
+    cell: list[str] | None = _option(
+        "Work out cells by hand: labels or positions, * for all.",
+        metavar="QUERY,KEY",
+        complete=complete_cell,
+        view=_cells,
+        idle=(_NO_LINES,),
+        example="1,0",
     )
-    pager: Annotated[
-        bool,
-        typer.Option("--pager", hidden=True, help="On a terminal, show the result page by page, with PAGER or less."),
-    ] = False
-    executor: Annotated[
-        str,
-        typer.Option(
-            metavar=f"{THREADS}|{SERIAL}|{REMOTE}HOST:PORT",
-            hidden=True,
-            help="Who computes large problems: all cores, one, or the workers of a Dask scheduler.",
-            autocompletion=_complete_executor,
+    head: str | None = _option(
+        "Show one head, counted from 0, or all of them.", metavar="N|all", view=_positions, example="1"
+    )
+    batch: str | None = _option(
+        "Show one batch item, counted from 0, or all of them.",
+        metavar="N|all",
+        is_listed=False,
+        view=_positions,
+        example="1",
+    )
+    terms: str | None = _option(
+        "Terms that a worked sum writes at most, without it 12; the middle of others is left out.",
+        metavar="N|all",
+        is_listed=False,
+        view=lambda options, _: {"max_terms": options.max_terms},
+        idle=(
+            _NO_LINES,
+            _where(lambda row: row.shows_every_step, "a page writes sums as it has room for them"),
+            (lambda o: not (o.explain or o.cell), "no sum is worked out without --explain or --cell"),
         ),
-    ] = THREADS
-    strict: Strict = False
+        example="1",
+    )
+    precision: int | None = _option(
+        "Decimals in tables and explanations; without it 4.",
+        metavar="DIGITS",
+        view=lambda options, _: {"decimals": options.decimals},
+        idle=(
+            _where(lambda row: row.is_lossless, "{format} has every digit"),
+            (lambda o: o.draws_curve_alone, "a plot has ticks and no numbers of the result; --select adds tables"),
+        ),
+        example="2",
+    )
+    format: str | None = _option(
+        "How the result is written.",
+        metavar="|".join(format_choices()),
+        short="-f",
+        complete=complete_from(format_choices),
+    )
+    json: bool = _option("The same as --format json.", default=False)
+    output: str | None = _option("Write to a file; its suffix picks the format.", metavar="FILE", short="-o")
+    select: str | None = _option(
+        "Results: scores, weights, context, output, or any step.",
+        metavar="NAME,NAME",
+        complete=complete_selection,
+        example="weights",
+    )
+    title: str | None = _option(
+        "The title of a figure or a page.",
+        metavar="TEXT",
+        is_listed=False,
+        view=_title,
+        idle=(_NO_TITLE,),
+        example="X",
+    )
+    size: str | None = _option(
+        "The size of a figure, as 6x4 (inches) or 15x10cm.",
+        metavar="WIDTHxHEIGHT",
+        is_listed=False,
+        view=_size,
+        idle=(_where(lambda row: not row.is_figure, "only figures (.svg, .png, .pdf) have a size"),),
+        example="3x2",
+    )
+    stats: bool = _option(
+        "Add the entropy and largest weight of each query.",
+        default=False,
+        view=lambda options, _: {"statistics": options.has_effect("stats")},
+        idle=(
+            _NO_TABLE_STATISTICS,
+            _where(lambda row: row.shows_every_step, "a page has no statistics; those of a table are shown without -o"),
+        ),
+    )
+    heatmap: bool = _option(
+        "Show tables as blocks of colour, all heads side by side.",
+        default=False,
+        view=lambda options, _: {"heatmap": options.has_effect("heatmap")},
+        idle=(
+            _where(lambda row: row.is_picture and not row.has_heatmaps, "{format} has heat maps anyway"),
+            _where(lambda row: not row.has_heatmaps, "{format} has no blocks of colour"),
+            (lambda o: o.works_out_cells, "--cell without --explain shows no tables"),
+        ),
+    )
+    curve: bool = _option(
+        "Plot the output over one-dimensional keys, with the values as points.",
+        default=False,
+        view=lambda options, _: {"curve": options.has_effect("curve")},
+        idle=(_where(lambda row: not row.has_curves, "{format} has no plots"),),
+    )
+    watch: bool = _option("Compute again whenever a file of the problem is saved.", default=False)
+    open: bool = _option("Show the page, as -o page.html writes it, in the browser.", default=False)
+    pager: bool = _option(
+        "On a terminal, show the result page by page, with PAGER or less.",
+        default=False,
+        is_listed=False,
+        idle=((lambda o: o.file is not None, "the result is written to a file"),),
+    )
+    executor: str = _option(
+        "Who computes large problems: all cores, one, or the workers of a Dask scheduler.",
+        default=THREADS,
+        metavar=f"{THREADS}|{SERIAL}|{REMOTE}HOST:PORT",
+        is_listed=False,
+        complete=complete_from(lambda: (THREADS, SERIAL)),
+    )
+    strict: bool = _option(STRICT_HELP, default=False, is_listed=False)
+
+    @classmethod
+    def rows(cls) -> Mapping[str, OutputOption]:
+        """The table: the row of each option by its name."""
+        return {field.name: field.metadata["row"] for field in fields(cls)}
+
+    @property
+    def given(self) -> Iterator[str]:
+        """The names of the options that are given, as far as they are not as without them."""
+        return (field.name for field in fields(self) if getattr(self, field.name) != field.default)
+
+    def why_idle(self, name: str) -> str | None:
+        """Why an option has no effect, if it were given; None where it has one."""
+        reasons = (reason for holds, reason in self.rows()[name].idle if holds(self))
+        return next((reason.format(format=self.output_format.name) for reason in reasons), None)
+
+    def has_effect(self, name: str) -> bool:
+        """Whether an option is given, and has an effect."""
+        return name in self.given and self.why_idle(name) is None
+
+    @property
+    def warnings(self) -> list[str]:
+        """A warning for each option that is given and has no effect."""
+        reasons = {name: self.why_idle(name) for name in self.given}
+        return [no_effect(name, reason) for name, reason in reasons.items() if reason is not None]
+
+    def view_fields(self, edited: "EditedProblem") -> Mapping[str, Any]:
+        """The fields of the view that options set; raises AttnError where a value is out of range, or names nothing."""
+        views = [row.view for row in self.rows().values() if row.view is not None]
+        return {name: value for view in views for name, value in view(self, edited).items()}
+
+    def positions(self, layout: "Layout") -> tuple[dict[str, int], frozenset[str]]:
+        """The position on each axis that --head and --batch give, and the axes whose option is `all`."""
+        if self.head is None and self.batch is None:
+            return {}, frozenset()
+        from attncli.api.arguments import find_positions
+
+        return find_positions(layout, {"--batch": self.batch, "--head": self.head})
 
     def selection(self, problem: "ProblemSpec") -> tuple[str, ...]:
         """The names of the results of a problem, without duplicates; raises AttnError where one is empty."""
@@ -159,30 +280,20 @@ class OutputOptions:
         """The decimals of rounded numbers; raises AttnError where they are out of range."""
         from attncli.render.view import DECIMALS, MAX_DECIMALS
 
-        if self.precision is not None and not 0 <= self.precision <= MAX_DECIMALS:
+        if self.precision is None:
+            return DECIMALS if self.output_format.decimals is None else self.output_format.decimals
+        if not 0 <= self.precision <= MAX_DECIMALS:
             hint = f"expected 0 to {MAX_DECIMALS}"
             raise AttnError(f"{self.precision} digits can't be shown", where="--precision", hint=hint)
-        if self.precision is not None:
-            return self.precision
-        return DECIMALS if self.output_format.decimals is None else self.output_format.decimals
-
-    @property
-    def figure_size(self) -> "Size | None":
-        """The size of `--size`, None without it; raises AttnError where it is none, or out of range."""
-        if self.size is None:
-            return None
-        from attncli.render.figure.layout import parse_size
-
-        return parse_size(self.size, "--size")
+        return self.precision
 
     @property
     def max_terms(self) -> int | None:
         """The longest sum that is written whole, None for no limit; raises AttnError where it is no number from 1."""
         from attncli.numbers.arithmetic import MAX_TERMS
 
-        if self.terms in (None, ALL):
+        if self.terms is None or self.terms == ALL:
             return MAX_TERMS if self.terms is None else None
-        assert self.terms is not None
         if not self.terms.isdecimal() or int(self.terms) == 0:
             hint = f"expected a number from 1, or {ALL}"
             raise AttnError(f"{self.terms!r} is no number of terms", where="--terms", hint=hint)
@@ -202,26 +313,10 @@ class OutputOptions:
         return self.explain or self.works_out_cells
 
     @property
-    def draws_heatmaps(self) -> bool:
-        """Whether tables are drawn as blocks of colour, as the format can, which take no more room than a screen."""
-        return self.heatmap and self.output_format.has_heatmaps and not self.works_out_cells
-
-    @property
-    def draws_curve(self) -> bool:
-        """Whether a data fit is drawn, as the format can."""
-        return self.curve and self.output_format.has_curves
-
-    @property
     def draws_curve_alone(self) -> bool:
-        """Whether it is drawn in place of the default results: nothing else is asked for."""
+        """Whether a data fit is drawn in place of the default results: nothing else is asked for."""
         is_alone = self.select is None and not (self.explain or self.cell or self.heatmap or self.stats)
-        return self.draws_curve and is_alone
-
-    @property
-    def shows_statistics(self) -> bool:
-        """Whether the statistics of the weights are added: to tables and objects, which have room for them."""
-        row = self.output_format
-        return self.stats and (row.is_object or row.is_text_for_readers) and not row.shows_every_step
+        return self.has_effect("curve") and is_alone
 
     def is_one_whole_result(self, problem: "ProblemSpec") -> bool:
         """Whether one result of a problem is written, all batch items and heads of it."""
@@ -229,52 +324,15 @@ class OutputOptions:
 
     def check_plan(self) -> None:
         """Raise AttnError where an option would have no effect with --plan, which has no numbers to show."""
-        for field in fields(self):
-            if field.name not in ("plan", "output", "strict") and getattr(self, field.name) != field.default:
-                message = f"--plan computes nothing, so --{field.name} would have no effect"
-                raise AttnError(message, hint="leave out one of them")
+        idle = [name for name in self.given if name not in ("plan", "output", "strict")]
+        if idle:
+            message = f"--plan computes nothing, so --{idle[0]} would have no effect"
+            raise AttnError(message, hint="leave out one of them")
 
     def check_watch(self) -> None:
         """Raise AttnError where an option contradicts --watch, which does not wait for a reader."""
         if self.pager:
             raise AttnError("--pager and --watch contradict each other", hint="leave out one of them")
-
-    @property
-    def unread(self) -> Mapping[str, str]:
-        """Why the format does not read an option, for each such option that is given."""
-        row = self.output_format
-        reasons = {}
-        if not row.is_text_for_readers:
-            worked = f"{row.name} has no worked lines"
-            reasons = {"cell": worked, "terms": worked}
-            if row.is_lossless:
-                reasons["precision"] = f"{row.name} has every digit"
-            if not row.is_object:
-                reasons["stats"] = f"{row.name} has the results alone; json has their statistics"
-        elif row.shows_every_step:
-            reasons = {
-                "explain": "a page has every step as it is",
-                "terms": "a page writes sums as it has room for them",
-                "stats": "a page has no statistics; those of a table are shown without -o",
-            }
-        elif not self.explain and not self.cell:
-            reasons["terms"] = "no sum is worked out without --explain or --cell"
-        if self.draws_curve_alone:
-            reasons["precision"] = "a plot has ticks and no numbers of the result; --select adds tables"
-        if not row.has_title:
-            reasons["title"] = "only figures (.svg, .png, .pdf) and pages (.html) have a title"
-        if not row.is_figure:
-            reasons["size"] = "only figures (.svg, .png, .pdf) have a size"
-        if not row.has_heatmaps:
-            reasons["heatmap"] = f"{row.name} has {'heat maps anyway' if row.is_picture else 'no blocks of colour'}"
-        elif self.works_out_cells:
-            reasons["heatmap"] = "--cell without --explain shows no tables"
-        if not row.has_curves:
-            reasons["curve"] = f"{row.name} has no plots"
-        if self.file is not None:
-            reasons["pager"] = "the result is written to a file"
-        defaults = {field.name: field.default for field in fields(self)}
-        return {name: reason for name, reason in reasons.items() if getattr(self, name) != defaults[name]}
 
     @property
     def file(self) -> str | None:
@@ -295,34 +353,37 @@ class OutputOptions:
         return format_of_output(self.file) if name is None else format_in_file(find_format(name), self.file)
 
 
-def with_output_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the output options in place of its parameter `output_options`, where they arrive as one object."""
-    return _with_options(command, [field.name for field in fields(OutputOptions)])
+def with_output_options(*names: str) -> Callable[[Command], Command]:
+    """Give a command output options, of these names or all, in place of its parameter `output_options`.
+
+    They arrive there as one object.
+    """
+    options = [_parameter(option) for option in fields(OutputOptions) if not names or option.name in names]
+
+    def with_options(command: Command) -> Command:
+        @wraps(command)
+        def run(*args: Any, **values: Any) -> None:
+            given = {option.name: values.pop(option.name) for option in options if option.name in values}
+            command(*args, output_options=OutputOptions(**given), **values)
+
+        return with_parameters(
+            run,
+            [each for own in parameters_of(command) for each in (options if own.name == "output_options" else [own])],
+        )
+
+    return with_options
 
 
-def with_some_output_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command some of the output options, by their names in OutputOptions, likewise."""
-    return lambda command: _with_options(command, names)
-
-
-def _with_options(command: Callable[..., None], names: Sequence[str]) -> Callable[..., None]:
-    """The command with the output options of those names in place of its parameter `output_options`."""
-    options = [
-        inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
-        for field in fields(OutputOptions)
-        if field.name in names
-    ]
-
-    @wraps(command)
-    def run(*args: Any, **values: Any) -> None:
-        option_values = {name: values.pop(name) for name in names if name in values}
-        command(*args, output_options=OutputOptions(**option_values), **values)
-
-    def make(words: Collection[str] | None) -> list[inspect.Parameter]:
-        parameters: list[inspect.Parameter] = []
-        for parameter in parameters_of(command, words):
-            parameters += select_options(options, words) if parameter.name == "output_options" else [parameter]
-        return parameters
-
-    set_parameters(run, make)
-    return run
+def _parameter(option: Any) -> inspect.Parameter:
+    """A field of OutputOptions as a parameter of which Typer makes an option."""
+    row: OutputOption = option.metadata["row"]
+    made = typer.Option(
+        option_name(option.name),
+        *filter(None, [row.short]),
+        help=row.help,
+        metavar=row.metavar,
+        hidden=not row.is_listed,
+        autocompletion=row.complete,
+    )
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(option.name, kind, default=option.default, annotation=Annotated[option.type, made])

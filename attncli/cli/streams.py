@@ -1,4 +1,4 @@
-"""Standard output and standard error: writing to them, and the properties of the terminal."""
+"""Standard output and standard error: writing to them, warnings, and the properties of the terminal."""
 
 import io
 import os
@@ -83,13 +83,22 @@ def write_error(message: str) -> None:
         discard(sys.stderr)
 
 
+def write_warnings(warnings: Iterable[str], *, strict: bool) -> None:
+    """Write each warning as a line on standard error; raises AttnError of all of them where `strict`."""
+    messages = list(dict.fromkeys(warnings))
+    if strict and messages:
+        raise AttnError("; ".join(messages), where="--strict")
+    for message in messages:
+        write_error(f"warning: {message}")
+
+
 def discard(stream: TextIO) -> None:
     """Send what a stream still holds, and everything after it, nowhere: the end of the program would report it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class _ClosedOutput(io.TextIOBase):
-    """What stands for a standard output that the shell has closed (`>&-`): to write to it is an error."""
+    """A standard output that the shell has closed (`>&-`): to write to it is an error."""
 
     encoding = "utf-8"
 

@@ -1,16 +1,18 @@
 """`--watch`: a problem is computed again whenever one of its files is saved, until Ctrl-C."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Event, Thread
 from typing import TYPE_CHECKING, NoReturn
 
-from attncli.base.errors import AttnError
+from attncli.base.errors import AttnError, missing_package
 from attncli.base.text import join_words
 from attncli.cli import streams
-from attncli.cli.file_events import Events
 from attncli.io.inputs import FileVersion, WatchedInputs, file_version
 from attncli.io.paths import is_there, path_of
 
@@ -19,11 +21,17 @@ if TYPE_CHECKING:
     from attncli.problem.edits import EditedProblem
 
 MAX_NAMES = 4  # files that a line names
+QUIET = 50  # milliseconds without a change after which a save is taken as complete: editors save in several steps
+MAX_DELAY = 400  # milliseconds after which changes that go on are passed on
+# Milliseconds after which there is an event in any case: some file systems tell of no changes, and a folder that was
+# removed and made again is another one.
+INTERVAL = 300
+_Queue = SimpleQueue[Exception | None]
 
+Events = Callable[[Iterable[Path]], Generator[None, None, None]]  # yields after changes; ends where a folder is gone
 Versions = Mapping[str, FileVersion]
 Read = Callable[[WatchedInputs], "EditedProblem"]
-# Computes too, and marks what changed since a result.
-Write = Callable[["EditedProblem", "RunResult | None"], "RunResult"]
+Write = Callable[["EditedProblem", "RunResult | None"], "RunResult"]  # computes too, and marks what changed since
 
 
 def watch(read: Read, write: Write, max_size: str | None, option_texts: Mapping[str, str], events: Events) -> NoReturn:
@@ -101,3 +109,43 @@ def _folders(names: Versions) -> list[Path]:
 def _list_files(names: list[str]) -> str:
     """The names of files in a sentence, or their number where they are many."""
     return join_words(names) if len(names) <= MAX_NAMES else f"{len(names)} files"
+
+
+def find_events(option: str) -> Events:
+    """The events of watchfiles; raises AttnError, in which the option is named, where it is not installed."""
+    if find_spec("watchfiles") is None:
+        raise missing_package("watchfiles", "watch", option)
+    return _events
+
+
+def _events(folders: Iterable[Path]) -> Generator[None, None, None]:
+    """Events of folders; raises AttnError where the system can't watch them.
+
+    A thread waits for them: watchfiles drops the exception of a signal that comes while it waits in the main thread.
+    """
+    queue, stop = _Queue(), Event()
+    thread = Thread(target=_forward, args=(list(folders), queue, stop), daemon=True)
+    thread.start()
+    try:
+        while (error := queue.get()) is None:
+            yield
+        if not isinstance(error, FileNotFoundError):
+            message = f"the files can't be watched ({error})"
+            raise AttnError(message, hint="end other programs that watch many files") from None
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _forward(folders: list[Path], queue: _Queue, stop: Event) -> None:
+    """Put None into the queue for each event, and an error that ends them."""
+    from watchfiles import watch
+
+    try:
+        for _ in watch(
+            *folders, watch_filter=None, debounce=MAX_DELAY, step=QUIET, stop_event=stop, rust_timeout=INTERVAL,
+            yield_on_timeout=True, raise_interrupt=False, recursive=False,
+        ):  # fmt: skip
+            queue.put(None)
+    except (OSError, RuntimeError) as error:  # the second is the package's own
+        queue.put(error)

@@ -7,8 +7,7 @@ from dataclasses import replace
 from attncli.base.axes import AXIS_NOUNS, format_lengths, legend
 from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import np
-from attncli.base.text import join_words
-from attncli.base.transliteration import transliterate
+from attncli.base.text import join_words, transliterate
 from attncli.ops import structural
 from attncli.ops.records import format_value
 from attncli.plan.graph import GIVEN, LOOK_UP, Node

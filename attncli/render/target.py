@@ -3,8 +3,7 @@
 from typing import Literal
 
 from attncli.base.dataclasses import dataclass
-from attncli.base.text import escape_control
-from attncli.base.transliteration import transliterate
+from attncli.base.text import escape_control, transliterate
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import Any, get_args
 from typer.models import ArgumentInfo, OptionInfo
 
 from attncli.base.lazy_numpy import import_object
-from attncli.cli.command_parameters import parameters_of
-from attncli.cli.command_table import COMMANDS
+from attncli.cli.commands import COMMANDS
+from attncli.cli.problem_options import parameters_of
 
 
 def program() -> str:

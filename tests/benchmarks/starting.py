@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from help_peer import program
 from pairs import Row, compare, run
 
-from attncli.cli.command_table import COMMANDS
+from attncli.cli.commands import COMMANDS
 
 RUNS = 25
 BARE = """

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from attncli.cli import command_table, lazy_commands
-from attncli.cli.command_table import COMMANDS, CommandRef
+from attncli.cli import command_group, commands
+from attncli.cli.commands import COMMANDS, CommandRef
 from tests.cli.running import Run
 
 
@@ -23,7 +23,7 @@ def test_a_command_is_a_file_and_a_row(run: Run, tmp_path: Path, monkeypatch: py
     )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(COMMANDS, "greet", CommandRef("command_of_a_test:greet", "Print a greeting."))
-    assert vars(lazy_commands)["COMMANDS"] is command_table.COMMANDS
+    assert vars(command_group)["COMMANDS"] is commands.COMMANDS
     assert run("greet", "--name", "you").stdout == "hello you\n"
     assert "Print a greeting." in run("--help").stdout
     assert "Print a greeting." in run("greet", "--help").stdout

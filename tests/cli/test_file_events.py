@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.cli.file_events import Events, find_events
+from attncli.cli.watch import Events, find_events
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> Events:
         yield from (set(), {"w.csv"})
         raise {"gone": FileNotFoundError, "limit": OSError, "broken": RuntimeError}[folder.name]("no more")
 
-    monkeypatch.setattr("attncli.cli.file_events.find_spec", lambda _name: True)
+    monkeypatch.setattr("attncli.cli.watch.find_spec", lambda _name: True)
     monkeypatch.setitem(sys.modules, "watchfiles", SimpleNamespace(watch=watch))
     return find_events("--watch")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.cli.command_table import COMMANDS
+from attncli.cli.commands import COMMANDS
 from attncli.cli.help import title_of_option
 from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.ops import operators

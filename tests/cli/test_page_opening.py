@@ -10,9 +10,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import attncli
+from attncli.cli.commands.compute import compute_and_open
 from attncli.cli.option_values import edited_problem
 from attncli.cli.output_options import OutputOptions
-from attncli.cli.page_opening import compute_and_open
 from tests.cli.running import Ran, Run
 from tests.problems import write_file
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from attncli.cli.progress import ProgressBar
 from attncli.cli.streams import BUFFER_SIZE, buffer_chunks
+from attncli.cli.terminal import ProgressBar
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import attncli
 from attncli.cli.output_options import OutputOptions
+from attncli.problem.edits import EditedProblem
+from attncli.render.formats import format_choices
+from attncli.render.view import View
 from tests.arrays import normal
 from tests.cli.running import Run
 
@@ -50,6 +54,9 @@ UNREAD = {
         {"stats": "npy has the results alone; json has their statistics"},
     ),
     "a seed of a complete problem": ("generate t.yaml --seed 1", {"seed": NOTHING_DRAWN}),
+    "decimals of a comparison": (
+        "compare t.yaml --vary scale=0.5,1 --json --precision 2", {"precision": "json has every digit"}
+    ),
 }  # fmt: skip
 READ = {
     "a seed": "compute --seed 1 --token-count 2 --dim 2 --generator legacy",
@@ -79,19 +86,23 @@ def test_an_option_that_nothing_reads_is_a_warning(
     ]
 
 
-# Each option that says what is shown of a result, as it differs from that without the option.
-SHOWN = {
-    **{"explain": "--explain", "cell": "--cell 1,0", "head": "--head 1", "batch": "--batch 1", "terms": "--terms 1"},
-    **{"precision": "--precision 2", "select": "--select weights", "title": "--title X", "size": "--size 3x2"},
-    **{"stats": "--stats", "heatmap": "--heatmap", "curve": "--curve"},
-}
+# The rows of the options that say what is shown of a result: `select` names it, the others set fields of the view.
+SHOWN = {name: row for name, row in OutputOptions.rows().items() if row.view is not None or name == "select"}
 # Where it is written to, and whether it is executed, shown once, or an error, other tests have.
 OTHERS = {"plan", "format", "json", "output", "watch", "open", "pager", "executor", "strict"}
-WRITTEN = ["-f table", "-f table --cell 0,0", "-f json", "-f csv", "-f markdown", "-f latex", "-o x.npz", "-o x.html"]
+# The fields of a view that no option of `attn compute` sets: other commands do, or they follow from the problem.
+NOT_SET = {"result", "remark", "feature", "before", "edited_cells", "cell_option"}
+WRITTEN = [*(f"-f {name}" for name in format_choices()), "-f table --cell 0,0", "-o x.npz", "-o x.html"]
 
 
 def test_every_output_option_is_one_that_changes_what_is_shown_or_is_tested_elsewhere() -> None:
-    assert {field.name for field in fields(OutputOptions)} == SHOWN.keys() | OTHERS
+    assert {*OutputOptions.rows()} == SHOWN.keys() | OTHERS
+
+
+def test_every_field_of_a_view_is_set_by_an_option() -> None:
+    problem = EditedProblem(spec := attncli.Problem(weights=[[1.0]], value=[[1.0]]).spec, spec)
+    given = OutputOptions(cell=["0,0"], head="0", batch="0", size="6x4")
+    assert {field.name for field in fields(View)} == {*given.view_fields(problem)} | NOT_SET
 
 
 @pytest.mark.parametrize("written", WRITTEN)
@@ -110,8 +121,9 @@ def test_an_option_changes_what_is_written_or_is_warned_of(written: str, run: Ru
 
     without, warnings = result()
     assert warnings == []
-    for name, words in SHOWN.items():
-        shown, unread = result(*words.split())
+    for name, row in SHOWN.items():
+        words = [f"--{name}", *filter(None, [row.example])]
+        shown, unread = result(*words)
         assert unread == ([f"--{name}"] if shown == without else []), words
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli.cli import file_events, output, result_view
+from attncli.cli import output
+from attncli.cli import watch as watching
 from tests.cli.running import Ran, Run
 
 PROBLEM = "query: [[1, 0]]\nkey: [[1, 0], [0, 1]]\nvalue: [[{}], [0]]\nscore: dot\nnormalize: none\n"
@@ -35,7 +36,7 @@ def watch(run: Run, monkeypatch: pytest.MonkeyPatch) -> Watch:
                 yield
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(file_events, "find_events", lambda _option: events)
+        monkeypatch.setattr(watching, "find_events", lambda _option: events)
         return run("compute", *words, "--watch")
 
     return compute
@@ -227,7 +228,7 @@ def test_what_no_save_can_mend_ends_the_command(
 
 def test_without_watchfiles_it_is_said_how_to_install_it(run: Run, save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
     save("p.yaml", PROBLEM.format(1))()
-    monkeypatch.setattr(file_events, "find_spec", lambda _name: None)
+    monkeypatch.setattr(watching, "find_spec", lambda _name: None)
     ran = run("compute", "p.yaml", "--watch")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr == "attn: --watch: needs the package watchfiles; install it: pip install 'attncli[watch]'\n"
@@ -332,7 +333,7 @@ def test_a_link_to_itself_is_an_error_until_it_is_a_file(watch: Watch, save: Sav
 def test_a_save_during_the_computation_counts(watch: Watch, save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
     save("p.yaml", PROBLEM.format(1))()
     edits = iter([save("p.yaml", PROBLEM.format(2))])
-    compute_view = result_view.compute_view
+    compute_view = output.compute_view
 
     def compute_while_saved(*arguments: object) -> object:
         next(edits, nothing)()

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from attncli.cli.command_table import COMMANDS
+from attncli.cli.commands import COMMANDS
 from attncli.io import examples
 from docs.generation import console_blocks
 from docs.generation.console_blocks import can_run, without_rounding

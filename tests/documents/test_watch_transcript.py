@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.cli import file_events
+from attncli.cli import watch as watching
 from docs.generation import console_blocks
 from tests.cli.running import run_in_process
 from tests.documents.reading import DOCUMENTS, ROOT
@@ -32,7 +32,7 @@ def test_the_transcript_is_what_is_printed(tmp_path: Path, monkeypatch: pytest.M
         raise KeyboardInterrupt
 
     edits = iter(EDITS)
-    monkeypatch.setattr(file_events, "find_events", lambda _option: events)
+    monkeypatch.setattr(watching, "find_events", lambda _option: events)
     ran = run_in_process(*shlex.split(command.removeprefix("$ attn ")), folder=tmp_path)
     messages = [line for line in shown if line.startswith("attn: ")]
     assert [line for line in shown if line not in messages] == ran.stdout.splitlines()

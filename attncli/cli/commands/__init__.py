@@ -1,1 +1,90 @@
-"""The commands, one module each; a module is imported when its command is called."""
+"""The commands of `attn`: a row of a table and a module each; the module is imported when its command is called."""
+
+from attncli.base.dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class CommandRef:
+    """Where the function of a command is, and what its help has in addition to its options.
+
+    `summary` is also in the list of commands; `examples` are command lines to copy; `has_problem` is whether it takes
+    the keys of a problem as options.
+    """
+
+    function: str  # "module:function"
+    summary: str
+    examples: tuple[str, ...] = ()
+    has_problem: bool = False
+
+
+_HERE = "attncli.cli.commands"
+
+COMMANDS = {
+    "compute": CommandRef(
+        f"{_HERE}.compute:compute",
+        "Compute attention: scores, weights and output.",
+        (
+            "attn compute --embeddings '1 0 1; 0 1 0; 1 1 0' --explain",
+            "attn compute problem.yaml --causal --select weights",
+            "attn compute --sentence 'the cat sat on the mat' --dim 4 --seed 1",
+            "attn compute --query q.npy --key k.npy --value v.npy --heads 2 -o out.npz",
+            "attn compute problem.yaml --score gaussian:sigma=2 --json",
+        ),
+        has_problem=True,
+    ),
+    "check": CommandRef(
+        f"{_HERE}.check:check",
+        "Check expected numbers: do they agree, where do they first differ, and why.",
+        (
+            "attn check problem.yaml",
+            "attn check problem.yaml --against weights='.01 .99; .00 1.00'",
+            "attn check --query q.npy --key k.npy --against output=mine.npy --slips",
+            "attn check problem.yaml cases --junit report.xml",
+        ),
+        has_problem=True,
+    ),
+    "compare": CommandRef(
+        f"{_HERE}.compare:compare",
+        "Compare variants of a problem: their tables side by side, and how far they differ.",
+        (
+            "attn compare problem.yaml --vary normalize=softmax --vary normalize=sparsemax",
+            "attn compare problem.yaml --vary scale=0.5,1,2 --vary heads=1,2",
+            "attn compare --sentence 'the cat sat' --dim 4 --vary seed=1..100 --format csv",
+            "attn compare before.yaml after.yaml --select weights",
+            "attn compare problem.yaml --as torch-sdpa --as flash",
+        ),
+        has_problem=True,
+    ),
+    "demo": CommandRef(
+        f"{_HERE}.demo:demo",
+        "Walk through a worked example and compare it with the numbers expected.",
+        ("attn demo", "attn demo --list", "attn demo bahdanau --explain", "attn demo tutorial --save mine.yaml"),
+    ),
+    "generate": CommandRef(
+        f"{_HERE}.generate:generate",
+        "Write a complete problem with numbers drawn from a seed.",
+        (
+            "attn generate --seed 42 --token-count 4 --dim 3",
+            "attn generate --seed 42 --token-count 6 --dim 8 --heads 2 -o folder",
+            "attn generate --sentence 'the cat sat' --dim 4 --seed 1 -o cat.yaml",
+            "attn generate problem.yaml --w-q normal --seed 7 -o complete.yaml",
+        ),
+        has_problem=True,
+    ),
+    "init": CommandRef(f"{_HERE}.init:init", "Write a commented problem to start from: every key and its meaning."),
+    "list": CommandRef(f"{_HERE}.list:list_operators", "List the catalogue: what each stage can be, in a sentence."),
+    "model": CommandRef(
+        f"{_HERE}.model:model",
+        "Write the problem file of one layer of a model's checkpoint; or list what it has.",
+        (
+            "attn model checkpoint",
+            "attn model checkpoint --layer 3 -o layer.yaml",
+            "attn model checkpoint/config.json --layer -1 --part decoder",
+        ),
+    ),
+    "show": CommandRef(
+        f"{_HERE}.show:show",
+        "Explain a word: an entry, key, result, step, symbol or term; or list what a file of arrays holds.",
+        ("attn show softmax", "attn show kv_heads", "attn show gqa", "attn show QKᵀ"),
+    ),
+}

@@ -1,21 +1,78 @@
 """`attn check`: is what is expected of problems right, where does it first differ, and what would explain it."""
 
-from typing import Annotated, Any
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from attncli.base.dataclasses import dataclass
+from attncli.base.errors import AttnError
 from attncli.base.program import DIFFERS, FAILED
-from attncli.cli.check_output import run_suite, write_reports
-from attncli.cli.check_suite import CheckRequest, find_suite
+from attncli.cli import streams
 from attncli.cli.completion import complete_expected
-from attncli.cli.option_values import check_stdin, parse_tolerance, read_edits
-from attncli.cli.options import As, EditTexts, MaxSize, check_convention, make_inputs, with_problem_options
-from attncli.cli.output_file import named_file
+from attncli.cli.option_values import (
+    check_convention,
+    check_stdin,
+    edited_problem,
+    make_inputs,
+    problem_warnings,
+    read_edits,
+    read_problem_options,
+)
+from attncli.cli.output_file import check_is_no_input, named_file
 from attncli.cli.output_options import OutputOptions
-from attncli.cli.warnings import Strict
+from attncli.cli.problem_options import As, EditTexts, MaxSize, Strict, with_problem_options
+from attncli.cli.terminal import ProgressBar
+from attncli.io.paths import STDIN, is_there, path_of
+
+if TYPE_CHECKING:
+    from attncli.analysis.check.report import BeforeEdits, CheckOptions, CheckOutcome, CheckReport
+    from attncli.io.expected import Expected
+    from attncli.io.inputs import Inputs
+    from attncli.io.parts import FilePart
+    from attncli.problem.edits import Edit
+
+NOTHING_EXPECTED = "write expected: {output: …} in the file, or give --against output=FILE"
 
 
-@with_problem_options
+@dataclass(frozen=True)
+class CheckRequest:
+    """What is checked, and how: the keys given as options, what is expected in place of that of the files."""
+
+    keys: Mapping[str, Any]
+    against: Sequence[str]
+    options: "CheckOptions"
+    head: str | None
+    batch: str | None
+    inputs: "Inputs"
+    strict: bool
+    convention: str | None = None
+    edits: "Sequence[Edit]" = ()
+
+    @property
+    def needs_expected(self) -> bool:
+        """Whether files must say what is expected: it is not given as an option, and not only slips are looked for."""
+        return not self.against and not self.options.finds_unnoticed
+
+
+@dataclass(frozen=True)
+class Suite:
+    """The files that are checked (None: a problem of options alone).
+
+    `is_several` is whether several were named, or a folder; `left_out` are files of folders that expect nothing. Of the
+    files, `errors` has those that are folders without a problem, with what is wrong of each.
+    """
+
+    files: Sequence[str | None]
+    is_several: bool = False
+    left_out: Sequence[str] = ()
+    errors: "Mapping[str | None, AttnError]" = field(default_factory=dict)
+
+
+@with_problem_options()
 def check(
     problems: Annotated[
         list[str] | None,
@@ -64,18 +121,227 @@ def check(
     check_convention(convention)
     inputs = make_inputs(max_size)
     options = CheckOptions(
-        rtol=parse_tolerance(rtol, "--rtol"),
-        atol=parse_tolerance(atol, "--atol"),
-        ulp=parse_tolerance(ulp, "--ulp"),
+        rtol=_tolerance(rtol, "--rtol"),
+        atol=_tolerance(atol, "--atol"),
+        ulp=_tolerance(ulp, "--ulp"),
         many_digits=reference,
         finds_unnoticed=slips,
         run=RunOptions(blas_is_limited=True),
     )
     request = CheckRequest(keys, against or (), options, head, batch, inputs, strict, convention, read_edits(edits))
-    suite = find_suite(problems or (), request)
-    outcomes = run_suite(suite, request, junit, has_lines=suite.is_several and not json)
-    write_reports(outcomes, suite, inputs, decimals, is_json=json)
+    suite = _find_suite(problems or (), request)
+    outcomes = _run_suite(suite, request, junit, has_lines=suite.is_several and not json)
+    _write_reports(outcomes, suite, inputs, decimals, is_json=json)
     if any(outcome.error is not None for outcome in outcomes):
         raise typer.Exit(FAILED)
     if not all(outcome.agrees for outcome in outcomes):
         raise typer.Exit(DIFFERS)
+
+
+def _find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
+    """The files that are named, and in place of a folder those in it; none: the problem of the options.
+
+    With `--against` every file of a folder is checked, with `--slips` every problem, otherwise those in which something
+    is expected. Raises AttnError where the one folder that is named has none, or can't be read; of several names the
+    others are checked.
+    """
+    from attncli.io.problem_files import files_of_problems
+
+    folders = [name for name in problems if is_there(path_of(name)) and path_of(name).is_dir()]
+    files: list[str | None] = []
+    left_out: list[str] = []
+    errors: dict[str | None, AttnError] = {}
+    for name in problems:
+        found = checked = [name]
+        if name in folders:
+            try:
+                found = files_of_problems(name)
+                checked = _checked_files(name, found, request)
+            except AttnError as error:
+                if len(problems) == 1:
+                    raise
+                found = checked = [name]
+                errors[name] = error
+        files += checked
+        left_out += [file for file in found if file not in checked]
+    return Suite(files or [None], len(problems) > 1 or bool(folders), left_out, errors)
+
+
+def _checked_files(folder: str, files: Sequence[str], request: CheckRequest) -> list[str]:
+    """The files of a folder that are checked; also those that can't be read, which is said when they are checked.
+
+    Raises AttnError where there are none.
+    """
+    from attncli.io import formats
+    from attncli.io.problem_files import expects_something, is_problem
+
+    def is_checked(file: str) -> bool:
+        try:
+            return (expects_something if request.needs_expected else is_problem)(file, request.inputs)
+        except AttnError:
+            return True
+
+    checked = [file for file in files if request.against or is_checked(file)]
+    if not checked:
+        hint = f"expected a file ({formats.expected('problem')}) with the key expected"
+        raise AttnError("has no problem of which something is expected", where=folder, hint=hint)
+    return checked
+
+
+def _run_suite(suite: Suite, request: CheckRequest, junit: str | None, *, has_lines: bool) -> "Sequence[CheckOutcome]":
+    """Check every problem of a suite and write the JUnit file where one is named.
+
+    Errors are written at once; so is, where the suite `has_lines`, a line for each problem.
+    """
+    from attncli.io.output_files import atomic_write
+    from attncli.render.reports.check import junit_xml, render_line
+
+    with nullcontext() if junit is None else atomic_write(junit) as stream:  # opened first: it may not be writable
+        outcomes = []
+        for file in suite.files:
+            for outcome in _outcomes_of_file(file, suite, request):
+                if outcome.error is not None:
+                    text = str(outcome.error)  # that of an option does not say which problem
+                    names_file = not suite.is_several or outcome.file in text
+                    streams.write_error(text if names_file else f"{outcome.file}: {text}")
+                elif has_lines:
+                    check_is_no_input(None, request.inputs)
+                    streams.write_while_read(render_line(outcome, streams.output_target()))
+                outcomes.append(outcome)
+        if stream is not None:
+            check_is_no_input(junit, request.inputs, "--junit")
+            stream.writelines(line.encode() for line in junit_xml(outcomes))
+    return outcomes
+
+
+def _write_reports(
+    outcomes: "Sequence[CheckOutcome]", suite: Suite, inputs: "Inputs", decimals: int, *, is_json: bool
+) -> None:
+    """Write the summary of several problems, the reports of one and its parts, or either as JSON.
+
+    Nothing is written of one problem that can't be checked.
+    """
+    is_several = suite.is_several or any(outcome.part for outcome in outcomes)
+    if not is_several and outcomes[0].error is not None:
+        return
+    check_is_no_input(None, inputs)
+    streams.write_while_read(_json(outcomes, suite, is_several) if is_json else _text(outcomes, suite, decimals))
+
+
+def _json(outcomes: "Sequence[CheckOutcome]", suite: Suite, is_several: bool) -> Iterator[str]:
+    """The object of one check or of several."""
+    from attncli.io.json_text import json_text
+    from attncli.render.reports.objects import check_object, suite_object
+
+    content = suite_object(outcomes, suite.left_out) if is_several else check_object(outcomes[0])
+    yield from json_text(content, ascii_only=not streams.output_target().has_unicode)
+    yield "\n"
+
+
+def _text(outcomes: "Sequence[CheckOutcome]", suite: Suite, decimals: int) -> Iterator[str]:
+    """The summary of several problems; of one file the report, or that of each of its parts, and their summary."""
+    from attncli.render.reports.check import render_check, render_edits, render_summary, render_title
+
+    target = streams.output_target()
+    has_summary = suite.is_several or len(outcomes) > 1
+    for outcome in () if suite.is_several else outcomes:
+        if outcome.report is None:
+            continue
+        if outcome.part:
+            yield render_title(outcome, target)
+        if outcome.before is not None:
+            yield render_edits(outcome.before, outcome.report, target, decimals)
+        yield render_check(outcome.report, target, decimals=decimals)
+        if has_summary:
+            yield "\n"
+    if has_summary:
+        yield render_summary(outcomes, suite.left_out, target)
+
+
+def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> "Iterator[CheckOutcome]":
+    """The outcome of each part of a file of a suite (None: a problem of options alone) of which something is expected.
+
+    Where slips are looked for nothing need be. An error is an outcome too.
+    """
+    from attncli.analysis.check.report import CheckOutcome
+    from attncli.io.inputs import STDIN_NAME
+    from attncli.io.parts import file_parts
+
+    start = time.monotonic()
+    name = STDIN_NAME if file == STDIN else file or ""
+    try:
+        if file in suite.errors:
+            raise suite.errors[file]
+        parts = file_parts(read_problem_options(file, request.keys, request.inputs), name)
+        if request.needs_expected:
+            parts = [part for part in parts if part.expected.value is not None]
+        if not parts:
+            raise AttnError("nothing is expected", where=name, hint=NOTHING_EXPECTED)
+    except AttnError as error:
+        yield CheckOutcome(file or "", "", None, error, time.monotonic() - start)
+        return
+    for part in parts:
+        report = before = reason = None
+        try:
+            report, before = _check(part, request)
+        except AttnError as error:
+            reason = error
+        except MemoryError:
+            hint = "check some queries with --only"
+            reason = AttnError("there is not enough memory", where=part.place, hint=hint)
+        yield CheckOutcome(file or "", part.name, report, reason, time.monotonic() - start, before)
+        start = time.monotonic()
+
+
+def _check(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, BeforeEdits | None]":
+    """The report of a part, and that before it was edited; its warnings are written."""
+    from attncli.analysis.check.check import check_expected
+    from attncli.analysis.check.report import BeforeEdits
+    from attncli.io.assemble import assemble
+    from attncli.plan.build import keys_unread_by_plan, plan_of
+
+    def warn(warnings: Iterable[str]) -> None:
+        place = f"{part.place}: " if part.place else ""  # a suite has other files
+        streams.write_warnings([f"{place}{warning}" for warning in warnings], strict=request.strict)
+
+    given = assemble(part.problem, request.convention)
+    try:
+        edited = edited_problem(given, request.edits)
+    except AttnError as error:
+        raise error.at(part.place) if part.name else error from None
+    problem = edited.after
+    expected = _expected(part, plan_of(problem).names, request)
+    positions, _ = OutputOptions(head=request.head, batch=request.batch).positions(problem.layout)
+    options = replace(request.options, head=positions.get("h"), batch=positions.get("b"))
+    unchecked = [f"{name} is no result, and is not checked" for name in expected.left_out]
+    warn([*problem_warnings(problem, part.problem, keys_unread_by_plan(problem)), *unchecked])
+    with ProgressBar("checking") as progress:
+        options = replace(options, run=replace(options.run, progress=progress))
+        report = check_expected(problem, expected, options, part.place)
+        without_slips = replace(options, tries_slips=False, finds_unnoticed=False)
+        before = check_expected(given, expected, without_slips, part.place) if edited.cells else None
+    warn(report.trace.notes)
+    return report, None if before is None else BeforeEdits(before, edited.cells)
+
+
+def _expected(part: "FilePart", names: Sequence[str], request: CheckRequest) -> "Expected":
+    """What is expected of the results: the options in place of the file."""
+    from attncli.io.expected import read_against, read_expected
+
+    if request.against:
+        return read_against(request.against, request.inputs, names)
+    expected = read_expected(part.expected, names)
+    if not expected.by_name and request.needs_expected:
+        raise AttnError("nothing is expected", where=part.place, hint=NOTHING_EXPECTED)
+    return expected
+
+
+def _tolerance(text: str | None, option: str) -> float | None:
+    """The number of an option that is not negative; None where it is not given. Raises AttnError for others."""
+    from attncli.io.literals import read_number
+    from attncli.problem.numbers import is_number, to_number_from
+
+    if text is None:
+        return None
+    value = read_number(text, (option,))
+    return to_number_from(value if is_number(value) else text, (option,), 0)

@@ -1,20 +1,54 @@
 """`attn compare`: variants of a problem side by side, and by how much they differ."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from attncli.cli.compare_output import compare_and_write
-from attncli.cli.compare_variants import VariantOptions, read_variants, unread_of_variants
-from attncli.cli.options import EditTexts, MaxSize, complete_convention, make_inputs, with_unlisted_problem_options
-from attncli.cli.output_file import check_is_no_input
-from attncli.cli.output_options import OutputOptions, with_some_output_options
-from attncli.cli.vary_completion import complete_vary
-from attncli.cli.warnings import write_warnings
+from attncli.base.dataclasses import dataclass
+from attncli.base.errors import AttnError
+from attncli.cli import streams
+from attncli.cli.completion import complete_convention, complete_vary
+from attncli.cli.option_values import (
+    check_convention,
+    check_stdin,
+    given_keys,
+    make_inputs,
+    read_edits,
+    read_problem_options,
+)
+from attncli.cli.output_file import check_free_space, check_is_no_input
+from attncli.cli.output_options import OutputOptions, with_output_options
+from attncli.cli.problem_options import EditTexts, MaxSize, with_problem_options
+from attncli.cli.terminal import ProgressBar
+from attncli.problem.fields import option_name
+from attncli.problem.results import OUTPUT
+from attncli.render.formats import FORMATS, OutputFormat
+
+if TYPE_CHECKING:
+    from attncli.analysis.compare import Comparison
+    from attncli.io.inputs import Inputs
+    from attncli.io.variants import NamedDocument, Variant
+    from attncli.plan.graph import Plan
+
+ALWAYS_FITS = 2**20  # bytes: so many are written without asking for the free space
+MAX_NAMES = 3  # variants that a warning names
 
 
-@with_unlisted_problem_options
-@with_some_output_options("head", "batch", "precision", "format", "json", "output", "select", "strict")
+@dataclass(frozen=True)
+class VariantOptions:
+    """The options that say what varies: files, values of keys, conventions, edits; and the keys that all have."""
+
+    problems: Sequence[str]
+    vary: Sequence[str]
+    conventions: Sequence[str]
+    edits: Sequence[str]
+    keys: Mapping[str, Any]
+
+
+@with_problem_options(are_listed=False)
+@with_output_options("head", "batch", "precision", "format", "json", "output", "select", "strict")
 def compare(
     problems: Annotated[
         list[str] | None,
@@ -48,8 +82,204 @@ def compare(
 ) -> None:
     """Make the variants of the problems in files and of the options (`keys`), and write how they compare."""
     inputs = make_inputs(max_size)
-    variant_options = VariantOptions(problems or (), vary or (), convention or (), edits or (), keys)
-    variants = read_variants(variant_options, inputs)
+    variant_options = VariantOptions(problems or (), vary or (), convention or (), edits or (), given_keys(keys))
+    variants = _read_variants(variant_options, inputs)
     check_is_no_input(output_options.file, inputs)
-    write_warnings(unread_of_variants(variants, variant_options), strict=output_options.strict)
-    compare_and_write(variants, output_options, all_pairs=all_pairs)
+    streams.write_warnings(_unread_of_variants(variants, variant_options), strict=output_options.strict)
+    _compare_and_write(variants, output_options, all_pairs=all_pairs)
+
+
+def _read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Variant]":
+    """The variants that the words describe.
+
+    Raises AttnError where a word is wrong, or a key is given as an option and varied too.
+    """
+    from attncli.io.origin import Origin
+    from attncli.io.variants import make_variants
+    from attncli.io.varied import read_varied
+
+    check_stdin(*options.problems, *(text.partition("=")[2] for text in options.vary), *options.keys.values())
+    varied = read_varied(options.vary, Origin(inputs=inputs))
+    for key in varied:
+        if key in options.keys:
+            raise AttnError(f"{key} is given and varied", where=option_name(key), hint="leave out one of them")
+    for convention in options.conventions:
+        _check_is_one(convention)
+        check_convention(convention)
+        if options.conventions.count(convention) > 1:
+            raise AttnError(f"{convention} is given twice", where="--as", hint="give each convention once")
+    edits = read_edits(options.edits)
+    return make_variants(_documents(options, inputs), varied, options.conventions, edits)
+
+
+def _compare_and_write(variants: "Sequence[Variant]", options: OutputOptions, *, all_pairs: bool) -> None:
+    """Compare the variants and write the comparison; raises AttnError where an option is out of range."""
+    from attncli.io.output_files import atomic_write
+    from attncli.render.target import TEXT_FILE
+
+    output_format, decimals = options.output_format, options.decimals  # errors before any work
+    _check_format(output_format, options)
+    streams.write_warnings(options.warnings, strict=options.strict)
+    if options.file is None:
+        comparison = _compare(variants, options, all_pairs)
+        streams.write_output(output_format.render_comparison(comparison, streams.output_target(), decimals))
+        return
+    with atomic_write(options.file) as stream:
+        comparison = _compare(variants, options, all_pairs)
+        chunks = output_format.render_comparison(comparison, TEXT_FILE, decimals)
+        for chunk in streams.buffer_chunks(chunks):
+            stream.write(chunk.encode("utf-8", "surrogateescape"))
+
+
+def _check_format(output_format: "OutputFormat", options: OutputOptions) -> None:
+    """Raise AttnError where the format can hold no comparison."""
+    if not output_format.writes_comparisons:
+        where = f"--output {options.file}" if options.format is None else f"--format {options.format}"
+        names = [row.name for row in FORMATS if row.writes_comparisons and row.is_choice]
+        message, hint = f"no comparison is written as {output_format.name}", f"expected one of {', '.join(names)}"
+        raise AttnError(message, where=where, hint=hint)
+
+
+def _compare(variants: "Sequence[Variant]", options: OutputOptions, all_pairs: bool) -> "Comparison":
+    """The comparison of the variants that the options describe; its warnings are written."""
+    from attncli.analysis.compare import CompareOptions, compare
+    from attncli.engine.options import RunOptions
+    from attncli.io.variants import positions_of_variants
+
+    positions = positions_of_variants(variants, lambda layout: options.positions(layout)[0])
+    names, remark = _selection(variants, options)
+    _check_space(variants, names, options, positions)
+    with ProgressBar("comparing") as progress:
+        run = RunOptions(blas_is_limited=True)
+        comparison = compare(variants, names, CompareOptions(all_pairs, positions, run, progress))
+    streams.write_warnings(_notes_of_variants(comparison), strict=options.strict)
+    return replace(comparison, remarks=(*comparison.remarks, remark)) if remark else comparison
+
+
+def _selection(variants: "Sequence[Variant]", options: OutputOptions) -> tuple[tuple[str, ...], str]:
+    """The names of the results that are compared, and a remark on those that are left out.
+
+    Without `--select` they are the default results of the variants. A format with a row for each query and key has
+    those that have a number for them, and a format for readers of large problems the output alone.
+    """
+    from attncli.analysis.compare import selected_names
+    from attncli.engine.run import has_many_scores
+    from attncli.plan.build import plan_of
+
+    try:
+        names = selected_names(variants, options.selected_names)
+    except AttnError as error:
+        raise error.at("--select") from None
+    output_format, plans = options.output_format, [plan_of(variant.problem) for variant in variants]
+    if options.select is not None:
+        return names, ""
+    if output_format.compares_cells:
+        return tuple(name for name in names if all(_has_cells(plan, name) for plan in plans)), ""
+    if output_format.is_lossless or OUTPUT not in names or not any(map(has_many_scores, plans)):
+        return names, ""
+    left_out = " and ".join(name for name in names if name != OUTPUT)
+    return (OUTPUT,), f"{left_out} are large and left out: --select {','.join(names)} compares them too"
+
+
+def _has_cells(plan: "Plan", name: str) -> bool:
+    """Whether a result has a number for each query and key; also where the plan has no such result."""
+    found = plan.find(name)
+    return found is None or {"n", "m"} <= {*plan.by_name[found].letters}
+
+
+def _check_space(
+    variants: "Sequence[Variant]", names: "Sequence[str]", options: OutputOptions, positions: "Mapping[str, int]"
+) -> None:
+    """Raise AttnError where the numbers of all variants, as short as they may be, do not fit on the disk."""
+    from attncli.plan.build import plan_of
+    from attncli.render.output_size import SizeEstimator
+
+    output_format = options.output_format
+    if not output_format.is_lossless:  # a reader gets no more than some rows of each
+        return
+    sizes: dict[str, int] = dict.fromkeys(names, 0)
+    for variant in variants:
+        plan = plan_of(variant.problem)
+        estimator = SizeEstimator(plan, variant.problem.precision, list(positions), options.decimals)
+        own = [name for name in names if plan.find(name) is not None]
+        for name, size in estimator.least_sizes(own, output_format).items():
+            sizes[name] += size
+    if sum(sizes.values()) > ALWAYS_FITS:
+        check_free_space(options.file, sizes)
+
+
+def _check_is_one(convention: str) -> None:
+    """Raise AttnError, which says how they are given, where several names of conventions stand between commas."""
+    from attncli.problem.conventions import CONVENTIONS
+
+    names = [name.strip() for name in convention.split(",")]
+    if len(names) > 1 and CONVENTIONS.keys() >= {*names}:
+        hint = f"give each one once: {' '.join(f'--as {name}' for name in names)}"
+        raise AttnError(f"{convention!r} is several conventions", where="--as", hint=hint)
+
+
+def _documents(options: VariantOptions, inputs: "Inputs") -> "Sequence[NamedDocument]":
+    """The documents of files, with the options over them; without a file that of the options.
+
+    Where nothing else varies one file is compared part by part, otherwise its parts are left out, as `attn compute`
+    does. Raises AttnError where a file is named twice.
+    """
+    from attncli.io.inputs import STDIN_NAME
+    from attncli.io.parts import file_parts
+    from attncli.io.paths import STDIN
+    from attncli.io.variants import PART, NamedDocument
+
+    documents: dict[str, NamedDocument] = {}
+    for problem in options.problems or (None,):
+        name = STDIN_NAME if problem == STDIN else problem or ""
+        if name in documents:
+            raise AttnError("is given twice", where=name, hint="name each problem once")
+        documents[name] = NamedDocument(name, read_problem_options(problem, options.keys, inputs))
+    if len(documents) > 1 or options.vary or options.conventions or options.edits:
+        return list(documents.values())
+    ((name, document),) = documents.items()
+    parts: dict[str, NamedDocument] = {}  # by their own keys: others say only what is shown of the same problem
+    for number, part in enumerate(file_parts(document.document, name), 1):
+        is_named = part.name and all(part.name != other.name for other in parts.values())
+        part_name = part.name if is_named else str(number)
+        parts.setdefault(repr(part.own), NamedDocument(part_name, part.problem, noun=PART))
+    return list(parts.values())
+
+
+def _unread_of_variants(variants: "Sequence[Variant]", options: VariantOptions) -> list[str]:
+    """The warnings on keys that were given as options, or varied, and that nothing reads in some of the variants."""
+    from attncli.plan.build import keys_unread_by_plan
+
+    found: list[tuple[str, str]] = []
+    for variant in variants:
+        for key, reason in keys_unread_by_plan(variant.problem).items():
+            varied = [f"--vary {name}" for name in variant.keys if name.partition(".")[0] == key]
+            given = [option_name(key)] if key in options.keys else []
+            found += [(f"{option} has no effect: {reason}", variant.name) for option in (*varied, *given)]
+    return _said_once(found, len(variants))
+
+
+def _notes_of_variants(comparison: "Comparison") -> list[str]:
+    """The warnings on what was computed, each once, with the variants that it is of."""
+    found = [
+        (note, one.variant.name)
+        for one in comparison.variants
+        for note in (*one.variant.remarks, *one.result.trace.notes)
+    ]
+    return _said_once(found, len(comparison.variants))
+
+
+def _said_once(found: "Sequence[tuple[str, str]]", count: int) -> list[str]:
+    """Each message once, with the names of its variants where it is not that of all of them."""
+    names: dict[str, dict[str, None]] = {}
+    for message, name in found:
+        names.setdefault(message, {})[name] = None
+    return [
+        message if len(those) == count else f"{message} ({_names(list(those))})" for message, those in names.items()
+    ]
+
+
+def _names(names: Sequence[str]) -> str:
+    """The names of variants, MAX_NAMES at most."""
+    others = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return "; ".join(names[:MAX_NAMES]) + others

@@ -1,36 +1,47 @@
 """`attn compute`: scores, weights and output of a problem from a file, from options, or from both."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from attncli.cli.option_values import edited_problem, read_edits, read_problem_options
-from attncli.cli.options import (
-    As,
-    EditTexts,
-    MaxSize,
+from attncli.base.errors import AttnError
+from attncli.cli import streams
+from attncli.cli.option_values import (
     check_convention,
-    convention_warnings,
+    edited_problem,
+    given_keys,
     make_inputs,
-    with_problem_options,
+    problem_warnings,
+    read_edits,
+    read_problem_options,
 )
-from attncli.cli.output import compute_and_write, write_plan
-from attncli.cli.output_file import check_is_no_input
+from attncli.cli.output_file import STDOUT, check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_output_options
-from attncli.cli.warnings import unread_keys, write_warnings
+from attncli.cli.problem_options import As, EditTexts, MaxSize, with_problem_options
+from attncli.io.paths import path_of
 from attncli.problem.fields import option_name
+from attncli.render.formats import PAGE
 
 if TYPE_CHECKING:
-    from attncli.cli.watch import Read, Write
+    from attncli.cli.watch import Write
     from attncli.io.inputs import Inputs
+    from attncli.plan.trace import RunResult
     from attncli.problem.edits import EditedProblem
 
+VARIABLE = "BROWSER"
+_DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")  # one of them is set where a program can open a window
+_ALWAYS_HAVE_WINDOWS = ("darwin", "win32", "cygwin")  # systems without these variables
+_DEFAULT_NAME = "attention"  # of the page of a problem that is in no file
 
-@with_problem_options
-@with_output_options
+
+@with_problem_options()
+@with_output_options()
 def compute(
     problem: Annotated[
         str | None, typer.Argument(metavar="PROBLEM", help="A YAML or JSON file, or - for standard input.")
@@ -43,6 +54,7 @@ def compute(
     **keys: Any,
 ) -> None:
     """Assemble the problem of a file and of the options (`keys`), and write its result or its plan."""
+    from attncli.cli.output import write_plan
     from attncli.io.assemble import assemble
     from attncli.io.parts import to_text
     from attncli.plan.build import keys_unread_by_plan
@@ -54,8 +66,8 @@ def compute(
         document = read_problem_options(problem, keys, inputs)
         spec = assemble(document, convention)
         check_is_no_input(output_options.file, inputs)
-        warnings = [*convention_warnings(spec), *unread_keys(document, keys_unread_by_plan(spec))]
-        write_warnings(warnings, strict=output_options.strict)
+        warnings = problem_warnings(spec, document, keys_unread_by_plan(spec))
+        streams.write_warnings(warnings, strict=output_options.strict)
         title = to_text(document["title"].value) if "title" in document else ""
         return replace(edited_problem(spec, read_edits(edits)), title=title)
 
@@ -64,8 +76,11 @@ def compute(
         return
     with _writer(output_options, problem) as write:
         if output_options.watch:
+            from attncli.cli.watch import find_events, watch
+
             output_options.check_watch()
-            _watch(read, write, max_size, keys)
+            option_texts = {option_name(key): str(text) for key, text in given_keys(keys).items()}
+            watch(read, write, max_size, option_texts, find_events("--watch"))
         else:
             write(read(make_inputs(max_size)), None)
 
@@ -73,19 +88,94 @@ def compute(
 @contextmanager
 def _writer(options: OutputOptions, problem: str | None) -> "Iterator[Write]":
     """What computes a problem, writes its result, and with --open shows it in the browser."""
+    from attncli.cli.output import compute_and_write
+
     if not options.open:
         yield lambda edited, earlier: compute_and_write(edited, options, earlier)
         return
-    from attncli.cli.page_opening import compute_and_open, page_file
-
-    with page_file(options, problem) as to_file:
+    with _page_file(options, problem) as to_file:
         yield lambda edited, earlier: compute_and_open(edited, to_file, earlier)
 
 
-def _watch(read: "Read", write: "Write", max_size: str | None, keys: Mapping[str, Any]) -> None:
-    """Compute a problem, and again whenever one of its files is saved."""
-    from attncli.cli.file_events import find_events
-    from attncli.cli.watch import watch
+@contextmanager
+def _page_file(options: OutputOptions, problem: str | None) -> Iterator[OutputOptions]:
+    """The options with a file for the page: the one that they name, otherwise one in a new private folder.
 
-    option_texts = {option_name(key): str(value) for key, value in keys.items()}
-    watch(read, write, max_size, option_texts, find_events("--watch"))
+    It has the name of the problem's file, and is left to the browser; of a page that is not written nothing is left.
+    Raises AttnError where the options name another format, or no folder can be made.
+    """
+    import tempfile
+
+    _check_is_page(options)
+    if options.file is not None:
+        yield options
+        return
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="attn-"))
+    except OSError as error:
+        message = f"no temporary folder can be made ({error.strerror or error})"
+        raise AttnError(message, where="--open", hint="name a file: -o page.html") from None
+    name = _DEFAULT_NAME if problem is None or problem == STDOUT else Path(problem).stem
+    try:
+        yield replace(options, output=str(folder / f"{name}.html"))
+    finally:
+        with suppress(OSError):  # the page is in it
+            folder.rmdir()
+
+
+def compute_and_open(edited: "EditedProblem", options: OutputOptions, earlier: "RunResult | None") -> "RunResult":
+    """Compute a problem, write its page to the file of the options, and at the first time open it in the browser.
+
+    Without a browser there is a warning, and the page all the same. The parameters and what is raised are those of
+    `compute_and_write`.
+    """
+    import webbrowser
+
+    from attncli.cli.output import compute_and_write
+
+    if earlier is not None:
+        return compute_and_write(edited, options, earlier)
+    has_browser = _has_browser()
+    if not has_browser:
+        message = f"--open has found no browser: open the file in one, or name one in {VARIABLE}"
+        streams.write_warnings([message], strict=options.strict)
+    result = compute_and_write(edited, options)
+    assert options.file is not None
+    path = path_of(options.file).resolve()
+    streams.write_error(f"the page is {path}")
+    if has_browser and not webbrowser.open(path.as_uri()):
+        streams.write_warnings([f"the browser could not be started: open {path} in one"], strict=options.strict)
+    return result
+
+
+def _check_is_page(options: OutputOptions) -> None:
+    """Raise AttnError where the options write the result in another format than the page, or to standard output."""
+    others = {
+        f"--format {options.format}": options.format is not None,
+        "--json": options.json,
+        f"--output {STDOUT}": options.output == STDOUT,
+    }
+    for option, is_given in others.items():
+        if is_given:
+            hint = "--open shows the page, a file of HTML: leave out one of them"
+            raise AttnError(f"--open and {option} contradict each other", hint=hint)
+    if options.file is not None and options.output_format.name != PAGE:
+        hint = "name a .html file, or leave out --open"
+        raise AttnError("--open shows the page, which is HTML", where=f"--output {options.file}", hint=hint)
+
+
+def _has_browser() -> bool:
+    """Whether the user has chosen a browser, or there is one that can open a window.
+
+    Without a display Python finds browsers in the terminal, which run no scripts.
+    """
+    import webbrowser
+
+    has_windows = sys.platform in _ALWAYS_HAVE_WINDOWS or any(map(os.environ.get, _DISPLAYS))
+    if not has_windows and not os.environ.get(VARIABLE):
+        return False
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return True

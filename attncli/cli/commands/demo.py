@@ -1,27 +1,45 @@
 """`attn demo`: worked examples, each a problem file that includes the expected numbers."""
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.program import DIFFERS
 from attncli.cli import streams
-from attncli.cli.example_report import ReportOptions, make_report
-from attncli.cli.options import MaxSize, make_inputs
+from attncli.cli.completion import complete_from
+from attncli.cli.option_values import make_inputs
 from attncli.cli.output_file import check_is_no_input, write_new_file
-from attncli.cli.warnings import Strict, write_warnings
+from attncli.cli.output_options import OutputOptions
+from attncli.cli.problem_options import MaxSize, Strict
+from attncli.cli.terminal import write_at_readers_pace
 
 if TYPE_CHECKING:
-    from attncli.render.reports.example import ExampleReport
+    from attncli.analysis.check.report import CheckReport
+    from attncli.io.examples import Example, Part
+    from attncli.render.reports.example import ExampleReport, PartReport
+    from attncli.render.view import Cell
 
 
-def _complete_name(incomplete: str) -> list[str]:
-    """The worked examples that begin so."""
+@dataclass(frozen=True)
+class ReportOptions:
+    """What is shown of a worked example, and how."""
+
+    save_command: str = ""  # that writes the example to a file, where it is one of the package
+    part: int | None = None  # the one part that is shown, counted from 1
+    precision: int | None = None
+    explain: bool = False
+
+
+@complete_from
+def _complete_name() -> Sequence[str]:
+    """The worked examples."""
     from attncli.io.examples import names
 
-    return [name for name in names() if name.startswith(incomplete)]
+    return names()
 
 
 def demo(
@@ -52,11 +70,10 @@ def demo(
     if list_all and save is not None:
         raise AttnError("--list and --save contradict each other", hint="leave out one of them")
     shown = {"--step": step, "--part": part is not None, "--explain": explain, "--precision": precision is not None}
-    for option in (option for option, is_given in shown.items() if is_given):
-        if list_all or save is not None:
-            other = "--list" if list_all else "--save"
-            message = f"{other} computes nothing, so {option} would have no effect"
-            raise AttnError(message, hint="leave out one of them")
+    idle = [option for option, is_given in shown.items() if is_given]
+    if idle and (list_all or save is not None):
+        message = f"{'--list' if list_all else '--save'} computes nothing, so {idle[0]} would have no effect"
+        raise AttnError(message, hint="leave out one of them")
     if list_all:
         from attncli.render.reports.example import render_topics
 
@@ -69,13 +86,12 @@ def demo(
         example = examples.load(name, inputs)
         check_is_no_input(None, inputs)
         report = make_report(example, ReportOptions(save_command, part, precision, explain=explain))
-        write_warnings(_notes(report), strict=strict)
+        streams.write_warnings(_notes(report), strict=strict)
         _write_report(report, example.file, step=step)
 
 
 def _write_report(report: "ExampleReport", file: str, *, step: bool) -> None:
     """Write the report of the example in a file; exit status 1 where a number is not the expected one."""
-    from attncli.cli.pacing import write_at_readers_pace
     from attncli.render.reports.example import pages
 
     try:
@@ -95,3 +111,114 @@ def _notes(report: "ExampleReport") -> Iterator[str]:
     for part in report.parts:
         for note in part.view.result.trace.notes:
             yield f"{part.title}: {note}" if part.title else note
+
+
+def make_report(example: "Example", options: ReportOptions) -> "ExampleReport":
+    """Compute the parts that are shown and compare them with the numbers that are expected.
+
+    Raises AttnError where the example has no such part, or the precision is out of range.
+    """
+    from attncli.render.reports.example import ExampleReport
+
+    decimals = _decimals(example, options)
+    count = len(example.parts)
+    if options.part is not None and not 1 <= options.part <= count:
+        hint = f"expected 1 to {count}" if count > 1 else "there is one part"
+        raise AttnError(f"there is no part {options.part}", where="--part", hint=hint)
+    is_whole = options.part is None
+    parts = example.parts if options.part is None else [example.parts[options.part - 1]]
+    return ExampleReport(
+        title=example.title,
+        about=example.about if is_whole else "",
+        paper=example.paper if is_whole else "",
+        source=example.source,
+        save_command=options.save_command,
+        parts=[_make_part(example, part, decimals, explain=options.explain) for part in parts],
+        first_number=None if count == 1 else options.part or 1,
+        together=example.together if is_whole else (),
+        curve=example.curve if is_whole else None,
+    )
+
+
+def _decimals(example: "Example", options: ReportOptions) -> int:
+    """The decimals of the option, otherwise those of the example, otherwise the usual ones."""
+    if options.precision is not None:
+        return OutputOptions(precision=options.precision).decimals
+    try:
+        return OutputOptions(precision=example.precision).decimals
+    except AttnError as error:
+        error.path = (example.file, "precision")
+        raise
+
+
+def _make_part(example: "Example", part: "Part", decimals: int, *, explain: bool) -> "PartReport":
+    """One part, computed and compared."""
+    from attncli.engine.run import run
+    from attncli.io.examples import FROM_KEY
+    from attncli.plan.trace import RunResult
+    from attncli.render.reports.example import PartReport
+    from attncli.render.view import DECIMALS, View
+
+    computed = run(part.problem, _names(example, part), every_step=explain or part.cell is not None)
+    result = RunResult(computed.trace, part.show)
+    precision = () if decimals == DECIMALS else (f"--precision {decimals}",)
+    command = f"attn compute {shlex.quote(example.file)}"
+    words = (command, *filter(None, [part.options]), *precision)
+    cell_words = (command, *part.problem_options, *precision, f"--cell {shlex.quote(part.cell or '')}")
+    cells = _cells(part)
+    has_worked_lines = cells and not explain
+    every_name = RunResult(computed.trace, (*part.show, *part.numpy, part.problem.default_selection[-1]))
+    return PartReport(
+        title=part.title,
+        about=part.about,
+        command=" ".join((*words, "--explain") if explain else words),
+        view=View(result, explain, decimals, cells if explain else ()),
+        check=_check(part),
+        worked=View(every_name, False, decimals, cells) if has_worked_lines else None,
+        worked_command=" ".join(cell_words) if has_worked_lines else "",
+        numpy=part.numpy,
+        arrows_from_key=None if part.arrows is None else part.arrows == FROM_KEY,
+    )
+
+
+def _names(example: "Example", part: "Part") -> list[str]:
+    """The names of the results of a part that are shown; raises AttnError where one is unknown."""
+    from attncli.plan.build import plan_of
+
+    plan = plan_of(part.problem)
+    names_by_place = {
+        (part.place, "show"): part.show,
+        (part.place, "numpy"): part.numpy,
+        (example.file, "together"): example.together,
+        (example.file, "curve"): [] if example.curve is None else [example.curve],
+        (part.place, "arrows"): [] if part.arrows is None else ["weights"],
+    }
+    for place, names in names_by_place.items():
+        for name in names:
+            try:
+                plan.resolve(name)
+            except AttnError as error:
+                raise error.at(*place) from None
+    return list(dict.fromkeys(name for names in names_by_place.values() for name in names))
+
+
+def _cells(part: "Part") -> "tuple[Cell, ...]":
+    """The cells whose arithmetic is shown; raises AttnError where the part has none of that name."""
+    from attncli.render.view import parse_cell
+
+    try:
+        return () if part.cell is None else (parse_cell(part.cell, part.problem, "--cell"),)
+    except AttnError as error:
+        error.path = (part.place, "cell")
+        raise
+
+
+def _check(part: "Part") -> "CheckReport | None":
+    """The check of what is expected of a part; None where that is nothing. Raises AttnError where it can't be made."""
+    from attncli.analysis.check.check import check_expected
+    from attncli.analysis.check.report import CheckOptions
+    from attncli.io.expected import read_expected
+    from attncli.plan.build import plan_of
+
+    expected = read_expected(part.expected, plan_of(part.problem).names)
+    return check_expected(part.problem, expected, CheckOptions(), part.place) if expected.by_name else None

@@ -8,14 +8,12 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
-from attncli.cli.option_values import read_problem_options
-from attncli.cli.options import MaxSize, make_inputs, with_problem_options
-from attncli.cli.output_file import check_is_no_input, output_file
-from attncli.cli.output_space import check_free_space
-from attncli.cli.warnings import Strict, unread_keys, write_warnings
+from attncli.cli.option_values import make_inputs, problem_warnings, read_problem_options
+from attncli.cli.output_file import check_free_space, check_is_no_input, output_file
+from attncli.cli.problem_options import MaxSize, Strict, with_problem_options
 
 
-@with_problem_options
+@with_problem_options()
 def generate(
     problem: Annotated[
         str | None, typer.Argument(metavar="PROBLEM", help="A YAML or JSON file to complete, or -.")
@@ -61,9 +59,9 @@ def generate(
     if by_hand and telling:
         raise AttnError("are two ways to choose the numbers", where="--by-hand and --telling", hint="give one of them")
     if telling:
-        from attncli.analysis import discriminating_problems as telling_problems
+        from attncli.analysis import discriminating_problems
 
-        chosen = telling_problems.choose(document)
+        chosen = discriminating_problems.choose(document)
         document, warnings = chosen.document, chosen.warnings
     if by_hand:
         from attncli.analysis import hand_problems
@@ -72,7 +70,7 @@ def generate(
     complete = assemble(document)
     example = example_values(document, complete)
     check_is_no_input(file, inputs)
-    write_warnings([*unread_keys(document, complete.unread), *warnings], strict=strict)
+    streams.write_warnings([*problem_warnings(complete, document, complete.unread), *warnings], strict=strict)
     check_free_space(file, problem_sizes(complete))
     if file is None:
         streams.write_output(map(streams.output_target().escaped, problem_yaml(complete, example)))

@@ -7,7 +7,8 @@ import typer
 
 from attncli.base.errors import UnknownNameError
 from attncli.cli import streams
-from attncli.cli.warnings import Strict, write_warnings
+from attncli.cli.completion import complete_from
+from attncli.cli.problem_options import Strict
 from attncli.ops import broken_packages, kinds, operators, taken_kinds
 
 # Where the plural of a kind is not its name and an s.
@@ -25,15 +26,14 @@ def _listed_kinds() -> dict[str, str]:
     return kind_of_plural() | {f"{kind}s": kind for kind in (SLIP, CONVENTION, MODEL)}
 
 
-def _complete_kind(incomplete: str) -> list[str]:
-    """The plurals that begin so."""
-    return [plural for plural in _listed_kinds() if plural.startswith(incomplete)]
-
-
 def list_operators(
     kind: Annotated[
         str | None,
-        typer.Argument(metavar="KIND", help=f"One of {', '.join(_listed_kinds())}.", autocompletion=_complete_kind),
+        typer.Argument(
+            metavar="KIND",
+            help=f"One of {', '.join(_listed_kinds())}.",
+            autocompletion=complete_from(lambda: [*_listed_kinds()]),
+        ),
     ] = None,
     *,
     strict: Strict = False,
@@ -51,7 +51,7 @@ def list_operators(
     shown = {plural: name for plural, name in plurals.items() if name != MODEL}
     titles = shown if kind is None else {kind: known.get(kind, kind)}
     groups = [(title, list(_summaries(name))) for title, name in titles.items()]
-    write_warnings(broken_packages(), strict=strict)
+    streams.write_warnings(broken_packages(), strict=strict)
     streams.write_output(render_list(groups, streams.output_target()))
 
 

@@ -6,16 +6,18 @@ import typer
 
 from attncli.base.errors import AttnError, did_you_mean
 from attncli.cli import streams
-from attncli.cli.options import MaxSize, make_inputs
-from attncli.cli.warnings import Strict, write_warnings
+from attncli.cli.completion import Meanings, complete_from
+from attncli.cli.option_values import make_inputs
+from attncli.cli.problem_options import MaxSize, Strict
 from attncli.ops import broken_packages, kinds, operators
 from attncli.problem.spec import FIELDS
 
 HINT = "attn list has the catalogue, attn compute --help-all every key"
 
 
-def _complete_word(incomplete: str) -> list[tuple[str, str]]:
-    """The entries, keys, steps, slips, conventions and terms that begin so, each with its meaning.
+@complete_from
+def _complete_word() -> Meanings:
+    """The entries, keys, steps, slips, conventions and terms, each with its meaning.
 
     Symbols would take NumPy to find. Where there is none, the shell offers files.
     """
@@ -29,8 +31,8 @@ def _complete_word(incomplete: str) -> list[tuple[str, str]]:
     words |= {slip.name: slip.sentence for slip in SLIPS.values()}
     words |= {convention.name: convention.title for convention in CONVENTIONS.values()}
     words |= PURPOSES
-    words |= {field.name: field.help for field in FIELDS.values()} | {record.name: record.summary for record in records}
-    return [(word, text) for word, text in words.items() if word.startswith(incomplete)]
+    words |= {field.name: field.help for field in FIELDS.values()}
+    return words | {record.name: record.summary for record in records}
 
 
 def show(
@@ -52,7 +54,7 @@ def show(
     from attncli.models.checkpoint import CONFIG
     from attncli.render.reports.meanings import every_meaning, find_meanings, render_meanings
 
-    write_warnings(broken_packages(), strict=strict)
+    streams.write_warnings(broken_packages(), strict=strict)
     path = path_of(word)
     meanings = [] if formats.format_of_suffix(path) is not None else find_meanings(word)
     if meanings:

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from attncli.base.dataclasses import dataclass
-from attncli.base.transliteration import SCRIPT_MARKS, greek_name, plain_script, script_form
+from attncli.base.text import SCRIPT_MARKS, greek_name, plain_script, script_form
 from attncli.render.document import LABEL_END, LABEL_START
 
 FUNCTIONS = ("exp", "ln", "tanh", "sin", "cos", "max")  # LaTeX has commands of these names

@@ -7,8 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
-from attncli.base.text import escape_control
-from attncli.base.transliteration import greek_name
+from attncli.base.text import escape_control, greek_name
 from attncli.render.formats.formulas import (
     FUNCTIONS,
     Brackets,

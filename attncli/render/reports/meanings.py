@@ -8,8 +8,7 @@ from rich.cells import cell_len
 from attncli.analysis.slips import SLIPS, Slip
 from attncli.base.axes import LEGEND, Letters, legend
 from attncli.base.dataclasses import dataclass
-from attncli.base.text import one_line, sentence
-from attncli.base.transliteration import transliterate
+from attncli.base.text import one_line, sentence, transliterate
 from attncli.ops import kinds, operators, taken_kinds
 from attncli.ops.records import OperatorRecord
 from attncli.plan.steps import StepMeaning as Step

@@ -243,7 +243,7 @@ def test_the_file_of_junit_is_no_input(name: str, run: Run, folder: Path) -> Non
         (("agrees.yaml", "--atol", "nan"), "--atol: nan is not a finite number"),
         (("agrees.yaml", "--ulp", "few"), "--ulp: 'few' is not a finite number"),
         (("agrees.yaml", "--ulp", ""), "--ulp: '' is not a finite number"),
-        (("agrees.yaml", "--head", "3"), "--head: there is no head 3"),
+        (("agrees.yaml", "--head", "3"), "--head: there is only head 0"),
         (("agrees.yaml", "--precision", "18"), "--precision: 18 digits can't be shown"),
         (("agrees.yaml", "--junit", "-"), "--junit: standard output has the report; name a file"),
         (("agrees.yaml", "--junit", "no/such/folder.xml"), "no/such/folder.xml: can't be written"),

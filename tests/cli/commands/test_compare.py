@@ -159,7 +159,7 @@ def test_a_warning_is_said_once_with_the_variants_that_it_is_of(run: Run) -> Non
         (("p.yaml", "--vary", "scale=a"), "--vary scale: 'a' is not a finite number"),
         (("p.yaml", "--vary", "scale=1", "--scale", "2"), "--scale: scale is given and varied; leave out one of them"),
         (("p.yaml", "--vary", "heads=1,3"), "variant heads=3, --vary heads: 3 heads can't share the 4 features"),
-        (("p.yaml", "--vary", "heads=1,2", "--head", "1"), "variant heads=1, --head: there is no head 1"),
+        (("p.yaml", "--vary", "heads=1,2", "--head", "1"), "variant heads=1, --head: there is only head 0"),
         (("p.yaml", "p.yaml"), "p.yaml: is given twice; name each problem once"),
         (("p.yaml", "none.yaml"), "none.yaml: there is no such file"),
         (("p.yaml", "--as", "flash", "--as", "flash"), "--as: flash is given twice; give each convention once"),

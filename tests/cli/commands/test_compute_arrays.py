@@ -83,7 +83,7 @@ def test_a_table_can_be_of_one_head_alone(run: Run, arrays: dict[str, np.ndarray
     [
         (["--head", "4"], "--head: there is no head 4; expected 0 to 3, or all"),
         (["--batch", "2"], "--batch: there is no batch item 2; expected 0 to 1, or all"),
-        (["--head", "x"], "--head: 'x' is no position; expected 0 to 3, or all"),
+        (["--head", "x"], "--head: 'x' is not a position; expected 0 to 3, or all"),
         (
             ["-o", "o.npy"],
             "--output o.npy: a .npy file holds one array; selected are scores, weights, output; select one",

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from attncli import attention
-from attncli.cli.progress import ProgressBar
+from attncli.cli.terminal import ProgressBar
 from attncli.io import examples
 from tests.arrays import normal
 from tests.cli.running import STYLE, Run, Terminal, read_terminal
@@ -108,7 +108,7 @@ def wait_until_it_has_open(file: Path, process: subprocess.Popen[bytes]) -> None
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds that progress bars read, which stay until a test sets them."""
     seconds = [0.0]
-    monkeypatch.setattr("attncli.cli.progress.time", SimpleNamespace(monotonic=lambda: seconds[0]))
+    monkeypatch.setattr("attncli.cli.terminal.time", SimpleNamespace(monotonic=lambda: seconds[0]))
     monkeypatch.setattr("rich.console.monotonic", lambda: seconds[0])
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
@@ -143,7 +143,7 @@ def test_a_bar_shows_the_percentage_and_the_time_that_remains(
 def test_a_terminal_shows_what_is_done_and_a_pipe_gets_nothing_of_it(
     work: str, words: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attncli.cli.progress.DELAY", 0)
+    monkeypatch.setattr("attncli.cli.terminal.DELAY", 0)
     np.save(tmp_path / "q.npy", normal(401, 4))  # more scores than are computed whole
     command = ("compute", "--query", "q.npy", "--key", "q.npy", *words.split())
     shown = run(*command, errors_to=Terminal).stderr

@@ -1,0 +1,220 @@
+"""The commands as Typer has them: imported when they are called, with usage errors that are AttnErrors of one line."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import import_object
+from attncli.cli import streams
+from attncli.cli.commands import COMMANDS, CommandRef
+from attncli.io.paths import STDIN, is_there
+
+DEFAULT_COMMAND = "compute"  # of `attn problem.yaml`
+HELP_ALL = "--help-all"
+QUOTE_HINT = "put a list in quotes, as in '[1, 2]' or '[[1, 2], [3, 4]]'"
+_PART_OF_LIST = re.compile(r"[\[\](),;\d.eE+-]*\d[\[\](),;\d.eE+-]*|\[[^\[\]]+|[^\[\]]+(,|\]+)")
+
+
+def _print_all_help(context: typer.Context, is_requested: bool) -> None:
+    """Print the help with every option and end the program, where `--help-all` is given."""
+    if is_requested:
+        formatter = context.make_formatter()
+        context.command.format_help(context, formatter, every_option=True)  # type: ignore[call-arg] # it is a Command
+        typer.echo(formatter.getvalue().rstrip("\n"), color=context.color)
+        raise typer.Exit
+
+
+# The option of a command whose short help leaves some options out.
+HelpAll = Annotated[
+    bool,
+    typer.Option(HELP_ALL, is_eager=True, expose_value=False, callback=_print_all_help, help="Show every option."),
+]
+
+
+class _OwnHelp:
+    """Mixin of Typer's commands and groups: our help, an error where an option is given twice, and a fast start."""
+
+    ref: CommandRef | None = None  # of a command: its row of COMMANDS
+
+    def parse_args(self, context: Any, args: list[str]) -> Any:
+        """Parse the arguments; raises AttnError where an option is given twice."""
+        try:
+            if not context.resilient_parsing:  # that is the completion of an unfinished command line
+                self._check_repetitions(context, args)
+            return super().parse_args(context, args)  # type: ignore[misc] # a command or a group is the next class
+        except typer.TyperException as error:
+            if getattr(error, "ctx", None) is None:  # of an option without its value: the parser knows no command
+                vars(error)["ctx"] = context
+            raise
+
+    def _check_repetitions(self, context: Any, args: list[str]) -> None:
+        """Raise AttnError where an option that takes one value is given twice, or a flag and its contrary.
+
+        Typer would use the last one. For once every option is parsed as one that may be repeated.
+        """
+        single = [p for p in self.get_params(context) if p.param_type_name == "option" and not p.multiple]
+        for option in single:
+            option.multiple = True
+        try:
+            values, _, _ = self.make_parser(context).parse_args(list(args))  # type: ignore[attr-defined] # the same
+        finally:
+            for option in single:
+                option.multiple = False
+        for option in single:
+            given, names = values.get(option.name, ()), (*option.opts, *option.secondary_opts)
+            if option.is_flag and len(set(given)) > 1:
+                raise AttnError(f"{' and '.join(names)} contradict each other", hint="leave out one of them")
+            if not option.is_flag and len(given) > 1:
+                raise AttnError(f"is given twice: {', '.join(map(repr, given))}", where=names[0], hint="give it once")
+
+    def get_params(self, context: Any) -> Any:
+        """The parameters of the command; of an unfinished command line those too that the short help leaves out."""
+        parameters = super().get_params(context)  # type: ignore[misc] # the same
+        for parameter in parameters:
+            if context.resilient_parsing:
+                parameter.hidden = False
+            if "process_value" not in vars(parameter):
+                parameter.process_value = _without_conversion(parameter)
+        return parameters
+
+    def format_help(self, context: Any, formatter: Any, *, every_option: bool = False) -> None:
+        """Write the help to the formatter: the options used most where `--help-all` lists the others, or every one."""
+        from attncli.cli.help import render_help
+
+        is_short = any(HELP_ALL in parameter.opts for parameter in self.get_params(context)) and not every_option
+        target = streams.output_target()
+        context.color = target.has_styles  # otherwise styles would be removed where they are asked for in a pipe
+        formatter.write(render_help(self, context, self.ref, target, every_option=not is_short))
+
+
+def _without_conversion(parameter: Any) -> Any:
+    """The `process_value` of a parameter without Typer's conversion of text, and of what is not given.
+
+    For it Typer imports pydantic, which takes a fifth of the time of a small run.
+    """
+    convert: Any = parameter.process_value
+    is_text = getattr(getattr(parameter, "type_descriptor", None), "annotation", None) in (str, list[str])
+
+    def process(context: Any, value: Any) -> Any:
+        if value is None and not parameter.required:
+            return None
+        if is_text and value is not None:
+            return list(value) if isinstance(value, tuple) else value
+        return convert(context, value)
+
+    return process
+
+
+class Command(_OwnHelp, TyperCommand):
+    """One command."""
+
+
+class CommandGroup(_OwnHelp, TyperGroup):
+    """The commands of COMMANDS; a command is imported when it is called, not when it is listed or completed."""
+
+    is_listing = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.commands = {name: TyperCommand(name, help=ref.summary) for name, ref in COMMANDS.items()}
+
+    def list_commands(self, context: Any) -> list[str]:
+        """The names of the commands, in the order of the help."""
+        return list(self.commands)
+
+    def get_command(self, context: Any, name: str) -> Any:
+        """The command of that name; while commands are listed, one that has only a name and a summary."""
+        if self.is_listing or name not in COMMANDS:
+            return super().get_command(context, name)
+        ref, single = COMMANDS[name], typer.Typer(add_completion=False)
+        single.command(name, cls=Command, help=ref.summary)(import_object(ref.function))
+        command: Any = get_command(single)
+        command.ref = ref
+        return command
+
+    def resolve_command(self, context: Any, args: list[str]) -> Any:
+        """The command that the first argument names; a problem in its place is computed."""
+        if args[0] not in COMMANDS and _is_problem(args[0]):
+            args = [DEFAULT_COMMAND, *args]
+        return super().resolve_command(context, args)
+
+    def format_help(self, context: Any, formatter: Any, *, every_option: bool = False) -> None:
+        """Write the help, with a summary of each command."""
+        with self._listing():
+            super().format_help(context, formatter, every_option=every_option)
+
+    def shell_complete(self, context: Any, incomplete: str) -> Any:
+        """The commands that begin so, each with its summary."""
+        with self._listing():
+            return super().shell_complete(context, incomplete)
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse the arguments before the command's name."""
+        with _errors_of_the_command_line():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, context: Any) -> Any:
+        """Parse the arguments after the command's name and run the command."""
+        with _errors_of_the_command_line():
+            return super().invoke(context)
+
+    @contextmanager
+    def _listing(self) -> Iterator[None]:
+        """A block in which `get_command` imports no command."""
+        self.is_listing = True
+        try:
+            yield
+        finally:
+            self.is_listing = False
+
+
+def _is_problem(word: str) -> bool:
+    """Whether a word is a file or standard input, or has the suffix of a file that can be read."""
+    from attncli.io.formats import format_of_suffix
+
+    path = Path(word)
+    return word == STDIN or format_of_suffix(path) is not None or (is_there(path) and not path.is_dir())
+
+
+@contextmanager
+def _errors_of_the_command_line() -> Iterator[None]:
+    """Raise usage errors as AttnErrors that name the command of the help; a closed pipe ends the command quietly."""
+    try:
+        yield
+    except BrokenPipeError:
+        streams.discard(sys.stdout)
+        raise typer.Exit from None
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "attn"
+        message = error.format_message().rstrip(".")
+        hint = QUOTE_HINT if _has_part_of_list(message) else f"{command} --help lists what there is"
+        raise AttnError(message, hint=hint) from None
+
+
+def is_part_of_list(word: str) -> bool:
+    """Whether a word of the command line is not a file but a part of a list that the shell has split: `2]`, `cat,`.
+
+    >>> is_part_of_list("2]"), is_part_of_list("cat,"), is_part_of_list("p.yaml")
+    (True, True, False)
+    """
+    return _PART_OF_LIST.fullmatch(word) is not None and not os.path.lexists(word)
+
+
+def _has_part_of_list(message: str) -> bool:
+    """Whether a usage error complains of superfluous words, one of which is a part of a list.
+
+    >>> _has_part_of_list("Got unexpected extra argument(s) (0], [0, 1]] p.yaml)")
+    True
+    """
+    match = re.search(r"unexpected extra argument\S* \((.*)\)", message)
+    return match is not None and any(map(is_part_of_list, match[1].split()))

@@ -1,0 +1,125 @@
+"""The options that describe a problem, made from its keys: `kv_heads` is `--kv-heads`; and what their texts mean."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from attncli.base.text import sentence
+from attncli.cli.command_group import HelpAll
+from attncli.cli.completion import complete_convention, complete_edit, field_completion
+from attncli.ops.registry import registered, taken_kinds
+from attncli.problem.fields import Field, option_name
+from attncli.problem.spec import FIELDS
+
+if TYPE_CHECKING:
+    pass
+
+# What the help shows as the value of an option, by the kind of its field; an operator's is _OPERATOR.
+_METAVARS = {
+    "matrix": "MATRIX",
+    "vector": "VECTOR",
+    "labels": "LABELS",
+    "text": "TEXT",
+    "vocabulary": "FILE",
+    "integer": "N",
+    "number": "X",
+    "boolean_matrix": "MATRIX",
+    "booleans": "MATRIX",
+    "counts": "VECTOR",
+    "positions": "MATRIX",
+    "window": "LEFT,RIGHT",
+}
+_OPERATOR = "NAME"
+
+Command = Callable[..., None]
+
+# Options that several commands have.
+As = Annotated[
+    str | None,
+    typer.Option(
+        "--as",
+        metavar="CONVENTION",
+        help="Read it as a framework does; see attn list conventions.",
+        autocompletion=complete_convention,
+    ),
+]
+EditTexts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="CELL=X",
+        help="Set one number, 'w_q[0,1]=3', and show what changes.",
+        autocompletion=complete_edit,
+    ),
+]
+MaxSize = Annotated[
+    str | None,
+    typer.Option(
+        "--max-size",
+        metavar="SIZE",
+        hidden=True,
+        help="The most that is read into memory of each file: 500M, 2G, 1.5GiB; by default a quarter of what is free.",
+    ),
+]
+STRICT_HELP = "Make every warning an error: write nothing, exit with 2."
+Strict = Annotated[bool, typer.Option("--strict", hidden=True, help=STRICT_HELP)]
+
+
+def with_problem_options(*, are_listed: bool = True) -> Callable[[Command], Command]:
+    """Give a command an option for every key of a problem, in place of its `**keys`, where they arrive as text.
+
+    The short help lists those used most where `are_listed`, else none; `--help-all` lists all.
+    """
+
+    def with_options(command: Command) -> Command:
+        @wraps(command)
+        def run(*args: Any, **values: Any) -> None:
+            values.pop("help_all", None)  # where it is given the program has ended
+            command(*args, **values)
+
+        own = [p for p in parameters_of(command) if p.kind is not inspect.Parameter.VAR_KEYWORD]
+        options = [_make_option(field, is_listed=are_listed and field.is_common) for field in FIELDS.values()]
+        help_all = inspect.Parameter("help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=HelpAll)
+        return with_parameters(run, [*own, *options, help_all])
+
+    return with_options
+
+
+def parameters_of(command: Command) -> list[inspect.Parameter]:
+    """The parameters of a command, of which Typer makes arguments and options."""
+    return list(inspect.signature(command).parameters.values())
+
+
+def with_parameters(command: Command, parameters: Sequence[inspect.Parameter]) -> Command:
+    """The command with these parameters in place of those that it is written with."""
+    vars(command)["__signature__"] = inspect.Signature(parameters)
+    return command
+
+
+def _make_option(field: Field, *, is_listed: bool) -> inspect.Parameter:
+    """A key of a problem as a parameter of which Typer makes an option; the short help has it where `is_listed`."""
+    is_flag, name = field.kind == "flag", option_name(field.name)
+    kind: Any = bool if is_flag else list[str] if field.kind == "labels" else str
+    option = typer.Option(
+        f"{name}/--no-{name.removeprefix('--')}" if is_flag else name,
+        help=_help(field),
+        metavar="|".join(field.words) if field.words else None if is_flag else _METAVARS.get(field.kind, _OPERATOR),
+        rich_help_panel=field.panel,
+        hidden=not is_listed,
+        autocompletion=field_completion(field),
+        show_default=False,
+    )
+    annotation = Annotated[kind | None, option]
+    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _help(field: Field) -> str:
+    """The meaning of a key as a sentence; where it takes an operator, with the names of those registered.
+
+    Operators of other packages are not looked up: that takes 30 ms, and the help is to appear at once.
+    """
+    names = f": {', '.join(registered(field.kind))}" if field.kind in taken_kinds() else ""
+    return sentence(field.help + names)

@@ -1,0 +1,178 @@
+"""What a terminal shows in addition to the text: a pager, pages at the reader's pace, and a progress bar."""
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from attncli.base.errors import AttnError
+from attncli.cli import streams
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+VARIABLE = "PAGER"
+DEFAULT_PAGERS = ("less", "more")
+# What less does unless LESS is set: it ends where all fits on one screen, keeps colours, and leaves the text there.
+LESS_OPTIONS = {"LESS": "FRX"}
+NO_PAGER: tuple[Sequence[str], ...] = ([], ["cat"])  # values of PAGER with which git pages nothing either
+NEXT_KEYS = b"\r\n "
+QUIT_KEYS = (b"q", b"Q", b"\x04", b"\x1b", b"")  # Ctrl-D, Escape, and the end of the input
+DELAY = 1.0  # seconds of work before the bar appears
+
+
+def write_pages(contents: str | Iterable[str]) -> None:
+    """Write a text, or its chunks, through the user's pager; directly where standard output is no terminal.
+
+    A pager that ends before it has read everything is no error. Raises AttnError where it can't be started, or says by
+    its status that it has failed.
+    """
+    pager = _pager() if streams.is_terminal() else []
+    if pager in NO_PAGER:
+        streams.write_output(contents)
+        return
+    try:
+        process = subprocess.Popen(pager, stdin=subprocess.PIPE, env=LESS_OPTIONS | os.environ)
+    except OSError as error:
+        message = f"{pager[0]!r} can't be started ({error.strerror})"
+        raise AttnError(message, where=VARIABLE, hint="name a program, such as less") from None
+    assert process.stdin is not None
+    with _interrupts_ignored(), suppress(BrokenPipeError), process:  # which waits for its end
+        for chunk in streams.encoded_chunks(contents):
+            process.stdin.write(chunk)
+    if process.returncode > 0:  # a negative one is that of a signal: it was ended on purpose
+        message = f"{pager[0]!r} ended with status {process.returncode}"
+        raise AttnError(message, where=VARIABLE, hint="leave out --pager to see the result without it")
+
+
+def _pager() -> Sequence[str]:
+    """The words of the pager's command line: of PAGER, otherwise the first of the default ones that is installed."""
+    text = os.environ.get(VARIABLE)
+    if text is None:
+        installed = [name for name in DEFAULT_PAGERS if shutil.which(name)]
+        if not installed:
+            names = " nor ".join(DEFAULT_PAGERS)
+            raise AttnError(f"neither {names} is installed", where="--pager", hint=f"name a program in {VARIABLE}")
+        return installed[:1]
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise AttnError(f"{text!r} is no command ({error})", where=VARIABLE, hint="close the quotes") from None
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """A block in which Ctrl-C is the pager's alone, which may use it to stop a search."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def write_at_readers_pace(pages: Iterable[str], option: str) -> None:
+    """Write pages to the terminal, each after the first when Enter or the space bar is pressed; q ends.
+
+    Raises AttnError, in which `option` is named, where standard input or standard output is no terminal.
+    """
+    for stream, name in ((sys.stdin, "standard input"), (sys.stdout, "standard output")):
+        if stream is None or not stream.isatty():
+            raise AttnError(
+                f"{name} is no terminal, so nobody can press a key", where=option, hint=f"leave out {option}"
+            )
+    for number, page in enumerate(pages):
+        if number and not _reader_goes_on():
+            return
+        streams.write_output(page)
+
+
+def _reader_goes_on() -> bool:
+    """Wait for a key behind a line that says which, and remove that line; false where the reader ends."""
+    prompt = streams.output_target().text("── Enter: the next part   q: end ")
+    streams.write_output(prompt)
+    try:
+        key = _read_key()
+        while key not in (*QUIT_KEYS, *(bytes([code]) for code in NEXT_KEYS)):
+            key = _read_key()
+    finally:
+        streams.write_output(f"\r{' ' * len(prompt)}\r")
+    return key not in QUIT_KEYS
+
+
+def _read_key() -> bytes:
+    """The next key, without waiting for the end of a line where the system can do so."""
+    if sys.platform == "win32":
+        return sys.stdin.readline()[:1].encode()
+    import termios
+    import tty
+
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    try:
+        tty.setcbreak(terminal, termios.TCSADRAIN)  # keys that were pressed before count
+        return os.read(terminal, 1)
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+class ProgressBar:
+    """A callback `(done, total)` that shows the description of the work, its progress, and the remaining time.
+
+    The bar appears after DELAY seconds and is removed when the `with` block ends. `is_shown=False` never shows it.
+    """
+
+    def __init__(self, description: str, *, is_shown: bool = True) -> None:
+        self.description = description
+        self.start = time.monotonic()
+        self.is_shown = is_shown and sys.stderr.isatty()
+        self.bar: Progress | None = None
+        self.task: Any = None
+
+    def __enter__(self) -> "ProgressBar":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def __call__(self, done: int, total: int) -> None:
+        """Show that `done` of `total` blocks or lines are done."""
+        if not self.is_shown or time.monotonic() - self.start < DELAY:
+            return
+        if self.bar is None:
+            self.bar = _make_bar()
+            self.task = self.bar.add_task(self.description, total=total)
+            self.bar.start()
+        self.bar.update(self.task, completed=done)
+
+    def count_lines(self, chunks: Iterable[str], total: int) -> Iterator[str]:
+        """The chunks of a text of about `total` lines; each counts as done when the next one is requested.
+
+        The last chunk does not update the bar, which is removed after it; a text of one chunk shows none.
+        """
+        done = 0
+        for chunk in chunks:
+            yield chunk
+            done += chunk.count("\n")
+            if done < total:
+                self(done, total)
+
+
+def _make_bar() -> "Progress":
+    """A bar with its description, percentage and remaining time."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    # Rich would otherwise replace sys.stdout while the bar is shown, and results would be printed to standard error.
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
