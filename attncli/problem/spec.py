@@ -60,7 +60,7 @@ def signature_of(value: Any) -> Hashable:
 class ProblemSpec:
     """A problem whose values were converted and checked by `attncli.problem.build.build`, the only way to make one.
 
-    What is worked out once for a problem, as a cached property, follows from shapes, types and words alone: problems
+    What is worked out once for a problem, as a cached property, follows from shapes, types and choices alone: problems
     that differ in numbers share it (`attncli.problem.problem_cache`).
 
     Sequences are [n d], with batch items [b n d], or with a head axis [b h n d]. Weight matrices are in_out, as
@@ -225,11 +225,11 @@ class ProblemSpec:
     generators: Mapping[str, Operator] = field(repr=False, compare=False)
     # Why nothing reads a key, for each key that was given and that nothing reads.
     unread: Mapping[str, str] = field(repr=False, compare=False)
-    # What a convention has made of the words that were given; None where they were read as attn reads them.
+    # What a convention has made of the keys that were given; None where they were read as attn reads them.
     convention: ConventionUse | None = field(default=None, repr=False, compare=False)
 
     def origin_of(self, name: str) -> ArrayOrigin | None:
-        """Where the array of a field was given, embeddings that stand in a vocabulary with it; None in Python."""
+        """Where the array of a field was given, embeddings that a vocabulary has with it; None in Python."""
         if name == "embeddings" and self.vocabulary is not None:
             vocabulary = self.origins.get("vocabulary")
             return None if vocabulary is None else ArrayOrigin(vocabulary.name)
@@ -353,7 +353,7 @@ class ProblemSpec:
 
 
 FIELDS: Mapping[str, Field] = {f.name: Field(name=f.name, **f.metadata) for f in fields(ProblemSpec) if f.metadata}
-# A plan depends on neither words nor how numbers are drawn; what is drawn counts by its shape.
+# A plan depends on neither labels nor how numbers are drawn; what is drawn counts by its shape.
 _PLANNED_FIELDS = tuple(
     name
     for name, field in FIELDS.items()
