@@ -155,8 +155,8 @@ class ProblemSpec:
     context_norm: Operator | None = row("context_norm", PROJECTIONS,
         "brings the context of each head to one size, before w_o", "rms", used_by="output")
     sink: Array | None = row("vector", PROJECTIONS,
-        "a score for each head that takes part in the softmax like that of one more key, and is then dropped", "[0]",
-        axes="h", decides_dtype=False, used_by="weights")
+        "one extra logit per head that joins the softmax and is then discarded", "[0]", axes="h",
+        decides_dtype=False, used_by="weights")
     score: Operator = row("score", STAGES, "how well each key answers each query", "scaled_dot",
         default=Operator(look_up("score", "scaled_dot")), used_by="scores", is_common=True, template="active")
     scale: float | None = number(STAGES, "number multiplied into the score instead of the score's own", "1/sqrt(2)",
@@ -191,8 +191,8 @@ class ProblemSpec:
     align: str = word(MASKS,
         "where queries stand among the keys: after the cache, at the first key of all, or up to the last real key",
         "bottom_right", words=("top_left", "first_key", "bottom_right"), default="top_left")
-    empty_rows: str = word(MASKS, "the weights of a query that may attend to nothing, where those of others sum to 1",
-        "nan", words=("zeros", "nan", "uniform"), default="zeros", used_by="weights")
+    empty_rows: str = word(MASKS, "weights of a query that sees no key", "nan",
+        words=("zeros", "nan", "uniform"), default="zeros", used_by="weights")
     past_key: Array | None = matrix(CACHE, "[b h] p c", "keys that come before key", "[[1, 0, 0, 0]]",
         used_by="scores", template="together")
     past_value: Array | None = matrix(CACHE, "[b h] p e", "values that come before value", "[[0, 0, 0, 1]]",
