@@ -68,7 +68,7 @@ def keys_unread_by_plan(problem: ProblemSpec) -> Mapping[str, str]:
 
 
 def asks_where_queries_stand(plan: Plan) -> bool:
-    """Whether a mask or a position of a plan depends on where the queries stand among the keys."""
+    """Whether a mask or a position of a plan depends on where the queries are among the keys."""
     return any(node.stage == "align" for node in plan.nodes)
 
 

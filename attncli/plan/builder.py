@@ -23,7 +23,7 @@ def symbols_of(node: Node, nodes: Mapping[str, Node]) -> dict[str, str]:
 
 
 def formula_in_plan(formula: str, node: Node, nodes: Mapping[str, Node]) -> str:
-    """The formula of an operator's record, or of one of its inner quantities, as it stands in a plan.
+    """The formula of an operator's record, or of one of its inner quantities, as it is in a plan.
 
     Elements have the symbols of the nodes that the operator of `node` reads: `exp(Sᵐᵢⱼ)` where the scores are masked.
     An axis of the result has the letter of the node's: `√c` where a record's d features are those of keys.
@@ -40,7 +40,7 @@ def formula_in_plan(formula: str, node: Node, nodes: Mapping[str, Node]) -> str:
 
 
 def parameters_in_force(node: Node, record: OperatorRecord) -> dict[str, Any]:
-    """The parameters of an operator's node: numbers and words, and True for an array that is given."""
+    """The parameters of an operator's node: numbers and choices, and True for an array that is given."""
     names = [parameter.name for parameter in record.parameters]
     numbers = {name: node.options[name] for name in names if node.options.get(name) is not None}
     return {**record.defaults, **numbers} | {name: True for name in names if name in node.inputs}

@@ -235,17 +235,17 @@ class Plan:
         raise UnknownNameError("result", name, [*RESULTS, *(n for n in self.by_name if n not in RESULTS)])
 
     def find(self, name: str) -> str | None:
-        """The name of the node that a name stands for; None where there is none."""
+        """The name of the node that a name means; None where there is none."""
         return self._node_names.get(name)
 
     @cached_property
     def _node_names(self) -> Mapping[str, str]:
-        """The name of the node that each name stands for; a node's own precedes a result's, and that an old one."""
+        """The name of the node that each name means; a node's own precedes a result's, and that an old one."""
         names = {**RENAMED_STEPS, **self.results, **{name: name for name in self.by_name}}
         return {name: node for name, node in names.items() if node in self.by_name}
 
     def _missing_result(self, name: str) -> AttnError:
-        """The error of a result that the plan has not: what is given in its place, or what is missing."""
+        """The error of a result that the plan lacks: what is given instead of it, or what is missing."""
         table = next((table for table in TABLES if table in self.by_name and self.by_name[table].is_input), None)
         if OUTPUT in self.results or name == "present_key":
             hint = f"give query and key in place of {table}"

@@ -66,7 +66,7 @@ def nested_lists_to_array(value: Any, path: ErrorPath) -> Array:
     attncli.base.errors.AttnError: w_q, row 2: 1 numbers where the other rows have 2
     """
     if not isinstance(value, (list, tuple)):
-        raise AttnError(f"{json_excerpt(value)} is no matrix", where=path, subject=value)
+        raise AttnError(f"{json_excerpt(value)} is not a matrix", where=path, subject=value)
     array = _plain_lists_to_array(value)
     if array is not None:
         return array
@@ -109,7 +109,7 @@ def _convert_rows(value: Any, index: Index, path: ErrorPath, convert_cell: Conve
     rows = []
     for number, row in enumerate(value, 1):
         if not isinstance(row, (list, tuple)):
-            raise AttnError(f"{json_excerpt(row)} is no row", where=(*path, f"row {number}"), subject=value)
+            raise AttnError(f"{json_excerpt(row)} is not a row", where=(*path, f"row {number}"), subject=value)
         rows.append(_convert_rows(row, (*index, number), path, convert_cell))
         if _depth(rows[-1]) != _depth(rows[0]):
             raise AttnError("is nested otherwise than row 1", where=(*path, f"row {number}"), subject=row)
@@ -330,7 +330,7 @@ def to_array(value: Any, path: ErrorPath, noun: str = MATRIX) -> LabelledArray:
         return _labelled_rows(value, path, noun)
     if not isinstance(value, (list, tuple)):
         hint = FILE_HINT if isinstance(value, PathLike) else None
-        raise AttnError(f"{json_excerpt(value)} is no {noun}", where=path, hint=hint, subject=value)
+        raise AttnError(f"{json_excerpt(value)} is not a {noun}", where=path, hint=hint, subject=value)
     return LabelledArray(nested_lists_to_array(value, path))
 
 
@@ -344,7 +344,7 @@ def _labelled_rows(value: Mapping[Any, Any], path: ErrorPath, noun: str) -> Labe
     rows = [to_lists(row) if is_array_with_axes(row) and row.ndim == 1 else row for row in value.values()]
     if not rows or not all(map(is_row, rows)):
         hint = "expected lists of numbers" if noun == MATRIX else "expected one row of numbers"
-        raise AttnError(f"is no {noun}", where=path, hint=hint, subject=value)
+        raise AttnError(f"is not a {noun}", where=path, hint=hint, subject=value)
     return LabelledArray(nested_lists_to_array(rows, path), tuple(str(label) for label in value))
 
 
@@ -383,7 +383,7 @@ def _of_numbers(
         return LabelledArray(array.astype(np.float64), labels, columns=columns)
     if kind != "b":
         hint = _hint_of_objects(value) if kind == "O" else None
-        raise AttnError(f"{json_excerpt(value)} is no {noun}", where=path, hint=hint, subject=value)
+        raise AttnError(f"{json_excerpt(value)} is not a {noun}", where=path, hint=hint, subject=value)
     return LabelledArray(array, labels, columns=columns)
 
 

@@ -72,7 +72,7 @@ class CellArray:
 
 
 def token_axis(name: str, size: int, labels: Sequence[str]) -> CellAxis:
-    """An axis of tokens; one row or column that stands for all of several is called `all`."""
+    """An axis of tokens; one row or column in place of all is called `all`."""
     return CellAxis(name, size, ("all",) if size == 1 < len(labels) else tuple(labels[:size]))
 
 
@@ -124,7 +124,7 @@ def _find(key: str, axis: CellAxis, text: str) -> int | slice:
         try:
             at = int(text)
         except ValueError:
-            raise AttnError(f"{text!r} is no {axis.name} of {key}", hint=hint) from None
+            raise AttnError(f"{text!r} is not a {axis.name} of {key}", hint=hint) from None
         at += axis.size if at < 0 else 0
     if not 0 <= at < axis.size:
         raise AttnError(f"{key} has no {axis.name} {text}", hint=hint)

@@ -22,8 +22,8 @@ class Reading:
     """What a framework makes of one word, in a sentence; where attn reads it otherwise, what that is in attn's keys.
 
     `change` makes of the word's converted value the one that attn reads so. `keys` are in force where the word is
-    given, unless they are given themselves: only beside one of the words in `beside`, where there are any, and never
-    beside one in `not_beside`. `limit` says why the framework does not take a value, "" where it does.
+    given, unless they are given themselves: only together with one of the words in `beside`, where there are any, and
+    never together with one in `not_beside`. `limit` says why the framework does not take a value, "" where it does.
     """
 
     text: str
@@ -34,11 +34,11 @@ class Reading:
     limit: Callable[[Any], str] | None = None
 
     def matters(self, words: Collection[str]) -> bool:
-        """Whether its keys matter beside these words."""
+        """Whether its keys matter where these words are given."""
         return not self.beside or not {*self.beside}.isdisjoint(words)
 
     def opponents(self, words: Collection[str]) -> Sequence[str]:
-        """Those of these words beside which its keys would matter, but are not in force."""
+        """Those of these words that keep its keys, which would matter, from being in force."""
         return [word for word in self.not_beside if word in words] if self.matters(words) else []
 
 
@@ -85,7 +85,7 @@ def _row_of_infinities(bias: Array) -> str:
 
 
 def with_its_own(window: Window) -> Window:
-    """The keys beside a query's own in a window whose sides count that, too; a side of 0 or without limit stays.
+    """The keys next to a query's own in a window whose sides count that, too; a side of 0 or without limit stays.
 
     >>> with_its_own((3, 0))
     (2, 0)
@@ -223,7 +223,7 @@ def find_convention(name: Any, where: str | None = None) -> Convention:
     """
     if not isinstance(name, str):
         hint = f"expected one of {', '.join(CONVENTIONS)}"
-        raise AttnError(f"{repr_excerpt(name)} is no name of a convention", where=where, hint=hint)
+        raise AttnError(f"{repr_excerpt(name)} is not the name of a convention", where=where, hint=hint)
     if name not in CONVENTIONS:
         raise UnknownNameError("convention", name, CONVENTIONS, where=where)
     return CONVENTIONS[name]

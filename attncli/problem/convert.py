@@ -168,7 +168,7 @@ def _to_labels(field: Field, value: Any) -> tuple[str, ...]:
         items = items[0]
     for label in items:
         if label is None or isinstance(label, (bool, list, dict)) or is_array_with_axes(label):
-            message = f"{json_excerpt(label)} is no label"
+            message = f"{json_excerpt(label)} is not a label"
             hint = "give one list of labels" if isinstance(label, list) else "put the word in quotes"
             raise AttnError(message, where=field.name, hint=hint, subject=value)
     if not items:
@@ -208,7 +208,7 @@ def labels_of_value(value: Any) -> AxisLabels:
 def _to_text(field: Field, value: Any) -> str:
     """A text as it is."""
     if not isinstance(value, str):
-        raise AttnError(f"{repr_excerpt(value)} is no text", where=field.name, subject=value)
+        raise AttnError(f"{repr_excerpt(value)} is not a text", where=field.name, subject=value)
     return value
 
 

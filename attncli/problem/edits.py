@@ -113,7 +113,7 @@ def _array_of_operator(spec: ProblemSpec, name: str, operator: Any, parameter_na
         raise AttnError(f"{key} is not given")
     if array is None:
         hint = f"write {option_name(name)} {operator.record.name}:{parameter_name}=X"
-        raise AttnError(f"{key} is no array", hint=hint)
+        raise AttnError(f"{key} is not an array", hint=hint)
     is_transposed = parameter.is_weight and spec.weight_layout == "out_in"
     is_of_key_heads = name in USES and USES[name].letters_of(parameter_name)[0] == "g"
     heads: Letters = spec.layout.with_kv_heads(("h",)) if is_of_key_heads else ("h",)
@@ -171,7 +171,7 @@ def _no_array(field: Field, text: str) -> AttnError:
         return AttnError(f"{field.name} is true or false", hint=f"write {option} or --no-{option.removeprefix('--')}")
     if field.kind in ("number", "integer"):
         return AttnError(f"{field.name} is one number", hint=f"write {option} {text}")
-    return AttnError(f"{field.name} is no array of numbers", hint=f"it is given by {option}")
+    return AttnError(f"{field.name} is not an array of numbers", hint=f"it is given by {option}")
 
 
 def _not_given(spec: ProblemSpec, name: str) -> AttnError:

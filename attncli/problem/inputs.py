@@ -69,11 +69,11 @@ def check_inputs(values: Mapping[str, Any]) -> None:
     given = {name for name, value in values.items() if value is not None}
     table = given_table(values)
     if table is not None:
-        _check_inputs_beside_table(table, given)
+        _check_inputs_with_table(table, given)
         return
     if not given & {"embeddings", "key"}:
         raise AttnError(
-            "there is nothing to attend to",
+            "no input",
             hint="give embeddings, or query and key, or sentence and vocabulary, or seed, token_count and dim",
         )
     if not given & {"query", "query_embeddings", "embeddings"}:
@@ -129,8 +129,8 @@ def _check_packed(given: Collection[str]) -> None:
                 raise AttnError(message, where=name, hint=f"leave out {name} or {owner}", keys=(name, owner))
 
 
-def _check_inputs_beside_table(table: str, given: set[str]) -> None:
-    """Raise AttnError where an array would not be used beside given scores or weights, or there is nothing to compute.
+def _check_inputs_with_table(table: str, given: set[str]) -> None:
+    """Raise AttnError where an array would not be used with given scores or weights, or there is nothing to compute.
 
     Operators, numbers and masks that make the table are no error: nothing reads them, as a warning says.
     """

@@ -20,7 +20,7 @@ def numbered_labels(word: str, count: int) -> tuple[str, ...]:
 
 
 def number_equal_labels(labels: Sequence[str]) -> tuple[str, ...]:
-    """The labels, with its number behind one that stands several times, as options take it.
+    """The labels; one that occurs several times has its number after it, as options take it.
 
     >>> number_equal_labels(("the", "cat", "the"))
     ('the#1', 'cat', 'the#2')

@@ -19,7 +19,7 @@ def is_number(value: Any) -> bool:
 
 
 def to_word(value: Any, words: tuple[str, ...], path: ErrorPath) -> str:
-    """One of some words; a type of NumPy's or PyTorch's is its name.
+    """One of some choices; a type of NumPy's or PyTorch's is its name.
 
     >>> to_word(np.dtype("float32"), ("float32", "float64"), ("dtype",))
     'float32'
@@ -86,7 +86,7 @@ def to_number(value: Any, path: ErrorPath) -> float:
 
 
 def _from_word(word: str, path: ErrorPath) -> Any:
-    """The number that a word for an infinity or NaN, or an expression, stands for; any other word stays as it is."""
+    """The number that an expression, or a word for an infinity or NaN, means; any other text stays as it is."""
     try:
         number = number_of_text(word)
     except AttnError as error:
@@ -146,7 +146,7 @@ def to_window(value: Any, path: ErrorPath) -> tuple[float, float]:
     """
     sides = to_lists(value)
     if not isinstance(sides, (list, tuple)) or len(sides) != 2:
-        raise AttnError(f"{repr_excerpt(value)} is no window", where=path, hint=_window_hint(value), subject=value)
+        raise AttnError(f"{repr_excerpt(value)} is not a window", where=path, hint=_window_hint(value), subject=value)
     left, right = (_to_window_side(side, path, value) for side in sides)
     return left, right
 
@@ -175,5 +175,5 @@ def _to_window_side(side: Any, path: ErrorPath, subject: Any) -> float:
         return UNLIMITED
     if not number.is_integer() or number < 0:
         hint = "expected a whole number, or inf or -1 for no limit"
-        raise AttnError(f"{repr_excerpt(side)} is no side of a window", where=path, hint=hint, subject=subject)
+        raise AttnError(f"{repr_excerpt(side)} is not a side of a window", where=path, hint=hint, subject=subject)
     return int(number)

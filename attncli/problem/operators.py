@@ -175,7 +175,7 @@ def _name_and_parameters(kind: str, value: Any, path: ErrorPath) -> tuple[str, M
         if isinstance(parameters, Mapping) and all(isinstance(word, str) for word in (name, *parameters)):
             return name, parameters
     hint = "write NAME, NAME:key=value or {NAME: {key: value}}"
-    raise AttnError(f"{json_excerpt(value)} is no name", where=path, hint=hint, subject=value)
+    raise AttnError(f"{json_excerpt(value)} is not a name", where=path, hint=hint, subject=value)
 
 
 def chooses_operator(kind: str, value: Any) -> bool:

@@ -26,7 +26,7 @@ class ArrayOrigin:
 
 @dataclass(frozen=True)
 class ConventionUse:
-    """How the words of a problem were read: the convention's name and version, and what was read otherwise than usual.
+    """How the keys of a problem were read: the convention's name and version, and what was read otherwise than usual.
 
     `changes` has a line for each word that was given and that the convention reads otherwise than attn does, `remarks`
     one for each that it does not have, which is read as attn reads it.

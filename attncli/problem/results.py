@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 RESULTS = ("scores", "capped_scores", "masked_scores", "weights", "context", "output", "present_key", "present_value")
-EXPECTED = "expected"  # the key of a file under which stand the numbers that are expected of results
+EXPECTED = "expected"  # the key of a file that has the numbers that are expected of results
 WEIGHTS = "weights"  # the result that statistics are of
 CONTEXT = "context"  # of each head, before heads are merged and projected
 OUTPUT = "output"  # the answer: what an error proposes to select alone

@@ -59,7 +59,7 @@ def signature_of(value: Any) -> Hashable:
 class ProblemSpec:
     """A problem whose values were converted and checked by `attncli.problem.build.build`, the only way to make one.
 
-    What is worked out once for a problem, as a cached property, follows from shapes, types and words alone: problems
+    What is worked out once for a problem, as a cached property, follows from shapes, types and choices alone: problems
     that differ in numbers share it (`attncli.problem.problem_cache`).
 
     Sequences are [n d], with batch items [b n d], or with a head axis [b h n d]. Weight matrices are in_out, as
@@ -154,8 +154,8 @@ class ProblemSpec:
     context_norm: Operator | None = row("context_norm", PROJECTIONS,
         "brings the context of each head to one size, before w_o", "rms", used_by="output")
     sink: Array | None = row("vector", PROJECTIONS,
-        "a score for each head that takes part in the softmax like that of one more key, and is then dropped", "[0]",
-        axes="h", decides_dtype=False, used_by="weights")
+        "one extra logit per head that joins the softmax and is then discarded", "[0]", axes="h",
+        decides_dtype=False, used_by="weights")
     score: Operator = row("score", STAGES, "how well each key answers each query", "scaled_dot",
         default=Operator(look_up("score", "scaled_dot")), used_by="scores", is_common=True, template="active")
     scale: float | None = number(STAGES, "number multiplied into the score instead of the score's own", "1/sqrt(2)",
@@ -190,8 +190,8 @@ class ProblemSpec:
     align: str = word(MASKS,
         "where queries stand among the keys: after the cache, at the first key of all, or up to the last real key",
         "bottom_right", words=("top_left", "first_key", "bottom_right"), default="top_left")
-    empty_rows: str = word(MASKS, "the weights of a query that may attend to nothing, where those of others sum to 1",
-        "nan", words=("zeros", "nan", "uniform"), default="zeros", used_by="weights")
+    empty_rows: str = word(MASKS, "weights of a query that sees no key", "nan",
+        words=("zeros", "nan", "uniform"), default="zeros", used_by="weights")
     past_key: Array | None = matrix(CACHE, "[b h] p c", "keys that come before key", "[[1, 0, 0, 0]]",
         used_by="scores", template="together")
     past_value: Array | None = matrix(CACHE, "[b h] p e", "values that come before value", "[[0, 0, 0, 1]]",
@@ -224,11 +224,11 @@ class ProblemSpec:
     generators: Mapping[str, Operator] = field(repr=False, compare=False)
     # Why nothing reads a key, for each key that was given and that nothing reads.
     unread: Mapping[str, str] = field(repr=False, compare=False)
-    # What a convention has made of the words that were given; None where they were read as attn reads them.
+    # What a convention has made of the keys that were given; None where they were read as attn reads them.
     convention: ConventionUse | None = field(default=None, repr=False, compare=False)
 
     def origin_of(self, name: str) -> ArrayOrigin | None:
-        """Where the array of a field was given, embeddings that stand in a vocabulary with it; None in Python."""
+        """Where the array of a field was given, embeddings that a vocabulary has with it; None in Python."""
         if name == "embeddings" and self.vocabulary is not None:
             vocabulary = self.origins.get("vocabulary")
             return None if vocabulary is None else ArrayOrigin(vocabulary.name)
@@ -352,7 +352,7 @@ class ProblemSpec:
 
 
 FIELDS: Mapping[str, Field] = {f.name: Field(name=f.name, **f.metadata) for f in fields(ProblemSpec) if f.metadata}
-# A plan depends on neither words nor how numbers are drawn; what is drawn counts by its shape.
+# A plan depends on neither labels nor how numbers are drawn; what is drawn counts by its shape.
 _PLANNED_FIELDS = tuple(
     name
     for name, field in FIELDS.items()

@@ -47,7 +47,7 @@ def embed(sentence: str, vocabulary: Mapping[str, Array]) -> tuple[tuple[str, ..
 def distinct_words(sentence: str) -> tuple[str, ...]:
     """The different words of a sentence in the order of their first appearance; capitals make no difference.
 
-    A word that stands in lower case somewhere is in lower case. Raises AttnError where there are no words.
+    A word that is in lower case somewhere is so here. Raises AttnError where there are no words.
 
     >>> distinct_words("The cat saw the dog in Paris.")
     ('the', 'cat', 'saw', 'dog', 'in', 'Paris')
@@ -74,7 +74,7 @@ def _in_word(letter: str) -> bool:
 
 
 TOKEN_KEYS = ("token_table", "token_positions", "token_scale")  # what makes a residual stream of tokens
-RESIDUAL_KEYS = (*TOKEN_KEYS, "residual_norm")  # what nothing reads beside embeddings, which have been normalized
+RESIDUAL_KEYS = (*TOKEN_KEYS, "residual_norm")  # nothing reads them where embeddings are given
 _INPUT_KEYS = frozenset({"embeddings", "residual", "sentence", *RESIDUAL_KEYS})
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+", re.ASCII)
 
@@ -199,7 +199,7 @@ def _row(token: str, count: int) -> int:
     """The row of a token in a table of that many rows."""
     if not _WHOLE_NUMBER.fullmatch(token):
         hint = "give the numbers of the tokenizer, such as 464,3797, which are the rows of token_table"
-        raise AttnError(f"{token!r} is no number of a token", where="tokens", hint=hint)
+        raise AttnError(f"{token!r} is not the number of a token", where="tokens", hint=hint)
     if token.startswith("-") or len(token) > len(str(count)) or int(token) >= count:
         hint = f"token_table has {count_of(count, 'row')}: 0 to {count - 1}"
         raise AttnError(f"there is no token {token}", where="tokens", hint=hint)

@@ -86,7 +86,7 @@ def sizes_of_parts(values: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def packed_parts(values: Mapping[str, Any], heads: Heads, name: str) -> Sequence[PackedPart]:
-    """The parts of a packed array, weights in_out, in the order in which they stand.
+    """The parts of a packed array, weights in_out, in the order of their columns.
 
     Each head's queries, keys and values are equally many, unless `d_k` or `d_v` says how many. Raises AttnError where
     the columns can't be divided so.

@@ -124,5 +124,5 @@ class TestAttention:
         assert attncli.attention(scores=[[0, 0]], value=[[1], [3]]).output.tolist() == [[2.0]]
 
     def test_of_nothing_says_what_to_give(self) -> None:
-        with pytest.raises(attncli.AttnError, match="there is nothing to attend to; give embeddings, or query and key"):
+        with pytest.raises(attncli.AttnError, match="no input; give embeddings, or query and key"):
             attncli.attention()

@@ -164,14 +164,14 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "an archive that is not there": ("x.npz#w", "x.npz: there is no such file"),
     "a number in quotes": ([[1, "2"]], 'p.yaml, w_q, row 1, number 2: "2" is not a number'),
     "a boolean of NumPy in a row": ([[1.0, np.True_]], "p.yaml, w_q, row 1, number 2: "),
-    "an array of complex numbers": (np.array([[1j]]), "is no matrix"),
-    "an array of objects": (np.array([[1, None]], dtype=object), "is no matrix"),
+    "an array of complex numbers": (np.array([[1j]]), "is not a matrix"),
+    "an array of objects": (np.array([[1, None]], dtype=object), "is not a matrix"),
     "a list in a row of numbers": ([[1, [2]]], "p.yaml, w_q, row 1, number 2: [2] is not a number"),
-    "a number among rows": ([[1, 2], 3], "p.yaml, w_q, row 2: 3 is no row"),
+    "a number among rows": ([[1, 2], 3], "p.yaml, w_q, row 2: 3 is not a row"),
     "an integer beyond all floats": ([[10**400]], "is too large for a floating-point number"),
-    "a single number": (5, "p.yaml, w_q: 5 is no matrix"),
+    "a single number": (5, "p.yaml, w_q: 5 is not a matrix"),
     "numbers among booleans": ([[True, 1]], "p.yaml, w_q, row 1, number 2: 1 stands among true and false"),
-    "an array of words": (np.array([["x"]]), "is no matrix"),
+    "an array of words": (np.array([["x"]]), "is not a matrix"),
 }
 
 

@@ -36,8 +36,8 @@ REFUSED = {
     "a vector that is a matrix": ("embeddings: [[1]]\nb_q: [[1, 2], [3, 4]]", "p.yaml, line 2, b_q: has 2 axes"),
     "a matrix without numbers": ("embeddings: [[]]", "p.yaml, embeddings: has no numbers"),
     "a matrix without rows": ("embeddings: []", "p.yaml, line 1, embeddings: has 1 axis"),
-    "a label that is a list": ("embeddings: [[1]]\ntokens: [[a]]", 'p.yaml, line 2, tokens: ["a"] is no label'),
-    "a label that is nothing": ("embeddings: [[1]]\ntokens:\n- \n", "p.yaml, line 3, tokens: null is no label"),
+    "a label that is a list": ("embeddings: [[1]]\ntokens: [[a]]", 'p.yaml, line 2, tokens: ["a"] is not a label'),
+    "a label that is nothing": ("embeddings: [[1]]\ntokens:\n- \n", "p.yaml, line 3, tokens: null is not a label"),
     "a label with NUL": (
         'embeddings: [[1]]\ntokens: ["a\\0"]',
         "p.yaml, line 2, tokens: 'a\\x00' has the character NUL",

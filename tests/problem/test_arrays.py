@@ -99,19 +99,19 @@ def test_an_error_says_what_the_field_takes(name: str, noun: str, value: Any, hi
     with pytest.raises(AttnError) as caught:
         problem(query=[[1.0]], key=[[1.0]], **{name: value})
     assert str(caught.value).startswith(f"{name}: ")
-    assert str(caught.value).endswith(f" is no {noun}{hint}")
+    assert str(caught.value).endswith(f" is not a {noun}{hint}")
 
 
 def test_a_parameter_of_one_axis_is_a_list_of_numbers() -> None:
     for name, noun in {"v": "list of numbers", "w1": "matrix"}.items():
-        with pytest.raises(AttnError, match=rf"^score, additive, {name}: .* is no {noun}$"):
+        with pytest.raises(AttnError, match=rf"^score, additive, {name}: .* is not a {noun}$"):
             problem(query=[[1.0]], key=[[1.0]], score={"additive": {name: {1}}})
 
 
 def test_a_mapping_is_no_list_of_numbers() -> None:
     with pytest.raises(AttnError) as caught:
         problem(query=[[1.0]], key=[[1.0]], b_q={"a": 1})
-    assert str(caught.value) == "b_q: is no list of numbers; expected one row of numbers"
+    assert str(caught.value) == "b_q: is not a list of numbers; expected one row of numbers"
 
 
 @pytest.mark.parametrize("size", [2, 99])

@@ -172,7 +172,7 @@ def test_an_unknown_convention_is_named() -> None:
 
 
 def test_what_is_no_name_of_a_convention_is_refused() -> None:
-    with pytest.raises(AttnError, match=r"convention: \[3\] is no name of a convention; expected one of attn"):
+    with pytest.raises(AttnError, match=r"convention: \[3\] is not the name of a convention; expected one of attn"):
         find_convention([3], where="convention")
 
 

@@ -95,7 +95,7 @@ def test_a_column_of_words_may_be_a_vocabulary_or_tokens() -> None:
 )
 def test_other_columns_of_words_are_no_numbers(frame: Frame, columns: str) -> None:
     with pytest.raises(
-        attncli.AttnError, match=rf"^embeddings: .* is no matrix; leave out its columns of words: {columns}$"
+        attncli.AttnError, match=rf"^embeddings: .* is not a matrix; leave out its columns of words: {columns}$"
     ):
         attncli.Problem(embeddings=frame)
 

@@ -169,14 +169,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "half a key": ({"query": QUERY, "key": KEY, "key_lengths": [1.5, 2]}, "key_lengths: 1.5 is not a whole number"),
     "a window of one side": (
         {"query": QUERY, "key": KEY, "window": [3]},
-        "window: [3] is no window; expected LEFT,RIGHT, such as 2,0; Hugging Face's sliding_window: 3 is 2,0",
+        "window: [3] is not a window; expected LEFT,RIGHT, such as 2,0; Hugging Face's sliding_window: 3 is 2,0",
     ),
     "a window of no keys": (
         {"query": QUERY, "key": KEY, "window": "0"},
-        "'0' is no window; expected LEFT,RIGHT, such as",
+        "'0' is not a window; expected LEFT,RIGHT, such as",
     ),
-    "a window without a limit": ({"query": QUERY, "key": KEY, "window": "inf"}, "'inf' is no window; expected LEFT"),
-    "a window below nothing": ({"query": QUERY, "key": KEY, "window": "1,-2"}, "window: -2 is no side of a window"),
+    "a window without a limit": ({"query": QUERY, "key": KEY, "window": "inf"}, "'inf' is not a window; expected LEFT"),
+    "a window below nothing": ({"query": QUERY, "key": KEY, "window": "1,-2"}, "window: -2 is not a side of a window"),
     "a sink for other heads": (
         {"query": QUERY, "key": KEY, "sink": [1.0, 2]},
         "sink has 2 numbers (h); there are 6 query heads",

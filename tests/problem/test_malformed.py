@@ -110,7 +110,7 @@ def test_a_malformed_problem_is_an_error_of_ours(seed: int) -> None:
         ({"tokens": [HUGE, 1, 2]}, "tokens: a number has too many digits for a label"),
         ({"align": HUGE}, "align: unknown word '<int too long to show>'"),
         ({"softcap": -HUGE}, "softcap: <int too long to show> is not a finite number"),
-        ({"window": HUGE}, "window: <int too long to show> is no window; expected LEFT,RIGHT, such as 2,0"),
+        ({"window": HUGE}, "window: <int too long to show> is not a window; expected LEFT,RIGHT, such as 2,0"),
         ({"query": [[np.float64]]}, "query, row 1, number 1:"),
         ({"query_tokens": np.float64}, "query_tokens: there are 1 labels"),
     ],

@@ -48,7 +48,7 @@ def test_capitals_do_not_make_a_name_another_one() -> None:
     [
         ({"w_q": {"normall": {"std": 2}}}, "w_q: unknown generator 'normall'; did you mean 'normal'?"),
         ({"mask": {"windo": {"left": 2}}}, "mask: unknown mask 'windo'; did you mean 'window'?"),
-        ({"bias": {"normall": {"std": 2}}}, "bias: is no matrix; expected lists of numbers"),
+        ({"bias": {"normall": {"std": 2}}}, "bias: is not a matrix; expected lists of numbers"),
         (
             {"score": {"general": {"w": {"normall": {}}}}},
             "score, general, w: unknown generator 'normall'; did you mean 'normal'?",

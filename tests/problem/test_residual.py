@@ -132,9 +132,12 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"residual": STREAM, "embeddings": STREAM}, "residual: residual and embeddings are both given"),
     ({"residual": STREAM, "sentence": "a", "vocabulary": {"a": [1]}}, "residual and sentence are both given"),
     ({"token_table": TABLE}, "tokens: token_table is given without tokens"),
-    ({"token_table": TABLE, "tokens": ["the"]}, "tokens: 'the' is no number of a token; give the numbers of the tok"),
+    (
+        {"token_table": TABLE, "tokens": ["the"]},
+        "tokens: 'the' is not the number of a token; give the numbers of the tok",
+    ),
     ({"token_table": TABLE, "tokens": [60000]}, "tokens: there is no token 60000; token_table has 3 rows: 0 to 2"),
-    ({"token_table": TABLE, "tokens": [[0, 1], [1, 2]]}, "tokens: [0, 1] is no label; give one list of labels"),
+    ({"token_table": TABLE, "tokens": [[0, 1], [1, 2]]}, "tokens: [0, 1] is not a label; give one list of labels"),
     ({"token_table": TABLE, "tokens": [-1]}, "tokens: there is no token -1"),
     (
         {"token_table": TABLE, "tokens": [0] * 5, "token_positions": POSITIONS},

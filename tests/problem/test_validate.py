@@ -13,7 +13,7 @@ X = [[1.0, 2.0, 3.0]] * 5
 W = {(rows, columns): [[0.5] * columns] * rows for rows in range(1, 8) for columns in range(1, 8)}
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "nothing at all": ({}, "there is nothing to attend to; give embeddings, or query and key, or"),
+    "nothing at all": ({}, "no input; give embeddings, or query and key, or"),
     "keys without queries": ({"key": X}, "nobody asks; give query, query_embeddings or embeddings"),
     "values without keys": ({"embeddings": X, "value": X}, "value is given and key is not; give key too"),
     "weights that do not fit": (

@@ -93,13 +93,13 @@ def normalize_context(builder: PlanBuilder, *, over_all: bool = False) -> None:
 
 
 def _normalize_projected(builder: PlanBuilder, *, over_all: bool, after_rope: bool = False) -> None:
-    """Add the norms of queries, keys and values that belong at a place of the plan."""
+    """Add the norms of queries, keys and values that belong at one point of the plan."""
     for key in ("qk_norm", "value_norm"):
         _normalize(builder, key, over_all=over_all, after_rope=after_rope)
 
 
 def _normalize(builder: PlanBuilder, key: str, *, over_all: bool, after_rope: bool = False) -> None:
-    """Add the norm of a key, where it is one of this place of the plan."""
+    """Add the norm of a key, where it belongs at this point of the plan."""
     operator = getattr(builder.problem, key)
     if not builder.reads(key) or is_over_all(operator) != over_all or is_after_rope(operator) != after_rope:
         return

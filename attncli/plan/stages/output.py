@@ -11,7 +11,7 @@ from attncli.plan.stages.projections import add_projection
 from attncli.problem.weights import has_projection
 
 STEPS = {
-    "sink": "A score for each head that takes part in the softmax like that of one more key, and is then dropped.",
+    "sink": "One extra logit per head that joins the softmax and is then discarded.",
     "scores_and_sink": "The sink is one more column, which may take weight away from every key.",
     "weights": "How much of each key's value a query takes.",
     "context": "What each query gathers: the values, mixed by its weights.",
