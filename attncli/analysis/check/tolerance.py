@@ -30,12 +30,12 @@ SAMPLED_CELLS = BlockSizes().dense_cells  # scores of the queries that a larger 
 SLOW_PRODUCTS = 2**24  # so many products take longdouble, which no processor has fast, a tenth of a second
 RUNS = 4  # with numbers moved at random, in addition to the one without: of one run the largest error is chance
 UNITS = 4  # the floor: units in the last place of the largest number of a row
-FACTOR = 2  # how much larger the error of another program may be than that of our own steps
+FACTOR = 2  # how much larger the error of another program may be than that of the steps of a plan
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Our own computation: its trace, in what it was computed, as the report names it, and why not in more digits."""
+    """The right computation: its trace, in what it was computed, as the report names it, and why not in more digits."""
 
     trace: Trace
     name: str

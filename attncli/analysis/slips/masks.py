@@ -169,7 +169,7 @@ def causal_added(case: Computation) -> Iterator[Variant]:
         return
     yield from _made_causal(case, problem.align, "")
     for align, what in (("top_left", "top left"), ("bottom_right", "bottom right")):
-        if align != problem.align and problem.position is None:  # which depends on where the queries stand, too
+        if align != problem.align and problem.position is None:  # which depends on the positions of queries, too
             sentence = f"A causal mask is applied, aligned {what}, although the problem has none."
             yield from _made_causal(case, align, sentence)
 

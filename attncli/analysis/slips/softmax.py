@@ -162,7 +162,7 @@ def _softmax_over_table(scores: Array, *, temperature: float = 1.0) -> Array:
 
 
 def _softmax_of_other_rows(scores: Array, *, keeps_max: bool, temperature: float = 1.0) -> Array:
-    """Exponentials divided by a sum that stands along the columns, the maximum subtracted by row or along them too."""
+    """Exponentials divided by a sum along the columns, the maximum subtracted by row or along them too."""
     largest = finite_max(scores)
     exponentials = np.exp((scores - (largest if keeps_max else largest.swapaxes(-1, -2))) / temperature)
     quotients: Array = exponentials / exponentials.sum(axis=-1, keepdims=True).swapaxes(-1, -2)
