@@ -100,9 +100,8 @@ def _chunks(numbers: ExpectedNumbers, computed: Array, columns: int) -> Iterator
     rows, step = computed.size // columns, max(CHUNK_CELLS // columns, 1)
     for first in range(0, rows, step):
         part = slice(first, min(first + step, rows))
-        array, is_given, reference = (
-            x.reshape(rows, columns)[part] for x in (numbers.array, numbers.is_given, computed)
-        )
+        arrays = numbers.array, numbers.is_given, computed
+        array, is_given, reference = (x.reshape(rows, columns)[part] for x in arrays)
         half_units = None if numbers.half_units is None else numbers.half_units.reshape(rows, columns)[part]
         yield part, ExpectedNumbers(array, is_given, half_units), as_floats(reference)
 

@@ -7,8 +7,9 @@ from functools import partial
 from attncli.analysis.check.compare import Checker
 from attncli.analysis.check.expected import ExpectedNumbers
 from attncli.analysis.check.report import FEW_NUMBERS, Explanation, QuantityCheck
-from attncli.analysis.check.tolerance import FACTOR, FLOAT64, Tolerance, evaluate_names, in_type, measure, median
+from attncli.analysis.check.tolerance import FACTOR, FLOAT64, Tolerance, in_type, measure, median
 from attncli.analysis.slips.parts import Part, Priority, SearchLimits
+from attncli.analysis.slips.records import evaluate_names
 from attncli.analysis.slips.search import Attempt, SearchResult, explain, run_attempt, unnoticed
 from attncli.base.dtypes import Precision, as_floats, coarsest
 from attncli.base.lazy_numpy import Array, np

@@ -139,7 +139,7 @@ def test_a_curve_is_drawn_over_the_labels_against_the_values() -> None:
         ({"query_tokens": ["a"]}, "curve: the label 'a' is not a number; a curve needs tokens"),
         (
             {"query_tokens": ["0"], "value": KEYS},
-            "curve: 1 × 2 numbers are not a curve; one value feature and one head",
+            "curve: 1 × 2 numbers are not a curve; one value feature and",
         ),
     ],
 )
