@@ -88,7 +88,7 @@ def _check_root(problem: ProblemSpec) -> None:
         return
     count = problem.lengths["d"]
     if math.isqrt(count) ** 2 != count:
-        message = f"each head has {count} features, and √{count} is no whole number"
+        message = f"each head has {count} features, and √{count} is not a whole number"
         raise AttnError(message, where=OPTION, hint="give 1, 4 or 9 for each head with --dim or --d-k, or a --scale")
 
 

@@ -85,7 +85,7 @@ EMBEDDINGS_OF_SEED_7 = [[2, 2, 0, 0], [0, 2, 0, 0], [2, 2, 0, 1]]
 @pytest.mark.parametrize(
     ("keys", "error"),
     [
-        ({"dim": 3}, "--by-hand: each head has 3 features, and √3 is no whole number; give 1, 4 or 9 for each head"),
+        ({"dim": 3}, "--by-hand: each head has 3 features, and √3 is not a whole number; give 1, 4 or 9 for each head"),
         ({"embeddings": [[1, 2, 3]], "init": None}, "--by-hand: every array is given, so nothing is drawn;"),
         ({"token_count": 60}, "--by-hand: in 9 draws there is always a weight below 0.02, or a token twice"),
     ],

@@ -61,17 +61,17 @@ def statistics(numbers: ExpectedNumbers, computed: Array, tolerance: Tolerance) 
     sums = _Sums()
     largest = {"tolerance": 0.0, "max_abs": 0.0, "max_rel": 0.0, "max_ulp": 0.0}
     digits, worst = math.inf, _NO_CELL
-    for rows, part, ours in _chunks(numbers, computed, columns):
-        allowed = tolerance.allowed(part.array, ours, part.half_units)
-        differ = part.is_given & ~tolerance.agrees(part.array, ours, allowed)
+    for rows, part, reference in _chunks(numbers, computed, columns):
+        allowed = tolerance.allowed(part.array, reference, part.half_units)
+        differ = part.is_given & ~tolerance.agrees(part.array, reference, allowed)
         differs.reshape(-1, columns)[rows] = differ
         with np.errstate(all="ignore"):
-            error = abs(part.array - ours)
-            is_finite = part.is_given & np.isfinite(part.array) & np.isfinite(ours)
+            error = abs(part.array - reference)
+            is_finite = part.is_given & np.isfinite(part.array) & np.isfinite(reference)
             error = np.where(is_finite, error, np.where(differ, np.inf, 0))
-            size = np.maximum(abs(part.array), abs(ours))
+            size = np.maximum(abs(part.array), abs(reference))
             units = tolerance.precision.units(np.where(is_finite, size, 0))
-            relative = np.where(ours != 0, error / abs(ours), 0)
+            relative = np.where(reference != 0, error / abs(reference), 0)
             ratio = np.where(differ, error / allowed, 0)
         found = {"tolerance": np.where(part.is_given, allowed, 0), "max_abs": error, "max_ulp": error / units}
         found["max_rel"] = np.where(np.isnan(relative), error, relative)
@@ -81,7 +81,7 @@ def statistics(numbers: ExpectedNumbers, computed: Array, tolerance: Tolerance) 
             at = int(np.argmax(np.where(ratio * SIMILAR >= ratio.max(), error, -1)))
             cell = _Cell(rows.start * columns + at, *(float(x.flat[at]) for x in (ratio, error, allowed)))
             worst = cell if cell.is_worse_than(worst) else worst
-        sums.add(part.array[is_finite], ours[is_finite])
+        sums.add(part.array[is_finite], reference[is_finite])
     return Statistics(
         count=int(numbers.is_given.sum()),
         differ=int(differs.sum()),
@@ -100,9 +100,10 @@ def _chunks(numbers: ExpectedNumbers, computed: Array, columns: int) -> Iterator
     rows, step = computed.size // columns, max(CHUNK_CELLS // columns, 1)
     for first in range(0, rows, step):
         part = slice(first, min(first + step, rows))
-        array, is_given, ours = (x.reshape(rows, columns)[part] for x in (numbers.array, numbers.is_given, computed))
+        arrays = numbers.array, numbers.is_given, computed
+        array, is_given, reference = (x.reshape(rows, columns)[part] for x in arrays)
         half_units = None if numbers.half_units is None else numbers.half_units.reshape(rows, columns)[part]
-        yield part, ExpectedNumbers(array, is_given, half_units), as_floats(ours)
+        yield part, ExpectedNumbers(array, is_given, half_units), as_floats(reference)
 
 
 class _Cell(NamedTuple):

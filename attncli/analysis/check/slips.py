@@ -7,8 +7,9 @@ from functools import partial
 from attncli.analysis.check.compare import Checker
 from attncli.analysis.check.expected import ExpectedNumbers
 from attncli.analysis.check.report import FEW_NUMBERS, Explanation, QuantityCheck
-from attncli.analysis.check.tolerance import FACTOR, FLOAT64, Tolerance, evaluate_names, in_type, measure, median
+from attncli.analysis.check.tolerance import FACTOR, FLOAT64, Tolerance, in_type, measure, median
 from attncli.analysis.slips.parts import Part, Priority, SearchLimits
+from attncli.analysis.slips.records import evaluate_names
 from attncli.analysis.slips.search import Attempt, SearchResult, explain, run_attempt, unnoticed
 from attncli.base.dtypes import Precision, as_floats, coarsest
 from attncli.base.lazy_numpy import Array, np
@@ -116,8 +117,8 @@ def _in_part(checker: Checker, quantities: Quantities, part: Part) -> Quantities
 def _reference(checker: Checker, part: Part) -> Quantities:
     """The numbers of the reference in place of the expected ones."""
     quantities = checker.quantities.items()
-    ours = {name: replace(x, array=as_floats(checker.reference.value(name))) for name, x in quantities}
-    return _in_part(checker, ours, part)
+    reference = {name: replace(x, array=as_floats(checker.reference.value(name))) for name, x in quantities}
+    return _in_part(checker, reference, part)
 
 
 def _agree(quantities: Quantities, values: Values, tolerances: Mapping[str, Tolerance]) -> bool:
@@ -142,10 +143,10 @@ def _changes_what_differs(checker: Checker, values: Values, part: Part, least: i
     """
     changed = both = 0
     quantities = _in_part(checker, checker.quantities, part)
-    for name, ours in _reference(checker, part).items():
+    for name, reference in _reference(checker, part).items():
         numbers, tolerance = quantities[name], checker.tolerance(name)
         by_attempt, expected = (
-            numbers.is_given & ~_agreeing(replace(ours, array=x), ours.array, tolerance)
+            numbers.is_given & ~_agreeing(replace(reference, array=x), reference.array, tolerance)
             for x in (values[name], numbers.array)
         )
         changed += int(by_attempt.sum())
@@ -159,8 +160,8 @@ def _has_rough_errors(checker: Checker, values: Values, part: Part) -> bool:
     They are not much smaller than those of an attempt, nor are the numbers all a little too large.
     """
     quantities = _in_part(checker, checker.quantities, part)
-    for name, ours in _reference(checker, part).items():
-        numbers, exact = quantities[name], ours.array
+    for name, reference in _reference(checker, part).items():
+        numbers, exact = quantities[name], reference.array
         found = numbers.is_given & np.isfinite(exact) & np.isfinite(values[name]) & np.isfinite(numbers.array)
         rough, errors = (x[found] - exact[found] for x in (values[name], numbers.array))
         if median(abs(errors)) < ROUGH_PART * median(abs(rough)):

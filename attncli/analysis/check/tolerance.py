@@ -10,11 +10,11 @@ from attncli.analysis.check.expected import ExpectedNumbers
 from attncli.analysis.check.report import CheckOptions
 from attncli.analysis.rows import largest_of_rows
 from attncli.analysis.slips.parts import part_of
+from attncli.analysis.slips.records import evaluate_names
 from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.engine.dense import DenseEngine
 from attncli.engine.many_digits import DIGITS, run_with_digits
 from attncli.engine.options import BlockSizes
 from attncli.engine.run import run
@@ -30,12 +30,12 @@ SAMPLED_CELLS = BlockSizes().dense_cells  # scores of the queries that a larger 
 SLOW_PRODUCTS = 2**24  # so many products take longdouble, which no processor has fast, a tenth of a second
 RUNS = 4  # with numbers moved at random, in addition to the one without: of one run the largest error is chance
 UNITS = 4  # the floor: units in the last place of the largest number of a row
-FACTOR = 2  # how much larger the error of another program may be than that of our own steps
+FACTOR = 2  # how much larger the error of another program may be than that of the steps of a plan
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Our own computation: its trace, in what it was computed, as the report names it, and why not in more digits."""
+    """The right computation: its trace, in what it was computed, as the report names it, and why not in more digits."""
 
     trace: Trace
     name: str
@@ -161,15 +161,6 @@ class RoundingError:
 
     errors: Mapping[str, StepError]
     remark: str = ""
-
-
-def evaluate_names(plan: Plan, problem: ProblemSpec, names: Iterable[str], precision: Precision) -> dict[str, Array]:
-    """The values of results or steps, and of those that they need, by the dense engine, which computes in a type."""
-    resolved = {plan.resolve(name) for name in names}
-    needed = plan.needed_for({plan.by_name[name].tapped_from or name for name in resolved})
-    engine = DenseEngine(plan, problem, precision)
-    engine.run(node for node in plan.nodes if node.name in needed)
-    return engine.values
 
 
 def rounding_error(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) -> RoundingError:

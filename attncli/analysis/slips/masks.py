@@ -10,6 +10,7 @@ from attncli.analysis.slips.records import (
     Function,
     Variant,
     before_changes,
+    evaluate_names,
     new_name,
     plan_slip,
     problem_slip,
@@ -17,7 +18,6 @@ from attncli.analysis.slips.records import (
     with_nodes,
 )
 from attncli.base.lazy_numpy import Array, np
-from attncli.engine.dense import DenseEngine
 from attncli.ops import indices
 from attncli.plan.build import build_plan
 from attncli.plan.graph import Node, Plan
@@ -29,7 +29,7 @@ POSITIONS = "query_positions"
 
 def rules_of(case: Computation) -> dict[str, Node]:
     """The rules that hide keys, by the names that the plan has for them; a bias without −∞ is none."""
-    visible, bias = case.plan.by_name.get("visible"), case.problem.bias
+    visible, bias = case.node("visible"), case.problem.bias
     if visible is None:
         return {}
     hides_by_bias = bias is not None and bool(np.isneginf(bias).any())
@@ -169,7 +169,7 @@ def causal_added(case: Computation) -> Iterator[Variant]:
         return
     yield from _made_causal(case, problem.align, "")
     for align, what in (("top_left", "top left"), ("bottom_right", "bottom right")):
-        if align != problem.align and problem.position is None:  # which depends on where the queries stand, too
+        if align != problem.align and problem.position is None:  # which depends on the positions of queries, too
             sentence = f"A causal mask is applied, aligned {what}, although the problem has none."
             yield from _made_causal(case, align, sentence)
 
@@ -216,10 +216,7 @@ def _visible_keys(problem: ProblemSpec, plan: Plan) -> Array:
     """Which keys the masks of a plan leave visible; one True where it has none."""
     if "visible" not in plan.by_name:
         return np.ones((1, 1), dtype=bool)
-    engine = DenseEngine(plan, problem, problem.precision)
-    needed = plan.needed_for(["visible"])
-    engine.run(node for node in plan.nodes if node.name in needed)
-    return engine.values["visible"]
+    return evaluate_names(plan, problem, ["visible"], problem.precision)["visible"]
 
 
 def _made_causal(case: Computation, align: str, sentence: str) -> Iterator[Variant]:
@@ -252,7 +249,7 @@ def _positions_by(case: Computation, align: str) -> Mapping[str, Node]:
 
 def _positions_from(case: Computation, first: int) -> Mapping[str, Node]:
     """The node of positions that are counted from a key on."""
-    rows = case.plan.by_name.get("query_rows")
+    rows = case.node("query_rows")
     if rows is None:
         return {}
     inputs = {"rows": rows.name}
@@ -262,7 +259,7 @@ def _positions_from(case: Computation, first: int) -> Mapping[str, Node]:
 def _aligned(case: Computation, nodes: Mapping[str, Node], sentence: str) -> Iterator[Variant]:
     """The plan in which causal masks and windows read other positions of the queries, if they are others."""
     rules = [rule for name, rule in rules_of(case).items() if _base_name(name) in ("causal", "window")]
-    own, positions = case.plan.by_name.get(POSITIONS), nodes.get(POSITIONS)
+    own, positions = case.node(POSITIONS), nodes.get(POSITIONS)
     if not rules or own is None or positions is None:
         return
     if (own.function, own.inputs, own.options) == (positions.function, positions.inputs, positions.options):

@@ -134,7 +134,7 @@ def no_gate(case: Computation) -> Iterator[Variant]:
 @plan_slip("the output has a gate")
 def gate_not_activated(case: Computation) -> Iterator[Variant]:
     """The projected gate itself is multiplied, without its function."""
-    gate = case.plan.by_name.get("gate")
+    gate = case.node("gate")
     if gate is not None:
         yield Variant(with_nodes(case.plan, replace(gate, function=structural.identity)))
 

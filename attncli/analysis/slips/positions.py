@@ -82,7 +82,7 @@ def alibi_sign(case: Computation) -> Iterator[Variant]:
 @plan_slip("there is alibi, of a number of heads that is no power of two")
 def alibi_slopes(case: Computation) -> Iterator[Variant]:
     """Alibi's slopes are 2^(−8/h), 2^(−16/h) and so on, also where the number of heads h is no power of two."""
-    node, slopes = _alibi_node(case), case.plan.by_name.get("slopes")
+    node, slopes = _alibi_node(case), case.node("slopes")
     if node is not None and slopes is not None and slopes.shape[0] & (slopes.shape[0] - 1):
         yield Variant(with_nodes(case.plan, replace(slopes, function=_geometric_slopes)))
 
@@ -90,7 +90,7 @@ def alibi_slopes(case: Computation) -> Iterator[Variant]:
 def _alibi_node(case: Computation) -> Node | None:
     position = case.problem.position
     is_alibi = position is not None and position.record.function is alibi
-    return case.plan.by_name.get("position_bias") if is_alibi else None
+    return case.node("position_bias") if is_alibi else None
 
 
 def _geometric_slopes(*, shape: tuple[int]) -> Array:
@@ -179,7 +179,7 @@ def rope_reversed(case: Computation) -> Iterator[Variant]:
 @plan_slip(ROPE)
 def rope_offset(case: Computation) -> Iterator[Variant]:
     """Rope counts the positions of the queries from another number than those of the keys."""
-    rotated = case.plan.by_name.get("rotated_query")
+    rotated = case.node("rotated_query")
     if not _rope(case.problem) or rotated is None:
         return
     for shift, what in ((1, "after"), (-1, "before")):
@@ -210,8 +210,8 @@ def rope_without_cache(case: Computation) -> Iterator[Variant]:
 @plan_slip("there is rope, and values have features that it can turn")
 def rope_on_value(case: Computation) -> Iterator[Variant]:
     """Rope turns the values too, not only queries and keys."""
-    rotated = case.plan.by_name.get("rotated_key")
-    value = case.plan.by_name.get("value_heads", case.plan.by_name.get("value"))
+    rotated = case.node("rotated_key")
+    value = case.node("value_heads") or case.node("value")
     if not _rope(case.problem) or rotated is None or value is None:
         return
     count = _rotated_count(case.problem) if _is_partial(case.problem) else value.shape[-1]
@@ -328,7 +328,7 @@ def no_cache(case: Computation) -> Iterator[Variant]:
 
 def _with_keys(case: Computation, first: int, end: int) -> Iterator[Variant]:
     """The plan in which no keys but those from `first` to `end` are visible."""
-    scores = case.plan.by_name.get(case.plan.results.get("masked_scores", ""))
+    scores = case.node(case.plan.results.get("masked_scores", ""))
     if scores is None:
         return
     readers = [

@@ -97,7 +97,7 @@ def no_output_projection(case: Computation) -> Iterator[Variant]:
 def key_as_value(case: Computation) -> Iterator[Variant]:
     """The keys are used as values."""
     plan = case.plan
-    key, value, context = (plan.by_name.get(name) for name in ("key", "value", "context"))
+    key, value, context = map(case.node, ("key", "value", "context"))
     if key is None or value is None or context is None or "value" not in context.inputs:
         return
     if key.shape != value.shape or _are_equal(key, value):
@@ -113,7 +113,7 @@ def key_as_value(case: Computation) -> Iterator[Variant]:
 @plan_slip("queries and keys are projected from one sequence, to the same shape")
 def query_as_key(case: Computation) -> Iterator[Variant]:
     """The queries are used as keys: both are made with W_Q."""
-    query, key = case.plan.by_name.get("query"), case.plan.by_name.get("key")
+    query, key = case.node("query"), case.node("key")
     if query is None or key is None or "x" not in key.inputs or query.inputs.get("x") != key.inputs["x"]:
         return
     if query.shape == key.shape and not _are_equal(query, key):
@@ -151,7 +151,7 @@ def kv_heads_tiled(case: Computation) -> Iterator[Variant]:
 )
 def heads_not_transposed(case: Computation) -> Iterator[Variant]:
     """The heads are merged in the wrong order: [heads, queries, features] is reshaped, with no transpose."""
-    merged = case.plan.by_name.get("merged")
+    merged = case.node("merged")
     if merged is not None and merged.axes[-2].length > 1:
         yield Variant(with_function(case.plan, "merged", _merge_without_transpose))
 

@@ -1,4 +1,4 @@
-"""The record of a slip, a mistake that people make in attention, and how slips change a problem and a plan."""
+"""The record of a slip, a mistake that people make in attention, and how slips change and evaluate a plan."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -6,7 +6,9 @@ from types import MappingProxyType
 from typing import Any
 
 from attncli.base.dataclasses import dataclass
+from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array
+from attncli.engine.dense import DenseEngine
 from attncli.ops import structural
 from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
@@ -24,6 +26,14 @@ class Computation:
     problem: ProblemSpec
     plan: Plan
     dtype: str
+
+    def node(self, name: str) -> Node | None:
+        """The node of a name, where the plan has it."""
+        return self.plan.by_name.get(name)
+
+    def node_of_stage(self, stage: str) -> Node | None:
+        """The node whose function a stage is for: the score, the normalizer."""
+        return next((node for node in self.plan.nodes if node.stage == stage and node.tapped_from is None), None)
 
 
 @dataclass(frozen=True)
@@ -177,6 +187,15 @@ def new_name(plan: Plan, name: str) -> str:
         number += 1
         free = f"{name}_{number}"
     return free
+
+
+def evaluate_names(plan: Plan, problem: ProblemSpec, names: Iterable[str], precision: Precision) -> dict[str, Array]:
+    """The values of results or steps, and of those that they need, by the dense engine, which computes in a type."""
+    resolved = {plan.resolve(name) for name in names}
+    needed = plan.needed_for({plan.by_name[name].tapped_from or name for name in resolved})
+    engine = DenseEngine(plan, problem, precision)
+    engine.run(node for node in plan.nodes if node.name in needed)
+    return engine.values
 
 
 def _ordered(by_name: Mapping[str, Node]) -> tuple[Node, ...]:

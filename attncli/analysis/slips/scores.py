@@ -18,13 +18,12 @@ from attncli.analysis.slips.records import (
 from attncli.analysis.slips.scale import own_scale
 from attncli.base.lazy_numpy import np
 from attncli.ops import elementwise, structural
-from attncli.plan.graph import Node
 
 
 @plan_slip("there are as many queries as keys, of the same width", needs_all_queries=True)
 def query_key_swapped(case: Computation) -> Iterator[Variant]:
     """Queries and keys are swapped: the table of scores is K Qᵀ, with a row for each key."""
-    score = _score_node(case)
+    score = case.node_of_stage("score")
     if score is None or not {"query", "key"} <= set(score.inputs):
         return
     query, key = score.inputs["query"], score.inputs["key"]
@@ -35,7 +34,7 @@ def query_key_swapped(case: Computation) -> Iterator[Variant]:
 @plan_slip("the queries and the keys are projected, by matrices of one shape")
 def query_key_weights_swapped(case: Computation) -> Iterator[Variant]:
     """The projections of queries and keys are swapped: queries are made with W_K, keys with W_Q."""
-    query, key = (case.plan.by_name.get(role) for role in ("query", "key"))
+    query, key = map(case.node, ("query", "key"))
     if query is None or key is None or query.function is not structural.project or key.function is not query.function:
         return
     own = [{name: node.inputs[name] for name in "wb" if name in node.inputs} for node in (query, key)]
@@ -57,7 +56,7 @@ def no_softcap(case: Computation) -> Iterator[Variant]:
 @plan_slip("there is a softcap and a mask")
 def softcap_after_mask(case: Computation) -> Iterator[Variant]:
     """The softcap is applied after the mask: a masked score becomes −softcap instead of −∞, and takes part."""
-    capped, masked = (case.plan.by_name.get(name) for name in ("capped_scores", "masked_scores"))
+    capped, masked = map(case.node, ("capped_scores", "masked_scores"))
     if capped is not None and masked is not None and rules_of(case):
         plan = with_identity(case.plan, capped.name, "scores")
         yield Variant(with_changed_value(plan, masked.name, elementwise.softcap, options=capped.options))
@@ -73,7 +72,7 @@ def no_bias(case: Computation) -> Iterator[Variant]:
 def bias_scaled(case: Computation) -> Iterator[Variant]:
     """The bias is added before the scores are scaled, and so it is scaled with them."""
     scale, plan, biases = own_scale(case.problem), case.plan, _biases(case)
-    if scale in (None, 1) or not biases or _score_node(case) is None:
+    if scale in (None, 1) or not biases or case.node_of_stage("score") is None:
         return
     for name in biases:
         plan = with_changed_value(plan, name, elementwise.scale, options={"scale": scale})
@@ -93,7 +92,3 @@ def _biases(case: Computation) -> list[str]:
     bias = case.problem.bias
     adds = bias is not None and bool((np.isfinite(bias) & (bias != 0)).any())
     return [name for name in ("position_bias", *(["bias"] if adds else [])) if name in case.plan.by_name]
-
-
-def _score_node(case: Computation) -> Node | None:
-    return next((node for node in case.plan.nodes if node.stage == "score" and node.tapped_from is None), None)

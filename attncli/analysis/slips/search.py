@@ -26,7 +26,7 @@ from attncli.problem.spec import ProblemSpec
 
 
 class KnownValues:
-    """The values of our own computation, for attempts to start from: they compute what a slip changes and no more."""
+    """The values of the right computation, for attempts to start from: they compute what a slip changes and no more."""
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}  # of each computation that was met
@@ -74,7 +74,7 @@ class KnownValues:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A computation with slips in it, in the order in which they were made; without any it is our own.
+    """A computation with slips in it, in the order in which they were made; without any it is the right one.
 
     `problem` and `plan` are what an engine runs, `sentences` say what is done wrong, by each slip. `dtype` is the type
     of the numbers that are checked; `problem` may be computed in another. `part` says which queries, batch items and
@@ -102,7 +102,7 @@ class Attempt:
 
 
 def own_attempt(problem: ProblemSpec, dtype: str | None = None, part: Part = ALL) -> Attempt:
-    """Our own computation of a part of a problem, with no slip; `dtype` is the type that is checked, if another."""
+    """The right computation of a part of a problem, with no slip; `dtype` is the type that is checked, if another."""
     own = problem_part(problem, part)
     return Attempt((), (), own, build_plan(own), dtype or problem.precision.name, part)
 
@@ -282,7 +282,7 @@ class _Search:
                     yield from self._made(first, second)
 
     def _start(self, needs: _Needs) -> Attempt | None:
-        """Our own computation that slips are made in; None where they need all of too many queries."""
+        """The right computation that slips are made in; None where they need all of too many queries."""
         if needs.all_queries and self.problem.only is not None:
             return None
         if needs not in self.starts:

@@ -36,7 +36,7 @@ def softmax_over_queries(case: Computation) -> Iterator[Variant]:
 @plan_slip("there are several heads", needs_all_heads=True)
 def softmax_over_heads(case: Computation) -> Iterator[Variant]:
     """The softmax is over the heads instead of the keys."""
-    node = _normalizer_node(case)
+    node = case.node_of_stage("normalize")
     if node is not None and len(node.axes) > 2 and node.axes[-3].letter == "h" and node.axes[-3].length > 1:
         yield from _over_other_axis(case, -3)
 
@@ -70,7 +70,7 @@ def sum_without_keepdims(case: Computation) -> Iterator[Variant]:
 @plan_slip("there are as many queries as keys, and several", needs_all_queries=True)
 def weights_transposed(case: Computation) -> Iterator[Variant]:
     """The values are summed with the transposed weights: Aᵀ V instead of A V."""
-    context, weights = case.plan.by_name.get("context"), case.plan["weights"]
+    context, weights = case.node("context"), case.plan["weights"]
     if context is not None and "weights" in context.inputs and weights.shape[-1] == weights.shape[-2] > 1:
         yield Variant(with_function(case.plan, "context", _with_transposed_weights(context)))
 
@@ -114,19 +114,15 @@ def no_sink(case: Computation) -> Iterator[Variant]:
     return without(case, "sink")
 
 
-def _normalizer_node(case: Computation) -> Node | None:
-    return next((node for node in case.plan.nodes if node.stage == "normalize" and node.tapped_from is None), None)
-
-
 def softmax_node(case: Computation) -> Node | None:
     """The node of the normalizer where that is the softmax."""
-    node = _normalizer_node(case)
+    node = case.node_of_stage("normalize")
     return node if node is not None and node.function is softmax else None
 
 
 def _over_other_axis(case: Computation, axis: int) -> Iterator[Variant]:
     """The plan whose normalizer works along another axis than that of the keys."""
-    node = _normalizer_node(case)
+    node = case.node_of_stage("normalize")
     if node is None or node.record is None or node.shape[axis] == node.shape[-1] == 1:
         return
     record, function = node.record, node.record.function
@@ -162,7 +158,7 @@ def _softmax_over_table(scores: Array, *, temperature: float = 1.0) -> Array:
 
 
 def _softmax_of_other_rows(scores: Array, *, keeps_max: bool, temperature: float = 1.0) -> Array:
-    """Exponentials divided by a sum that stands along the columns, the maximum subtracted by row or along them too."""
+    """Exponentials divided by a sum along the columns, the maximum subtracted by row or along them too."""
     largest = finite_max(scores)
     exponentials = np.exp((scores - (largest if keeps_max else largest.swapaxes(-1, -2))) / temperature)
     quotients: Array = exponentials / exponentials.sum(axis=-1, keepdims=True).swapaxes(-1, -2)

@@ -350,13 +350,13 @@ def _numbers(labels: Sequence[str]) -> Array:
             numbers[at] = float(label)
         except ValueError:
             hint = "a curve needs tokens and query_tokens that are numbers: where its points stand"
-            raise AttnError(f"the label {label!r} is no number", where="curve", hint=hint) from None
+            raise AttnError(f"the label {label!r} is not a number", where="curve", hint=hint) from None
     return numbers
 
 
 def _column(value: Array) -> Array:
     """The numbers of a table of one column."""
     if value.ndim != 2 or value.shape[-1] != 1:
-        message = f"{format_lengths(value.shape)} numbers are no curve"
+        message = f"{format_lengths(value.shape)} numbers are not a curve"
         raise AttnError(message, where="curve", hint="one value feature and one head are")
     return value[:, 0]

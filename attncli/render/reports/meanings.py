@@ -56,7 +56,7 @@ def draw(picture: ShapePicture, target: TextTarget) -> list[str]:
 def _box(symbol: str, letters: Letters, target: TextTarget) -> list[str]:
     """The four lines of one box: the letter of its columns, the edge, its name after the letters of its rows, the edge.
 
-    The letters before the last two, such as those of batch items and heads, stand before that of the rows.
+    The letters before the last two, such as those of batch items and heads, come before that of the rows.
     """
     symbol = target.encodable(symbol)
     rows, columns = " ".join(letters[:-1]), "".join(letters[-1:])
@@ -112,7 +112,7 @@ class Meaning:
 
 
 def find_meanings(word: str) -> list[Meaning]:
-    """Everything that a word means; capitals, `-`, `_` and blanks make no difference, but for a single letter's size.
+    """Everything that a word means; capitals, `-`, `_` and spaces make no difference, but for a single letter's size.
 
     >>> [meaning.kind for meaning in find_meanings("Masked-Scores")]
     ['result']

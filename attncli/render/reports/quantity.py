@@ -89,7 +89,7 @@ def _errors(result: QuantityCheck) -> Iterator[str]:
     if np.isinf(result.max_abs):
         yield "largest error infinite: NaN or an infinity stands on one side alone"
         return
-    relative = f", relative {_short(result.max_rel)}" if result.max_rel else ""  # none where ours is 0
+    relative = f", relative {_short(result.max_rel)}" if result.max_rel else ""  # none where the reference is 0
     units = f", {_short(result.max_ulp)} units in the last place of {result.ulp_dtype}"
     yield f"largest error {_short(result.max_abs)}{relative}{units if result.max_ulp < MAX_UNITS else ''}"
     likeness = {"correlation": result.correlation, "cosine": result.cosine}

@@ -9,11 +9,11 @@ from attncli.analysis.check.report import CheckOptions
 from attncli.analysis.check.tolerance import (
     StepwisePrecision,
     Tolerance,
-    evaluate_names,
     in_type,
     measure,
     rounding_error,
 )
+from attncli.analysis.slips.records import evaluate_names
 from attncli.base.dtypes import Precision
 from attncli.plan.build import plan_of
 from tests.arrays import normal

@@ -64,7 +64,7 @@ def test_what_cannot_be_drawn_by_hand_is_an_error(run: Run) -> None:
     ran = run("generate", "--by-hand", "--dim", "3")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr == (
-        "attn: --by-hand: each head has 3 features, and √3 is no whole number; "
+        "attn: --by-hand: each head has 3 features, and √3 is not a whole number; "
         "give 1, 4 or 9 for each head with --dim or --d-k, or a --scale\n"
     )
 

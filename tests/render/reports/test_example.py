@@ -135,8 +135,11 @@ def test_a_curve_is_drawn_over_the_labels_against_the_values() -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"query_tokens": ["a"]}, "curve: the label 'a' is no number; a curve needs tokens"),
-        ({"query_tokens": ["0"], "value": KEYS}, "curve: 1 × 2 numbers are no curve; one value feature and one head"),
+        ({"query_tokens": ["a"]}, "curve: the label 'a' is not a number; a curve needs tokens"),
+        (
+            {"query_tokens": ["0"], "value": KEYS},
+            "curve: 1 × 2 numbers are not a curve; one value feature and",
+        ),
     ],
 )
 def test_a_curve_needs_numbers_as_labels_and_one_feature(keys: dict[str, Any], message: str) -> None:
