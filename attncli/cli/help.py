@@ -39,19 +39,17 @@ def render_help(command: Any, context: Any, ref: CommandRef | None, target: Text
         page.write_section("Commands", [(name, command.get_command(context, name).help) for name in names])
     else:
         page.write_section("Examples", [(example, "") for example in ref.examples])
-        page.write_section("How a MATRIX and a NAME are written", _value_forms(shown) if ref.has_problem else ())
+        has_keys = ref.has_problem and any(option.rich_help_panel for option in shown)
+        page.write_section("How a MATRIX and a NAME are written", value_forms() if has_keys else ())
     for title, panel in _panels(shown).items():
         page.write_section(title, [(title_of_option(option), option.help or "") for option in panel])
     return target.encodable("\n".join([*(line.rstrip() for line in page.lines), ""]))
 
 
-def _value_forms(options: Iterable[Any]) -> Sequence[Pair]:
-    """How the values of keys are written, where some of the options are keys."""
+def value_forms() -> Sequence[Pair]:
+    """How the values of a problem's keys are written, each form with what it is."""
     from attncli.io.parse import forms
-    from attncli.problem.spec import FIELDS
 
-    if not any(option.name in FIELDS for option in options):
-        return ()
     name = ("gaussian:sigma=2", "NAME or NAME:key=value,key=value; see attn show NAME")
     return (*forms.NUMBERS, *forms.FILES, *forms.DRAWN, name)
 

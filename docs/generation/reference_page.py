@@ -14,7 +14,7 @@ from attncli.base.text import sentence
 from attncli.cli import app
 from attncli.cli.commands import COMMANDS
 from attncli.cli.commands.list import kind_of_plural
-from attncli.cli.help import MATRIX_FORMS, NAME_FORMS
+from attncli.cli.help import value_forms
 from attncli.io.formats import INPUT_FORMATS
 from attncli.io.problem_files import EXAMPLE_KEYS
 from attncli.ops import kinds, operators
@@ -88,7 +88,7 @@ def generate() -> str:
     parts = [HEAD, ", ".join(f"`{letter}` {meaning}" for letter, meaning in LEGEND.items()) + ".", KEYS]
     for panel, fields in groupby(FIELDS.values(), key=lambda field: field.panel):
         parts += [f"### {panel}", table(("key", "value", "default", "example", "what it is"), map(_key, fields))]
-    forms = [(f"`{form}`", meaning) for form, meaning in (*MATRIX_FORMS, *NAME_FORMS)]
+    forms = [(f"`{form}`", meaning) for form, meaning in value_forms()]
     parts += [FORMS, table(("written", "what it is"), forms)]
     parts += [RESULT_NAMES, table(("result", "what it is"), [(f"`{name}`", PURPOSES[name]) for name in RESULTS])]
     parts += [table(("step", "axes", "what it is for"), _steps())]
