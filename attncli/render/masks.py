@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.records import MaskSign, OperatorRecord
+from attncli.ops.records import MaskSign
 from attncli.plan.graph import Node, Plan
 from attncli.plan.trace import Step, Trace
 
@@ -48,10 +48,9 @@ def rules_to_show(plan: Plan, names: Collection[str]) -> tuple[str, ...]:
 
 def signs_of_rules(plan: Plan, node: Node) -> Sequence[tuple[str, MaskSign]]:
     """The nodes of the rules that the node `visible` reads, each with its sign, in the order of precedence."""
-    signs = [(source, _sign(name, plan[source].record)) for name, source in node.inputs.items()]
+    signs = []
+    for name, source in node.inputs.items():
+        record = plan[source].record
+        own = None if record is None else record.sign
+        signs.append((source, MaskSign(UNSIGNED, name) if own is None else own))
     return sorted(signs, key=lambda pair: -pair[1].precedence)
-
-
-def _sign(name: str, record: OperatorRecord | None) -> MaskSign:
-    """The sign and meaning of the cells that a rule hides; without a sign in its record a square and its name."""
-    return record.sign if record is not None and record.sign is not None else MaskSign(UNSIGNED, name)

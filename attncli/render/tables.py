@@ -1,5 +1,6 @@
 """The tables of steps: one for each batch item and head, with what is hidden, worked out and changed in them."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
@@ -182,8 +183,9 @@ def marked_cells(trace: Trace, step: Step, index: Sequence[int], worked: Iterabl
     """
     worked = list(worked)
     marks = frozenset(mark for at in worked for mark in _marks_of_cell(trace, step, index, at))
-    is_everything = len(worked) > 1 and len(marks) >= _count_positions(step, marks)
-    return frozenset() if is_everything else marks
+    axes = zip((1, *step.value.shape)[-2:], next(iter(marks), ()), strict=False)
+    positions = math.prod(size for size, at in axes if at is not None)  # all marks are rows, columns or cells
+    return frozenset() if len(worked) > 1 and len(marks) >= positions else marks
 
 
 def _marks_of_cell(trace: Trace, step: Step, index: Sequence[int], at: AxisPositions) -> Iterator[Mark]:
@@ -213,10 +215,3 @@ def _rows(trace: Trace, node: Node, at: AxisPositions) -> set[int | None]:
             rows |= {row if selected is None or row is None else selected[row] for row in _rows(trace, reader, at)}
     letter = node.letters[-2]
     return rows or ({at[letter]} if letter in at else set())
-
-
-def _count_positions(step: Step, marks: Iterable[Mark]) -> int:
-    """How many marks of the kind of these a table can have."""
-    row, column = next(iter(marks), (None, None))
-    rows = 1 if row is None else step.value.shape[-2]
-    return rows * (1 if column is None else int(step.value.shape[-1]))

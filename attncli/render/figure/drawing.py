@@ -48,28 +48,22 @@ def check_matplotlib() -> None:
 def drawing() -> Iterator[None]:
     """Draw with the settings of this file on top of Matplotlib's own, whatever the user's are; they return afterwards.
 
-    Raises AttnError where Matplotlib is not installed or does not start.
+    Matplotlib writes neither warnings nor log lines: what matters to the user are warnings of ours. Raises AttnError
+    where it is not installed or does not start.
     """
     check_matplotlib()
-    with _without_messages():
-        try:
-            from matplotlib import style  # noqa: PLC0415 - an extra, and slow to import
-        except (ImportError, ValueError) as error:  # the second: MPLBACKEND does not name a backend
-            raise AttnError(f"a figure needs matplotlib, which does not start: {error}") from None
-        with style.context(["default", dict(_SETTINGS)]):
-            yield
-
-
-@contextmanager
-def _without_messages() -> Iterator[None]:
-    """Matplotlib without warnings and log lines: what matters to the user are warnings of ours."""
     logger = logging.getLogger("matplotlib")
     level = logger.level
     logger.setLevel(logging.CRITICAL)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            yield
+            try:
+                from matplotlib import style  # noqa: PLC0415 - an extra, and slow to import
+            except (ImportError, ValueError) as error:  # the second: MPLBACKEND does not name a backend
+                raise AttnError(f"a figure needs matplotlib, which does not start: {error}") from None
+            with style.context(["default", dict(_SETTINGS)]):
+                yield
     finally:
         logger.setLevel(level)
 

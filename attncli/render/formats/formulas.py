@@ -154,7 +154,9 @@ def with_fractions(formula: Formula) -> Formula:
     start, index = 0, 0  # start is where the product before the index begins
     while index < len(formula):
         if _is_spaced_slash(formula, index):
-            end = _end_of_product(formula, index + 1)
+            rest = range(index + 1, len(formula))  # a fraction is divided by what is after the next slash
+            ends = (at for at in rest if _is_boundary(formula[at]) or _is_spaced_slash(formula, at))
+            end = next(ends, len(formula))
             fraction = Fraction(_operand(items[start:]), _operand(formula[index + 1 : end]))
             if fraction.numerator and fraction.denominator:
                 items[start:], index = [fraction], end
@@ -174,12 +176,6 @@ def _is_spaced_slash(formula: Formula, index: int) -> bool:
 def _is_boundary(item: Item) -> bool:
     """Whether a product ends before an item."""
     return isinstance(item, Symbol) and item.kind == "sign" and item.text in _BOUNDARIES
-
-
-def _end_of_product(formula: Formula, start: int) -> int:
-    """The index after the product that begins at an index: a fraction is divided by what is after the next slash."""
-    ends = (at for at in range(start, len(formula)) if _is_boundary(formula[at]) or _is_spaced_slash(formula, at))
-    return next(ends, len(formula))
 
 
 def _operand(items: Sequence[Item]) -> Formula:
@@ -280,18 +276,13 @@ def _formula(tokens: Sequence[_Token]) -> Formula:
         if script is None:
             item, index = _item(tokens, index)
             items.append(item)
-        elif items and not is_blank(items[-1]):
-            items.append(_with_script(items.pop(), script))
+            continue
+        base = items.pop() if items and not is_blank(items[-1]) else None
+        if isinstance(base, Scripted):
+            items.append(Scripted(base.base, (*base.scripts, script)))
         else:
-            items.append(Scripted(None, (script,)))
+            items.append(Scripted(base, (script,)))
     return tuple(items)
-
-
-def _with_script(item: Item, script: Script) -> Scripted:
-    """An item with one script more."""
-    if isinstance(item, Scripted):
-        return Scripted(item.base, (*item.scripts, script))
-    return Scripted(item, (script,))
 
 
 def _script(tokens: Sequence[_Token], index: int) -> tuple[Script | None, int]:

@@ -131,7 +131,8 @@ def latex_line(line: str) -> str:
     written = ""
     for part in read_line(line):
         if isinstance(part, Text):
-            written += "".join(map(_text, part.symbols))
+            for symbol in part.symbols:
+                written += (latex_label if symbol.kind == "label" else latex_text)(symbol.text)
         else:
             is_binary = written and begins_with_operator(part)
             written += f"${'{}' if is_binary else ''}{_mathematics(part)}$"
@@ -186,11 +187,6 @@ def _math_character(character: str) -> str | None:
         return _MATH_COMMANDS[character]
     name = greek_name(character)
     return None if name is None else _LATIN_LOOKALIKES.get(name, f"\\{name}")
-
-
-def _text(symbol: Symbol) -> str:
-    """A symbol as text."""
-    return latex_label(symbol.text) if symbol.kind == "label" else latex_text(symbol.text)
 
 
 def _mathematics(formula: Formula) -> str:
@@ -251,16 +247,6 @@ def _entry(sign: str, number: str) -> str:
     return sign.replace("−", "-") + (words.get(number) or _number(number))
 
 
-def _function(name: str) -> str:
-    """A function that LaTeX knows, or that has a subscript below it."""
-    return rf"\{name}" if name in FUNCTIONS else rf"\operatorname*{{{name}}}"
-
-
-def _variable(text: str) -> str:
-    """A letter, which may have a circumflex."""
-    return rf"\hat{{{text[0]}}}" if len(text) > 1 else text
-
-
 def _script(text: str) -> str:
     """The characters of a subscript or superscript."""
     if text == "T":
@@ -282,11 +268,11 @@ def _sign(text: str) -> str:
 _MATH_OF_KIND: dict[str, Callable[[str], str]] = {
     "number": _number,
     "vector": _vector,
-    "function": _function,
+    "function": lambda name: rf"\{name}" if name in FUNCTIONS else rf"\operatorname*{{{name}}}",
     "word": lambda text: rf"\text{{{latex_text(text)}}}",
     "label": lambda text: rf"\text{{{latex_label(text)}}}",
     "name": lambda text: rf"\operatorname{{{latex_text(text)}}}",
-    "variable": _variable,
+    "variable": lambda text: rf"\hat{{{text[0]}}}" if len(text) > 1 else text,
     "script": _script,
     "blank": lambda _text: " ",
     "space": lambda _text: r"\ ",

@@ -83,7 +83,8 @@ def _elements(formula: Formula, *, is_continued: bool = False) -> str:
     neighbours = zip((None, *items), items, (*items[1:], None), (*items[2:], None, None), strict=False)
     for before, item, after, operand in neighbours:
         if is_blank(item):
-            written += _space(before, item, after)
+            if not (_is_operator(before) or _is_operator(after)):  # an operator has space of its own
+                written += _WORD_SPACE if isinstance(item, Symbol) and item.kind == "space" else _THIN_SPACE
             continue
         if _is_sign(item, _PLUS_MINUS):
             written += _sign_element(item.text, has_left=has_left)
@@ -98,16 +99,12 @@ def _elements(formula: Formula, *, is_continued: bool = False) -> str:
     return written
 
 
-def _row(formula: Formula) -> str:
-    """A formula as one element."""
-    return f"<mrow>{_elements(formula)}</mrow>"
-
-
 def _element(item: Base) -> str:
     """The element of an item without scripts that is no blank."""
     match item:
         case Fraction(numerator, denominator):
-            return f"<mfrac>{_row(numerator)}{_row(denominator)}</mfrac>"
+            above, below = (f"<mrow>{_elements(part)}</mrow>" for part in (numerator, denominator))
+            return f"<mfrac>{above}{below}</mfrac>"
         case Root(content):
             return f"<msqrt>{_elements(content)}</msqrt>" if content else "<mo>√</mo>"
         case Brackets(opening, content, closing):
@@ -152,13 +149,6 @@ def _flat(script: Script) -> Iterator[Script]:
             yield from scripts
         case _:
             yield script
-
-
-def _space(before: Item | None, blank: Item | None, after: Item | None) -> str:
-    """What separates two items: nothing beside an operator, which has space of its own."""
-    if _is_operator(before) or _is_operator(after):
-        return ""
-    return _WORD_SPACE if isinstance(blank, Symbol) and blank.kind == "space" else _THIN_SPACE
 
 
 def _is_operator(item: Item | None) -> bool:

@@ -113,7 +113,8 @@ def _fit(grids: Sequence[Grid], cells: CellSize, label_width: int, space: Space)
     if per_line < 1:
         return Layout(cells, label_width, has_headings=False, per_line=1, shown=0)
     count = -(-len(grids) // min(per_line, len(grids)))
-    has_headings = cells.texts is not None or (label_width > 0 and _count_headings(grids[0], cells) > 1)
+    headings = (cells.count_columns(grids[0]) + 1) // (label_step(grids[0].columns, cells.columns) * cells.columns)
+    has_headings = cells.texts is not None or (label_width > 0 and headings > 1)  # so many have room side by side
     layout = Layout(cells, label_width, has_headings, -(-len(grids) // count), 0)
     has_titles = any(grid.slice_label for grid in grids)
     lines = cells.count_lines(grids[0]) + has_titles + has_headings + layout.gap_lines
@@ -121,11 +122,6 @@ def _fit(grids: Sequence[Grid], cells: CellSize, label_width: int, space: Space)
     available = several if len(grids) > 1 else space.lines_of_one
     shown = (available + layout.gap_lines) // lines * layout.per_line
     return replace(layout, shown=min(shown, len(grids)))
-
-
-def _count_headings(grid: Grid, cells: CellSize) -> int:
-    """The number of columns whose labels have room side by side."""
-    return (cells.count_columns(grid) + 1) // (label_step(grid.columns, cells.columns) * cells.columns)
 
 
 def _cells_with_texts(

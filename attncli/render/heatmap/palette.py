@@ -117,7 +117,7 @@ class Palette:
             return Segment(self.masked_sign * len(text), DIM)
         if self.colors:
             return Segment(text, _on(self.colors, level))
-        shade = self._shade(level)
+        shade = self.shades[round(level * (len(self.shades) - 1))]
         return Segment(f"{shade}{text[1:]}" if text.strip() else shade * len(text))
 
     def sign(self, level: float, text: str) -> Segment:
@@ -143,10 +143,6 @@ class Palette:
         if self.colors:
             return [self.cell(at / (width - 1), " ") for at in range(width)]
         return [Segment(f"[{self.shades}]")]
-
-    def _shade(self, level: float) -> str:
-        """The character of a level."""
-        return self.shades[round(level * (len(self.shades) - 1))]
 
 
 def _color(colors: int, level: float) -> Color:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.records import OperatorRecord, Parameter, ParameterMapping, format_value
@@ -38,6 +37,8 @@ _GIVEN: Mapping[str, Any] = {
 def node_object(trace: Trace, step: Step) -> dict[str, Any]:
     """What is known of a step: its text, the labels of its axes, and all that its function is called with."""
     node, has_scale = step.node, trace.problem.scale is not None
+    rules = signs_of_rules(trace.plan, node) if step.name == VISIBLE_STEP else ()  # in the order of precedence
+    signs = [{"input": source, "sign": sign.sign, "meaning": sign.meaning} for source, sign in rules]
     return {
         **_description(trace, step, has_scale=has_scale),
         "shapes": shapes_of(trace, step),
@@ -48,7 +49,7 @@ def node_object(trace: Trace, step: Step) -> dict[str, Any]:
         "tapped_from": node.tapped_from,
         "taps": dict(node.taps),
         "settings": _settings(node, has_scale=has_scale),
-        "signs": _signs(trace, step),
+        "signs": signs if step.name == VISIBLE_STEP else None,
     }
 
 
@@ -87,15 +88,12 @@ def changeable_parameters(record: OperatorRecord) -> list[Parameter]:
 def _description(trace: Trace, step: Step, *, has_scale: bool) -> dict[str, Any]:
     """The text of a step, and the labels of its axes."""
     node = step.node
-    formula = node_formula(trace.plan, node, has_scale=has_scale)
-    forms = [{"value": form.value, "mathml": form.mathml} for form in formula.forms]
     return {
         "name": node.name,
         "symbol": node.symbol,
         "symbol_mathml": mathml_line(node.symbol),
         "formula": step.formula,
-        "mathml": formula.mathml,
-        "formulas": {"setting": formula.setting, "forms": forms} if forms else None,
+        **node_formula(trace.plan, node, has_scale=has_scale),
         "purpose": purpose_of(trace.plan, node),
         "stage": node.stage,
         "axes": list(node.letters),
@@ -115,14 +113,6 @@ def _edit_key(trace: Trace, step: Step) -> str | None:
     except AttnError:  # such as weights that are cut out of a packed projection
         return None
     return None if array.is_boolean or array.values.size != step.value.size else key
-
-
-def _signs(trace: Trace, step: Step) -> list[dict[str, str]] | None:
-    """The signs of the rules of all masks together, in the order of precedence; None of other steps."""
-    if step.name != VISIBLE_STEP:
-        return None
-    rules = signs_of_rules(trace.plan, step.node)
-    return [{"input": source, "sign": sign.sign, "meaning": sign.meaning} for source, sign in rules]
 
 
 def _plain(value: Any) -> Any:
@@ -146,50 +136,36 @@ def _settings(node: Node, *, has_scale: bool) -> dict[str, str]:
     return {parameter.name: parameter.name for parameter in changeable_parameters(node.record)}
 
 
-@dataclass(frozen=True)
-class Form:
-    """A form of a formula as markup: where its setting has the value, or, with None, any other."""
+def node_formula(plan: Plan, node: Node, *, has_scale: bool) -> dict[str, Any]:
+    """The formula of a node as markup, and its forms by the number of a setting, where it has several.
 
-    value: float | None
-    mathml: str
-
-
-@dataclass(frozen=True)
-class NodeFormula:
-    """The formula of a node as markup, and its forms by the number of a setting, where it has one."""
-
-    mathml: str
-    setting: str | None = None
-    forms: tuple[Form, ...] = ()
-
-
-def node_formula(plan: Plan, node: Node, *, has_scale: bool) -> NodeFormula:
-    """The formula of a node; numbers that follow a setting are in elements with the attribute `data-setting`."""
+    Numbers that follow a setting are in elements with the attribute `data-setting`.
+    """
     if node.stage == SCALE and has_scale:
         number, probe = format_value(node.options[SCALE]), format_value(_PROBES["number"])
-        return NodeFormula(_with_setting(node.formula.replace(number, probe, 1), probe, SCALE, number), SCALE)
+        formula = node.formula.replace(number, probe, 1)
+        return {"mathml": _with_setting(formula, probe, SCALE, number), "formulas": None}
     outer = node if node.tapped_from is None else plan.by_name[node.tapped_from]
     record = outer.record
     parameters = changeable_parameters(record) if record is not None and record.kind == "normalize" else []
     if record is None or not record.is_built_in or len(parameters) != 1:
-        return NodeFormula(mathml_line(node.formula))
+        return {"mathml": mathml_line(node.formula), "formulas": None}
     (parameter,) = parameters
-    forms = tuple(_forms(plan, node, outer, parameter))
-    in_force = outer.options[parameter.name]
-    own = next(form.mathml for form in forms if form.value in (None, in_force))
-    return NodeFormula(own, parameter.name, forms if len(forms) > 1 else ())
+    forms, in_force = list(_forms(plan, node, outer, parameter)), outer.options[parameter.name]
+    own = next(form["mathml"] for form in forms if form["value"] in (None, in_force))
+    return {"mathml": own, "formulas": {"setting": parameter.name, "forms": forms} if len(forms) > 1 else None}
 
 
-def _forms(plan: Plan, node: Node, outer: Node, parameter: Parameter) -> Iterator[Form]:
-    """The forms of a formula that has a parameter: those at special numbers, and last that at any other."""
+def _forms(plan: Plan, node: Node, outer: Node, parameter: Parameter) -> Iterator[dict[str, Any]]:
+    """The forms of a formula that has a parameter: those at special numbers, and last, with None, that at any other."""
     name, number = parameter.name, format_value(outer.options[parameter.name])
     probe = _PROBES[parameter.kind]
     general = _formula_with(plan, node, outer, {name: probe})
     for value in _SPECIAL if parameter.kind == "number" else ():
         formula = _formula_with(plan, node, outer, {name: value})
         if formula != general.replace(format_value(probe), format_value(value)):
-            yield Form(value, mathml_line(formula))
-    yield Form(None, _with_setting(general, format_value(probe), name, number))
+            yield {"value": value, "mathml": mathml_line(formula)}
+    yield {"value": None, "mathml": _with_setting(general, format_value(probe), name, number)}
 
 
 def _formula_with(plan: Plan, node: Node, outer: Node, parameters: Mapping[str, Any]) -> str:

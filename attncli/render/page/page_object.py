@@ -11,7 +11,6 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.base.program import __version__
 from attncli.base.text import join_words
-from attncli.ops.records import Operator
 from attncli.plan.graph import Plan
 from attncli.plan.trace import AxisPositions, Step, Trace, add_dependent_axes
 from attncli.problem.results import WEIGHTS
@@ -194,14 +193,28 @@ def _values_before(view: View, steps: Sequence[Step]) -> dict[str, Any]:
 def _settings(problem: ProblemSpec, steps: PageSteps) -> dict[str, Any]:
     """The choices of a problem, None for each that it does not have."""
     choices = own_choices(problem)
+    offered = [
+        {
+            "name": operator.record.name,
+            "parameters": [
+                {
+                    "name": parameter.name,
+                    "value": operator.parameters[parameter.name],
+                    "above": parameter.range.above,
+                    "least": parameter.range.least,
+                    "is_integer": parameter.kind == "integer",
+                }
+                for parameter in changeable_parameters(operator.record)
+            ],
+        }
+        for operator in normalizers(problem)
+    ]
     return {
         "can_compute": _reason_of_no_changes(problem, steps) or True,
         "causal": choices.causal,
         "scale": None if choices.has_scale is None else {"value": problem.scale, "own": own_scale(problem)},
         "normalizer": choices.normalizer,
-        "normalizers": [
-            {"name": operator.record.name, "parameters": _parameters(operator)} for operator in normalizers(problem)
-        ],
+        "normalizers": offered,
     }
 
 
@@ -215,20 +228,6 @@ def _reason_of_no_changes(problem: ProblemSpec, steps: PageSteps) -> str:
             f"With dtype: {DTYPE} the page computes."
         )
     return ""
-
-
-def _parameters(operator: Operator) -> list[dict[str, Any]]:
-    """The numbers of an operator that can be changed, with their values and ranges."""
-    return [
-        {
-            "name": parameter.name,
-            "value": operator.parameters[parameter.name],
-            "above": parameter.range.above,
-            "least": parameter.range.least,
-            "is_integer": parameter.kind == "integer",
-        }
-        for parameter in changeable_parameters(operator.record)
-    ]
 
 
 def _worked_cells(view: View, steps: Sequence[Step]) -> tuple[dict[str, Any], str]:

@@ -7,14 +7,14 @@ import pytest
 
 from attncli.plan.build import plan_of
 from attncli.render.formats.mathml import mathml_line
-from attncli.render.page.page_nodes import NodeFormula, node_formula
+from attncli.render.page.page_nodes import node_formula
 from tests.problems import problem
 
 QUERIES = {"query": [[1, 0]], "key": [[1, 0], [0, 1]]}
 NUMBER = re.compile(r'<mn data-setting="(\w+)">([^<]*)</mn>')
 
 
-def formula(name: str, **keys: Any) -> NodeFormula:
+def formula(name: str, **keys: Any) -> dict[str, Any]:
     """The formula of a step of a problem."""
     spec = problem(**QUERIES, **keys)
     plan = plan_of(spec)
@@ -31,7 +31,7 @@ def formula(name: str, **keys: Any) -> NodeFormula:
     ],
 )
 def test_the_number_of_a_setting_is_marked(name: str, keys: Any, number: Any) -> None:
-    assert NUMBER.findall(formula(name, **keys).mathml) == [number]
+    assert NUMBER.findall(formula(name, **keys)["mathml"]) == [number]
 
 
 @pytest.mark.parametrize("keys", [{}, {"scale": 2}, {"normalize": "topk:k=2"}, {"normalize": "softmax:temperature=2"}])
@@ -39,18 +39,22 @@ def test_a_formula_with_its_mark_is_that_of_the_terminal(keys: Any) -> None:
     spec = problem(**QUERIES, **keys)
     plan = plan_of(spec)
     for node in plan.nodes:
-        found = node_formula(plan, node, has_scale=spec.scale is not None).mathml
+        found = node_formula(plan, node, has_scale=spec.scale is not None)["mathml"]
         assert NUMBER.sub(r"<mn>\2</mn>", found) == mathml_line(node.formula)
 
 
 def test_a_formula_has_a_form_for_each_number_that_changes_it() -> None:
+    def values(formulas: Any) -> list[Any]:
+        return [form["value"] for form in formulas["forms"]]
+
     softmax = formula("weights", normalize="softmax:temperature=0.5")
-    assert softmax.setting == "temperature"
-    assert [form.value for form in softmax.forms] == [1, None]
-    assert softmax.mathml == softmax.forms[1].mathml == mathml_line("Aᵢⱼ = exp(Sᵢⱼ/T) / Σⱼ exp(Sᵢⱼ/T)")
-    assert softmax.forms[0].mathml == formula("weights").mathml == mathml_line("Aᵢⱼ = exp(Sᵢⱼ) / Σⱼ exp(Sᵢⱼ)")
-    assert [form.value for form in formula("exponentials").forms] == [1, None]
+    special, general = softmax["formulas"]["forms"]
+    assert softmax["formulas"]["setting"] == "temperature"
+    assert values(softmax["formulas"]) == [1, None]
+    assert softmax["mathml"] == general["mathml"] == mathml_line("Aᵢⱼ = exp(Sᵢⱼ/T) / Σⱼ exp(Sᵢⱼ/T)")
+    assert special["mathml"] == formula("weights")["mathml"] == mathml_line("Aᵢⱼ = exp(Sᵢⱼ) / Σⱼ exp(Sᵢⱼ)")
+    assert values(formula("exponentials")["formulas"]) == [1, None]
     entmax = formula("weights", normalize="entmax")
-    assert [form.value for form in entmax.forms] == [1, 1.5, 2, None]
-    assert entmax.mathml == entmax.forms[1].mathml
-    assert formula("dot_products").forms == ()
+    assert values(entmax["formulas"]) == [1, 1.5, 2, None]
+    assert entmax["mathml"] == entmax["formulas"]["forms"][1]["mathml"]
+    assert formula("dot_products")["formulas"] is None
