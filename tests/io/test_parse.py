@@ -242,12 +242,12 @@ def test_anything_else_is_refused(text: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({"a": 1, "b": 2}, 'score: {"a": 1, "b": 2} is no name'),
-        ({"a": 1}, 'score: {"a": 1} is no name'),
-        ({1: None}, 'score: {"1": null} is no name'),
-        ({"gaussian": 2}, 'score: {"gaussian": 2} is no name'),
-        ({}, "score: {} is no name"),
-        (3, "score: 3 is no name; write NAME, NAME:key=value or {NAME: {key: value}}"),
+        ({"a": 1, "b": 2}, 'score: {"a": 1, "b": 2} is not a name'),
+        ({"a": 1}, 'score: {"a": 1} is not a name'),
+        ({1: None}, 'score: {"1": null} is not a name'),
+        ({"gaussian": 2}, 'score: {"gaussian": 2} is not a name'),
+        ({}, "score: {} is not a name"),
+        (3, "score: 3 is not a name; write NAME, NAME:key=value or {NAME: {key: value}}"),
     ],
     ids=str,
 )
