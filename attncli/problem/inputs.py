@@ -5,7 +5,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.ops.records import ActsOn, Operator
-from attncli.problem.fields import LastResult
+from attncli.problem.fields import PROJECTIONS, LastResult
 from attncli.problem.results import TABLES, VALUE_SOURCES, given_table, reasons_not_computed
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import PACKED, has_packed, has_projection, has_weights
@@ -50,18 +50,14 @@ def _used_by(name: str, value: Any) -> LastResult:
     return FIELDS[name].used_by
 
 
-# The fields that are not used where `query` is given, or `key`; of packed projections some part is not used.
+# The fields that are not used where `query` is given, or `key`, by the letter of the features that they make. Of packed
+# projections some part is not used.
+_MADE_OF = {"d": "query", "u": "query", "c": "key", "e": "key"}
 REPLACED_BY = {
-    "w_q": "query",
-    "b_q": "query",
-    "query_embeddings": "query",
-    "w_k": "key",
-    "b_k": "key",
-    "w_v": "key",
-    "b_v": "key",
-    "w_g": "query",
-    "b_g": "query",
-}
+    name: _MADE_OF[field.letters[-1]]
+    for name, field in FIELDS.items()
+    if field.panel == PROJECTIONS and field.letters and field.letters[-1] in _MADE_OF
+} | {"query_embeddings": "query"}
 
 
 def check_inputs(values: Mapping[str, Any]) -> None:
@@ -144,7 +140,7 @@ def _check_inputs_with_table(table: str, given: set[str]) -> None:
             hint = f"leave out {name} or {table}; numbers to compare with stand under expected"
             raise AttnError(message, where=name, hint=hint, keys=(name, table))
     _check_packed(given)
-    _check_projected(given, dict.fromkeys(("w_v", "b_v", "w_g", "b_g"), "value"))
+    _check_projected(given, {name: "value" for name in REPLACED_BY if FIELDS[name].used_by == "output"})
     if given.issuperset(VALUE_SOURCES):
         sequence = _sequence(given)
         raise AttnError(

@@ -53,6 +53,7 @@ def test_every_step_is_one_that_attn_show_knows():
     plans = [build_plan(problem(**keys)) for keys in ALL_PROBLEMS.values()]
     names = {node.name for plan in plans for node in plan.nodes if len(node.source) < 2 and node.tapped_from is None}
     assert names - set(every_step()) == set()
+    assert set(PURPOSES) - set(every_step()) - set(RESULTS) == set()
 
 
 @pytest.mark.parametrize("kind", kinds())

@@ -1,12 +1,14 @@
-"""Arrays of NumPy and of other libraries, and what is refused in place of an array."""
+"""Arrays from arrays and tensors of any library, and from data frames."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import attncli
+from attncli import Problem, attention
 from attncli.base.errors import AttnError
 from attncli.problem.arrays import to_array
 from tests.problems import problem
@@ -123,3 +125,221 @@ def test_an_error_prints_no_whole_array(name: str, size: int) -> None:
             attncli.Problem(query=[[1.0]], key=[[1.0]], **{name: value})
         assert "\n" not in str(caught.value)
         assert len(str(caught.value)) < 160
+
+
+ROWS = [[1.0, -2.5], [3.0, 0.125]]
+
+
+class GpuTensor:
+    """A tensor on a GPU with gradients: only what `detach` and then `cpu` return can be read."""
+
+    def __init__(self, array: np.ndarray, *, has_gradients: bool = True, is_on_gpu: bool = True) -> None:
+        self.array, self.has_gradients, self.is_on_gpu = array, has_gradients, is_on_gpu
+        self.dtype, self.ndim = f"torch.{array.dtype}", array.ndim
+
+    def detach(self) -> "GpuTensor":
+        return GpuTensor(self.array, has_gradients=False, is_on_gpu=self.is_on_gpu)
+
+    def cpu(self) -> "GpuTensor":
+        return GpuTensor(self.array, has_gradients=self.has_gradients, is_on_gpu=False)
+
+    def tolist(self) -> Any:
+        return self.array.tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if self.has_gradients:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+        if self.is_on_gpu:
+            raise TypeError("can't convert cuda:0 device type tensor to numpy.")
+        return np.asarray(self.array, dtype=dtype)
+
+
+class GpuArray:
+    """An array on a GPU as CuPy has it, which is copied when it is asked for, and never by itself."""
+
+    __cuda_array_interface__: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array, self.dtype, self.ndim = array, array.dtype, array.ndim
+
+    def get(self) -> np.ndarray:
+        return self.array
+
+    def __int__(self) -> int:
+        return int(self.array)
+
+    def __float__(self) -> float:
+        return float(self.array)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+
+class DlpackArray:
+    """An array that can be read by DLPack alone."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+
+LIBRARIES: dict[str, Callable[[np.ndarray], Any]] = {"PyTorch": GpuTensor, "CuPy": GpuArray, "DLPack": DlpackArray}
+library = pytest.mark.parametrize("convert", LIBRARIES.values(), ids=LIBRARIES)
+
+
+@library
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_numbers_and_their_type_are_taken_as_they_are(convert: Callable[..., Any], dtype: str) -> None:
+    labelled = to_array(convert(np.array(ROWS, dtype)), ("query",))
+    assert labelled.array.tolist() == ROWS
+    assert labelled.array.dtype == labelled.dtype == dtype
+
+
+@library
+def test_numbers_in_memory_are_not_copied(convert: Callable[..., Any]) -> None:
+    array = np.array(ROWS)
+    assert np.shares_memory(to_array(convert(array), ("query",)).array, array)
+
+
+@library
+def test_attention_takes_them_in_every_key(convert: Callable[..., Any]) -> None:
+    x, mask = np.array(ROWS), np.array([[True, False], [True, True]])
+    keys = {"score": {"general": {"w": x}}, "bias": x, "mask": mask}
+    converted = {"score": {"general": {"w": convert(x)}}, "bias": convert(x), "mask": convert(mask)}
+    ours, theirs = attention(x, x, x, **keys), attention(convert(x), convert(x), convert(x), **converted)
+    np.testing.assert_array_equal(ours.output, theirs.output)
+
+
+@pytest.mark.parametrize("convert", [GpuTensor, GpuArray, np.asarray])
+def test_an_array_without_axes_is_a_number(convert: Callable[..., Any]) -> None:
+    heads, scale, temperature = (convert(np.array(number)) for number in (2, 0.25, 3.0))
+    keys = {"heads": heads, "scale": scale, "normalize": {"softmax": {"temperature": temperature}}}
+    problem = Problem(query=[ROWS], key=[ROWS], window=(convert(np.array(1)), 0), **keys)
+    assert (problem.heads, problem.scale, problem.window) == (2, 0.25, (1, 0))
+    assert problem.normalize.given == {"temperature": 3.0}
+
+
+@pytest.mark.parametrize("name", ["heads", "scale", "window"])
+def test_an_array_with_axes_is_no_number(name: str) -> None:
+    with pytest.raises(AttnError, match=f"^{name}: .* is (not a|no) "):
+        Problem(query=[ROWS], key=[ROWS], **{name: GpuTensor(np.array([1.0]))})
+
+
+def test_what_its_library_refuses_is_an_error_that_names_the_key() -> None:
+    class Unreadable:
+        dtype, ndim = "torch.float8_e4m3fn", 2
+
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+            raise TypeError("Got unsupported ScalarType")
+
+    class OnGpu(DlpackArray):
+        def __dlpack__(self, **options: Any) -> Any:
+            raise BufferError("it is on a GPU")
+
+    for value, words in ((Unreadable(), "Got unsupported ScalarType"), (OnGpu(np.array(ROWS)), "it is on a GPU")):
+        with pytest.raises(AttnError) as caught:
+            attention(ROWS, value)
+        assert str(caught.value) == f"key: can't be read ({words})"
+
+
+class Column:
+    """A column of a data frame."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.array = np.array(values, dtype=None if all(isinstance(value, float) for value in values) else object)
+
+    def to_numpy(self) -> np.ndarray:
+        return self.array
+
+    def to_list(self) -> list[Any]:
+        return list(self.array.tolist())
+
+
+class Frame:
+    """A data frame of named columns; its `index`, where it has one, names the rows."""
+
+    def __init__(self, columns: dict[Any, Sequence[Any]], index: Sequence[Any] | None = None) -> None:
+        self.data = {name: Column(values) for name, values in columns.items()}
+        self.columns = list(columns)
+        if index is not None:
+            self.index = np.array(index)
+
+    def __getitem__(self, name: Any) -> Column:
+        return self.data[name]
+
+    def to_numpy(self) -> np.ndarray:
+        return np.stack([column.to_numpy() for column in self.data.values()], axis=1)
+
+
+NUMBERS = {"x1": [1.0, 3.0], "x2": [2.0, 4.0]}
+WORDS = {"token": ["cat", "sat"]}
+
+
+@pytest.mark.parametrize(
+    ("frame", "labels"),
+    [
+        (Frame(NUMBERS, ["cat", "sat"]), ("cat", "sat")),
+        (Frame(WORDS | NUMBERS), ("cat", "sat")),
+        (Frame(NUMBERS | WORDS, [0, 1]), ("cat", "sat")),
+        (Frame(NUMBERS, [0, 1]), ("token_1", "token_2")),
+        (Frame(NUMBERS, [7592, 101]), ("token_1", "token_2")),
+        (Frame(NUMBERS), ("token_1", "token_2")),
+    ],
+    ids=["an index", "a first column", "a last column", "positions", "numbers", "nothing"],
+)
+def test_the_words_of_a_frame_are_the_tokens(frame: Frame, labels: tuple[str, ...]) -> None:
+    problem = attncli.Problem(embeddings=frame)
+    assert problem.key_labels == labels
+    assert problem.embeddings.tolist() == [[1, 2], [3, 4]]
+
+
+def test_queries_and_keys_have_labels_of_their_own() -> None:
+    queries = Frame({"word": ["who"], "x1": [1.0], "x2": [2.0]})
+    result = attncli.attention(queries, Frame(WORDS | NUMBERS))
+    assert (result.query_tokens, result.key_tokens) == (("who",), ("cat", "sat"))
+
+
+def test_the_columns_of_scores_are_keys_and_their_rows_queries() -> None:
+    scores = {"cat": [1.0, 3.0], "sat": [2.0, 4.0]}
+    for frame in (Frame(scores, ["who", "what"]), Frame({"query": ["who", "what"]} | scores)):
+        problem = attncli.Problem(scores=frame)
+        assert (problem.query_labels, problem.key_labels) == (("who", "what"), ("cat", "sat"))
+
+
+def test_the_names_that_polars_makes_up_are_no_labels() -> None:
+    frame = Frame({"column_0": [1.0, 3.0], "column_1": [2.0, 4.0]})
+    assert attncli.Problem(scores=frame).key_labels == ("key_1", "key_2")
+
+
+def test_a_column_of_words_may_be_a_vocabulary_or_tokens() -> None:
+    frame = Frame(WORDS | NUMBERS)
+    assert attncli.Problem(sentence="sat cat", vocabulary=frame).embeddings.tolist() == [[3, 4], [1, 2]]
+    assert attncli.Problem(embeddings=[[1.0], [2.0]], tokens=frame["token"].to_numpy()).tokens == ("cat", "sat")
+
+
+@pytest.mark.parametrize(
+    ("frame", "columns"),
+    [
+        (Frame(WORDS | {"other": ["a", "b"]} | NUMBERS), "token, other"),
+        (Frame(WORDS), "token"),
+        (Frame(WORDS | NUMBERS, ["a", "b"]), "token"),
+    ],
+    ids=["two columns of words", "words alone", "words in the index too"],
+)
+def test_other_columns_of_words_are_no_numbers(frame: Frame, columns: str) -> None:
+    with pytest.raises(
+        attncli.AttnError, match=rf"^embeddings: .* is not a matrix; leave out its columns of words: {columns}$"
+    ):
+        attncli.Problem(embeddings=frame)
+
+
+def test_the_labels_of_a_frame_win_over_the_tokens_of_what_it_replaces() -> None:
+    problem = attncli.Problem(embeddings=[[1.0, 2.0], [3.0, 4.0]], tokens=["a", "b"])
+    assert problem.replace(embeddings=Frame(WORDS | NUMBERS)).tokens == ("cat", "sat")
+    assert problem.replace(embeddings=Frame(WORDS | NUMBERS), tokens=["c", "d"]).tokens == ("c", "d")
+    assert problem.replace(embeddings=np.eye(2)).tokens == ("a", "b")

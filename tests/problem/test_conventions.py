@@ -1,4 +1,4 @@
-"""Reading the words of a problem as a framework reads them."""
+"""Conventions: the keys of a problem as a framework reads them; FlashAttention as its documentation has it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from attncli.base.errors import AttnError, UnknownNameError
+from attncli.engine.run import run
 from attncli.problem.build import build
 from attncli.problem.conventions import ATTN, CONVENTIONS, find_convention
 from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.spec import FIELDS, ProblemSpec
+from tests.arrays import normal
 
 QUERY, KEY = {"query": [[1, 0], [0, 1]]}, {"key": [[1, 0], [0, 1], [1, 1]]}
 CACHE = {"past_key": [[1, 1]], "past_value": [[2, 2]]}
@@ -183,3 +185,36 @@ def test_every_word_of_a_convention_is_one_of_attn_and_of_a_problem(convention: 
     assert {*keys, *convention.defaults, *(key for group in convention.exclusive for key in group)} <= set(FIELDS)
     assert {key for reading in convention.words.values() for key in reading.keys} <= set(FIELDS)
     assert "empty_rows" in convention.defaults
+
+
+LENGTHS = [(2, 5), (5, 2), (3, 3)]
+
+
+def results(n: int, m: int, **words: Any) -> Any:
+    """The results of n queries and m keys, read as FlashAttention reads the words."""
+    spec = build({"query": normal(n, 3), "key": normal(m, 3), **words}, convention="flash")
+    return run(spec, ("scores", "masked_scores", "weights"))
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "picture"),
+    [(2, 5, ["11110", "11111"]), (5, 2, ["00", "00", "00", "10", "11"])],
+)
+def test_causal_is_aligned_to_the_bottom_right_and_an_empty_row_gives_0(n: int, m: int, picture: list[str]) -> None:
+    weights = results(n, m, causal=True).weights
+    np.testing.assert_array_equal(weights > 0, [[cell == "1" for cell in row] for row in picture])
+
+
+@pytest.mark.parametrize(("n", "m"), LENGTHS)
+def test_a_window_is_around_i_plus_m_minus_n(n: int, m: int) -> None:
+    i, j = np.ogrid[:n, :m]
+    visible = (i + m - n - 1 <= j) & (j <= i + m - n + 2)
+    np.testing.assert_array_equal(results(n, m, window=(1, 2)).weights > 0, visible)
+
+
+@pytest.mark.parametrize(("n", "m"), LENGTHS)
+def test_alibi_is_added_to_scores_that_are_capped_already(n: int, m: int) -> None:
+    i, j = np.ogrid[:n, :m]
+    found = results(n, m, softcap=0.5, position={"alibi": {"slopes": [0.25]}})
+    expected = 0.5 * np.tanh(normal(n, 3) @ normal(m, 3).T / np.sqrt(3) / 0.5) - 0.25 * abs(i + m - n - j)
+    np.testing.assert_allclose(found.masked_scores, expected)

@@ -1,4 +1,4 @@
-"""Layouts: batch items and heads by the number of axes; lengths that disagree."""
+"""Layouts, and the labels of rows."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from attncli import AttnError, attention
 from attncli.engine.run import run
 from attncli.ops import kinds, operators
 from attncli.ops.registry import kind_of
+from attncli.problem.labels import find_label
 from tests.arrays import normal
 from tests.problems import problem
 
@@ -276,3 +277,20 @@ def names_in(value: Any) -> set[str]:
     if isinstance(value, str):
         return {value.partition(":")[0]}
     return set(value) if isinstance(value, dict) else set()
+
+
+LABELS = ("the", "cat", "on", "the", "3")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "positions"),
+    [("cat", [1]), ("the", [0, 3]), ("the#2", [3]), ("0", [0]), ("-1", [4]), ("3", [4]), ("2", [2])],
+)
+def test_a_label_wins_over_a_position(wanted: str, positions: list[int]) -> None:
+    assert find_label(wanted, LABELS, where="only") == positions
+
+
+@pytest.mark.parametrize("wanted", ["dog", "the#3", "the#0", "5", "-6", "", "1.0"])
+def test_an_unknown_label_is_an_error_with_the_key(wanted: str) -> None:
+    with pytest.raises(AttnError, match=r"^only: "):
+        find_label(wanted, LABELS, where="only")

@@ -1,16 +1,22 @@
-"""Operators from names and mappings: parameters without a limit, and operators without parameters."""
+"""Operators by name, with parameters, and arrays that are quantized or can't be drawn."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import pytest
 
 import attncli
-from attncli.base.errors import AttnError
+from attncli import Problem
+from attncli.base.errors import AttnError, did_you_mean
 from attncli.base.lazy_numpy import Array
+from attncli.io.assemble import read_value
+from attncli.io.origin import Origin, RawValue
 from attncli.ops.decorators import mask
 from attncli.ops.records import Operator, Range
 from attncli.problem.operators import to_operator
+from attncli.problem.spec import FIELDS
+from tests.problems import write_file
 
 Distance = Annotated[float, Range(least=0, allows_infinity=True)]
 
@@ -78,3 +84,103 @@ def test_an_operator_without_parameters_says_so(kind: str, name: str) -> None:
         to_operator(kind, {name: {"x": 1}}, (kind,))
     assert str(caught.value) == f"{kind}: {name} has no parameters"
     assert isinstance(to_operator(kind, {name: {}}, (kind,)), Operator)
+
+
+X = [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]]
+# Eight inputs of 4 bits, 8 … 1, for each of eight outputs; zeros of 2 (stored as 1), scales of 1/2.
+GPTQ = {"qweight": [[0x12345678] * 8], "qzeros": [[0x11111111]], "scales": [[0.5] * 8], "bits": 4}
+COLUMN = [3, 2.5, 2, 1.5, 1, 0.5, 0, -0.5]
+
+
+def test_a_quantized_matrix_stands_in_place_of_one() -> None:
+    made = attncli.Problem(embeddings=X, w_q={"gptq": GPTQ}, weight_layout="out_in")
+    np.testing.assert_array_equal(made.w_q, [COLUMN] * 8)
+    np.testing.assert_allclose(made.compute("query").query, np.full((1, 8), np.dot(X[0], COLUMN)))
+
+
+def test_arrays_of_a_quantized_matrix_are_read_from_files(tmp_path: Path) -> None:
+    np.savez(tmp_path / "m.npz", **{name: np.array(GPTQ[name]) for name in ("qweight", "qzeros", "scales")})
+    arrays = ", ".join(f"{name}: 'm.npz#{name}'" for name in ("qweight", "qzeros", "scales"))
+    text = f"embeddings: {X}\nw_q: {{gptq: {{{arrays}, bits: 4}}}}\nweight_layout: out_in\n"
+    np.testing.assert_array_equal(attncli.load(write_file(tmp_path, text)).w_q, [COLUMN] * 8)
+
+
+def test_an_array_of_an_operator_may_be_quantized() -> None:
+    score = {"general": {"w": {"fp8": {"weight": [[1, 2], [3, 4]], "scale": 2}}}}
+    made = attncli.Problem(query=[[1, 0]], key=[[1, 0], [0, 1]], score=score)
+    assert made.compute("scores").scores.tolist() == [[2, 4]]
+
+
+def test_the_type_of_the_scales_does_not_decide() -> None:
+    halves = {**GPTQ, "scales": np.full((1, 8), 0.5, np.float16)}
+    made = attncli.Problem(embeddings=np.array(X, np.float32), w_q={"gptq": halves}, weight_layout="out_in")
+    assert made.dtype == "float32"
+
+
+ERRORS: list[tuple[Any, str]] = [
+    ({"gptq": {**GPTQ, "scales": None}}, "w_q, gptq: needs scales; give qweight, qzeros, scales, bits"),
+    ({"gptq": {**GPTQ, "bits": 5}}, "w_q, gptq, bits: 5 bits are not read; expected 2, 3, 4, 8"),
+    ({"gptq": {**GPTQ, "scale": 1}}, "w_q, gptq: unknown key of gptq 'scale'; did you mean 'scales'?"),
+    ({"gptq": {**GPTQ, "scales": [[1]]}}, "w_q, gptq: scales has the shape (1, 1)"),
+    ({"gptq": {**GPTQ, "checkpoint_format": "marlin"}}, "w_q, gptq, checkpoint_format: unknown word 'marlin'"),
+    ({"fp8": {"weight": [[1]], "scale": "w.npy"}}, "w_q, fp8, scale: 'w.npy' is neither an array nor"),
+    ({"awq": {"qweight": [[1]], "qzeros": [[1]]}}, "w_q, awq: needs scales"),
+]
+
+
+@pytest.mark.parametrize(("value", "message"), ERRORS, ids=[message for _, message in ERRORS])
+def test_what_does_not_fit_is_an_error(value: Any, message: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        attncli.Problem(embeddings=X, w_q=value)
+    assert message in str(caught.value)
+
+
+NOT_DRAWN = [
+    name for name, field in FIELDS.items() if field.letters and field.kind != "labels" and not field.is_random_fill
+]
+
+
+@pytest.mark.parametrize("value", ["zeros", {"normal": {"std": 2}}], ids=str)
+@pytest.mark.parametrize("name", NOT_DRAWN)
+def test_a_generator_of_an_array_that_is_not_drawn_is_refused(name: str, value: object) -> None:
+    with pytest.raises(AttnError, match=f"^{name}: can't be drawn; give "):
+        Problem(embeddings=[[1, 2]], seed=1, **{name: value})
+
+
+@pytest.mark.parametrize("name", ["vocabulary", *(name for name in NOT_DRAWN if name != "mask")])
+def test_no_generator_is_proposed_where_none_may_stand(name: str, tmp_path: Path) -> None:
+    with pytest.raises(AttnError) as caught:
+        read_value(FIELDS[name], RawValue("nothing", Origin(folder=tmp_path)))
+    forms = "give numbers ('1 0; 0 1', '[[1, 0], [0, 1]]') or a file (words.csv, model.npz#w_q, -)"
+    assert str(caught.value) == f"{name}: unknown file 'nothing'; {forms}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "nearest"),
+    [("mask", "windw:left=2", "window"), ("w_q", "normall:std=2", "normal"), ("w_q", "NORMAL", "normal")],
+)
+def test_the_nearest_operator_is_proposed(name: str, text: str, nearest: str, tmp_path: Path) -> None:
+    with pytest.raises(AttnError, match=f"did you mean '{nearest}'"):
+        read_value(FIELDS[name], RawValue(text, Origin(folder=tmp_path)))
+
+
+def test_capitals_do_not_make_a_name_another_one() -> None:
+    assert did_you_mean("w_Q", ["w_v", "w_q", "w_k"]) == "did you mean 'w_q'?"
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"w_q": {"normall": {"std": 2}}}, "w_q: unknown generator 'normall'; did you mean 'normal'?"),
+        ({"mask": {"windo": {"left": 2}}}, "mask: unknown mask 'windo'; did you mean 'window'?"),
+        ({"bias": {"normall": {"std": 2}}}, "bias: is not a matrix; expected lists of numbers"),
+        (
+            {"score": {"general": {"w": {"normall": {}}}}},
+            "score, general, w: unknown generator 'normall'; did you mean 'normal'?",
+        ),
+    ],
+)
+def test_a_mistyped_operator_with_parameters_proposes_the_nearest(keys: dict[str, object], message: str) -> None:
+    with pytest.raises(AttnError) as caught:
+        Problem(embeddings=[[1, 2]], seed=1, **keys)
+    assert str(caught.value) == message

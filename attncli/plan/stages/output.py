@@ -80,34 +80,35 @@ def attend(builder: PlanBuilder) -> None:
 
 
 def merge_heads(builder: PlanBuilder) -> None:
-    """The heads side by side, times gates and output weights; without weights an input axis of heads stays."""
-    source, layout, problem = builder.current_node("context"), builder.layout, builder.problem
+    """The heads side by side; without output weights an input axis of heads stays."""
+    layout, problem = builder.layout, builder.problem
     projects = problem.w_o is not None or problem.b_o is not None
     if layout.splits_heads or (layout.has_input_head_axis and projects):
-        add_merged(builder, source, "merged", "C_all", "merge", "context")
+        add_merged(builder, builder.current_node("context"), "merged", "C_all", "merge", "context")
     normalize_context(builder, over_all=True)
+
+
+def gate(builder: PlanBuilder) -> None:
+    """The merged heads times a gate of each query, which is projected from its sequence."""
+    if not has_projection(vars(builder.problem), "g"):
+        return
+    source, sequence = builder.current_node("context"), builder.current["selected_rows"]
+    add_projection(builder, "projected_gate", "G", (*builder.layout.batch_axes, "n", "u"), sequence)
+    function, formula = GATES[builder.problem.gate]
+    projected = builder.nodes["projected_gate"]
+    gates = builder.add_made_of(projected, "gate", "Gᵃ", f"Gᵃ = {formula}", "gate", function)
+    each = "head" if gates.axes[-1].length < source.axes[-1].length else "number"
+    symbol, formula = f"{source.symbol[0]}ᵍ", f"each {each} of {source.symbol} times its gate"
+    inputs = {"x": source.name, "gate": gates.name}
+    builder.add("gated", symbol, formula, source.axes, "gate", apply_gate, inputs, role="context")
+
+
+def project_output(builder: PlanBuilder) -> None:
+    """The merged heads times the output weights."""
     source = builder.current_node("context")
-    if has_projection(vars(problem), "g"):
-        source = _add_gated(builder, source)
-    letters = (*source.letters[:-1], source.letters[-1] if problem.w_o is None else "o")
+    letters = (*source.letters[:-1], source.letters[-1] if builder.problem.w_o is None else "o")
     add_projection(builder, "output", "O", letters, source.name)
     builder.set_result("output", "output")
 
 
-def _add_gated(builder: PlanBuilder, source: Node) -> Node:
-    """Add the gate of each query, projected from its sequence, and the merged heads times it."""
-    sequence = builder.current["selected_rows"]
-    add_projection(builder, "projected_gate", "G", (*builder.layout.batch_axes, "n", "u"), sequence)
-    function, formula = GATES[builder.problem.gate]
-    projected = builder.nodes["projected_gate"]
-    gate = builder.add_made_of(projected, "gate", "Gᵃ", f"Gᵃ = {formula}", "gate", function)
-    per_head = gate.axes[-1].length < source.axes[-1].length
-    symbol, formula = (
-        f"{source.symbol[0]}ᵍ",
-        f"each {'head' if per_head else 'number'} of {source.symbol} times its gate",
-    )
-    inputs = {"x": source.name, "gate": gate.name}
-    return builder.add("gated", symbol, formula, source.axes, "gate", apply_gate, inputs)
-
-
-STAGES = {"weights": (normalize,), "output": (attend, merge_heads)}
+STAGES = {"weights": (normalize,), "output": (attend, merge_heads, gate, project_output)}

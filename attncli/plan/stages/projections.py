@@ -40,6 +40,14 @@ STEPS = {
     **{f"clipped_{x}": f"No number of a {x} is farther from 0 than the limit." for x in ("query", "key", "value")},
     "scaled_value": "The values times a number, as their model was trained.",
 }
+# The keys of the weights and the bias of each step that is projected.
+PROJECTIONS = {
+    "query": ("w_q", "b_q"),
+    "key": ("w_k", "b_k"),
+    "value": ("w_v", "b_v"),
+    "projected_gate": ("w_g", "b_g"),
+    "output": ("w_o", "b_o"),
+}
 MAX_RANGES = 2  # of the columns of a part that a formula names
 
 
@@ -180,14 +188,14 @@ def _add_projected(builder: PlanBuilder, name: str, sequence: str) -> None:
 
 
 def add_projection(builder: PlanBuilder, name: str, symbol: str, letters: Letters, source: str) -> None:
-    """Add `x @ w + b`, with the weights and the bias that carry the projection's symbol; x itself without them."""
-    x, letter = builder.nodes[source], symbol.lower()
+    """Add `x @ w + b`, with the weights and the bias of the step; x itself without them."""
+    x, (weights_key, bias_key) = builder.nodes[source], PROJECTIONS[name]
     inputs, formula, features = {"x": source}, f"{symbol} = {x.symbol}", x.axes[-1].length
-    weights = _add_parameter(builder, f"w_{letter}", f"W_{symbol}", (x.axes[-1].letter, letters[-1]))
+    weights = _add_parameter(builder, weights_key, f"W_{symbol}", (x.axes[-1].letter, letters[-1]))
     if weights is not None:
         inputs["w"], features = weights.name, weights.axes[-1].length
         formula += f" W_{symbol}"
-    bias = _add_parameter(builder, f"b_{letter}", f"b_{symbol}", letters[-1:])
+    bias = _add_parameter(builder, bias_key, f"b_{symbol}", letters[-1:])
     if bias is not None:
         inputs["b"] = bias.name
         formula += f" + b_{symbol}"

@@ -12,7 +12,7 @@ import attncli
 from attncli.base.errors import AttnError
 from attncli.engine.run import run
 from attncli.plan import build as plans
-from attncli.problem import problem_cache as forms
+from attncli.problem import problem_cache
 from attncli.problem.spec import ProblemSpec
 from tests.arrays import normal
 from tests.problems import PROBLEMS, problem
@@ -75,8 +75,8 @@ def _nothing_is_kept() -> Iterator[None]:
 
 def _forget() -> None:
     """Forget every form and every plan."""
-    forms._KEPT.clear()
-    forms._KEPT_OF_GIVEN.clear()
+    problem_cache._KEPT.clear()
+    problem_cache._KEPT_OF_GIVEN.clear()
     plans._PLANS.clear()
 
 
@@ -121,7 +121,7 @@ def test_a_problem_that_is_known_by_its_arrays_has_them_itself_and_is_edited_lik
         assert made.replace(causal=None, query=QUERY).compute("output").output.shape == (3, 2)
         edited.append(made.set({"query[0,0]": 100}).query[0, 0])
     assert edited == [100, 100]
-    assert forms._KEPT_OF_GIVEN
+    assert problem_cache._KEPT_OF_GIVEN
     for value in (True, None):
         with pytest.raises(AttnError, match="unknown key 'caussal'"):
             attncli.Problem(**arrays, caussal=value)
@@ -140,16 +140,16 @@ def test_a_form_is_kept_and_an_array_is_not() -> None:
     attncli.attention(QUERY, arrays[0], VALUE)
     arrays.clear()
     gc.collect()
-    assert forms._KEPT
-    assert forms._KEPT_OF_GIVEN
+    assert problem_cache._KEPT
+    assert problem_cache._KEPT_OF_GIVEN
     assert [array() for array in kept] == [None, None]
 
 
 def test_no_more_forms_are_kept_than_a_few() -> None:
-    for count in range(1, 2 * forms.MAX_FORMS):
+    for count in range(1, 2 * problem_cache.MAX_FORMS):
         attncli.Problem(query=np.ones((count, 2)), key=np.ones((3, 2)))
-    for kept in (forms._KEPT, forms._KEPT_OF_GIVEN):
-        assert 0 < len(kept) <= forms.MAX_FORMS
+    for kept in (problem_cache._KEPT, problem_cache._KEPT_OF_GIVEN):
+        assert 0 < len(kept) <= problem_cache.MAX_FORMS
 
 
 @pytest.mark.parametrize(
