@@ -75,7 +75,7 @@ def demo(
         message = f"{'--list' if list_all else '--save'} computes nothing, so {idle[0]} would have no effect"
         raise AttnError(message, hint="leave out one of them")
     if list_all:
-        from attncli.render.reports.example import render_topics
+        from attncli.render.reports.catalogue import render_topics
 
         streams.write_output(render_topics(examples.by_topic(), streams.output_target()))
     elif save is not None:

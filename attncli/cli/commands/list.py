@@ -42,7 +42,7 @@ def list_operators(
 
     Models are listed where they are asked for: they are many, and no part of a problem.
     """
-    from attncli.render.reports.meanings import render_list
+    from attncli.render.reports.catalogue import render_list
 
     plurals = _listed_kinds()
     known = {f"{name}s": name for name in taken_kinds()} | plurals  # also `qk_norms`, which are norms

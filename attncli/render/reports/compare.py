@@ -1,4 +1,4 @@
-"""A comparison for readers: its sections, as text with tables side by side, in Markdown, and in LaTeX."""
+"""A comparison for readers: its sections, as text, in Markdown and LaTeX; and what changed since an earlier result."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -9,10 +9,13 @@ from rich.text import Text
 
 from attncli.analysis.compare import Comparison, equal_variants
 from attncli.analysis.differences import Difference, FirstDifference
+from attncli.analysis.rows import changed
+from attncli.base.axes import format_lengths
 from attncli.base.dataclasses import dataclass
+from attncli.base.lazy_numpy import Array
 from attncli.base.text import count_of
 from attncli.numbers.formatting import decimal
-from attncli.plan.trace import value_at
+from attncli.plan.trace import RunResult, value_at
 from attncli.render.document import LEGEND, Grid, Section
 from attncli.render.formats import latex, markdown
 from attncli.render.formats.terminal import print_section
@@ -33,6 +36,7 @@ from attncli.render.view import DECIMALS
 MAX_VARIANTS = 8  # whose tables and statistics a reader can compare; of more there is a summary
 MAX_OF_ONE_RESULT = 100  # variants that have tables where one result is selected
 MAX_NUMBERS = 5000  # of all tables together
+CHUNK_NUMBERS = 2**20  # that are compared at once: comparing takes some arrays of their size
 COLUMN_GAP = 2  # so that two tables of four columns fit 80 columns
 
 
@@ -199,3 +203,41 @@ def _block(target: TextTarget, grid: Grid, decimals: int) -> Sequence[str]:
     name = grid.slice_label if cell_len(grid.slice_label) <= width else grid.slice_label.partition(GAP)[0]
     title.print((name, "italic"), is_wrapped=False)
     return [title.text.rstrip("\n"), *lines]
+
+
+def change_summary(before: RunResult, after: RunResult) -> str:
+    """How many numbers of the selected results changed, by more than rounding, or of which results the shape.
+
+    >>> from attncli import attention
+    >>> before = attention([[1.0]], [[1.0], [1.0]], [[0.0], [1.0]])
+    >>> change_summary(before, attention([[1.0]], [[1.0], [1.0]], [[0.0], [3.0]]))
+    'changed: output 1 of 1'
+    """
+    changes = list(_changes(before, after))
+    return f"changed: {', '.join(changes)}" if changes else "no number changed"
+
+
+def _changes(before: RunResult, after: RunResult) -> Iterator[str]:
+    """Each selected result that changed, and how many of its numbers, or its shape."""
+    for name in after.select:
+        value = after.trace[name].value
+        old = before.trace[name].value if name in before.trace else None
+        if old is None:
+            yield f"{name} is new"
+        elif old.shape != value.shape:
+            yield f"{name} is {format_lengths(value.shape)} (was {format_lengths(old.shape)})"
+        elif count := count_changes(old, value):
+            yield f"{name} {count} of {value.size}"
+
+
+def count_changes(before: Array, after: Array) -> int:
+    """How many numbers of an array [… m] differ from those before, by more than rounding; both have one shape.
+
+    >>> import numpy as np
+    >>> count_changes(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 2.5], [3.0, 4.0]]))
+    1
+    """
+    columns = max(after.shape[-1] if after.ndim else 1, 1)
+    old, new = before.reshape(-1, columns), after.reshape(-1, columns)
+    step = max(1, CHUNK_NUMBERS // columns)
+    return sum(int(changed(old[at : at + step], new[at : at + step]).sum()) for at in range(0, len(new), step))

@@ -81,17 +81,6 @@ class ExampleReport:
         return PUBLISHED if self.source else EXPECTED
 
 
-def render_topics(topics: Mapping[str, Mapping[str, str]], target: TextTarget) -> str:
-    """The name of each example and what it teaches, in columns that are the same under every topic."""
-    page = TextPage(target)
-    width = max(len(name) for examples in topics.values() for name in examples)
-    for topic, examples in topics.items():
-        page.print((topic, "bold"))
-        page.print_pairs([(name.ljust(width), sentence) for name, sentence in examples.items()], "cyan")
-        page.skip_line()
-    return page.text.rstrip("\n") + "\n"
-
-
 def pages(report: ExampleReport, target: TextTarget) -> Iterator[str]:
     """The report in pieces, one for each part; the first has the title, the last what all parts are shown in."""
     elsewhere = [*report.together, *filter(None, [report.curve])]

@@ -18,6 +18,7 @@ from attncli.problem.fields import Field, option_name
 from attncli.problem.results import RESULTS
 from attncli.problem.spec import DEFAULTS, FIELDS
 from attncli.render.formats.text_page import TextPage
+from attncli.render.reports.catalogue import facts_of_record
 from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
 from attncli.render.target import TextTarget
 
@@ -68,33 +69,6 @@ def _box(symbol: str, letters: Letters, target: TextTarget) -> list[str]:
         f"{rows} {side} {symbol} {side}",
         f"{margin}{left_bottom}{edge}{right_bottom}",
     ]
-
-
-def render_list(groups: Iterable[tuple[str, Sequence[tuple[str, str]]]], target: TextTarget) -> str:
-    """The name and the summary of each operator or slip, under the title of its group."""
-    page = TextPage(target)
-    for title, summaries in groups:
-        page.print((title, "bold"))
-        page.print_pairs(summaries, "cyan")
-        page.skip_line()
-    return page.text.rstrip("\n") + "\n"
-
-
-def facts_of_record(record: OperatorRecord) -> Iterable[tuple[str, str]]:
-    """The title and the text of each line about an operator; a line without a title continues the one above."""
-    yield "formula", record.formula
-    shapes = ", ".join(f"{name}[{' '.join(axes)}]" for name, axes in record.shapes.arrays.items())
-    if shapes:
-        yield "shapes", f"{shapes} → [{' '.join(record.shapes.result)}]"
-        yield "", legend(axis for axes in (*record.shapes.arrays.values(), record.shapes.result) for axis in axes)
-    for number, parameter in enumerate(record.parameters):
-        yield "" if number else "parameters", str(parameter)
-    for number, inner in enumerate(record.inner):
-        yield "" if number else "steps inside", f"{inner.name} = {inner.formula}"
-    yield "source", record.source
-    arguments = [f"{name} = {value}" for name, value in record.example.items() if name != "gives"]
-    result = [f"gives {record.example['gives']}"] if "gives" in record.example else []
-    yield "example", "\n".join([*arguments, *result])
 
 
 @dataclass(frozen=True)

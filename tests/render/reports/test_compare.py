@@ -1,17 +1,21 @@
-"""A comparison as text, Markdown and LaTeX: its sections, and the differences in sentences."""
+"""A comparison as text, Markdown and LaTeX, the differences in sentences, and the line that counts what changed."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
 
+from attncli import Problem, attention
 from attncli.analysis.differences import Difference, FirstDifference
 from attncli.render.document import Section
+from attncli.render.reports import compare
 from attncli.render.reports import compare as module
 from attncli.render.reports.compare import (
     DifferenceWriter,
     comparison_sections,
+    count_changes,
     render_comparison,
     render_latex,
     render_markdown,
@@ -296,3 +300,38 @@ def test_with_all_pairs_each_variant_has_a_section_of_those_after_it() -> None:
     sections = list(writer(BEFORE, AFTER, BEFORE, all_pairs=True).sections())
     assert [section.title for section in sections] == ["differences from a", "differences from b"]
     assert [line[0] for line in sections[1].remarks if not line.startswith(" ")] == ["c"]
+
+
+ONE = {"query": [[1.0]], "key": [[1.0], [1.0]], "value": [[0.0, 1.0], [1.0, 1.0]]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "summary"),
+    [
+        ({}, "no number changed"),
+        ({"value": [[0.0, 1.0], [1.0, 3.0]]}, "changed: output 1 of 2"),
+        ({"query": [[1.0], [2.0]]}, "changed: weights is 2 × 2 (was 1 × 2), output is 2 × 2 (was 1 × 2)"),
+        ({"key": [[2.0], [1.0]]}, "changed: weights 2 of 2, output 1 of 2"),
+    ],
+    ids=["nothing", "a number", "a query more", "several results"],
+)
+def test_what_changed_is_counted_for_each_result(changes: dict[str, Any], summary: str) -> None:
+    select = ("weights", "output")
+    before, after = attention(**ONE, select=select), attention(**{**ONE, **changes}, select=select)
+    assert compare.change_summary(before, after) == summary
+
+
+def test_a_result_that_was_not_computed_before_is_new() -> None:
+    before, after = Problem(scores=[[1.0, 2.0]]), Problem(scores=[[1.0, 2.0]], value=[[1.0], [1.0]])
+    assert compare.change_summary(before.compute(), after.compute()) == "changed: output is new"
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5), (7,), (), (3, 0)])
+@pytest.mark.parametrize("max_numbers", [1, 4, 2**20])
+def test_numbers_are_counted_in_parts(
+    shape: tuple[int, ...], max_numbers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compare, "CHUNK_NUMBERS", max_numbers)
+    before = np.ones(shape)
+    assert count_changes(before, before + 1) == before.size
+    assert count_changes(before, before) == 0
