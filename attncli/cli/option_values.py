@@ -35,7 +35,7 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
     texts = given_keys(keys)
     check_stdin(problem, *texts.values())
     if problem is not None and is_part_of_list(problem):
-        raise AttnError(f"{problem!r} is no problem file", hint=QUOTE_HINT)
+        raise AttnError(f"{problem!r} is not a problem file", hint=QUOTE_HINT)
     document = read_document(problem, inputs) if problem is not None else {}
     origin = Origin(options=True, inputs=inputs)
     return document | {

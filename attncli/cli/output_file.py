@@ -69,7 +69,7 @@ def write_new_file(text: str, output: str, option: str) -> bool:
         hint = f"name a {' or '.join(formats.YAML.suffixes)} file"
         raise AttnError("the suffix is not that of a YAML file", where=file, hint=hint)
     if path.exists() and not is_in_place(path):
-        raise AttnError("is there already", where=file, hint="name a new file")
+        raise AttnError("already exists", where=file, hint="choose another name")
     atomic_write_file(file, text)
     return True
 

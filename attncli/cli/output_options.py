@@ -296,7 +296,7 @@ class OutputOptions:
             return MAX_TERMS if self.terms is None else None
         if not self.terms.isdecimal() or int(self.terms) == 0:
             hint = f"expected a number from 1, or {ALL}"
-            raise AttnError(f"{self.terms!r} is no number of terms", where="--terms", hint=hint)
+            raise AttnError(f"{self.terms!r} is not a number of terms", where="--terms", hint=hint)
         return int(self.terms)
 
     @property

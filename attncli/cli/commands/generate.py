@@ -39,7 +39,7 @@ def generate(
         bool,
         typer.Option(
             "--telling",
-            help="Draw inputs on which every slip that applies shows in a check of the output, in --dtype.",
+            help="Draw inputs that reveal every mistake that applies, in a check of the output in --dtype.",
         ),
     ] = False,
     max_size: MaxSize = None,
