@@ -169,7 +169,7 @@ def _labels(labels: Sequence[str]) -> list[str]:
 
 
 def _problem(context: typer.Context) -> "ProblemSpec | None":
-    """The problem of the words before the one that is completed; None where there is none that can be read.
+    """The problem of the tokens before the one that is completed; None where there is none that can be read.
 
     Neither standard input nor any other stream is read, of a file no more than MAX_SIZE, and arrays of more than
     MAX_DRAWN numbers are not drawn.

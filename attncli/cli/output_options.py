@@ -33,7 +33,7 @@ ViewFields = Callable[["OutputOptions", "EditedProblem"], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class OutputOption:
-    """A row of the table: what is known of an option besides its name, its type and its default.
+    """A row of the table: what is known of an option in addition to its name, type and default.
 
     `view` gives the fields of the view that it sets. It has no effect where a condition of `idle` holds; the first one
     says why. `example` is a value with which it changes what is shown in some format.

@@ -53,7 +53,7 @@ def write_pages(contents: str | Iterable[str]) -> None:
 
 
 def _pager() -> Sequence[str]:
-    """The words of the pager's command line: of PAGER, otherwise the first of the default ones that is installed."""
+    """The tokens of the pager's command line: of PAGER, otherwise the first of the default ones that is installed."""
     text = os.environ.get(VARIABLE)
     if text is None:
         installed = [name for name in DEFAULT_PAGERS if shutil.which(name)]

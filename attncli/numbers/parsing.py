@@ -54,7 +54,7 @@ class TypedNumber(float):
 
 
 def non_finite(word: str) -> float | None:
-    """The number that a word stands for: NaN or an infinity, as any program spells them; None for any other word.
+    """The number that a word means: NaN or an infinity, as any program spells them; None for any other word.
 
     Every reader of matrices has this rule: `nan`, `.nan`, `NaN`, `inf`, `-Infinity`, `+.INF`.
 
@@ -66,7 +66,7 @@ def non_finite(word: str) -> float | None:
 
 
 def number_of_text(text: str) -> float | None:
-    """The number that a text stands for beside plain decimal ones: NaN, an infinity, `1/2`, `sqrt(3)`; None for others.
+    """The number that a text means and that is not a plain decimal one: NaN, an infinity, `1/2`, `sqrt(3)`; else None.
 
     Raises AttnError where an expression divides by zero, or its value is not a finite number.
 
@@ -80,7 +80,7 @@ def number_of_text(text: str) -> float | None:
 def evaluate(text: str) -> float | None:
     """The number that an expression is; None where the text is none, as a word or a plain decimal number is none.
 
-    `*` and `/` apply from left to right, `sqrt(…)` is the square root, `pi` is π; `+` and `-` stand before a factor,
+    `*` and `/` apply from left to right, `sqrt(…)` is the square root, `pi` is π; `+` and `-` come before a factor,
     and between terms inside parentheses alone, so that neither a date nor two numbers is a difference. Each operation
     is that of floating-point numbers.
 

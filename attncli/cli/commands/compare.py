@@ -90,9 +90,9 @@ def compare(
 
 
 def _read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Variant]":
-    """The variants that the words describe.
+    """The variants that the options describe.
 
-    Raises AttnError where a word is wrong, or a key is given as an option and varied too.
+    Raises AttnError where a value is wrong, or a key is given as an option and varied too.
     """
     from attncli.io.origin import Origin
     from attncli.io.variants import make_variants
@@ -210,7 +210,7 @@ def _check_space(
 
 
 def _check_is_one(convention: str) -> None:
-    """Raise AttnError, which says how they are given, where several names of conventions stand between commas."""
+    """Raise AttnError, which says how they are given, where several names of conventions are given between commas."""
     from attncli.problem.conventions import CONVENTIONS
 
     names = [name.strip() for name in convention.split(",")]
