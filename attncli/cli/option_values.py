@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from attncli.base.errors import AttnError
 from attncli.cli import streams
 from attncli.cli.command_group import QUOTE_HINT, is_part_of_list
+from attncli.io.paths import STDIN
 from attncli.problem.fields import option_name
 from attncli.problem.spec import FIELDS
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def given_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of a problem that were given as options, with their texts."""
-    return {name: text for name, text in keys.items() if text not in (None, [])}
+    return {name: text for name, text in keys.items() if text not in (None, [], ())}
 
 
 def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "Inputs") -> "Document":
@@ -45,8 +46,6 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
 
 def check_stdin(*texts: Any) -> None:
     """Raise AttnError where more than one of the values of arguments and options is standard input."""
-    from attncli.io.paths import STDIN
-
     if sum(text == STDIN for text in texts) > 1:
         raise AttnError("is named twice, and can be read once", where="standard input", hint="use - once")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from attncli.base.errors import AttnError
 from attncli.base.memory import format_bytes, largest_sizes
 from attncli.cli import streams
+from attncli.io.paths import path_of
 from attncli.render.formats import DEFAULT_FORMAT, OutputFormat, find_format, format_of_file
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ def format_of_output(file: str) -> OutputFormat:
 
     Raises AttnError where the suffix is unknown, or the file is a folder.
     """
-    from attncli.io.paths import path_of
     from attncli.io.writers.in_place import is_in_place
 
     try:
@@ -56,7 +56,6 @@ def write_new_file(text: str, output: str, option: str) -> bool:
     there is such a file.
     """
     from attncli.io import formats
-    from attncli.io.paths import path_of
     from attncli.io.writers.atomic import atomic_write_file
     from attncli.io.writers.in_place import is_in_place
 
@@ -79,8 +78,6 @@ def check_is_no_input(file: str | None, inputs: "Inputs", option: str = "--outpu
 
     `option` is that which names the output.
     """
-    from attncli.io.paths import path_of
-
     with suppress(OSError):  # a new file, or a standard output without a descriptor, is no input
         name = inputs.name_of(os.fstat(sys.stdout.fileno()) if file is None else path_of(file).stat())
         if name is not None:

@@ -22,6 +22,7 @@ from attncli.cli.output_file import check_free_space, check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_output_options
 from attncli.cli.problem_options import EditTexts, MaxSize, with_problem_options
 from attncli.cli.terminal import ProgressBar
+from attncli.io.paths import STDIN
 from attncli.problem.fields import option_name
 from attncli.problem.results import OUTPUT
 from attncli.render.formats import FORMATS, OutputFormat
@@ -227,7 +228,6 @@ def _documents(options: VariantOptions, inputs: "Inputs") -> "Sequence[NamedDocu
     """
     from attncli.io.inputs import STDIN_NAME
     from attncli.io.parts import file_parts
-    from attncli.io.paths import STDIN
     from attncli.io.variants import PART, NamedDocument
 
     documents: dict[str, NamedDocument] = {}

@@ -11,6 +11,7 @@ from attncli.cli import streams
 from attncli.cli.option_values import make_inputs, problem_warnings, read_problem_options
 from attncli.cli.output_file import check_free_space, check_is_no_input, output_file
 from attncli.cli.problem_options import MaxSize, Strict, with_problem_options
+from attncli.io.paths import path_of
 
 
 @with_problem_options()
@@ -49,7 +50,6 @@ def generate(
     """Draw what a problem lacks, and write it, as the worked example that it may be, to a stream, file, or folder."""
     from attncli.io.assemble import assemble
     from attncli.io.complete_example import example_values
-    from attncli.io.paths import path_of
     from attncli.io.writers.atomic import atomic_write_file, atomic_write_folder
     from attncli.io.writers.in_place import is_in_place
     from attncli.io.writers.problem_text import problem_folder, problem_json, problem_sizes, problem_yaml

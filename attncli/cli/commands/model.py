@@ -11,6 +11,7 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.program import FAILED, __version__
 from attncli.cli import streams
 from attncli.cli.output_file import STDOUT, write_new_file
+from attncli.io.paths import path_of
 
 if TYPE_CHECKING:
     from attncli.io.checkpoint.folder import Checkpoint
@@ -75,7 +76,6 @@ def _write_layer(checkpoint: "Checkpoint", layer: int, part_name: str | None, ou
     """Write the file of one layer, and say what to do next."""
     from attncli.io.checkpoint.chosen_part import find_part
     from attncli.io.checkpoint.layer import find_layer
-    from attncli.io.paths import path_of
     from attncli.io.writers.layer_text import layer_text
 
     part = find_part(checkpoint, part_name)
