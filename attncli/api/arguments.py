@@ -33,22 +33,22 @@ def to_names(names: Any, where: str = "select", example: str = "weights") -> tup
         listed = (None,)
     if not all(isinstance(name, str) for name in listed):
         nouns = "results" if where == "select" else where
-        message, hint = f"{repr_excerpt(names)} is no list of names", f'give names of {nouns}, such as ("{example}",)'
-        raise AttnError(message, where=where, hint=hint)
+        hint = f'give names of {nouns}, such as ("{example}",)'
+        raise AttnError(f"{repr_excerpt(names)} is not a list of names", where=where, hint=hint)
     return listed
 
 
 def to_name(name: Any, where: str) -> str:
     """The one name that it is; raises AttnError at `where` for anything but text."""
     if not isinstance(name, str):
-        raise AttnError(f"{repr_excerpt(name)} is no name", where=where, hint='give one, such as "weights"')
+        raise AttnError(f"{repr_excerpt(name)} is not a name", where=where, hint='give one, such as "weights"')
     return name
 
 
 def to_title(value: object) -> str:
     """The title that it is; raises AttnError for anything but text."""
     if not isinstance(value, str):
-        raise AttnError(f"{repr_excerpt(value)} is no text", where="title", hint='"" for none')
+        raise AttnError(f"{repr_excerpt(value)} is not text", where="title", hint='"" for none')
     return value
 
 
@@ -116,7 +116,7 @@ def _cell(cell: Any, problem: ProblemSpec) -> Cell:
         return parse_cell(cell, problem, "cells")
     if not _is_pair(cell):
         hint = f'expected ("cat", "sat"), with "{EVERY}" for every query or key, or a list of such pairs'
-        raise AttnError(f"{repr_excerpt(cell)} is no cell", where="cells", hint=hint)
+        raise AttnError(f"{repr_excerpt(cell)} is not a cell", where="cells", hint=hint)
     query, key = map(str, cell)
     return find_cell(query, key, problem, "cells")
 

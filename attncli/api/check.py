@@ -161,7 +161,7 @@ def _check_names(against: object) -> None:
         raise AttnError(f"{repr_excerpt(against)} has no names", where="against", hint=hint)
     for name in against:
         if not isinstance(name, str):
-            raise AttnError(f"{repr_excerpt(name)} is no name of a result", where="against")
+            raise AttnError(f"{repr_excerpt(name)} is not the name of a result", where="against")
 
 
 def _tolerance(value: float | None, name: str) -> float | None:

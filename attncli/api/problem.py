@@ -206,7 +206,7 @@ def problem_of(problem: object, keys: Mapping[str, Any], convention: str | None 
         return Problem(convention=convention, **keys)
     if not isinstance(problem, Problem):
         hint = "attncli.load reads a file, attncli.Problem takes arrays"
-        raise AttnError(f"{repr_excerpt(problem)} is no Problem", where="problem", hint=hint)
+        raise AttnError(f"{repr_excerpt(problem)} is not a Problem", where="problem", hint=hint)
     if keys:
         message = f"a Problem has its keys already; {', '.join(keys)} would change it"
         raise AttnError(message, where="problem", hint=f"give problem.replace({next(iter(keys))}=...)")

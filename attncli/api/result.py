@@ -76,7 +76,7 @@ class ExplanationText(str):
         >>> attncli.attention([[2, 0]], [[1, 0], [0, 1]]).explain().save("steps.md", size="6x4")
         Traceback (most recent call last):
             ...
-        attncli.base.errors.AttnError: size: has no effect: markdown is no figure; leave it out
+        attncli.base.errors.AttnError: size: has no effect: markdown is not a figure; leave it out
         """
         file = SavedFile.of(path, title, size)
         if self._view.cells and not file.format.is_text_for_readers:
@@ -326,7 +326,7 @@ def _earlier(before: object) -> Result:
     """The earlier result itself; raises AttnError for anything else."""
     if not isinstance(before, Result):
         hint = "give what compute or attention returned earlier"
-        raise AttnError(f"{repr_excerpt(before)} is no Result", where="before", hint=hint)
+        raise AttnError(f"{repr_excerpt(before)} is not a Result", where="before", hint=hint)
     return before
 
 
@@ -369,7 +369,7 @@ class SavedFile:
         """
         if not isinstance(path, (str, PathLike)):
             hint = 'give the name of a file, such as "page.html"'
-            raise AttnError(f"{repr_excerpt(path)} is no path", where="path", hint=hint)
+            raise AttnError(f"{repr_excerpt(path)} is not a path", where="path", hint=hint)
         row = format_of_suffix(str(path))
         if row is None:
             hint = f"expected one of {', '.join(known_suffixes())}"
@@ -378,7 +378,7 @@ class SavedFile:
         if title and not row.has_title:
             file.refuse("title", "has no title")
         if size is not None and not row.is_figure:
-            file.refuse("size", "is no figure")
+            file.refuse("size", "is not a figure")
         return file
 
     def refuse(self, parameter: str, reason: str) -> NoReturn:

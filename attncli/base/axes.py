@@ -82,7 +82,7 @@ def parse(text: str) -> Signature:
 
 
 def legend(axes: Iterable[str]) -> str:
-    """What the letters of axes stand for, those of `e+d` and `h·e` too, in the order of LEGEND.
+    """What the letters of axes mean, those of `e+d` and `h·e` too, in the order of LEGEND.
 
     >>> legend(["m", "n"]), legend(["h·e", "o"])
     ('n queries, m keys', 'h query heads, e value features, o output features')

@@ -14,7 +14,7 @@ NAMES = ("float16", BFLOAT16, "float32", "float64", "longdouble")
 FEW = 2**12  # numbers of float16: NumPy converts fewer as fast as `to_single`
 PART = 2**16  # numbers of float16 that are converted together: they stay in the caches between the operations
 SIGN_AND_NUMBER = -0x70002000  # of float32: bit 31, and those of the exponent and the fraction of float16, moved by 13
-EXPONENTS_APART = 2.0**112  # between the powers of 2 that the same exponent stands for in both types
+EXPONENTS_APART = 2.0**112  # the quotient of the powers of 2 that one exponent means in both types
 INFINITE = 2.0**16  # infinities and NaN become at least this in absolute value, numbers stay below it
 
 

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import groupby
 from typing import TypeVar
 
-SCRIPT_MARKS = {"<sub>": "_", "<super>": "^"}  # the forms in which Unicode has scripts, and what stands for them
+SCRIPT_MARKS = {"<sub>": "_", "<super>": "^"}  # Unicode's forms of scripts, and what replaces each
 # The other signs that this package writes; Unicode itself knows the letters of scripts and the names of Greek ones.
 _SIGNS = {
     "−": "-", "–": "-", "—": "-", "─": "-", "│": "|", "┤": "|", "┌": "+", "┐": "+", "└": "+", "┘": "+", "┬": "+",
@@ -209,7 +209,7 @@ def greek_name(character: str) -> str | None:
 
 
 def _replacement(form: str, run: str) -> str:
-    """What stands for a run of characters of one form: scripts, or one character, repeated."""
+    """What replaces a run of characters of one form: scripts, or one character, repeated."""
     if form in SCRIPT_MARKS:
         return SCRIPT_MARKS[form] + plain_script(run)
     return (_SIGNS.get(form) or greek_name(form) or _escape(form)) * len(run)
@@ -222,7 +222,7 @@ def _without_accents(character: str) -> str:
 
 
 def _escape(character: str) -> str:
-    """The escape that stands for a character."""
+    """The escape that replaces a character."""
     return character.encode("ascii", "backslashreplace").decode()
 
 

@@ -211,7 +211,7 @@ def is_part_of_list(word: str) -> bool:
 
 
 def _has_part_of_list(message: str) -> bool:
-    """Whether a usage error complains of superfluous words, one of which is a part of a list.
+    """Whether a usage error complains of superfluous tokens, one of which is a part of a list.
 
     >>> _has_part_of_list("Got unexpected extra argument(s) (0], [0, 1]] p.yaml)")
     True

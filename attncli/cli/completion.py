@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from attncli.base.errors import AttnError
+from attncli.cli.option_values import given_keys, read_problem_options
+from attncli.io.paths import STDIN, is_there
 from attncli.ops.registry import look_up, operators, taken_kinds
 from attncli.problem.fields import QUERIES, Field
 from attncli.problem.labels import EVERY, number_equal_labels
@@ -129,11 +131,8 @@ def complete_edit(context: typer.Context, incomplete: str) -> list[str]:
 
 def complete_expected(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """`NAME=` for the results and steps that begin so; what follows the sign is a file, which the shell completes."""
-    return (
-        []
-        if {"=", ","} & {*incomplete}
-        else [(f"{name}=", text) for name, text in complete_selection(context, incomplete)]
-    )
+    names = [] if {"=", ","} & {*incomplete} else complete_selection(context, incomplete)
+    return [(f"{name}=", purpose) for name, purpose in names]
 
 
 def complete_queries(context: typer.Context, incomplete: str) -> list[str]:
@@ -169,12 +168,11 @@ def _labels(labels: Sequence[str]) -> list[str]:
 
 
 def _problem(context: typer.Context) -> "ProblemSpec | None":
-    """The problem of the words before the one that is completed; None where there is none that can be read.
+    """The problem of the tokens before the one that is completed; None where there is none that can be read.
 
     Neither standard input nor any other stream is read, of a file no more than MAX_SIZE, and arrays of more than
     MAX_DRAWN numbers are not drawn.
     """
-    from attncli.cli.option_values import read_problem_options
     from attncli.io.assemble import assemble
     from attncli.io.inputs import Inputs
 
@@ -182,7 +180,7 @@ def _problem(context: typer.Context) -> "ProblemSpec | None":
     convention = convention if isinstance(convention, str) else None  # several ones have no plan in common
     files = context.params.get("problems") or [context.params.get("problem") or next(iter(context.args), None)]
     file = files[0]
-    keys = {name: value for name, value in context.params.items() if name in FIELDS and value not in (None, [], ())}
+    keys = given_keys({name: value for name, value in context.params.items() if name in FIELDS})
     texts = [file, *(value for value in keys.values() if isinstance(value, str))]
     if (file is None and not keys) or any(text is not None and _is_stream(text) for text in texts):
         return None
@@ -204,6 +202,4 @@ def _draws_much(document: "Document") -> bool:
 
 def _is_stream(text: str) -> bool:
     """Whether a text names standard input, or a pipe or a device."""
-    from attncli.io.paths import STDIN, is_there
-
     return text == STDIN or (is_there(Path(text)) and not Path(text).is_file())

@@ -71,7 +71,7 @@ def title_of_option(option: Any) -> str:
 
 
 def _metavar(parameter: Any) -> str:
-    """What stands for the value of an option or an argument."""
+    """The placeholder for the value of an option or an argument."""
     return str(parameter.metavar or parameter.name.upper())
 
 

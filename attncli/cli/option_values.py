@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from attncli.base.errors import AttnError
 from attncli.cli import streams
 from attncli.cli.command_group import QUOTE_HINT, is_part_of_list
+from attncli.io.paths import STDIN
 from attncli.problem.fields import option_name
 from attncli.problem.spec import FIELDS
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def given_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of a problem that were given as options, with their texts."""
-    return {name: text for name, text in keys.items() if text not in (None, [])}
+    return {name: text for name, text in keys.items() if text not in (None, [], ())}
 
 
 def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "Inputs") -> "Document":
@@ -34,7 +35,7 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
     texts = given_keys(keys)
     check_stdin(problem, *texts.values())
     if problem is not None and is_part_of_list(problem):
-        raise AttnError(f"{problem!r} is no problem file", hint=QUOTE_HINT)
+        raise AttnError(f"{problem!r} is not a problem file", hint=QUOTE_HINT)
     document = read_document(problem, inputs) if problem is not None else {}
     origin = Origin(options=True, inputs=inputs)
     return document | {
@@ -44,8 +45,6 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
 
 def check_stdin(*texts: Any) -> None:
     """Raise AttnError where more than one of the values of arguments and options is standard input."""
-    from attncli.io.paths import STDIN
-
     if sum(text == STDIN for text in texts) > 1:
         raise AttnError("is named twice, and can be read once", where="standard input", hint="use - once")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from attncli.base.errors import AttnError
 from attncli.base.memory import format_bytes, largest_sizes
 from attncli.cli import streams
+from attncli.io.paths import path_of
 from attncli.render.formats import DEFAULT_FORMAT, OutputFormat, find_format, format_of_file
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def write_new_file(text: str, output: str, option: str) -> bool:
         hint = f"name a {' or '.join(formats.YAML.suffixes)} file"
         raise AttnError("the suffix is not that of a YAML file", where=file, hint=hint)
     if path.exists() and not is_in_place(path):
-        raise AttnError("is there already", where=file, hint="name a new file")
+        raise AttnError("already exists", where=file, hint="choose another name")
     atomic_write_file(file, text)
     return True
 
@@ -78,8 +79,6 @@ def check_is_no_input(file: str | None, inputs: "Inputs", option: str = "--outpu
 
     `option` is that which names the output.
     """
-    from attncli.io.paths import path_of
-
     with suppress(OSError):  # a new file, or a standard output without a descriptor, is no input
         name = inputs.name_of(os.fstat(sys.stdout.fileno()) if file is None else path_of(file).stat())
         if name is not None:

@@ -33,7 +33,7 @@ ViewFields = Callable[["OutputOptions", "EditedProblem"], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class OutputOption:
-    """A row of the table: what is known of an option besides its name, its type and its default.
+    """A row of the table: what is known of an option in addition to its name, type and default.
 
     `view` gives the fields of the view that it sets. It has no effect where a condition of `idle` holds; the first one
     says why. `example` is a value with which it changes what is shown in some format.
@@ -296,7 +296,7 @@ class OutputOptions:
             return MAX_TERMS if self.terms is None else None
         if not self.terms.isdecimal() or int(self.terms) == 0:
             hint = f"expected a number from 1, or {ALL}"
-            raise AttnError(f"{self.terms!r} is no number of terms", where="--terms", hint=hint)
+            raise AttnError(f"{self.terms!r} is not a number of terms", where="--terms", hint=hint)
         return int(self.terms)
 
     @property

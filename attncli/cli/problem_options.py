@@ -42,7 +42,7 @@ As = Annotated[
     typer.Option(
         "--as",
         metavar="CONVENTION",
-        help="Read it as a framework does; see attn list conventions.",
+        help="Interpret masks and layouts as this framework does.",
         autocompletion=complete_convention,
     ),
 ]

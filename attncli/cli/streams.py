@@ -34,7 +34,7 @@ def encoded_chunks(contents: str | Iterable[str]) -> Iterator[bytes]:
     for chunk in buffer_chunks([contents] if isinstance(contents, str) else contents):
         try:
             yield chunk.encode(sys.stdout.encoding)
-        except UnicodeEncodeError as error:  # in what programs read: no other characters may stand for it
+        except UnicodeEncodeError as error:  # in what programs read: no other characters may replace it
             lacking = f"its encoding {sys.stdout.encoding} has no '{chunk[error.start]}'"
             raise AttnError(lacking, where="standard output", hint="write to a file: it is UTF-8") from None
 

@@ -53,7 +53,7 @@ def write_pages(contents: str | Iterable[str]) -> None:
 
 
 def _pager() -> Sequence[str]:
-    """The words of the pager's command line: of PAGER, otherwise the first of the default ones that is installed."""
+    """The tokens of the pager's command line: of PAGER, otherwise the first of the default ones that is installed."""
     text = os.environ.get(VARIABLE)
     if text is None:
         installed = [name for name in DEFAULT_PAGERS if shutil.which(name)]
@@ -64,7 +64,7 @@ def _pager() -> Sequence[str]:
     try:
         return shlex.split(text)
     except ValueError as error:
-        raise AttnError(f"{text!r} is no command ({error})", where=VARIABLE, hint="close the quotes") from None
+        raise AttnError(f"{text!r} is not a command ({error})", where=VARIABLE, hint="close the quotes") from None
 
 
 @contextmanager
@@ -85,7 +85,7 @@ def write_at_readers_pace(pages: Iterable[str], option: str) -> None:
     for stream, name in ((sys.stdin, "standard input"), (sys.stdout, "standard output")):
         if stream is None or not stream.isatty():
             raise AttnError(
-                f"{name} is no terminal, so nobody can press a key", where=option, hint=f"leave out {option}"
+                f"{name} is not a terminal, so nobody can press a key", where=option, hint=f"leave out {option}"
             )
     for number, page in enumerate(pages):
         if number and not _reader_goes_on():

@@ -54,7 +54,7 @@ class TypedNumber(float):
 
 
 def non_finite(word: str) -> float | None:
-    """The number that a word stands for: NaN or an infinity, as any program spells them; None for any other word.
+    """The number that a word means: NaN or an infinity, as any program spells them; None for any other word.
 
     Every reader of matrices has this rule: `nan`, `.nan`, `NaN`, `inf`, `-Infinity`, `+.INF`.
 
@@ -66,9 +66,9 @@ def non_finite(word: str) -> float | None:
 
 
 def number_of_text(text: str) -> float | None:
-    """The number that a text stands for beside plain decimal ones: NaN, an infinity, `1/2`, `sqrt(3)`; None for others.
+    """The number that a text means and that is not a plain decimal one: NaN, an infinity, `1/2`, `sqrt(3)`; else None.
 
-    Raises AttnError where an expression divides by zero, or its value is no finite number.
+    Raises AttnError where an expression divides by zero, or its value is not a finite number.
 
     >>> number_of_text("-inf"), number_of_text("1/2"), number_of_text("2")
     (-inf, 0.5, None)
@@ -80,11 +80,11 @@ def number_of_text(text: str) -> float | None:
 def evaluate(text: str) -> float | None:
     """The number that an expression is; None where the text is none, as a word or a plain decimal number is none.
 
-    `*` and `/` apply from left to right, `sqrt(…)` is the square root, `pi` is π; `+` and `-` stand before a factor,
+    `*` and `/` apply from left to right, `sqrt(…)` is the square root, `pi` is π; `+` and `-` come before a factor,
     and between terms inside parentheses alone, so that neither a date nor two numbers is a difference. Each operation
     is that of floating-point numbers.
 
-    Raises AttnError where an expression divides by zero, or its value is no finite number.
+    Raises AttnError where an expression divides by zero, or its value is not a finite number.
 
     >>> evaluate("1/2"), evaluate("-2*sqrt(2)"), evaluate("(1 + sqrt(5))/2")
     (0.5, -2.8284271247461903, 1.618033988749895)
@@ -99,7 +99,7 @@ def evaluate(text: str) -> float | None:
     except (ArithmeticError, ValueError):  # a division by zero, the root of a negative number, a number too large
         value = math.nan
     if value is not None and not math.isfinite(value):
-        raise AttnError(f"{shorten(text.strip())} is no finite number")
+        raise AttnError(f"{shorten(text.strip())} is not a finite number")
     return value
 
 

@@ -92,14 +92,14 @@ NESTED.append(NESTED)
         ({"against": {}}, "against: {} has no names; give the expected numbers by the names of results"),
         ({"against": None}, "against: nothing is expected; give the expected numbers by the names of results"),
         ({"against": [[1.0]]}, r"against: \[\[1.0\]\] has no names"),
-        ({"against": {1: [[1.0]]}}, "against: 1 is no name of a result"),
+        ({"against": {1: [[1.0]]}}, "against: 1 is not the name of a result"),
         ({"against": {"output": NESTED}}, "against, output: lists are nested too deep"),
         ({"against": {"output": [[1.0, 2.0]]}}, "against, output: 1 × 2 numbers are expected and 5 × 3 computed"),
         ({"rtol": -1}, "rtol: -1 is out of range; expected 0 or more"),
         ({"ulp": "many"}, "ulp: 'many' is not a finite number"),
         ({"head": 0.5}, "head: 0.5 is not a whole number"),
         ({"causal": True}, "problem: a Problem has its keys already; causal would change it"),
-        ({"problem": "p.yaml"}, "problem: 'p.yaml' is no Problem; attncli.load reads a file"),
+        ({"problem": "p.yaml"}, "problem: 'p.yaml' is not a Problem; attncli.load reads a file"),
     ],
 )
 def test_what_can_not_be_checked_is_an_error(arguments: dict[str, Any], message: str) -> None:

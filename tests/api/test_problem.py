@@ -344,7 +344,7 @@ def test_a_problem_can_not_be_changed() -> None:
 def test_what_is_no_list_of_names_can_not_be_selected(select: Any) -> None:
     x = [[1.0, 2.0]]
     for compute in (attncli.Problem(query=x, key=x).compute, lambda select: attncli.attention(x, x, select=select)):
-        with pytest.raises(attncli.AttnError, match=r"^select: .* is no list of names; give names of results"):
+        with pytest.raises(attncli.AttnError, match=r"^select: .* is not a list of names; give names of results"):
             compute(select)
 
 

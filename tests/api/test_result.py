@@ -68,8 +68,8 @@ def test_a_large_result_is_explained_though_its_steps_were_not_kept() -> None:
     ("explain", "message"),
     [
         (lambda: RESULT.explain(("cat", "dog")), "cells: unknown token 'dog'; expected one of cat, sat"),
-        (lambda: RESULT.explain(3), 'cells: 3 is no cell; expected ("cat", "sat"), with "*" for every query or key'),
-        (lambda: RESULT.explain([("cat",)]), "cells: ('cat',) is no cell"),
+        (lambda: RESULT.explain(3), 'cells: 3 is not a cell; expected ("cat", "sat"), with "*" for every query or key'),
+        (lambda: RESULT.explain([("cat",)]), "cells: ('cat',) is not a cell"),
         (lambda: RESULT.work_out("cat"), "cells: 'cat' is no cell; expected QUERY,KEY"),
         (lambda: RESULT.explain(head=1), "head: there is only head 0"),
         (lambda: TWO_HEADS.explain(head=-1), "head: -1 is out of range"),
@@ -86,7 +86,7 @@ def test_what_is_not_there_is_not_explained(explain: Any, message: str) -> None:
 
 @pytest.mark.parametrize("shown", [RESULT, attncli.compare(PROBLEM, {"scale": [1, 2]})], ids=repr)
 def test_a_data_frame_has_the_name_of_a_result(shown: Any) -> None:
-    with pytest.raises(attncli.AttnError, match=r'^to_pandas: 3 is no name; give one, such as "weights"$'):
+    with pytest.raises(attncli.AttnError, match=r'^to_pandas: 3 is not a name; give one, such as "weights"$'):
         shown.to_pandas(3)
 
 
@@ -101,7 +101,7 @@ class TestChangesAreMarked:
         assert "[1▲]" in self.MARKED.explain((0, 1))
 
     def test_since_a_result(self) -> None:
-        with pytest.raises(attncli.AttnError, match=r"^before: None is no Result"):
+        with pytest.raises(attncli.AttnError, match=r"^before: None is not a Result"):
             self.MARKED.mark_changes_since(None)
 
     def test_and_the_numbers_are_the_same_arrays(self) -> None:

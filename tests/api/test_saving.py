@@ -85,13 +85,13 @@ def test_a_file_stays_as_it_is_where_another_can_not_be_written(tmp_path: Path) 
     ("save", "message"),
     [
         (lambda: RESULT.save("x.docx"), "x.docx: the suffix names no format; expected one of .txt, .json"),
-        (lambda: RESULT.save("x.html", title=None), "title: None is no text"),
-        (lambda: RESULT.save(3), 'path: 3 is no path; give the name of a file, such as "page.html"'),
+        (lambda: RESULT.save("x.html", title=None), "title: None is not text"),
+        (lambda: RESULT.save(3), 'path: 3 is not a path; give the name of a file, such as "page.html"'),
         (lambda: RESULT.save("no/folder/x.txt"), "no/folder/x.txt: can't be written"),
         (lambda: RESULT.save("x.npy"), "x.npy: the file holds one array, and these are weights and output; select one"),
         (lambda: RESULT.save("x.json", decimals=2), "decimals: has no effect: json has every digit; leave it out"),
         (lambda: RESULT.save("x.txt", title="A"), "title: has no effect: table has no title"),
-        (lambda: RESULT.save("x.html", size="6x4"), "size: has no effect: html is no figure"),
+        (lambda: RESULT.save("x.html", size="6x4"), "size: has no effect: html is not a figure"),
         (lambda: RESULT.save("x.svg", size="large"), "size: 'large' is no size; expected a width and a height"),
         (
             lambda: RESULT.save("x.svg", size=6),

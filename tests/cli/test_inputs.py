@@ -144,7 +144,7 @@ def test_a_file_is_read_up_to_the_limit(command: str, run: Run, tmp_path: Path) 
         "allow more with --max-size\n"
     )
     assert run(command, "p.yaml", "--max-size", "1K").returncode == 0
-    assert "--max-size: 'x' is no size" in run(command, "p.yaml", "--max-size", "x").stderr
+    assert "--max-size: 'x' is not a size" in run(command, "p.yaml", "--max-size", "x").stderr
 
 
 @pytest.mark.parametrize(

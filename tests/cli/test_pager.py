@@ -41,7 +41,7 @@ def test_a_pager_that_ends_early_is_no_error(pager: str, shown: str, tmp_path: P
     ("pager", "error"),
     [
         ("no-such-pager -R", "attn: PAGER: 'no-such-pager' can't be started (No such file or directory);"),
-        ("less '", 'attn: PAGER: "less \'" is no command (No closing quotation); close the quotes'),
+        ("less '", 'attn: PAGER: "less \'" is not a command (No closing quotation); close the quotes'),
         ("false", "attn: PAGER: 'false' ended with status 1; leave out --pager to see the result without it"),
     ],
 )

@@ -211,7 +211,10 @@ def test_the_name_of_a_file_that_is_not_there_can_be_mended_in_the_problem(watch
         (["-"], "attn: standard input: is a stream, which can be read once; name a file, or leave out --watch"),
         (["folder"], "attn: folder: is a folder; name a file in it"),
         (["p.yaml", "--mask", "pipe"], "attn: pipe: is a stream, which can be read once; name a file"),
-        (["--query", "1", "--key", "1"], "attn: --watch: the problem is in no file that could be saved; name a file"),
+        (
+            ["--query", "1", "--key", "1"],
+            "attn: --watch: the problem is not in a file that could be saved; name a file",
+        ),
     ],
 )
 def test_what_no_save_can_mend_ends_the_command(

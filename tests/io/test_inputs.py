@@ -42,7 +42,7 @@ def test_a_system_that_does_not_tell_its_memory_has_no_limit(monkeypatch: pytest
 
 @pytest.mark.parametrize("size", ["", "big", "1X", "-1", "1e3", "nan", "1iB"])
 def test_a_size_that_is_none_is_an_error(size: str) -> None:
-    with pytest.raises(AttnError, match=r"--max-size: '.*' is no size; expected bytes, or a size such as 500M, 2G"):
+    with pytest.raises(AttnError, match=r"--max-size: '.*' is not a size; expected bytes, or a size such as 500M, 2G"):
         Inputs(size)
 
 

@@ -57,7 +57,7 @@ def test_rows_are_separated_by_semicolons_and_numbers_by_blanks_or_commas(text: 
         ("1 0;; 0 1", "w, row 2, number 1: is empty"),
         ("1,,2", "w, number 2: is empty"),
         ("1, 0x1F", "w, number 2: '0x1F' is not a number; write it in decimal digits: 31"),
-        ("1 1/0", "w, number 2: 1/0 is no finite number"),
+        ("1 1/0", "w, number 2: 1/0 is not a finite number"),
     ],
 )
 def test_an_error_names_the_row_and_the_number(text: str, message: str) -> None:

@@ -139,7 +139,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
         "p.yaml, w_q: unknown file or generator 'wordz'; give numbers ('1 0; 0 1', '[[1, 0], [0, 1]]'), "
         "a file (words.csv, model.npz#w_q, -) or a generator (randint, uniform",
     ),
-    "a division by zero": ([[1, "1/0"]], "p.yaml, w_q, row 1, number 2: 1/0 is no finite number"),
+    "a division by zero": ([[1, "1/0"]], "p.yaml, w_q, row 1, number 2: 1/0 is not a finite number"),
     "a generator misspelt": ("normul", "p.yaml, w_q: unknown file or generator 'normul'"),
     "a file that is not there": ("no.csv", "no.csv: there is no such file"),
     "a folder": ("sub.csv", "sub.csv: is a folder"),

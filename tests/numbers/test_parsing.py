@@ -41,7 +41,7 @@ def test_any_other_text_is_no_expression(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["1/0", "sqrt(-1)", "1e308*10", "1/(2-2)", "1e999*0"])
 def test_what_has_no_finite_value_is_an_error(text: str) -> None:
-    with pytest.raises(AttnError, match="is no finite number"):
+    with pytest.raises(AttnError, match="is not a finite number"):
         evaluate(text)
 
 

@@ -217,7 +217,7 @@ ERRORS = [
     (WORDS, "w_q[0,1]=", "nothing follows the ="),
     (WORDS, "w_q[0,1]=1,5", "write the decimal point as a point: 1.5"),
     (WORDS, "w_q[0,1]=true", "w_q has numbers; write 1 or 0"),
-    (WORDS, "w_q[0,1]=1/0", "1/0 is no finite number"),
+    (WORDS, "w_q[0,1]=1/0", "1/0 is not a finite number"),
     (WORDS, "scores[0,1]=3", "scores is computed; set a number of embeddings, w_q"),
     (WORDS, "output[0,1]=3", "output is computed; set a number of embeddings, w_q"),
     (HEADS, "value[0,0,0,0]=3", "value is not given; set a number of query, key"),  # the keys are the values

@@ -72,7 +72,9 @@ COMMANDS = {
         has_problem=True,
     ),
     "init": CommandRef(f"{_HERE}.init:init", "Write a commented problem to start from: every key and its meaning."),
-    "list": CommandRef(f"{_HERE}.list:list_operators", "List the catalogue: what each stage can be, in a sentence."),
+    "list": CommandRef(
+        f"{_HERE}.list:list_operators", "List the scores, normalizers, positions, masks … that there are."
+    ),
     "model": CommandRef(
         f"{_HERE}.model:model",
         "Write the problem file of one layer of a model's checkpoint; or list what it has.",

@@ -92,8 +92,10 @@ def check(
     ulp: Annotated[
         str | None, typer.Option(metavar="N", help="Tolerance in units in the last place of the type.")
     ] = None,
-    slips: Annotated[bool, typer.Option("--slips", help="Name the slips that would go unnoticed here.")] = False,
-    reference: Annotated[bool, typer.Option("--reference", help="Compute ours with more digits than float64.")] = False,
+    slips: Annotated[bool, typer.Option("--slips", help="Name the mistakes that would go unnoticed here.")] = False,
+    reference: Annotated[
+        bool, typer.Option("--reference", help="Compute the reference with more digits than float64.")
+    ] = False,
     head: Annotated[str | None, typer.Option(metavar="N", help="Check one head, counted from 0.")] = None,
     batch: Annotated[
         str | None, typer.Option(metavar="N", hidden=True, help="Check one batch item, counted from 0.")
@@ -313,7 +315,7 @@ def _check(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, Befor
     expected = _expected(part, plan_of(problem).names, request)
     positions, _ = OutputOptions(head=request.head, batch=request.batch).positions(problem.layout)
     options = replace(request.options, head=positions.get("h"), batch=positions.get("b"))
-    unchecked = [f"{name} is no result, and is not checked" for name in expected.left_out]
+    unchecked = [f"{name} is not a result, and is not checked" for name in expected.left_out]
     warn([*problem_warnings(problem, part.problem, keys_unread_by_plan(problem)), *unchecked])
     with ProgressBar("checking") as progress:
         options = replace(options, run=replace(options.run, progress=progress))

@@ -22,6 +22,7 @@ from attncli.cli.output_file import check_free_space, check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_output_options
 from attncli.cli.problem_options import EditTexts, MaxSize, with_problem_options
 from attncli.cli.terminal import ProgressBar
+from attncli.io.paths import STDIN
 from attncli.problem.fields import option_name
 from attncli.problem.results import OUTPUT
 from attncli.render.formats import FORMATS, OutputFormat
@@ -90,9 +91,9 @@ def compare(
 
 
 def _read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Variant]":
-    """The variants that the words describe.
+    """The variants that the options describe.
 
-    Raises AttnError where a word is wrong, or a key is given as an option and varied too.
+    Raises AttnError where a value is wrong, or a key is given as an option and varied too.
     """
     from attncli.io.origin import Origin
     from attncli.io.variants import make_variants
@@ -209,7 +210,7 @@ def _check_space(
 
 
 def _check_is_one(convention: str) -> None:
-    """Raise AttnError, which says how they are given, where several names of conventions stand between commas."""
+    """Raise AttnError, which says how they are given, where several names of conventions are given between commas."""
     from attncli.problem.conventions import CONVENTIONS
 
     names = [name.strip() for name in convention.split(",")]
@@ -226,7 +227,6 @@ def _documents(options: VariantOptions, inputs: "Inputs") -> "Sequence[NamedDocu
     """
     from attncli.io.inputs import STDIN_NAME
     from attncli.io.parts import file_parts
-    from attncli.io.paths import STDIN
     from attncli.io.variants import PART, NamedDocument
 
     documents: dict[str, NamedDocument] = {}

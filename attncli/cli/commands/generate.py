@@ -11,6 +11,7 @@ from attncli.cli import streams
 from attncli.cli.option_values import make_inputs, problem_warnings, read_problem_options
 from attncli.cli.output_file import check_free_space, check_is_no_input, output_file
 from attncli.cli.problem_options import MaxSize, Strict, with_problem_options
+from attncli.io.paths import path_of
 
 
 @with_problem_options()
@@ -39,7 +40,7 @@ def generate(
         bool,
         typer.Option(
             "--telling",
-            help="Draw inputs on which every slip that applies shows in a check of the output, in --dtype.",
+            help="Draw inputs that reveal every mistake that applies, in a check of the output in --dtype.",
         ),
     ] = False,
     max_size: MaxSize = None,
@@ -49,7 +50,6 @@ def generate(
     """Draw what a problem lacks, and write it, as the worked example that it may be, to a stream, file, or folder."""
     from attncli.io.assemble import assemble
     from attncli.io.output_files import atomic_write_file, atomic_write_folder, is_in_place
-    from attncli.io.paths import path_of
     from attncli.io.problem_text import example_values, problem_folder, problem_json, problem_sizes, problem_yaml
 
     file = output_file(output)

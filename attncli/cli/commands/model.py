@@ -11,6 +11,7 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.program import FAILED, __version__
 from attncli.cli import streams
 from attncli.cli.output_file import STDOUT, write_new_file
+from attncli.io.paths import path_of
 
 if TYPE_CHECKING:
     from attncli.models.checkpoint import Checkpoint
@@ -73,7 +74,6 @@ def model(
 
 def _write_layer(checkpoint: "Checkpoint", layer: int, part_name: str | None, output: str) -> None:
     """Write the file of one layer, and say what to do next."""
-    from attncli.io.paths import path_of
     from attncli.models.layer import find_layer, find_part
     from attncli.models.layer_file import layer_text
 

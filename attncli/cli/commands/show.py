@@ -9,6 +9,7 @@ from attncli.cli import streams
 from attncli.cli.completion import Meanings, complete_from
 from attncli.cli.option_values import make_inputs
 from attncli.cli.problem_options import MaxSize, Strict
+from attncli.io.paths import is_there, path_of
 from attncli.ops import broken_packages, kinds, operators
 from attncli.problem.spec import FIELDS
 
@@ -50,7 +51,6 @@ def show(
 ) -> None:
     """Write everything that a word means, or a line for each array in a file or a checkpoint's folder."""
     from attncli.io import formats
-    from attncli.io.paths import is_there, path_of
     from attncli.models.checkpoint import CONFIG
     from attncli.render.reports.meanings import every_meaning, find_meanings, render_meanings
 

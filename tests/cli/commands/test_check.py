@@ -263,7 +263,10 @@ def test_what_cannot_be_done_is_one_line(words: tuple[str, ...], message: str, r
 def test_entries_that_are_no_results_are_warned_of(run: Run, folder: Path) -> None:
     np.savez(folder / "more.npz", output=np.load(folder / "output.npy"), lse=np.zeros(3))
     ran = run("check", "p.yaml", "--against", "more.npz")
-    assert (ran.returncode, ran.stderr) == (0, "attn: warning: p.yaml: more.npz#lse is no result, and is not checked\n")
+    assert (ran.returncode, ran.stderr) == (
+        0,
+        "attn: warning: p.yaml: more.npz#lse is not a result, and is not checked\n",
+    )
 
 
 def test_an_error_of_an_option_names_the_file_of_a_suite(run: Run, folder: Path) -> None:

@@ -210,7 +210,7 @@ def test_a_part_that_is_shown_alone_has_its_results(run: Run) -> None:
         (("tutorial", "--part", "0"), "--part: there is no part 0; expected 1 to 3"),
         (("bahdanau", "--part", "2"), "--part: there is no part 2; there is one part"),
         (("--precision", "18"), "--precision: 18 digits can't be shown; expected 0 to 17"),
-        (("--step",), "--step: standard input is no terminal, so nobody can press a key; leave out --step"),
+        (("--step",), "--step: standard input is not a terminal, so nobody can press a key; leave out --step"),
         (("--list", "--part", "1"), "--list computes nothing, so --part would have no effect; leave out one of them"),
         (("--save", "x.yaml", "--step"), "--save computes nothing, so --step would have no effect"),
         (("--list", "--save", "x.yaml"), "--list and --save contradict each other"),
