@@ -92,7 +92,7 @@ def _decimals_of_some(values: Array, max_decimals: int) -> int:
 
 
 def _point_padding(decimals: int) -> str:
-    """The blanks behind text without a point, as wide as the point and the decimals of other numbers."""
+    """The spaces behind text without a point, as wide as the point and the decimals of other numbers."""
     return " " * (decimals + 1) if decimals else ""
 
 
@@ -108,8 +108,8 @@ def _format_number(number: float, decimals: int, padding: str) -> str:
 def align_characters(values: Array, max_decimals: int) -> Array:
     r"""The characters of each number of a table [rows columns], uint8 [rows columns width], on the right after NUL.
 
-    They are those of `align_numbers`, but no cell is a text of its own: there is no time for that in a table of
-    millions. Before a number without decimals blanks stand for the point and the decimals that others have.
+    They are those of `align_numbers`, but no cell is a text of its own: a table may have millions of them. Before a
+    number without decimals there are spaces, as wide as the point and the decimals of the others.
 
     >>> import numpy
     >>> [bytes(cell) for cell in align_characters(numpy.array([[0.5, 12.25, 3]]), 4)[0]]

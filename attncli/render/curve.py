@@ -61,7 +61,7 @@ class _Canvas:
         return round((self.y[1] - y) / (self.y[1] - self.y[0]) * (self.rows - 1))
 
     def x_at(self, column: int) -> float:
-        """The number on the horizontal axis that a column stands for."""
+        """The number on the horizontal axis at a column."""
         return self.x[0] + (self.x[1] - self.x[0]) * column / (self.columns - 1)
 
 

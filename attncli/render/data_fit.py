@@ -58,23 +58,23 @@ def check_data_fit(trace: Trace) -> None:
         raise AttnError("there are no values to compute an output of", hint="give some: --value")
     lengths = [step.value.shape[-1] for step in (trace[CONTEXT], value)]
     if len(set(lengths)) > 1:
-        message = f"a context of length {lengths[0]} is no curve through values of length {lengths[1]}"
+        message = f"a context of length {lengths[0]} is not a curve through values of length {lengths[1]}"
         raise AttnError(message, hint="both are as long with --context weighted_sum")
     if _points(trace) is not None or _token_numbers(trace) is not None:
         return
     vectors = [_argument(trace, SCORES, name) for name in (QUERY, KEY)]
     lengths = [step.value.shape[-1] for step in vectors if step is not None]
-    message = "there are no queries and keys, and the tokens are no numbers"
+    message = "there are no queries and keys, and the tokens are not numbers"
     if len(lengths) == len(vectors):
-        message = f"queries have {lengths[0]} features, keys have {lengths[1]}, and their tokens are no numbers"
+        message = f"queries have {lengths[0]} features, keys have {lengths[1]}, and their tokens are not numbers"
     raise AttnError(message, hint=NEEDED)
 
 
 def data_fits(trace: Trace, positions: Mapping[str, int] | None = None) -> Iterator[DataFit]:
     """A data fit for each feature of the values, in each batch item and head; those in `positions` have one position.
 
-    Points stand where the key is, a curve where the query is; where these have several features, at the numbers that
-    are their tokens. Raises AttnError where they are none, or where the context has other features than the values.
+    Points are where the key is, a curve where the query is; where these have several features, at the numbers that are
+    their tokens. Raises AttnError where they are none, or where the context has other features than the values.
     """
     check_data_fit(trace)
     context, value = trace[CONTEXT], _argument(trace, CONTEXT, VALUE)
@@ -94,7 +94,7 @@ def data_fits(trace: Trace, positions: Mapping[str, int] | None = None) -> Itera
 
 
 def numbers_of(labels: Sequence[str]) -> Array | None:
-    """Labels as numbers [k]; None where one is no finite number.
+    """Labels as numbers [k]; None where one is not a finite number.
 
     >>> numbers_of(["1", "2.5"]), numbers_of(["one"])
     (array([1. , 2.5]), None)
@@ -127,7 +127,7 @@ def _token_numbers(trace: Trace) -> tuple[Array, Array] | None:
 
 
 def _places(trace: Trace, at: AxisPositions) -> tuple[str, Array, Array]:
-    """What the horizontal axis is, and where the queries and the keys stand on it."""
+    """What the horizontal axis is, and where the queries and the keys are on it."""
     if (points := _points(trace)) is not None:
         query, key = (_table_at(trace, step, at)[:, 0] for step in points)
         return KEY, query, key

@@ -89,7 +89,7 @@ def problem_object(trace: Trace) -> dict[str, Any]:
 
 
 def _keys_not_in_force(trace: Trace) -> set[str]:
-    """The keys that nothing reads, flags that are off, and what stands for a sentence."""
+    """The keys that nothing reads, flags that are off, and what a sentence replaces."""
     problem = trace.problem
     values = stored_values(problem)
     ignored = {*keys_unread_by_plan(problem), *(name for name, value in values.items() if value is False)}

@@ -203,7 +203,7 @@ def edits_text(cells: Iterable[EditedCell], decimals: int) -> str:
 
 
 def _numbers(value: Any, decimals: int) -> str:
-    """One number, or several between blanks."""
+    """One number, or several between spaces."""
     numbers = np.asarray(value).ravel()
     if numbers.size > MAX_NUMBERS:
         return f"{numbers.size} numbers"

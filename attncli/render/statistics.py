@@ -25,7 +25,7 @@ LEGEND = (
     "effective keys: exp(entropy), as many keys of equal weight have that entropy, in nats",
 )
 ARROW_DECIMALS = 2
-NO_DISTRIBUTION = "NaN: the weights are no distribution, one is negative or their sum is not 1"
+NO_DISTRIBUTION = "NaN: the weights are not a distribution, one is negative or their sum is not 1"
 
 
 def statistics_section(view: View) -> Section:

@@ -13,7 +13,7 @@ class TextTarget:
     width: int | None = None
     has_styles: bool = False  # colours, bold and italic
     encoding: str = "utf-8"
-    column_gap: int = 3  # blanks between two columns of a table
+    column_gap: int = 3  # spaces between two columns of a table
     height: int | None = None  # lines of the screen
     color_system: Literal["auto", "truecolor"] = "auto"  # as Rich names it; "auto": as the environment says
 

@@ -43,8 +43,8 @@ class View:
     `explain` shows the selected results and what they are computed from, step by step. `cells` are those whose
     arithmetic is shown; without them an explanation chooses one. `positions` has the one position that is shown on an
     axis, by the letter of the axis (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows
-    all positions. `remark` stands below the selected results. `max_terms` is the longest sum that
-    is written whole; None for no limit. Of a longer vector the number at `feature` is worked out. `before` is an
+    all positions. `remark` is printed below the selected results. `max_terms` is the longest sum that is written
+    whole; None for no limit. Of a longer vector the number at `feature` is worked out. `before` is an
     earlier result: formats for readers mark the numbers that changed since. Where `edited_cells` made the change,
     tables before and after are shown together, of the default results every step that changed. `statistics` adds those
     of the weights, which the result must have. `cell_option` is what picks other cells, as an explanation says.
@@ -123,7 +123,7 @@ def parse_cell(text: str, problem: ProblemSpec, where: str) -> Cell:
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2:
         hint = f"expected QUERY,KEY, such as word_1,word_3, 'word_1,{EVERY}' for a row, or '{EVERY}' for all"
-        raise AttnError(f"{text!r} is no cell", where=where, hint=hint)
+        raise AttnError(f"{text!r} is not a cell", where=where, hint=hint)
     query, key = parts
     return find_cell(query, key, problem, where)
 

@@ -70,7 +70,7 @@ def test_a_large_result_is_explained_though_its_steps_were_not_kept() -> None:
         (lambda: RESULT.explain(("cat", "dog")), "cells: unknown token 'dog'; expected one of cat, sat"),
         (lambda: RESULT.explain(3), 'cells: 3 is not a cell; expected ("cat", "sat"), with "*" for every query or key'),
         (lambda: RESULT.explain([("cat",)]), "cells: ('cat',) is not a cell"),
-        (lambda: RESULT.work_out("cat"), "cells: 'cat' is no cell; expected QUERY,KEY"),
+        (lambda: RESULT.work_out("cat"), "cells: 'cat' is not a cell; expected QUERY,KEY"),
         (lambda: RESULT.explain(head=1), "head: there is only head 0"),
         (lambda: TWO_HEADS.explain(head=-1), "head: -1 is out of range"),
         (lambda: RESULT.explain(batch="one"), "batch: 'one' is not a whole number"),

@@ -92,10 +92,10 @@ def test_a_file_stays_as_it_is_where_another_can_not_be_written(tmp_path: Path) 
         (lambda: RESULT.save("x.json", decimals=2), "decimals: has no effect: json has every digit; leave it out"),
         (lambda: RESULT.save("x.txt", title="A"), "title: has no effect: table has no title"),
         (lambda: RESULT.save("x.html", size="6x4"), "size: has no effect: html is not a figure"),
-        (lambda: RESULT.save("x.svg", size="large"), "size: 'large' is no size; expected a width and a height"),
+        (lambda: RESULT.save("x.svg", size="large"), "size: 'large' is not a size; expected a width and a height"),
         (
             lambda: RESULT.save("x.svg", size=6),
-            'size: 6 is no size; expected a width and a height in inches, such as (6, 4), or "15',
+            'size: 6 is not a size; expected a width and a height in inches, such as (6, 4), or "15',
         ),
         (lambda: RESULT.save("x.svg", size=(6, 400)), "size: 6 × 400 inches are out of range"),
         (lambda: RESULT.save("x.txt", head=2), "head: there is no head 2"),

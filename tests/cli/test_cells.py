@@ -29,9 +29,9 @@ def test_cells_are_worked_out(options: tuple[str, ...], cells: list[str], explai
 
 
 ERRORS = {
-    "one label": ("word_1", "'word_1' is no cell; expected QUERY,KEY, such as word_1,word_3, 'word_1,*' for a row"),
-    "three labels": ("a,b,c", "'a,b,c' is no cell; expected QUERY,KEY"),
-    "nothing": ("", "'' is no cell; expected QUERY,KEY"),
+    "one label": ("word_1", "'word_1' is not a cell; expected QUERY,KEY, such as word_1,word_3, 'word_1,*' for a row"),
+    "three labels": ("a,b,c", "'a,b,c' is not a cell; expected QUERY,KEY"),
+    "nothing": ("", "'' is not a cell; expected QUERY,KEY"),
     "a label that is not there": ("word_1,word_9", "unknown token 'word_9'"),
     "a position that is not there": ("4,*", "there is no position 4; positions go from 0 to 3"),
 }

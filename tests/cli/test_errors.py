@@ -42,7 +42,7 @@ WRONG = {
     "an unknown suffix": ("compute t.yaml -o x.gif", "--output x.gif: the suffix '.gif' names no format"),
     "no suffix": ("compute t.yaml -o x", "--output x: the suffix '' names no format"),
     "a folder that is not there": ("compute t.yaml -o no/x.csv", "no/x.csv: can't be written (No such file"),
-    "a cell that is none": ("compute t.yaml --explain --cell word_1", "--cell: 'word_1' is no cell; expected"),
+    "a cell that is none": ("compute t.yaml --explain --cell word_1", "--cell: 'word_1' is not a cell; expected"),
     "a cell that is not there": ("compute t.yaml --explain --cell word_1,9", "--cell: there is no position 9"),
     "a head that is not there": ("compute t.yaml --explain --head 1", "--head: there is only head 0"),
     "a file that is not there": ("compute no.yaml", "no.yaml: there is no such file"),

@@ -152,7 +152,7 @@ def test_where_there_is_no_curve_it_is_said_what_is_needed(heads: str, run: Run)
     ran = run("compute", "--query", "1 2", "--key", "1 2", "--curve")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr == (
-        "attn: --curve: queries have 2 features, keys have 2, and their tokens are no numbers; a curve needs queries "
+        "attn: --curve: queries have 2 features, keys have 2, and their tokens are not numbers; a curve needs queries "
         "and keys of one feature, or query_tokens and tokens that are numbers\n"
     )
 

@@ -31,7 +31,7 @@ b → z               1          0                1       1.0
 c → y               3        NaN              NaN       0.5
   support: the keys with a weight; largest: the largest weight, and → the key that has it
   effective keys: exp(entropy), as many keys of equal weight have that entropy, in nats
-  NaN: the weights are no distribution, one is negative or their sum is not 1
+  NaN: the weights are not a distribution, one is negative or their sum is not 1
 """
 
 

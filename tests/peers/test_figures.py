@@ -223,8 +223,8 @@ class TestSizes:
         [
             ((1, 1), "figure: 1 × 1 inches have no room for the panels and their labels; choose a larger size"),
             ((0.5, 3), "size: 0.5 × 3 inches are out of range; expected 1 to 30 inches each"),
-            ("small", "size: 'small' is no size; expected a width and a height, such as 6x4"),
-            (3, "size: 3 is no size; expected a width and a height in inches, such as"),
+            ("small", "size: 'small' is not a size; expected a width and a height, such as 6x4"),
+            (3, "size: 3 is not a size; expected a width and a height in inches, such as"),
         ],
         ids=str,
     )

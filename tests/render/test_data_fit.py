@@ -72,7 +72,7 @@ def test_cached_keys_have_points_too() -> None:
         ({**NUMBERED, "query_tokens": ["15", "nan"]}, "queries have 2 features, keys have 2"),
         (
             {**LINE, "context": {"attentional": {"w": np.ones((2, 3))}}},
-            "a context of length 3 is no curve through values",
+            "a context of length 3 is not a curve through values",
         ),
         ({"scores": [[1.0, 2.0]]}, "there are no values"),
         ({"scores": [[1.0, 2.0]], "value": [[1.0], [2.0]]}, "there are no queries and keys"),

@@ -195,7 +195,7 @@ def _lay_out(content: _Content, size: Size | None) -> tuple[PageLayout, Sequence
 
 
 def _pooling_note(content: _Content, page: PageLayout) -> str:
-    """How many cells a pixel stands for; empty where each cell is as large as a pixel or larger."""
+    """How many cells are a pixel; empty where each cell is as large as a pixel or larger."""
     poolings = {group.pooling(layout) for group, layout in zip(content.groups, page.groups, strict=True)} - {(1, 1)}
     blocks = " or ".join(f"{rows} × {columns}" for rows, columns in sorted(poolings))
     return f"a pixel shows the largest of {blocks} cells" if poolings else ""

@@ -55,7 +55,7 @@ def parse_size(text: str, where: str) -> Size:
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         hint = f"expected a width and a height, such as 6x4 (inches) or 15x10cm; units are {', '.join(UNITS)}"
-        raise AttnError(f"{text!r} is no size", where=where, hint=hint)
+        raise AttnError(f"{text!r} is not a size", where=where, hint=hint)
     width, width_unit, height, height_unit = found.groups()
     width_unit, height_unit = width_unit or height_unit or "in", height_unit or width_unit or "in"
     return checked_size(float(width) / UNITS[width_unit.lower()], float(height) / UNITS[height_unit.lower()], where)
@@ -74,7 +74,7 @@ def to_size(value: object) -> Size | None:
     numbers = value if isinstance(value, (tuple, list)) else ()
     if len(numbers) != 2 or not all(isinstance(number, Real) for number in numbers):
         hint = 'expected a width and a height in inches, such as (6, 4), or "15x10cm"'
-        raise AttnError(f"{repr_excerpt(value)} is no size", where=PARAMETER, hint=hint)
+        raise AttnError(f"{repr_excerpt(value)} is not a size", where=PARAMETER, hint=hint)
     return checked_size(float(numbers[0]), float(numbers[1]), PARAMETER)
 
 
@@ -124,7 +124,7 @@ class GroupSize:
 
     @property
     def heading_height(self) -> float:
-        """The height of what stands above the first panel."""
+        """The height of what is above the first panel."""
         return HEADING_HEIGHT + (SUBTITLE_HEIGHT if self.subtitle else 0)
 
 
@@ -174,7 +174,7 @@ class PageLayout:
 def lay_out(
     groups: Sequence[GroupSize], size: Size | None, title: Sequence[float], notes: Sequence[float]
 ) -> PageLayout | None:
-    """The layout of groups one beside the other and one below the other; None where they do not fit a size.
+    """The layout of groups one next to the other and one below the other; None where they do not fit a size.
 
     Without a size a page is as wide as that of a paper at most, and as high as it has to be. `title` are the
     widths of the lines at its head, `notes` of those at its end.
@@ -298,7 +298,7 @@ def _flow(blocks: Sequence[GroupLayout], width: float) -> tuple[Sequence[GroupLa
 def _page(
     blocks: Sequence[GroupLayout], width: float, head: float, foot: float, least_width: float, size: Size | None
 ) -> PageLayout:
-    """The page of the groups: of a given size, where they stand in the middle, or as large as they are."""
+    """The page of the groups: of a given size, where they are in the middle, or as large as they are."""
     placed, content = _flow(blocks, width)
     if size is None:
         size = Size(max(content.width, least_width) + 2 * MARGIN, content.height + head + foot + 2 * MARGIN)

@@ -51,7 +51,7 @@ class PlotGroup:
         )
 
     def pooling(self, layout: GroupLayout) -> tuple[int, int]:
-        """How many rows and columns of cells one pixel stands for: there are no cells."""
+        """How many rows and columns of cells are one pixel: there are no cells."""
         return 1, 1
 
     def number_size(self, fonts: Fonts, layout: GroupLayout) -> float | None:

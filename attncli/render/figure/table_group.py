@@ -209,7 +209,7 @@ class TableGroup:
         return fonts.widest({text for height in heights for _, text in round_ticks(*self.range, height)}) + TICK_ROOM
 
     def pooling(self, layout: GroupLayout) -> tuple[int, int]:
-        """How many rows and columns of cells one pixel stands for."""
+        """How many rows and columns of cells are one pixel."""
         return _pooling_steps(self.tables[0], layout.panels[0])
 
     def number_size(self, fonts: Fonts, layout: GroupLayout) -> float | None:

@@ -58,7 +58,7 @@ def _table(grid: Grid, delimiter: str) -> Iterator[str]:
 
 
 def column_of_axis(letter: str) -> str:
-    """The column in which the entries of an axis stand, by its letter.
+    """The column that has the entries of an axis, by its letter.
 
     >>> column_of_axis("h"), column_of_axis("e")
     ('head', 'feature')

@@ -38,7 +38,7 @@ _BOUNDARIES = "=≈−-+≤≥→<>~,;"  # what ends a numerator to the left and
 class Symbol:
     """A number, a letter, a word, a label, an operator …: the kind of a token, and its text, of a label without marks.
 
-    Kinds beside those of tokens: "name" is a word with brackets after it, "space" a blank that has to be seen, and
+    Kinds in addition to those of tokens: "name" is a word with brackets after it, "space" one that has to be seen, and
     "script" the characters of a run of Unicode's subscripts or superscripts, as usual characters.
     """
 
@@ -93,13 +93,13 @@ Formula: TypeAlias = tuple[Item, ...]
 
 @dataclass(frozen=True)
 class Text:
-    """Words, punctuation and blanks outside formulas."""
+    """Words, punctuation and spaces outside formulas."""
 
     symbols: tuple[Symbol, ...]
 
 
 def read_line(line: str) -> Iterator[Text | Formula]:
-    """The texts and the formulas of a line, in turn; blanks at the ends of a formula are left out.
+    """The texts and the formulas of a line, in turn; spaces at the ends of a formula are left out.
 
     >>> [text, formula] = read_line("visible where j < 3")
     >>> "".join(symbol.text for symbol in text.symbols), [symbol.text for symbol in formula]
@@ -115,7 +115,7 @@ def read_line(line: str) -> Iterator[Text | Formula]:
 
 
 def begins_with_operator(formula: Formula) -> bool:
-    """Whether a formula begins with a sign before a blank, which has two sides where text is before it: `high − 1`."""
+    """Whether a formula begins with a sign before a space, which has two sides where text is before it: `high − 1`."""
     return len(formula) > 1 and formula[0] in (Symbol("sign", "−"), Symbol("sign", "+")) and is_blank(formula[1])
 
 
@@ -139,7 +139,7 @@ def vector_entries(text: str) -> list[tuple[str, str]]:
 
 
 def is_blank(item: object) -> bool:
-    """Whether an item is a blank."""
+    """Whether an item is a space."""
     return isinstance(item, Symbol) and item.kind in ("blank", "space")
 
 
@@ -168,7 +168,7 @@ def with_fractions(formula: Formula) -> Formula:
 
 
 def _is_spaced_slash(formula: Formula, index: int) -> bool:
-    """Whether there is a slash with a blank on both sides."""
+    """Whether there is a slash with a space on both sides."""
     before, after = formula[:index][-1:], formula[index + 1 :][:1]
     return formula[index] == Symbol("sign", "/") and all(map(is_blank, before + after))
 
@@ -179,7 +179,7 @@ def _is_boundary(item: Item) -> bool:
 
 
 def _operand(items: Sequence[Item]) -> Formula:
-    """A product without blanks at its ends, and without the parentheses around it."""
+    """A product without spaces at its ends, and without the parentheses around it."""
     indices = [index for index, item in enumerate(items) if not is_blank(item)]
     operand = tuple(items[indices[0] : indices[-1] + 1]) if indices else ()
     if len(operand) == 1 and isinstance(operand[0], Brackets) and operand[0].opening == "(":
@@ -217,9 +217,9 @@ def _tokenize(line: str) -> list[_Token]:
 
 
 def _text_flags(tokens: Sequence[_Token]) -> list[bool]:
-    """Which tokens are text: phrases outside brackets, punctuation after them, and the blanks beside.
+    """Which tokens are text: phrases outside brackets, punctuation after them, and the spaces next to these.
 
-    A single word is none where it touches an operator or a bracket that opens.
+    A single word is not text where it touches an operator or a bracket that opens.
     """
     flags = [False] * len(tokens)
     for start, end in _phrases(tokens):
@@ -236,9 +236,9 @@ def _text_flags(tokens: Sequence[_Token]) -> list[bool]:
 
 
 def _phrases(tokens: Sequence[_Token]) -> list[tuple[int, int]]:
-    """Where words outside brackets begin and end, the blanks at their ends included; the article is one of them.
+    """Where words outside brackets begin and end, the spaces at their ends included; the article is one of them.
 
-    A word with a script is none.
+    A word with a script is not one.
     """
 
     def is_part(index: int) -> bool:
@@ -263,7 +263,7 @@ def _is_called(tokens: Sequence[_Token], index: int) -> bool:
 
 
 def _trim(tokens: Sequence[_Token]) -> list[_Token]:
-    """The tokens without blanks at both ends."""
+    """The tokens without spaces at both ends."""
     positions = [position for position, token in enumerate(tokens) if token.kind != "blank"]
     return list(tokens[positions[0] : positions[-1] + 1]) if positions else []
 
@@ -331,7 +331,7 @@ def _closing_bracket(tokens: Sequence[_Token], index: int) -> int:
 
 
 def _closing_bar(tokens: Sequence[_Token], index: int) -> int:
-    """The index of the bar that closes the one at an index, likewise: blanks stand outside a pair of bars."""
+    """The index of the bar that closes the one at an index, likewise: spaces are outside a pair of bars."""
     if index + 1 < len(tokens) and tokens[index + 1].kind != "blank":
         for at in range(index + 2, len(tokens)):
             if (tokens[at].text, tokens[at].depth) == (tokens[index].text, tokens[index].depth):
@@ -340,7 +340,7 @@ def _closing_bar(tokens: Sequence[_Token], index: int) -> int:
 
 
 def _item(tokens: Sequence[_Token], index: int) -> tuple[Item, int]:
-    """What begins at an index and is no script, and the index after it."""
+    """What begins at an index and is not a script, and the index after it."""
     token = tokens[index]
     if token.text == "√":
         content, end = _argument(tokens, index + 1)
@@ -357,11 +357,11 @@ def _item(tokens: Sequence[_Token], index: int) -> tuple[Item, int]:
 
 
 def _is_seen(tokens: Sequence[_Token], index: int) -> bool:
-    """Whether a blank separates a word from what is no operator, or two numbers."""
-    beside = [tokens[at] for at in (index - 1, index + 1) if 0 <= at < len(tokens)]
-    if any(token.text in (*OPERATORS, ",") for token in beside) or _is_called(tokens, index + 1):
+    """Whether a space separates a word from what is not an operator, or two numbers."""
+    neighbours = [tokens[at] for at in (index - 1, index + 1) if 0 <= at < len(tokens)]
+    if any(token.text in (*OPERATORS, ",") for token in neighbours) or _is_called(tokens, index + 1):
         return False
-    return any(token.is_word for token in beside) or [token.kind for token in beside] == ["number"] * 2
+    return any(token.is_word for token in neighbours) or [token.kind for token in neighbours] == ["number"] * 2
 
 
 def _symbol(token: _Token) -> Symbol:

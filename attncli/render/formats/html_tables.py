@@ -1,7 +1,7 @@
 """HTML: sections with shaded tables, for notebooks and pages.
 
-Styles stand in the elements: there is no style sheet, script, name or file that another page could clash with. Colours
-of text are those of the page, so that dark themes show it too.
+Styles are in the elements: no style sheet, script, name or file could clash with those of another page. Colours of
+text are those of the page, so that dark themes show it too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

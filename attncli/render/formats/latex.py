@@ -14,14 +14,14 @@ GAP = "\n\n\\smallskip\n\n"  # between tabulars, and above and below them: their
 
 
 def render(document: Document, _target: TextTarget) -> list[str]:
-    """A document in LaTeX; labels in its worked lines stand between LABEL_START and LABEL_END."""
+    """A document in LaTeX; labels in its worked lines are between LABEL_START and LABEL_END."""
     return [render_sections(document.sections, document.decimals, document.heading)]
 
 
 def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") -> str:
     """The sections as paragraphs and tabulars; the document needs amsmath and booktabs, and any engine.
 
-    Labels in lines of arithmetic stand between LABEL_START and LABEL_END.
+    Labels in lines of arithmetic are between LABEL_START and LABEL_END.
     """
     blocks = [f"\\section*{{{_text(heading)}}}"] if heading else []
     for section in parts:

@@ -140,7 +140,7 @@ def latex_line(line: str) -> str:
 
 
 def latex_text(text: str) -> str:
-    r"""The text as LaTeX prints it, in ASCII: every character that is no letter or digit of it as a command.
+    r"""The text as LaTeX prints it, in ASCII: every character that is not a letter or digit of it as a command.
 
     >>> print(latex_text("50% of [CLS]_é"))
     50\% of {[}CLS]\_\'{e}
@@ -152,7 +152,7 @@ def latex_text(text: str) -> str:
 
 
 def latex_label(label: str) -> str:
-    r"""A label as LaTeX prints it, with its blanks at both ends and between words.
+    r"""A label as LaTeX prints it, with its spaces at both ends and between words.
 
     >>> latex_label(" a  b")
     '\\ a \\ b'
@@ -190,7 +190,7 @@ def _math_character(character: str) -> str | None:
 
 
 def _mathematics(formula: Formula) -> str:
-    """A formula in math mode; a blank ends a command before a letter."""
+    """A formula in math mode; a space ends a command before a letter."""
     pieces = list(_pieces(formula))
     separated = [
         f" {piece}" if piece[:1].isalpha() and re.search(r"\\[A-Za-z]+$", before) else piece

@@ -100,7 +100,7 @@ def _elements(formula: Formula, *, is_continued: bool = False) -> str:
 
 
 def _element(item: Base) -> str:
-    """The element of an item without scripts that is no blank."""
+    """The element of an item without scripts that is not a space."""
     match item:
         case Fraction(numerator, denominator):
             above, below = (f"<mrow>{_elements(part)}</mrow>" for part in (numerator, denominator))
@@ -116,7 +116,7 @@ def _element(item: Base) -> str:
 
 
 def _scripted_element(item: Scripted, *, is_applied: bool) -> str:
-    """An item with all its subscripts and all its superscripts; of a sum or a maximum of terms they stand below."""
+    """An item with all its subscripts and all its superscripts; of a sum or a maximum of terms they are below it."""
     element = "<mrow></mrow>" if item.base is None else _element(item.base)
     scripts = [part for script in item.scripts for part in _flat(script)]
     lower, upper = (
@@ -142,7 +142,7 @@ def _is_tall(formula: Formula) -> bool:
 
 
 def _flat(script: Script) -> Iterator[Script]:
-    """A script, and those of the word in it as further ones: the S of `K_allₛ` stands beside `all`, not below it."""
+    """A script, and those of the word in it as further ones: the S of `K_allₛ` is next to `all`, not below it."""
     match script.content:
         case (Scripted(Symbol("word") as word, scripts),):
             yield Script(script.mark, (word,))
@@ -152,7 +152,7 @@ def _flat(script: Script) -> Iterator[Script]:
 
 
 def _is_operator(item: Item | None) -> bool:
-    """Whether an item is an operator or a separator, with or without scripts; nothing is one too, beside a bracket."""
+    """Whether an item is an operator or a separator, with or without scripts; nothing is one too, next to a bracket."""
     base = item.base if isinstance(item, Scripted) else item
     return base is None or base == _SUM or _is_sign(base, f"{OPERATORS}-,;")
 
@@ -207,7 +207,7 @@ def _script(text: str) -> str:
 
 
 def _character(text: str) -> str:
-    """Any other character: a letter, an operator, or one that is no mathematics."""
+    """Any other character: a letter, an operator, or one that is not mathematics."""
     if text == "Σ":
         return "<mo>∑</mo>"
     if text in "∞…" or text.isalpha():

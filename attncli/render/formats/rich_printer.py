@@ -121,7 +121,7 @@ class RichPrinter:
         self._console.print(Segments(pieces), crop=False, end="")
 
     def print_columns(self, rows: Iterable[tuple[str, Sequence[str]]], style: str) -> None:
-        """Print titles in a style, and the lines of the text of each beside it, wrapped to the width of the target."""
+        """Print titles in a style, and the lines of the text of each next to it, wrapped to the width of the target."""
         from rich.table import Table  # noqa: PLC0415 - few pages have one
 
         table = Table(box=None, show_header=False, pad_edge=True)
@@ -236,13 +236,13 @@ def _block(
 
 
 def _padded(text: str, width: int, style: Style) -> Iterator[Segment]:
-    """A text in a style, and blanks up to a width."""
+    """A text in a style, and spaces up to a width."""
     yield Segment(text, style)
     yield Segment(" " * (width - cell_len(text)))
 
 
 def _fold(text: str, width: int) -> list[str]:
-    """A text in lines of at most that width, broken at blanks where it has some."""
+    """A text in lines of at most that width, broken at spaces where it has some."""
     if cell_len(text) <= width:
         return [text]
     return [line.plain.rstrip() for line in Text(text).wrap(Console(width=width), width, overflow="fold")]

@@ -23,7 +23,7 @@ PAGE_WIDTH = 80
 MIN_TEXT_WIDTH = 24  # of the second of two columns, and of a line whose other parts are indented
 CONTINUATION = "  "  # the indentation of the parts of a wrapped line after the first
 BLOCK_GAP = "    "  # between two blocks of text side by side
-NO_BREAK = "\ue002"  # in place of a blank where no line ends; nothing else has this character of private use
+NO_BREAK = "\ue002"  # in place of a space where no line ends; nothing else has this character of private use
 
 Part = str | tuple[str, str]  # text, or text and its style
 
@@ -44,12 +44,12 @@ class TextPage:
 
     @property
     def text(self) -> str:
-        """Everything that was printed, without blanks at the ends of lines."""
+        """Everything that was printed, without spaces at the ends of lines."""
         return self.target.encodable("\n".join(line.rstrip() for line in self._file.getvalue().split("\n")))
 
     @property
     def page_width(self) -> int:
-        """The width of the target; for what stands side by side in a pipe or a file that of a page."""
+        """The width of the target; in a pipe or a file that of a page, for what is side by side."""
         return self.target.width or PAGE_WIDTH
 
     @property
@@ -95,7 +95,7 @@ class TextPage:
         self._file.writelines(f"{line}\n" for line in lines)
 
     def print_grid(self, grid: Grid, decimals: int) -> None:
-        """Print a grid under the label of its slice, and the legend of its signs; one before a change beside it.
+        """Print a grid under the label of its slice, and the legend of its signs; one before a change next to it.
 
         Both are one below the other where the target, or without a width a page, is too narrow.
         """

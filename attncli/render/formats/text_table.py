@@ -128,7 +128,7 @@ def marked_label(label: str, position: int, marked: Collection[int], margin: str
 def _column(grid: Grid, column: int, texts: Sequence[str], rows: Positions, target: TextTarget) -> Column:
     """A column of a table, its cells on the right: what has no point is under the last digit.
 
-    Behind a number is the mark of its change, and a bracket where it is marked; other cells have a blank there.
+    Behind a number is the mark of its change, and a bracket where it is marked; other cells have a space there.
     """
     heading = target.text(marked_label(grid.columns[column], column, grid.marked_columns))
     numbers = iter(texts)

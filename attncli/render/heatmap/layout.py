@@ -22,7 +22,7 @@ MIN_BLOCKS = 4  # rows and columns that a table keeps when it is pooled
 MIN_NUMBER_COLUMNS = 3  # of a cell with one digit
 BLOCK_COLUMNS = 2  # of a square cell without a number: a line is twice as high as a column is wide
 MAX_LABEL_WIDTH = 12
-LONG_LABEL_WIDTH = 30  # of rows beside numbers, where there is room
+LONG_LABEL_WIDTH = 30  # of rows next to numbers, where there is room
 _NOUNS = re.compile(rf"\b({'|'.join(sorted(AXIS_NOUNS.values(), key=len, reverse=True))}) (?=\d)")
 HEADING_WIDTH = 8  # to which the labels of columns widen cells; the labels of rows may be longer
 
@@ -60,7 +60,7 @@ class CellSize:
 
     @property
     def rows_of_line(self) -> int:
-        """How many rows of a table a line stands for."""
+        """How many rows of a table are one line."""
         return self.block[0] * self.rows_per_line
 
 
@@ -150,7 +150,7 @@ def _blocks(grid: Grid, palette: Palette) -> Iterator[CellSize]:
 def number_texts(grids: Sequence[Grid], decimals: int, palette: Palette, target: TextTarget) -> Sequence[Texts]:
     """The numbers of tables of one shape as texts of one width, with as many decimals.
 
-    There is a blank on either side of a number, a bracket of one that is marked. Without colours one more blank has
+    There is a space on either side of a number, a bracket of one that is marked. Without colours one more space has
     room for the character of the colour.
     """
     count = len(grids[0].rows)
@@ -192,7 +192,7 @@ def _in_cell(text: str, width: int, is_marked: bool) -> str:
 
 
 def row_labels(grid: Grid, target: TextTarget) -> Sequence[str]:
-    """The labels of the rows; where some are marked the others have a blank before them."""
+    """The labels of the rows; where some are marked the others have a space before them."""
     return [target.text(marked_label(label, at, grid.marked_rows, " ")) for at, label in enumerate(grid.rows)]
 
 
@@ -207,7 +207,7 @@ def widest(labels: Sequence[str], most: int = MAX_LABEL_WIDTH) -> int:
 
 
 def cut(text: str, width: int, target: TextTarget) -> str:
-    """A text filled with blanks to a width, or cut where it is longer.
+    """A text filled with spaces to a width, or cut where it is longer.
 
     >>> cut("transformer", 6, TextTarget()), cut("a", 3, TextTarget())
     ('trans…', 'a  ')

@@ -87,7 +87,7 @@ def page_object(view: View) -> dict[str, Any]:
       the steps that changed.
     - `nodes`: what is known of steps. `formula` is text, `mathml` markup, `formulas` null or the forms of it by the
       number of a setting, `{setting, forms: [{value, mathml}]}`, of which the first holds whose value is that of the
-      setting, or null. In both a number that follows a setting stands in an element with `data-setting`. `shapes` is
+      setting, or null. In both a number that follows a setting is in an element with `data-setting`. `shapes` is
       the text of --explain, `labels` has those of rows and of columns, `settings` the setting that an option follows.
       `edit_key` is the key by which --set changes the numbers of an input, or null.
       `function` is null of what was given and of inner quantities, and has dots where it is another package's. `signs`

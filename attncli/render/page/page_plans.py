@@ -67,7 +67,7 @@ def plan_variants(problem: ProblemSpec) -> list[PlanVariant]:
         scale = (problem.scale if problem.scale is not None else own_scale(problem)) if has_scale else None
         try:
             variants.append(PlanVariant(choices, replace_values(replace(problem, scale=scale), values)))
-        except AttnError:  # such as a context that draws by weights that are no probabilities
+        except AttnError:  # such as a context that draws by weights that are not probabilities
             continue
     return variants
 

@@ -127,7 +127,7 @@ def test_two_numbers_are_inches_or_have_a_unit(text: str, size: tuple[float, flo
 
 @pytest.mark.parametrize("text", ["", "6", "6x", "6x4x2", "-6x4", "6pxx4px", "nanx1", "6 4"])
 def test_another_text_is_an_error_that_shows_how(text: str) -> None:
-    message = f"--size: {text!r} is no size; expected a width and a height, such as 6x4 (inches) or 15x10cm"
+    message = f"--size: {text!r} is not a size; expected a width and a height, such as 6x4 (inches) or 15x10cm"
     with pytest.raises(attncli.AttnError, match=re.escape(message)):
         parse_size(text, "--size")
 

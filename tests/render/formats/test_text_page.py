@@ -1,4 +1,4 @@
-"""Pages of text: how lines are wrapped, and that those without styles have the characters of those with styles."""
+"""Pages of text: lines are wrapped and blocks are side by side as the width of the target says."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from rich.text import Text
 
-from attncli.render.formats.text_page import TextPage
+from attncli.render.formats.text_page import TextPage, side_by_side
 from attncli.render.target import TextTarget
 
 LINE = "  C(word_1) = 0.2361·[1 1 0] + 0.0074·[0 1 1] = [0.2361 0.2435 0.0074]"
@@ -71,3 +71,26 @@ def test_a_page_without_styles_has_the_characters_of_one_with_styles(
         page.print("after")
     without_styles = "\n".join(Text.from_ansi(line).plain.rstrip() for line in styled.text.split("\n"))
     assert plain.text == without_styles
+
+
+RED = "\x1b[31m{}\x1b[0m"
+
+
+def test_styles_take_no_columns() -> None:
+    plain = list(side_by_side([["ab", "c"], ["d", "e"]], 80))
+    styled = list(side_by_side([[RED.format("ab"), RED.format("c")], ["d", "e"]], 80))
+    assert styled == [RED.format("ab") + "    d", RED.format("c") + "     e"]
+    assert plain == ["ab    d", "c     e"]
+
+
+def test_wide_characters_take_two_columns() -> None:
+    assert list(side_by_side([["猫", "abc"], ["x", "y"]], 80)) == ["猫     x", "abc    y"]
+
+
+def test_a_block_that_does_not_fit_begins_a_row_and_one_too_wide_has_its_own() -> None:
+    blocks = [["a" * 6], ["b" * 6], ["c" * 30], ["d"]]
+    assert list(side_by_side(blocks, 16)) == ["aaaaaa    bbbbbb", "", "c" * 30, "", "d"]
+
+
+def test_no_blocks_are_no_lines() -> None:
+    assert list(side_by_side([], 80)) == []
