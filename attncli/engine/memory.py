@@ -10,7 +10,6 @@ from attncli.base.lazy_numpy import np
 from attncli.base.memory import format_bytes, largest_sizes, missing_memory
 from attncli.engine.dense import input_array, projection_parts
 from attncli.engine.options import RunOptions, in_memory
-from attncli.engine.threads import has_one_thread_in_blocks
 from attncli.plan.graph import Node, Plan
 from attncli.problem.results import OUTPUT
 from attncli.problem.spec import ProblemSpec
@@ -69,6 +68,7 @@ def memory_need(
     kept, tables, in_parts = plan.nodes, list[Node](), False
     if not is_dense:
         from attncli.engine.blocks import split_plan  # noqa: PLC0415 - small problems are computed whole
+        from attncli.engine.threads import has_one_thread_in_blocks  # noqa: PLC0415 - the same
 
         parts = split_plan(plan, tuple(plan.resolve(name) for name in select))
         kept = (*parts.before, *parts.after)

@@ -202,7 +202,7 @@ def _output_formats() -> Iterator[Sequence[str]]:
 
 def _commands() -> Iterator[str]:
     """The heading, the summary and the options of each command, without those that are keys of a problem."""
-    group = typer.main.get_command(app)
+    group: Any = typer.main.get_command(app)
     context = typer.Context(group, info_name="attn")
     for name, ref in COMMANDS.items():
         command = group.get_command(context, name)

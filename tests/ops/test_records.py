@@ -358,8 +358,8 @@ def test_a_score_is_the_product_of_its_factors(name: str) -> None:
     random = np.random.default_rng(7)
     query, key, w = random.standard_normal((5, 3)), random.standard_normal((7, 3)), random.standard_normal((3, 3))
     more = {"general": {"w": w}, "cosine": {"beta": 1.7}}.get(name, {})
-    function = operators("score")[name].function
-    factors = function.record.factorization
+    record = operators("score")[name]
+    function, factors = record.function, record.factorization
     product = factors.left(query, **more) @ factors.right(key, **more).T * factors.scale(3)
     np.testing.assert_allclose(product, function(query, key, **more), rtol=1e-12)
 
@@ -374,8 +374,8 @@ def test_scores_that_are_no_products_have_no_factors() -> None:
 def test_two_parts_of_a_row_accumulate_to_the_weights(name: str, cut: int) -> None:
     """Each part has its own_max running maximum; then both are rescaled to the larger one."""
     scores = np.array([[0.5, -np.inf, 2.0, -1.0, 2.0, 0.25, 1.5], [-9.0, -8.0, -np.inf, -7.0, -7.5, -30.0, -2.0]])
-    function, options = operators("normalize")[name].function, operators("normalize")[name].defaults
-    rule = function.record.online
+    record = operators("normalize")[name]
+    function, options, rule = record.function, record.defaults, record.online
     parts_of_scores = [scores[:, :cut].copy(), scores[:, cut:].copy()]
     largest = [np.maximum(part.max(axis=-1, keepdims=True), rule.min_running_max) for part in parts_of_scores]
     running_max = np.maximum(*largest)

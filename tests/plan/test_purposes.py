@@ -49,7 +49,7 @@ def test_every_sentence_is_that_of_a_step_or_a_result() -> None:
     assert set(PURPOSES) - named - set(RESULTS) == set()
 
 
-def test_every_step_is_one_that_attn_show_knows():
+def test_every_step_is_one_that_attn_show_knows() -> None:
     plans = [build_plan(problem(**keys)) for keys in ALL_PROBLEMS.values()]
     names = {node.name for plan in plans for node in plan.nodes if len(node.source) < 2 and node.tapped_from is None}
     assert names - set(every_step()) == set()

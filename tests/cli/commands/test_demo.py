@@ -253,7 +253,10 @@ def test_parts_of_a_users_file_have_the_shown_keys_of_the_file(run: Run, tmp_pat
         ("curve: foo\n", "mine.yaml, curve: unknown result 'foo'"),
         ("curve: output\n", "mine.yaml, curve: the label 'token_1' is not a number; a curve needs tokens"),
         ("cell: a,b\n", "mine.yaml, cell: unknown token 'a'; expected one of token_1, token_2"),
-        ("parts: [{title: a, cell: token_1}]\n", "mine.yaml, part 'a', cell: 'token_1' is not a cell; expected QUERY,KEY"),
+        (
+            "parts: [{title: a, cell: token_1}]\n",
+            "mine.yaml, part 'a', cell: 'token_1' is not a cell; expected QUERY,KEY",
+        ),
         ("expected: {foo: [[1]]}\n", "mine.yaml, expected: unknown result 'foo'"),
         ("expected: {weights: [[1]]}\n", "mine.yaml, line 2, expected, weights: 1 × 1 numbers are expected"),
         ("precision: 44\n", "mine.yaml, precision: 44 digits can't be shown; expected 0 to 17"),
