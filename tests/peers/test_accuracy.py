@@ -153,11 +153,10 @@ def test_large_scores_in_tiles_of_single_precision_are_more_exact_than_those_of_
 
 
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape not in WHOLE])
-def test_large_scores_in_tiles_of_double_precision_are_more_exact_than_those_of_pytorch(shape: str) -> None:
-    """But for large biases, to which scores of any type are added rounded."""
-    found = {mask: pair for mask, pair in errors(shape, "float64", 10).items() if mask != "bias"}
-    ours, theirs = np.max(list(found.values()), axis=0)
-    assert ours < theirs / 10
+def test_large_scores_in_tiles_of_double_precision_are_as_exact_as_those_of_pytorch(shape: str) -> None:
+    """No type of BLAS is wider: their errors are those of one product in both."""
+    ours, theirs = np.max(list(errors(shape, "float64", 10).values()), axis=0)
+    assert ours <= 2 * theirs
 
 
 def test_errors_of_single_precision_are_larger_than_those_of_pytorch_in_few_problems() -> None:
