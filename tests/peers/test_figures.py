@@ -246,7 +246,7 @@ class TestSizes:
                 assert 0 <= extent.x0 < extent.x1 <= figure.bbox.width
 
     def test_a_title_that_is_no_text_is_an_error(self) -> None:
-        with pytest.raises(attncli.AttnError, match="title: 5 is no text"):
+        with pytest.raises(attncli.AttnError, match="title: 5 is not text"):
             HEADS.figure(title=5)
 
     def test_too_many_heads_are_an_error_before_the_work(self, tmp_path: Path) -> None:
