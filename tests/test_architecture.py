@@ -111,11 +111,5 @@ def test_a_file_begins_with_its_purpose() -> None:
         assert first.endswith((".", ":", ")")), file
 
 
-def test_frozen_dataclasses_generate_no_methods_at_the_start() -> None:
-    for file in FILES:
-        if "dataclasses.dataclass" in imports(file) and file != ROOT / "base" / "dataclasses.py":
-            assert "@dataclass(frozen=True" not in file.read_text(encoding="utf-8"), file
-
-
 def test_every_package_has_a_layer() -> None:
     assert {package(file) for file in FILES} == set(LAYERS)

@@ -1,11 +1,10 @@
 """Variants computed and compared: each with the first, those with edits with those before them, or every two."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from attncli.analysis.differences import Difference, FirstDifference, VariantResult, difference, first_difference
 from attncli.analysis.rows import changed, row_statistics
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.base.memory import missing_memory

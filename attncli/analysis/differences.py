@@ -1,12 +1,11 @@
 """How two variants differ: how much a result does, and the first step that does."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attncli.analysis.rows import RowStatistics, changed, kl_divergence, reordered, total_variation
 from attncli.base.axes import COUNTED_FROM_0, format_lengths
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.io.variants import Variant
 from attncli.plan.trace import RunResult, Step, Trace, slices_at, value_at

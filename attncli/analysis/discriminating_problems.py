@@ -1,6 +1,7 @@
 """Discriminating test problems: drawn so that every mistake that applies changes the output, one query overflowing."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from attncli.analysis.check.check import check
@@ -8,7 +9,6 @@ from attncli.analysis.check.report import CheckOptions, Explanation
 from attncli.analysis.check.tolerance import in_type
 from attncli.analysis.hand_problems import MissingKeys, with_missing, with_other_seeds
 from attncli.analysis.slips.search import attempts, own_attempt, run_attempt
-from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import HALF
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np

@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision, common_dtype
 from attncli.base.lazy_numpy import Array, np
 

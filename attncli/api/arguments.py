@@ -1,9 +1,9 @@
 """Arguments from Python, checked: names, edits, titles, and the cells, the head and the batch item of a view."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, SupportsIndex
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.io.edit import parse_edit

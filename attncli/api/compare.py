@@ -1,7 +1,7 @@
 """A comparison from Python: `compare(problem, vary={…})`, and the comparison that it returns."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -15,7 +15,6 @@ from attncli.api.frames import TO_PANDAS, comparison_frame
 from attncli.api.keys import ProblemKeys
 from attncli.api.problem import Problem, problem_of, raw_values
 from attncli.api.result import WIDTH, Result, of_computed
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt, shorten
 from attncli.engine.options import RunOptions

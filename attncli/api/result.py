@@ -1,14 +1,13 @@
 """The result of a computation from Python: its arrays, how it explains and shows itself, and its files."""
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 from attncli.analysis.rows import RowStatistics
 from attncli.api.arguments import Cells, Position, ShownPart, to_name, to_title
 from attncli.api.frames import STATISTICS, TO_PANDAS, statistics_frame, step_frame
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.base.text import join_words, repr_excerpt

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, ErrorPath
 
 LEGEND = {

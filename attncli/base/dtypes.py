@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 
 BFLOAT16 = "bfloat16"  # NumPy has none: its values are held as float32

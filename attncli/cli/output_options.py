@@ -2,13 +2,12 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.cli.completion import complete_cell, complete_from, complete_selection
 from attncli.cli.option_values import no_effect

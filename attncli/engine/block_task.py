@@ -1,9 +1,9 @@
 """The task of a worker: one block, from the arrays that every block reads and the parts that belong to this one."""
 
 from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
 
 from attncli.base.axes import Letters
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine import tiles
 from attncli.engine.blocks import CONTEXT, Block, BlockPlan, Values, key_bounds

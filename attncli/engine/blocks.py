@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from attncli.base.axes import Letters
-from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision, to_single
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.elementwise import fill_empty_rows

@@ -2,10 +2,9 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.base.memory import keep_freed_memory
 from attncli.engine import tiles

@@ -1,9 +1,9 @@
 """Execution options: the executor, the sizes of blocks, the allocator of large result tables, the progress callback."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import repr_excerpt

@@ -4,10 +4,9 @@ The factors of a score that is a product are computed once, for all blocks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.blocks import BlockInput, BlockPlan

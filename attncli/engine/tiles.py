@@ -7,10 +7,10 @@ with the running maximum of its scores subtracted.
 
 import math
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.engine.blocks import BlockPlan, Values, astype_float, key_bounds
 from attncli.engine.dense import call

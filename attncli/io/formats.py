@@ -5,10 +5,10 @@ A format is added by one file with its reader and one row here; a reader is impo
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import import_object
 from attncli.io.inputs import Input

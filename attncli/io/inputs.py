@@ -6,12 +6,11 @@ import stat
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import IO
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.memory import available_memory, format_bytes, parse_size
 from attncli.io.paths import STDIN, is_there, name_of_path, opening, path_of

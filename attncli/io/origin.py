@@ -1,11 +1,10 @@
 """The origin of a value: a file, an option, or Python."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import ErrorPath
 from attncli.io.inputs import Inputs
 from attncli.problem.fields import option_name

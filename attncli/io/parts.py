@@ -4,10 +4,9 @@ Also the values of keys that are not those of a problem, each checked: an error 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.io.origin import Origin, RawValue
 from attncli.io.problem_files import PART_KEYS, SHOWN_KEYS, Document

@@ -2,10 +2,10 @@
 
 import io
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import delimited_cell, delimited_rows
 from attncli.io.assemble import assemble

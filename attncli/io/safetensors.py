@@ -3,10 +3,10 @@
 import json
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import IO
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import BFLOAT16, Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np

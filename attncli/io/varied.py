@@ -5,10 +5,9 @@ Values are from `KEY=VALUE`, `KEY=0.5,1,2` and `KEY=1..100`, or from lists of Py
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.text import repr_excerpt, shorten
 from attncli.io.assemble import convert_value, read_option

@@ -1,12 +1,11 @@
 """The folder of a checkpoint: its config.json, and which file has which tensor."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.io.documents import read_json
 from attncli.io.inputs import Input, Inputs

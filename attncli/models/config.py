@@ -1,10 +1,9 @@
 """The configuration of a checkpoint: its parts, the values of config.json of each, and how its layers rotate."""
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import json_excerpt
 from attncli.models.checkpoint import Checkpoint

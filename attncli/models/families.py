@@ -9,14 +9,13 @@ than the keys. A file begins with the lines `about: …` and `source: …`.
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
 from importlib.resources.abc import Traversable
 from itertools import zip_longest
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import UnknownNameError
 
 SUFFIX = ".yaml"

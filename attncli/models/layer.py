@@ -1,9 +1,9 @@
 """The attention of one layer of a checkpoint, as the keys of a problem: the rows of its family, filled in."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.text import json_excerpt
 from attncli.io.paths import split_slices

@@ -5,12 +5,11 @@ Also what is said of layers before one is chosen: which attend alike, and which 
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import escape_control
 from attncli.io.origin import Origin, RawValue

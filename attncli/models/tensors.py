@@ -1,9 +1,9 @@
 """The tensors of a checkpoint by the names that a family gives them: where they are, and what is there instead."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import shorten
 from attncli.io.paths import split_slices

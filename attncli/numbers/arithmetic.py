@@ -1,12 +1,11 @@
 """Lines of arithmetic: `2·2 + 0·(−4) = 4`, true with the digits that are written."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from typing import Any
 
 from attncli.base.axes import SYMBOLS
-from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import np
 from attncli.numbers.formatting import Style

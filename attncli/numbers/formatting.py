@@ -6,11 +6,11 @@ a power of ten, rounded. Where the error of that product may decide how it is ro
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 
 MINUS = "−"

@@ -6,12 +6,11 @@ entry by entry. A value is computed with 50 digits; what has no value is NaN, wh
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
 from functools import reduce
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.numbers.formatting import MINUS, Style
 
 CONTEXT = Context(prec=50, traps=[])

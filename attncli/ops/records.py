@@ -5,11 +5,10 @@ Lists, help, completion, validation, explanations, engines and laws read the rec
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from attncli.base.axes import Letters, Signature
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array
 

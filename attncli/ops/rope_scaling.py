@@ -1,8 +1,8 @@
 """RopeScaling: how a model stretches rope over longer sequences, as its config.json says."""
 
+from dataclasses import dataclass
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.records import ParameterMapping, PositionAxes, format_value

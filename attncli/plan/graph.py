@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from attncli.base.axes import Letters
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.ops.elementwise import fill_empty_rows

@@ -5,11 +5,11 @@ of them is kept: they are those of the plans of some problems, which have them a
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from attncli.base.axes import Letters
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import np
 from attncli.plan.build import build_plan
 from attncli.plan.graph import Node, Plan

@@ -1,12 +1,12 @@
 """The trace of a computation: the nodes of a plan in order, each with its value, and its results."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from types import EllipsisType
 from typing import Any
 
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, Letters
-from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array

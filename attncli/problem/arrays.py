@@ -1,11 +1,11 @@
 """Arrays from arrays and tensors of any library, data frames, nested lists and labelled rows."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from os import PathLike
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import BFLOAT16
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np

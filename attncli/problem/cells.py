@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, LEGEND, Letters
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.problem.fields import Field

@@ -3,10 +3,10 @@
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from attncli.base.axes import Length, bind_axes
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.norms import USES, array_letters, arrays_by_role, is_over_all

@@ -1,12 +1,11 @@
 """Edits: single numbers of the arrays of a problem replaced, `w_q[0,1]=3`, and the problem checked again."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
 from attncli.base.axes import Letters
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import missing_memory

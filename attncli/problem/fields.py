@@ -1,12 +1,11 @@
 """Fields: one for each key of a problem, which is an option of `attn compute` and a keyword of `Problem`."""
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Literal
 
 from attncli.base.axes import Letters
-from attncli.base.dataclasses import dataclass
 from attncli.ops.records import Operator
 
 INPUTS = "Where the numbers come from"

@@ -1,10 +1,10 @@
 """Layout: which axes come before those of queries and keys, and how many batch items and heads there are."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from attncli.base.axes import Letters
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.problem.fields import Field

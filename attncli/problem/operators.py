@@ -1,9 +1,9 @@
 """Values given by a name and parameters: operators, generators that draw arrays, and quantized arrays."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError, did_you_mean
 from attncli.base.lazy_numpy import Array
 from attncli.base.text import json_excerpt

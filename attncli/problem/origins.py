@@ -1,9 +1,9 @@
 """Where the arrays of a problem were given, and what a convention has made of its keys."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import ErrorPath
 
 

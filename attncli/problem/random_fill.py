@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from attncli.base.axes import Letters, format_lengths
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array
 from attncli.base.memory import missing_memory

@@ -1,11 +1,10 @@
 """ProblemSpec: a checked problem, as plans, engines and writers read it; its fields are the keys of a problem file."""
 
 from collections.abc import Hashable, Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import NAMES, Precision
 from attncli.base.lazy_numpy import Array
 from attncli.ops import look_up, taken_kinds

@@ -1,10 +1,10 @@
 """Weights of projections: packed in one matrix, and stored as `x @ W` or as `x @ W.T` takes them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.text import count_of
 from attncli.ops.records import Operator

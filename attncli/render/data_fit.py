@@ -1,9 +1,8 @@
 """Attention as data fitting: values over one-dimensional keys as points, and what it makes of them as a curve."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.trace import AxisPositions, Step, Trace, add_dependent_axes, slices_at

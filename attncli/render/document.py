@@ -1,11 +1,10 @@
 """The document that formats for readers write: sections of tables, plots, worked lines and remarks."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from attncli.analysis.rows import changed
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.aligned_numbers import align_columns, align_numbers
 from attncli.render.curve import Plot

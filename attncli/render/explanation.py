@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from attncli.base.axes import AXIS_NOUNS, format_lengths, legend
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import np
 from attncli.base.text import join_words, transliterate
 from attncli.ops import structural

@@ -1,10 +1,10 @@
 """The statistics of rows of weights as a section, and as an object of names and arrays."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from attncli.analysis.rows import NO_KEY, RowStatistics, row_statistics
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.trace import Trace, slices_at
 from attncli.problem.results import WEIGHTS

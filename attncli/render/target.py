@@ -1,8 +1,8 @@
 """The target of text, a terminal, a pipe or a file: its width, its encoding, and what it can show."""
 
+from dataclasses import dataclass
 from typing import Literal
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.text import escape_control, transliterate
 
 

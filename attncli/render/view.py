@@ -1,10 +1,9 @@
 """The view of a result: which part of it is shown, and with how many decimals."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.numbers.arithmetic import MAX_TERMS

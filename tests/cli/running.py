@@ -87,7 +87,8 @@ def on_a_terminal(
 ) -> str:
     """Everything that `attn` writes to a pseudo-terminal of that width, on which this is typed, until it ends so.
 
-    It is called in this process or, for what belongs to the system (a pager), started in one of its own.
+    It is called in this process or, for what belongs to the system (a pager) or to a process
+    (Rich keeps a style's codes for the first kind of terminal that it meets), started in one of its own.
     """
     reading_end, terminal = pty.openpty()
     os.write(reading_end, typed.encode())

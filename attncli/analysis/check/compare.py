@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -17,7 +17,6 @@ from attncli.analysis.check.tolerance import (
     has_every_step,
     rounding_error,
 )
-from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision, as_floats, coarsest
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import join_words

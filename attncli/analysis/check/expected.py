@@ -1,12 +1,12 @@
 """Expected numbers of every form and equivalent shape, as an array with the axes of the step that they are of."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, count_entries, format_lengths
-from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import HALF, Precision, as_floats, coarsest
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import Array, np

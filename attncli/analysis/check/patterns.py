@@ -1,10 +1,9 @@
 """Where numbers differ: in one row, column or head, past a position, on the diagonal, in a half of the features."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 
 MAX_LISTED = 5  # positions along an axis that are named one by one, and cells that may lie on one side by chance

@@ -1,8 +1,8 @@
 """What a check is asked and what it finds, as data: its options, a report of each quantity, the outcome in a suite."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.engine.options import RunOptions

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, NamedTuple
 
@@ -11,7 +11,6 @@ from attncli.analysis.check.report import CheckOptions
 from attncli.analysis.rows import largest_of_rows
 from attncli.analysis.slips.parts import part_of
 from attncli.analysis.slips.records import evaluate_names
-from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np

@@ -3,11 +3,10 @@
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attncli.base.axes import Letters
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.norms import is_over_all
 from attncli.ops.records import Operator

@@ -1,11 +1,10 @@
 """The record of a slip, a mistake that people make in attention, and how slips change and evaluate a plan."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array
 from attncli.engine.dense import DenseEngine

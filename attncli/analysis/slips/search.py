@@ -1,7 +1,7 @@
 """The search for slips: attempts with slips in them, and which of them explain numbers or would go unnoticed."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from attncli.analysis.slips.parts import (
@@ -16,7 +16,6 @@ from attncli.analysis.slips.parts import (
     problem_part,
 )
 from attncli.analysis.slips.records import SLIPS, Computation, Slip
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.engine.dense import DenseEngine, input_array

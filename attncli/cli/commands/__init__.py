@@ -1,6 +1,6 @@
 """The commands of `attn`: a row of a table and a module each; the module is imported when its command is called."""
 
-from attncli.base.dataclasses import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,11 @@
 """`attn compare`: variants of a problem side by side, and by how much they differ."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.cli import streams
 from attncli.cli.completion import complete_convention, complete_vary

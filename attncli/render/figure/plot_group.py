@@ -1,8 +1,8 @@
 """A group of plots of points and curves: the room that it takes, and its drawing."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import np
 from attncli.render.color_map import color
 from attncli.render.curve import Plot

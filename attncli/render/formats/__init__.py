@@ -1,11 +1,10 @@
 """Output formats: one row of a table for each; its function is imported when it is called."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import import_object
 from attncli.render.target import TEXT_FILE, TextTarget

@@ -6,10 +6,10 @@ everything else is mathematics.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.text import SCRIPT_MARKS, greek_name, plain_script, script_form
 from attncli.render.document import LABEL_END, LABEL_START
 

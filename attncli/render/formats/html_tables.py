@@ -5,10 +5,10 @@ text are those of the page, so that dark themes show it too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 from itertools import islice
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.text import escape_control
 from attncli.render.color_map import MIN_SHADE, row_shades
 from attncli.render.document import Grid, Section

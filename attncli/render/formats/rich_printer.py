@@ -6,6 +6,7 @@ it.
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
 from typing import TextIO
@@ -17,7 +18,6 @@ from rich.style import Style
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
 from attncli.render.color_map import MIN_SHADE, row_shades
 from attncli.render.document import LOWERED, OTHER, RAISED, Grid, column_blocks

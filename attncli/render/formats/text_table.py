@@ -1,8 +1,8 @@
 """Tables as plain text: row labels and columns, numbers padded point under point, for a pipe or a file."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from attncli.base.dataclasses import dataclass
 from attncli.render.aligned_numbers import align_characters, number_widths, padded_lines
 from attncli.render.document import Grid
 from attncli.render.target import TEXT_FILE, TextTarget, text_width

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.color_map import color, text_color
 from attncli.render.document import Grid

@@ -1,7 +1,7 @@
 """The tables of a section as heat maps on a page of text, side by side, with what their colours mean."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from rich.cells import cell_len
@@ -9,7 +9,6 @@ from rich.segment import Segment
 from rich.style import Style
 
 from attncli.base.axes import AXIS_NOUNS
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import np
 from attncli.render.aligned_numbers import align_numbers
 from attncli.render.document import Grid

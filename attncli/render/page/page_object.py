@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.base.program import __version__

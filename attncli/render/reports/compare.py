@@ -1,7 +1,7 @@
 """A comparison for readers: its sections, as text, in Markdown and LaTeX; and what changed since an earlier result."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rich.cells import cell_len
@@ -11,7 +11,6 @@ from attncli.analysis.compare import Comparison, equal_variants
 from attncli.analysis.differences import Difference, FirstDifference
 from attncli.analysis.rows import changed
 from attncli.base.axes import format_lengths
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array
 from attncli.base.text import count_of
 from attncli.numbers.formatting import decimal

@@ -1,14 +1,13 @@
 """A worked example as text: its parts, the commands that reproduce them, and how expected numbers compare."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from rich.cells import cell_len
 
 from attncli.analysis.check.report import CheckReport
 from attncli.base.axes import format_lengths
-from attncli.base.dataclasses import dataclass
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.trace import Step, Trace

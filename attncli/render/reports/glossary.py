@@ -1,7 +1,8 @@
 """The glossary: words of the field that are no entry, key or step, with their meaning, shapes, and sources."""
 
+from dataclasses import dataclass
+
 from attncli.base.axes import Letters, parse
-from attncli.base.dataclasses import dataclass
 from attncli.ops.rope_scaling_types import TYPES
 from attncli.problem.spec import FIELDS
 

@@ -2,12 +2,12 @@
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 
 from attncli.analysis.slips import SLIPS, Slip
 from attncli.base.axes import LEGEND, Letters, legend
-from attncli.base.dataclasses import dataclass
 from attncli.base.text import one_line, sentence, transliterate
 from attncli.ops import kinds, operators, taken_kinds
 from attncli.ops.records import OperatorRecord

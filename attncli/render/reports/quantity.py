@@ -1,11 +1,11 @@
 """One quantity of a check as text: whether it agrees, how far it differs, its worst cell, and where the errors are."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from attncli.analysis.check.patterns import AxisPart, Band, ErrorPattern, find_pattern, tables
 from attncli.analysis.check.report import CheckReport, QuantityCheck
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, LEGEND
-from attncli.base.dataclasses import dataclass
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, join_words
 from attncli.plan.trace import Step, Trace
