@@ -75,6 +75,11 @@ class Grid:
         cells = [sign for row in self.signs or () for sign in row]
         return "   ".join(f"{sign} {meaning}: {cells.count(sign)}" for sign, meaning in self.meanings.items())
 
+    @property
+    def has_changes(self) -> bool:
+        """Whether any number is marked as changed."""
+        return self.changes is not None and bool((self.changes != "").any())
+
     def change_mark(self, row: int, column: int) -> str:
         """The mark of a cell whose number changed; empty of any other."""
         return "" if self.changes is None else str(self.changes[row, column])
@@ -193,8 +198,7 @@ def mark_grids(grids: Iterable[Grid], before: Iterable[Grid], *, are_beside: boo
             yield grid
             continue
         marked = mark_grid(grid, grid_before)
-        has_changed = marked.changes is not None and bool((marked.changes != "").any())
-        yield replace(marked, before=grid_before) if are_beside and has_changed else marked
+        yield replace(marked, before=grid_before) if are_beside and marked.has_changes else marked
 
 
 def mark_grid(grid: Grid, before: Grid) -> Grid:

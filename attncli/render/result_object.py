@@ -1,21 +1,35 @@
-"""A result as one object of names and arrays, with the problem that it answers, which JSON and YAML write out."""
+"""A result as one object of names and arrays, with the problem that it answers, and an object as JSON or YAML."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from attncli.base.program import __version__
-from attncli.io.json_text import plain_value
+from attncli.io.json_text import json_text, plain_value
 from attncli.ops.records import Operator, ParameterMapping
 from attncli.plan.build import asks_where_queries_stand, keys_unread_by_plan
 from attncli.plan.trace import Step, Trace
 from attncli.problem.inputs import is_read
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.weights import has_packed, has_projection, has_weights, stored_values
+from attncli.render.target import TextTarget
 from attncli.render.view import View, selected_labels, selected_value
 
 FORMAT = "attn.result/1"
 FIRST_STEPS = ("query", "key", "value")
+
+
+def write_json(content: Mapping[str, Any], target: TextTarget) -> Iterator[str]:
+    """An object as JSON, in chunks, a row of numbers on each line; numbers that JSON can't hold are strings."""
+    yield from json_text(content, ascii_only=not target.has_unicode)
+    yield "\n"
+
+
+def write_yaml(content: Mapping[str, Any], target: TextTarget) -> Iterator[str]:
+    """The same object as one YAML document."""
+    from attncli.io.yaml_text import yaml_text  # noqa: PLC0415 - JSON does not need PyYAML
+
+    return map(target.escaped, yaml_text(content))
 
 
 def result_object(view: View) -> dict[str, Any]:

@@ -193,13 +193,14 @@ def _titles(view: View) -> Mapping[str, str]:
 
 
 def edits_text(cells: Iterable[EditedCell], decimals: int) -> str:
-    """Each cell with its number before and after, of a whole row or column those before, or how many there were.
+    """Each cell with its number before and after, of a whole row or column those before, or how many; empty of none.
 
     >>> edits_text([EditedCell("w_q[0,1]", 0.0, 3.0), EditedCell("w_q[*,2]", [1.0, 0.25], 0.0)], 4)
     'set w_q[0,1]: 0 → 3; w_q[*,2]: 1 0.25 → 0'
     """
     edits = (f"{cell.cell}: {_numbers(cell.before, decimals)} → {_numbers(cell.after, decimals)}" for cell in cells)
-    return f"set {'; '.join(edits)}"
+    text = "; ".join(edits)
+    return f"set {text}" if text else ""
 
 
 def _numbers(value: Any, decimals: int) -> str:

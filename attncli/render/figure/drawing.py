@@ -112,28 +112,20 @@ def fonts_for(texts: Iterable[str]) -> Fonts:
     base = font_manager.get_font(font_manager.findfont(BASE_FONT)).get_charmap()
     missing = {character for text in texts for character in text if ord(character) not in base}
     families = [BASE_FONT]
-    candidates = _regular_fonts(font_manager.fontManager.ttflist) if missing else []
+    entries = sorted(font_manager.fontManager.ttflist, key=lambda entry: (entry.name, entry.fname), reverse=True)
+    files = {
+        entry.name: entry.fname
+        for entry in (entries if missing else [])
+        if entry.style == "normal" and entry.weight in (400, "normal", "regular") and _PLACEHOLDERS not in entry.name
+    }
     while missing:
-        name, found = max(
-            ((entry.name, _drawable(entry.fname, missing)) for entry in candidates),
-            key=lambda candidate: len(candidate[1]),
-            default=("", frozenset()),
-        )
+        candidates = ((name, _drawable(files[name], missing)) for name in sorted(files))
+        name, found = max(candidates, key=lambda candidate: len(candidate[1]), default=("", frozenset()))
         if not found:
             break
         families.append(name)
         missing -= found
     return Fonts(tuple(families), tuple(sorted(missing)))
-
-
-def _regular_fonts(entries: Iterable[Any]) -> Sequence[Any]:
-    """Upright fonts of regular weight, one of each name, in the order of their names."""
-    regular = {
-        entry.name: entry
-        for entry in sorted(entries, key=lambda entry: (entry.name, entry.fname), reverse=True)
-        if entry.style == "normal" and entry.weight in (400, "normal", "regular") and _PLACEHOLDERS not in entry.name
-    }
-    return [regular[name] for name in sorted(regular)]
 
 
 def _drawable(file: str, characters: Iterable[str]) -> frozenset[str]:

@@ -128,20 +128,15 @@ def _groups_of(view: View) -> Iterator[Group]:
 
     An output of one feature over one axis is a curve, as with `curve`.
     """
-    is_curve = not view.curve and _is_curve(view)
+    trace = view.result.trace
+    is_selected = not (view.curve or view.explain) and OUTPUT in view.result.select and CONTEXT in trace
+    is_curve = is_selected and trace[CONTEXT].value.shape[-1] == 1 and has_data_fit(trace)
     content = replace(view, cells=(), statistics=False, curve=view.curve or is_curve)
     for section in sections(content):
         if section.plots:
             yield PlotGroup(section.title, section.plots)
         elif any(grid.values.size for grid in section.grids) and not (is_curve and section.title == OUTPUT):
             yield _table_group(view, section)
-
-
-def _is_curve(view: View) -> bool:
-    """Whether the output is selected, and is a curve over one axis."""
-    trace = view.result.trace
-    is_selected = not view.explain and OUTPUT in view.result.select and CONTEXT in trace
-    return is_selected and trace[CONTEXT].value.shape[-1] == 1 and has_data_fit(trace)
 
 
 def _table_group(view: View, section: Section) -> TableGroup:
@@ -172,10 +167,10 @@ def _table_group(view: View, section: Section) -> TableGroup:
 
 def _notes_of(view: View, groups: Iterable[Group]) -> Sequence[str]:
     """The lines below the panels: what was set, and what the marks of changes mean."""
-    tables = [table for group in groups if isinstance(group, TableGroup) for table in group.tables]
-    has_marks = any(table.changes is not None and (table.changes != "").any() for table in tables)
-    edits = [edits_text(view.edited_cells, view.decimals)] if view.edited_cells else []
-    return [*edits, *([CHANGES] if has_marks else [])]
+    tables = (table for group in groups if isinstance(group, TableGroup) for table in group.tables)
+    has_marks = any(table.has_changes for table in tables)
+    notes = (edits_text(view.edited_cells, view.decimals), CHANGES if has_marks else "")
+    return [note for note in notes if note]
 
 
 def _lay_out(content: _Content, size: Size | None) -> tuple[PageLayout, Sequence[str], Sequence[str]]:

@@ -264,8 +264,10 @@ class TableGroup:
             texts, size = table.signs, SIGN_SIZE if _signs_fit(box, *self.shape) else None
         else:
             texts, size = _cell_texts(table, self.decimals), points
+        if size is None:
+            return
         levels = None if table.signs is not None else norm(_shown_numbers(table))
-        for row, column in np.ndindex(self.shape) if size is not None else ():
+        for row, column in np.ndindex(self.shape):
             if text := texts[row][column]:
                 ink = _ink(text) if levels is None else ink_on(color(float(levels[row, column])))
                 axes.text(column + 0.5, row + 0.5, text, size=size, color=ink, ha="center", va="center_baseline")
@@ -455,9 +457,10 @@ def _draw_legend(canvas: Canvas, entries: Sequence[LegendEntry], left: float, to
     lines, _ = _legend_size(entries, canvas.fonts)
     for entry in entries:
         middle, hatch = top + LINE_HEIGHT / 2, entry.hatch
-        style = {"facecolor": hatch.ground, "edgecolor": hatch.line, "hatch": None if entry.sign else hatch.pattern}
+        pattern = None if entry.sign else hatch.pattern
         corner = (left, top + (LINE_HEIGHT - SWATCH.height) / 2)
-        swatch = Rectangle(corner, SWATCH.width, SWATCH.height, linewidth=0, transform=canvas.transform, **style)
+        style: dict[str, Any] = {"facecolor": hatch.ground, "edgecolor": hatch.line, "linewidth": 0}
+        swatch = Rectangle(corner, SWATCH.width, SWATCH.height, hatch=pattern, transform=canvas.transform, **style)
         canvas.figure.add_artist(swatch)
         if entry.sign:
             center = left + SWATCH.width / 2

@@ -34,10 +34,13 @@ class Content:
     of_comparison: str = ""
 
 
+_HERE, _OBJECT = "attncli.render.formats", "attncli.render.result_object"
+_FIGURE, _PAGE = "attncli.render.figure.figure", "attncli.render.page.page_object"
+
 VIEW = Content()
 DOCUMENT = Content("attncli.render.sections:document_of", "attncli.render.sections:comparison_document_of")
 MARKED_DOCUMENT = replace(DOCUMENT, of_view="attncli.render.sections:marked_document_of")
-OBJECT = Content("attncli.render.result_object:result_object", "attncli.render.reports.objects:compare_object")
+OBJECT = Content(f"{_OBJECT}:result_object", "attncli.render.reports.objects:compare_object")
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,6 @@ class OutputFormat:
         return None if self.file_allocator is None else import_object(self.file_allocator)(stream)
 
 
-_HERE, _FIGURE, _PAGE = "attncli.render.formats", "attncli.render.figure.figure", "attncli.render.page.page_object"
 _FOR_READERS = OutputFormat("", (), "", DOCUMENT, is_lossless=False, memory_per_number=50)
 _ARRAYS = OutputFormat("", (), "", is_binary=True, is_choice=False)
 _FIGURES = replace(
@@ -179,8 +181,8 @@ FORMATS: tuple[OutputFormat, ...] = (
         memory_per_number=70,
         picture=f"{_HERE}.terminal:render_picture",
     ),
-    OutputFormat(JSON, (".json",), f"{_HERE}.objects:write_json", OBJECT, divider=None),
-    OutputFormat("yaml", (".yaml", ".yml"), f"{_HERE}.objects:write_yaml", OBJECT, divider="---"),
+    OutputFormat(JSON, (".json",), f"{_OBJECT}:write_json", OBJECT, divider=None),
+    OutputFormat("yaml", (".yaml", ".yml"), f"{_OBJECT}:write_yaml", OBJECT, divider="---"),
     OutputFormat("csv", (".csv",), f"{_HERE}.csv:write_csv", long_table=f"{_HERE}.csv:write_long_csv"),
     OutputFormat("tsv", (".tsv",), f"{_HERE}.csv:write_tsv", is_choice=False, long_table=f"{_HERE}.csv:write_long_tsv"),
     replace(_FOR_READERS, name="markdown", suffixes=(".md",), function=f"{_HERE}.markdown:render"),
@@ -196,7 +198,8 @@ FORMATS: tuple[OutputFormat, ...] = (
         check=f"{_PAGE}:check_page_size",
         warnings=f"{_PAGE}:warnings_of_size",
     ),
-    replace(_FIGURES, name="svg", suffixes=(".svg",), function=f"{_HERE}.files:write_svg", warnings=None),  # viewers
+    # The viewer of an SVG has fonts of its own.
+    replace(_FIGURES, name="svg", suffixes=(".svg",), function=f"{_HERE}.files:write_svg", warnings=None),
     replace(_FIGURES, name="png", suffixes=(".png",), function=f"{_HERE}.files:write_png"),
     replace(_FIGURES, name="pdf", suffixes=(".pdf",), function=f"{_HERE}.files:write_pdf"),
     replace(

@@ -128,7 +128,8 @@ def _cells_with_texts(
 ) -> Iterator[CellSize]:
     """The cells with the signs of masks, or with numbers of as many decimals as elsewhere or of few."""
     if grids[0].signs is not None:
-        yield CellSize(BLOCK_COLUMNS, [sign_texts(grid, target, BLOCK_COLUMNS) for grid in grids])
+        signs = [[[target.text(x).ljust(BLOCK_COLUMNS) for x in row] for row in grid.signs or ()] for grid in grids]
+        yield CellSize(BLOCK_COLUMNS, signs)
     elif _fit(grids, CellSize(MIN_NUMBER_COLUMNS, ()), label_width, space).shown == len(grids):
         for each in dict.fromkeys((decimals, min(decimals, FEW_DECIMALS))):
             texts = number_texts(grids, each, palette, target)
@@ -154,40 +155,33 @@ def number_texts(grids: Sequence[Grid], decimals: int, palette: Palette, target:
     """
     count = len(grids[0].rows)
     texts = align_numbers(np.concatenate([grid.values for grid in grids]), decimals)
-    numbers = [_with_changes(grid, texts[at * count : (at + 1) * count], target) for at, grid in enumerate(grids)]
+    numbers = [_numbers(grid, texts[at * count : (at + 1) * count], target) for at, grid in enumerate(grids)]
     margins = 2 if palette.colors else 3
     longest = max(len(text) for rows in numbers for row in rows for text in row)
     heading = max(widest(column_labels(grid, target)) for grid in grids)
     width = max(longest + margins, min(heading, HEADING_WIDTH) + 1)
     return [
         [
-            [_in_cell(text, width, (row, column) in grid.marked) for column, text in enumerate(texts)]
+            [
+                f"{'[' + text:>{width - 1}}]" if (row, column) in grid.marked else f"{text:>{width - 1}} "
+                for column, text in enumerate(texts)
+            ]
             for row, texts in enumerate(rows)
         ]
         for grid, rows in zip(grids, numbers, strict=True)
     ]
 
 
-def sign_texts(grid: Grid, target: TextTarget, width: int) -> Texts:
-    """The signs of a mask as texts of a width."""
-    assert grid.signs is not None
-    return [[target.text(sign).ljust(width) for sign in row] for row in grid.signs]
-
-
-def _with_changes(grid: Grid, numbers: Texts, target: TextTarget) -> Texts:
-    """The numbers of a table as the target shows them, each with its mark where any changed."""
-    texts = [[target.encodable(text.rstrip()) for text in row] for row in numbers]
-    if grid.changes is None or not (grid.changes != "").any():
-        return texts
+def _numbers(grid: Grid, texts: Texts, target: TextTarget) -> Texts:
+    """The numbers of a table as the target shows them, each with its mark, or a space, where any changed."""
+    space = " " if grid.has_changes else ""
     return [
-        [text + target.encodable(grid.change_mark(row, column) or " ") for column, text in enumerate(cells)]
+        [
+            target.encodable(text.rstrip() + (grid.change_mark(row, column) or space))
+            for column, text in enumerate(cells)
+        ]
         for row, cells in enumerate(texts)
     ]
-
-
-def _in_cell(text: str, width: int, is_marked: bool) -> str:
-    """A number on the right of its cell, with brackets where it is marked."""
-    return f"{'[' + text:>{width - 1}}]" if is_marked else f"{text:>{width - 1}} "
 
 
 def row_labels(grid: Grid, target: TextTarget) -> Sequence[str]:

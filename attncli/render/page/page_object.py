@@ -129,7 +129,7 @@ def page_object(view: View) -> dict[str, Any]:
         "settings": _settings(trace.problem, steps),
         "visible_sign": VISIBLE,
         "colors": [list(rgb) for rgb in ANCHORS],
-        "edits": edits_text(view.edited_cells, view.decimals) if view.edited_cells else "",
+        "edits": edits_text(view.edited_cells, view.decimals),
         "nodes": plans.nodes,
         "plans": plans.plans,
         "worked": worked,
@@ -234,19 +234,14 @@ def _worked_cells(view: View, steps: Sequence[Step]) -> tuple[dict[str, Any], st
 
     `lines` of a step has those of each cell, in the order of rows over the step's `axes` that are named.
     """
-    missing = [step for step in steps if _is_missing(step)]
+    lacking = (step for step in steps if computing_function(step.node) not in (None, *page_functions()))
+    missing = [step for step in lacking if has_lines(step)]
     count = sum(math.prod(_cell_axes(step).values()) for step in missing)
     if count > WORKED_CELLS:
         names = ", ".join(step.name for step in missing)
         return {}, f"The arithmetic of {names} is left out: {count:,} cells, and a page has up to {WORKED_CELLS:,}."
     worked = {step.name: _lines_of_cells(view, step) for step in missing}
     return {name: cells for name, cells in worked.items() if any(cells["lines"])}, ""
-
-
-def _is_missing(step: Step) -> bool:
-    """Whether the page lacks the function of a step, and the program works out its cells."""
-    name = computing_function(step.node)
-    return name is not None and name not in page_functions() and has_lines(step)
 
 
 def _cell_axes(step: Step) -> dict[str, int]:

@@ -3,7 +3,7 @@
 const FUNCTIONS = new Map();
 
 /**
- * Register a function of plans; each has a file of its own in `functions/`, of its name.
+ * Register a function of plans; `functions/` has a file for each kind of them.
  *
  * `compute(inputs, options, tap)` returns an array from those of a node's inputs, by argument; `tap(name, array)` keeps
  * an inner quantity and returns it. Beside it stands what is known of the arithmetic of a cell:
