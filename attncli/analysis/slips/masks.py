@@ -9,13 +9,9 @@ from attncli.analysis.slips.records import (
     Computation,
     Function,
     Variant,
-    before_changes,
     evaluate_names,
-    new_name,
     plan_slip,
     problem_slip,
-    with_changed_value,
-    with_nodes,
 )
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import indices
@@ -34,17 +30,17 @@ def rules_of(case: Computation) -> dict[str, Node]:
         return {}
     hides_by_bias = bias is not None and bool(np.isneginf(bias).any())
     inputs = visible.inputs.items()
-    return {name: before_changes(case.plan, source) for name, source in inputs if name != "bias" or hides_by_bias}
+    return {name: case.before_changes(source) for name, source in inputs if name != "bias" or hides_by_bias}
 
 
-def _without_rules(plan: Plan, *names: str) -> Plan:
-    """The plan without some of its mask rules; where none is left every key is visible."""
-    visible = plan.by_name["visible"]
+def _without_rules(case: Computation, *names: str) -> Computation:
+    """The computation without some of its mask rules; where none is left every key is visible."""
+    visible = case.plan.by_name["visible"]
     inputs = {name: source for name, source in visible.inputs.items() if name not in names}
     if inputs:
-        return with_nodes(plan, replace(visible, inputs=inputs))
+        return case.with_nodes(replace(visible, inputs=inputs))
     options = {"shape": (1,) * (len(visible.axes) - 1) + visible.shape[-1:]}
-    return with_nodes(plan, replace(visible, function=_every_key, inputs={}, options=options))
+    return case.with_nodes(replace(visible, function=_every_key, inputs={}, options=options))
 
 
 def _base_name(rule: str) -> str:
@@ -62,9 +58,9 @@ def no_mask(case: Computation) -> Iterator[Variant]:
     rules = rules_of(case)
     for name in rules:
         if _base_name(name) not in ("causal", "window", "bias"):  # which have slips of their own
-            yield Variant(_without_rules(case.plan, name), f"The mask is forgotten: {name} hides no key.")
+            yield Variant(_without_rules(case, name), f"The mask is forgotten: {name} hides no key.")
     if len(rules) > 1:
-        yield Variant(_without_rules(case.plan, *rules), "All masks are forgotten: every key is visible.")
+        yield Variant(_without_rules(case, *rules), "All masks are forgotten: every key is visible.")
 
 
 @plan_slip("the attention is causal")
@@ -72,14 +68,14 @@ def no_causal(case: Computation) -> Iterator[Variant]:
     """The causal mask is forgotten: queries see the keys after them."""
     rules = rules_of(case)
     if "causal" in rules and not _hides_later_keys(rules.get("window")):
-        yield Variant(_without_rules(case.plan, "causal"))
+        yield Variant(_without_rules(case, "causal"))
 
 
 @plan_slip("there is a window")
 def no_window(case: Computation) -> Iterator[Variant]:
     """The window is forgotten: queries see keys outside it."""
     if "window" in rules_of(case):
-        yield Variant(_without_rules(case.plan, "window"))
+        yield Variant(_without_rules(case, "window"))
 
 
 @plan_slip("there is a mask")
@@ -90,7 +86,7 @@ def mask_inverted(case: Computation) -> Iterator[Variant]:
             continue
         inverted = "mask" if name == "mask" and "mask" in case.plan.by_name else rule.name
         sentence = f"The mask {name} is inverted: the keys that it should hide are visible, and the others are hidden."
-        yield Variant(with_changed_value(case.plan, inverted, np.logical_not), sentence)
+        yield Variant(case.with_changed_value(inverted, np.logical_not), sentence)
 
 
 @plan_slip("there is a mask, and there are as many queries as keys", needs_all_queries=True)
@@ -100,46 +96,46 @@ def mask_transposed(case: Computation) -> Iterator[Variant]:
     for name, rule in rules_of(case).items():
         if queries == keys > 1 and rule.shape[-1] == keys and _base_name(name) != "window":
             sentence = f"The mask {name} is transposed: it hides queries where it should hide keys."
-            yield Variant(with_changed_value(case.plan, rule.name, _transpose), sentence)
+            yield Variant(case.with_changed_value(rule.name, _transpose), sentence)
 
 
 @plan_slip("there is a mask")
 def mask_after_softmax(case: Computation) -> Iterator[Variant]:
     """The mask is applied after the softmax: weights become 0, and the others of their row no longer sum to 1."""
     if rules_of(case):
-        plan = _with_masked_scores(case.plan, _leave)
-        yield Variant(with_changed_value(plan, "weights", _hide_weights, {"visible": "visible"}))
+        unmasked = _with_masked_scores(case, _leave)
+        yield Variant(unmasked.with_changed_value("weights", _hide_weights, {"visible": "visible"}))
 
 
 @plan_slip("there is a mask")
 def masked_with_zero(case: Computation) -> Iterator[Variant]:
     """Masked scores are set to 0 instead of −∞, and take part in the softmax with exp(0) = 1."""
     if rules_of(case):
-        yield Variant(_with_masked_scores(case.plan, _fill, fill=0.0))
+        yield Variant(_with_masked_scores(case, _fill, fill=0.0))
 
 
 @plan_slip("the masks hide all keys from a query")
 def masked_with_finite(case: Computation) -> Iterator[Variant]:
     """Masked scores are a large negative number instead of −∞: where no key is visible the weights are uniform."""
     if _has_empty_rows(case):
-        yield Variant(_with_masked_scores(case.plan, _fill, fill=FINITE_FILL))
+        yield Variant(_with_masked_scores(case, _fill, fill=FINITE_FILL))
         sentence = "A large negative number is added to masked scores: where no key is visible nothing is masked."
-        yield Variant(_with_masked_scores(case.plan, _add_fill), sentence)
+        yield Variant(_with_masked_scores(case, _add_fill), sentence)
 
 
 @plan_slip("the masks hide all keys from a query")
 def empty_rows_nan(case: Computation) -> Iterator[Variant]:
     """Where no key is visible the weights are NaN, from 0 divided by 0, instead of 0."""
     if _has_empty_rows(case) and case.plan.empty_rows_fill != "nan":
-        yield Variant(with_changed_value(case.plan, "weights", _nan_where_empty, {"visible": "visible"}))
+        yield Variant(case.with_changed_value("weights", _nan_where_empty, {"visible": "visible"}))
 
 
 @plan_slip("empty_rows is nan or uniform, and the masks hide all keys from a query")
 def empty_rows_zero(case: Computation) -> Iterator[Variant]:
     """Where no key is visible the weights are 0, instead of NaN or uniform."""
     if case.plan.empty_rows_fill is not None and _has_empty_rows(case):
-        weights = before_changes(case.plan, "weights")
-        yield Variant(with_nodes(case.plan, replace(weights, function=_unfilled, options={})))
+        weights = case.before_changes("weights")
+        yield Variant(case.with_nodes(replace(weights, function=_unfilled, options={})))
 
 
 @plan_slip("a mask depends on where the queries stand, and the last one stands at the last key, or keys are cached")
@@ -186,13 +182,13 @@ def causal_off_by_one(case: Computation) -> Iterator[Variant]:
             continue
         shifted = replace(
             case.plan.by_name[causal.inputs[POSITIONS]],
-            name=new_name(case.plan, "causal_query_positions"),
+            name=case.new_name("causal_query_positions"),
             function=indices.query_positions,
             inputs={"rows": causal.inputs[POSITIONS]},
             options={"first": shift},
         )
         changed = replace(causal, inputs={**causal.inputs, POSITIONS: shifted.name})
-        yield Variant(with_nodes(case.plan, shifted, changed), f"The causal mask is off by one: {what}.")
+        yield Variant(case.with_nodes(shifted, changed), f"The causal mask is off by one: {what}.")
 
 
 @plan_slip("there is a window")
@@ -238,7 +234,7 @@ def _with_other_sides(case: Computation, change: int, what: str) -> Iterator[Var
     for some in [[side] for side in sides] + ([list(sides)] if len(sides) > 1 else []):
         changed = replace(window, options={**window.options, **{side: sides[side] for side in some}})
         sentence = f"The window is one key too {what}: {' and '.join(f'{side} is {sides[side]:g}' for side in some)}."
-        yield Variant(with_nodes(case.plan, changed), sentence)
+        yield Variant(case.with_nodes(changed), sentence)
 
 
 def _positions_by(case: Computation, align: str) -> Mapping[str, Node]:
@@ -264,16 +260,16 @@ def _aligned(case: Computation, nodes: Mapping[str, Node], sentence: str) -> Ite
         return
     if (own.function, own.inputs, own.options) == (positions.function, positions.inputs, positions.options):
         return
-    aligned = replace(positions, name=new_name(case.plan, "mask_query_positions"))
+    aligned = replace(positions, name=case.new_name("mask_query_positions"))
     changed = [replace(rule, inputs={**rule.inputs, POSITIONS: aligned.name}) for rule in rules]
     others = [node for name, node in nodes.items() if name != POSITIONS]
-    yield Variant(with_nodes(case.plan, *others, aligned, *changed), sentence)
+    yield Variant(case.with_nodes(*others, aligned, *changed), sentence)
 
 
-def _with_masked_scores(plan: Plan, function: Function, **options: Any) -> Plan:
-    """The plan in which the masked scores are another function of the scores and of what is visible."""
-    masked = before_changes(plan, "masked_scores")
-    return with_nodes(plan, replace(masked, function=function, options=options))
+def _with_masked_scores(case: Computation, function: Function, **options: Any) -> Computation:
+    """The computation in which the masked scores are another function of the scores and of what is visible."""
+    masked = case.before_changes("masked_scores")
+    return case.with_nodes(replace(masked, function=function, options=options))
 
 
 def _every_key(*, shape: Sequence[int]) -> Array:

@@ -9,8 +9,6 @@ from attncli.analysis.slips.records import (
     Variant,
     plan_slip,
     problem_slip,
-    with_identity,
-    with_nodes,
     without,
 )
 from attncli.ops import structural
@@ -128,7 +126,7 @@ def _with_norm(problem: ProblemSpec, key: str, norm: Operator, given: dict[str, 
 def no_gate(case: Computation) -> Iterator[Variant]:
     """The gate is forgotten: the merged heads are projected as they are."""
     if "gated" in case.plan.by_name:
-        yield Variant(with_identity(case.plan, "gated"))
+        yield Variant(case.with_identity("gated"))
 
 
 @plan_slip("the output has a gate")
@@ -136,7 +134,7 @@ def gate_not_activated(case: Computation) -> Iterator[Variant]:
     """The projected gate itself is multiplied, without its function."""
     gate = case.node("gate")
     if gate is not None:
-        yield Variant(with_nodes(case.plan, replace(gate, function=structural.identity)))
+        yield Variant(case.with_nodes(replace(gate, function=structural.identity)))
 
 
 @problem_slip("the output has a gate")

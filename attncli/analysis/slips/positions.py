@@ -7,14 +7,8 @@ from typing import Any
 from attncli.analysis.slips.records import (
     Computation,
     Variant,
-    new_name,
     plan_slip,
     problem_slip,
-    with_changed_value,
-    with_function,
-    with_identity,
-    with_inputs,
-    with_nodes,
 )
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import indices
@@ -76,7 +70,7 @@ def alibi_sign(case: Computation) -> Iterator[Variant]:
     """Alibi has the wrong sign: the farther a key, the higher its score."""
     node = _alibi_node(case)
     if node is not None:
-        yield Variant(with_changed_value(case.plan, node.name, np.negative))
+        yield Variant(case.with_changed_value(node.name, np.negative))
 
 
 @plan_slip("there is alibi, of a number of heads that is no power of two")
@@ -84,7 +78,7 @@ def alibi_slopes(case: Computation) -> Iterator[Variant]:
     """Alibi's slopes are 2^(−8/h), 2^(−16/h) and so on, also where the number of heads h is no power of two."""
     node, slopes = _alibi_node(case), case.node("slopes")
     if node is not None and slopes is not None and slopes.shape[0] & (slopes.shape[0] - 1):
-        yield Variant(with_nodes(case.plan, replace(slopes, function=_geometric_slopes)))
+        yield Variant(case.with_nodes(replace(slopes, function=_geometric_slopes)))
 
 
 def _alibi_node(case: Computation) -> Node | None:
@@ -117,12 +111,12 @@ def rope_half_split(case: Computation) -> Iterator[Variant]:
 @plan_slip("rope turns pairs of features in each half, and several")
 def rope_mixed_pairs(case: Computation) -> Iterator[Variant]:
     """Rope turns pairs of one feature in each half, by the angles of neighbours: both of a pair turn differently."""
-    plan, names = case.plan, _rotated_names(case.plan)
+    names = _rotated_names(case.plan)
     if _rotated_count(case.problem) > 2 and not _is_partial(case.problem) and not _rope(case.problem)["interleaved"]:
         for name in names:
-            plan = with_function(plan, name, _rope_of_mixed_pairs)
+            case = case.with_function(name, _rope_of_mixed_pairs)
         if names:
-            yield Variant(plan)
+            yield Variant(case)
 
 
 @problem_slip("rope turns several pairs, by a base")
@@ -183,11 +177,11 @@ def rope_offset(case: Computation) -> Iterator[Variant]:
     if not _rope(case.problem) or rotated is None:
         return
     for shift, what in ((1, "after"), (-1, "before")):
-        plan = _with_shifted_positions(case.plan, "rotated_query", shift)
-        yield Variant(plan, f"Rope puts each query one position {what} its own.")
+        shifted = _with_shifted_positions(case, "rotated_query", shift)
+        yield Variant(shifted, f"Rope puts each query one position {what} its own.")
     if case.problem.align == "bottom_right" and rotated.inputs["positions"] == "query_positions":
-        plan = with_inputs(case.plan, "rotated_query", positions="query_rows")
-        yield Variant(plan, "Rope puts the first query at position 0, not where it stands among the keys.")
+        from_0 = case.with_inputs("rotated_query", positions="query_rows")
+        yield Variant(from_0, "Rope puts the first query at position 0, not where it stands among the keys.")
 
 
 @plan_slip("rope turns the queries and keys after a cache")
@@ -201,10 +195,10 @@ def rope_without_cache(case: Computation) -> Iterator[Variant]:
         (("rotated_query",), "Rope counts the positions of the queries without the cache."),
         (("rotated_key",), "Rope counts the positions of the new keys without the cache."),
     ):
-        plan = case.plan
+        shifted = case
         for name in names:
-            plan = _with_shifted_positions(plan, name, -past)
-        yield Variant(plan, what)
+            shifted = _with_shifted_positions(shifted, name, -past)
+        yield Variant(shifted, what)
 
 
 @plan_slip("there is rope, and values have features that it can turn")
@@ -216,31 +210,31 @@ def rope_on_value(case: Computation) -> Iterator[Variant]:
         return
     count = _rotated_count(case.problem) if _is_partial(case.problem) else value.shape[-1]
     if count % 2 == 0 and count <= value.shape[-1]:
-        yield Variant(_turned(case.plan, value.name, rotated))
+        yield Variant(_turned(case, value.name, rotated))
 
 
 @plan_slip(ROPE)
 def rope_on_query_only(case: Computation) -> Iterator[Variant]:
     """Rope turns the queries, but not the keys."""
     if _rope(case.problem) and "rotated_key" in case.plan.by_name:
-        yield Variant(with_identity(case.plan, "rotated_key"))
+        yield Variant(case.with_identity("rotated_key"))
 
 
 @plan_slip(ROPE)
 def rope_twice(case: Computation) -> Iterator[Variant]:
     """Rope turns queries and keys twice, as when a kernel rotates what is rotated already."""
-    plan, names, position = case.plan, _rotated_names(case.plan), case.problem.position
+    turned, names, position = case, _rotated_names(case.plan), case.problem.position
     if not _rope(case.problem) or not names or position is None:
         return
     for name in names:
-        if "positions" in plan.by_name[name].inputs:  # it is turned at all
-            plan = _turned(plan, name, plan.by_name[name])
-    yield Variant(plan)
+        if "positions" in case.plan.by_name[name].inputs:  # it is turned at all
+            turned = _turned(turned, name, case.plan.by_name[name])
+    yield Variant(turned)
     past = next((name for name in ("past_key_heads", "past_key") if name in case.plan.by_name), None)
     if past is not None and case.problem.past_count > 1:  # position 0 is not turned
         options = {**position.options, **position.arrays}
         sentence = "Rope turns the cached keys once more, which are rotated already."
-        yield Variant(with_changed_value(case.plan, past, _rope_from_0, options=options), sentence)
+        yield Variant(case.with_changed_value(past, _rope_from_0, options=options), sentence)
 
 
 def _rope(problem: ProblemSpec) -> dict[str, Any]:
@@ -271,24 +265,24 @@ def _with_rope(problem: ProblemSpec, **parameters: Any) -> ProblemSpec:
     return replace(problem, position=Operator(problem.position.record, {**problem.position.given, **parameters}))
 
 
-def _with_shifted_positions(plan: Plan, name: str, shift: int) -> Plan:
-    """The plan in which one of the rotations reads positions that are so many more."""
-    before = plan.by_name[plan.by_name[name].inputs["positions"]]
+def _with_shifted_positions(case: Computation, name: str, shift: int) -> Computation:
+    """The computation in which one of the rotations reads positions that are so many more."""
+    before = case.plan.by_name[case.plan.by_name[name].inputs["positions"]]
     shifted = replace(
         before,
-        name=new_name(plan, f"{name}_positions"),
+        name=case.new_name(f"{name}_positions"),
         function=indices.query_positions,
         inputs={"rows": before.name},
         options={"first": shift},
         source=(),
     )
-    return with_inputs(with_nodes(plan, shifted), name, positions=shifted.name)
+    return case.with_nodes(shifted).with_inputs(name, positions=shifted.name)
 
 
-def _turned(plan: Plan, name: str, rotated: Node) -> Plan:
-    """The plan in which the value of a node is turned as another one is."""
+def _turned(case: Computation, name: str, rotated: Node) -> Computation:
+    """The computation in which the value of a node is turned as another one is."""
     inputs = {argument: source for argument, source in rotated.inputs.items() if argument != "x"}
-    return with_changed_value(plan, name, rope, inputs, rotated.options)
+    return case.with_changed_value(name, rope, inputs, rotated.options)
 
 
 def _rope_from_0(x: Array, **options: Any) -> Array:
@@ -338,10 +332,10 @@ def _with_keys(case: Computation, first: int, end: int) -> Iterator[Variant]:
     ]
     if readers:
         inputs, options = {"scores": scores.name}, {"first": first, "end": end}
-        name = new_name(case.plan, "scores_of_cache")
+        name = case.new_name("scores_of_cache")
         visible = Node(name, scores.symbol, "", scores.axes, "mask", _hide_other_keys, inputs, options)
         changed = [replace(node, inputs={**node.inputs, "scores": visible.name}) for node in readers]
-        yield Variant(with_nodes(case.plan, visible, *changed))
+        yield Variant(case.with_nodes(visible, *changed))
 
 
 def _hide_other_keys(scores: Array, *, first: int, end: int) -> Array:

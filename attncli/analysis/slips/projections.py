@@ -10,9 +10,6 @@ from attncli.analysis.slips.records import (
     Variant,
     plan_slip,
     problem_slip,
-    with_function,
-    with_inputs,
-    with_nodes,
     without,
 )
 from attncli.base.lazy_numpy import Array, np
@@ -103,11 +100,11 @@ def key_as_value(case: Computation) -> Iterator[Variant]:
     if key.shape != value.shape or _are_equal(key, value):
         return
     copied = replace(value, function=structural.identity, inputs={"x": "key"}, options={}, source=())
-    yield Variant(with_nodes(plan, copied))
+    yield Variant(case.with_nodes(copied))
     used = next((n.inputs["key"] for n in plan.nodes if n.stage == "score" and "key" in n.inputs), None)
     if used is not None and plan[used].shape == plan[context.inputs["value"]].shape and _is_changed(plan, plan[used]):
         sentence = "The keys are used as values, as they are when the scores are computed: rotated or normalized."
-        yield Variant(with_inputs(plan, context.name, value=plan[used].name), sentence)
+        yield Variant(case.with_inputs(context.name, value=plan[used].name), sentence)
 
 
 @plan_slip("queries and keys are projected from one sequence, to the same shape")
@@ -117,7 +114,7 @@ def query_as_key(case: Computation) -> Iterator[Variant]:
     if query is None or key is None or "x" not in key.inputs or query.inputs.get("x") != key.inputs["x"]:
         return
     if query.shape == key.shape and not _are_equal(query, key):
-        yield Variant(with_nodes(case.plan, replace(key, function=query.function, inputs=query.inputs)))
+        yield Variant(case.with_nodes(replace(key, function=query.function, inputs=query.inputs)))
 
 
 def _are_equal(node: Node, other: Node) -> bool:
@@ -141,7 +138,7 @@ def kv_heads_tiled(case: Computation) -> Iterator[Variant]:
     """The key heads are tiled (0 1 0 1) instead of repeated (0 0 1 1): query head h reads key head h mod g."""
     repeated = [node for node in case.plan.nodes if node.function is structural.repeat_kv]
     if any(case.plan[node.inputs["x"]].axes[-3].length > 1 for node in repeated):
-        yield Variant(_with_functions(case.plan, structural.repeat_kv, _tile))
+        yield Variant(_with_functions(case, structural.repeat_kv, _tile))
 
 
 @plan_slip(
@@ -153,33 +150,33 @@ def heads_not_transposed(case: Computation) -> Iterator[Variant]:
     """The heads are merged in the wrong order: [heads, queries, features] is reshaped, with no transpose."""
     merged = case.node("merged")
     if merged is not None and merged.axes[-2].length > 1:
-        yield Variant(with_function(case.plan, "merged", _merge_without_transpose))
+        yield Variant(case.with_function("merged", _merge_without_transpose))
 
 
 @plan_slip("heads are split off the features, and there are several rows", needs_all_queries=True)
 def heads_split_not_transposed(case: Computation) -> Iterator[Variant]:
     """The heads are split in the wrong order: the array is reshaped to [heads, rows, features], with no transpose."""
     if _splits_heads(case.plan):
-        yield Variant(_with_functions(case.plan, structural.split_heads, _split_without_transpose))
+        yield Variant(_with_functions(case, structural.split_heads, _split_without_transpose))
 
 
 @plan_slip("heads are split off the features, and have several features")
 def heads_interleaved(case: Computation) -> Iterator[Variant]:
     """The features are dealt to the heads in turn: head h has the features h, h + heads, h + 2 heads and so on."""
     if _splits_heads(case.plan):
-        yield Variant(_with_functions(case.plan, structural.split_heads, _split_interleaved))
+        yield Variant(_with_functions(case, structural.split_heads, _split_interleaved))
 
 
 def _splits_heads(plan: Plan) -> bool:
     return any(node.function is structural.split_heads and node.axes[-3].length > 1 for node in plan.nodes)
 
 
-def _with_functions(plan: Plan, function: Function, other: Function) -> Plan:
-    """The plan in which every node of one function is computed by another."""
-    for node in plan.nodes:
+def _with_functions(case: Computation, function: Function, other: Function) -> Computation:
+    """The computation in which every node of one function is computed by another."""
+    for node in case.plan.nodes:
         if node.function is function:
-            plan = with_function(plan, node.name, other)
-    return plan
+            case = case.with_function(node.name, other)
+    return case
 
 
 def _tile(x: Array, *, heads: int) -> Array:

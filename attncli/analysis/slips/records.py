@@ -16,6 +16,22 @@ Function = Callable[..., Array]
 
 
 @dataclass(frozen=True)
+class ValueChange:
+    """The function of a node whose value was changed afterwards: of the value before, `x`, passed by its position."""
+
+    change: Function
+
+    def __call__(self, x: Array, **others: Any) -> Array:
+        """The value after the change."""
+        return self.change(x, **others)
+
+    @property
+    def __name__(self) -> str:
+        """The name of the change, as a printed plan shows it."""
+        return self.change.__name__
+
+
+@dataclass(frozen=True)
 class Computation:
     """A problem and its plan, which a slip changes, and the type of the numbers that are checked.
 
@@ -34,12 +50,84 @@ class Computation:
         """The node whose function a stage is for: the score, the normalizer."""
         return next((node for node in self.plan.nodes if node.stage == stage and node.tapped_from is None), None)
 
+    def with_nodes(self, *nodes: Node) -> "Computation":
+        """The computation with these nodes in place of those of their names, or added to the others."""
+        return self._with({**self.plan.by_name, **{node.name: node for node in nodes}})
+
+    def with_inputs(self, name: str, **inputs: str) -> "Computation":
+        """The computation in which some arguments of a node are read from other nodes."""
+        node = self.plan.by_name[name]
+        return self.with_nodes(replace(node, inputs={**node.inputs, **inputs}))
+
+    def with_identity(self, name: str, argument: str = "x") -> "Computation":
+        """The computation in which a node is its input: what it computes is left out."""
+        node = self.plan.by_name[name]
+        inputs = {"x": node.inputs[argument]}
+        return self.with_nodes(replace(node, function=structural.identity, inputs=inputs, options={}))
+
+    def with_function(self, name: str, function: Function, **options: Any) -> "Computation":
+        """The computation in which a node is computed by another function of the same inputs, with more options.
+
+        The inner quantities of its operator are not computed.
+        """
+        node = self.plan.by_name[name]
+        inner = {other.name for other in self.plan.nodes if other.tapped_from == name}
+        changed = replace(node, function=function, options={**node.options, **options}, taps={})
+        nodes = [changed if other.name == name else other for other in self.plan.nodes]
+        return self._with({other.name: other for other in nodes if other.name not in inner})
+
+    def with_changed_value(
+        self,
+        name: str,
+        function: Function,
+        inputs: Mapping[str, str] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> "Computation":
+        """The computation in which the value of a node is `function(its value before, **inputs, **options)`.
+
+        Whatever reads the node reads the changed value; the node as it was has another name.
+        """
+        node = self.plan.by_name[name]
+        before = self.new_name(f"{name}_before")
+        changed = replace(
+            node,
+            function=ValueChange(function),
+            inputs={"x": before, **(inputs or {})},
+            options=options or {},
+            source=(),
+            taps={},
+            notes=(),
+        )
+        inner = [other for other in self.plan.nodes if other.tapped_from == name]
+        renamed = {other.name: replace(other, tapped_from=before) for other in inner}
+        by_name = {**self.plan.by_name, **renamed, before: replace(node, name=before), name: changed}
+        return self._with(by_name)
+
+    def before_changes(self, name: str) -> Node:
+        """The node as it was before its value was changed by `with_changed_value`, however often."""
+        node = self.plan.by_name[name]
+        while isinstance(node.function, ValueChange):
+            node = self.plan.by_name[node.inputs["x"]]
+        return node
+
+    def new_name(self, name: str) -> str:
+        """The name, or the name and a number where a node has it."""
+        number, free = 1, name
+        while free in self.plan.by_name:
+            number += 1
+            free = f"{name}_{number}"
+        return free
+
+    def _with(self, by_name: Mapping[str, Node]) -> "Computation":
+        """The computation with these nodes, each after those that it reads."""
+        return replace(self, plan=Plan(_ordered(by_name), self.plan.results))
+
 
 @dataclass(frozen=True)
 class Variant:
-    """A problem or a plan with a slip in it, and a sentence where it says more than that of the slip."""
+    """A problem, or a computation whose plan was changed, and a sentence where it says more than that of the slip."""
 
-    changed: ProblemSpec | Plan
+    changed: ProblemSpec | Computation
     sentence: str = ""
 
 
@@ -76,7 +164,7 @@ def problem_slip(applies_where: str, *, needs_all_heads: bool = False) -> Callab
 def plan_slip(
     applies_where: str, *, needs_all_queries: bool = False, needs_all_heads: bool = False
 ) -> Callable[[Change], Change]:
-    """A decorator: the function yields changed plans; its name and docstring are the slip's name and sentence."""
+    """A decorator: the function yields computations of changed plans; its name and docstring are the slip's name and sentence."""
     needs = {"needs_all_queries": needs_all_queries, "needs_all_heads": needs_all_heads}
     return _register(applies_where, changes_problem=False, **needs)
 
@@ -96,96 +184,6 @@ def without(case: Computation, key: str) -> Iterator[Variant]:
     if getattr(case.problem, key) is not None:
         nothing: dict[str, Any] = {key: None}
         yield Variant(replace(case.problem, **nothing))
-
-
-@dataclass(frozen=True)
-class ValueChange:
-    """The function of a node whose value was changed afterwards: of the value before, `x`, passed by its position."""
-
-    change: Function
-
-    def __call__(self, x: Array, **others: Any) -> Array:
-        """The value after the change."""
-        return self.change(x, **others)
-
-    @property
-    def __name__(self) -> str:
-        """The name of the change, as a printed plan shows it."""
-        return self.change.__name__
-
-
-def with_nodes(plan: Plan, *nodes: Node) -> Plan:
-    """The plan with these nodes in place of those of their names, or added to the others."""
-    return Plan(_ordered({**plan.by_name, **{node.name: node for node in nodes}}), plan.results)
-
-
-def with_inputs(plan: Plan, name: str, **inputs: str) -> Plan:
-    """The plan in which some arguments of a node are read from other nodes."""
-    node = plan.by_name[name]
-    return with_nodes(plan, replace(node, inputs={**node.inputs, **inputs}))
-
-
-def with_identity(plan: Plan, name: str, argument: str = "x") -> Plan:
-    """The plan in which a node is its input: what it computes is left out."""
-    node = plan.by_name[name]
-    inputs = {"x": node.inputs[argument]}
-    return with_nodes(plan, replace(node, function=structural.identity, inputs=inputs, options={}))
-
-
-def with_function(plan: Plan, name: str, function: Function, **options: Any) -> Plan:
-    """The plan in which a node is computed by another function of the same inputs, with more options.
-
-    The inner quantities of its operator are not computed.
-    """
-    node = plan.by_name[name]
-    inner = {other.name for other in plan.nodes if other.tapped_from == name}
-    changed = replace(node, function=function, options={**node.options, **options}, taps={})
-    by_name = {other.name: changed if other.name == name else other for other in plan.nodes if other.name not in inner}
-    return Plan(_ordered(by_name), plan.results)
-
-
-def with_changed_value(
-    plan: Plan,
-    name: str,
-    function: Function,
-    inputs: Mapping[str, str] | None = None,
-    options: Mapping[str, Any] | None = None,
-) -> Plan:
-    """The plan in which the value of a node is `function(its value before, **inputs, **options)`.
-
-    Whatever reads the node reads the changed value; the node as it was has another name.
-    """
-    node = plan.by_name[name]
-    before = new_name(plan, f"{name}_before")
-    changed = replace(
-        node,
-        function=ValueChange(function),
-        inputs={"x": before, **(inputs or {})},
-        options=options or {},
-        source=(),
-        taps={},
-        notes=(),
-    )
-    renamed = {other.name: replace(other, tapped_from=before) for other in plan.nodes if other.tapped_from == name}
-    by_name = {**plan.by_name, **renamed, before: replace(node, name=before), name: changed}
-    return Plan(_ordered(by_name), plan.results)
-
-
-def before_changes(plan: Plan, name: str) -> Node:
-    """The node as it was before its value was changed by `with_changed_value`, however often."""
-    node = plan.by_name[name]
-    while isinstance(node.function, ValueChange):
-        node = plan.by_name[node.inputs["x"]]
-    return node
-
-
-def new_name(plan: Plan, name: str) -> str:
-    """The name, or the name and a number where a node has it."""
-    number, free = 1, name
-    while free in plan.by_name:
-        number += 1
-        free = f"{name}_{number}"
-    return free
 
 
 def evaluate_names(plan: Plan, problem: ProblemSpec, names: Iterable[str], precision: Precision) -> dict[str, Array]:

@@ -9,8 +9,6 @@ from attncli.analysis.slips.records import (
     Variant,
     plan_slip,
     problem_slip,
-    with_changed_value,
-    with_function,
 )
 from attncli.analysis.slips.softmax import softmax_node
 from attncli.base.dtypes import HALF, Precision
@@ -44,7 +42,7 @@ def exponentials_rounded(case: Computation) -> Iterator[Variant]:
         for decimals in _decimals(case, LARGE):
             count = count_of(decimals, "decimal")
             sentence = f"The exponentials of the scores are rounded to {count} before they are divided."
-            yield Variant(with_function(case.plan, node.name, _softmax_of_rounded, decimals=decimals), sentence)
+            yield Variant(case.with_function(node.name, _softmax_of_rounded, decimals=decimals), sentence)
 
 
 @problem_slip("the numbers are of a wider type than float16 and bfloat16, and the inputs are none of these")
@@ -77,7 +75,7 @@ def _rounded(case: Computation, name: str, size: int) -> Iterator[Variant]:
         return
     for decimals in _decimals(case, size):
         sentence = f"The {name} are rounded to {count_of(decimals, 'decimal')} before they are used."
-        yield Variant(with_changed_value(case.plan, name, _round, options={"decimals": decimals}), sentence)
+        yield Variant(case.with_changed_value(name, _round, options={"decimals": decimals}), sentence)
 
 
 def _decimals(case: Computation, size: int) -> list[int]:

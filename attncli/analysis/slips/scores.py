@@ -9,10 +9,6 @@ from attncli.analysis.slips.records import (
     Variant,
     plan_slip,
     problem_slip,
-    with_changed_value,
-    with_identity,
-    with_inputs,
-    with_nodes,
     without,
 )
 from attncli.analysis.slips.scale import own_scale
@@ -28,7 +24,7 @@ def query_key_swapped(case: Computation) -> Iterator[Variant]:
         return
     query, key = score.inputs["query"], score.inputs["key"]
     if query != key and case.plan[query].shape == case.plan[key].shape:
-        yield Variant(with_inputs(case.plan, score.name, query=key, key=query))
+        yield Variant(case.with_inputs(score.name, query=key, key=query))
 
 
 @plan_slip("the queries and the keys are projected, by matrices of one shape")
@@ -44,7 +40,7 @@ def query_key_weights_swapped(case: Computation) -> Iterator[Variant]:
             replace(node, inputs={"x": node.inputs["x"], **inputs})
             for node, inputs in zip((query, key), reversed(own), strict=True)
         ]
-        yield Variant(with_nodes(case.plan, *swapped))
+        yield Variant(case.with_nodes(*swapped))
 
 
 @problem_slip("there is a softcap")
@@ -58,8 +54,8 @@ def softcap_after_mask(case: Computation) -> Iterator[Variant]:
     """The softcap is applied after the mask: a masked score becomes −softcap instead of −∞, and takes part."""
     capped, masked = map(case.node, ("capped_scores", "masked_scores"))
     if capped is not None and masked is not None and rules_of(case):
-        plan = with_identity(case.plan, capped.name, "scores")
-        yield Variant(with_changed_value(plan, masked.name, elementwise.softcap, options=capped.options))
+        uncapped = case.with_identity(capped.name, "scores")
+        yield Variant(uncapped.with_changed_value(masked.name, elementwise.softcap, options=capped.options))
 
 
 @problem_slip("there is a bias")
@@ -71,12 +67,12 @@ def no_bias(case: Computation) -> Iterator[Variant]:
 @plan_slip("there is a bias, of positions or the user's own, and the scores are scaled, not by 1")
 def bias_scaled(case: Computation) -> Iterator[Variant]:
     """The bias is added before the scores are scaled, and so it is scaled with them."""
-    scale, plan, biases = own_scale(case.problem), case.plan, _biases(case)
+    scale, biases = own_scale(case.problem), _biases(case)
     if scale in (None, 1) or not biases or case.node_of_stage("score") is None:
         return
     for name in biases:
-        plan = with_changed_value(plan, name, elementwise.scale, options={"scale": scale})
-    yield Variant(plan)
+        case = case.with_changed_value(name, elementwise.scale, options={"scale": scale})
+    yield Variant(case)
 
 
 @plan_slip("there is a bias, of positions or the user's own")
@@ -84,7 +80,7 @@ def bias_twice(case: Computation) -> Iterator[Variant]:
     """The bias is added twice, as when it is in the mask that is handed to a kernel, too."""
     for name in _biases(case):
         sentence = f"The {'bias of positions' if name == 'position_bias' else name} is added twice."
-        yield Variant(with_changed_value(case.plan, name, elementwise.scale, options={"scale": 2.0}), sentence)
+        yield Variant(case.with_changed_value(name, elementwise.scale, options={"scale": 2.0}), sentence)
 
 
 def _biases(case: Computation) -> list[str]:

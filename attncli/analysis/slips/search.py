@@ -130,8 +130,8 @@ def with_slip(attempt: Attempt, slip: Slip) -> Iterator[Attempt]:
     if slip.needs_all_queries and attempt.problem.only is not None:
         return
     for variant in slip.change(Computation(attempt.problem, attempt.plan, attempt.dtype)):
-        if isinstance(variant.changed, Plan):
-            changed = replace(attempt, plan=variant.changed)
+        if isinstance(variant.changed, Computation):
+            changed = replace(attempt, plan=variant.changed.plan)
         else:
             changed = replace(attempt, problem=variant.changed, plan=build_plan(variant.changed))
         if _result_numbers(changed) != _result_numbers(attempt):

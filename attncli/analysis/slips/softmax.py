@@ -12,8 +12,6 @@ from attncli.analysis.slips.records import (
     Variant,
     plan_slip,
     problem_slip,
-    with_changed_value,
-    with_function,
     without,
 )
 from attncli.analysis.slips.scale import own_scale
@@ -46,7 +44,7 @@ def softmax_twice(case: Computation) -> Iterator[Variant]:
     """The softmax is taken twice, the second time of the weights."""
     node = softmax_node(case)
     if node is not None and node.shape[-1] > 1:
-        yield Variant(with_changed_value(case.plan, node.name, softmax))
+        yield Variant(case.with_changed_value(node.name, softmax))
 
 
 @plan_slip("there are several queries and weights are a softmax", needs_all_queries=True)
@@ -54,7 +52,7 @@ def softmax_over_table(case: Computation) -> Iterator[Variant]:
     """The exponentials are divided by the sum of the whole table instead of their row's."""
     node = softmax_node(case)
     if node is not None and node.axes[-2].length > 1:
-        yield Variant(with_function(case.plan, node.name, _softmax_over_table))
+        yield Variant(case.with_function(node.name, _softmax_over_table))
 
 
 @plan_slip("there are as many queries as keys and weights are a softmax", needs_all_queries=True)
@@ -62,9 +60,9 @@ def sum_without_keepdims(case: Computation) -> Iterator[Variant]:
     """The sums of the rows are not kept as a column (keepdims): column j is divided by the sum of row j."""
     node = softmax_node(case)
     if node is not None and node.axes[-2].length == node.axes[-1].length > 1:
-        yield Variant(with_function(case.plan, node.name, _softmax_of_other_rows, keeps_max=True))
+        yield Variant(case.with_function(node.name, _softmax_of_other_rows, keeps_max=True))
         sentence = "The maxima and sums of the rows are not kept as columns (keepdims): column j has those of row j."
-        yield Variant(with_function(case.plan, node.name, _softmax_of_other_rows, keeps_max=False), sentence)
+        yield Variant(case.with_function(node.name, _softmax_of_other_rows, keeps_max=False), sentence)
 
 
 @plan_slip("there are as many queries as keys, and several", needs_all_queries=True)
@@ -72,7 +70,7 @@ def weights_transposed(case: Computation) -> Iterator[Variant]:
     """The values are summed with the transposed weights: Aᵀ V instead of A V."""
     context, weights = case.node("context"), case.plan["weights"]
     if context is not None and "weights" in context.inputs and weights.shape[-1] == weights.shape[-2] > 1:
-        yield Variant(with_function(case.plan, "context", _with_transposed_weights(context)))
+        yield Variant(case.with_function("context", _with_transposed_weights(context)))
 
 
 @plan_slip("weights are a softmax, and no softcap or norm keeps the scores small")
@@ -87,7 +85,7 @@ def no_maximum(case: Computation) -> Iterator[Variant]:
         if _largest_score(case.problem) < overflows_at:
             continue
         sentence = f"The maximum of the row is not subtracted, and exponentials overflow or vanish in {dtype}."
-        yield Variant(with_function(case.plan, node.name, _softmax_without_maximum, dtype=dtype), sentence)
+        yield Variant(case.with_function(node.name, _softmax_without_maximum, dtype=dtype), sentence)
 
 
 @plan_slip("weights are a softmax")
@@ -96,7 +94,7 @@ def powers_of_two(case: Computation) -> Iterator[Variant]:
     node = softmax_node(case)
     if node is not None:
         temperature = node.options.get("temperature", 1.0) / log(2)
-        yield Variant(with_function(case.plan, node.name, softmax, temperature=temperature))
+        yield Variant(case.with_function(node.name, softmax, temperature=temperature))
 
 
 @problem_slip("the softmax has a temperature, and that is not 1")
@@ -135,7 +133,7 @@ def _over_other_axis(case: Computation, axis: int) -> Iterator[Variant]:
         with failures_named(record, "function"):
             return exchanged(np.asarray(function(exchanged(scores), **options, **taps)))
 
-    yield Variant(with_function(case.plan, node.name, normalize))
+    yield Variant(case.with_function(node.name, normalize))
 
 
 def _with_transposed_weights(context: Node) -> Function:
