@@ -46,7 +46,7 @@ def choose(document: Document) -> Document:
 
     No two tokens have the same vector, and in every row of scores with several visible keys the softmax weights are
     at least MIN_WEIGHT; they are not all equal, or in as few rows as in any draw. The seeds that are tried follow from
-    that of the document. Raises AttnError where nothing is drawn, where the scores are divided by a √d that is no whole
+    that of the document. Raises AttnError where nothing is drawn, where √d is not a whole
     number, or where a weight is lost in each of MAX_DRAWS draws.
     """
     document, problem = with_missing(document, MISSING, OPTION)
@@ -82,7 +82,7 @@ def _count_rows_of_equal_weights(problem: ProblemSpec) -> float:
 
 
 def _check_root(problem: ProblemSpec) -> None:
-    """Raise AttnError where the scores are divided by the root of a number of features that is no square."""
+    """Raise AttnError where the scores are divided by the root of a number of features that is not a square."""
     if "scores" in problem.not_computed or problem.score.record.unscaled is None or problem.scale is not None:
         return
     count = problem.lengths["d"]

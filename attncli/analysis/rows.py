@@ -48,7 +48,7 @@ class RowStatistics:
     """The statistics of weights [… n m], an array [… n] each.
 
     `support` counts the keys with a weight, which are those that are not 0. `entropy` (in nats) and `effective_keys`,
-    its exponential, are NaN for rows that are no distribution: some weight is negative, or their sum is not 1.
+    its exponential, are NaN for rows that are not distributions: some weight is negative, or their sum is not 1.
     `largest` is the largest weight by value of the keys that have one, `largest_key` the position of the first key that
     has it; without any such key they are 0 and −1, in a row with a NaN NaN and −1.
     """

@@ -12,7 +12,7 @@ from attncli.cli import streams
 from attncli.cli.command_group import CommandGroup
 
 # The environment variables that NumPy's library of matrix products (BLAS) reads when it is loaded: it gets one thread,
-# because each core has a thread of ours.
+# because each core runs one of these threads.
 BLAS_THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 app = typer.Typer(

@@ -115,6 +115,6 @@ class _Page:
             yield "", f"{' ' * column}{rest}"
 
     def _styled(self, text: str, style: str) -> str:
-        """The text in a style, where the target has styles; NO_COLOR leaves those that are no colours."""
+        """The text in a style, where the target has styles; NO_COLOR leaves those that are not colours."""
         has_style = self.target.has_styles and (style == BOLD or not os.environ.get("NO_COLOR"))
         return f"\x1b[{style}m{text}\x1b[0m" if has_style and text else text

@@ -99,7 +99,7 @@ def _marked(view: View, earlier: RunResult | None) -> View:
 def _one_of_several(contents: Iterable[str], divider: str | None, *, is_first: bool) -> Iterator[str]:
     """A result for standard output where others follow: a line divides two, or each is on a line of its own."""
     if divider is None:
-        yield from (chunk.replace("\n", "") for chunk in contents)  # JSON has line breaks as blanks only
+        yield from (chunk.replace("\n", "") for chunk in contents)  # in JSON line breaks are only spacing
         yield "\n"
     else:
         yield "" if is_first else f"{divider}\n"
@@ -204,7 +204,7 @@ def _bytes_kept(problem: ProblemSpec, names: Iterable[str]) -> int:
 
 
 def _check_selection(names: Iterable[str], problem: ProblemSpec) -> None:
-    """Raise AttnError where a name is no result of a problem, or of one that the problem does not compute."""
+    """Raise AttnError where a name is not a result of a problem, or of one that the problem does not compute."""
     for name in names:
         try:
             plan_of(problem).resolve(name)

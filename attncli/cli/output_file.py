@@ -79,7 +79,7 @@ def check_is_no_input(file: str | None, inputs: "Inputs", option: str = "--outpu
 
     `option` is that which names the output.
     """
-    with suppress(OSError):  # a new file, or a standard output without a descriptor, is no input
+    with suppress(OSError):  # a new file, or a standard output without a descriptor, is not an input
         name = inputs.name_of(os.fstat(sys.stdout.fileno()) if file is None else path_of(file).stat())
         if name is not None:
             where = "standard output" if file is None else f"{option} {file}"

@@ -288,7 +288,7 @@ class OutputOptions:
 
     @property
     def max_terms(self) -> int | None:
-        """The longest sum that is written whole, None for no limit; raises AttnError where it is no number from 1."""
+        """The longest sum that is written whole, None for no limit; raises AttnError for less than 1."""
         from attncli.numbers.arithmetic import MAX_TERMS
 
         if self.terms is None or self.terms == ALL:

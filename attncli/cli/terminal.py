@@ -29,9 +29,9 @@ DELAY = 1.0  # seconds of work before the bar appears
 
 
 def write_pages(contents: str | Iterable[str]) -> None:
-    """Write a text, or its chunks, through the user's pager; directly where standard output is no terminal.
+    """Write a text, or its chunks, through the user's pager; directly where standard output is not a terminal.
 
-    A pager that ends before it has read everything is no error. Raises AttnError where it can't be started, or says by
+    A pager that ends early is not an error. Raises AttnError where it can't be started, or says by
     its status that it has failed.
     """
     pager = _pager() if streams.is_terminal() else []
@@ -80,7 +80,7 @@ def _interrupts_ignored() -> Iterator[None]:
 def write_at_readers_pace(pages: Iterable[str], option: str) -> None:
     """Write pages to the terminal, each after the first when Enter or the space bar is pressed; q ends.
 
-    Raises AttnError, in which `option` is named, where standard input or standard output is no terminal.
+    Raises AttnError, in which `option` is named, where standard input or standard output is not a terminal.
     """
     for stream, name in ((sys.stdin, "standard input"), (sys.stdout, "standard output")):
         if stream is None or not stream.isatty():

@@ -33,7 +33,7 @@ Prepare = Callable[[BlockTask], Callable[[Block, Mapping[str, Array]], "Future[B
 Run = Callable[[BlockTask, Iterable[Block], Keep], Generator[Block]]
 
 
-class Cancelled(Exception):  # noqa: N818 - it stops a task early, and is no error
+class Cancelled(Exception):  # noqa: N818 - it stops a task early, and is not an error
     """The result of the block is not needed any more."""
 
 

@@ -257,7 +257,7 @@ def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTi
 
 
 def _round_up(number: int, unit: int) -> int:
-    """The smallest multiple of a unit that is no smaller than a number."""
+    """The smallest multiple of a unit at least as large as a number."""
     return -(-number // unit) * unit
 
 

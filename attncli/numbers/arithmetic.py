@@ -85,7 +85,7 @@ class ArithmeticWriter:
         return f"{name} = {text}" if name else text
 
     def computed(self, name: str, term: Term, *, letter: str = "", is_added: bool = False) -> "Computed":
-        """A number that is no step's own: its line, and the number itself as a term for other lines.
+        """A number that no step has of its own: its line, and the number itself as a term for other lines.
 
         A small one has an exponent, unless `is_added`: it is only added to numbers that are not small.
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from attncli.base.errors import AttnError
 from attncli.base.text import shorten
 
-MAX_LENGTH = 100  # characters; a longer text is no number that somebody typed, and may be nested too deep
+MAX_LENGTH = 100  # characters; a longer text is not a number that somebody typed, and may be nested too deep
 
 _NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?", re.IGNORECASE | re.ASCII)
 _TOKEN = re.compile(rf"\s*({_NUMBER.pattern}|[a-z]+|\S)", re.IGNORECASE | re.ASCII)
@@ -130,7 +130,7 @@ def number_hint(word: str) -> str | None:
 
 
 class _NoExpressionError(Exception):
-    """The tokens are no expression."""
+    """The tokens are not an expression."""
 
 
 class _Parser:

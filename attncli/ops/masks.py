@@ -158,7 +158,7 @@ def window_by_hand(
 def window(query_positions: Array, key_positions: Array, *, left: Side, right: Side) -> Array:
     """Only so many keys to the left and to the right of the query's position are visible.
 
-    Infinity is no limit.
+    Infinity means no limit.
 
     >>> window(np.array([0, 2]), np.arange(3), left=1, right=0)
     array([[ True, False, False],

@@ -221,7 +221,7 @@ class RunResult:
 
     `result.weights` is an array [… n m] where `weights` was selected; every other name of `select` likewise. `trace`
     has the steps, `query_tokens` and `key_tokens` the labels of the queries and keys. Raises UnknownNameError where
-    `select` has a name that is no result, AttributeError for a result that was not selected.
+    `select` has a name that is not a result, AttributeError for a result that was not selected.
 
     >>> import attncli
     >>> result = attncli.attention([[1.0, 0.0]], [[1.0, 0.0], [1.0, 0.0]], select=("weights", "output"))

@@ -135,7 +135,7 @@ def _find_token(axis: CellAxis, text: str) -> int:
     """The position of a token; raises AttnError where several have the label."""
     found = find_label(text, axis.labels, where=axis.name)
     if len(found) > 1:
-        raise AttnError(f"{text!r} stands {len(found)} times", hint=f"say which one: {text}#1 is the first")
+        raise AttnError(f"{text!r} appears {len(found)} times", hint=f"say which one: {text}#1 is the first")
     return found[0]
 
 

@@ -142,5 +142,5 @@ def _find_one(label: str, labels: Sequence[str], where: str) -> int | None:
     found = find_label(label, labels, where=where)
     if len(found) > 1:
         hint = f"say which one: {label}#1 is the first"
-        raise AttnError(f"{label!r} stands {len(found)} times", where=where, hint=hint)
+        raise AttnError(f"{label!r} appears {len(found)} times", where=where, hint=hint)
     return found[0]

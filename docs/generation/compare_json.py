@@ -30,7 +30,7 @@ DIFFERENCE = {
     "position": "the position of that cell",
     "numbers": "both numbers there",
     "distribution_count": "the rows of weights that are distributions in both, of which are the next three",
-    "total_variation": "the largest of a row of weights; null where rows are no distributions",
+    "total_variation": "the largest of a row of weights; null where rows are not distributions",
     "kl": "the largest finite Kullback-Leibler divergence of a row of the first from that of the second, in nats",
     "infinite_kl_count": "the rows in which it is infinite",
     "reordered_count": "the rows of weights in which the order of the keys changes",

@@ -1,4 +1,4 @@
-"""Rows of weights: numbers by hand, rows that are no distribution, types and sizes, and how much two differ."""
+"""Rows of weights: numbers by hand, rows that are not distributions, types and sizes, and how much two differ."""
 
 import math
 

@@ -50,7 +50,7 @@ def test_equal_tokens_are_chosen_and_named_by_their_number(run: Run) -> None:
     assert "cell  query the#2, key cat" in shown
     assert "Q(the#2)·K(cat) = " in shown
     error = run("compute", *SENTENCE, "--cell", "the,cat").stderr
-    assert "--cell: 'the' stands 2 times; say which one: the#1 is the first" in error
+    assert "--cell: 'the' appears 2 times; say which one: the#1 is the first" in error
 
 
 def test_the_number_of_an_equal_token_is_part_of_its_label_in_latex(run: Run) -> None:

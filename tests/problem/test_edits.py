@@ -212,7 +212,7 @@ ERRORS = [
     (WORDS, "w_q[-4,0]=3", "w_q has no row -4"),
     (WORDS, "embeddings[dog,0]=3", "unknown token 'dog'; expected one of the, cat, a, b"),
     (WORDS, "embeddings[9,0]=3", "there is no position 9; positions go from 0 to 3"),
-    (WORDS, "embeddings[the,0]=3", "'the' stands 2 times; say which one: the#1 is the first"),
+    (WORDS, "embeddings[the,0]=3", "'the' appears 2 times; say which one: the#1 is the first"),
     (WORDS, "w_q[0,1]=cat", "'cat' is not a number"),
     (WORDS, "w_q[0,1]=", "nothing follows the ="),
     (WORDS, "w_q[0,1]=1,5", "write the decimal point as a point: 1.5"),

@@ -273,7 +273,7 @@ def with_relations(checker: Checker, results: Sequence[QuantityCheck]) -> tuple[
             continue
         unaffected = [other.name for other in results[at + 1 :] if _is_unaffected(checker, result, other)]
         which = join_words(unaffected)
-        remark = f"what is expected of {which} agrees with ours, and does not follow from these numbers"
+        remark = f"what is expected of {which} agrees with the reference, and does not follow from these numbers"
         remarks = (*result.remarks, remark) if unaffected else result.remarks
         related.append(replace(result, follows=_follows(checker, results[:at], result), remarks=remarks))
     return tuple(related)

@@ -224,7 +224,7 @@ class ExpectedStep:
         except UnknownNameError:
             same = [label for label in known if label.rpartition("#")[0] == text]
             if same:
-                message = f"{text!r} stands {len(same)} times"
+                message = f"{text!r} appears {len(same)} times"
                 raise AttnError(message, where=path, hint=f"say {' or '.join(same)}") from None
             raise UnknownNameError(AXIS_NOUNS.get(letter, "feature"), text, known, where=path) from None
         if selected is None:
@@ -443,7 +443,7 @@ def expected_numbers(value: Any, step: ExpectedStep, path: ErrorPath) -> Expecte
     """The numbers that are expected of a step, from an array, nested lists, or mappings from labels to them.
 
     Along each axis a mapping names tokens, `head 0`, features as tables show them (`e1`), or positions from 0; axes of
-    one batch item or head may be left out. None in a list is no number. Raises AttnError where a label is unknown or
+    one batch item or head may be left out. None in a list is not a number. Raises AttnError where a label is unknown or
     an array has another shape than the step.
     """
     collector = _Collector(step)

@@ -7,7 +7,7 @@ from itertools import product
 from attncli.base.lazy_numpy import Array, np
 
 MAX_LISTED = 5  # positions along an axis that are named one by one, and cells that may lie on one side by chance
-NEARLY_ALL = 0.95  # of the positions along an axis: so many are no part of it
+NEARLY_ALL = 0.95  # of the positions along an axis: so many are not part of it
 GAIN = 0.02  # in coverage, for which a smaller region is named
 MIN_COVERAGE = 0.4  # of a region of many cells: in one with fewer differences they are scattered
 
@@ -29,7 +29,7 @@ class AxisPart:
 class Band:
     """The cells whose distance from the diagonal (key position − query position − `offset`) is `low` to `high`.
 
-    None is no limit. The `offset` is 0 for the diagonal that begins at the first query and key, otherwise of the one
+    None means no limit. The `offset` is 0 for the diagonal that begins at the first query and key, otherwise of the one
     that ends at the last query and key.
     """
 

@@ -138,18 +138,18 @@ def empty_rows_zero(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_nodes(replace(weights, function=_unfilled, options={})))
 
 
-@plan_slip("a mask depends on where the queries stand, and the last one stands at the last key, or keys are cached")
+@plan_slip("a mask depends on the positions of the queries, and the last one is at the last key, or keys are cached")
 def causal_top_left(case: Computation) -> Iterator[Variant]:
-    """The causal mask is aligned top left: the first query stands at the first key."""
+    """The causal mask is aligned top left: the first query is at the first key."""
     yield from _aligned(case, _positions_by(case, "top_left"), "")
     if case.problem.past_count:
-        sentence = "The causal mask is aligned top left: the first query stands at the first key of the cache."
+        sentence = "The causal mask is aligned top left: the first query is at the first key of the cache."
         yield from _aligned(case, _positions_from(case, 0), sentence)
 
 
-@plan_slip("a mask depends on where the queries stand, and the first one stands at the first key, or keys are padding")
+@plan_slip("a mask depends on the positions of the queries, and the first one is at the first key, or keys are padding")
 def causal_bottom_right(case: Computation) -> Iterator[Variant]:
-    """The causal mask is aligned bottom right: the last query stands at the last key."""
+    """The causal mask is aligned bottom right: the last query is at the last key."""
     yield from _aligned(case, _positions_by(case, "bottom_right"), "")
     if case.problem.key_lengths is not None or case.problem.key_mask is not None:
         sentence = "The causal mask is aligned bottom right, with the last key of all, also where that is padding."

@@ -73,9 +73,9 @@ def alibi_sign(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_changed_value(node.name, np.negative))
 
 
-@plan_slip("there is alibi, of a number of heads that is no power of two")
+@plan_slip("there is alibi, of a number of heads that is not a power of two")
 def alibi_slopes(case: Computation) -> Iterator[Variant]:
-    """Alibi's slopes are 2^(−8/h), 2^(−16/h) and so on, also where the number of heads h is no power of two."""
+    """Alibi's slopes are 2^(−8/h), 2^(−16/h) and so on, also where the number of heads h is not a power of two."""
     node, slopes = _alibi_node(case), case.node("slopes")
     if node is not None and slopes is not None and slopes.shape[0] & (slopes.shape[0] - 1):
         yield Variant(case.with_nodes(replace(slopes, function=_geometric_slopes)))
@@ -181,7 +181,7 @@ def rope_offset(case: Computation) -> Iterator[Variant]:
         yield Variant(shifted, f"Rope puts each query one position {what} its own.")
     if case.problem.align == "bottom_right" and rotated.inputs["positions"] == "query_positions":
         from_0 = case.with_inputs("rotated_query", positions="query_rows")
-        yield Variant(from_0, "Rope puts the first query at position 0, not where it stands among the keys.")
+        yield Variant(from_0, "Rope puts the first query at position 0, not at its position among the keys.")
 
 
 @plan_slip("rope turns the queries and keys after a cache")

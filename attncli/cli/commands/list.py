@@ -13,7 +13,7 @@ from attncli.ops import broken_packages, kinds, operators, taken_kinds
 
 # Where the plural of a kind is not its name and an s.
 _IRREGULAR_PLURALS = {"normalize": "normalizers"}
-SLIP, CONVENTION, MODEL = "slip", "convention", "model"  # the kinds of what is listed and is no operator
+SLIP, CONVENTION, MODEL = "slip", "convention", "model"  # the kinds of what is listed and is not an operator
 
 
 def kind_of_plural() -> dict[str, str]:

@@ -134,7 +134,7 @@ def test_a_published_row_of_keys_that_is_wrong_is_the_first_to_differ_and_what_f
     report = check(spec, expected, WITHOUT_SLIPS)
     assert report.first_difference == "key"
     assert [result.differ for result in report.results] == [1, 0]
-    remark = "what is expected of scores agrees with ours, and does not follow from these numbers"
+    remark = "what is expected of scores agrees with the reference, and does not follow from these numbers"
     assert report.results[0].remarks == (remark,)
     worst = report.results[0].worst
     assert worst is not None
@@ -299,7 +299,7 @@ def test_masks_that_are_expected_lead_to_other_scores_or_not() -> None:
     every = np.ones((3, 3), dtype=bool)
     found = results(spec, {"visible": every, "masked_scores": trace["scores"].value, "weights": trace["weights"].value})
     assert (found["masked_scores"].follows, found["weights"].agrees) == (True, True)
-    assert found["visible"].remarks[0].startswith("what is expected of weights agrees with ours")
+    assert found["visible"].remarks[0].startswith("what is expected of weights agrees with the reference")
 
 
 @pytest.mark.parametrize("dtype", ["longdouble", "float64"])

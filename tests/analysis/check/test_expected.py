@@ -104,7 +104,7 @@ def test_a_data_frame_has_labels() -> None:
 def test_of_equal_labels_one_is_said_by_its_number() -> None:
     twice = problem(embeddings=normal(3, 4), tokens=["the", "cat", "the"])
     assert read(twice, "weights", {"the#2": [1, 2, 3]}).array[2].tolist() == [1, 2, 3]
-    with pytest.raises(AttnError, match="expected, weights: 'the' stands 2 times; say the#1 or the#2"):
+    with pytest.raises(AttnError, match="expected, weights: 'the' appears 2 times; say the#1 or the#2"):
         read(twice, "weights", {"the": [1, 2, 3]})
     with pytest.raises(AttnError, match="unknown query 'the#3'"):
         read(twice, "weights", {"the#3": [1, 2, 3]})
