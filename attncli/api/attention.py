@@ -51,8 +51,8 @@ def attention(
     >>> result = attention([[2, 0]], [[1, 0], [0, 1]], [[10], [20]], score="dot", select=("weights", "output"))
     >>> result.weights.round(4).tolist(), result.output.round(4).tolist()
     ([[0.8808, 0.1192]], [[11.192]])
-    >>> attention(sentence="the cat sat", dim=4, seed=1).output.shape
-    (3, 4)
+    >>> attention(sentence="the cat sat").output.shape
+    (3, 8)
     """
     made = Problem(convention=convention, query=query, key=key, value=value, **problem)
     names = made.spec.default_selection[-1:] if select is ANSWER else select

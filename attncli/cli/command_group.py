@@ -142,9 +142,11 @@ class CommandGroup(_OwnHelp, TyperGroup):
         return command
 
     def resolve_command(self, context: Any, args: list[str]) -> Any:
-        """The command that the first argument names; a problem in its place is computed."""
+        """The command that the first argument names; `compute` where it is a problem or a sentence of several words."""
         if args[0] not in COMMANDS and _is_problem(args[0]):
             args = [DEFAULT_COMMAND, *args]
+        elif len(args[0].split()) > 1:
+            args = [DEFAULT_COMMAND, "--sentence", *args]
         return super().resolve_command(context, args)
 
     def format_help(self, context: Any, formatter: Any, *, every_option: bool = False) -> None:

@@ -15,6 +15,7 @@ from attncli.problem.fields import QUERIES, Field
 from attncli.problem.labels import EVERY, number_equal_labels
 from attncli.problem.results import RESULTS
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
+from attncli.problem.vocabularies import SMALL_NAME
 
 if TYPE_CHECKING:
     from attncli.io.problem_files import Document
@@ -45,6 +46,8 @@ def field_completion(field: Field) -> Callable[..., Any] | None:
         return complete_queries
     if field.words:
         return complete_from(lambda: field.words)
+    if field.kind == "vocabulary":
+        return complete_from(lambda: (SMALL_NAME,))
     if field.kind == "boolean_matrix":
         return complete_from(_masks)
     if field.kind in taken_kinds():

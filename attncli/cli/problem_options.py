@@ -23,7 +23,7 @@ _METAVARS = {
     "vector": "VECTOR",
     "labels": "LABELS",
     "text": "TEXT",
-    "vocabulary": "FILE",
+    "vocabulary": "FILE|small",
     "integer": "N",
     "number": "X",
     "boolean_matrix": "MATRIX",

@@ -17,6 +17,7 @@ from attncli.problem.numbers import is_number
 from attncli.problem.operators import FORMS, chooses_operator, form_of
 from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import FIELDS, ProblemSpec
+from attncli.problem.vocabularies import SMALL_NAME
 
 
 def check_keys(document: Mapping[str, RawValue]) -> None:
@@ -110,6 +111,11 @@ def _read_array(text: str, field: Field, origin: Origin) -> Any:
     return [[value]] if is_number(value) else value
 
 
+def _read_vocabulary(text: str, field: Field, origin: Origin) -> Any:
+    """The name of a vocabulary, which stays as it is, or the text of an array."""
+    return text if text == SMALL_NAME else _read_array(text, field, origin)
+
+
 def _read_mask(value: Any, field: Field, origin: Origin) -> Any:
     """A table, or the operator of a mask with its array parameters read."""
     if isinstance(value, str):
@@ -148,7 +154,8 @@ def _read_operator(kind: str, value: Any, field: Field, origin: Origin) -> Any:
 
 
 _TEXT_READERS: Mapping[str, Callable[[str, Field, Origin], Any]] = {
-    **dict.fromkeys(("matrix", "vocabulary", "vector", "counts", "positions", "booleans"), _read_array),
+    **dict.fromkeys(("matrix", "vector", "counts", "positions", "booleans"), _read_array),
+    "vocabulary": _read_vocabulary,
     "window": _read_window,
 }
 

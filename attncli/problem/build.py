@@ -151,15 +151,13 @@ def _embed_sentence(values: dict[str, Any]) -> None:
     text, vocabulary = values.get("sentence"), values.get("vocabulary")
     if text is None and vocabulary is None:
         return
-    is_drawn = text is not None and vocabulary is None and not {"dim", "init"}.isdisjoint(values)
-    if (text is None or vocabulary is None) and not is_drawn:
-        given, missing = ("sentence", "vocabulary") if vocabulary is None else ("vocabulary", "sentence")
-        hint = "give both" if text is None else "give both, or dim and seed, by which a vector is drawn for each word"
-        raise AttnError(f"{given} is given without {missing}", where=missing, hint=hint, keys=(given,))
+    if text is None:
+        message = "vocabulary is given without sentence"
+        raise AttnError(message, where="sentence", hint="give both", keys=("vocabulary",))
     if "embeddings" in values:
         message, keys = "sentence and embeddings are both given", ("embeddings", "sentence", "vocabulary")
         raise AttnError(message, where="embeddings", hint="leave out one of them", keys=keys)
-    if text is None or vocabulary is None:
+    if vocabulary is None:
         return
     tokens, values["embeddings"] = embed(text, vocabulary)
     values.setdefault("tokens", tokens)

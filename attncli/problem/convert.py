@@ -41,6 +41,7 @@ from attncli.problem.operators import (
     to_array_or_generator,
     to_operator,
 )
+from attncli.problem.vocabularies import SMALL_NAME, small_vocabulary
 
 FLOATING_TYPES = frozenset(NAMES) - {BFLOAT16}  # of arrays of NumPy's own
 _NO_LETTER = re.compile("[\ud800-\udfff\0]")  # in a label
@@ -148,15 +149,17 @@ def _to_positions(field: Field, value: Any) -> LabelledArray:
 
 
 def _to_vocabulary(field: Field, value: Any) -> dict[str, Array]:
-    """A vector for each word, from a mapping or from a table with labels."""
+    """A vector for each word: by the name of a vocabulary, from a mapping or from a table with labels."""
+    if isinstance(value, str) and value == SMALL_NAME:
+        return small_vocabulary()
     converted = to_array_or_generator(value, (field.name,))
     if isinstance(converted, PendingRandom) or not converted.labels:
-        hint = "expected a vector for each word, as in {cat: [.4, .5]}"
+        hint = f"expected a vector for each word, as in {{cat: [.4, .5]}}, or {SMALL_NAME}"
         raise AttnError("has no words", where=field.name, hint=hint, subject=value)
     words = converted.labels
     if len(set(words)) < len(words):
         duplicate = first_duplicate(words)
-        raise AttnError(f"the word {duplicate!r} stands twice", where=field.name, subject=value)
+        raise AttnError(f"the word {duplicate!r} appears twice", where=field.name, subject=value)
     return dict(zip(words, converted.array, strict=True))
 
 

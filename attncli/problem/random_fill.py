@@ -16,7 +16,7 @@ from attncli.ops.records import Operator
 from attncli.problem.fields import RANDOM
 from attncli.problem.operators import PendingRandom
 from attncli.problem.results import TABLES, VALUE_SOURCES, given_table
-from attncli.problem.spec import FIELDS, LABEL_KEYS, OPERATOR_FIELDS
+from attncli.problem.spec import FIELDS, LABEL_KEYS, OPERATOR_FIELDS, SENTENCE_GENERATOR
 from attncli.problem.tokens import distinct_words, embed
 from attncli.problem.weights import PACKED, Heads, packed_key, packed_parts, sizes_of_parts
 
@@ -26,6 +26,7 @@ FILLED: Mapping[str, Letters] = {name: field.letters for name, field in FIELDS.i
 FILLED_LETTERS = {part for letters in FILLED.values() for letter in letters for part in letter.split("+")}
 BYTES_PER_NUMBER = 8  # generators make float64
 DEFAULT_GENERATOR = "randint"
+SENTENCE_DIM, SENTENCE_SEED = 8, 0  # a sentence needs nothing else
 # An axis without a length of its own has that of the first of these that has one; h·e: the merged heads.
 _SUBSTITUTES = {
     "n": ("m",),
@@ -72,13 +73,13 @@ def fill(values: Mapping[str, Any]) -> RandomFill:
     missing = _missing(values)
     pending |= {name: generator for name, generator in missing.items() if name not in pending}
     filled = {name: value for name, value in values.items() if not isinstance(value, PendingRandom)}
-    filler = _Filler(filled)
+    filler, is_chosen = _Filler(filled), values.get("init") is not None or not _is_drawn_sentence(values)
     if pending:
         for name, letters in FILLED.items():
             if name == "embeddings" and name in pending and filled.get("sentence") is not None:
                 filler.embed_sentence(pending[name])
             elif name in pending:
-                filled[name] = filler.make(name, pending[name], letters)
+                filled[name] = filler.make(name, pending[name], letters, keeps_size=name in missing and not is_chosen)
                 filled |= {"embeddings": filled[name]} if name == "residual" else {}
     for name in OPERATOR_FIELDS:
         if isinstance(filled.get(name), Operator):
@@ -89,18 +90,28 @@ def fill(values: Mapping[str, Any]) -> RandomFill:
     return RandomFill(filled, {name: reason for name in keys if name not in read}, filler.generators)
 
 
+def _needs_vectors(values: Mapping[str, Any]) -> bool:
+    """Whether a vector is drawn for each word of a sentence."""
+    return values.get("sentence") is not None and values.get("embeddings") is None
+
+
+def _is_drawn_sentence(values: Mapping[str, Any]) -> bool:
+    """Whether a sentence is drawn in the way that sentences are: where no stream of random numbers is named."""
+    return _needs_vectors(values) and values.get("generator") is None
+
+
 def _missing(values: Mapping[str, Any]) -> dict[str, Operator]:
     """The generators of missing arrays by `init`: embeddings whose sizes are given, and projections."""
     has_sizes = values.get("token_count") is not None or values.get("dim") is not None
-    is_sentence_drawn = values.get("sentence") is not None and values.get("embeddings") is None
+    is_sentence_drawn = _needs_vectors(values)
     has_table = given_table(values) is not None
     sequences = VALUE_SOURCES if has_table else ("embeddings", "residual", "key", "query")
     has_sequence = any(values.get(name) is not None for name in sequences)
     if has_table and values.get("dim") is None and not (has_sequence or is_sentence_drawn):
         return {}  # a table needs no values
     init = values.get("init")
-    if init is None and has_sizes and (is_sentence_drawn or not has_sequence):
-        init = Operator(look_up("generator", DEFAULT_GENERATOR))
+    if init is None and (is_sentence_drawn or (has_sizes and not has_sequence)):
+        init = Operator(look_up("generator", SENTENCE_GENERATOR if _is_drawn_sentence(values) else DEFAULT_GENERATOR))
     if init is None:
         return {}
     names = [] if has_sequence and not is_sentence_drawn else ["embeddings"]
@@ -121,10 +132,12 @@ class _Filler:
         self.generators: dict[str, Operator] = {}  # of the arrays that have been made
         self._stream: Stream = None
 
-    def make(self, name: str, generator: Operator, letters: Letters) -> Array:
-        """One array of the problem."""
+    def make(self, name: str, generator: Operator, letters: Letters, *, keeps_size: bool) -> Array:
+        """One array of the problem; a projection that `keeps_size` has a standard deviation of 1/√rows."""
         leading = self._leading_sizes() if name in TABLES else ()
         shape = (*leading, *(sum(self._size(x, (name,)) for x in letter.split("+")) for letter in letters))
+        if keeps_size and FIELDS[name].is_weight:
+            generator = Operator(generator.record, {"std": shape[0] ** -0.5})
         return self._generate((name,), generator, shape, is_weight=FIELDS[name].is_weight)
 
     def _leading_sizes(self) -> tuple[int, ...]:
@@ -165,6 +178,8 @@ class _Filler:
         """An array of a shape; weights are drawn in the shape that `weight_layout` stores them in."""
         name = ", ".join(path)
         if generator.record.is_drawn and self._stream is None:
+            if self.filled.get("seed") is None and _needs_vectors(self.filled):
+                self.filled["seed"] = SENTENCE_SEED
             if self.filled.get("seed") is None:
                 message = f"{name} is drawn at random and there is no seed"
                 raise AttnError(message, where="seed", hint=self._hint_without_seed(name))
@@ -246,6 +261,8 @@ class _Filler:
         rows = self._rows_of_weights((letter, *_SUBSTITUTES.get(letter, ()))) if letter in ("x", "y") else None
         if rows is not None:
             return rows
+        if letter == "x" and _needs_vectors(self.filled):
+            return SENTENCE_DIM
         if letter not in FILLED_LETTERS:
             hint = "give the matrix"
             raise AttnError("can't be drawn: nothing says how many rows it has", where=path, hint=hint)

@@ -80,9 +80,11 @@ class ProblemSpec:
         "labels of the rows of embeddings or key; with token_table, the rows that are looked up", "[the, cat, sat]",
         axes="m", template="active")
     query_tokens: tuple[str, ...] | None = labels(INPUTS, "labels of the queries", "[le, chat, dort]", axes="n")
-    sentence: str | None = row("text", INPUTS, "text; each word has its vector in vocabulary, or drawn", "the cat sat",
-        is_common=True, template="together")
-    vocabulary: Mapping[str, Array] | None = row("vocabulary", INPUTS, "the vector of each word",
+    sentence: str | None = row("text", INPUTS,
+        "text; the vectors of its words are vocabulary, or drawn", "the cat sat", is_common=True,
+        template="together")
+    vocabulary: Mapping[str, Array] | None = row("vocabulary", INPUTS,
+        "the vector of each word; small is built in",
         "{the: [1, 0], cat: [0, 1], sat: [1, 1]}", template="together")
     token_table: Array | None = matrix(INPUTS, "t x",
         "a vector in each row, looked up by tokens that are numbers: 464,3797",
@@ -234,6 +236,18 @@ class ProblemSpec:
         return self.origins.get(name)
 
     @property
+    def drawn_sentence(self) -> tuple[str, ...]:
+        """What is drawn for a sentence that comes alone, and how to draw something else; nothing where it is not."""
+        generator = self.generators.get("vocabulary")
+        if generator is None or generator.record.name != SENTENCE_GENERATOR or self.init is not None:
+            return ()
+        size = self.lengths["x"]
+        return (
+            f"drawn with seed {self.seed}: {size} normal numbers a word, projections of standard deviation 1/√{size}",
+            "others: --seed 1, --dim 4, --init randint; --vocabulary small has a meaning",
+        )
+
+    @property
     def embeddings_source(self) -> str:
         """The key of the array that embeddings are made of: `residual`, `token_table`, or they themselves.
 
@@ -360,6 +374,8 @@ _PLANNED_FIELDS = tuple(
 # The key of the labels along an axis, by its letter.
 LABEL_KEYS = {field.axes: name for name, field in FIELDS.items() if field.kind == "labels" and field.panel == INPUTS}
 # The value of each field that is not given.
+SENTENCE_GENERATOR = "normal"  # of the vectors and projections of a sentence that comes alone
+
 DEFAULTS: Mapping[str, Any] = {
     f.name: f.default_factory() if callable(f.default_factory) else f.default for f in fields(ProblemSpec) if f.metadata
 }

@@ -205,6 +205,8 @@ def step_remarks(trace: Trace, step: Step) -> Iterator[str]:
         labels = zip(trace.numbered_labels["n"], selected, strict=True)
         names = join_words([f"{label} (row {row})" for label, row in labels])
         yield f"of {len(trace.labels['q'])} queries, `only` selects {names}, counted from 0"
+    if step.name in trace.problem.generators:
+        yield f"drawn: {trace.problem.generators[step.name]}"
     yield from equality_remarks(trace, step)
     yield from step.notes
 

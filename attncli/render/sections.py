@@ -83,7 +83,7 @@ def _selection(view: View) -> Iterator[Section]:
     trace = view.result.trace
     for name in view.result.select:
         is_last = name == view.result.select[-1]
-        remarks = (view.remark,) if is_last and view.remark else ()
+        remarks = tuple(filter(None, (*trace.problem.drawn_sentence, view.remark))) if is_last else ()
         yield Section(name, tuple(selected_tables(view, name)), formula=trace.same_as(name), remarks=remarks)
 
 

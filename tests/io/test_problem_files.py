@@ -43,11 +43,10 @@ REFUSED = {
         "p.yaml, line 2, tokens: 'a\\x00' has the character NUL",
     ),
     "labels and no labels": ("embeddings: [[1]]\ntokens: []", "p.yaml, line 2, tokens: has no labels"),
-    "a sentence without words": (
-        "sentence: the",
-        "p.yaml, vocabulary: sentence is given without vocabulary; give both",
+    "words without a sentence": (
+        "vocabulary: {the: [1]}",
+        "p.yaml, sentence: vocabulary is given without sentence; give both",
     ),
-    "words without a sentence": ("vocabulary: {a: [1]}", "p.yaml, sentence: vocabulary is given without sentence"),
     "a sentence and embeddings": (
         "sentence: a\nvocabulary: {a: [1]}\nembeddings: [[1]]",
         "p.yaml, embeddings: sentence and embeddings are both given",

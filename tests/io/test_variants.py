@@ -119,11 +119,11 @@ def test_a_vocabulary_keeps_its_words(tmp_path: Path) -> None:
 
 
 def test_one_value_without_which_there_is_no_problem_needs_a_second_one() -> None:
-    drawn = NamedDocument("", raw_values(sentence="the cat", dim=2))
+    drawn = NamedDocument("", raw_values(token_count=2, dim=2))
     with pytest.raises(AttnError) as raised:
         make_variants([drawn], read_varied(["seed=1"], Origin()))
     assert str(raised.value) == (
-        "variant as given, seed: vocabulary is drawn at random and there is no seed; "
+        "variant as given, seed: embeddings is drawn at random and there is no seed; "
         "one variant, seed=1, is compared with the problem as given: give a second value in its place"
     )
 

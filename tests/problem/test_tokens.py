@@ -10,6 +10,7 @@ import attncli
 from attncli.base.errors import AttnError
 from attncli.plan.build import keys_unread_by_plan
 from attncli.problem.tokens import distinct_words, embed
+from attncli.problem.vocabularies import FEATURES, SMALL
 from tests.problems import problem, write_file
 
 WORDS = {"the": 1.0, "cat": 2.0, "sat": 3.0, "on": 4.0, "mat": 5.0}
@@ -90,7 +91,7 @@ def test_a_vector_is_drawn_for_each_different_word_where_there_is_no_vocabulary(
 
 
 def test_projections_are_drawn_after_the_words_as_after_embeddings() -> None:
-    drawn = problem(sentence="the cat the", dim=3, seed=1)
+    drawn = problem(sentence="the cat the", dim=3, seed=1, init="randint")
     given = problem(embeddings="randint", token_count=2, init="randint", dim=3, seed=1)
     np.testing.assert_array_equal(drawn.w_q, given.w_q)
     np.testing.assert_array_equal(drawn.embeddings[:2], given.embeddings)
@@ -105,18 +106,57 @@ def test_words_may_be_the_keys_of_given_queries() -> None:
     ("keys", "message"),
     [
         (
-            {},
-            "vocabulary: sentence is given without vocabulary; give both, or dim and seed, by which a vector is drawn",
+            {"sentence": "the cat", "embeddings": [[1, 2]]},
+            "embeddings: sentence and embeddings are both given; leave out one of them",
         ),
-        ({"dim": 2}, "seed: vocabulary is drawn at random and there is no seed"),
-        ({"init": "normal", "seed": 1}, "dim: vocabulary is drawn and its size is not known; give dim"),
-        ({"dim": 2, "seed": 1, "embeddings": [[1, 2]]}, "embeddings: sentence and embeddings are both given"),
+        ({"vocabulary": {"the": [1, 2]}}, "sentence: vocabulary is given without sentence; give both"),
+        (
+            {"sentence": "the cat", "vocabulary": [[1, 2]]},
+            "vocabulary: has no words; expected a vector for each word, as in {cat: [.4, .5]}, or small",
+        ),
     ],
 )
-def test_what_is_missing_to_draw_the_words_is_an_error(keys: dict[str, Any], message: str) -> None:
+def test_what_contradicts_a_sentence_is_an_error(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(AttnError) as caught:
-        problem(sentence="the cat", **keys)
-    assert str(caught.value).startswith(message)
+        problem(**keys)
+    assert str(caught.value) == message
+
+
+def test_a_sentence_needs_nothing_else_and_is_drawn_from_numpys_stream_of_seed_0() -> None:
+    stream = np.random.default_rng(0)
+    spec = problem(sentence="the cat the")
+    assert [spec.tokens, spec.seed, spec.dim] == [("the", "cat", "the"), 0, None]
+    vectors = stream.standard_normal((2, 8))
+    np.testing.assert_array_equal(spec.embeddings, vectors[[0, 1, 0]])
+    for weights in (spec.w_q, spec.w_k, spec.w_v):
+        np.testing.assert_allclose(weights, stream.standard_normal((8, 8)) / np.sqrt(8), rtol=1e-15)
+
+
+def test_a_projection_that_is_drawn_for_a_sentence_keeps_the_size_of_what_it_projects() -> None:
+    spec = problem(sentence="a b", dim=400, d_k=25, d_v=100, heads=5, seed=3)
+    assert {
+        name: round(float(getattr(spec, name).std() * np.sqrt(rows)), 1)
+        for name, rows in (("w_q", 400), ("w_k", 400), ("w_v", 400), ("w_o", spec.w_o.shape[0]))
+    } == dict.fromkeys(("w_q", "w_k", "w_v", "w_o"), 1.0)
+
+
+@pytest.mark.parametrize("keys", [{"init": "randint"}, {"generator": "legacy"}])
+def test_a_sentence_whose_generator_is_named_is_drawn_as_it_was(keys: dict[str, Any]) -> None:
+    spec = problem(sentence="the cat", dim=3, seed=1, **keys)
+    assert set(np.concatenate([spec.embeddings, spec.w_q, spec.w_k, spec.w_v]).flat) <= {0, 1, 2}
+
+
+def test_words_of_the_small_vocabulary_have_a_1_for_each_of_their_features() -> None:
+    spec = problem(sentence="The queen saw horses", vocabulary="small")
+    features = [[FEATURES[at] for at in np.flatnonzero(row)] for row in spec.embeddings]
+    assert features == [["function"], ["person", "female"], ["action"], ["animal", "plural"]]
+    assert set(spec.embeddings.flat) == {0, 1}
+
+
+def test_every_word_of_the_small_vocabulary_is_there_once_and_has_features_that_are_named() -> None:
+    words = [word for group in SMALL.values() for word in group.split()]
+    assert len(set(words)) == len(words) > 60
+    assert {feature for group in SMALL for feature in group.split()} == set(FEATURES)
 
 
 TABLE = [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]

@@ -95,7 +95,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "--sentence a_b_a --dim 4 --seed 1",
         {
             "sentence": "a_b_a",
-            "vocabulary": {"generator": "randint:low=0,high=3", "shape": [1, 4]},
+            "vocabulary": {"generator": "normal:mean=0,std=1", "shape": [1, 4]},
             "seed": 1,
             "generator": "pcg64",
             "dim": 4,

@@ -26,7 +26,7 @@ COMMANDS = {
         (
             "attn compute --embeddings '1 0 1; 0 1 0; 1 1 0' --explain",
             "attn compute problem.yaml --causal --select weights",
-            "attn compute --sentence 'the cat sat on the mat' --dim 4 --seed 1",
+            "attn compute --sentence 'the cat sat on the mat'",
             "attn compute --query q.npy --key k.npy --value v.npy --heads 2 -o out.npz",
             "attn compute problem.yaml --score gaussian:sigma=2 --json",
         ),
@@ -49,7 +49,7 @@ COMMANDS = {
         (
             "attn compare problem.yaml --vary normalize=softmax --vary normalize=sparsemax",
             "attn compare problem.yaml --vary scale=0.5,1,2 --vary heads=1,2",
-            "attn compare --sentence 'the cat sat' --dim 4 --vary seed=1..100 --format csv",
+            "attn compare --sentence 'the cat sat' --vary seed=1..100 --format csv",
             "attn compare before.yaml after.yaml --select weights",
             "attn compare problem.yaml --as torch-sdpa --as flash",
         ),
@@ -66,7 +66,7 @@ COMMANDS = {
         (
             "attn generate --seed 42 --token-count 4 --dim 3",
             "attn generate --seed 42 --token-count 6 --dim 8 --heads 2 -o folder",
-            "attn generate --sentence 'the cat sat' --dim 4 --seed 1 -o cat.yaml",
+            "attn generate --sentence 'the cat sat' -o cat.yaml",
             "attn generate problem.yaml --w-q normal --seed 7 -o complete.yaml",
         ),
         has_problem=True,

@@ -13,7 +13,9 @@ from attncli.ops import broken_packages, kinds, operators, taken_kinds
 
 # Where the plural of a kind is not its name and an s.
 _IRREGULAR_PLURALS = {"normalize": "normalizers"}
-SLIP, CONVENTION, MODEL = "slip", "convention", "model"  # the kinds of what is listed and is not an operator
+# The kinds of what is listed and is not an operator; the last two are listed where they are asked for.
+SLIP, CONVENTION, MODEL, WORD = "slip", "convention", "model", "word"
+VOCABULARY = "vocabulary"  # the plural of a word
 
 
 def kind_of_plural() -> dict[str, str]:
@@ -23,7 +25,7 @@ def kind_of_plural() -> dict[str, str]:
 
 def _listed_kinds() -> dict[str, str]:
     """The kinds of everything that is listed by their plurals: operators, slips, conventions and models."""
-    return kind_of_plural() | {f"{kind}s": kind for kind in (SLIP, CONVENTION, MODEL)}
+    return kind_of_plural() | {f"{kind}s": kind for kind in (SLIP, CONVENTION, MODEL)} | {VOCABULARY: WORD}
 
 
 def list_operators(
@@ -40,7 +42,7 @@ def list_operators(
 ) -> None:
     """Write the name and summary of operators, slips and conventions, or those of one kind (its plural or name).
 
-    Models are listed where they are asked for: they are many, and no part of a problem.
+    Models, and the words of the small vocabulary with their features, are listed where they are asked for.
     """
     from attncli.render.reports.catalogue import render_list
 
@@ -48,7 +50,7 @@ def list_operators(
     known = {f"{name}s": name for name in taken_kinds()} | plurals  # also `qk_norms`, which are norms
     if kind is not None and known.get(kind, kind) not in known.values():
         raise UnknownNameError("kind", kind, plurals)
-    shown = {plural: name for plural, name in plurals.items() if name != MODEL}
+    shown = {plural: name for plural, name in plurals.items() if name not in (MODEL, WORD)}
     titles = shown if kind is None else {kind: known.get(kind, kind)}
     groups = [(title, list(_summaries(name))) for title, name in titles.items()]
     streams.write_warnings(broken_packages(), strict=strict)
@@ -69,5 +71,9 @@ def _summaries(kind: str) -> Iterator[tuple[str, str]]:
         from attncli.models.families import family_names, read_family
 
         yield from ((name, read_family(name, MODEL).about) for name in family_names())
+    elif kind == WORD:
+        from attncli.problem.vocabularies import features_of_words
+
+        yield from ((word, ", ".join(features)) for word, features in features_of_words().items())
     else:
         yield from ((record.name, record.summary) for record in operators(kind).values())
