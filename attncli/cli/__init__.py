@@ -38,10 +38,7 @@ def attn(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and stop.")
     ] = False,
 ) -> None:
-    """Attention, every kind of it, on your own numbers.
-
-    Start with attn demo, then attn compute --help.
-    """
+    """Attention, every kind of it, on your own numbers. Start with attn demo."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

@@ -143,10 +143,8 @@ class CommandGroup(_OwnHelp, TyperGroup):
 
     def resolve_command(self, context: Any, args: list[str]) -> Any:
         """The command that the first argument names; `compute` where it is a problem or a sentence of several words."""
-        if args[0] not in COMMANDS and _is_problem(args[0]):
+        if args[0] not in COMMANDS and (_is_problem(args[0]) or is_sentence(args[0])):
             args = [DEFAULT_COMMAND, *args]
-        elif len(args[0].split()) > 1:
-            args = [DEFAULT_COMMAND, "--sentence", *args]
         return super().resolve_command(context, args)
 
     def format_help(self, context: Any, formatter: Any, *, every_option: bool = False) -> None:
@@ -185,6 +183,11 @@ def _is_problem(word: str) -> bool:
 
     path = Path(word)
     return word == STDIN or format_of_suffix(path) is not None or (is_there(path) and not path.is_dir())
+
+
+def is_sentence(word: str) -> bool:
+    """Whether an argument in place of a problem is not a file but a sentence of several words."""
+    return len(re.findall(r"[^\W\d]+", word)) > 1 and " " in word and not _is_problem(word)
 
 
 @contextmanager

@@ -38,11 +38,12 @@ def render_help(command: Any, context: Any, ref: CommandRef | None, target: Text
         names = command.list_commands(context)
         page.write_section("Commands", [(name, command.get_command(context, name).help) for name in names])
     else:
-        page.write_section("Examples", [(example, "") for example in ref.examples])
         has_keys = ref.has_problem and any(option.rich_help_panel for option in shown)
         page.write_section("How a MATRIX and a NAME are written", value_forms() if has_keys else ())
-    for title, panel in _panels(shown).items():
-        page.write_section(title, [(title_of_option(option), option.help or "") for option in panel])
+    for number, (title, panel) in enumerate(_panels(shown).items()):
+        pairs = [(title_of_option(option), _text_of_option(option, every_option=every_option)) for option in panel]
+        page.write_section(title, pairs, has_gap=number == 0)
+    page.write_section("Examples", [(example, "") for example in ref.examples] if ref is not None else ())
     return target.encodable("\n".join([*(line.rstrip() for line in page.lines), ""]))
 
 
@@ -70,6 +71,23 @@ def title_of_option(option: Any) -> str:
     return names if option.is_flag else f"{names} {_metavar(option)}"
 
 
+def _text_of_option(option: Any, *, every_option: bool) -> str:
+    """What an option does; where it names an operator, which there are, or how to list them.
+
+    Operators of other packages are not looked up: that takes 30 ms, and the help is to appear at once.
+    """
+    from attncli.cli.commands.list import kind_of_plural
+    from attncli.ops.registry import registered, taken_kinds
+    from attncli.problem.spec import FIELDS
+
+    field = FIELDS.get(option.name)
+    if field is None or field.kind not in taken_kinds() or option.help is None:
+        return option.help or ""
+    plural = next((plural for plural, kind in kind_of_plural().items() if kind == field.kind), "")
+    names = ", ".join(registered(field.kind)) if every_option or not plural else f"attn list {plural}"
+    return f"{option.help.removesuffix('.')}: {names}."
+
+
 def _metavar(parameter: Any) -> str:
     """The placeholder for the value of an option or an argument."""
     return str(parameter.metavar or parameter.name.upper())
@@ -88,10 +106,13 @@ class _Page:
         first, *others = textwrap.wrap(self.target.text(f"{title}{text}"), self.width, break_on_hyphens=False)
         self.lines += [f"{self._styled(title, BOLD)}{first.removeprefix(title)}", *others]
 
-    def write_section(self, title: str, pairs: Sequence[Pair]) -> None:
+    def write_section(self, title: str, pairs: Sequence[Pair], *, has_gap: bool = True) -> None:
         """Write pairs of a name and its text under a title, where there are any."""
         if pairs:
-            self.lines += ["", *(self._styled(line, BOLD) for line in textwrap.wrap(title, self.width))]
+            self.lines += [
+                *([""] if has_gap else []),
+                *(self._styled(line, BOLD) for line in textwrap.wrap(title, self.width)),
+            ]
             self.write_pairs(pairs)
 
     def write_pairs(self, pairs: Iterable[Pair]) -> None:

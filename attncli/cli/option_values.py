@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
-from attncli.cli.command_group import QUOTE_HINT, is_part_of_list
+from attncli.cli.command_group import QUOTE_HINT, is_part_of_list, is_sentence
 from attncli.io.paths import STDIN
 from attncli.problem.fields import option_name
 from attncli.problem.spec import FIELDS
@@ -23,7 +23,7 @@ def given_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "Inputs") -> "Document":
-    """The keys of the problem file, if there is one, with those of the options over them.
+    """The keys of the problem file, or of a sentence in its place, with those of the options over them.
 
     Files are opened through `inputs`. Raises AttnError where standard input is named more than once, or the file can't
     be read.
@@ -36,6 +36,8 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
     check_stdin(problem, *texts.values())
     if problem is not None and is_part_of_list(problem):
         raise AttnError(f"{problem!r} is not a problem file", hint=QUOTE_HINT)
+    if problem is not None and is_sentence(problem):
+        problem, texts = None, {"sentence": problem, **texts}
     document = read_document(problem, inputs) if problem is not None else {}
     origin = Origin(options=True, inputs=inputs)
     return document | {

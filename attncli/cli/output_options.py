@@ -115,7 +115,7 @@ class OutputOptions:
         example="1,0",
     )
     head: str | None = _option(
-        "Show one head, counted from 0, or all of them.", metavar="N|all", view=_positions, example="1"
+        "Show one head, counted from 0, or all of them.", metavar="N|all", is_listed=False, view=_positions, example="1"
     )
     batch: str | None = _option(
         "Show one batch item, counted from 0, or all of them.",
@@ -147,13 +147,13 @@ class OutputOptions:
         example="2",
     )
     format: str | None = _option(
-        "How the result is written.",
-        metavar="|".join(format_choices()),
+        "Write it as " + ", ".join(format_choices()) + ".",
+        metavar="NAME",
         short="-f",
         complete=complete_from(format_choices),
     )
     json: bool = _option("The same as --format json.", default=False)
-    output: str | None = _option("Write to a file; its suffix picks the format.", metavar="FILE", short="-o")
+    output: str | None = _option("Write a file: .npz .npy .csv .json .svg .png .html …", metavar="FILE", short="-o")
     select: str | None = _option(
         "Results: scores, weights, context, output, or any step.",
         metavar="NAME,NAME",
@@ -198,10 +198,11 @@ class OutputOptions:
     curve: bool = _option(
         "Plot the output over one-dimensional keys, with the values as points.",
         default=False,
+        is_listed=False,
         view=lambda options, _: {"curve": options.has_effect("curve")},
         idle=(_where(lambda row: not row.has_curves, "{format} has no plots"),),
     )
-    watch: bool = _option("Compute again whenever a file of the problem is saved.", default=False)
+    watch: bool = _option("Compute again whenever a file of the problem is saved.", default=False, is_listed=False)
     open: bool = _option("Show the page, as -o page.html writes it, in the browser.", default=False)
     pager: bool = _option(
         "On a terminal, show the result page by page, with PAGER or less.",

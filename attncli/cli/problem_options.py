@@ -10,7 +10,6 @@ import typer
 from attncli.base.text import sentence
 from attncli.cli.command_group import HelpAll
 from attncli.cli.completion import complete_convention, complete_edit, field_completion
-from attncli.ops.registry import registered, taken_kinds
 from attncli.problem.fields import Field, option_name
 from attncli.problem.spec import FIELDS
 
@@ -105,7 +104,7 @@ def _make_option(field: Field, *, is_listed: bool) -> inspect.Parameter:
     kind: Any = bool if is_flag else list[str] if field.kind == "labels" else str
     option = typer.Option(
         f"{name}/--no-{name.removeprefix('--')}" if is_flag else name,
-        help=_help(field),
+        help=sentence(field.help),
         metavar="|".join(field.words) if field.words else None if is_flag else _METAVARS.get(field.kind, _OPERATOR),
         rich_help_panel=field.panel,
         hidden=not is_listed,
@@ -114,12 +113,3 @@ def _make_option(field: Field, *, is_listed: bool) -> inspect.Parameter:
     )
     annotation = Annotated[kind | None, option]
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-
-
-def _help(field: Field) -> str:
-    """The meaning of a key as a sentence; where it takes an operator, with the names of those registered.
-
-    Operators of other packages are not looked up: that takes 30 ms, and the help is to appear at once.
-    """
-    names = f": {', '.join(registered(field.kind))}" if field.kind in taken_kinds() else ""
-    return sentence(field.help + names)

@@ -163,7 +163,7 @@ class ProblemSpec:
         used_by="scores")
     softcap: float | None = number(STAGES, "squeezes scores between -softcap and softcap, before bias and masks", "30",
         above=0, used_by="weights")
-    position: Operator | None = row("position", STAGES, "what tells the model where queries and keys stand",
+    position: Operator | None = row("position", STAGES, "how positions take part",
         "sinusoidal", is_common=True)
     positions: Array | None = row("positions", STAGES,
         "where the rows of embeddings or key stand, for rope and positions added to embeddings; masks count rows",
@@ -176,7 +176,7 @@ class ProblemSpec:
     context: Operator = row("context", STAGES, "from weights and values to the answer", "weighted_sum",
         default=Operator(look_up("context", "weighted_sum")), used_by="output", template="active")
     mask: Array | Operator | None = row("boolean_matrix", MASKS,
-        "1 or true where the query may attend to the key (broadcasts), or the name of a mask",
+        "1 where a query may attend to a key, or a mask's name",
         "[[1, 0, 1], [1, 1, 0], [1, 1, 1]]", axes="[b h] n m", neutral=1, used_by="weights", is_common=True)
     bias: Array | None = matrix(MASKS, "[b h] n m", "numbers added to the scores; broadcasts",
         "[[0, 0, -1], [0, 0, 0], [1/2, 0, 0]]", neutral=0, decides_dtype=False, used_by="weights")
@@ -243,7 +243,7 @@ class ProblemSpec:
             return ()
         size = self.lengths["x"]
         return (
-            f"drawn with seed {self.seed}: {size} normal numbers a word, projections of standard deviation 1/√{size}",
+            f"drawn with seed {self.seed}: {size} normal numbers a word, projections with σ = 1/√{size}",
             "others: --seed 1, --dim 4, --init randint; --vocabulary small has a meaning",
         )
 

@@ -21,7 +21,7 @@ from tests.problems import write_file
 WITH_PROBLEM = [name for name, ref in COMMANDS.items() if ref.has_problem]
 LISTS_KEYS = [name for name in WITH_PROBLEM if name != "compare"]  # it has other options to list
 OPTIONS = {f"--[no-]{name}" if f.kind == "flag" else f"--{name.replace('_', '-')}": f for name, f in FIELDS.items()}
-MAX_LINES, WIDTH = 74, 80
+MAX_LINES, MAX_LINES_OF_ALL, WIDTH = 60, 22, 80
 
 
 @pytest.mark.parametrize("env", [{}, {"TERM": "dumb"}, {"PYTHONIOENCODING": "ascii"}], ids=["pipe", "dumb", "ascii"])
@@ -30,7 +30,7 @@ def test_the_help_is_short_and_narrow(words: tuple[str, ...], env: dict[str, str
     ran = run(*words, "--help", env=env)
     lines = ran.stdout.splitlines()
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert 5 < len(lines) <= MAX_LINES
+    assert 5 < len(lines) <= (MAX_LINES if words else MAX_LINES_OF_ALL)
     assert max(map(len, lines)) <= WIDTH
     assert not any("\x1b" in line for line in lines)
 
@@ -76,6 +76,16 @@ def test_it_names_the_defaults_that_are_in_force(run: Run) -> None:
     shown = " ".join(run("compute", "--help-all", env={"COLUMNS": "400"}).stdout.split())
     assert f"Terms that a worked sum writes at most, without it {MAX_TERMS};" in shown
     assert f"Decimals in tables and explanations; without it {DECIMALS}." in shown
+
+
+def test_the_first_help_says_what_to_type_first(run: Run) -> None:
+    assert run().stdout == run("--help").stdout
+    assert "Start with attn demo." in run().stdout
+
+
+@pytest.mark.parametrize("words", [("the cat sat",), ("compute", "the cat sat")], ids=" ".join)
+def test_a_sentence_stands_in_place_of_a_problem(words: tuple[str, ...], run: Run) -> None:
+    assert run(*words).stdout == run("compute", "--sentence", "the cat sat").stdout
 
 
 @pytest.mark.parametrize("command", COMMANDS)

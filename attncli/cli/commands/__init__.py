@@ -34,7 +34,7 @@ COMMANDS = {
     ),
     "check": CommandRef(
         f"{_HERE}.check:check",
-        "Check expected numbers: do they agree, where do they first differ, and why.",
+        "Check numbers: are they right; if not, where and why not.",
         (
             "attn check problem.yaml",
             "attn check problem.yaml --against weights='.01 .99; .00 1.00'",
@@ -45,7 +45,7 @@ COMMANDS = {
     ),
     "compare": CommandRef(
         f"{_HERE}.compare:compare",
-        "Compare variants of a problem: their tables side by side, and how far they differ.",
+        "Compare variants of a problem side by side.",
         (
             "attn compare problem.yaml --vary normalize=softmax --vary normalize=sparsemax",
             "attn compare problem.yaml --vary scale=0.5,1,2 --vary heads=1,2",
@@ -57,7 +57,7 @@ COMMANDS = {
     ),
     "demo": CommandRef(
         f"{_HERE}.demo:demo",
-        "Walk through a worked example and compare it with the numbers expected.",
+        "Walk through a worked example.",
         ("attn demo", "attn demo --list", "attn demo bahdanau --explain", "attn demo tutorial --save mine.yaml"),
     ),
     "generate": CommandRef(
@@ -71,13 +71,11 @@ COMMANDS = {
         ),
         has_problem=True,
     ),
-    "init": CommandRef(f"{_HERE}.init:init", "Write a commented problem to start from: every key and its meaning."),
-    "list": CommandRef(
-        f"{_HERE}.list:list_operators", "List the scores, normalizers, positions, masks … that there are."
-    ),
+    "init": CommandRef(f"{_HERE}.init:init", "Write a problem to start from."),
+    "list": CommandRef(f"{_HERE}.list:list_operators", "List the scores, normalizers, positions, masks …"),
     "model": CommandRef(
         f"{_HERE}.model:model",
-        "Write the problem file of one layer of a model's checkpoint; or list what it has.",
+        "Write the problem file of a layer of a checkpoint.",
         (
             "attn model checkpoint",
             "attn model checkpoint --layer 3 -o layer.yaml",
@@ -86,7 +84,7 @@ COMMANDS = {
     ),
     "show": CommandRef(
         f"{_HERE}.show:show",
-        "Explain a word: an entry, key, result, step, symbol or term; or list what a file of arrays holds.",
+        "Explain a word, or list the arrays of a file.",
         ("attn show softmax", "attn show kv_heads", "attn show gqa", "attn show QKᵀ"),
     ),
 }

@@ -44,7 +44,8 @@ _DEFAULT_NAME = "attention"  # of the page of a problem that is in no file
 @with_output_options()
 def compute(
     problem: Annotated[
-        str | None, typer.Argument(metavar="PROBLEM", help="A YAML or JSON file, or - for standard input.")
+        str | None,
+        typer.Argument(metavar="PROBLEM", help="A file (.yaml .json .npz .safetensors), -, or a sentence."),
     ] = None,
     *,
     convention: As = None,
