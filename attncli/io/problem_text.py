@@ -1,6 +1,7 @@
 """A problem as text that can be read again: as YAML, as JSON, as a folder of tables; and one to start from."""
 
 import io
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
@@ -19,7 +20,7 @@ from attncli.numbers.formatting import format_rows, format_whole
 from attncli.ops.records import Operator
 from attncli.ops.registry import taken_kinds
 from attncli.problem.arrays import LabelledArray
-from attncli.problem.fields import RANDOM, Field, TemplateUse
+from attncli.problem.fields import INPUTS, RANDOM, Field, TemplateUse
 from attncli.problem.inputs import is_read
 from attncli.problem.results import EXPECTED
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
@@ -27,14 +28,16 @@ from attncli.problem.tokens import TOKEN_KEYS, residual_of_tokens
 from attncli.problem.weights import sizes_of_parts, stored_values
 
 SAMPLE_SIZE = 1000  # numbers that an array's size as text is estimated by
-COMMENT_COLUMN = 40  # where the meaning of a key begins, unless its value is longer
+COMMENT_COLUMN, TEMPLATE_WIDTH = 40, 100  # where the meaning of a key begins, and where a line ends
 
+_SHORT_HEAD = "# Remove a # to try a key; attn init --all has every key, attn show KEY says more of one."
 _HEAD = """\
 # A problem of attention; every key of it. `attn show KEY` says more of one.
 # A line that begins with # is not in force: remove the # to try it.
-# One that begins with ## needs another key beside it, or takes the place of one:
-# value needs key, past_key and past_value go together, sentence and vocabulary replace embeddings and tokens;
-# residual, with residual_norm, replaces embeddings, and so does token_table, where tokens are numbers: [2, 0, 1].
+# One that begins with ## needs another key, or takes the place of one: value needs key;
+# past_key and past_value go together; sentence and vocabulary replace embeddings and tokens;
+# residual, with residual_norm, replaces embeddings, and so does token_table, where tokens are
+# numbers: [2, 0, 1].
 # token_positions, token_scale and residual_norm go with token_table.
 """
 # The keys that describe only how arrays and tokens are made, which are written in their place.
@@ -210,15 +213,32 @@ def _plain(value: Any) -> Any:
     return value.array if isinstance(value, LabelledArray) else value
 
 
-def problem_template() -> str:
-    """The text of a problem in YAML: the keys by their panels, those that are not needed to begin commented out."""
+def problem_template(*, every_key: bool) -> str:
+    """The text of a problem in YAML to start from, or one with every key by its panel; most keys are commented out."""
+    if not every_key:
+        fields = [field for field in FIELDS.values() if field.template == "active" or _is_tried_first(field)]
+        return "\n".join([_SHORT_HEAD, *(line for field in fields for line in _template_lines(field)), ""])
     lines = [_HEAD]
     for number, panel in enumerate(dict.fromkeys(field.panel for field in FIELDS.values())):
         lines.append(f"# {panel}" if number == 0 else f"\n# {panel}")
-        for field in (field for field in FIELDS.values() if field.panel == panel):
-            key = f"{_MARKS[field.template]}{field.name}: {field.example}"
-            lines.append(f"{key:{COMMENT_COLUMN}}  # {_meaning(field)}")
+        lines += [line for field in FIELDS.values() if field.panel == panel for line in _template_lines(field)]
     return "\n".join([*lines, ""])
+
+
+def _is_tried_first(field: Field) -> bool:
+    """Whether the short template has a key commented out: it is used often, and needs no other key."""
+    return field.is_common and field.template == "optional" and field.panel not in (INPUTS, RANDOM)
+
+
+def _template_lines(field: Field) -> Iterator[str]:
+    """A key with its example, and its meaning next to it, wrapped; below it where the example is long."""
+    key = f"{_MARKS[field.template]}{field.name}: {field.example}"
+    meaning = textwrap.wrap(_meaning(field), TEMPLATE_WIDTH - COMMENT_COLUMN - len("  # "), break_on_hyphens=False)
+    if len(key) > COMMENT_COLUMN:
+        yield key
+    else:
+        yield f"{key:{COMMENT_COLUMN}}  # {meaning.pop(0)}"
+    yield from (f"{'':{COMMENT_COLUMN}}  # {line}" for line in meaning)
 
 
 def _meaning(field: Field) -> str:

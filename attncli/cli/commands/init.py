@@ -1,4 +1,4 @@
-"""`attn init`: a commented problem to start from."""
+"""`attn init`: a problem to start from."""
 
 from typing import Annotated
 
@@ -14,11 +14,13 @@ def init(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help=f"A new file, {DEFAULT_FILE} by default; {STDOUT} prints it.")
     ] = DEFAULT_FILE,
+    *,
+    every_key: Annotated[bool, typer.Option("--all", help="Write every key, with its meaning.")] = False,
 ) -> None:
-    """Write a problem that has every key, with its meaning, and the command that computes it."""
+    """Write a problem to start from, and the command that computes it."""
     import shlex
 
     from attncli.io.problem_text import problem_template
 
-    if write_new_file(problem_template(), file, "FILE"):
+    if write_new_file(problem_template(every_key=every_key), file, "FILE"):
         streams.write_output(f"Wrote {file}. Next: attn compute {shlex.quote(file)} --explain\n")

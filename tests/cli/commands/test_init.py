@@ -13,7 +13,7 @@ from attncli.problem.spec import FIELDS
 from tests.cli.running import Run
 from tests.problems import write_file
 
-TEMPLATE = problem_template()
+TEMPLATE, SHORT = problem_template(every_key=True), problem_template(every_key=False)
 OPTIONAL = re.findall(r"^#(\w+):", TEMPLATE, re.MULTILINE)
 # Keys that go together, and what the lines of others become beside them: None where they are not in force.
 TOGETHER: Mapping[tuple[str, ...], Mapping[str, str | None]] = {
@@ -36,20 +36,34 @@ def check_runs(text: str, folder: Path) -> None:
 
 
 def test_it_has_every_key_once_with_its_meaning() -> None:
-    lines = dict(re.findall(r"^#{0,2}(\w+): .*  # (.*)$", TEMPLATE, re.MULTILINE))
+    whole_lines = re.sub(r"\n {2,}# ", " ", TEMPLATE)
+    lines = {name: line for line, name in re.findall(r"^(#{0,2}(\w+): .*)$", whole_lines, re.MULTILINE)}
     assert lines.keys() == FIELDS.keys()
-    assert all(lines[name].startswith(field.help) for name, field in FIELDS.items())
+    assert [name for name, field in FIELDS.items() if field.help not in lines[name]] == []
     assert len(re.findall(r"^#{0,2}\w+:", TEMPLATE, re.MULTILINE)) == len(FIELDS)
+    assert max(map(len, TEMPLATE.splitlines())) <= 100
 
 
-def test_it_runs_as_it_is(tmp_path: Path) -> None:
-    check_runs(TEMPLATE, tmp_path)
+def test_the_short_one_has_a_dozen_keys() -> None:
+    assert 10 <= len(re.findall(r"^#?\w+:", SHORT, re.MULTILINE)) <= 14
+    assert len(SHORT.splitlines()) <= 18
 
 
-@pytest.mark.parametrize("name", OPTIONAL)
-def test_it_runs_with_any_line_uncommented(name: str, tmp_path: Path) -> None:
-    text = uncommented(TEMPLATE, name)
-    assert text != TEMPLATE
+@pytest.mark.parametrize("text", [TEMPLATE, SHORT], ids=["every key", "short"])
+def test_it_runs_as_it_is(text: str, tmp_path: Path) -> None:
+    check_runs(text, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("whole", "name"),
+    [
+        *((TEMPLATE, name) for name in OPTIONAL),
+        *((SHORT, name) for name in re.findall(r"^#(\w+):", SHORT, re.MULTILINE)),
+    ],
+)
+def test_it_runs_with_any_line_uncommented(whole: str, name: str, tmp_path: Path) -> None:
+    text = uncommented(whole, name)
+    assert text != whole
     check_runs(text, tmp_path)
 
 
@@ -78,7 +92,8 @@ def test_it_is_written_to_a_new_file_and_says_what_to_do_next(words: tuple[str, 
 
 
 def test_it_is_printed_where_no_file_is_named(run: Run) -> None:
-    assert run("init", "-").stdout == TEMPLATE
+    assert run("init", "-").stdout == SHORT
+    assert run("init", "-", "--all").stdout == TEMPLATE
 
 
 @pytest.mark.parametrize("words", [("init", "p.json"), ("demo", "luong", "--save", "p.json")], ids=" ".join)
