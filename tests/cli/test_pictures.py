@@ -24,7 +24,7 @@ score: gaussian:sigma=1
 
 @pytest.fixture
 def heads(tmp_path: Path) -> str:
-    return write_file(tmp_path, TWO_HEADS, "heads.yaml")
+    return write_file(tmp_path, TWO_HEADS, "who_is_it.yaml")
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def test_every_attn_command_in_a_sentence_can_be_called() -> None:
             command, *arguments = shlex.split(span)
             if command.startswith("--"):
                 assert command in run_in_process("--help", folder=folder).stdout
-            elif not arguments and command != "p.yaml":
+            elif not arguments and command != "p.yaml" and " " not in command:
                 assert command in COMMANDS
             else:
                 name = "tutorial" if command == "demo" else "softmax"
