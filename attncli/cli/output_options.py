@@ -360,6 +360,8 @@ def with_output_options(*names: str) -> Callable[[Command], Command]:
     options = [_parameter(option) for option in fields(OutputOptions) if not names or option.name in names]
 
     def with_options(command: Command) -> Command:
+        """The command with these options."""
+
         @wraps(command)
         def run(*args: Any, **values: Any) -> None:
             given = {option.name: values.pop(option.name) for option in options if option.name in values}

@@ -70,6 +70,6 @@ def _check_executor(executor: object) -> None:
     """Raise AttnError where the value is no executor; in Python it may be of any type."""
     if not isinstance(executor, str):
         hint = f"expected one of {', '.join(EXECUTORS)}"
-        raise AttnError(f"{repr_excerpt(executor)} is no name", where="executor", hint=hint)
+        raise AttnError(f"{repr_excerpt(executor)} is not a name", where="executor", hint=hint)
     if not is_executor(executor):
         raise UnknownNameError("executor", executor, EXECUTORS, where="executor")
