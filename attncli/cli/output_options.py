@@ -144,7 +144,7 @@ class OutputOptions:
             _where(lambda row: row.is_lossless, "{format} has every digit"),
             (lambda o: o.draws_curve_alone, "a plot has ticks and no numbers of the result; --select adds tables"),
         ),
-        example="2",
+        example="1",
     )
     format: str | None = _option(
         "How the result is written.",
@@ -174,7 +174,7 @@ class OutputOptions:
         is_listed=False,
         view=_size,
         idle=(_where(lambda row: not row.is_figure, "only figures (.svg, .png, .pdf) have a size"),),
-        example="3x2",
+        example="30x20",
     )
     stats: bool = _option(
         "Add the entropy and largest weight of each query.",
