@@ -8,6 +8,7 @@ from attncli.analysis.rows import changed, row_statistics
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.base.memory import missing_memory
+from attncli.engine.memory import array_bytes
 from attncli.engine.options import Progress, RunOptions
 from attncli.engine.run import LOCAL, is_large, run
 from attncli.io.variants import Variant, before_edits, shared_keys
@@ -129,7 +130,7 @@ def _check_memory(variants: Sequence[Variant], names: Sequence[str], keep_all_st
         kept = {plan.find(name) for name in names} | ({plan.results.get(WEIGHTS)} if is_small else set())
         keeps_all = is_small and position in keep_all_steps
         nodes = (node for node in plan.nodes if keeps_all or node.name in kept)
-        size += sum(node.byte_count(variant.problem.precision) for node in nodes)
+        size += sum(array_bytes(node, variant.problem.precision) for node in nodes)
     missing = missing_memory(size)
     if missing is not None:
         hint = "vary less, or select fewer results"

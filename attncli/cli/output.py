@@ -201,8 +201,10 @@ def _bytes_kept(problem: ProblemSpec, names: Iterable[str]) -> int:
     plan = plan_of(problem)
     if not is_large(plan):
         return 0
+    from attncli.engine.memory import array_bytes
+
     kept = {plan.resolve(name) for name in names}  # two results may be one step
-    return sum(plan.by_name[name].byte_count(problem.precision) for name in kept)
+    return sum(array_bytes(plan.by_name[name], problem.precision) for name in kept)
 
 
 def _check_selection(names: Iterable[str], problem: ProblemSpec) -> None:
@@ -270,7 +272,9 @@ def _check_space(problem: ProblemSpec, options: OutputOptions, cut_axes: Sequenc
 
 def _check_weights_fit(problem: ProblemSpec) -> None:
     """Raise AttnError where the weights, which their statistics are made of, are more than the memory there is."""
-    missing = missing_memory(plan_of(problem)[WEIGHTS].byte_count(problem.precision))
+    from attncli.engine.memory import array_bytes
+
+    missing = missing_memory(array_bytes(plan_of(problem)[WEIGHTS], problem.precision))
     if missing is not None:
         hint = "leave it out, or compute some of the queries with only"
         raise AttnError(f"statistics are made of the weights, and the run {missing}", where="--stats", hint=hint)

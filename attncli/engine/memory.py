@@ -81,7 +81,7 @@ def memory_need(
 
 def _new_bytes(node: Node, plan: Plan, problem: ProblemSpec) -> int:
     """The bytes of a step's array; 0 where it is the problem's own, or a view of another step's."""
-    size = node.byte_count(problem.precision)
+    size = array_bytes(node, problem.precision)
     if node.is_input:
         dtype = input_array(node, problem).dtype
         return 0 if dtype.kind != "f" or dtype == np.dtype(problem.precision.numpy_name) else size
@@ -107,4 +107,9 @@ def _wider_bytes(node: Node, plan: Plan, precision: Precision, *, in_parts: bool
     parts = len(projection_parts(node, plan)) if in_parts else 0
     if parts:
         return wide.itemsize * (sum(sizes.values()) - sizes["x"] + (sizes["x"] + math.prod(node.shape)) // parts)
-    return wide.itemsize * (sum(sizes.values()) + math.prod(node.shape)) - node.byte_count(precision)
+    return wide.itemsize * (sum(sizes.values()) + math.prod(node.shape)) - array_bytes(node, precision)
+
+
+def array_bytes(node: Node, precision: Precision) -> int:
+    """The bytes of a step's array."""
+    return math.prod(node.shape) * (1 if node.is_boolean else np.dtype(precision.numpy_name).itemsize)

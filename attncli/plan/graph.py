@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from attncli.base.axes import Letters
-from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError, UnknownNameError
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import Array
 from attncli.ops.elementwise import fill_empty_rows
 from attncli.ops.records import OperatorRecord, StructuralRecord, format_value
 from attncli.ops.registry import record_of
@@ -97,10 +96,6 @@ class Node:
         """Whether its values are computed booleans, as those of a mask."""
         record = self._record
         return record.kind == "mask" if isinstance(record, OperatorRecord) else bool(record and record.is_boolean)
-
-    def byte_count(self, precision: Precision) -> int:
-        """The bytes of its array, where numbers have a type."""
-        return math.prod(self.shape) * (1 if self.is_boolean else np.dtype(precision.numpy_name).itemsize)
 
     @property
     def is_pair_table(self) -> bool:
