@@ -1,4 +1,7 @@
-"""The keys of a problem as keywords, for editors and type checkers; the table of keys is `problem/spec.py`."""
+"""The keys of a problem as keywords, for editors and type checkers.
+
+`python docs/generate.py` writes a line for each key of the table in `problem/spec.py`.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, SupportsFloat, SupportsIndex, TypedDict

@@ -13,10 +13,8 @@ from attncli.cli import streams
 from attncli.cli.output_file import shortage_of
 from attncli.cli.output_options import OutputOptions
 from attncli.cli.terminal import ProgressBar, write_pages
-from attncli.engine.memory import array_bytes
 from attncli.engine.options import EXECUTORS, RunOptions, in_memory, is_executor
 from attncli.engine.run import has_many_scores, is_large, run
-from attncli.io.output_files import atomic_write, atomic_write_file
 from attncli.plan.build import build_plan, plan_of
 from attncli.plan.graph import Plan
 from attncli.plan.trace import RunResult
@@ -60,11 +58,15 @@ def write_plan(problem: ProblemSpec, options: OutputOptions) -> None:
     if options.file is None:
         streams.write_output(streams.output_target().encodable(text))
     else:
+        from attncli.io.output_files import atomic_write_file
+
         atomic_write_file(options.file, text)
 
 
 def _compute_to_file(edited: EditedProblem, options: OutputOptions, file: str, earlier: RunResult | None) -> RunResult:
     """Compute a problem and write the result to a file: by itself where the format can be computed in place."""
+    from attncli.io.output_files import atomic_write
+
     output_format = options.output_format
     with atomic_write(file) as stream:
         allocator = output_format.make_file_allocator(stream) if options.is_one_whole_result(edited.after) else None
@@ -199,6 +201,8 @@ def _bytes_kept(problem: ProblemSpec, names: Iterable[str]) -> int:
     plan = plan_of(problem)
     if not is_large(plan):
         return 0
+    from attncli.engine.memory import array_bytes
+
     kept = {plan.resolve(name) for name in names}  # two results may be one step
     return sum(array_bytes(plan.by_name[name], problem.precision) for name in kept)
 
@@ -268,6 +272,8 @@ def _check_space(problem: ProblemSpec, options: OutputOptions, cut_axes: Sequenc
 
 def _check_weights_fit(problem: ProblemSpec) -> None:
     """Raise AttnError where the weights, which their statistics are made of, are more than the memory there is."""
+    from attncli.engine.memory import array_bytes
+
     missing = missing_memory(array_bytes(plan_of(problem)[WEIGHTS], problem.precision))
     if missing is not None:
         hint = "leave it out, or compute some of the queries with only"

@@ -144,7 +144,7 @@ class OutputOptions:
             _where(lambda row: row.is_lossless, "{format} has every digit"),
             (lambda o: o.draws_curve_alone, "a plot has ticks and no numbers of the result; --select adds tables"),
         ),
-        example="2",
+        example="1",
     )
     format: str | None = _option(
         "Write it as " + ", ".join(format_choices()) + ".",
@@ -174,7 +174,7 @@ class OutputOptions:
         is_listed=False,
         view=_size,
         idle=(_where(lambda row: not row.is_figure, "only figures (.svg, .png, .pdf) have a size"),),
-        example="3x2",
+        example="30x20",
     )
     stats: bool = _option(
         "Add the entropy and largest weight of each query.",
@@ -361,6 +361,8 @@ def with_output_options(*names: str) -> Callable[[Command], Command]:
     options = [_parameter(option) for option in fields(OutputOptions) if not names or option.name in names]
 
     def with_options(command: Command) -> Command:
+        """The command with these options."""
+
         @wraps(command)
         def run(*args: Any, **values: Any) -> None:
             given = {option.name: values.pop(option.name) for option in options if option.name in values}

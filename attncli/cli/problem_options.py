@@ -74,6 +74,8 @@ def with_problem_options(*, are_listed: bool = True) -> Callable[[Command], Comm
     """
 
     def with_options(command: Command) -> Command:
+        """The command with an option for each key."""
+
         @wraps(command)
         def run(*args: Any, **values: Any) -> None:
             values.pop("help_all", None)  # where it is given the program has ended

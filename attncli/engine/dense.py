@@ -23,7 +23,6 @@ from attncli.ops.products import product_in_parts
 from attncli.ops.records import MATMUL, TAP
 from attncli.ops.registry import failures_named
 from attncli.ops.structural import project
-from attncli.plan.diagnostics import empty_rows_warning
 from attncli.plan.graph import Node, Plan
 from attncli.plan.trace import Step
 from attncli.problem.spec import ProblemSpec
@@ -107,6 +106,8 @@ class DenseEngine:
         empty = ~(weights != 0).any(axis=-1)
         if not empty.any():  # to number the labels of many queries takes time
             return ()
+        from attncli.plan.diagnostics import empty_rows_warning  # noqa: PLC0415 - most queries attend to something
+
         return empty_rows_warning(self.plan, empty, node.letters[:-1], self.problem.numbered_query_labels)
 
     def steps(self) -> Sequence[Step]:

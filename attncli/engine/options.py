@@ -51,7 +51,7 @@ class RunOptions:
 
     `allocate(name, shape, dtype)` returns the array that a large result is written to; `progress(done, total)` is
     called after each block. `blas_is_limited` says that NumPy's linear algebra library has been limited to one
-    thread before it was loaded; `caller_bytes` is the memory that the caller needs for the results in addition.
+    thread before it was loaded; `caller_bytes` is the memory that the caller needs for the results besides them.
     Raises AttnError where the executor is neither "threads" nor "serial" nor an address.
     """
 
@@ -67,9 +67,9 @@ class RunOptions:
 
 
 def _check_executor(executor: object) -> None:
-    """Raise AttnError where the value is not an executor; in Python it may be of any type."""
+    """Raise AttnError where the value is no executor; in Python it may be of any type."""
     if not isinstance(executor, str):
         hint = f"expected one of {', '.join(EXECUTORS)}"
-        raise AttnError(f"{repr_excerpt(executor)} is not the name of an executor", where="executor", hint=hint)
+        raise AttnError(f"{repr_excerpt(executor)} is not a name", where="executor", hint=hint)
     if not is_executor(executor):
         raise UnknownNameError("executor", executor, EXECUTORS, where="executor")

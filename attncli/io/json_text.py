@@ -60,7 +60,9 @@ def json_text(
 def _chunks(value: Any, indent: str, encode: Callable[[Any], str], format_table: FormatTable) -> Iterator[str]:
     """A value as JSON behind an indentation."""
     inner = indent + "  "
-    if isinstance(value, np.ndarray) and value.ndim < 3:
+    if isinstance(value, np.ndarray) and value.ndim > 1 and not len(value):
+        yield "[]"
+    elif isinstance(value, np.ndarray) and value.ndim < 3:
         yield from _table(value, indent, format_table)
     elif isinstance(value, Mapping) and value:
         for number, (key, entry) in enumerate(value.items()):

@@ -9,7 +9,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.io.origin import Origin, RawValue
-from attncli.io.problem_files import PART_KEYS, SHOWN_KEYS, Document
+from attncli.io.problem_files import PART_KEYS, SHOWN_KEYS, Document, to_text
 from attncli.problem.build import check_name
 from attncli.problem.results import EXPECTED
 from attncli.problem.spec import FIELDS
@@ -67,11 +67,6 @@ def _part(document: Document, part: Mapping[str, Any], name: str, place: str) ->
     options = {key: raw for key, raw in base.items() if raw.origin.options}
     problem = {**base, **{key: RawValue(value, origin) for key, value in own.items()}, **options}
     return FilePart(name, place, problem, own, {key: part.get(key) for key in PART_KEYS}, origin)
-
-
-def to_text(value: Any) -> str:
-    """A value as text; nothing where it is not given."""
-    return "" if value is None else str(value)
 
 
 def checked(value: Any, kind: type, noun: str, place: ErrorPath, hint: str) -> Any:

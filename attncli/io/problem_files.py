@@ -94,3 +94,8 @@ def is_problem(file: str, inputs: Inputs) -> bool:
 def _names(source: Input) -> set[str]:
     """The names of the keys or entries of a file."""
     return {array.name for array in formats.list_arrays(source)}
+
+
+def to_text(value: Any) -> str:
+    """A value as text; nothing where it is not given."""
+    return "" if value is None else str(value)

@@ -42,13 +42,19 @@ def scaled(weight: Array, scale: Array, *, block: Array | None = None) -> Array:
 
 
 def gptq(
-    qweight: Array, qzeros: Array, scales: Array, *, g_idx: Array | None = None, bits: int, is_v2: bool = False
+    qweight: Array,
+    qzeros: Array,
+    scales: Array,
+    *,
+    g_idx: Array | None = None,
+    bits: int,
+    checkpoint_format: str = "gptq",
 ) -> Array:
     """Integers of a few bits, packed along the inputs, less the zero of their group, times the scale of that.
 
     `qweight` [i·bits/32 o] and `qzeros` [g o·bits/32] have integers of 32 bits, the lowest bits first; `scales` are [g
     o]. `g_idx` [i] is the group of each input; without it groups have as many inputs each. `bits` are 2, 3, 4 or 8.
-    Zeros are stored less 1, unless `is_v2`, the format `gptq_v2`. Raises AttnError where the shapes do not fit each
+    Zeros are stored less 1, unless the format is `gptq_v2`. Raises AttnError where the shapes do not fit each
     other.
 
     Source: AutoGPTQ's QuantLinear; Frantar et al. 2022 (GPTQ).
@@ -63,7 +69,7 @@ def gptq(
     _check_shape("scales", scales, (groups, outputs), f"a qweight of {count_of(outputs, 'column')}")
     zeros = _unpack("qzeros", qzeros, bits)[:, :outputs]
     _check_shape("qzeros", zeros, scales.shape, f"scales of {count_of(groups, 'group')}")
-    if not is_v2:  # a zero of 0 is stored as −1, all bits set
+    if checkpoint_format == "gptq":  # a zero of 0 is stored as −1, all bits set
         zeros = (zeros + 1) % 2**bits
     group = _groups(g_idx, inputs, groups)
     return _product(codes - zeros.astype(np.float32)[group].T, scales[group].T)

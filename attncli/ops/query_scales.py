@@ -13,6 +13,7 @@ from attncli.ops.decorators import query_scale, structural
 from attncli.ops.records import Range
 
 Length = Annotated[float, Range(above=0)]
+Offset = Annotated[float, Range(least=0)]
 
 
 def log_steps_by_hand(
@@ -37,7 +38,7 @@ def log_steps_by_hand(
     ),
     by_hand=log_steps_by_hand,
 )
-def log_steps(positions: Array, *, length: Length, factor: float = 0.1, offset: float = 1.0) -> Array:
+def log_steps(positions: Array, *, length: Length, factor: float = 0.1, offset: Offset = 1.0) -> Array:
     """The query's factor is 1 up to a length, and rises by a step at each multiple of it.
 
     An offset of 1 counts positions from 1.

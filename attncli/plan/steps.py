@@ -1,19 +1,24 @@
 """Every step that a plan can have: its symbols, formula, axes and inputs, and what it is for.
 
 Steps are named where stages add them, and some names have a key's name in them (`visible_by_causal`), so that no list
-of them is kept: they are those of the plans of some problems, which have them all.
+of them is kept: they are those of the plans of some problems, which have them all. Keys that none of these problems
+has are given together in one more, by their examples.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from attncli.base.axes import Letters
 from attncli.base.lazy_numpy import np
+from attncli.numbers.parsing import number_of_text
 from attncli.plan.build import build_plan
 from attncli.plan.graph import Node, Plan
 from attncli.problem.build import build
+from attncli.problem.fields import Field
+from attncli.problem.spec import FIELDS
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,8 @@ class StepMeaning:
 def every_step() -> Mapping[str, tuple[StepMeaning, ...]]:
     """The steps by their names, each once for every symbol that it can have."""
     steps: dict[str, dict[str, StepMeaning]] = {}
-    for keys in _problems():
+    problems = list(_problems())
+    for keys in (*problems, _with_other_keys(problems)):
         plan = build_plan(build(keys))
         for node in plan.nodes:
             of_name = steps.setdefault(node.name, {})
@@ -52,6 +58,21 @@ def _meaning(plan: Plan, node: Node) -> StepMeaning:
     inputs = (plan.by_name[name] for name in dict.fromkeys(outer.inputs.values()))
     shapes = tuple((node.symbol, node.letters) for node in inputs)
     return StepMeaning(node.name, node.symbol, node.formula, node.letters, node.purpose, shapes)
+
+
+def _with_other_keys(problems: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The plainest problem with every key of a stage that none of these problems has."""
+    known = {name for keys in problems for name in keys}
+    others = (field for name, field in FIELDS.items() if field.used_by and name not in known)
+    return {**problems[0], **{field.name: _example(field) for field in others}}
+
+
+def _example(field: Field) -> Any:
+    """The example of a field: numbers and lists of them as Python has them, words and generators as text."""
+    try:
+        return json.loads(field.example)
+    except ValueError:
+        return number_of_text(field.example) if field.kind == "number" else field.example
 
 
 def _problems() -> Iterator[Mapping[str, Any]]:

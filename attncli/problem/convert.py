@@ -193,7 +193,7 @@ def to_unicode_labels(labels: Iterable[str], path: ErrorPath, subject: Any = Non
         return checked
     for label in checked:
         if any("\ud800" <= letter <= "\udfff" for letter in label):
-            raise AttnError(f"{label!a} is no Unicode text", where=path, hint="write it in UTF-8", subject=subject)
+            raise AttnError(f"{label!a} is not Unicode text", where=path, hint="write it in UTF-8", subject=subject)
         if "\0" in label:
             raise AttnError(f"{label!a} has the character NUL", where=path, hint="leave it out", subject=subject)
     return checked

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError, did_you_mean
-from attncli.base.lazy_numpy import Array
+from attncli.base.lazy_numpy import import_object
 from attncli.base.text import json_excerpt
-from attncli.ops import quantized
 from attncli.ops.records import Operator, OperatorRecord, Parameter, ParameterMapping, ReadsMapping
 from attncli.ops.registry import is_operator, kind_of, look_up, operators
 from attncli.problem.arrays import LIST_OF_NUMBERS, MATRIX, LabelledArray, to_array
@@ -24,7 +23,7 @@ class QuantizedForm:
     The first array has the numbers themselves.
     """
 
-    function: Callable[..., Array]
+    function: str  # "module:function", which few problems need
     arrays: tuple[str, ...]
     optional_arrays: tuple[str, ...] = ()
     options: Mapping[str, Callable[[Any, ErrorPath], Any]] | None = None
@@ -44,21 +43,16 @@ def _to_bits(value: Any, path: ErrorPath) -> int:
     return bits
 
 
-def _gptq(*, checkpoint_format: str = FORMATS[0], **given: Any) -> Array:
-    """The matrix of GPTQ, whose zeros are stored in one of two ways."""
-    return quantized.gptq(**given, is_v2=checkpoint_format == "gptq_v2")
-
-
 FORMS: Mapping[str, QuantizedForm] = {
-    "fp8": QuantizedForm(quantized.scaled, ("weight", "scale"), ("block",)),
+    "fp8": QuantizedForm("attncli.ops.quantized:scaled", ("weight", "scale"), ("block",)),
     "gptq": QuantizedForm(
-        _gptq,
+        "attncli.ops.quantized:gptq",
         ("qweight", "qzeros", "scales"),
         ("g_idx",),
         {"bits": _to_bits, "checkpoint_format": lambda value, path: to_word(value, FORMATS, path)},
         ("bits",),
     ),
-    "awq": QuantizedForm(quantized.awq, ("qweight", "qzeros", "scales")),
+    "awq": QuantizedForm("attncli.ops.quantized:awq", ("qweight", "qzeros", "scales")),
 }
 
 
@@ -101,7 +95,7 @@ def to_numbers(value: Mapping[str, Mapping[str, Any]], path: ErrorPath) -> Label
         if key not in options
     }
     try:
-        numbers = form.function(**{key: found.array for key, found in arrays.items()}, **converted)
+        numbers = import_object(form.function)(**{key: found.array for key, found in arrays.items()}, **converted)
     except AttnError as error:
         raise error.at(*path) from None
     return LabelledArray(numbers, origin=arrays[form.arrays[0]].origin)

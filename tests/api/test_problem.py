@@ -351,8 +351,7 @@ def test_what_is_no_list_of_names_can_not_be_selected(select: Any) -> None:
 @pytest.mark.parametrize("executor", [None, 1, b"threads", np.zeros((9, 9))], ids=["None", "1", "bytes", "an array"])
 def test_an_executor_is_a_name(executor: Any) -> None:
     with pytest.raises(
-        attncli.AttnError,
-        match=r"^executor: .* is not the name of an executor; expected one of threads, serial, tcp://",
+        attncli.AttnError, match=r"^executor: .* is not a name; expected one of threads, serial, tcp://"
     ):
         attncli.attention([[1.0]], [[1.0]], executor=executor)
 

@@ -92,7 +92,11 @@ SHOWN = {name: row for name, row in OutputOptions.rows().items() if row.view is 
 OTHERS = {"plan", "format", "json", "output", "watch", "open", "pager", "executor", "strict"}
 # The fields of a view that no option of `attn compute` sets: other commands do, or they follow from the problem.
 NOT_SET = {"result", "remark", "feature", "before", "edited_cells", "cell_option"}
-WRITTEN = [*(f"-f {name}" for name in format_choices()), "-f table --cell 0,0", "-o x.npz", "-o x.html"]
+WRITTEN = [
+    *(f"-f {name}" for name in format_choices()),
+    *("-f table --cell 0,0", "-o x.npz", "-o x.html"),
+    pytest.param("-o x.svg", marks=pytest.mark.peer),  # Matplotlib draws it
+]
 
 
 def test_every_output_option_is_one_that_changes_what_is_shown_or_is_tested_elsewhere() -> None:

@@ -79,6 +79,12 @@ def test_a_value_is_read_back(value: Any) -> None:
     assert json.loads("".join(json_text(value))) == value
 
 
+@pytest.mark.parametrize("shape", [(), (0,), (0, 3), (3, 0), (0, 2, 3), (2, 0, 3), (2, 3, 0), (0, 0, 0), (2, 1, 3)])
+def test_an_array_without_numbers_is_read_back_too(shape: tuple[int, ...]) -> None:
+    value = np.zeros(shape)
+    assert json.loads("".join(json_text({"x": value}))) == {"x": value.tolist()}
+
+
 @pytest.mark.parametrize(
     ("text", "written"), [("0.50", "0.50"), ("+.5", "0.5"), ("010", "10"), ("1.", "1"), ("1e3", "1E+3")]
 )

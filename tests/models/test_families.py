@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -11,6 +12,7 @@ import yaml
 from attncli.base.errors import AttnError
 from attncli.models.families import Part, family_names, models_folder, nearest_family, read_family
 from attncli.problem.spec import FIELDS
+from tests.peers.family_tables import ROWS
 
 PARTS = [
     (family, name, part)
@@ -57,6 +59,19 @@ def test_a_family_says_what_it_is_and_where_that_was_read() -> None:
         assert family.about, name
         assert family.source.startswith("transformers "), name
         assert family.parts, name
+
+
+def test_a_family_is_in_a_table_of_the_peers_or_its_parts_are_like_those_of_one_that_is() -> None:
+    compared = {row.model_type for row in ROWS}
+    parts = [(name, part) for name in family_names() for part in read_family(name, "").parts.values()]
+    compared |= {part.defaults.get("model_type") for name, part in parts if name in compared and part.model}
+    known = [without_place(part) for name, part in parts if name in compared]
+    assert [name for name, part in parts if name not in compared and without_place(part) not in known] == []
+
+
+def without_place(part: Part) -> Part:
+    """What a part is wherever its config and its tensors are."""
+    return replace(part, config=None, roots=())
 
 
 def test_of_families_with_equal_parts_one_has_them_and_the_others_are_like_it() -> None:

@@ -137,6 +137,18 @@ def test_every_parameter_makes_a_difference(record: OperatorRecord) -> None:
         assert any(changed), parameter.name
 
 
+@every_with_arrays
+def test_every_number_in_the_range_of_a_parameter_gives_real_numbers(record: OperatorRecord) -> None:
+    """A number that gives none is out of range: its parameter lacks a `Range`."""
+    for parameter in record.parameters:
+        for value in (-3, -1, 0, 1) if parameter.kind in ("number", "integer") else ():
+            if parameter.range.holds(value):
+                with np.errstate(divide="raise", invalid="raise"):
+                    result = compute(record, **{parameter.name: value})
+                assert result.dtype.kind in "fib", (parameter.name, value)
+                assert not np.isnan(result).any(), (parameter.name, value)
+
+
 LEADING = {"query", "key", "value", "x", "scores", "weights"}
 
 
@@ -231,6 +243,14 @@ def test_a_score_is_the_product_of_its_factors(record: OperatorRecord) -> None:
     assert rule is not None
     product = rule.left(given["query"], **parameters) @ rule.right(given["key"], **parameters).mT
     np.testing.assert_allclose(product * rule.scale(length("d")), compute(record), rtol=1e-12, atol=1e-14)
+
+
+@of_kind("score")
+def test_a_score_of_the_rank_of_a_product_has_its_factors(record: OperatorRecord) -> None:
+    """Without them it is not computed in tiles."""
+    if record.factorization is None and record.shapes.arrays.get("key") == ("m", "d"):
+        query, key = (np.random.default_rng(seed).standard_normal((31, length("d"))) for seed in (1, 2))
+        assert np.linalg.matrix_rank(compute(record, query=query, key=key)) > length("d")
 
 
 @with_field("unscaled")

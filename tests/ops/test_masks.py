@@ -15,10 +15,6 @@ ROWS, KEYS = np.arange(N), np.arange(M)
 INFINITE = math.inf
 
 
-def test_every_mask_is_tested_here() -> None:
-    assert set(operators("mask")) == {"mask", "bias", "causal", "window", "key_lengths", "key_mask", "chunked"}
-
-
 @pytest.mark.parametrize("first", [-2, 0, 3])
 def test_a_causal_query_sees_no_key_after_its_position(first: int) -> None:
     visible = causal(ROWS + first, KEYS)

@@ -27,15 +27,15 @@ def codes(bits: int, *shape: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("bits", [2, 3, 4, 8])
-@pytest.mark.parametrize("is_v2", [False, True])
+@pytest.mark.parametrize("name", ["gptq", "gptq_v2"])
 @pytest.mark.parametrize("has_order", [False, True])
-def test_gptq_is_the_code_less_the_zero_times_the_scale(bits: int, is_v2: bool, has_order: bool) -> None:
+def test_gptq_is_the_code_less_the_zero_times_the_scale(bits: int, name: str, has_order: bool) -> None:
     numbers, zeros = codes(bits, INPUTS, OUTPUTS), codes(bits, GROUPS, OUTPUTS)
     group = RNG.integers(0, GROUPS, INPUTS) if has_order else np.arange(INPUTS) // (INPUTS // GROUPS)
     qweight = np.transpose([packed(column, bits) for column in numbers.T])
-    stored = zeros if is_v2 else (zeros - 1) % 2**bits
+    stored = zeros if name == "gptq_v2" else (zeros - 1) % 2**bits
     qzeros = np.array([packed(row, bits) for row in stored])
-    found = gptq(qweight, qzeros, SCALES, g_idx=group if has_order else None, bits=bits, is_v2=is_v2)
+    found = gptq(qweight, qzeros, SCALES, g_idx=group if has_order else None, bits=bits, checkpoint_format=name)
     assert found.shape == (OUTPUTS, INPUTS)
     for i in range(INPUTS):
         for o in range(OUTPUTS):

@@ -353,22 +353,6 @@ def test_every_mask_has_key_bounds() -> None:
     assert all(record.key_bounds is not None for record in operators("mask").values())
 
 
-@pytest.mark.parametrize("name", ["dot", "scaled_dot", "general", "cosine"])
-def test_a_score_is_the_product_of_its_factors(name: str) -> None:
-    random = np.random.default_rng(7)
-    query, key, w = random.standard_normal((5, 3)), random.standard_normal((7, 3)), random.standard_normal((3, 3))
-    more = {"general": {"w": w}, "cosine": {"beta": 1.7}}.get(name, {})
-    record = operators("score")[name]
-    function, factors = record.function, record.factorization
-    product = factors.left(query, **more) @ factors.right(key, **more).T * factors.scale(3)
-    np.testing.assert_allclose(product, function(query, key, **more), rtol=1e-12)
-
-
-def test_scores_that_are_no_products_have_no_factors() -> None:
-    bare = {name for name, record in operators("score").items() if record.factorization is None}
-    assert bare == {"additive", "location", "gaussian", "laplacian", "euclidean"}
-
-
 @pytest.mark.parametrize("name", [name for name, record in operators("normalize").items() if record.online])
 @pytest.mark.parametrize("cut", [1, 4, 6])
 def test_two_parts_of_a_row_accumulate_to_the_weights(name: str, cut: int) -> None:
@@ -387,8 +371,3 @@ def test_two_parts_of_a_row_accumulate_to_the_weights(name: str, cut: int) -> No
     whole = np.concatenate(parts, axis=-1)
     total = whole.sum(axis=-1, keepdims=True) + (rule.extra_denominator(running_max) if rule.extra_denominator else 0)
     np.testing.assert_allclose(whole / total if rule.is_divided else whole, function(scores), rtol=1e-12, atol=1e-15)
-
-
-def test_normalizers_without_an_online_form_take_whole_rows() -> None:
-    whole = {name for name, record in operators("normalize").items() if record.online is None}
-    assert whole == {"sparsemax", "entmax", "topk"}

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.peers.beyond_decoders import TABLES
 from tests.peers.family_comparison import assert_layers_agree
+from tests.peers.family_tables import TABLES
 from tests.peers.tiny_models import TinyModel
 
 pytest.importorskip("transformers")

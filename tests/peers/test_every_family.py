@@ -11,14 +11,10 @@ from attncli.models.checkpoint import read_checkpoint
 from attncli.models.families import Part, family_names, read_family
 from attncli.models.layer import find_part
 from tests.checkpoints import write_safetensors
-from tests.peers import well_known_families
-from tests.peers.beyond_decoders import TABLES
-from tests.peers.decoder_families import DECODERS
+from tests.peers.family_tables import ROWS
 from tests.peers.tiny_models import TinyModel, make_config
 
 pytest.importorskip("transformers")
-
-ROWS = [*DECODERS, *(row for table in (well_known_families, *TABLES) for row in table.FAMILIES)]
 
 
 def test_every_part_of_every_family_is_in_a_row_or_like_one_that_is(tmp_path: Path) -> None:

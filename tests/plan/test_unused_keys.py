@@ -49,7 +49,7 @@ def what_it_is(spec: ProblemSpec, without: str) -> tuple[object, ...]:
 
 
 def test_every_key_is_given_here() -> None:
-    assert {case.values[1] for case in cases()} == set(FIELDS)
+    assert {case.values[1] for case in cases()} == set(FIELDS), "a problem of tests/problems.py has each key"
 
 
 @pytest.mark.parametrize(("keys", "key"), list(cases()))

@@ -10,6 +10,7 @@ import pytest
 from attncli import AttnError, Problem
 from attncli.problem.spec import FIELDS
 from tests.arrays import normal
+from tests.problems import PROBLEMS as ALL_PROBLEMS
 
 # Batch items, query heads, key heads, queries, new and cached keys; features of both sequences, of heads, and
 # of the output.
@@ -115,15 +116,26 @@ CONTRADICTED = "heads can't share|labels for|token_table has"  # by heads, label
 MAY_BE_SHORT = {("mask", -1), ("bias", -1)}
 
 
+KNOWN = {name for keys in PROBLEMS.values() for name in keys}
+# The arrays that none of these problems has, with the problems that have them.
+OTHERS = [
+    (title, keys, name)
+    for title, keys in ALL_PROBLEMS.items()
+    for name in keys
+    if name not in KNOWN and FIELDS[name].is_array
+]
+
+
 def cases() -> Iterator[Any]:
     """One more and one less on each axis of each array of each problem."""
-    for (title, keys), more in product(PROBLEMS.items(), (1, -1)):
-        for name, value in keys.items():
-            count = np.ndim(value) if FIELDS[name].letters else 0
-            for axis in range(count):
-                may_be_short = more < 0 and (name, axis - count) in MAY_BE_SHORT
-                if (name, axis) not in UNBOUND and not may_be_short:
-                    yield pytest.param(keys, name, axis, more, id=f"{title}-{name}-{axis}-{more}")
+    own = [(title, keys, name) for title, keys in PROBLEMS.items() for name in keys]
+    for (title, keys, name), more in product(own + OTHERS, (1, -1)):
+        value = keys[name]
+        count = np.ndim(value) if FIELDS[name].letters else 0
+        for axis in range(count):
+            may_be_short = more < 0 and (name, axis - count) in MAY_BE_SHORT
+            if (name, axis) not in UNBOUND and not may_be_short:
+                yield pytest.param(keys, name, axis, more, id=f"{title}-{name}-{axis}-{more}")
 
 
 @pytest.mark.parametrize(("keys", "name", "axis", "more"), list(cases()))
@@ -141,7 +153,7 @@ def test_the_lengths_that_are_given_here_fit(keys: Mapping[str, Any]) -> None:
     Problem(**keys)
 
 
-def test_every_key_with_axes_is_given_here() -> None:
-    assert {name for keys in PROBLEMS.values() for name in keys if FIELDS[name].letters} | {"only"} == {
-        name for name, field in FIELDS.items() if field.letters
-    }
+def test_every_array_has_axes_and_is_given_here() -> None:
+    arrays = {name for name, field in FIELDS.items() if field.is_array} - {"vocabulary"}
+    assert {name for name in arrays if not FIELDS[name].letters} == set()
+    assert arrays - KNOWN == {name for _, _, name in OTHERS}

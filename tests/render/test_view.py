@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -87,11 +86,3 @@ def test_an_object_has_the_head_that_was_asked_for_alone(name: str) -> None:
         content = yaml.safe_load(written(name, {**view, "statistics": True}))
         assert np.shape(content["weights"]) == (heads, 3, 3)
         assert np.shape(content["statistics"]["entropy"]) == (heads, 3)
-
-
-def test_every_option_is_asked_for() -> None:
-    """But for those of other tests: results before a change, the data fit, and the size of a figure."""
-    elsewhere = {"result", "before", "edited_cells", "curve", "size"}
-    assert {name for _, _, option, *_ in EFFECTS for name in option} == {
-        field.name for field in fields(View) if field.name not in elsewhere
-    }

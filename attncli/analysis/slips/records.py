@@ -164,7 +164,7 @@ def problem_slip(applies_where: str, *, needs_all_heads: bool = False) -> Callab
 def plan_slip(
     applies_where: str, *, needs_all_queries: bool = False, needs_all_heads: bool = False
 ) -> Callable[[Change], Change]:
-    """A decorator: the function yields changed plans' computations; its name and docstring are those of the slip."""
+    """A decorator: the function yields computations of changed plans; name and docstring are as of a `problem_slip`."""
     needs = {"needs_all_queries": needs_all_queries, "needs_all_heads": needs_all_heads}
     return _register(applies_where, changes_problem=False, **needs)
 

@@ -4,14 +4,17 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import import_object
 from attncli.render import formats
-from attncli.render.document import Section
+from attncli.render.document import Document, Grid, Section
 from attncli.render.formats import (
+    DOCUMENT,
     FORMATS,
+    MARKED_DOCUMENT,
     OutputFormat,
     find_format,
     format_choices,
@@ -20,10 +23,12 @@ from attncli.render.formats import (
     latex,
     markdown,
 )
+from attncli.render.target import TEXT_FILE
 from tests.cli.running import run_in_process
 from tests.render.explanations import text_of
 
 PROBLEM = ("compute", "--query", "[[1, 2]]", "--key", "[[1, 2]]", "--select", "weights,output")
+DOCUMENT_FORMATS = [row for row in FORMATS if row.content in (DOCUMENT, MARKED_DOCUMENT)]
 WRITERS = """
 def names(view, target):
     yield f"{' '.join(view.names)}, {target.width}\\n"
@@ -96,6 +101,17 @@ def test_a_format_that_is_a_choice_is_found_by_name_and_no_other() -> None:
     assert [find_format(name).name for name in format_choices()] == format_choices()
     with pytest.raises(AttnError, match=r"unknown format 'svg'; expected one of .*, or a file: --output FILE\.svg"):
         find_format("svg")
+
+
+@pytest.mark.parametrize("row", DOCUMENT_FORMATS, ids=lambda row: row.name)
+def test_a_format_of_documents_writes_all_that_they_have(row: OutputFormat) -> None:
+    table = Grid(np.array([[0.5, 2.5]]), ("cat",), ("dog", "owl"), slice_label="head 3")
+    signs = Grid(np.zeros((1, 1)), ("hen",), ("fox",), signs=[["o"]], meanings={"o": "hidden"})
+    texts = {"formula": "p + q", "purpose": "How much is taken.", "arithmetic": ("6 + 7 = 13",), "remarks": ("So.",)}
+    document = Document([Section("weights", (table, signs), "W", **texts)], 1, "all stages")
+    text = "".join(import_object(row.function)(document, TEXT_FILE))
+    shown = ["all stages", "weights", "W", "cat", "dog", "owl", "0.5", "2.5", "head 3", "hen", "fox", "hidden: 1"]
+    assert [word for word in [*shown, "p + q", "How much is taken.", "6 + 7 = 13", "So."] if word not in text] == []
 
 
 def text_of_sections(parts: Sequence[Section], decimals: int) -> str:

@@ -1,4 +1,4 @@
-"""The tables of encoders, encoder-decoders, vision, audio and models that are made of others: all but decoders."""
+"""The tables of families: decoders, encoders, encoder-decoders, vision, audio, and models that are made of others."""
 
 from tests.peers import (
     audio_families,
@@ -11,9 +11,12 @@ from tests.peers import (
     spoken_families,
     staged_families,
     vision_families,
+    well_known_families,
     wrapping_families,
 )
+from tests.peers.decoder_families import DECODERS
 
+# All but decoders and the well-known ones.
 TABLES = (
     encoder_families,
     vision_families,
@@ -27,3 +30,4 @@ TABLES = (
     staged_families,
     wrapping_families,
 )
+ROWS = [*DECODERS, *(row for table in (well_known_families, *TABLES) for row in table.FAMILIES)]
