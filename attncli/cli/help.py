@@ -76,15 +76,14 @@ def _text_of_option(option: Any, *, every_option: bool) -> str:
 
     Operators of other packages are not looked up: that takes 30 ms, and the help is to appear at once.
     """
-    from attncli.cli.commands.list import kind_of_plural
-    from attncli.ops.registry import registered, taken_kinds
+    from attncli.ops.registry import kinds, plural_of, registered, taken_kinds
     from attncli.problem.spec import FIELDS
 
     field = FIELDS.get(option.name)
     if field is None or field.kind not in taken_kinds() or option.help is None:
         return option.help or ""
-    plural = next((plural for plural, kind in kind_of_plural().items() if kind == field.kind), "")
-    names = ", ".join(registered(field.kind)) if every_option or not plural else f"attn list {plural}"
+    is_whole = every_option or field.kind not in kinds()
+    names = ", ".join(registered(field.kind)) if is_whole else f"attn list {plural_of(field.kind)}"
     return f"{option.help.removesuffix('.')}: {names}."
 
 

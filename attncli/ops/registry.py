@@ -100,6 +100,15 @@ def kinds() -> Sequence[str]:
     return list(ARGUMENTS)
 
 
+def plural_of(kind: str) -> str:
+    """The plural of a kind of operators.
+
+    >>> plural_of("score"), plural_of("normalize")
+    ('scores', 'normalizers')
+    """
+    return {"normalize": "normalizers"}.get(kind, f"{kind}s")
+
+
 def add_use(key: str, kind: str, make_record: Callable[[str, OperatorRecord], OperatorRecord]) -> None:
     """Let a key take the operators of a kind with parameters of its own: `key` is then a kind that is looked up.
 

@@ -13,12 +13,12 @@ from attncli.base.program import EXIT_STATUSES
 from attncli.base.text import sentence
 from attncli.cli import app
 from attncli.cli.commands import COMMANDS
-from attncli.cli.commands.list import kind_of_plural
 from attncli.cli.help import value_forms
 from attncli.io.formats import INPUT_FORMATS
 from attncli.io.problem_files import EXAMPLE_KEYS
 from attncli.ops import kinds, operators
 from attncli.ops.records import OperatorRecord
+from attncli.ops.registry import plural_of
 from attncli.plan.build import PURPOSES
 from attncli.plan.steps import every_step
 from attncli.problem.conventions import CONVENTIONS, readings
@@ -91,7 +91,7 @@ def generate() -> str:
     parts += [FORMS, table(("written", "what it is"), forms)]
     parts += [RESULT_NAMES, table(("result", "what it is"), [(f"`{name}`", PURPOSES[name]) for name in RESULTS])]
     parts += [table(("step", "axes", "what it is for"), _steps())]
-    plurals = {plural: kind for plural, kind in kind_of_plural().items() if kind in kinds()}
+    plurals = {plural_of(kind): kind for kind in kinds()}
     parts += ["## Operators", *(part for plural, kind in plurals.items() for part in _operators(plural, kind))]
     parts += [SLIP_NAMES, table(("name", "what is done", "it can be made where"), _slips())]
     parts += [CONVENTION_NAMES, table(("name", "what it is", "its words", "unless given", "source"), _conventions())]
@@ -119,7 +119,7 @@ def _value_of(field: Field) -> str:
     if field.words:
         return ", ".join(f"`{word}`" for word in field.words)
     if field.kind in kinds():
-        plural = next(plural for plural, kind in kind_of_plural().items() if kind == field.kind)
+        plural = plural_of(field.kind)
         return f"one of [{plural}](#{plural})"
     above, least = field.above, field.least
     bound = f" > {above:g}" if above is not None else f" ≥ {least:g}" if least is not None else ""
@@ -128,12 +128,7 @@ def _value_of(field: Field) -> str:
 
 def _steps() -> Iterator[Sequence[str]]:
     """The rows of the steps that are neither keys nor results, with the axes that they have in the first plan."""
-    plurals = {
-        record.summary: plural
-        for plural, kind in kind_of_plural().items()
-        if kind in kinds()
-        for record in operators(kind).values()
-    }
+    plurals = {record.summary: plural_of(kind) for kind in kinds() for record in operators(kind).values()}
     for name, (step, *_) in every_step().items():
         if name not in RESULTS and name not in FIELDS and "." not in name:  # a point: a parameter of an operator
             plural = plurals.get(step.purpose)

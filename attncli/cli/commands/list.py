@@ -10,22 +10,20 @@ from attncli.cli import streams
 from attncli.cli.completion import complete_from
 from attncli.cli.problem_options import Strict
 from attncli.ops import broken_packages, kinds, operators, taken_kinds
+from attncli.ops.registry import plural_of
 
-# Where the plural of a kind is not its name and an s.
-_IRREGULAR_PLURALS = {"normalize": "normalizers"}
 # The kinds of what is listed and is not an operator; the last two are listed where they are asked for.
 SLIP, CONVENTION, MODEL, WORD = "slip", "convention", "model", "word"
 VOCABULARY = "vocabulary"  # the plural of a word
 
 
-def kind_of_plural() -> dict[str, str]:
-    """The kinds of operators by their plurals, in the registry's order: `scores` is the plural of `score`."""
-    return {_IRREGULAR_PLURALS.get(kind, f"{kind}s"): kind for kind in kinds()}
-
-
 def _listed_kinds() -> dict[str, str]:
     """The kinds of everything that is listed by their plurals: operators, slips, conventions and models."""
-    return kind_of_plural() | {f"{kind}s": kind for kind in (SLIP, CONVENTION, MODEL)} | {VOCABULARY: WORD}
+    return (
+        {plural_of(kind): kind for kind in kinds()}
+        | {f"{kind}s": kind for kind in (SLIP, CONVENTION, MODEL)}
+        | {VOCABULARY: WORD}
+    )
 
 
 def list_operators(
