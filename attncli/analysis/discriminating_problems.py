@@ -16,7 +16,7 @@ from attncli.engine.run import run
 from attncli.io.assemble import assemble
 from attncli.io.origin import Origin, RawValue
 from attncli.io.problem_files import Document
-from attncli.problem.arrays import LabelledArray
+from attncli.problem.arrays import GivenArray
 from attncli.problem.spec import ProblemSpec
 
 # Projections keep the size of what they project: scores are about as large as normal numbers, and softmax is neither
@@ -153,7 +153,7 @@ class _QueryArray:
 
 
 def _given(array: Array) -> RawValue:
-    return RawValue(LabelledArray(array), Origin())
+    return RawValue(GivenArray(array), Origin())
 
 
 def with_overflowing_query(document: Document) -> Document:

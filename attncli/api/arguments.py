@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, SupportsIndex
 
 from attncli.base.errors import AttnError
+from attncli.base.labels import EVERY
 from attncli.base.text import repr_excerpt
 from attncli.io.edit import parse_edit
 from attncli.plan.trace import RunResult
 from attncli.problem.arrays import to_python_number
 from attncli.problem.edits import Edit
-from attncli.problem.labels import EVERY
 from attncli.problem.layout import Layout
 from attncli.problem.numbers import is_number, to_float, to_integer
 from attncli.problem.spec import ProblemSpec

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from attncli.base.errors import AttnError
+from attncli.base.labels import EVERY, number_equal_labels
 from attncli.cli.option_values import given_keys, read_problem_options
 from attncli.io.paths import STDIN, is_there
 from attncli.ops.registry import look_up, operators, taken_kinds
 from attncli.problem.fields import QUERIES, Field
-from attncli.problem.labels import EVERY, number_equal_labels
 from attncli.problem.results import RESULTS
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
 
@@ -125,7 +125,7 @@ def complete_edit(context: typer.Context, incomplete: str) -> list[str]:
     if axis_number >= len(axes):
         return []
     end = "]=" if axis_number == len(axes) - 1 else ","
-    labels = [*_labels(axes[axis_number].entry_labels), EVERY]
+    labels = [*_labels([*map(str, axes[axis_number].entries)]), EVERY]
     return [f"{key}[{before}{comma}{label}{end}" for label in labels if label.startswith(last)]
 
 

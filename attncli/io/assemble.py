@@ -9,7 +9,7 @@ from attncli.io.origin import PYTHON, Origin, RawValue
 from attncli.io.parse import read_inline, read_named, read_text_array
 from attncli.io.problem_files import EXAMPLE_KEYS, Document
 from attncli.ops.registry import is_operator, look_up, taken_kinds
-from attncli.problem.arrays import LabelledArray
+from attncli.problem.arrays import GivenArray
 from attncli.problem.build import LABELLED_AXES, build, check_name
 from attncli.problem.convert import labels_of_value, to_field
 from attncli.problem.fields import Field
@@ -176,7 +176,7 @@ def convert_value(field: Field, raw: RawValue) -> RawValue:
     except AttnError as error:
         error.path = raw.origin.path(*error.path, subject=raw.value if error.subject is read else error.subject)
         raise
-    if isinstance(value, LabelledArray) and value.origin is None and raw.origin.name:
+    if isinstance(value, GivenArray) and value.origin is None and raw.origin.name:
         value = replace(value, origin=raw.origin.of_array(raw.value))  # its lines are known from the lists alone
     return replace(raw, value=value)
 

@@ -17,7 +17,7 @@ from attncli.io.formats import ArrayDescription, Lines, Reader
 from attncli.io.inputs import Input
 from attncli.io.origin import Origin
 from attncli.numbers.parsing import TypedNumber
-from attncli.problem.arrays import LabelledArray, is_row, nested_lists_to_array, to_array
+from attncli.problem.arrays import GivenArray, is_row, nested_lists_to_array, to_array
 from attncli.problem.results import EXPECTED
 from attncli.problem.spec import FIELDS
 
@@ -37,7 +37,7 @@ class _DocumentReader(Reader):
     def __init__(self, read: Read) -> None:
         self._read = read
 
-    def array(self, source: Input, entry: str) -> LabelledArray:
+    def array(self, source: Input, entry: str) -> GivenArray:
         """The array in a document: all of it, its one entry, the entry named, or a row for each key; or a part."""
         value, lines = self._read(source.text(), source.name, (), ())
         entry, index = split_entry(entry, value if isinstance(value, Mapping) else (), source.name)
@@ -80,7 +80,7 @@ def _filled(value: Any, name: str) -> Any:
     return value
 
 
-def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> LabelledArray:
+def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> GivenArray:
     """The array in a document, without slices."""
     origin = Origin(name, lines=lines)
     if entry:
@@ -105,12 +105,12 @@ def _may_be_array(value: Any) -> bool:
     return bool(value) and (isinstance(value, Mapping) or (isinstance(value, list) and not isinstance(value[0], str)))
 
 
-def _array(value: Any, key: str, origin: Origin) -> LabelledArray:
+def _array(value: Any, key: str, origin: Origin) -> GivenArray:
     """Nested lists or labelled rows as an array; errors name the line."""
     path = (key,) if key else ()
     try:
         is_labelled = isinstance(value, Mapping)
-        array = to_array(value, path) if is_labelled else LabelledArray(nested_lists_to_array(value, path))
+        array = to_array(value, path) if is_labelled else GivenArray(nested_lists_to_array(value, path))
         return replace(array, origin=origin.of_array(value))
     except AttnError as error:
         error.path = origin.path(*error.path, subject=error.subject)

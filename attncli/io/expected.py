@@ -20,7 +20,7 @@ from attncli.io.origin import Origin, RawValue
 from attncli.io.parse import open_file, read_inline
 from attncli.io.paths import is_there
 from attncli.numbers.parsing import TypedNumber, number_of_text
-from attncli.problem.arrays import LabelledArray, is_row
+from attncli.problem.arrays import GivenArray, is_row
 from attncli.problem.numbers import is_number
 from attncli.problem.results import EXPECTED, OUTPUT
 
@@ -184,7 +184,7 @@ def _part(value: Any, index: Index, where: str) -> Any:
     """The part of an entry, an array or nested lists that slices select; raises AttnError where it can't be sliced."""
     if isinstance(value, ArchiveEntry):
         return value.read(index)
-    if isinstance(value, LabelledArray):
+    if isinstance(value, GivenArray):
         return take_labelled(value, index, where)
     if index == WHOLE:
         return value
@@ -230,6 +230,6 @@ def _results_in(source: Input) -> Any:
 def _array(value: Any) -> Any:
     """Nested lists as an array; the lists themselves where somebody has damaged them."""
     try:
-        return LabelledArray(np.array(value, dtype=np.float64))
+        return GivenArray(np.array(value, dtype=np.float64))
     except (TypeError, ValueError):
         return value

@@ -18,7 +18,7 @@ from attncli.io.yaml_text import yaml_text
 from attncli.numbers.formatting import format_rows, format_whole
 from attncli.ops.records import Operator
 from attncli.ops.registry import taken_kinds
-from attncli.problem.arrays import LabelledArray
+from attncli.problem.arrays import GivenArray
 from attncli.problem.fields import RANDOM, Field, TemplateUse
 from attncli.problem.inputs import is_read
 from attncli.problem.results import EXPECTED
@@ -207,7 +207,7 @@ def _is_same(value: Any, other: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     """A value as it was read, an array without its labels."""
-    return value.array if isinstance(value, LabelledArray) else value
+    return value.array if isinstance(value, GivenArray) else value
 
 
 def problem_template() -> str:

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from attncli.base.dtypes import NAMES, Precision
+from attncli.base.labels import find_label, number_equal_labels, numbered_labels
 from attncli.base.lazy_numpy import Array
 from attncli.ops import look_up, taken_kinds
 from attncli.ops.gates import GATES
@@ -29,7 +30,6 @@ from attncli.problem.fields import (
     weight,
     word,
 )
-from attncli.problem.labels import find_label, number_equal_labels, numbered_labels
 from attncli.problem.layout import Layout
 from attncli.problem.origins import ArrayOrigin, ConventionUse
 from attncli.problem.results import DEFAULT_SELECTION, given_table, reasons_not_computed
@@ -316,8 +316,8 @@ class ProblemSpec:
         past, new = self.past_count, self.new_key_count
         if self.tokens and len(self.tokens) == past + new:
             return self.tokens
-        word = "token" if self.is_self_attention else "key"
-        return numbered_labels("past", past) + (self.tokens or numbered_labels(word, new))
+        word = "token_" if self.is_self_attention else "key_"
+        return numbered_labels("past_", past) + (self.tokens or numbered_labels(word, new))
 
     @property
     def query_labels(self) -> tuple[str, ...]:
@@ -327,7 +327,7 @@ class ProblemSpec:
         count = self.query_count
         if self.is_self_attention or (self.query_embeddings is None and self.tokens and count == self.new_key_count):
             return self.key_labels[self.past_count :]
-        return numbered_labels("query", count)
+        return numbered_labels("query_", count)
 
     @property
     def selected_query_labels(self) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from attncli.io.inputs import Input
 from attncli.io.origin import Origin
 from attncli.io.parse import read_text_array
 from attncli.io.problem_files import read_document
-from attncli.problem.arrays import LabelledArray
+from attncli.problem.arrays import GivenArray
 from tests.io.opened import opened
 
 
@@ -30,9 +30,9 @@ def words_format(monkeypatch: pytest.MonkeyPatch) -> None:
     module: Any = ModuleType("words_format")
 
     class WordsReader(Reader):
-        def array(self, source: Input, entry: str) -> LabelledArray:
+        def array(self, source: Input, entry: str) -> GivenArray:
             rows = [[words[word] for word in line.split()] for line in source.text().splitlines()]
-            return LabelledArray(np.array(rows)[int(entry) if entry else slice(None)])
+            return GivenArray(np.array(rows)[int(entry) if entry else slice(None)])
 
         def problem(self, source: Input) -> tuple[dict[str, Any], dict[int, int]]:
             array = self.array(source, "").array

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from attncli import AttnError, attention
+from attncli.base.labels import find_label
 from attncli.engine.run import run
 from attncli.ops import kinds, operators
 from attncli.ops.registry import kind_of
-from attncli.problem.labels import find_label
 from tests.arrays import normal
 from tests.problems import problem
 
