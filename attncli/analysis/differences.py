@@ -9,7 +9,7 @@ from attncli.base.axes import COUNTED_FROM_0, format_lengths
 from attncli.base.lazy_numpy import Array, np
 from attncli.io.variants import Variant
 from attncli.plan.trace import RunResult, Step, Trace, slices_at, value_at
-from attncli.problem.results import WEIGHTS
+from attncli.problem.fields import WEIGHTS
 
 
 @dataclass(frozen=True)

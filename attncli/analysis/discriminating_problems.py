@@ -14,8 +14,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.run import run
 from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
-from attncli.io.problem_files import Document
+from attncli.io.problem_files import Document, Origin, RawValue
 from attncli.problem.arrays import GivenArray
 from attncli.problem.spec import ProblemSpec
 

@@ -12,7 +12,7 @@ from attncli.base.errors import AttnError, UnknownNameError, missing_package
 from attncli.base.labels import LabelledAxis, column_of_axis, long_columns
 from attncli.base.lazy_numpy import Array
 from attncli.plan.trace import Step, Trace, value_at, weight_rows_at
-from attncli.problem.results import WEIGHTS
+from attncli.problem.fields import WEIGHTS
 from attncli.problem.spec import FIELDS
 from attncli.render.formats.csv import VARIANT
 

@@ -12,8 +12,7 @@ from attncli.base.labels import EVERY, number_equal_labels
 from attncli.cli.option_values import given_keys, read_problem_options
 from attncli.io.paths import STDIN, is_there
 from attncli.ops.registry import look_up, operators, taken_kinds
-from attncli.problem.fields import QUERIES, Field
-from attncli.problem.results import RESULTS
+from attncli.problem.fields import QUERIES, RESULTS, Field
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def complete_vary(incomplete: str) -> Sequence[tuple[str, str]]:
     key, sign, value = incomplete.partition("=")
     owner, dot, _ = key.partition(".")
     if not sign and dot and owner in OPERATOR_FIELDS:
-        from attncli.io.varied import parameter_kinds
+        from attncli.io.variants import parameter_kinds
 
         parameters = {f"{owner}.{parameter}=": f"a parameter of {owner}" for parameter in parameter_kinds(owner)}
         return complete_from(lambda: parameters)(key)

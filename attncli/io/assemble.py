@@ -5,17 +5,15 @@ from dataclasses import replace
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
-from attncli.io.origin import PYTHON, Origin, RawValue
 from attncli.io.parse import read_inline, read_named, read_text_array
-from attncli.io.problem_files import EXAMPLE_KEYS, Document
+from attncli.io.problem_files import EXAMPLE_KEYS, PYTHON, Document, Origin, RawValue
 from attncli.ops.registry import is_operator, look_up, taken_kinds
-from attncli.problem.arrays import GivenArray
+from attncli.problem.arrays import ArrayOrigin, GivenArray
 from attncli.problem.build import LABELLED_AXES, build, check_name
 from attncli.problem.convert import labels_of_value, to_field
 from attncli.problem.fields import Field
 from attncli.problem.numbers import is_number
 from attncli.problem.operators import FORMS, chooses_operator, form_of
-from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 

@@ -13,9 +13,8 @@ from attncli.base.text import one_line, shorten
 from attncli.io.formats import ArrayDescription, Lines, Reader
 from attncli.io.inputs import Input
 from attncli.io.paths import split_slices
-from attncli.problem.arrays import GivenArray, to_array
-from attncli.problem.origins import ArrayOrigin
-from attncli.problem.results import EXPECTED, RESULTS
+from attncli.problem.arrays import ArrayOrigin, GivenArray, to_array
+from attncli.problem.fields import EXPECTED, RESULTS
 from attncli.problem.spec import FIELDS
 
 AxisIndex = int | slice | EllipsisType

@@ -18,8 +18,7 @@ from attncli.io.entries import describe_array, split_slices_alone, take_labelled
 from attncli.io.formats import ArrayDescription, Reader
 from attncli.io.inputs import Input
 from attncli.io.paths import opening
-from attncli.problem.arrays import GivenArray
-from attncli.problem.origins import ArrayOrigin
+from attncli.problem.arrays import ArrayOrigin, GivenArray
 
 MIN_SIZE = 2**14  # bytes: a smaller table is parsed by csv.py at once
 HEAD_SIZE, HEAD_ROWS = 2**12, 3  # bytes that the layout is found in, of as many rows at least

@@ -11,7 +11,24 @@ from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import json_excerpt, most_common, one_line, shorten
 from attncli.numbers.parsing import TypedNumber, number_hint, number_of_text
-from attncli.problem.origins import ArrayOrigin
+
+
+@dataclass(frozen=True)
+class ArrayOrigin:
+    """The file or option that an array was given in, and the line of each of its rows where the file has lines."""
+
+    name: str
+    lines: Sequence[int] = ()
+    is_option: bool = False
+
+    def path_of_row(self, row: int) -> ErrorPath:
+        """The file, and the line of a row, which is counted from 0.
+
+        >>> ArrayOrigin("words.csv", (2, 3)).path_of_row(1)
+        ('words.csv', 'line 3')
+        """
+        return (self.name, f"line {self.lines[row]}") if row < len(self.lines) else (self.name,)
+
 
 # PyTorch's tensors: without the gradients, in the memory of the CPU, and with a minus sign that was only noted applied.
 TENSOR_METHODS = ("detach", "cpu", "resolve_neg")

@@ -9,13 +9,12 @@ from attncli.base.dtypes import common_dtype
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import np
 from attncli.problem import problem_cache, random_fill
-from attncli.problem.arrays import AxisLabels, EncodedArray, GivenArray
+from attncli.problem.arrays import ArrayOrigin, AxisLabels, EncodedArray, GivenArray
 from attncli.problem.check_operators import check_operators, check_positions, shape_norms
 from attncli.problem.convert import floating_type, to_field, to_unicode_labels
 from attncli.problem.inputs import check_inputs, unread_keys
 from attncli.problem.layout import layout_of
 from attncli.problem.lengths import bind_lengths, check_labels, check_masks
-from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import DEFAULTS, FIELDS, LABEL_KEYS, ProblemSpec
 from attncli.problem.tokens import choose_input, embed, look_up_tokens
 from attncli.problem.weights import transpose_weights

@@ -1,5 +1,6 @@
 """Edits: single numbers of the arrays of a problem replaced, `w_q[0,1]=3`, and the problem checked again."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
@@ -10,15 +11,17 @@ from attncli.base.errors import AttnError
 from attncli.base.labels import Cells, LabelledArray, labelled_axis
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import missing_memory
+from attncli.base.text import shorten
+from attncli.numbers.parsing import number_hint
 from attncli.ops.norms import USES
 from attncli.ops.records import Operator
+from attncli.problem.arrays import ArrayOrigin
 from attncli.problem.build import check_name, replace_values
 from attncli.problem.convert import to_field
-from attncli.problem.fields import Field, option_name
+from attncli.problem.fields import RESULTS, Field, option_name
 from attncli.problem.inputs import is_read, unread_keys
 from attncli.problem.labels import labelled_array, letters_of_field
-from attncli.problem.origins import ArrayOrigin
-from attncli.problem.results import RESULTS
+from attncli.problem.numbers import is_number, read_number
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS, ProblemSpec
 from attncli.problem.tokens import embed
 from attncli.problem.weights import stored_values
@@ -300,3 +303,67 @@ def _plain(value: Any) -> Any:
     """A number, or a list of numbers, of Python; 1 and 0 for true and false."""
     array = np.asarray(value)
     return (array.astype(np.int64) if array.dtype.kind == "b" else array).tolist()
+
+
+_PART = re.compile(r'\s*(?:"([^"]*)"|([^,]*?))\s*,')
+_CELL = re.compile(r"([^\[\]]*)\[(.*)\]", re.DOTALL)  # a label may have brackets
+FORM = "KEY[ROW,COLUMN]=X"
+EXAMPLE = "'w_q[0,1]=3'"
+
+
+def parse_edit(text: str, option: str = "--set") -> Edit:
+    """The edit that a text is; a label with a comma is in double quotes, the number is as anywhere: `1/2`, `sqrt(2)`.
+
+    Raises AttnError, which names the option, where the text is not an edit, or its key does not hold an array.
+
+    >>> edit = parse_edit('embeddings["cat, the", x2]=1/2')
+    >>> edit.key, edit.index, edit.value
+    ('embeddings', ('cat, the', 'x2'), 0.5)
+    """
+    place = f"{option} {text.strip()}".strip()
+    try:
+        return _parse(text, place)
+    except AttnError as error:
+        raise error.at(place) from None
+
+
+def _parse(text: str, place: str) -> Edit:
+    """The edit; errors do not have its place yet."""
+    cell, equals, number = text.rpartition("=")
+    if not equals:
+        raise AttnError("has no number", hint=f"write {FORM}, such as {EXAMPLE}")
+    match = _CELL.fullmatch(cell.strip())
+    if match is None or not match[1].strip():
+        key = cell.strip()
+        if re.fullmatch(r"[\w.]+", key):
+            check_has_cells(key, number.strip())
+            raise AttnError(f"names no cell of {key}", hint=_hint_of_cell(key, number.strip()))
+        raise AttnError("names no cell", hint=f"write {FORM}, such as {EXAMPLE}")
+    key = match[1].strip()
+    check_has_cells(key, number.strip())
+    return Edit(key, _split(match[2]), _number(number.strip()), place)
+
+
+def _hint_of_cell(key: str, number: str) -> str:
+    """How a cell of a key is written; of an operator's parameter, which may be one number, also how that is."""
+    name, dot, parameter = key.partition(".")
+    if not dot:
+        return f"write {key}[ROW,COLUMN]=X, or {key}[POSITION]=X"
+    return f"write {key}[ROW,COLUMN]=X, or where it is one number {option_name(name)} NAME:{parameter}={number or 'X'}"
+
+
+def _split(text: str) -> tuple[str, ...]:
+    """The labels and positions between commas, without the quotes around them."""
+    parts = [match[1] or match[2] for match in _PART.finditer(f"{text},")]
+    if not all(parts):
+        raise AttnError("a label or position is empty", hint=f"write {FORM}, such as {EXAMPLE}")
+    return tuple(parts)
+
+
+def _number(text: str) -> float | bool:
+    """The new number, or true or false."""
+    value = read_number(text, ())
+    if is_number(value) or isinstance(value, bool):
+        return value if isinstance(value, bool) else float(value)
+    problem = f"{shorten(repr(text))} is not a number" if text else "nothing follows the ="
+    raise AttnError(problem, hint=number_hint(text))

@@ -7,8 +7,7 @@ from typing import Any
 from attncli.base.axes import Letters
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
-from attncli.problem.fields import Field
-from attncli.problem.results import TABLES, VALUE_SOURCES, given_table
+from attncli.problem.fields import TABLES, VALUE_SOURCES, Field, given_table
 
 SEQUENCES = ("query", "key", "value", "residual", "embeddings", "query_embeddings")
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from attncli.base.lazy_numpy import np
 from attncli.ops.records import Operator
+from attncli.problem.arrays import ArrayOrigin
 from attncli.problem.operators import PendingRandom
-from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import FIELDS, ProblemSpec, signature_of
 
 # The kinds of fields whose numbers are checked, or make other arrays of the problem: such a problem has no form.

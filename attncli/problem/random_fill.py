@@ -13,9 +13,8 @@ from attncli.ops import look_up
 from attncli.ops.initializers import Stream, stream
 from attncli.ops.norms import USES, array_letters
 from attncli.ops.records import Operator
-from attncli.problem.fields import RANDOM
+from attncli.problem.fields import RANDOM, TABLES, VALUE_SOURCES, given_table
 from attncli.problem.operators import PendingRandom
-from attncli.problem.results import TABLES, VALUE_SOURCES, given_table
 from attncli.problem.spec import FIELDS, LABEL_KEYS, OPERATOR_FIELDS
 from attncli.problem.tokens import distinct_words, embed
 from attncli.problem.weights import PACKED, Heads, packed_key, packed_parts, sizes_of_parts

@@ -11,8 +11,10 @@ from attncli.base.lazy_numpy import Array
 from attncli.ops import look_up, taken_kinds
 from attncli.ops.gates import GATES
 from attncli.ops.records import Operator, PositionAxes
+from attncli.problem.arrays import ArrayOrigin
 from attncli.problem.fields import (
     CACHE,
+    DEFAULT_SELECTION,
     INPUTS,
     MASKS,
     NUMBERS,
@@ -21,18 +23,44 @@ from attncli.problem.fields import (
     RANDOM,
     STAGES,
     Field,
+    given_table,
     integer,
     labels,
     matrix,
     number,
     offset,
+    reasons_not_computed,
     row,
     weight,
     word,
 )
 from attncli.problem.layout import Layout
-from attncli.problem.origins import ArrayOrigin, ConventionUse
-from attncli.problem.results import DEFAULT_SELECTION, given_table, reasons_not_computed
+
+
+@dataclass(frozen=True)
+class ConventionUse:
+    """How the keys of a problem were read: the convention's name and version, and what was read otherwise than usual.
+
+    `changes` has a line for each word that was given and that the convention reads otherwise than attn does, `remarks`
+    one for each that it does not have, which is read as attn reads it.
+    """
+
+    name: str
+    version: str
+    changes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"as {self.name} ({'; '.join(self.changes)})" if self.changes else f"as {self.name}"
+
+    def as_object(self) -> dict[str, Any]:
+        """Its fields as JSON has them."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "changes": list(self.changes),
+            "remarks": list(self.remarks),
+        }
 
 
 def signature_of(value: Any) -> Hashable:

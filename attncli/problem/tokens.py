@@ -8,9 +8,8 @@ from typing import Any
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
-from attncli.problem.arrays import EncodedArray
+from attncli.problem.arrays import ArrayOrigin, EncodedArray
 from attncli.problem.operators import PendingRandom
-from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 _JOINERS = "\u200c\u200d"  # zero-width joiner and non-joiner: characters inside a word

@@ -11,7 +11,7 @@ from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.plan.graph import Plan
 from attncli.plan.trace import AxisPositions, RunResult, Step, add_dependent_axes, slice_at, value_at
 from attncli.problem.edits import EditedCell
-from attncli.problem.results import PIPELINE_STAGES
+from attncli.problem.fields import PIPELINE_STAGES
 from attncli.problem.spec import ProblemSpec
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ import attncli
 from attncli.cli.streams import buffer_chunks
 from attncli.io import documents
 from attncli.io import yaml as yaml_reader
-from attncli.io.origin import Origin
 from attncli.io.parse import read_text_array
+from attncli.io.problem_files import Origin
 from attncli.render.formats import find_format
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import View
 
 READ = (
-    "from attncli.io.parse import read_text_array; from attncli.io.origin import Origin; "
+    "from attncli.io.parse import read_text_array; from attncli.io.problem_files import Origin; "
     "read_text_array({!r}, ('embeddings',), Origin())"
 )
 

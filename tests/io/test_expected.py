@@ -10,8 +10,7 @@ import pytest
 from attncli.base.errors import AttnError
 from attncli.io.expected import read_against, read_expected, read_expected_value
 from attncli.io.inputs import Inputs
-from attncli.io.origin import Origin, RawValue
-from attncli.io.problem_files import parse_document
+from attncli.io.problem_files import Origin, RawValue, parse_document
 from attncli.numbers.parsing import TypedNumber
 from attncli.problem.arrays import GivenArray
 

@@ -16,9 +16,8 @@ from attncli.base.lazy_numpy import import_object
 from attncli.io import formats
 from attncli.io.formats import INPUT_FORMATS, InputFormat, Reader
 from attncli.io.inputs import Input
-from attncli.io.origin import Origin
 from attncli.io.parse import read_text_array
-from attncli.io.problem_files import read_document
+from attncli.io.problem_files import Origin, read_document
 from attncli.problem.arrays import GivenArray
 from tests.io.opened import opened
 

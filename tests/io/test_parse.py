@@ -10,8 +10,8 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.io.assemble import assemble, read_value
-from attncli.io.origin import Origin, RawValue
 from attncli.io.parse import read_named
+from attncli.io.problem_files import Origin, RawValue
 from attncli.problem.arrays import GivenArray
 from attncli.problem.convert import to_field
 from attncli.problem.operators import PendingRandom, to_operator

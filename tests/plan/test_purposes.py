@@ -11,7 +11,7 @@ from attncli.ops.records import Quantity, Tap, no_tap
 from attncli.ops.registry import kinds, operators
 from attncli.plan.build import PURPOSES, build_plan
 from attncli.plan.steps import every_step, purpose_of
-from attncli.problem.results import RESULTS
+from attncli.problem.fields import RESULTS
 from tests.arrays import normal
 from tests.problems import PROBLEMS, TOKENS, D, E, G, N, P, problem
 

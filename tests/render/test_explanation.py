@@ -7,7 +7,7 @@ import pytest
 
 import attncli
 from attncli.plan.steps import purpose_of
-from attncli.problem.results import DEFAULT_SELECTION
+from attncli.problem.fields import DEFAULT_SELECTION
 from attncli.render.by_hand import once_a_row
 from attncli.render.result_object import result_object
 from attncli.render.sections import sections

@@ -56,7 +56,7 @@ def compute(
     """Assemble the problem of a file and of the options (`keys`), and write its result or its plan."""
     from attncli.cli.output import write_plan
     from attncli.io.assemble import assemble
-    from attncli.io.parts import to_text
+    from attncli.io.problem_files import to_text
     from attncli.plan.build import keys_unread_by_plan
 
     check_convention(convention)

@@ -14,8 +14,7 @@ from attncli.ops.records import OperatorRecord
 from attncli.plan.steps import StepMeaning as Step
 from attncli.plan.steps import every_step
 from attncli.problem.conventions import CONVENTIONS, Convention, missing_words, readings
-from attncli.problem.fields import Field, option_name
-from attncli.problem.results import RESULTS
+from attncli.problem.fields import RESULTS, Field, option_name
 from attncli.problem.spec import DEFAULTS, FIELDS
 from attncli.render.formats.text_page import TextPage
 from attncli.render.reports.catalogue import facts_of_record
