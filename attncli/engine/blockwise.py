@@ -35,8 +35,9 @@ from attncli.engine.threads import (
 )
 from attncli.engine.tile_plan import can_tile, make_tile_plan
 from attncli.ops.elementwise import add_bias
+from attncli.plan.diagnostics import empty_rows_warning
 from attncli.plan.graph import Plan
-from attncli.plan.trace import Step, empty_rows_warning
+from attncli.plan.trace import Step
 from attncli.problem.spec import ProblemSpec
 
 POSITIONS = "query_positions"  # masks that read them, such as causal ones, leave out more keys of smaller blocks

@@ -23,8 +23,9 @@ from attncli.ops.products import product_in_parts
 from attncli.ops.records import MATMUL, TAP
 from attncli.ops.registry import failures_named
 from attncli.ops.structural import project
+from attncli.plan.diagnostics import empty_rows_warning
 from attncli.plan.graph import Node, Plan
-from attncli.plan.trace import Step, empty_rows_warning
+from attncli.plan.trace import Step
 from attncli.problem.spec import ProblemSpec
 
 KEPT_BYTES = 4 * 8 * BlockSizes().dense_cells  # of four tables of float64, as large as problems that are computed whole

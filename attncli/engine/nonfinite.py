@@ -13,8 +13,9 @@ from attncli.engine.blocks import last_of_blocks
 from attncli.engine.dense import DenseEngine, apply_input_function, evaluate, input_array
 from attncli.engine.options import BlockSizes
 from attncli.plan.build import plan_of
+from attncli.plan.diagnostics import Cell, GivenValue, nonfinite_warning
 from attncli.plan.graph import Node, Plan
-from attncli.plan.trace import Cell, GivenValue, Step, Trace, nonfinite_warning
+from attncli.plan.trace import Step, Trace
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 READ_CELLS = 2**20  # numbers of a table that are looked at together
