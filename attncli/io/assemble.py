@@ -55,8 +55,9 @@ def _path(error: AttnError, values: Mapping[str, Any], given: Mapping[str, RawVa
         return given[options[0]].origin.path(options[0])
     if error.path and error.path[0] in given:
         raw = given[error.path[0]]
-        is_whole_value = error.subject is values[error.path[0]]
-        return raw.origin.path(*error.path, subject=raw.value if is_whole_value else error.subject)
+        is_whole_value = error.entry is not None or error.subject is values[error.path[0]]
+        subject = raw.value if is_whole_value else error.subject
+        return raw.origin.path(*error.path, subject=subject, entry=error.entry)
     files = {raw.origin.name for raw in given.values() if raw.origin.name}
     return (*files, *error.path) if len(files) == 1 else error.path
 
@@ -172,7 +173,8 @@ def convert_value(field: Field, raw: RawValue) -> RawValue:
     try:
         value = to_field(field, read)
     except AttnError as error:
-        error.path = raw.origin.path(*error.path, subject=raw.value if error.subject is read else error.subject)
+        subject = raw.value if error.subject is read else error.subject
+        error.path = raw.origin.path(*error.path, subject=subject, entry=error.entry)
         raise
     if isinstance(value, GivenArray) and value.origin is None and raw.origin.name:
         value = replace(value, origin=raw.origin.of_array(raw.value))  # its lines are known from the lists alone

@@ -31,7 +31,8 @@ FILES = (
 MATRIX_FORMS = (*NUMBERS, *FILES, ("normal:std=2", "drawn from --seed"))
 
 Content = Literal["array", "problem"]
-Lines = Mapping[int, int]  # the first line of each list and mapping, by the object's id
+# The first line of each list and mapping, by the object's id, and that of an entry of a list of texts, by both.
+Lines = Mapping[int | tuple[int, int], int]
 T = TypeVar("T")
 
 

@@ -22,7 +22,7 @@ class Origin:
     """Where a value was given: in a file (paths in it are relative to its folder), as an option, or in Python.
 
     `option` is the option that names the key (`--vary`); it is empty where the key has an option of its own.
-    `lines` has the first line of each list and mapping of the file, by the object's id. In Python a text names no file
+    `lines` are those of lists, mappings and entries of the file. In Python a text names no file
     (`opens_files` is False); elsewhere files that are named are opened through `inputs`. An option, and what
     `overrides` a file from Python, wins over the value of the file.
     """
@@ -31,20 +31,21 @@ class Origin:
     folder: Path = Path()
     options: bool = False
     option: str = ""
-    lines: Mapping[int, int] = field(default_factory=dict)
+    lines: formats.Lines = field(default_factory=dict)
     opens_files: bool = True
     overrides: bool = False
     inputs: Inputs = field(default_factory=Inputs)
 
-    def path(self, *parts: str, subject: Any = None) -> ErrorPath:
+    def path(self, *parts: str, subject: Any = None, entry: int | None = None) -> ErrorPath:
         """The path of an error at a key and its inner parts: `p.yaml`, `line 3`, `w_q`; or `--w-q`.
 
-        `subject` is the list or mapping whose first line is named.
+        `subject` is the list or mapping whose first line is named, or the line of an `entry` of it.
         """
         if self.options:
             name = f"{self.option} {parts[0]}" if self.option else option_name(parts[0])
             return (name, *parts[1:])
-        line = self.lines.get(id(subject))
+        of_entry = None if entry is None else self.lines.get((id(subject), entry))
+        line = of_entry or self.lines.get(id(subject))
         return (*((self.name,) if self.name else ()), *((f"line {line}",) if line else ()), *parts)
 
     def of_array(self, value: Any) -> ArrayOrigin:
@@ -109,7 +110,7 @@ def parse_document(text: str, name: str) -> Document:
     return _document(*formats.read_problem(inputs.of_text(text, name)), Origin(name, inputs=inputs))
 
 
-def _document(values: Mapping[str, Any], lines: Mapping[int, int], origin: Origin) -> Document:
+def _document(values: Mapping[str, Any], lines: formats.Lines, origin: Origin) -> Document:
     """Each value with its origin."""
     origin = replace(origin, lines=lines)
     return {key: RawValue(value, origin) for key, value in values.items()}

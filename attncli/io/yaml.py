@@ -14,6 +14,7 @@ import yaml
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
+from attncli.io.formats import Lines
 from attncli.numbers.formatting import format_rows
 from attncli.numbers.parsing import TypedNumber
 from attncli.problem.numbers import is_word, scalar
@@ -35,8 +36,8 @@ _TAGS = {STRING: str, "tag:yaml.org,2002:float": float, "tag:yaml.org,2002:int":
 
 def read(
     text: str, name: str, text_keys: Container[str] = (), typed_keys: Container[str] | None = ()
-) -> tuple[Any, dict[int, int]]:
-    """The value of a YAML text, and the line of each list and mapping in it by the object's identity.
+) -> tuple[Any, Lines]:
+    """The value of a YAML text, and the lines of its lists and mappings, and of the entries of lists of texts.
 
     Scalars under a key in `text_keys`, and in the list under it, keep their spelling: `010` is the text `010`.
     Numbers anywhere under a key in `typed_keys` (None: all of the text) are TypedNumbers, which know their digits.
@@ -88,7 +89,7 @@ class _Builder:
         self._typed_keys = () if typed_keys is None else typed_keys
         self._typed_depth = 0 if typed_keys is None else MAX_DEPTH  # of the containers whose numbers are typed
         self.result: Any = None
-        self.lines: dict[int, int] = {}
+        self.lines: dict[int | tuple[int, int], int] = {}
         self._containers: list[Any] = []
         self._keys: list[Any] = []
         self._are_texts: list[bool] = []  # of each container: whether it is a list of texts
@@ -163,6 +164,8 @@ class _Builder:
             return
         container = self._containers[-1]
         if type(container) is list:
+            if self._are_texts[-1]:
+                self.lines[id(container), len(container)] = event.start_mark.line + 1
             container.append(value)
         elif self._keys[-1] is _NO_KEY:
             if isinstance(value, (list, dict)):

@@ -166,11 +166,11 @@ def _to_labels(field: Field, value: Any) -> tuple[str, ...]:
     items = items if isinstance(items, (list, tuple)) else [items]
     if items is not value and len(items) == 1 and isinstance(items[0], list):  # `input_ids` of tokenizers, [1 n]
         items = items[0]
-    for label in items:
+    for entry, label in enumerate(items):
         if label is None or isinstance(label, (bool, list, dict)) or is_array_with_axes(label):
             message = f"{json_excerpt(label)} is not a label"
             hint = "give one list of labels" if isinstance(label, list) else "put the word in quotes"
-            raise AttnError(message, where=field.name, hint=hint, subject=value)
+            raise AttnError(message, where=field.name, hint=hint, subject=value, entry=entry)
     if not items:
         raise AttnError("has no labels", where=field.name, subject=value)
     try:

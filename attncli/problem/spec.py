@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from attncli.base.dtypes import NAMES, Precision
+from attncli.base.errors import AttnError
 from attncli.base.labels import find_label, number_equal_labels, numbered_labels
 from attncli.base.lazy_numpy import Array
 from attncli.ops import look_up, taken_kinds
@@ -374,8 +375,14 @@ class ProblemSpec:
         """The positions of the queries that are computed, or None for all."""
         if self.only is None:
             return None
-        labels = self.query_labels
-        return [index for label in self.only for index in find_label(label, labels, where="only")]
+        labels, selected = self.query_labels, list[int]()
+        for entry, label in enumerate(self.only):
+            try:
+                selected += find_label(label, labels, where="only")
+            except AttnError as error:
+                error.entry = entry
+                raise
+        return selected
 
 
 FIELDS: Mapping[str, Field] = {f.name: Field(name=f.name, **f.metadata) for f in fields(ProblemSpec) if f.metadata}

@@ -14,7 +14,7 @@ import attncli
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import import_object
 from attncli.io import formats
-from attncli.io.formats import INPUT_FORMATS, InputFormat, Reader
+from attncli.io.formats import INPUT_FORMATS, InputFormat, Lines, Reader
 from attncli.io.inputs import Input
 from attncli.io.parse import read_text_array
 from attncli.io.problem_files import Origin, read_document
@@ -33,7 +33,7 @@ def words_format(monkeypatch: pytest.MonkeyPatch) -> None:
             rows = [[words[word] for word in line.split()] for line in source.text().splitlines()]
             return GivenArray(np.array(rows)[int(entry) if entry else slice(None)])
 
-        def problem(self, source: Input) -> tuple[dict[str, Any], dict[int, int]]:
+        def problem(self, source: Input) -> tuple[dict[str, Any], Lines]:
             array = self.array(source, "").array
             return {"query": array, "key": array.tolist(), "score": "dot"}, {}
 

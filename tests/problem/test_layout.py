@@ -98,6 +98,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"query": normal(N, 6), "key": normal(M, 4), "heads": 6, "kv_heads": 4},
         "kv_heads: 6 query heads can't share 4 key heads evenly; choose a divisor of 6",
     ),
+    "given scores of other heads than the values": (
+        {"scores": np.zeros((1, 3, N, M)), "value": np.zeros((1, 2, M, E))},
+        "scores: has 3 heads, which can't share the 2 of value evenly; expected a multiple of 2",
+    ),
     "key heads alone": (
         {"query": normal(N, 6), "key": normal(M, 6), "kv_heads": 2},
         "kv_heads: 1 query head can't share 2 key heads evenly; give heads, the number of query heads",
