@@ -9,7 +9,7 @@ from attncli.analysis.differences import Difference, VariantResult
 from attncli.analysis.rows import RowStatistics
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError, UnknownNameError, missing_package
-from attncli.base.labels import LabelledAxis, column_of_axis, long_columns
+from attncli.base.labels import FEATURE, LabelledAxis, column_of_axis, long_columns
 from attncli.base.lazy_numpy import Array
 from attncli.plan.trace import Step, Trace, value_at, weight_rows_at
 from attncli.problem.fields import WEIGHTS
@@ -131,6 +131,10 @@ def _number_columns(comparison: Comparison, one: VariantResult, names: Sequence[
     if not own:
         return None
     array = trace.labelled(trace[own[0]], comparison.positions)
+    if len({axis.column for axis in array.axes}) < len(array.axes):
+        letters = " ".join(axis.letter for axis in array.axes)
+        message = f"{own[0]} has the axes [{letters}], and two columns can't both be {FEATURE}"
+        raise AttnError(message, where=TO_PANDAS, hint=f"variants[0].result.to_pandas({own[0]!r}) has it as a table")
     return _rows(array.axes, {name: value_at(trace, trace[name], comparison.positions) for name in own})
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import repr_excerpt, shorten
-from attncli.numbers.parsing import TypedNumber, non_finite, number_hint, number_of_text
+from attncli.numbers.parsing import DECIMAL, TypedNumber, non_finite, number_hint, number_of_text
 from attncli.problem.arrays import to_lists, to_python_number
 
 UNLIMITED = float("inf")
@@ -189,7 +189,6 @@ MAX_INTEGER_DIGITS = 300  # digits; a longer one is read as a floating-point num
 
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
 _RADIX = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _WORDS: dict[str, Any] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -216,7 +215,7 @@ def scalar(text: str) -> Any:
         return _WORDS[text]
     if _INTEGER.match(text) and len(text) < MAX_INTEGER_DIGITS:
         return int(text)
-    if _FLOAT.match(text):
+    if DECIMAL.fullmatch(text):
         number = float(text)
         if number in (float("inf"), float("-inf")):
             raise AttnError(f"{shorten(text)} is too large for a floating-point number")
