@@ -1,4 +1,4 @@
-"""YAML and JSON: an array in a file or in one of its entries, or the values of a problem; and the reader of JSON.
+"""YAML and JSON: an array in a file or in one of its entries, or the values of a problem; and JSON, read and written.
 
 JSON is that of `json.loads`, with duplicate keys and numbers beyond all floats refused.
 """
@@ -33,6 +33,9 @@ _LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")  # a number that may be 
 
 # Of a text and its name, the keys whose values are texts, and those whose numbers know their digits (None: all).
 Read = Callable[[str, str, Container[str], Container[str] | None], tuple[Any, Lines]]
+NON_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
+_NUMBERS_PER_PIECE = 2**12  # of a line that may be long
+FormatTable = Callable[[Array], Iterator[list[str]]]
 
 
 class _DocumentReader(Reader):
@@ -210,12 +213,6 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         duplicate = first_duplicate(keys)
         raise AttnError(f"the key {duplicate!r} is given twice", hint="keep one of them")
     return mapping
-
-
-NON_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
-_NUMBERS_PER_PIECE = 2**12  # of a line that may be long
-
-FormatTable = Callable[[Array], Iterator[list[str]]]
 
 
 def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,6 +30,10 @@ VARY = "--vary"
 MAX_VARIANTS = 10_000  # nobody reads more of them, and all of their results are in memory
 _RANGE = re.compile(r"\s*([+-]?\d+)\s*\.\.\s*([+-]?\d+)\s*\Z")
 _HINT = "expected KEY=VALUE, such as normalize=sparsemax, scale=0.5,1,2 or seed=1..10"
+AS_GIVEN = "as given"  # the name of the problem that nothing changes
+FILE, CONVENTION, EDITS = "file", "as", "set"  # what is varied besides the keys of a problem
+PROBLEM = "problem"  # in place of a file, in Python
+PART = "part"  # of a worked example
 
 
 @dataclass(frozen=True)
@@ -229,12 +233,6 @@ def _check_duplicates(values: Sequence[VariedValue], path: ErrorPath) -> None:
         if identity in seen:
             raise AttnError(f"{value.text} is given twice", where=path, hint="give each value once")
         seen.add(identity)
-
-
-AS_GIVEN = "as given"  # the name of the problem that nothing changes
-FILE, CONVENTION, EDITS = "file", "as", "set"  # what is varied besides the keys of a problem
-PROBLEM = "problem"  # in place of a file, in Python
-PART = "part"  # of a worked example
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""YAML, with the core scalars of YAML 1.2 in decimal: `1e3` is a number, `010` is ten, `no` and `0x10` are words.
+"""YAML, read and written, with the core scalars of YAML 1.2 in decimal: `1e3` is a number, `010` is ten, `no` a word.
 
 Values are built from the events of LibYAML: depth and aliases are bounded while they are parsed, a duplicate key is an
-error, and the first line of each list and mapping is kept.
+error, and the lines of lists, mappings and labels are kept. What is written is read back the same by YAML 1.1 too.
 """
 
 import itertools
@@ -31,7 +31,10 @@ _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _SLICES = re.compile(r"[^\s,:\[{][\[][-\d\s.,:]*:[-\d\s.,:]*\]")  # after a name: `x.npy[0:2]`
 QUOTES = 'put a name with slices in quotes: "weights.npz#w_q[:, 0:768]"'
 STRING = "tag:yaml.org,2002:str"
-_TAGS = {STRING: str, "tag:yaml.org,2002:float": float, "tag:yaml.org,2002:int": int}
+_FLOAT = "tag:yaml.org,2002:float"
+NON_FINITE = {"nan": ".nan", "inf": ".inf", "-inf": "-.inf"}
+_TAGS = {STRING: str, _FLOAT: float, "tag:yaml.org,2002:int": int}
+_NO_KEY = object()
 
 
 def read(
@@ -214,13 +217,6 @@ class _Builder:
     def _fail(self, message: str, event: Any, hint: str | None = None) -> Any:
         """Raise AttnError at the line of an event."""
         raise AttnError(message, where=(self.name, f"line {event.start_mark.line + 1}"), hint=hint)
-
-
-_NO_KEY = object()
-
-
-_FLOAT = "tag:yaml.org,2002:float"
-NON_FINITE = {"nan": ".nan", "inf": ".inf", "-inf": "-.inf"}
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc] # the C dumper has no type

@@ -27,6 +27,10 @@ from attncli.problem.tokens import embed
 from attncli.problem.weights import stored_values
 
 VOCABULARY, EMBEDDINGS = "vocabulary", "embeddings"
+_PART = re.compile(r'\s*(?:"([^"]*)"|([^,]*?))\s*,')
+_CELL = re.compile(r"([^\[\]]*)\[(.*)\]", re.DOTALL)  # a label may have brackets
+FORM = "KEY[ROW,COLUMN]=X"
+EXAMPLE = "'w_q[0,1]=3'"
 
 
 def check_has_cells(key: str, text: str = "X") -> None:
@@ -303,12 +307,6 @@ def _plain(value: Any) -> Any:
     """A number, or a list of numbers, of Python; 1 and 0 for true and false."""
     array = np.asarray(value)
     return (array.astype(np.int64) if array.dtype.kind == "b" else array).tolist()
-
-
-_PART = re.compile(r'\s*(?:"([^"]*)"|([^,]*?))\s*,')
-_CELL = re.compile(r"([^\[\]]*)\[(.*)\]", re.DOTALL)  # a label may have brackets
-FORM = "KEY[ROW,COLUMN]=X"
-EXAMPLE = "'w_q[0,1]=3'"
 
 
 def parse_edit(text: str, option: str = "--set") -> Edit:

@@ -38,7 +38,6 @@ RENAMED_STEPS: Mapping[str, str] = {
     "asking": "selected_rows",
 }
 
-
 TABLES = ("scores", "weights")  # the tables that may be given, in the order of the computation
 VALUE_SOURCES = ("value", "embeddings")  # the keys that values are given by, or made of, where a table is given
 

@@ -17,6 +17,22 @@ from attncli.problem.arrays import to_lists, to_python_number
 
 UNLIMITED = float("inf")
 MAX_COUNT = 2**53  # so many keys no machine has; up to it floating-point numbers count exactly
+MAX_INTEGER_DIGITS = 300  # digits; a longer one is read as a floating-point number, or is too large for one
+
+_INTEGER = re.compile(r"[-+]?[0-9]+\Z")
+_RADIX = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
+_WORDS: dict[str, Any] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **{sign + word: float(f"{sign}inf") for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")},
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+}
+_IN_BRACKETS = re.compile(r"\[([^\[\],]*|[^\[\]]*;[^\[\]]*)\]")  # `[1 0; 0 1]`, which YAML does not read
+_END_OF_ROW = re.compile(r"[;\n]")
+_SEPARATOR = re.compile(r"\s*,\s*|\s+")
+
+ReadCell = Callable[[str, ErrorPath], Any]
 
 
 def is_number(value: Any) -> bool:
@@ -183,24 +199,6 @@ def _to_window_side(side: Any, path: ErrorPath, subject: Any) -> float:
         hint = "expected a whole number, or inf or -1 for no limit"
         raise AttnError(f"{repr_excerpt(side)} is not a side of a window", where=path, hint=hint, subject=subject)
     return int(number)
-
-
-MAX_INTEGER_DIGITS = 300  # digits; a longer one is read as a floating-point number, or is too large for one
-
-_INTEGER = re.compile(r"[-+]?[0-9]+\Z")
-_RADIX = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
-_WORDS: dict[str, Any] = {
-    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
-    **dict.fromkeys(("true", "True", "TRUE"), True),
-    **dict.fromkeys(("false", "False", "FALSE"), False),
-    **{sign + word: float(f"{sign}inf") for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")},
-    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
-}
-_IN_BRACKETS = re.compile(r"\[([^\[\],]*|[^\[\]]*;[^\[\]]*)\]")  # `[1 0; 0 1]`, which YAML does not read
-_END_OF_ROW = re.compile(r"[;\n]")
-_SEPARATOR = re.compile(r"\s*,\s*|\s+")
-
-ReadCell = Callable[[str, ErrorPath], Any]
 
 
 def scalar(text: str) -> Any:

@@ -121,7 +121,7 @@ class TestAComparison:
 
     def test_has_no_column_for_a_second_axis_of_features(self) -> None:
         comparison = attncli.compare(embeddings=X, w_q=np.eye(8), vary={"scale": [1, 2]}, select=("w_q",))
-        with pytest.raises(attncli.AttnError, match="w_q has the axes .x d., and two columns can't both be feature"):
+        with pytest.raises(attncli.AttnError, match=r"w_q has the axes \[x d\], and two columns can't both be feature"):
             comparison.to_pandas("w_q")
 
 
