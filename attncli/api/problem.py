@@ -20,7 +20,7 @@ from attncli.plan.build import plan_of
 from attncli.problem.build import check_name
 from attncli.problem.conventions import find_convention
 from attncli.problem.fields import DEFAULT_SELECTION, EXPECTED
-from attncli.problem.problem_cache import form_of_given, keep_given, recall_given
+from attncli.problem.problem_cache import form_of_given, keep, recall
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import stored_values
 from attncli.render.formats.html_tables import pairs_table
@@ -59,12 +59,12 @@ class Problem:
 
     def __init__(self, *, convention: str | None = None, **keys: Unpack[ProblemKeys]) -> None:
         form = form_of_given(keys) if convention is None else None
-        known = recall_given(form, keys)
+        known = recall(form, keys)
         if known is not None:
             vars(self).update(_keys=keys, _spec=known)
             return
         self._fill(NamedDocument("", raw_values(keys), convention, noun=PROBLEM))
-        keep_given(form, keys, self._spec)
+        keep(form, keys, self._spec)
 
     @classmethod
     def of_source(cls, source: NamedDocument) -> Self:
