@@ -9,8 +9,7 @@ import numpy as np
 
 import attncli
 from attncli.engine.run import run
-from attncli.io.origin import Origin, RawValue
-from attncli.io.problem_files import Document
+from attncli.io.problem_files import Document, Origin, RawValue
 from attncli.plan.trace import Trace
 from attncli.problem.spec import FIELDS, ProblemSpec
 from tests.arrays import bias, booleans, normal

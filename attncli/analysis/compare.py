@@ -14,7 +14,7 @@ from attncli.engine.run import LOCAL, is_large, run
 from attncli.io.variants import Variant, before_edits, shared_keys
 from attncli.plan.build import plan_of
 from attncli.plan.trace import RunResult, value_at
-from attncli.problem.results import WEIGHTS
+from attncli.problem.fields import WEIGHTS
 
 Positions = tuple[int, ...]
 

@@ -9,7 +9,7 @@ from attncli.base.axes import COUNTED_FROM_0, format_lengths
 from attncli.base.lazy_numpy import Array, np
 from attncli.io.variants import Variant
 from attncli.plan.trace import RunResult, Step, Trace, slices_at, value_at
-from attncli.problem.results import WEIGHTS
+from attncli.problem.fields import WEIGHTS
 
 
 @dataclass(frozen=True)
@@ -114,11 +114,8 @@ def _cell(
     trace: Trace, step: Step, at: int, positions: Mapping[str, int], arrays: tuple[Array, Array]
 ) -> dict[str, Any]:
     """The position of a cell in the whole step, its labels, and its numbers, from its index in the selected parts."""
-    index = np.unravel_index(at, arrays[0].shape)
-    parts = slices_at(trace, step, positions)
-    cell = tuple((part.start or 0) + int(own) for part, own in zip(parts, index, strict=True))
-    labels = (trace.numbered_labels_of(step, axis - len(cell))[own] for axis, own in enumerate(cell))
-    return {"position": cell, "labels": tuple(labels), "numbers": tuple(float(array.flat[at]) for array in arrays)}
+    cell, labels = trace.labelled(step, positions).cell(at)
+    return {"position": cell, "labels": labels, "numbers": tuple(float(array.flat[at]) for array in arrays)}
 
 
 def _distances(before: Array, after: Array) -> Array:

@@ -14,9 +14,8 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.run import run
 from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
-from attncli.io.problem_files import Document
-from attncli.problem.arrays import LabelledArray
+from attncli.io.problem_files import Document, Origin, RawValue
+from attncli.problem.arrays import GivenArray
 from attncli.problem.spec import ProblemSpec
 
 # Projections keep the size of what they project: scores are about as large as normal numbers, and softmax is neither
@@ -153,7 +152,7 @@ class _QueryArray:
 
 
 def _given(array: Array) -> RawValue:
-    return RawValue(LabelledArray(array), Origin())
+    return RawValue(GivenArray(array), Origin())
 
 
 def with_overflowing_query(document: Document) -> Document:

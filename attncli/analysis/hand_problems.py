@@ -9,12 +9,11 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.engine.run import run
 from attncli.io.assemble import assemble, read_value
-from attncli.io.origin import Origin, RawValue
-from attncli.io.problem_files import Document
+from attncli.io.problem_files import Document, Origin, RawValue
 from attncli.ops.initializers import randint, stream
 from attncli.ops.normalizers import softmax
 from attncli.ops.registry import is_operator, look_up
-from attncli.problem.results import TABLES
+from attncli.problem.fields import TABLES
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS, ProblemSpec
 
 SEQUENCES = ("embeddings", "residual", "query", "key")  # one of them is given, or embeddings are drawn

@@ -4,18 +4,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Unpack
 
-from attncli.api.keys import KeysBesideVectors, Matrix, ProblemKeys
+from attncli.api.arguments import KeysBesideVectors, Matrix, ProblemKeys
 from attncli.api.problem import Problem, raw_values
 from attncli.api.result import Result
 from attncli.engine.options import THREADS
 from attncli.io.inputs import Inputs
-from attncli.io.origin import PYTHON_OVER_FILE
-from attncli.io.problem_files import read_document
+from attncli.io.problem_files import PYTHON_OVER_FILE, read_document
 from attncli.io.variants import PROBLEM, NamedDocument
 from attncli.models.checkpoint import read_checkpoint
 from attncli.models.layer_file import layer_document
+from attncli.problem.fields import OUTPUT
 from attncli.problem.numbers import to_integer
-from attncli.problem.results import OUTPUT
 
 ANSWER = (OUTPUT,)
 

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 from attncli.analysis.check.check import check as check_problem
 from attncli.analysis.check.check import check_expected
 from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation, QuantityCheck
-from attncli.api.keys import ProblemKeys
+from attncli.api.arguments import ProblemKeys
 from attncli.api.problem import Problem, problem_of
 from attncli.api.result import WIDTH
 from attncli.base.errors import AttnError

@@ -10,18 +10,16 @@ from attncli.analysis.compare import CompareOptions
 from attncli.analysis.compare import compare as compare_variants
 from attncli.analysis.differences import Difference, FirstDifference, VariantResult
 from attncli.analysis.rows import RowStatistics
-from attncli.api.arguments import Position, find_positions, to_edits, to_name, to_names
+from attncli.api.arguments import Position, ProblemKeys, find_positions, to_edits, to_name, to_names
 from attncli.api.frames import TO_PANDAS, comparison_frame
-from attncli.api.keys import ProblemKeys
 from attncli.api.problem import Problem, problem_of, raw_values
 from attncli.api.result import WIDTH, Result, of_computed
 from attncli.base.errors import AttnError
+from attncli.base.labels import number_equal_labels
 from attncli.base.text import repr_excerpt, shorten
 from attncli.engine.options import RunOptions
-from attncli.io.variants import PROBLEM, NamedDocument, make_variants, positions_of_variants
-from attncli.io.varied import varied_keywords
+from attncli.io.variants import PROBLEM, NamedDocument, make_variants, positions_of_variants, varied_keywords
 from attncli.problem.conventions import find_convention
-from attncli.problem.labels import number_equal_labels
 from attncli.render.formats import JSON, find_format, html_tables
 from attncli.render.reports.compare import comparison_sections, render_comparison
 from attncli.render.reports.variant_tables import heading

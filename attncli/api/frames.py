@@ -1,6 +1,6 @@
 """Data frames of pandas: a step as a table, the statistics of rows of weights, and a comparison in long form."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +9,12 @@ from attncli.analysis.differences import Difference, VariantResult
 from attncli.analysis.rows import RowStatistics
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError, UnknownNameError, missing_package
+from attncli.base.labels import FEATURE, LabelledAxis, column_of_axis, long_columns
 from attncli.base.lazy_numpy import Array
-from attncli.plan.trace import Step, Trace, slices_at, value_at, weight_rows_at
-from attncli.problem.results import WEIGHTS
+from attncli.plan.trace import Step, Trace, value_at, weight_rows_at
+from attncli.problem.fields import WEIGHTS
 from attncli.problem.spec import FIELDS
-from attncli.render.formats.csv import BATCH, HEAD, VARIANT, column_of_axis
+from attncli.render.formats.csv import VARIANT
 
 if TYPE_CHECKING:
     import pandas
@@ -42,40 +43,27 @@ def step_frame(trace: Trace, step: Step) -> "pandas.DataFrame":
     entry is a row. Labels are the tokens as they are, also where they are equal.
     """
     pandas = import_pandas()
+    axes = trace.labelled_axes(zip(step.axes, step.value.shape, strict=True), are_numbered=False)
     if step.value.ndim < 2:
-        values = step.value.reshape(-1, 1)
-        index = _row_index(trace, step, step.axes) if step.axes else None
-        return pandas.DataFrame(values, index=index, columns=[step.name])
-    columns = pandas.Index(_entries(trace, step, -1), name=column_of_axis(step.axes[-1]))
-    values = step.value.reshape(-1, step.value.shape[-1])
-    return pandas.DataFrame(values, index=_row_index(trace, step, step.axes[:-1]), columns=columns)
+        return pandas.DataFrame(step.value.reshape(-1, 1), index=_row_index(axes), columns=[step.name])
+    columns = pandas.Index(list(axes[-1].entries), name=axes[-1].column)
+    return pandas.DataFrame(step.value.reshape(-1, axes[-1].size), index=_row_index(axes[:-1]), columns=columns)
 
 
 def statistics_frame(trace: Trace, weights: Step, statistics: RowStatistics) -> "pandas.DataFrame":
     """The statistics of the rows of weights, a column each; the key of the largest weight by its label."""
     columns = {field.name: getattr(statistics, field.name).reshape(-1) for field in fields(statistics)}
     columns["largest_key"] = statistics.label_largest_keys(trace.labels_of(weights, -1)).reshape(-1)
-    return import_pandas().DataFrame(columns, index=_row_index(trace, weights, weights.axes[:-1]))
+    axes = trace.labelled_axes(zip(weights.axes, weights.value.shape, strict=True), are_numbered=False)
+    return import_pandas().DataFrame(columns, index=_row_index(axes[:-1]))
 
 
-def _row_index(trace: Trace, step: Step, letters: Sequence[str]) -> Any:
-    """The index of the first axes of a step, by their letters: a MultiIndex where there are several."""
+def _row_index(axes: Sequence[LabelledAxis]) -> Any:
+    """The index of the rows along some axes: a MultiIndex where there are several, None where there is none."""
     pandas = import_pandas()
-    entries = [_entries(trace, step, axis - len(step.axes)) for axis in range(len(letters))]
-    names = list(map(column_of_axis, letters))
-    if len(entries) == 1:
-        return pandas.Index(entries[0], name=names[0])
-    return pandas.MultiIndex.from_product(entries, names=names)
-
-
-def _entries(trace: Trace, step: Step, axis: int, *, numbered: bool = False) -> Sequence[Any]:
-    """The entries of an axis (counted from the end): positions of heads and batch items from 0, or tokens.
-
-    Equal tokens stay equal, or where `numbered` have their number.
-    """
-    if step.axes[axis] in COUNTED_FROM_0:
-        return range(step.value.shape[axis])
-    return list((trace.numbered_labels_of if numbered else trace.labels_of)(step, axis))
+    if len(axes) < 2:
+        return next((pandas.Index(axis.entries, name=axis.column) for axis in axes), None)
+    return pandas.MultiIndex.from_product([axis.entries for axis in axes], names=[axis.column for axis in axes])
 
 
 def comparison_frame(comparison: Comparison, name: str | None) -> "pandas.DataFrame":
@@ -142,11 +130,12 @@ def _number_columns(comparison: Comparison, one: VariantResult, names: Sequence[
     trace, own = one.result.trace, [name for name in names if name in one.result.select]
     if not own:
         return None
-    step = trace[own[0]]
-    labels = [_entries(trace, step, axis, numbered=True) for axis in range(-step.value.ndim, 0)]
-    shown = [entries[part] for entries, part in zip(labels, slices_at(trace, step, comparison.positions), strict=True)]
-    numbers = {name: value_at(trace, trace[name], comparison.positions) for name in own}
-    return _rows(step.axes, shown, numbers)
+    array = trace.labelled(trace[own[0]], comparison.positions)
+    if len({axis.column for axis in array.axes}) < len(array.axes):
+        letters = " ".join(axis.letter for axis in array.axes)
+        message = f"{own[0]} has the axes [{letters}], and two columns can't both be {FEATURE}"
+        raise AttnError(message, where=TO_PANDAS, hint=f"variants[0].result.to_pandas({own[0]!r}) has it as a table")
+    return _rows(array.axes, {name: value_at(trace, trace[name], comparison.positions) for name in own})
 
 
 def _statistics_columns(comparison: Comparison, one: VariantResult) -> "pandas.DataFrame | None":
@@ -155,23 +144,15 @@ def _statistics_columns(comparison: Comparison, one: VariantResult) -> "pandas.D
         return None
     trace, parts = one.result.trace, weight_rows_at(one.result.trace, comparison.positions)
     statistics = {field.name: getattr(one.statistics, field.name)[parts] for field in fields(one.statistics)}
-    shape, letters = one.statistics.support.shape, trace.plan[WEIGHTS].letters[:-1]
-    labels = [
-        range(size) if letter in COUNTED_FROM_0 else trace.numbered_labels[letter]
-        for letter, size in zip(letters, shape, strict=True)
-    ]
     statistics["largest_key"] = one.statistics.label_largest_keys(trace.numbered_labels["m"])[parts]
-    return _rows(letters, [entries[part] for entries, part in zip(labels, parts, strict=True)], statistics)
+    axes = trace.labelled_axes(trace.plan[WEIGHTS].axes[:-1])
+    return _rows([axis.take(part) for axis, part in zip(axes, parts, strict=True)], statistics)
 
 
-def _rows(letters: Sequence[str], labels: Sequence[Sequence[Any]], numbers: Mapping[str, Array]) -> "pandas.DataFrame":
-    """A row for each combination of the labels of axes, with its numbers; batch item and head 0 where there is none."""
-    pandas = import_pandas()
-    columns = list(map(column_of_axis, letters))
-    frame = pandas.MultiIndex.from_product(labels, names=columns).to_frame(index=False)
-    for at, column in enumerate((BATCH, HEAD)):
-        if column not in columns:
-            frame.insert(at, column, 0)
+def _rows(axes: Iterable[LabelledAxis], numbers: Mapping[str, Array]) -> "pandas.DataFrame":
+    """A row for each combination of the entries of axes, with its numbers."""
+    columns = long_columns(axes)
+    frame = import_pandas().MultiIndex.from_product(columns.values(), names=columns).to_frame(index=False)
     for name, values in numbers.items():
         frame[name] = values.reshape(-1)
     return frame

@@ -5,24 +5,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, NoReturn, Self, Unpack
 
-from attncli.api.arguments import Cells, Position, to_edits, to_names
-from attncli.api.keys import ProblemKeys
+from attncli.api.arguments import Cells, Position, ProblemKeys, to_edits, to_names
 from attncli.api.result import ExplanationText, Result, of_computed
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.engine.options import THREADS, RunOptions
 from attncli.engine.run import LOCAL, run
 from attncli.io.expected import Expected, read_expected
-from attncli.io.origin import PYTHON, PYTHON_OVER_FILE, Origin, RawValue
-from attncli.io.problem_files import Document
+from attncli.io.problem_files import PYTHON, PYTHON_OVER_FILE, Document, Origin, RawValue
 from attncli.io.variants import PROBLEM, NamedDocument
 from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.ops.records import format_value
 from attncli.plan.build import plan_of
 from attncli.problem.build import check_name
 from attncli.problem.conventions import find_convention
-from attncli.problem.problem_cache import form_of_given, keep_given, recall_given
-from attncli.problem.results import DEFAULT_SELECTION, EXPECTED
+from attncli.problem.fields import DEFAULT_SELECTION, EXPECTED
+from attncli.problem.problem_cache import form_of_given, keep, recall
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import stored_values
 from attncli.render.formats.html_tables import pairs_table
@@ -61,12 +59,12 @@ class Problem:
 
     def __init__(self, *, convention: str | None = None, **keys: Unpack[ProblemKeys]) -> None:
         form = form_of_given(keys) if convention is None else None
-        known = recall_given(form, keys)
+        known = recall(form, keys)
         if known is not None:
             vars(self).update(_keys=keys, _spec=known)
             return
         self._fill(NamedDocument("", raw_values(keys), convention, noun=PROBLEM))
-        keep_given(form, keys, self._spec)
+        keep(form, keys, self._spec)
 
     @classmethod
     def of_source(cls, source: NamedDocument) -> Self:

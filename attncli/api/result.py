@@ -15,7 +15,7 @@ from attncli.engine.run import run
 from attncli.io.output_files import atomic_write
 from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.plan.trace import RunResult
-from attncli.problem.results import WEIGHTS
+from attncli.problem.fields import WEIGHTS
 from attncli.render.figure.figure import check_figure, make_figure
 from attncli.render.figure.layout import Size, to_size
 from attncli.render.formats import (

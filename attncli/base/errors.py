@@ -13,7 +13,8 @@ class AttnError(Exception):
 
     `where` is one part of a path or several, from the outermost to the innermost: a file, `line 3`, a key, a parameter,
     `row 2`, `number 3`. `hint` says what was expected or what to do. `subject` is the object that is wrong, where it
-    is a list or a mapping: from it a reader of files finds the line. `keys` are those that contradict each other, where
+    is a list or a mapping: from it a reader of files finds the line, and of the `entry` of a list that is wrong its
+    own, where it is known. `keys` are those that contradict each other, where
     the message names them.
 
     >>> str(AttnError("is not a number", where=("p.yaml", "line 3", "w_q", "row 2"), hint="write 0 for nothing"))
@@ -27,6 +28,7 @@ class AttnError(Exception):
         where: str | Iterable[str] | None = None,
         hint: str | None = None,
         subject: Any = None,
+        entry: int | None = None,
         keys: Iterable[str] = (),
     ) -> None:
         super().__init__(message)
@@ -34,6 +36,7 @@ class AttnError(Exception):
         self.path: ErrorPath = () if not where else (where,) if isinstance(where, str) else tuple(where)
         self.hint = hint
         self.subject = subject
+        self.entry = entry
         self.keys = tuple(keys)
 
     @property

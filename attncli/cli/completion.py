@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from attncli.base.errors import AttnError
+from attncli.base.labels import EVERY, number_equal_labels
 from attncli.cli.option_values import given_keys, read_problem_options
 from attncli.io.paths import STDIN, is_there
 from attncli.ops.registry import look_up, operators, taken_kinds
-from attncli.problem.fields import QUERIES, Field
-from attncli.problem.labels import EVERY, number_equal_labels
-from attncli.problem.results import RESULTS
+from attncli.problem.fields import QUERIES, RESULTS, Field
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS
 from attncli.problem.vocabularies import SMALL_NAME
 
@@ -80,7 +79,7 @@ def complete_vary(incomplete: str) -> Sequence[tuple[str, str]]:
     key, sign, value = incomplete.partition("=")
     owner, dot, _ = key.partition(".")
     if not sign and dot and owner in OPERATOR_FIELDS:
-        from attncli.io.varied import parameter_kinds
+        from attncli.io.variants import parameter_kinds
 
         parameters = {f"{owner}.{parameter}=": f"a parameter of {owner}" for parameter in parameter_kinds(owner)}
         return complete_from(lambda: parameters)(key)
@@ -98,14 +97,13 @@ def complete_vary(incomplete: str) -> Sequence[tuple[str, str]]:
 def complete_selection(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """The results, and the steps of the problem, that begin as the last name of a list does, each with its purpose."""
     from attncli.plan.build import PURPOSES, plan_of
-    from attncli.plan.steps import purpose_of
 
     purposes = {name: PURPOSES[name] for name in RESULTS}
     problem = _problem(context)
     if problem is not None:
         plan = plan_of(problem)
         purposes = {name: purpose for name, purpose in purposes.items() if name in plan.results}
-        purposes |= {node.name: purpose_of(plan, node) for node in plan.nodes if node.name not in purposes}
+        purposes |= {node.name: node.purpose for node in plan.nodes if node.name not in purposes}
     return [(text, purposes[name]) for text, name in _last_of_list(incomplete, purposes)]
 
 
@@ -128,7 +126,7 @@ def complete_edit(context: typer.Context, incomplete: str) -> list[str]:
     if axis_number >= len(axes):
         return []
     end = "]=" if axis_number == len(axes) - 1 else ","
-    labels = [*_labels(axes[axis_number].entry_labels), EVERY]
+    labels = [*_labels([*map(str, axes[axis_number].entries)]), EVERY]
     return [f"{key}[{before}{comma}{label}{end}" for label in labels if label.startswith(last)]
 
 

@@ -29,8 +29,7 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
     be read.
     """
     from attncli.io.assemble import read_option
-    from attncli.io.origin import Origin, RawValue
-    from attncli.io.problem_files import read_document
+    from attncli.io.problem_files import Origin, RawValue, read_document
 
     texts = given_keys(keys)
     check_stdin(problem, *texts.values())
@@ -70,7 +69,7 @@ def read_edits(texts: Sequence[str] | None) -> "list[Edit]":
     """The edits that `--set` gives; raises AttnError where a text is none."""
     if not texts:
         return []
-    from attncli.io.edit import parse_edit
+    from attncli.problem.edits import parse_edit
 
     return [parse_edit(text) for text in texts]
 

@@ -19,7 +19,7 @@ from attncli.plan.build import build_plan, plan_of
 from attncli.plan.graph import Plan
 from attncli.plan.trace import RunResult
 from attncli.problem.edits import EditedProblem
-from attncli.problem.results import CONTEXT, OUTPUT, WEIGHTS
+from attncli.problem.fields import CONTEXT, OUTPUT, WEIGHTS
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.weights import stored_values
 from attncli.render.formats import format_of_file, write_view

@@ -14,8 +14,7 @@ from attncli.cli.option_values import no_effect
 from attncli.cli.output_file import format_of_output, output_file
 from attncli.cli.problem_options import STRICT_HELP, Command, parameters_of, with_parameters
 from attncli.engine.options import REMOTE, SERIAL, THREADS
-from attncli.problem.fields import option_name
-from attncli.problem.results import DEFAULT_SELECTION
+from attncli.problem.fields import DEFAULT_SELECTION, option_name
 from attncli.render.formats import DEFAULT_FORMAT, JSON, OutputFormat, find_format, format_choices, format_in_file
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from attncli.base.memory import format_bytes, largest_sizes, missing_memory
 from attncli.engine.dense import input_array, projection_parts
 from attncli.engine.options import RunOptions, in_memory
 from attncli.plan.graph import Node, Plan
-from attncli.problem.results import OUTPUT
+from attncli.problem.fields import OUTPUT
 from attncli.problem.spec import ProblemSpec
 
 FEWER_QUERIES = "compute some of the queries with only"

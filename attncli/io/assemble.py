@@ -5,17 +5,15 @@ from dataclasses import replace
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
-from attncli.io.origin import PYTHON, Origin, RawValue
 from attncli.io.parse import read_inline, read_named, read_text_array
-from attncli.io.problem_files import EXAMPLE_KEYS, Document
+from attncli.io.problem_files import EXAMPLE_KEYS, PYTHON, Document, Origin, RawValue
 from attncli.ops.registry import is_operator, look_up, taken_kinds
-from attncli.problem.arrays import LabelledArray
+from attncli.problem.arrays import ArrayOrigin, GivenArray
 from attncli.problem.build import LABELLED_AXES, build, check_name
 from attncli.problem.convert import labels_of_value, to_field
 from attncli.problem.fields import Field
 from attncli.problem.numbers import is_number
 from attncli.problem.operators import FORMS, chooses_operator, form_of
-from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.vocabularies import SMALL_NAME
 
@@ -58,8 +56,9 @@ def _path(error: AttnError, values: Mapping[str, Any], given: Mapping[str, RawVa
         return given[options[0]].origin.path(options[0])
     if error.path and error.path[0] in given:
         raw = given[error.path[0]]
-        is_whole_value = error.subject is values[error.path[0]]
-        return raw.origin.path(*error.path, subject=raw.value if is_whole_value else error.subject)
+        is_whole_value = error.entry is not None or error.subject is values[error.path[0]]
+        subject = raw.value if is_whole_value else error.subject
+        return raw.origin.path(*error.path, subject=subject, entry=error.entry)
     files = {raw.origin.name for raw in given.values() if raw.origin.name}
     return (*files, *error.path) if len(files) == 1 else error.path
 
@@ -181,9 +180,10 @@ def convert_value(field: Field, raw: RawValue) -> RawValue:
     try:
         value = to_field(field, read)
     except AttnError as error:
-        error.path = raw.origin.path(*error.path, subject=raw.value if error.subject is read else error.subject)
+        subject = raw.value if error.subject is read else error.subject
+        error.path = raw.origin.path(*error.path, subject=subject, entry=error.entry)
         raise
-    if isinstance(value, LabelledArray) and value.origin is None and raw.origin.name:
+    if isinstance(value, GivenArray) and value.origin is None and raw.origin.name:
         value = replace(value, origin=raw.origin.of_array(raw.value))  # its lines are known from the lists alone
     return replace(raw, value=value)
 

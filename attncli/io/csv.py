@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import most_common, shorten
-from attncli.numbers.parsing import TypedNumber, non_finite, number_hint
+from attncli.numbers.parsing import DECIMAL, TypedNumber, non_finite, number_hint
 
-NUMBER = re.compile(r"\s*[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\s*\Z")
 MALFORMED_NUMBER = re.compile(r"\s*[-+]?[0-9.,'’_\s]*[0-9][0-9.,'’_\s]*%?\s*\Z")
 OPENING = re.compile(r'(?:^|[,;\t]) *"')
 CLOSING = re.compile(r'[^"]*(?:""[^"]*)*"(?!")')
@@ -185,7 +184,7 @@ def _is_word(cell: str) -> bool:
     """Whether a cell has text that is neither a number nor a malformed one (`1,5`, `1.2.3`, `50%`)."""
     if cell[:1].isalpha():  # as most words begin, and no number
         return True
-    return bool(cell.strip()) and not NUMBER.match(cell) and not MALFORMED_NUMBER.match(cell)
+    return bool(cell.strip()) and not DECIMAL.fullmatch(cell.strip()) and not MALFORMED_NUMBER.match(cell)
 
 
 def _are_words(cells: Sequence[str], names: Sequence[str]) -> bool:
@@ -228,13 +227,14 @@ def _numbers(cells: Sequence[str], path: ErrorPath) -> list[float]:
     numbers = []
     for column, cell in enumerate(cells, 1):
         text = cell.strip()
-        number = float(cell) if NUMBER.match(cell) else non_finite(text)
+        is_decimal = DECIMAL.fullmatch(text) is not None
+        number = float(text) if is_decimal else non_finite(text)
         if number is None:
             place = (*path, f"number {column}")
             if not text:
                 raise AttnError("an empty cell", where=place, hint="write a number, 0 for nothing")
             raise AttnError(f"{shorten(text)!r} is not a number", where=place, hint=number_hint(text))
-        if math.isinf(number) and NUMBER.match(cell):
+        if is_decimal and math.isinf(number):
             raise AttnError(f"{shorten(text)} is too large for a floating-point number", where=path)
         numbers.append(number)
     return numbers

@@ -1,4 +1,4 @@
-"""YAML and JSON: an array in a file or in one of its entries, or the values of a problem; and the reader of JSON.
+"""YAML and JSON: an array in a file or in one of its entries, or the values of a problem; and JSON, read and written.
 
 JSON is that of `json.loads`, with duplicate keys and numbers beyond all floats refused.
 """
@@ -6,19 +6,23 @@ JSON is that of `json.loads`, with duplicate keys and numbers beyond all floats 
 import json
 import math
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import first_duplicate, shorten
 from attncli.io.entries import describe_value, hint_to_name_one, split_entry, take_labelled
 from attncli.io.formats import ArrayDescription, Lines, Reader
 from attncli.io.inputs import Input
-from attncli.io.origin import Origin
+from attncli.io.problem_files import Origin
+from attncli.numbers.formatting import MAX_WHOLE, format_rows
 from attncli.numbers.parsing import TypedNumber
-from attncli.problem.arrays import LabelledArray, is_row, nested_lists_to_array, to_array
-from attncli.problem.results import EXPECTED
+from attncli.ops.records import Operator, ParameterMapping
+from attncli.problem.arrays import GivenArray, is_row, nested_lists_to_array, to_array
+from attncli.problem.fields import EXPECTED
 from attncli.problem.spec import FIELDS
 
 # The keys whose values are text as it is written, also where it looks like a number.
@@ -29,6 +33,9 @@ _LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")  # a number that may be 
 
 # Of a text and its name, the keys whose values are texts, and those whose numbers know their digits (None: all).
 Read = Callable[[str, str, Container[str], Container[str] | None], tuple[Any, Lines]]
+NON_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
+_NUMBERS_PER_PIECE = 2**12  # of a line that may be long
+FormatTable = Callable[[Array], Iterator[list[str]]]
 
 
 class _DocumentReader(Reader):
@@ -37,7 +44,7 @@ class _DocumentReader(Reader):
     def __init__(self, read: Read) -> None:
         self._read = read
 
-    def array(self, source: Input, entry: str) -> LabelledArray:
+    def array(self, source: Input, entry: str) -> GivenArray:
         """The array in a document: all of it, its one entry, the entry named, or a row for each key; or a part."""
         value, lines = self._read(source.text(), source.name, (), ())
         entry, index = split_entry(entry, value if isinstance(value, Mapping) else (), source.name)
@@ -80,7 +87,7 @@ def _filled(value: Any, name: str) -> Any:
     return value
 
 
-def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> LabelledArray:
+def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> GivenArray:
     """The array in a document, without slices."""
     origin = Origin(name, lines=lines)
     if entry:
@@ -105,12 +112,12 @@ def _may_be_array(value: Any) -> bool:
     return bool(value) and (isinstance(value, Mapping) or (isinstance(value, list) and not isinstance(value[0], str)))
 
 
-def _array(value: Any, key: str, origin: Origin) -> LabelledArray:
+def _array(value: Any, key: str, origin: Origin) -> GivenArray:
     """Nested lists or labelled rows as an array; errors name the line."""
     path = (key,) if key else ()
     try:
         is_labelled = isinstance(value, Mapping)
-        array = to_array(value, path) if is_labelled else LabelledArray(nested_lists_to_array(value, path))
+        array = to_array(value, path) if is_labelled else GivenArray(nested_lists_to_array(value, path))
         return replace(array, origin=origin.of_array(value))
     except AttnError as error:
         error.path = origin.path(*error.path, subject=error.subject)
@@ -206,3 +213,93 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         duplicate = first_duplicate(keys)
         raise AttnError(f"the key {duplicate!r} is given twice", hint="keep one of them")
     return mapping
+
+
+def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values by their keys, without operators and tuples."""
+    return {name: plain_value(value) for name, value in values.items()}
+
+
+def plain_value(value: Any) -> Any:
+    """A value as mappings, lists, arrays, numbers and text; whole numbers without a point."""
+    if isinstance(value, Operator):
+        return {value.record.name: plain_values(value.given)} if value.given else value.record.name
+    if isinstance(value, ParameterMapping):
+        return plain_values(value.as_mapping())
+    if isinstance(value, np.ndarray) and value.ndim < 2:
+        return plain_value(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain_value(entry) for entry in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < MAX_WHOLE and str(value) != "-0.0":
+        return int(value)
+    return value
+
+
+def json_text(
+    value: Any, *, ascii_only: bool = False, format_finite: Callable[[Any], str] | None = None
+) -> Iterator[str]:
+    """A value as JSON, in chunks: mappings and lists of mappings or lists over several lines, one of scalars on one.
+
+    An array has a row on each line. `format_finite` writes its finite numbers; those that JSON can't hold are strings.
+
+    >>> print("".join(json_text({"heads": 2, "w_q": np.array([[1.5, 0.0], [0.0, np.inf]])})))
+    {
+      "heads": 2,
+      "w_q": [
+        [1.5, 0.0],
+        [0.0, "Infinity"]
+      ]
+    }
+    """
+    encode = json.JSONEncoder(ensure_ascii=ascii_only).encode
+    return _chunks(value, "", encode, partial(format_rows, non_finite=NON_FINITE, format_finite=format_finite))
+
+
+def _chunks(value: Any, indent: str, encode: Callable[[Any], str], format_table: FormatTable) -> Iterator[str]:
+    """A value as JSON behind an indentation."""
+    inner = indent + "  "
+    if isinstance(value, np.ndarray) and value.ndim > 1 and not len(value):
+        yield "[]"
+    elif isinstance(value, np.ndarray) and value.ndim < 3:
+        yield from _table(value, indent, format_table)
+    elif isinstance(value, Mapping) and value:
+        for number, (key, entry) in enumerate(value.items()):
+            yield f"{',' if number else '{'}\n{inner}{_scalar(key, encode)}: "
+            yield from _chunks(entry, inner, encode, format_table)
+        yield f"\n{indent}}}"
+    elif isinstance(value, np.ndarray) or (isinstance(value, list) and value and isinstance(value[0], (list, Mapping))):
+        for number, entry in enumerate(value):
+            yield f"{',' if number else '['}\n{inner}"
+            yield from _chunks(entry, inner, encode, format_table)
+        yield f"\n{indent}]"
+    elif isinstance(value, list) and not set(map(type, value)) <= {str}:
+        yield f"[{', '.join(_scalar(entry, encode) for entry in value)}]"
+    else:  # of texts there may be one for each of very many rows
+        yield encode(value) if isinstance(value, list) else _scalar(value, encode)
+
+
+def _table(array: Array, indent: str, format_table: FormatTable) -> Iterator[str]:
+    """An array of at most two axes, its last axis on one line."""
+    if array.ndim < 2:
+        yield "[" if array.ndim else ""
+        for first in range(0, array.size, _NUMBERS_PER_PIECE):
+            yield ", " if first else ""
+            ((row,),) = format_table(array.reshape(1, -1)[:, first : first + _NUMBERS_PER_PIECE])
+            yield row
+        yield "]" if array.ndim else ""
+        return
+    before, between = f"[\n{indent}  [", f"],\n{indent}  ["
+    for rows in format_table(array):
+        yield before
+        yield between.join(rows)
+        before = between
+    yield f"]\n{indent}]"
+
+
+def _scalar(value: Any, encode: Callable[[Any], str]) -> str:
+    """A number or a string; a string also for a number that JSON can't hold. The digits of a number are those typed."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return NON_FINITE[str(float(value))]
+    if isinstance(value, TypedNumber) and value.decimal is not None:
+        return str(value.decimal)
+    return encode(value)

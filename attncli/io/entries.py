@@ -13,9 +13,8 @@ from attncli.base.text import one_line, shorten
 from attncli.io.formats import ArrayDescription, Lines, Reader
 from attncli.io.inputs import Input
 from attncli.io.paths import split_slices
-from attncli.problem.arrays import LabelledArray, to_array
-from attncli.problem.origins import ArrayOrigin
-from attncli.problem.results import EXPECTED, RESULTS
+from attncli.problem.arrays import ArrayOrigin, GivenArray, to_array
+from attncli.problem.fields import EXPECTED, RESULTS
 from attncli.problem.spec import FIELDS
 
 AxisIndex = int | slice | EllipsisType
@@ -30,7 +29,7 @@ _SLICE = re.compile(r"\s*(-?[0-9]*)\s*:\s*(-?[0-9]*)\s*(?::\s*(-?[0-9]*)\s*)?", 
 _POSITION = re.compile(r"\s*-?[0-9]+\s*", re.ASCII)
 
 
-def describe_array(name: str, found: LabelledArray) -> ArrayDescription:
+def describe_array(name: str, found: GivenArray) -> ArrayDescription:
     """The description of an array that was read."""
     labels = "" if found.labels is None else f", {len(found.labels)} labels: {shorten(', '.join(found.labels))}"
     return ArrayDescription(name, found.array.shape, f"{found.dtype or found.array.dtype.name}{labels}")
@@ -80,11 +79,11 @@ class ArchiveReader(Reader):
     def __init__(self, entries: Callable[[Input], Mapping[str, ArchiveEntry]]) -> None:
         self.entries = entries
 
-    def array(self, source: Input, entry: str) -> LabelledArray:
+    def array(self, source: Input, entry: str) -> GivenArray:
         """The array of the only entry or of a named one, or the part of it that slices after its name select."""
         found, index = self.find(source, entry)
         array = found.read(index)
-        if not isinstance(array, LabelledArray):
+        if not isinstance(array, GivenArray):
             raise AttnError("holds words", where=found.where, hint="expected numbers")
         return array
 
@@ -148,7 +147,7 @@ def expected_entries(names: Iterable[str]) -> list[str]:
 
 def _plain_value(value: Any, kind: str) -> Any:
     """An entry in the type of its field: one number, labels and windows as Python's numbers, other arrays unchanged."""
-    if not isinstance(value, LabelledArray) or (value.array.ndim and kind not in ("labels", "window")):
+    if not isinstance(value, GivenArray) or (value.array.ndim and kind not in ("labels", "window")):
         return value
     plain = value.array.tolist()
     return [int(x) if float(x).is_integer() else x for x in plain] if isinstance(plain, list) else plain
@@ -200,7 +199,7 @@ def take(array: Array, index: Index, where: str) -> Array:
     return part
 
 
-def take_labelled(labelled: LabelledArray, index: Index, where: str) -> LabelledArray:
+def take_labelled(labelled: GivenArray, index: Index, where: str) -> GivenArray:
     """The part of a table with labels: those of the rows and columns that are left, and the lines of these rows."""
     if not index:
         return labelled

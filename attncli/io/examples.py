@@ -12,12 +12,21 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.io import formats
 from attncli.io.assemble import assemble, check_keys
 from attncli.io.inputs import Inputs
-from attncli.io.origin import RawValue
-from attncli.io.parts import FilePart, checked, file_parts, to_names
 from attncli.io.paths import STDIN, is_there
-from attncli.io.problem_files import ABOUT_KEYS, EXAMPLE_KEYS, Document, parse_document, read_document, to_text
-from attncli.problem.fields import Field, option_name
-from attncli.problem.results import DEFAULT_SELECTION
+from attncli.io.problem_files import (
+    ABOUT_KEYS,
+    EXAMPLE_KEYS,
+    Document,
+    FilePart,
+    RawValue,
+    checked,
+    file_parts,
+    parse_document,
+    read_document,
+    to_names,
+    to_text,
+)
+from attncli.problem.fields import DEFAULT_SELECTION, Field, option_name
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 FROM_KEY = "key_to_query"  # das → the: what is translated to what

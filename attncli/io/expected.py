@@ -15,14 +15,13 @@ from attncli.base.lazy_numpy import np
 from attncli.io import formats
 from attncli.io.entries import WHOLE, ArchiveEntry, Index, hint_to_name_one, split_entry, take, take_labelled
 from attncli.io.inputs import Input, Inputs
-from attncli.io.literals import read_digits, read_typed_matrix
-from attncli.io.origin import Origin, RawValue
 from attncli.io.parse import open_file, read_inline
 from attncli.io.paths import is_there
+from attncli.io.problem_files import Origin, RawValue
 from attncli.numbers.parsing import TypedNumber, number_of_text
-from attncli.problem.arrays import LabelledArray, is_row
-from attncli.problem.numbers import is_number
-from attncli.problem.results import EXPECTED, OUTPUT
+from attncli.problem.arrays import GivenArray, is_row
+from attncli.problem.fields import EXPECTED, OUTPUT
+from attncli.problem.numbers import is_number, read_digits, read_typed_matrix
 
 AGAINST = "against"  # the option in place of the key
 RESULT_FORMAT = "attn.result/"  # how the `format` of an object begins that `attn compute` wrote
@@ -184,7 +183,7 @@ def _part(value: Any, index: Index, where: str) -> Any:
     """The part of an entry, an array or nested lists that slices select; raises AttnError where it can't be sliced."""
     if isinstance(value, ArchiveEntry):
         return value.read(index)
-    if isinstance(value, LabelledArray):
+    if isinstance(value, GivenArray):
         return take_labelled(value, index, where)
     if index == WHOLE:
         return value
@@ -230,6 +229,6 @@ def _results_in(source: Input) -> Any:
 def _array(value: Any) -> Any:
     """Nested lists as an array; the lists themselves where somebody has damaged them."""
     try:
-        return LabelledArray(np.array(value, dtype=np.float64))
+        return GivenArray(np.array(value, dtype=np.float64))
     except (TypeError, ValueError):
         return value

@@ -16,7 +16,7 @@ from attncli.io.paths import check_is_not_refused
 
 if TYPE_CHECKING:
     pass  # import of its own names
-    from attncli.problem.arrays import EncodedArray, LabelledArray
+    from attncli.problem.arrays import EncodedArray, GivenArray
 
 # An example of each form of a matrix, as it is typed in a shell, and what it means: numbers, files, generators.
 NUMBERS = (
@@ -31,7 +31,8 @@ FILES = (
 MATRIX_FORMS = (*NUMBERS, *FILES, ("normal:std=2", "drawn from --seed"))
 
 Content = Literal["array", "problem"]
-Lines = Mapping[int, int]  # the first line of each list and mapping, by the object's id
+# The first line of each list and mapping, by the object's id, and that of an entry of a list of texts, by both.
+Lines = Mapping[int | tuple[int, int], int]
 T = TypeVar("T")
 
 
@@ -50,11 +51,11 @@ class ArrayDescription:
 class Reader:
     """Reads the inputs of one format; each method raises AttnError where an input is damaged."""
 
-    def array(self, source: Input, entry: str) -> "LabelledArray":
+    def array(self, source: Input, entry: str) -> "GivenArray":
         """The array in an input, or in an entry of it ("" where none is named)."""
         raise NotImplementedError
 
-    def rows(self, source: Input, entry: str) -> "EncodedArray | LabelledArray":
+    def rows(self, source: Input, entry: str) -> "EncodedArray | GivenArray":
         """The same array, of which a few rows are read: what NumPy does not have stays as the file has it."""
         return self.array(source, entry)
 
@@ -120,7 +121,7 @@ _OTHER_TEXT: Mapping[Content, InputFormat] = {"array": TABLE, "problem": YAML}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def read_array(source: Input, entry: str, *, are_rows_read: bool = False) -> "EncodedArray | LabelledArray":
+def read_array(source: Input, entry: str, *, are_rows_read: bool = False) -> "EncodedArray | GivenArray":
     """The array in an input, or in an entry of it; raises AttnError where it has no format that can hold one.
 
     With `are_rows_read` it stays as the file has it where NumPy does not have its type: a few rows can be read.

@@ -23,7 +23,7 @@ from attncli.io.entries import WHOLE, ArchiveEntry, ArchiveReader, Index, split_
 from attncli.io.formats import ArrayDescription, Reader
 from attncli.io.inputs import Input, SizeLimit, read_stream
 from attncli.io.paths import opening
-from attncli.problem.arrays import LabelledArray
+from attncli.problem.arrays import GivenArray
 
 NPY = ".npy"
 MAX_AXES = 32  # of every version of NumPy
@@ -32,7 +32,7 @@ MAX_AXES = 32  # of every version of NumPy
 class _NpyReader(Reader):
     """Reads the array in an `.npy` file, or its part, by the header; its numbers are mapped into memory."""
 
-    def array(self, source: Input, entry: str) -> LabelledArray:
+    def array(self, source: Input, entry: str) -> GivenArray:
         """The array or its part; raises AttnError where the header is damaged, or the file too short."""
         index = split_slices_alone(entry, source.name, "has one array and no entries")
         shape, is_fortran, dtype, offset = _checked_header(source)
@@ -44,7 +44,7 @@ class _NpyReader(Reader):
         shape, _, dtype, _ = _checked_header(source)
         return [ArrayDescription("", shape, dtype.name)]
 
-    def expected(self, source: Input) -> LabelledArray:
+    def expected(self, source: Input) -> GivenArray:
         """The array."""
         return self.array(source, "")
 
@@ -106,17 +106,17 @@ def check_length(expected: int, actual: int, where: str) -> None:
         raise AttnError(f"promises {expected} bytes of numbers and holds {actual}", where=where, hint="it was cut off")
 
 
-def to_labelled(array: Array, where: str, limit: SizeLimit) -> LabelledArray:
+def to_labelled(array: Array, where: str, limit: SizeLimit) -> GivenArray:
     """An array of a problem: booleans and floating types unchanged, integers as float64."""
     match array.dtype.kind:
         case "b":
-            return LabelledArray(array)
+            return GivenArray(array)
         case "i" | "u":
             limit.check(8 * array.size, where)
-            return LabelledArray(array.astype(np.float64))
+            return GivenArray(array.astype(np.float64))
         case "f":
             native = array.astype(array.dtype.newbyteorder("="), copy=False)
-            return LabelledArray(native, dtype=native.dtype.name)
+            return GivenArray(native, dtype=native.dtype.name)
     raise AttnError(f"holds numbers of type {array.dtype}", where=where, hint="expected real numbers")
 
 

@@ -10,12 +10,12 @@ from attncli.base.errors import AttnError, ErrorPath, did_you_mean
 from attncli.base.text import shorten
 from attncli.io import formats
 from attncli.io.inputs import Input
-from attncli.io.literals import read_typed_matrix, scalar
-from attncli.io.origin import Origin
 from attncli.io.paths import STDIN, check_is_not_refused, is_there, locate, nearest_file, path_of
+from attncli.io.problem_files import Origin
 from attncli.ops.registry import is_operator, operators
+from attncli.problem.arrays import ArrayOrigin
+from attncli.problem.numbers import read_typed_matrix, scalar
 from attncli.problem.operators import named_masks
-from attncli.problem.origins import ArrayOrigin
 
 
 def read_named(text: str, path: ErrorPath) -> tuple[str, dict[str, Any]]:

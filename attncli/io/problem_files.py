@@ -1,19 +1,80 @@
-"""Problem files: the values of a problem by their keys, from YAML, JSON or a file of arrays; and those of a folder."""
+"""Problem files: values by their keys, each with its origin, and the parts of a file that has several problems."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from attncli.base.errors import AttnError
+from attncli.base.errors import AttnError, ErrorPath
 from attncli.io import formats
 from attncli.io.entries import expected_entries
 from attncli.io.inputs import Input, Inputs
-from attncli.io.origin import Origin, RawValue
 from attncli.io.paths import STDIN, check_is_not_refused, nearest_file, path_of
-from attncli.problem.results import EXPECTED, RESULTS
+from attncli.problem.arrays import ArrayOrigin
+from attncli.problem.build import check_name
+from attncli.problem.fields import EXPECTED, RESULTS, option_name
 from attncli.problem.spec import FIELDS
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a value was given: in a file (paths in it are relative to its folder), as an option, or in Python.
+
+    `option` is the option that names the key (`--vary`); it is empty where the key has an option of its own.
+    `lines` are those of lists, mappings and entries of the file. In Python a text names no file
+    (`opens_files` is False); elsewhere files that are named are opened through `inputs`. An option, and what
+    `overrides` a file from Python, wins over the value of the file.
+    """
+
+    name: str = ""
+    folder: Path = Path()
+    options: bool = False
+    option: str = ""
+    lines: formats.Lines = field(default_factory=dict)
+    opens_files: bool = True
+    overrides: bool = False
+    inputs: Inputs = field(default_factory=Inputs)
+
+    def path(self, *parts: str, subject: Any = None, entry: int | None = None) -> ErrorPath:
+        """The path of an error at a key and its inner parts: `p.yaml`, `line 3`, `w_q`; or `--w-q`.
+
+        `subject` is the list or mapping whose first line is named, or the line of an `entry` of it.
+        """
+        if self.options:
+            name = f"{self.option} {parts[0]}" if self.option else option_name(parts[0])
+            return (name, *parts[1:])
+        of_entry = None if entry is None else self.lines.get((id(subject), entry))
+        line = of_entry or self.lines.get(id(subject))
+        return (*((self.name,) if self.name else ()), *((f"line {line}",) if line else ()), *parts)
+
+    def of_array(self, value: Any) -> ArrayOrigin:
+        """The origin of an array that was given in this file as nested lists, with the line of each row."""
+        lines = [self.lines.get(id(row)) for row in _rows(value)] if self.lines else []
+        return ArrayOrigin(self.name, tuple(line for line in lines if line) if all(lines) else ())
+
+
+def _rows(value: Any) -> Iterator[list[Any]]:
+    """The innermost lists of nested lists and mappings."""
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    if isinstance(value, list) and not any(isinstance(part, (list, Mapping)) for part in value):
+        yield value
+    else:
+        for part in parts:
+            yield from _rows(part)
+
+
+PYTHON = Origin(opens_files=False)
+PYTHON_OVER_FILE = Origin(opens_files=False, overrides=True)
+
+
+@dataclass(frozen=True)
+class RawValue:
+    """A value as the user gave it, and its origin."""
+
+    value: Any
+    origin: Origin
+
 
 Document = dict[str, RawValue]
 
@@ -49,7 +110,7 @@ def parse_document(text: str, name: str) -> Document:
     return _document(*formats.read_problem(inputs.of_text(text, name)), Origin(name, inputs=inputs))
 
 
-def _document(values: Mapping[str, Any], lines: Mapping[int, int], origin: Origin) -> Document:
+def _document(values: Mapping[str, Any], lines: formats.Lines, origin: Origin) -> Document:
     """Each value with its origin."""
     origin = replace(origin, lines=lines)
     return {key: RawValue(value, origin) for key, value in values.items()}
@@ -96,6 +157,81 @@ def _names(source: Input) -> set[str]:
     return {array.name for array in formats.list_arrays(source)}
 
 
+@dataclass(frozen=True)
+class FilePart:
+    """One part of a file: the keys of its problem, those that are its own, and what is said of it.
+
+    `keys` has what the part does not say from the file, where the file says it for every part.
+    """
+
+    name: str  # the title or the number; empty where the file has no parts
+    place: str  # the file and the part, as an error names them
+    problem: Document
+    own: Mapping[str, Any]
+    keys: Mapping[str, Any]
+    origin: Origin
+
+    @property
+    def expected(self) -> RawValue:
+        """What is expected of its results, as the file has it; None where nothing is."""
+        return RawValue(self.keys.get(EXPECTED), self.origin)
+
+
+def file_parts(document: Document, file: str) -> Sequence[FilePart]:
+    """The parts of the document of a file, or all of it as one part.
+
+    An option replaces the key of a part. Raises AttnError where `parts` is not a list of parts, UnknownNameError for a
+    key that a part does not have.
+    """
+    values = {key: raw.value for key, raw in document.items()}
+    shared = {key: values[key] for key in (*SHOWN_KEYS, EXPECTED) if key in values}
+    parts = values.get("parts")
+    if parts is None:
+        return [_part(document, shared, "", file)]
+    if not isinstance(parts, list) or not parts or not all(isinstance(part, Mapping) for part in parts):
+        hint = "expected - title: … and the part's keys"
+        raise AttnError("is not a list of parts", where=(file, "parts"), hint=hint)
+    names = [to_text(part.get("title")) for part in parts]
+    return [
+        _part(document, {**shared, **part}, name or str(number), f"{file}, part {repr(name) if name else number}")
+        for number, (part, name) in enumerate(zip(parts, names, strict=True), 1)
+    ]
+
+
+def _part(document: Document, part: Mapping[str, Any], name: str, place: str) -> FilePart:
+    """A part, whose problem has the keys of the file, replaced by those of the part."""
+    own = {key: value for key, value in part.items() if key not in PART_KEYS}
+    for key in own:
+        check_name(str(key), where=place, others=PART_KEYS)
+    of_file = (raw.origin for raw in document.values() if not raw.origin.options)
+    origin = replace(next(of_file, Origin()), name=place)
+    base = {key: raw for key, raw in document.items() if key in FIELDS}
+    options = {key: raw for key, raw in base.items() if raw.origin.options}
+    problem = {**base, **{key: RawValue(value, origin) for key, value in own.items()}, **options}
+    return FilePart(name, place, problem, own, {key: part.get(key) for key in PART_KEYS}, origin)
+
+
 def to_text(value: Any) -> str:
     """A value as text; nothing where it is not given."""
     return "" if value is None else str(value)
+
+
+def checked(value: Any, kind: type, noun: str, place: ErrorPath, hint: str) -> Any:
+    """A value that is a text or a whole number; None where the key is not given. Raises AttnError for others."""
+    if value is not None and type(value) is not kind:
+        raise AttnError(f"is not a {noun}", where=place, hint=hint)
+    return value
+
+
+def to_names(value: Any, place: ErrorPath) -> tuple[str, ...]:
+    """The names of results, a list or one alone; none where the key is not given. Raises AttnError for others.
+
+    >>> to_names("output", ("p.yaml", "together")), to_names(None, ("p.yaml", "show"))
+    (('output',), ())
+    """
+    names = [value] if isinstance(value, str) else value
+    if names is None:
+        return ()
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise AttnError("is not a list of names of results", where=place, hint="write one, such as [weights, output]")
+    return tuple(names)

@@ -10,19 +10,17 @@ from typing import Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import delimited_cell, delimited_rows
 from attncli.io.assemble import assemble
+from attncli.io.documents import json_text, plain_values
 from attncli.io.expected import read_expected, read_expected_value
-from attncli.io.json_text import json_text, plain_values
 from attncli.io.npy import NPY, write_npy
-from attncli.io.origin import Origin, RawValue
-from attncli.io.problem_files import EXAMPLE_KEYS, Document
-from attncli.io.yaml_text import yaml_text
+from attncli.io.problem_files import EXAMPLE_KEYS, Document, Origin, RawValue
+from attncli.io.yaml import yaml_text
 from attncli.numbers.formatting import format_rows, format_whole
 from attncli.ops.records import Operator
 from attncli.ops.registry import taken_kinds
-from attncli.problem.arrays import LabelledArray
-from attncli.problem.fields import INPUTS, RANDOM, Field, TemplateUse
+from attncli.problem.arrays import GivenArray
+from attncli.problem.fields import EXPECTED, INPUTS, RANDOM, Field, TemplateUse
 from attncli.problem.inputs import is_read
-from attncli.problem.results import EXPECTED
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
 from attncli.problem.tokens import TOKEN_KEYS, residual_of_tokens
 from attncli.problem.weights import sizes_of_parts, stored_values
@@ -210,7 +208,7 @@ def _is_same(value: Any, other: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     """A value as it was read, an array without its labels."""
-    return value.array if isinstance(value, LabelledArray) else value
+    return value.array if isinstance(value, GivenArray) else value
 
 
 def problem_template(*, every_key: bool) -> str:

@@ -15,7 +15,7 @@ from attncli.io.formats import ArrayDescription
 from attncli.io.inputs import Input
 from attncli.io.npy import byte_count, map_array, to_labelled
 from attncli.io.paths import opening
-from attncli.problem.arrays import EncodedArray, LabelledArray
+from attncli.problem.arrays import EncodedArray, GivenArray
 
 INSTALL = "pip install 'attncli[safetensors]'"
 _POINTER = b"version https://git-lfs"  # how a file begins in whose place Git LFS has another
@@ -37,7 +37,7 @@ _TYPES = {
 class _SafetensorsReader(ArchiveReader):
     """Reads the tensors of a file: of those that are not read only the header is read."""
 
-    def rows(self, source: Input, entry: str) -> EncodedArray | LabelledArray:
+    def rows(self, source: Input, entry: str) -> EncodedArray | GivenArray:
         """A tensor as the file has it, where that is not as NumPy has it, so that rows can be read alone."""
         found, index = self.find(source, entry)
         return found.open(index) if isinstance(found, _Tensor) else self.array(source, entry)
@@ -63,15 +63,15 @@ class _Tensor(ArchiveEntry):
         """The description of the tensor, by the header."""
         return ArrayDescription(self.name, self.shape, self.dtype)
 
-    def read(self, index: Index = WHOLE) -> LabelledArray:
+    def read(self, index: Index = WHOLE) -> GivenArray:
         """The array or its part, mapped from the file."""
         found = self.open(index)
-        if isinstance(found, LabelledArray):
+        if isinstance(found, GivenArray):
             return found
         self.source.limit.check(4 * found.stored.size, self.where)
-        return LabelledArray(found.decode(found.stored), dtype=found.dtype)
+        return GivenArray(found.decode(found.stored), dtype=found.dtype)
 
-    def open(self, index: Index = WHOLE) -> EncodedArray | LabelledArray:
+    def open(self, index: Index = WHOLE) -> EncodedArray | GivenArray:
         """The array or its part, mapped from the file, and not decoded."""
         where = self.where
         if self.dtype not in _TYPES:

@@ -18,8 +18,7 @@ from attncli.io.entries import describe_array, split_slices_alone, take_labelled
 from attncli.io.formats import ArrayDescription, Reader
 from attncli.io.inputs import Input
 from attncli.io.paths import opening
-from attncli.problem.arrays import LabelledArray
-from attncli.problem.origins import ArrayOrigin
+from attncli.problem.arrays import ArrayOrigin, GivenArray
 
 MIN_SIZE = 2**14  # bytes: a smaller table is parsed by csv.py at once
 HEAD_SIZE, HEAD_ROWS = 2**12, 3  # bytes that the layout is found in, of as many rows at least
@@ -36,12 +35,12 @@ class _TableReader(Reader):
     def __init__(self, delimiter: str | None = None) -> None:
         self.delimiter = delimiter
 
-    def array(self, source: Input, entry: str) -> LabelledArray:
+    def array(self, source: Input, entry: str) -> GivenArray:
         """The numbers and labels of a table; the error names the line of a cell that is not a number."""
         index = split_slices_alone(entry, source.name, "a table has no entries")
         table = read_fast(source, self.delimiter) or csv.read(source.text(), source.name, self.delimiter)
         origin = ArrayOrigin(source.name, table.lines)
-        whole = LabelledArray(table.numbers, table.labels, origin=origin, columns=_names_of_columns(table))
+        whole = GivenArray(table.numbers, table.labels, origin=origin, columns=_names_of_columns(table))
         return take_labelled(whole, index, source.name)
 
     def descriptions(self, source: Input) -> list[ArrayDescription]:
@@ -58,7 +57,7 @@ class _TableReader(Reader):
         labels = None if table.labels is None or len(set(table.labels)) < len(table.labels) else table.labels
         columns = _names_of_columns(table)
         if columns is not None:
-            return LabelledArray(np.array(rows, dtype=object), labels, columns=columns)
+            return GivenArray(np.array(rows, dtype=object), labels, columns=columns)
         return rows if labels is None else dict(zip(labels, rows, strict=True))
 
 

@@ -1,18 +1,23 @@
-"""YAML, with the core scalars of YAML 1.2 in decimal: `1e3` is a number, `010` is ten, `no` and `0x10` are words.
+"""YAML, read and written, with the core scalars of YAML 1.2 in decimal: `1e3` is a number, `010` is ten, `no` a word.
 
 Values are built from the events of LibYAML: depth and aliases are bounded while they are parsed, a duplicate key is an
-error, and the first line of each list and mapping is kept.
+error, and the lines of lists, mappings and labels are kept. What is written is read back the same by YAML 1.1 too.
 """
 
+import itertools
+import operator
 import re
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any
 
 import yaml
 
 from attncli.base.errors import AttnError
-from attncli.io.literals import scalar
+from attncli.base.lazy_numpy import np
+from attncli.io.formats import Lines
+from attncli.numbers.formatting import format_rows
 from attncli.numbers.parsing import TypedNumber
+from attncli.problem.numbers import is_word, scalar
 
 MAX_DEPTH = 40
 TOO_DEEP = f"lists are nested more than {MAX_DEPTH} deep"
@@ -26,13 +31,16 @@ _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _SLICES = re.compile(r"[^\s,:\[{][\[][-\d\s.,:]*:[-\d\s.,:]*\]")  # after a name: `x.npy[0:2]`
 QUOTES = 'put a name with slices in quotes: "weights.npz#w_q[:, 0:768]"'
 STRING = "tag:yaml.org,2002:str"
-_TAGS = {STRING: str, "tag:yaml.org,2002:float": float, "tag:yaml.org,2002:int": int}
+_FLOAT = "tag:yaml.org,2002:float"
+NON_FINITE = {"nan": ".nan", "inf": ".inf", "-inf": "-.inf"}
+_TAGS = {STRING: str, _FLOAT: float, "tag:yaml.org,2002:int": int}
+_NO_KEY = object()
 
 
 def read(
     text: str, name: str, text_keys: Container[str] = (), typed_keys: Container[str] | None = ()
-) -> tuple[Any, dict[int, int]]:
-    """The value of a YAML text, and the line of each list and mapping in it by the object's identity.
+) -> tuple[Any, Lines]:
+    """The value of a YAML text, and the lines of its lists and mappings, and of the entries of lists of texts.
 
     Scalars under a key in `text_keys`, and in the list under it, keep their spelling: `010` is the text `010`.
     Numbers anywhere under a key in `typed_keys` (None: all of the text) are TypedNumbers, which know their digits.
@@ -84,7 +92,7 @@ class _Builder:
         self._typed_keys = () if typed_keys is None else typed_keys
         self._typed_depth = 0 if typed_keys is None else MAX_DEPTH  # of the containers whose numbers are typed
         self.result: Any = None
-        self.lines: dict[int, int] = {}
+        self.lines: dict[int | tuple[int, int], int] = {}
         self._containers: list[Any] = []
         self._keys: list[Any] = []
         self._are_texts: list[bool] = []  # of each container: whether it is a list of texts
@@ -159,6 +167,8 @@ class _Builder:
             return
         container = self._containers[-1]
         if type(container) is list:
+            if self._are_texts[-1]:
+                self.lines[id(container), len(container)] = event.start_mark.line + 1
             container.append(value)
         elif self._keys[-1] is _NO_KEY:
             if isinstance(value, (list, dict)):
@@ -209,4 +219,121 @@ class _Builder:
         raise AttnError(message, where=(self.name, f"line {event.start_mark.line + 1}"), hint=hint)
 
 
-_NO_KEY = object()
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc] # the C dumper has no type
+    """PyYAML's dumper with the representers below."""
+
+
+def _represent_text(dumper: Any, text: str) -> Any:
+    """Text, in quotes where a reader would convert it to another type.
+
+    So is text that is not ASCII: in quotes its escapes in other encodings are read back.
+    """
+    return dumper.represent_scalar(STRING, text, style=None if text.isascii() and is_word(text) else '"')
+
+
+class _Paragraph(str):
+    """A value of several lines, which are written under each other."""
+
+
+def _represent_list(dumper: Any, value: list[Any]) -> Any:
+    """A list of scalars on one line, a list of lists over several."""
+    is_flat = not any(isinstance(entry, (list, dict)) for entry in value)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", value, flow_style=is_flat)
+
+
+def _represent_typed_number(dumper: Any, number: TypedNumber) -> Any:
+    """A number with the digits that were typed, where it has any."""
+    if number.half_unit is None:
+        return dumper.represent_float(float(number))
+    kind = "int" if number.text.lstrip("+-").isdecimal() else "float"
+    return dumper.represent_scalar(f"tag:yaml.org,2002:{kind}", number.text)
+
+
+_Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(_Paragraph, lambda dumper, text: dumper.represent_scalar(STRING, str(text), style="|"))
+_Dumper.add_representer(list, _represent_list)
+_Dumper.add_representer(np.longdouble, lambda dumper, number: dumper.represent_scalar(_FLOAT, str(number)))
+_Dumper.add_representer(TypedNumber, _represent_typed_number)
+
+
+def yaml_text(value: Mapping[str, Any], format_finite: Callable[[Any], str] = str) -> Iterator[str]:
+    r"""A mapping of mappings, lists, arrays, numbers and text as YAML, in chunks: a row of numbers on each line.
+
+    `format_finite` writes the finite numbers of arrays.
+
+    >>> "".join(yaml_text({"heads": 2, "w_q": np.array([[1, 0], [0, 1]])}))
+    'heads: 2\nw_q:\n- [1, 0]\n- [0, 1]\n'
+    """
+    for line in _lines(value, lambda number: _with_point(format_finite(number))):
+        yield f"{line}\n"
+
+
+def _lines(value: Any, format_number: Callable[[Any], str]) -> Iterator[str]:
+    """The lines of a mapping, of a list or of an array that take more than one line."""
+    if isinstance(value, np.ndarray) and value.ndim == 2 and value.size:
+        for rows in format_rows(value, NON_FINITE, format_finite=format_number):
+            for row in rows:
+                yield f"- [{row}]"
+    elif isinstance(value, Mapping):
+        for key, entry in value.items():
+            if _has_lines(entry):
+                *lines, last = _dump({key: 0})  # a key with line ends takes several
+                yield from (*lines, last.removesuffix(" 0"))
+                margin = "  " if isinstance(entry, Mapping) else ""
+                yield from (f"{margin}{line}" for line in _lines(entry, format_number))
+            else:
+                yield from _dump({key: entry})
+    else:
+        for entry in value:
+            if _has_lines(entry):
+                margins = itertools.chain(["- "], itertools.repeat("  "))
+                yield from map(operator.add, margins, _lines(entry, format_number))
+            else:
+                yield from _dump([entry])
+
+
+def _has_lines(value: Any) -> bool:
+    """Whether a value takes more than one line."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 1 and len(value) > 0
+    return bool(value) and (
+        isinstance(value, Mapping) or (isinstance(value, list) and isinstance(value[0], (list, dict)))
+    )
+
+
+def _dump(value: Any) -> list[str]:
+    """The lines of a mapping or a list of one entry that is neither a mapping nor a list of lists."""
+    plain = (
+        {key: _plain(entry) for key, entry in value.items()} if isinstance(value, dict) else list(map(_plain, value))
+    )
+    text = str(yaml.dump(plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**31 - 1))
+    return text.removesuffix("\n").split("\n")
+
+
+def _plain(value: Any) -> Any:
+    """A value with its array as lists, and its lines as a paragraph."""
+    if isinstance(value, str) and _is_paragraph(value):
+        return _Paragraph(value)
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _is_paragraph(text: str) -> bool:
+    """Whether a text is several lines of ASCII, without spaces at its ends that an editor could remove."""
+    lines = text.removesuffix("\n").split("\n")
+    is_plain = all(line.isascii() and line.isprintable() and line == line.rstrip() for line in lines)
+    return len(lines) > 1 and is_plain and bool(lines[-1]) and lines[0] != "" and not lines[0].startswith(" ")
+
+
+def _with_point(number: str) -> str:
+    """A number as readers of YAML 1.1 take it for one: `1e+16` is a word to them."""
+    return number.replace("e", ".0e") if "e" in number and "." not in number else number
+
+
+def quoted(text: str) -> str:
+    r"""A text on one line, in double quotes.
+
+    >>> quoted("model.safetensors#w[0:2]")
+    '"model.safetensors#w[0:2]"'
+    """
+    written = yaml.dump(text, Dumper=_Dumper, default_style='"', allow_unicode=True, width=2**31 - 1)
+    return str(written).removesuffix("\n")

@@ -12,10 +12,9 @@ from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.base.text import escape_control
-from attncli.io.origin import Origin, RawValue
 from attncli.io.paths import name_of_path
-from attncli.io.problem_files import Document
-from attncli.io.yaml_text import quoted, yaml_text
+from attncli.io.problem_files import Document, Origin, RawValue
+from attncli.io.yaml import quoted, yaml_text
 from attncli.models.checkpoint import Checkpoint
 from attncli.models.config import ModelPart
 from attncli.models.layer import Entry, LayerRows, find_layer, find_part

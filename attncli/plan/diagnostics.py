@@ -8,7 +8,7 @@ from attncli.base.axes import AXIS_NOUNS, Letters
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.graph import Plan
 from attncli.plan.trace import Trace
-from attncli.problem.results import OUTPUT
+from attncli.problem.fields import OUTPUT
 
 MAX_NAMES = 5  # queries, and batch items or heads, that a warning names
 
@@ -56,7 +56,7 @@ def _number(trace: Trace, cell: Cell) -> str:
 def _cell_text(trace: Trace, cell: Cell) -> str:
     """A cell by the labels of its axes: `weights[head 1, sat, mat]`."""
     step = trace[cell.name]
-    labels = [trace.numbered_labels_of(step, axis - len(cell.at))[at] for axis, at in enumerate(cell.at)]
+    labels = trace.labelled(step).labels_of_cell(cell.at)
     return f"{cell.name}[{', '.join(labels)}]" if labels else cell.name
 
 

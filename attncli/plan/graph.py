@@ -13,7 +13,7 @@ from attncli.ops.elementwise import fill_empty_rows
 from attncli.ops.records import OperatorRecord, StructuralRecord, format_value
 from attncli.ops.registry import record_of
 from attncli.ops.structural import identity
-from attncli.problem.results import OUTPUT, RENAMED_STEPS, RESULTS, TABLES
+from attncli.problem.fields import OUTPUT, RENAMED_STEPS, RESULTS, TABLES
 
 GIVEN = "given"  # the stage, and the formula, of what the user gave
 LOOK_UP = "look_up"  # the stage of embeddings that the words of a sentence have in a vocabulary

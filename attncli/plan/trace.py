@@ -6,16 +6,16 @@ from functools import cached_property
 from types import EllipsisType
 from typing import Any
 
-from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, Letters
+from attncli.base.axes import Letters
 from attncli.base.dtypes import Precision
 from attncli.base.errors import UnknownNameError
+from attncli.base.labels import LabelledArray, LabelledAxis, labelled_axis, number_equal_labels
 from attncli.base.lazy_numpy import Array
 from attncli.ops.records import OperatorRecord
 from attncli.plan.graph import GIVEN, Node, Plan
-from attncli.problem.cells import axis_labels
+from attncli.problem.fields import PIPELINE_STAGES, RESULT_KEYS, TABLES
 from attncli.problem.inputs import is_read
-from attncli.problem.labels import number_equal_labels
-from attncli.problem.results import PIPELINE_STAGES, RESULT_KEYS, TABLES
+from attncli.problem.labels import axis_labels
 from attncli.problem.spec import ProblemSpec
 
 # Steps of the computation that may be given: they are steps also then, and no inputs.
@@ -203,17 +203,22 @@ class Trace:
         """The labels along an axis, equal ones with their number: `the#2`."""
         return self._labels_of(step, axis, self.numbered_labels)
 
-    def _labels_of(self, step: Step, axis: int, labels_by_letter: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-        """The labels along an axis, those of tokens from a mapping."""
+    def _labels_of(self, step: Step, axis: int, labels: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+        """The labels along an axis, those of tokens from a mapping; none where there is no such axis."""
         if -axis > len(step.axes):
             return ()
-        letter, count = step.axes[axis], step.value.shape[axis]
-        if letter in labels_by_letter:
-            labels = labels_by_letter[letter]
-            return ("all",) if count == 1 < len(labels) else labels[:count]
-        if letter in COUNTED_FROM_0:
-            return tuple(f"{AXIS_NOUNS[letter]} {number}" for number in range(count))
-        return tuple(f"{letter}{number}" for number in range(1, count + 1))
+        letter = step.axes[axis]
+        return labelled_axis(letter, step.value.shape[axis], labels.get(letter)).labels
+
+    def labelled_axes(self, axes: Iterable[tuple[str, int]], *, are_numbered: bool = True) -> tuple[LabelledAxis, ...]:
+        """Axes, letters and lengths, with their labels; equal tokens have their number unless it is not wanted."""
+        labels = self.numbered_labels if are_numbered else self.labels
+        return tuple(labelled_axis(letter, size, labels.get(letter)) for letter, size in axes)
+
+    def labelled(self, step: Step, positions: Mapping[str, int] | None = None) -> LabelledArray:
+        """The value of a step with its labels, or what is at some positions of it, as `value_at` has it."""
+        whole = LabelledArray(step.name, step.value, self.labelled_axes(zip(step.axes, step.value.shape, strict=True)))
+        return whole.take(slices_at(self, step, positions)) if positions else whole
 
 
 class RunResult:

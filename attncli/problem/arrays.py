@@ -11,7 +11,24 @@ from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import json_excerpt, most_common, one_line, shorten
 from attncli.numbers.parsing import TypedNumber, number_hint, number_of_text
-from attncli.problem.origins import ArrayOrigin
+
+
+@dataclass(frozen=True)
+class ArrayOrigin:
+    """The file or option that an array was given in, and the line of each of its rows where the file has lines."""
+
+    name: str
+    lines: Sequence[int] = ()
+    is_option: bool = False
+
+    def path_of_row(self, row: int) -> ErrorPath:
+        """The file, and the line of a row, which is counted from 0.
+
+        >>> ArrayOrigin("words.csv", (2, 3)).path_of_row(1)
+        ('words.csv', 'line 3')
+        """
+        return (self.name, f"line {self.lines[row]}") if row < len(self.lines) else (self.name,)
+
 
 # PyTorch's tensors: without the gradients, in the memory of the CPU, and with a minus sign that was only noted applied.
 TENSOR_METHODS = ("detach", "cpu", "resolve_neg")
@@ -290,7 +307,7 @@ MASKED_HINT = "fill them with .filled(), and give mask or key_lengths for keys t
 
 
 @dataclass(frozen=True)
-class LabelledArray:
+class GivenArray:
     """An array, the labels of its rows and columns where it has them, and its floating type by `base.dtypes`' names.
 
     `dtype` is None for text, integers and booleans: their type is that of the other arrays. `origin` is where it was
@@ -309,7 +326,7 @@ class LabelledArray:
         return self.labels, self.columns
 
 
-def to_array(value: Any, path: ErrorPath, noun: str = MATRIX) -> LabelledArray:
+def to_array(value: Any, path: ErrorPath, noun: str = MATRIX) -> GivenArray:
     """Convert an array or tensor, a data frame, nested lists, or a mapping from labels to rows.
 
     Arrays of floating types and of booleans stay as they are, without a copy; integers become float64. The words in
@@ -319,7 +336,7 @@ def to_array(value: Any, path: ErrorPath, noun: str = MATRIX) -> LabelledArray:
     """
     if type(value) is np.ndarray:  # as most are: it has no labels, and is of no other library
         return _of_numbers(value, value, path, noun)
-    if isinstance(value, LabelledArray):
+    if isinstance(value, GivenArray):
         return value
     if isinstance(value, str):
         message = f"{shorten(repr(value))} is neither an array nor a generator"
@@ -331,7 +348,7 @@ def to_array(value: Any, path: ErrorPath, noun: str = MATRIX) -> LabelledArray:
     if not isinstance(value, (list, tuple)):
         hint = FILE_HINT if isinstance(value, PathLike) else None
         raise AttnError(f"{json_excerpt(value)} is not a {noun}", where=path, hint=hint, subject=value)
-    return LabelledArray(nested_lists_to_array(value, path))
+    return GivenArray(nested_lists_to_array(value, path))
 
 
 def is_row(value: Any) -> bool:
@@ -339,16 +356,16 @@ def is_row(value: Any) -> bool:
     return isinstance(value, list) and not any(isinstance(cell, list) for cell in value)
 
 
-def _labelled_rows(value: Mapping[Any, Any], path: ErrorPath, noun: str) -> LabelledArray:
+def _labelled_rows(value: Mapping[Any, Any], path: ErrorPath, noun: str) -> GivenArray:
     """A mapping from labels to rows."""
     rows = [to_lists(row) if is_array_with_axes(row) and row.ndim == 1 else row for row in value.values()]
     if not rows or not all(map(is_row, rows)):
         hint = "expected lists of numbers" if noun == MATRIX else "expected one row of numbers"
         raise AttnError(f"is not a {noun}", where=path, hint=hint, subject=value)
-    return LabelledArray(nested_lists_to_array(rows, path), tuple(str(label) for label in value))
+    return GivenArray(nested_lists_to_array(rows, path), tuple(str(label) for label in value))
 
 
-def _foreign_array(value: Any, path: ErrorPath, noun: str) -> LabelledArray:
+def _foreign_array(value: Any, path: ErrorPath, noun: str) -> GivenArray:
     """An array of NumPy's or of another library; without a copy where the type stays."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise AttnError("has masked cells", where=path, hint=MASKED_HINT, subject=value)
@@ -369,22 +386,22 @@ def _of_numbers(
     labels: tuple[str, ...] | None = None,
     columns: tuple[str, ...] | None = None,
     dtype: str | None = None,
-) -> LabelledArray:
+) -> GivenArray:
     """The array of a value, integers as float64; raises AttnError where it has neither numbers nor booleans.
 
     `dtype` is the type of a tensor that NumPy does not have.
     """
     kind, name = array.dtype.kind, dtype or array.dtype.type.__name__  # longdouble by that name on every machine
     if name == BFLOAT16:  # of a tensor, or a type that another package has registered
-        return LabelledArray(array.astype(np.float32), labels, BFLOAT16, columns=columns)
+        return GivenArray(array.astype(np.float32), labels, BFLOAT16, columns=columns)
     if kind == "f":
-        return LabelledArray(array, labels, name, columns=columns)
+        return GivenArray(array, labels, name, columns=columns)
     if kind in "iu":  # in float64 products of integers don't wrap
-        return LabelledArray(array.astype(np.float64), labels, columns=columns)
+        return GivenArray(array.astype(np.float64), labels, columns=columns)
     if kind != "b":
         hint = _hint_of_objects(value) if kind == "O" else None
         raise AttnError(f"{json_excerpt(value)} is not a {noun}", where=path, hint=hint, subject=value)
-    return LabelledArray(array, labels, columns=columns)
+    return GivenArray(array, labels, columns=columns)
 
 
 def _hint_of_objects(value: Any) -> str:

@@ -9,13 +9,12 @@ from attncli.base.dtypes import common_dtype
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import np
 from attncli.problem import problem_cache, random_fill
-from attncli.problem.arrays import AxisLabels, EncodedArray, LabelledArray
+from attncli.problem.arrays import ArrayOrigin, AxisLabels, EncodedArray, GivenArray
 from attncli.problem.check_operators import check_operators, check_positions, shape_norms
 from attncli.problem.convert import floating_type, to_field, to_unicode_labels
 from attncli.problem.inputs import check_inputs, unread_keys
 from attncli.problem.layout import layout_of
 from attncli.problem.lengths import bind_lengths, check_labels, check_masks
-from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import DEFAULTS, FIELDS, LABEL_KEYS, ProblemSpec
 from attncli.problem.tokens import choose_input, embed, look_up_tokens
 from attncli.problem.weights import transpose_weights
@@ -106,7 +105,7 @@ def _origins_of_arrays(values: Mapping[str, Any]) -> dict[str, ArrayOrigin]:
             (parameters,) = value.values()
             if isinstance(parameters, Mapping):
                 arrays |= {f"{name}.{parameter}": array for parameter, array in parameters.items()}
-    kinds = (LabelledArray, EncodedArray)
+    kinds = (GivenArray, EncodedArray)
     read = {name: value.origin for name, value in arrays.items() if isinstance(value, kinds)}
     return {name: origin for name, origin in read.items() if origin is not None}
 
@@ -136,9 +135,9 @@ def _convert(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, AxisL
                 dtypes[name] = floating
             continue
         field_value = to_field(field, value)
-        if isinstance(field_value, (LabelledArray, EncodedArray)) and field_value.dtype and field.decides_dtype:
+        if isinstance(field_value, (GivenArray, EncodedArray)) and field_value.dtype and field.decides_dtype:
             dtypes[name] = field_value.dtype
-        if isinstance(field_value, LabelledArray):
+        if isinstance(field_value, GivenArray):
             if field_value.labels or field_value.columns:
                 labels[name] = field_value.axis_labels
             field_value = field_value.array

@@ -10,8 +10,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import repr_excerpt
 from attncli.ops.records import Operator
 from attncli.problem.convert import to_field
-from attncli.problem.origins import ConventionUse
-from attncli.problem.spec import DEFAULTS, FIELDS
+from attncli.problem.spec import DEFAULTS, FIELDS, ConventionUse
 
 Window = tuple[float, float]
 

@@ -15,7 +15,7 @@ from attncli.problem.arrays import (
     MATRIX,
     AxisLabels,
     EncodedArray,
-    LabelledArray,
+    GivenArray,
     frame_labels,
     is_array_with_axes,
     to_lists,
@@ -67,7 +67,7 @@ def floating_type(field: Field, value: Any) -> str | None:
     return name if name in FLOATING_TYPES else None
 
 
-def _to_matrix(field: Field, value: Any) -> LabelledArray | PendingRandom | EncodedArray:
+def _to_matrix(field: Field, value: Any) -> GivenArray | PendingRandom | EncodedArray:
     """An array, or a generator where the field may be drawn; a table of rows stays as its file has it."""
     if isinstance(value, EncodedArray):
         _check_axis_count(len(value.shape), field, value)
@@ -75,7 +75,7 @@ def _to_matrix(field: Field, value: Any) -> LabelledArray | PendingRandom | Enco
     return _to_array(field, value, "numbers or a file")
 
 
-def _to_array(field: Field, value: Any, expected: str) -> LabelledArray | PendingRandom:
+def _to_array(field: Field, value: Any, expected: str) -> GivenArray | PendingRandom:
     """An array with as many axes as its field may have, or a generator where the field may be drawn.
 
     Booleans are refused where numbers are expected; `expected` says what to give in place of a generator.
@@ -101,7 +101,7 @@ def _to_array(field: Field, value: Any, expected: str) -> LabelledArray | Pendin
 def _given(field: Field, value: Any, expected: str) -> Array:
     """An array that is not drawn."""
     given = _to_array(field, value, expected)
-    assert isinstance(given, LabelledArray)
+    assert isinstance(given, GivenArray)
     return given.array
 
 
@@ -120,7 +120,7 @@ def _to_row(value: Any) -> Any:
     return [value] if is_number(value) else value
 
 
-def _to_boolean_matrix(field: Field, value: Any) -> LabelledArray | Operator:
+def _to_boolean_matrix(field: Field, value: Any) -> GivenArray | Operator:
     """A table of booleans, or of 1 and 0; or the operator of a mask."""
     if chooses_operator("mask", value):
         return to_operator("mask", value, (field.name,))
@@ -133,19 +133,19 @@ def _to_boolean_matrix(field: Field, value: Any) -> LabelledArray | Operator:
     return _to_booleans(field, value, hint)
 
 
-def _to_booleans(field: Field, value: Any, hint: str = "1 is a real key and 0 is padding") -> LabelledArray:
+def _to_booleans(field: Field, value: Any, hint: str = "1 is a real key and 0 is padding") -> GivenArray:
     """An array of booleans, or of 1 and 0; `hint` says what they mean."""
-    return LabelledArray(to_booleans(_given(field, value, "a table of 1 and 0"), (field.name,), value, hint))
+    return GivenArray(to_booleans(_given(field, value, "a table of 1 and 0"), (field.name,), value, hint))
 
 
-def _to_positions(field: Field, value: Any) -> LabelledArray:
+def _to_positions(field: Field, value: Any) -> GivenArray:
     """Positions, whole numbers as integers; a table of one row has one axis."""
     array = _given(field, _to_row(value), "numbers").astype(np.float64)
     array = array[0] if array.ndim == 2 and len(array) == 1 else array
     if not np.isfinite(array).all():
         raise AttnError("a position is not a finite number", where=field.name, subject=value)
     is_whole = bool((array == np.floor(array)).all()) and bool((abs(array) < MAX_COUNT).all())
-    return LabelledArray(array.astype(np.int64) if is_whole else array)
+    return GivenArray(array.astype(np.int64) if is_whole else array)
 
 
 def _to_vocabulary(field: Field, value: Any) -> dict[str, Array]:
@@ -169,11 +169,11 @@ def _to_labels(field: Field, value: Any) -> tuple[str, ...]:
     items = items if isinstance(items, (list, tuple)) else [items]
     if items is not value and len(items) == 1 and isinstance(items[0], list):  # `input_ids` of tokenizers, [1 n]
         items = items[0]
-    for label in items:
+    for entry, label in enumerate(items):
         if label is None or isinstance(label, (bool, list, dict)) or is_array_with_axes(label):
             message = f"{json_excerpt(label)} is not a label"
             hint = "give one list of labels" if isinstance(label, list) else "put the word in quotes"
-            raise AttnError(message, where=field.name, hint=hint, subject=value)
+            raise AttnError(message, where=field.name, hint=hint, subject=value, entry=entry)
     if not items:
         raise AttnError("has no labels", where=field.name, subject=value)
     try:
@@ -201,7 +201,7 @@ def to_unicode_labels(labels: Iterable[str], path: ErrorPath, subject: Any = Non
 
 def labels_of_value(value: Any) -> AxisLabels:
     """The labels of the rows and columns of an array that is not converted yet; None where it has none."""
-    if isinstance(value, LabelledArray):
+    if isinstance(value, GivenArray):
         return value.axis_labels
     if isinstance(value, Mapping) and not chooses_operator("generator", value):
         return tuple(str(label) for label in value), None
@@ -221,9 +221,9 @@ def _to_number(field: Field, value: Any) -> float:
     return to_finite(value, path) if field.above is None else to_number_above(value, path, field.above)
 
 
-def _to_counts(field: Field, value: Any) -> LabelledArray:
+def _to_counts(field: Field, value: Any) -> GivenArray:
     """Integers from 0."""
-    return LabelledArray(to_counts(_given(field, _to_row(value), "whole numbers"), (field.name,), value))
+    return GivenArray(to_counts(_given(field, _to_row(value), "whole numbers"), (field.name,), value))
 
 
 CONVERTERS: Mapping[str, Callable[[Field, Any], Any]] = {

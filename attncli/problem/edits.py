@@ -1,5 +1,6 @@
 """Edits: single numbers of the arrays of a problem replaced, `w_q[0,1]=3`, and the problem checked again."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
@@ -7,30 +8,29 @@ from typing import Any
 
 from attncli.base.axes import Letters
 from attncli.base.errors import AttnError
+from attncli.base.labels import Cells, LabelledArray, labelled_axis
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import missing_memory
+from attncli.base.text import shorten
+from attncli.numbers.parsing import number_hint
 from attncli.ops.norms import USES
 from attncli.ops.records import Operator
+from attncli.problem.arrays import ArrayOrigin
 from attncli.problem.build import check_name, replace_values
-from attncli.problem.cells import (
-    CellArray,
-    Cells,
-    counted_axis,
-    find_cells,
-    letters_of_field,
-    make_cell_array,
-    token_axis,
-)
 from attncli.problem.convert import to_field
-from attncli.problem.fields import Field, option_name
+from attncli.problem.fields import RESULTS, Field, option_name
 from attncli.problem.inputs import is_read, unread_keys
-from attncli.problem.origins import ArrayOrigin
-from attncli.problem.results import RESULTS
+from attncli.problem.labels import labelled_array, letters_of_field
+from attncli.problem.numbers import is_number, read_number
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS, ProblemSpec
 from attncli.problem.tokens import embed
 from attncli.problem.weights import stored_values
 
 VOCABULARY, EMBEDDINGS = "vocabulary", "embeddings"
+_PART = re.compile(r'\s*(?:"([^"]*)"|([^,]*?))\s*,')
+_CELL = re.compile(r"([^\[\]]*)\[(.*)\]", re.DOTALL)  # a label may have brackets
+FORM = "KEY[ROW,COLUMN]=X"
+EXAMPLE = "'w_q[0,1]=3'"
 
 
 def check_has_cells(key: str, text: str = "X") -> None:
@@ -45,7 +45,7 @@ def check_has_cells(key: str, text: str = "X") -> None:
         raise _no_array(FIELDS[name], text)
 
 
-def find_array(spec: ProblemSpec, key: str) -> CellArray:
+def find_array(spec: ProblemSpec, key: str) -> LabelledArray:
     """The array of a key, as it is stored; a mask or a bias that is not given is the table that changes nothing.
 
     Raises UnknownNameError where there is no such key, AttnError where the problem does not have it, or does not read
@@ -70,25 +70,30 @@ def find_array(spec: ProblemSpec, key: str) -> CellArray:
         raise _not_given(spec, name)
     if name == VOCABULARY:
         rows = np.stack(list(value.values()))
-        axes = (token_axis("word", len(rows), tuple(value)), counted_axis("column", rows.shape[-1], ("x",)))
-        return CellArray(key, rows, axes)
+        words, columns = labelled_axis("v", len(rows), tuple(value)), labelled_axis("x", rows.shape[-1], None)
+        return LabelledArray(key, rows, (replace(words, name="word"), replace(columns, name="column")))
     letters = letters_of_field(spec, field, value)
     if _is_inverted(spec, name):
         value = np.logical_not(value)
     is_transposed = field.is_weight and spec.weight_layout == "out_in"
-    return make_cell_array(spec, key, value, letters, is_transposed=is_transposed)
+    return labelled_array(spec, key, value, letters, is_transposed=is_transposed)
 
 
-def values_with(spec: ProblemSpec, array: CellArray) -> dict[str, Any]:
+def holds_booleans(key: str) -> bool:
+    """Whether the array of a key has truth values."""
+    return key in FIELDS and FIELDS[key].is_boolean
+
+
+def values_with(spec: ProblemSpec, array: LabelledArray) -> dict[str, Any]:
     """The values of the fields of a problem that differ where one of its arrays, as it is stored, has other numbers."""
-    name, _, parameter = array.key.partition(".")
+    name, _, parameter = array.name.partition(".")
     values = array.values
     if name == VOCABULARY:
         assert spec.vocabulary is not None
         return _with_vocabulary(spec, dict(zip(spec.vocabulary, values, strict=True)))
     if name == EMBEDDINGS and spec.vocabulary is not None:
         return _with_vocabulary(spec, _vocabulary_of(spec, values))
-    if name in FIELDS and FIELDS[name].is_boolean and not parameter:
+    if holds_booleans(array.name):
         table = to_field(FIELDS[name], values).array
         return {name: np.logical_not(table) if _is_inverted(spec, name) else table}
     if name == spec.embeddings_source and name != EMBEDDINGS:
@@ -100,7 +105,7 @@ def values_with(spec: ProblemSpec, array: CellArray) -> dict[str, Any]:
     return {name: in_out}
 
 
-def _array_of_operator(spec: ProblemSpec, name: str, operator: Any, parameter_name: str) -> CellArray:
+def _array_of_operator(spec: ProblemSpec, name: str, operator: Any, parameter_name: str) -> LabelledArray:
     """The array that is a parameter of an operator."""
     if not isinstance(operator, Operator):
         raise AttnError(f"{name} has no parameters")
@@ -118,7 +123,7 @@ def _array_of_operator(spec: ProblemSpec, name: str, operator: Any, parameter_na
     heads: Letters = spec.layout.with_kv_heads(("h",)) if is_of_key_heads else ("h",)
     leading = parameter.leading or heads
     letters = (leading if array.ndim > len(parameter.letters) else ()) + parameter.letters
-    return make_cell_array(spec, key, array, letters, is_transposed=is_transposed)
+    return labelled_array(spec, key, array, letters, is_transposed=is_transposed)
 
 
 def _is_inverted(spec: ProblemSpec, name: str) -> bool:
@@ -255,11 +260,11 @@ def apply_edits(spec: ProblemSpec, edits: Sequence[Edit]) -> ProblemSpec:
 
 def edit_problem(spec: ProblemSpec, edits: Sequence[Edit]) -> EditedProblem:
     """The problem before and after some edits, as `apply_edits` has it, and what each of them replaced."""
-    cells, arrays, places = list[EditedCell](), dict[str, CellArray](), dict[tuple[str, str], str]()
+    cells, arrays, places = list[EditedCell](), dict[str, LabelledArray](), dict[tuple[str, str], str]()
     for edit in edits:
         try:
             array = arrays.get(edit.key) or find_array(spec, edit.key)
-            at = find_cells(array, edit.index)
+            at = array.find(edit.index)
             if (edit.key, str(at)) in places:
                 raise AttnError("is set twice", hint="set it once")
             cells.append(EditedCell(edit.cell, _plain(array.values[at]), _plain(edit.value)))
@@ -283,13 +288,13 @@ def edit_problem(spec: ProblemSpec, edits: Sequence[Edit]) -> EditedProblem:
         raise error.at(", ".join(edit.place for edit in edits)) from None
 
 
-def _with_number(array: CellArray, at: Cells, value: float | bool) -> Array:
+def _with_number(array: LabelledArray, at: Cells, value: float | bool) -> Array:
     """A copy of an array with a number in some cells; truth values and counts as numbers, which are checked later."""
     missing = missing_memory(array.values.nbytes)
     if missing is not None:
-        raise AttnError(f"a copy of {array.key} {missing}")
-    if isinstance(value, bool) and not array.is_boolean:
-        raise AttnError(f"{array.key} has numbers", hint="write 1 or 0")
+        raise AttnError(f"a copy of {array.name} {missing}")
+    if isinstance(value, bool) and not holds_booleans(array.name):
+        raise AttnError(f"{array.name} has numbers", hint="write 1 or 0")
     changed = np.array(array.values, dtype=None if array.values.dtype.kind == "f" else np.float64)
     with np.errstate(over="ignore"):
         changed[at] = value
@@ -302,3 +307,61 @@ def _plain(value: Any) -> Any:
     """A number, or a list of numbers, of Python; 1 and 0 for true and false."""
     array = np.asarray(value)
     return (array.astype(np.int64) if array.dtype.kind == "b" else array).tolist()
+
+
+def parse_edit(text: str, option: str = "--set") -> Edit:
+    """The edit that a text is; a label with a comma is in double quotes, the number is as anywhere: `1/2`, `sqrt(2)`.
+
+    Raises AttnError, which names the option, where the text is not an edit, or its key does not hold an array.
+
+    >>> edit = parse_edit('embeddings["cat, the", x2]=1/2')
+    >>> edit.key, edit.index, edit.value
+    ('embeddings', ('cat, the', 'x2'), 0.5)
+    """
+    place = f"{option} {text.strip()}".strip()
+    try:
+        return _parse(text, place)
+    except AttnError as error:
+        raise error.at(place) from None
+
+
+def _parse(text: str, place: str) -> Edit:
+    """The edit; errors do not have its place yet."""
+    cell, equals, number = text.rpartition("=")
+    if not equals:
+        raise AttnError("has no number", hint=f"write {FORM}, such as {EXAMPLE}")
+    match = _CELL.fullmatch(cell.strip())
+    if match is None or not match[1].strip():
+        key = cell.strip()
+        if re.fullmatch(r"[\w.]+", key):
+            check_has_cells(key, number.strip())
+            raise AttnError(f"names no cell of {key}", hint=_hint_of_cell(key, number.strip()))
+        raise AttnError("names no cell", hint=f"write {FORM}, such as {EXAMPLE}")
+    key = match[1].strip()
+    check_has_cells(key, number.strip())
+    return Edit(key, _split(match[2]), _number(number.strip()), place)
+
+
+def _hint_of_cell(key: str, number: str) -> str:
+    """How a cell of a key is written; of an operator's parameter, which may be one number, also how that is."""
+    name, dot, parameter = key.partition(".")
+    if not dot:
+        return f"write {key}[ROW,COLUMN]=X, or {key}[POSITION]=X"
+    return f"write {key}[ROW,COLUMN]=X, or where it is one number {option_name(name)} NAME:{parameter}={number or 'X'}"
+
+
+def _split(text: str) -> tuple[str, ...]:
+    """The labels and positions between commas, without the quotes around them."""
+    parts = [match[1] or match[2] for match in _PART.finditer(f"{text},")]
+    if not all(parts):
+        raise AttnError("a label or position is empty", hint=f"write {FORM}, such as {EXAMPLE}")
+    return tuple(parts)
+
+
+def _number(text: str) -> float | bool:
+    """The new number, or true or false."""
+    value = read_number(text, ())
+    if is_number(value) or isinstance(value, bool):
+        return value if isinstance(value, bool) else float(value)
+    problem = f"{shorten(repr(text))} is not a number" if text else "nothing follows the ="
+    raise AttnError(problem, hint=number_hint(text))

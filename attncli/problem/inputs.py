@@ -5,8 +5,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.ops.records import ActsOn, Operator
-from attncli.problem.fields import PROJECTIONS, LastResult
-from attncli.problem.results import TABLES, VALUE_SOURCES, given_table, reasons_not_computed
+from attncli.problem.fields import PROJECTIONS, TABLES, VALUE_SOURCES, LastResult, given_table, reasons_not_computed
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import PACKED, has_packed, has_projection, has_weights
 

@@ -1,64 +1,79 @@
-"""Labels of queries and keys: their defaults, the positions of a label, and numbers for equal ones."""
+"""The labels of a problem's arrays: the letters of their axes, and what the entries along each are called."""
 
-from collections import Counter
-from collections.abc import Sequence
-from functools import lru_cache
+from dataclasses import replace
 
-from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
+from attncli.base.axes import AXIS_NOUNS, LEGEND, Letters
+from attncli.base.labels import LabelledArray, LabelledAxis, labelled_axis
+from attncli.base.lazy_numpy import Array
+from attncli.problem.fields import Field
+from attncli.problem.spec import ProblemSpec, position_axes
+from attncli.problem.weights import PACKED, columns_letter, labels_of_packed
 
-EVERY = "*"  # in place of a label or a position: every one
+PACKED_LETTERS = tuple({key[-1]: None for keys in PACKED.values() for key in keys})  # of the labels of their columns
 
 
-@lru_cache(maxsize=8)  # every step and every table reads the labels, and there may be a hundred thousand
-def numbered_labels(word: str, count: int) -> tuple[str, ...]:
-    """Labels counted from 1.
+def axis_name(position: int, count: int, letter: str) -> str:
+    """The name of an axis in messages, counted from the first: a row, a column, or the noun of its letter.
 
-    >>> numbered_labels("token", 2)
-    ('token_1', 'token_2')
+    >>> axis_name(0, 2, "x"), axis_name(1, 2, "d"), axis_name(0, 1, "d"), axis_name(0, 3, "b")
+    ('row', 'column', 'number', 'batch item')
     """
-    return tuple(f"{word}_{number}" for number in range(1, count + 1))
+    if count == 1:
+        return "number"
+    if position >= count - 2:
+        return "column" if position == count - 1 else "row"
+    return AXIS_NOUNS.get(letter, LEGEND.get(letter, "position"))
 
 
-def number_equal_labels(labels: Sequence[str]) -> tuple[str, ...]:
-    """The labels; one that occurs several times has its number after it, as options take it.
+def labelled_array(
+    spec: ProblemSpec, key: str, values: Array, letters: Letters, *, is_transposed: bool = False
+) -> LabelledArray:
+    """An array with the axes of its letters, those of a transposed one in the order in which it is stored."""
+    if is_transposed:
+        letters = (*letters[:-2], *letters[:-3:-1])
+    axes = (_axis(spec, letter, size) for letter, size in zip(letters, values.shape, strict=True))
+    named = (replace(axis, name=axis.noun or axis_name(at, len(letters), axis.letter)) for at, axis in enumerate(axes))
+    return LabelledArray(key, values, tuple(named), is_transposed)
 
-    >>> number_equal_labels(("the", "cat", "the"))
-    ('the#1', 'cat', 'the#2')
+
+def letters_of_field(spec: ProblemSpec, field: Field, array: Array) -> Letters:
+    """The letters of the axes of a field's array: those of batch items and heads, and its own as far as it has them."""
+    if field.packs:
+        return (*field.letters[:-1], columns_letter(spec, field.name))
+    if field.kind != "positions":
+        return spec.layout.letters(field, array.ndim)
+    axes: Letters = () if position_axes(spec) is None else ("s",)
+    rows = tuple(spec.new_key_letter if letter == "m" else letter for letter in field.letters)
+    return (*axes, "b", *rows) if array.ndim - len(axes) > 1 else (*axes, *rows)
+
+
+def _axis(spec: ProblemSpec, letter: str, size: int) -> LabelledAxis:
+    """An axis of a letter: of queries and keys by their labels, of others by letters and numbers.
+
+    An axis may be called by the letter of the field and by that which plans print: the features of keys that are
+    compared with those of queries have their letter, features that queries are projected from are those of the first
+    sequence where there is no second one, and those of heads side by side are value features.
     """
-    counts, numbers = Counter(labels), Counter[str]()
-    if len(counts) == len(labels):
-        return tuple(labels)
-    numbered = []
-    for label in labels:
-        numbers[label] += 1
-        numbered.append(f"{label}#{numbers[label]}" if counts[label] > 1 else label)
-    return tuple(numbered)
+    tokens = axis_labels(spec).get("q" if letter == "n" else letter)
+    printed = {"h·e": "e", "c": spec.key_feature_letter, "y": "x" if spec.query_embeddings is None else "y"}
+    axis = labelled_axis(letter if tokens is not None else printed.get(letter, letter), size, tokens)
+    if tokens is not None:
+        return replace(axis, letters=PACKED_LETTERS) if "+" in letter else axis
+    return replace(axis, letters=tuple(dict.fromkeys((*axis.letters, letter)))) if axis.letters else axis
 
 
-def find_label(text: str, labels: Sequence[str], *, where: str | ErrorPath) -> list[int]:
-    """The positions that a label or a position selects: `cat`, `the` (every one), `the#2` (the second), `0`, `-1`.
-
-    A label has precedence over a position. Raises AttnError where there is neither.
-
-    >>> find_label("the", ["the", "cat", "the"], where="only")
-    [0, 2]
-    >>> find_label("the#2", ["the", "cat", "the"], where="only")
-    [2]
-    >>> find_label("-2", ["the", "cat", "the"], where="only")
-    [1]
-    """
-    matches = [index for index, label in enumerate(labels) if label == text]
-    if matches:
-        return matches
-    word, mark, number = text.rpartition("#")
-    if mark and number.isdecimal():
-        same = [index for index, label in enumerate(labels) if label == word]
-        if 1 <= int(number) <= len(same):
-            return [same[int(number) - 1]]
-    try:
-        index = int(text)
-    except ValueError:
-        raise UnknownNameError("token", text, dict.fromkeys(labels), where=where) from None
-    if not -len(labels) <= index < len(labels):
-        raise AttnError(f"there is no position {index}", where=where, hint=f"positions go from 0 to {len(labels) - 1}")
-    return [index % len(labels)]
+def axis_labels(spec: ProblemSpec) -> dict[str, tuple[str, ...]]:
+    """The names of the entries along axes, by letter: of queries and keys, of a vocabulary (v), of packed columns."""
+    keys, past = spec.key_labels, spec.past_count
+    labels = {
+        "n": spec.selected_query_labels,
+        "q": spec.query_labels,
+        "m": keys,
+        "p": keys[:past],
+        "k": keys[past:],
+    }
+    if spec.vocabulary is not None:
+        labels["v"] = tuple(spec.vocabulary)
+    if spec.sink is not None:
+        labels["m+1"] = (*keys, "sink")
+    return labels | labels_of_packed(spec)

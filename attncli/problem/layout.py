@@ -7,8 +7,7 @@ from typing import Any
 from attncli.base.axes import Letters
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
-from attncli.problem.fields import Field
-from attncli.problem.results import TABLES, VALUE_SOURCES, given_table
+from attncli.problem.fields import TABLES, VALUE_SOURCES, Field, given_table
 
 SEQUENCES = ("query", "key", "value", "residual", "embeddings", "query_embeddings")
 
@@ -147,6 +146,9 @@ def _layout_of_table(values: Mapping[str, Any], name: str) -> Layout:
     kv_heads = values["kv_heads"] or heads
     if has_input_head_axis and source is not None:
         kv_heads = _heads_of_array(values, "kv_heads", source)
+    if source is not None and count is not None and values["kv_heads"] is None and heads % kv_heads:
+        message = f"has {heads} heads, which can't share the {kv_heads} of {source} evenly"
+        raise AttnError(message, where=name, hint=f"expected a multiple of {kv_heads}", keys=(name, source))
     _check_kv_heads(values, heads, kv_heads, source or name)
     return Layout(table.shape[0] if has_batch else None, heads, kv_heads, has_input_head_axis, _new_key_letter(values))
 

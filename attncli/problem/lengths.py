@@ -8,9 +8,8 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.ops.records import Operator
-from attncli.problem.fields import INPUTS, PROJECTIONS
+from attncli.problem.fields import INPUTS, PROJECTIONS, TABLES, given_table
 from attncli.problem.layout import Layout
-from attncli.problem.results import TABLES, given_table
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import PACKED, Heads, array_noun, has_projection, packed_parts
 

@@ -9,7 +9,7 @@ from attncli.base.lazy_numpy import import_object
 from attncli.base.text import json_excerpt
 from attncli.ops.records import Operator, OperatorRecord, Parameter, ParameterMapping, ReadsMapping
 from attncli.ops.registry import is_operator, kind_of, look_up, operators
-from attncli.problem.arrays import LIST_OF_NUMBERS, MATRIX, LabelledArray, to_array
+from attncli.problem.arrays import LIST_OF_NUMBERS, MATRIX, GivenArray, to_array
 from attncli.problem.numbers import is_number, to_boolean, to_finite, to_integer, to_number, to_word
 
 BITS = (2, 3, 4, 8)
@@ -68,7 +68,7 @@ def form_of(value: Any) -> str | None:
     return name if isinstance(given, Mapping) and name in FORMS else None
 
 
-def to_numbers(value: Mapping[str, Mapping[str, Any]], path: ErrorPath) -> LabelledArray:
+def to_numbers(value: Mapping[str, Mapping[str, Any]], path: ErrorPath) -> GivenArray:
     """The matrix [o i] of a quantized array in float32; its type is that of the other arrays of the problem.
 
     Raises AttnError where an array or an option is missing or unknown, or where shapes do not fit each other.
@@ -98,7 +98,7 @@ def to_numbers(value: Mapping[str, Mapping[str, Any]], path: ErrorPath) -> Label
         numbers = import_object(form.function)(**{key: found.array for key, found in arrays.items()}, **converted)
     except AttnError as error:
         raise error.at(*path) from None
-    return LabelledArray(numbers, origin=arrays[form.arrays[0]].origin)
+    return GivenArray(numbers, origin=arrays[form.arrays[0]].origin)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def to_operator(kind: str, value: Any, path: ErrorPath) -> Operator:
         raise error.at(*path, record.name) from None
 
 
-def to_array_or_generator(value: Any, path: ErrorPath, noun: str = MATRIX) -> LabelledArray | PendingRandom:
+def to_array_or_generator(value: Any, path: ErrorPath, noun: str = MATRIX) -> GivenArray | PendingRandom:
     """An array, also quantized, or the generator that will make it: `normal`, `{normal: {std: 2}}`.
 
     An error names it `noun`.
@@ -148,7 +148,7 @@ def to_array_or_generator(value: Any, path: ErrorPath, noun: str = MATRIX) -> La
         return value
     if form_of(value) is not None:
         return to_numbers(value, path)
-    is_array = isinstance(value, LabelledArray) or hasattr(value, "__array__")
+    is_array = isinstance(value, GivenArray) or hasattr(value, "__array__")
     if not is_array and chooses_operator("generator", value):
         return PendingRandom(to_operator("generator", value, path))
     return to_array(value, path, noun)

@@ -13,9 +13,8 @@ from attncli.ops import look_up
 from attncli.ops.initializers import Stream, stream
 from attncli.ops.norms import USES, array_letters
 from attncli.ops.records import Operator
-from attncli.problem.fields import RANDOM
+from attncli.problem.fields import RANDOM, TABLES, VALUE_SOURCES, given_table
 from attncli.problem.operators import PendingRandom
-from attncli.problem.results import TABLES, VALUE_SOURCES, given_table
 from attncli.problem.spec import FIELDS, LABEL_KEYS, OPERATOR_FIELDS, SENTENCE_GENERATOR
 from attncli.problem.tokens import distinct_words, embed
 from attncli.problem.weights import PACKED, Heads, packed_key, packed_parts, sizes_of_parts
@@ -38,6 +37,7 @@ _SUBSTITUTES = {
     "o": ("x",),
     "x": ("y",),
     "y": ("x",),
+    "t": ("m",),
 }
 SIZE_FIELDS = tuple(name for name, field in FIELDS.items() if field.sizes)  # the keys that say how much is drawn
 _SIZE_OF_LETTER = {letter: name for name in SIZE_FIELDS for letter in FIELDS[name].drawn_sizes}  # else dim
@@ -216,7 +216,7 @@ class _Filler:
             return self._head_counts["hg".index(letter[0])] * self._parameter_size(letter[-1], operator, path)
         if letter == "h":
             return self._heads[0]
-        if letter in "nm":
+        if letter in "nmtxy":  # of the sequence, whatever heads there are
             return self._size(letter, path)
         if letter == "a":
             for name, array in operator.arrays.items():
@@ -293,7 +293,7 @@ class _Filler:
 
     def _size_of_field(self, letter: str) -> int | None:
         """The length of an axis by a field such as `dim`; None where it is not given."""
-        name = _SIZE_OF_LETTER.get(letter, "dim")
+        name = _SIZE_OF_LETTER.get(letter, "dim" if letter not in _SUBSTITUTES else "")
         size = self.filled.get(name)
         if size is None:
             return None

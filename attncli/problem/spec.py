@@ -6,12 +6,16 @@ from functools import cached_property
 from typing import Any
 
 from attncli.base.dtypes import NAMES, Precision
+from attncli.base.errors import AttnError
+from attncli.base.labels import find_label, number_equal_labels, numbered_labels
 from attncli.base.lazy_numpy import Array
 from attncli.ops import look_up, taken_kinds
 from attncli.ops.gates import GATES
 from attncli.ops.records import Operator, PositionAxes
+from attncli.problem.arrays import ArrayOrigin
 from attncli.problem.fields import (
     CACHE,
+    DEFAULT_SELECTION,
     INPUTS,
     MASKS,
     NUMBERS,
@@ -20,19 +24,44 @@ from attncli.problem.fields import (
     RANDOM,
     STAGES,
     Field,
+    given_table,
     integer,
     labels,
     matrix,
     number,
     offset,
+    reasons_not_computed,
     row,
     weight,
     word,
 )
-from attncli.problem.labels import find_label, number_equal_labels, numbered_labels
 from attncli.problem.layout import Layout
-from attncli.problem.origins import ArrayOrigin, ConventionUse
-from attncli.problem.results import DEFAULT_SELECTION, given_table, reasons_not_computed
+
+
+@dataclass(frozen=True)
+class ConventionUse:
+    """How the keys of a problem were read: the convention's name and version, and what was read otherwise than usual.
+
+    `changes` has a line for each word that was given and that the convention reads otherwise than attn does, `remarks`
+    one for each that it does not have, which is read as attn reads it.
+    """
+
+    name: str
+    version: str
+    changes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"as {self.name} ({'; '.join(self.changes)})" if self.changes else f"as {self.name}"
+
+    def as_object(self) -> dict[str, Any]:
+        """Its fields as JSON has them."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "changes": list(self.changes),
+            "remarks": list(self.remarks),
+        }
 
 
 def signature_of(value: Any) -> Hashable:
@@ -330,8 +359,8 @@ class ProblemSpec:
         past, new = self.past_count, self.new_key_count
         if self.tokens and len(self.tokens) == past + new:
             return self.tokens
-        word = "token" if self.is_self_attention else "key"
-        return numbered_labels("past", past) + (self.tokens or numbered_labels(word, new))
+        word = "token_" if self.is_self_attention else "key_"
+        return numbered_labels("past_", past) + (self.tokens or numbered_labels(word, new))
 
     @property
     def query_labels(self) -> tuple[str, ...]:
@@ -341,7 +370,7 @@ class ProblemSpec:
         count = self.query_count
         if self.is_self_attention or (self.query_embeddings is None and self.tokens and count == self.new_key_count):
             return self.key_labels[self.past_count :]
-        return numbered_labels("query", count)
+        return numbered_labels("query_", count)
 
     @property
     def selected_query_labels(self) -> tuple[str, ...]:
@@ -360,8 +389,14 @@ class ProblemSpec:
         """The positions of the queries that are computed, or None for all."""
         if self.only is None:
             return None
-        labels = self.query_labels
-        return [index for label in self.only for index in find_label(label, labels, where="only")]
+        labels, selected = self.query_labels, list[int]()
+        for entry, label in enumerate(self.only):
+            try:
+                selected += find_label(label, labels, where="only")
+            except AttnError as error:
+                error.entry = entry
+                raise
+        return selected
 
 
 FIELDS: Mapping[str, Field] = {f.name: Field(name=f.name, **f.metadata) for f in fields(ProblemSpec) if f.metadata}

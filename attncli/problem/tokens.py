@@ -8,9 +8,8 @@ from typing import Any
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
-from attncli.problem.arrays import EncodedArray
+from attncli.problem.arrays import ArrayOrigin, EncodedArray
 from attncli.problem.operators import PendingRandom
-from attncli.problem.origins import ArrayOrigin
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 _JOINERS = "\u200c\u200d"  # zero-width joiner and non-joiner: characters inside a word
@@ -123,7 +122,9 @@ def look_up_tokens(values: dict[str, Any]) -> None:
             values["embeddings"] = residual
         return
     count = table.shape[0]
-    values["token_table"] = values["embeddings"] = _rows(table, [_row(token, count) for token in values["tokens"]])
+    values["token_table"] = values["embeddings"] = _rows(
+        table, [_row(token, entry, count) for entry, token in enumerate(values["tokens"])]
+    )
     positions = values.get("token_positions")
     if positions is not None:
         at = _positions_of_tokens(values)
@@ -195,14 +196,14 @@ def _take_away(values: dict[str, Any], origins: Origins, names: Sequence[str], r
     return {name: reason for name in removed if not _is_in_file(name, origins)}
 
 
-def _row(token: str, count: int) -> int:
-    """The row of a token in a table of that many rows."""
+def _row(token: str, entry: int, count: int) -> int:
+    """The row of a token, an entry of the list, in a table of that many rows."""
     if not _WHOLE_NUMBER.fullmatch(token):
         hint = "give the numbers of the tokenizer, such as 464,3797, which are the rows of token_table"
-        raise AttnError(f"{token!r} is not the number of a token", where="tokens", hint=hint)
+        raise AttnError(f"{token!r} is not the number of a token", where="tokens", hint=hint, entry=entry)
     if token.startswith("-") or len(token) > len(str(count)) or int(token) >= count:
         hint = f"token_table has {count_of(count, 'row')}: 0 to {count - 1}"
-        raise AttnError(f"there is no token {token}", where="tokens", hint=hint)
+        raise AttnError(f"there is no token {token}", where="tokens", hint=hint, entry=entry)
     return int(token)
 
 

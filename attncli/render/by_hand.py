@@ -12,6 +12,7 @@ from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number, products, total
 from attncli.ops.records import ByHand, OperatorRecord
 from attncli.ops.registry import failures_named, record_of
+from attncli.ops.structural import project
 from attncli.plan.builder import symbols_of
 from attncli.plan.trace import AxisPositions, Step, Trace, add_dependent_axes
 from attncli.render.aligned_numbers import needs_exponents
@@ -174,7 +175,7 @@ def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
     if not all(letter in at for letter in step.axes[:-1] if letter in ("n", "m", "k", "p")):
         return []  # a cached key is not among the new ones
     trace, write = view.result.trace, _writer(view, step, at)
-    if step.stage == "project" and not step.is_identity:
+    if step.function is project:
         return [_projection(trace, step, at, write)]
     write_by_hand = record_of(step.function).by_hand if step.function is not None else None
     if write_by_hand is None:
@@ -194,8 +195,7 @@ def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
 
 def has_lines(step: Step) -> bool:
     """Whether a step has arithmetic."""
-    is_projection = step.stage == "project" and not step.is_identity
-    return is_projection or (step.function is not None and record_of(step.function).by_hand is not None)
+    return step.function is not None and (step.function is project or record_of(step.function).by_hand is not None)
 
 
 def _call(record: OperatorRecord | None, write_by_hand: ByHand, *args: Any, **arguments: Any) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.trace import AxisPositions, Step, Trace, add_dependent_axes, slices_at
-from attncli.problem.results import CONTEXT, OUTPUT
+from attncli.problem.fields import CONTEXT, OUTPUT
 from attncli.render.curve import Plot, Series
 from attncli.render.document import Section
 from attncli.render.tables import leading_slices

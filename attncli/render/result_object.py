@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from attncli.base.program import __version__
-from attncli.io.json_text import json_text, plain_value
+from attncli.io.documents import json_text, plain_value
 from attncli.ops.records import Operator, ParameterMapping
 from attncli.plan.build import asks_where_queries_stand, keys_unread_by_plan
 from attncli.plan.trace import Step, Trace
@@ -27,7 +27,7 @@ def write_json(content: Mapping[str, Any], target: TextTarget) -> Iterator[str]:
 
 def write_yaml(content: Mapping[str, Any], target: TextTarget) -> Iterator[str]:
     """The same object as one YAML document."""
-    from attncli.io.yaml_text import yaml_text  # noqa: PLC0415 - JSON does not need PyYAML
+    from attncli.io.yaml import yaml_text  # noqa: PLC0415 - JSON does not need PyYAML
 
     return map(target.escaped, yaml_text(content))
 

@@ -7,7 +7,7 @@ from typing import Any
 from attncli.analysis.rows import NO_KEY, RowStatistics, row_statistics
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.trace import Trace, slices_at
-from attncli.problem.results import WEIGHTS
+from attncli.problem.fields import WEIGHTS
 from attncli.render.document import Grid, Section
 from attncli.render.tables import grids, leading_slices, with_changes
 from attncli.render.view import View

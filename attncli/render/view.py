@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from attncli.base.errors import AttnError
+from attncli.base.labels import EVERY, find_one_label
 from attncli.base.lazy_numpy import Array
 from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.plan.graph import Plan
 from attncli.plan.trace import AxisPositions, RunResult, Step, add_dependent_axes, slice_at, value_at
 from attncli.problem.edits import EditedCell
-from attncli.problem.labels import EVERY, find_label
-from attncli.problem.results import PIPELINE_STAGES
+from attncli.problem.fields import PIPELINE_STAGES
 from attncli.problem.spec import ProblemSpec
 
 if TYPE_CHECKING:
@@ -132,15 +132,5 @@ def find_cell(query: str, key: str, problem: ProblemSpec, where: str) -> Cell:
 
     Raises AttnError at `where` if there is none, or if several tokens have the label.
     """
-    return Cell(_find_one(query, problem.selected_query_labels, where), _find_one(key, problem.key_labels, where))
-
-
-def _find_one(label: str, labels: Sequence[str], where: str) -> int | None:
-    """The one position of a label, None for every one; raises AttnError where several tokens have it."""
-    if label == EVERY:
-        return None
-    found = find_label(label, labels, where=where)
-    if len(found) > 1:
-        hint = f"say which one: {label}#1 is the first"
-        raise AttnError(f"{label!r} appears {len(found)} times", where=where, hint=hint)
-    return found[0]
+    labels = (query, problem.selected_query_labels), (key, problem.key_labels)
+    return Cell(*(None if text == EVERY else find_one_label(text, known, where=where) for text, known in labels))

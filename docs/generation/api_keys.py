@@ -1,4 +1,4 @@
-"""The keywords of problems in attncli/api/keys.py: the type of each key, for editors and type checkers, by its kind."""
+"""The keywords of problems in attncli/api/arguments.py: the type of each key, for editors and type checkers, by its kind."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import attncli.api
 from attncli.problem.fields import Field
 from attncli.problem.spec import FIELDS
 
-PAGE = Path(attncli.api.__file__).parent / "keys.py"
+PAGE = Path(attncli.api.__file__).parent / "arguments.py"
 BEGIN, END = '    """The keys of a problem without `query`, `key` and `value`."""\n\n', "\n\n\nclass ProblemKeys("
 VECTORS = ("query", "key", "value")  # which `attention` takes by their positions
 

@@ -20,13 +20,12 @@ from attncli.ops import kinds, operators
 from attncli.ops.records import OperatorRecord
 from attncli.ops.registry import plural_of
 from attncli.plan.build import PURPOSES
-from attncli.plan.steps import every_step
 from attncli.problem.conventions import CONVENTIONS, readings
-from attncli.problem.fields import Field
-from attncli.problem.results import DEFAULT_SELECTION, RESULTS
+from attncli.problem.fields import DEFAULT_SELECTION, RESULTS, Field
 from attncli.problem.spec import DEFAULTS, FIELDS
 from attncli.render.formats import FORMATS
 from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
+from attncli.render.reports.meanings import every_step
 
 from .json_tables import JSON_TABLES
 from .markdown import table

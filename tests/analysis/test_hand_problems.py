@@ -11,8 +11,7 @@ from attncli.analysis import hand_problems
 from attncli.base.errors import AttnError
 from attncli.engine.run import run
 from attncli.io.assemble import assemble
-from attncli.io.origin import Origin, RawValue
-from attncli.io.problem_files import Document
+from attncli.io.problem_files import Document, Origin, RawValue
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import stored_values
 

@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
-from attncli.api import keys
+from attncli.api import arguments as keys
 from attncli.problem.spec import FIELDS
 
 KNOWN: Mapping[str, Any] = get_type_hints(keys.ProblemKeys)

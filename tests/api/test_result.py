@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.problem.results import RESULTS
+from attncli.problem.fields import RESULTS
 from tests.cli.running import run_in_process
 from tests.problems import write_file
 

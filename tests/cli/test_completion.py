@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.problem.results import RESULTS
+from attncli.problem.fields import RESULTS
 from tests.cli.running import Ran, Run
 from tests.problems import write_file
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.io.origin import Origin
 from attncli.io.parse import read_text_array
+from attncli.io.problem_files import Origin
 from tests.cli.running import Run
 
 FIELDS = ["format", "version", "problem", "pipeline", "query_tokens", "key_tokens", "scores", "weights", "output"]

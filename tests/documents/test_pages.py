@@ -13,7 +13,16 @@ from attncli.io.problem_files import EXAMPLE_KEYS, PART_KEYS
 from attncli.ops.registry import ENTRY_POINTS
 from attncli.plan.builder import PlanBuilder
 from attncli.problem.spec import FIELDS
-from docs.generation import api_keys, api_page, check_json, compare_json, console_blocks, families_page, reference_page
+from docs.generation import (
+    api_keys,
+    api_page,
+    check_json,
+    compare_json,
+    console_blocks,
+    families_page,
+    reference_page,
+    steps,
+)
 from docs.generation.python_sessions import can_run
 from tests.cli.running import run_in_process
 from tests.documents.reading import DOCUMENTS, PACKAGE, README, ROOT, indented_blocks
@@ -23,7 +32,7 @@ def test_the_readme_has_at_most_150_lines() -> None:
     assert README.count("\n") <= 150
 
 
-@pytest.mark.parametrize("page", [api_keys, api_page, families_page, reference_page])
+@pytest.mark.parametrize("page", [api_keys, api_page, families_page, reference_page, steps])
 def test_what_is_generated_is_that_of_today(page: Any) -> None:
     assert page.PAGE.read_text(encoding="utf-8") == page.generate(), "python docs/generate.py writes it anew"
 

@@ -10,8 +10,8 @@ import pytest
 import attncli
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
-from attncli.problem.origins import ArrayOrigin
-from attncli.problem.results import DEFAULT_SELECTION
+from attncli.problem.arrays import ArrayOrigin
+from attncli.problem.fields import DEFAULT_SELECTION
 from tests.arrays import normal
 from tests.problems import problem, write_file
 

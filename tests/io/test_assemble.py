@@ -9,8 +9,7 @@ import pytest
 import attncli
 from attncli.base.errors import AttnError
 from attncli.io.assemble import assemble
-from attncli.io.origin import Origin
-from attncli.io.problem_files import Document, read_document
+from attncli.io.problem_files import Document, Origin, read_document
 from tests.problems import raw_values, write_file
 
 

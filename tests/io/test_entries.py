@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.io.origin import Origin
 from attncli.io.parse import read_text_array
+from attncli.io.problem_files import Origin
 
 X = np.arange(20.0).reshape(4, 5)
 ROWS = "\n".join(f"w{row},{','.join(map(str, cells))}" for row, cells in enumerate(X.tolist()))

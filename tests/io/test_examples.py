@@ -8,9 +8,7 @@ from attncli import load
 from attncli.base.errors import AttnError
 from attncli.io import examples
 from attncli.io.inputs import Inputs
-from attncli.io.origin import Origin, RawValue
-from attncli.io.parts import file_parts
-from attncli.io.problem_files import parse_document
+from attncli.io.problem_files import Origin, RawValue, file_parts, parse_document
 
 BASE = "embeddings: [[1, 0], [0, 1]]\n"
 

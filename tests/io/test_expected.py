@@ -10,10 +10,9 @@ import pytest
 from attncli.base.errors import AttnError
 from attncli.io.expected import read_against, read_expected, read_expected_value
 from attncli.io.inputs import Inputs
-from attncli.io.origin import Origin, RawValue
-from attncli.io.problem_files import parse_document
+from attncli.io.problem_files import Origin, RawValue, parse_document
 from attncli.numbers.parsing import TypedNumber
-from attncli.problem.arrays import LabelledArray
+from attncli.problem.arrays import GivenArray
 
 NAMES = ("query", "scores", "weights", "output")
 
@@ -208,7 +207,7 @@ def test_the_digits_that_were_typed_are_kept(value: Any, expected: Any, files: P
 @pytest.mark.parametrize("value", ["w.npy", "one.npz", "two.npz", "two.npz#weights", "w.npy[0:1]"])
 def test_arrays_keep_their_type(value: str, files: Path) -> None:
     found = read(value, files)
-    assert isinstance(found, LabelledArray)
+    assert isinstance(found, GivenArray)
     assert (found.array.tolist(), found.dtype) == ([[0.25, 0.75]], "float32")
 
 

@@ -14,12 +14,11 @@ import attncli
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import import_object
 from attncli.io import formats
-from attncli.io.formats import INPUT_FORMATS, InputFormat, Reader
+from attncli.io.formats import INPUT_FORMATS, InputFormat, Lines, Reader
 from attncli.io.inputs import Input
-from attncli.io.origin import Origin
 from attncli.io.parse import read_text_array
-from attncli.io.problem_files import read_document
-from attncli.problem.arrays import LabelledArray
+from attncli.io.problem_files import Origin, read_document
+from attncli.problem.arrays import GivenArray
 from tests.io.opened import opened
 
 
@@ -30,11 +29,11 @@ def words_format(monkeypatch: pytest.MonkeyPatch) -> None:
     module: Any = ModuleType("words_format")
 
     class WordsReader(Reader):
-        def array(self, source: Input, entry: str) -> LabelledArray:
+        def array(self, source: Input, entry: str) -> GivenArray:
             rows = [[words[word] for word in line.split()] for line in source.text().splitlines()]
-            return LabelledArray(np.array(rows)[int(entry) if entry else slice(None)])
+            return GivenArray(np.array(rows)[int(entry) if entry else slice(None)])
 
-        def problem(self, source: Input) -> tuple[dict[str, Any], dict[int, int]]:
+        def problem(self, source: Input) -> tuple[dict[str, Any], Lines]:
             array = self.array(source, "").array
             return {"query": array, "key": array.tolist(), "score": "dot"}, {}
 

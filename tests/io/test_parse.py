@@ -10,9 +10,9 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.io.assemble import assemble, read_value
-from attncli.io.origin import Origin, RawValue
 from attncli.io.parse import read_named
-from attncli.problem.arrays import LabelledArray
+from attncli.io.problem_files import Origin, RawValue
+from attncli.problem.arrays import GivenArray
 from attncli.problem.convert import to_field
 from attncli.problem.operators import PendingRandom, to_operator
 from attncli.problem.spec import FIELDS
@@ -53,9 +53,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def read(value: Any, folder: Path = Path()) -> LabelledArray:
+def read(value: Any, folder: Path = Path()) -> GivenArray:
     found = converted(value, folder)
-    assert isinstance(found, LabelledArray)
+    assert isinstance(found, GivenArray)
     return found
 
 

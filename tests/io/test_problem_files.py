@@ -38,6 +38,18 @@ REFUSED = {
     "a matrix without rows": ("embeddings: []", "p.yaml, line 1, embeddings: has 1 axis"),
     "a label that is a list": ("embeddings: [[1]]\ntokens: [[a]]", 'p.yaml, line 2, tokens: ["a"] is not a label'),
     "a label that is nothing": ("embeddings: [[1]]\ntokens:\n- \n", "p.yaml, line 3, tokens: null is not a label"),
+    "a label of a list in lines": (
+        "embeddings: [[1], [2]]\ntokens:\n- a\n\n- [b]",
+        'p.yaml, line 5, tokens: ["b"] is not a label',
+    ),
+    "a query of a list in lines": (
+        "embeddings: [[1], [2]]\ntokens: [cat, sat]\nonly:\n- cat\n- sta",
+        "p.yaml, line 5, only: unknown token 'sta'; did you mean 'sat'?",
+    ),
+    "a row of a table that is not there": (
+        "token_table: [[1], [2]]\ntokens:\n- 0\n- 2",
+        "p.yaml, line 4, tokens: there is no token 2",
+    ),
     "a label with NUL": (
         'embeddings: [[1]]\ntokens: ["a\\0"]',
         "p.yaml, line 2, tokens: 'a\\x00' has the character NUL",

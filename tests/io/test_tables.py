@@ -9,8 +9,8 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.io import csv, tables
-from attncli.io.origin import Origin
 from attncli.io.parse import read_text_array
+from attncli.io.problem_files import Origin
 from tests.io.opened import opened
 from tests.io.test_csv import READ, REFUSED
 

@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.io.edit import parse_edit
-from attncli.io.origin import Origin
-from attncli.io.problem_files import read_document
-from attncli.io.variants import NamedDocument, Variant, make_variants, shared_keys
-from attncli.io.varied import read_varied
+from attncli.io.problem_files import Origin, read_document
+from attncli.io.variants import NamedDocument, Variant, make_variants, read_varied, shared_keys
+from attncli.problem.edits import parse_edit
 from tests.problems import raw_values, write_file
 
 SELF = {"embeddings": [[1, 0], [0, 2], [1, 1]], "w_q": [[1, 0], [0, 1]], "scale": 2}

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.io.origin import Origin
-from attncli.io.varied import read_varied, varied_keywords
+from attncli.io.problem_files import Origin
+from attncli.io.variants import read_varied, varied_keywords
 from tests.problems import write_file
 
 

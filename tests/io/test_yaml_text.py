@@ -9,8 +9,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attncli.io.json_text import json_text
-from attncli.io.yaml_text import yaml_text
+from attncli.io.documents import json_text
+from attncli.io.yaml import yaml_text
 from attncli.numbers.parsing import TypedNumber
 
 WORDS = st.text(st.characters(codec="utf-8"), max_size=4)

@@ -11,9 +11,8 @@ import pytest
 import attncli
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.run import run
-from attncli.io.edit import parse_edit
 from attncli.numbers.parsing import evaluate
-from attncli.problem.edits import edit_problem
+from attncli.problem.edits import edit_problem, parse_edit
 from tests.arrays import normal
 from tests.cli.running import run_in_process
 from tests.peers.conftest import PageOf

@@ -13,7 +13,7 @@ import attncli
 from attncli.analysis.rows import changed
 from attncli.engine.run import run
 from attncli.io import examples
-from attncli.io.json_text import json_text
+from attncli.io.documents import json_text
 from attncli.plan.trace import Trace
 from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.spec import ProblemSpec

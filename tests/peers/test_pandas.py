@@ -119,6 +119,11 @@ class TestAComparison:
         with pytest.raises(attncli.AttnError, match="to_pandas: unknown result 'output'"):
             lacking.to_pandas("output")
 
+    def test_has_no_column_for_a_second_axis_of_features(self) -> None:
+        comparison = attncli.compare(embeddings=X, w_q=np.eye(8), vary={"scale": [1, 2]}, select=("w_q",))
+        with pytest.raises(attncli.AttnError, match=r"w_q has the axes \[x d\], and two columns can't both be feature"):
+            comparison.to_pandas("w_q")
+
 
 def test_a_large_comparison_has_no_weights_that_were_not_selected() -> None:
     x = np.random.default_rng(0).standard_normal((700, 2))

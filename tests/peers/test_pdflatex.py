@@ -10,9 +10,8 @@ import pytest
 import attncli
 from attncli.engine.run import run
 from attncli.io import examples
-from attncli.io.edit import parse_edit
 from attncli.ops import kinds, operators
-from attncli.problem.edits import edit_problem
+from attncli.problem.edits import edit_problem, parse_edit
 from attncli.render.formats import find_format
 from attncli.render.formats.latex_math import latex_line
 from attncli.render.reports.compare import render_latex

@@ -15,7 +15,7 @@ from attncli.ops import operators
 from attncli.plan.build import STAGES, build_plan, plan_of
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Axis, Node, Plan
-from attncli.problem.results import RENAMED_STEPS, RESULTS
+from attncli.problem.fields import RENAMED_STEPS, RESULTS
 from attncli.problem.spec import ProblemSpec
 from tests.problems import problem
 

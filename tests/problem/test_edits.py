@@ -7,10 +7,9 @@ import pytest
 
 import attncli
 from attncli import AttnError
-from attncli.io.edit import parse_edit
 from attncli.ops.records import Operator
 from attncli.problem.build import build
-from attncli.problem.edits import Edit, EditedProblem, apply_edits, edit_problem, editable_keys, find_array
+from attncli.problem.edits import Edit, EditedProblem, apply_edits, edit_problem, editable_keys, find_array, parse_edit
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 X = [[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]]

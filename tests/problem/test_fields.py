@@ -7,7 +7,7 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.io.assemble import assemble, read_value
-from attncli.io.origin import Origin, RawValue
+from attncli.io.problem_files import Origin, RawValue
 from attncli.problem.convert import to_field
 from attncli.problem.numbers import to_booleans, to_counts
 from attncli.problem.spec import FIELDS

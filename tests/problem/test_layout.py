@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from attncli import AttnError, attention
+from attncli.base.labels import find_label
 from attncli.engine.run import run
 from attncli.ops import kinds, operators
 from attncli.ops.registry import kind_of
-from attncli.problem.labels import find_label
 from tests.arrays import normal
 from tests.problems import problem
 
@@ -97,6 +97,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "key heads that do not divide": (
         {"query": normal(N, 6), "key": normal(M, 4), "heads": 6, "kv_heads": 4},
         "kv_heads: 6 query heads can't share 4 key heads evenly; choose a divisor of 6",
+    ),
+    "given scores of other heads than the values": (
+        {"scores": np.zeros((1, 3, N, M)), "value": np.zeros((1, 2, M, E))},
+        "scores: has 3 heads, which can't share the 2 of value evenly; expected a multiple of 2",
     ),
     "key heads alone": (
         {"query": normal(N, 6), "key": normal(M, 6), "kv_heads": 2},

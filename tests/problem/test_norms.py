@@ -8,8 +8,7 @@ import pytest
 
 import attncli
 from attncli import AttnError
-from attncli.io.edit import parse_edit
-from attncli.problem.edits import apply_edits
+from attncli.problem.edits import apply_edits, parse_edit
 from tests.problems import problem, write_file
 
 KEYS = {"embeddings": [[1.0, 2, 3, 4], [2, 1, 0, 1]], "heads": 2}

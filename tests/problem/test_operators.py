@@ -11,7 +11,7 @@ from attncli import Problem
 from attncli.base.errors import AttnError, did_you_mean
 from attncli.base.lazy_numpy import Array
 from attncli.io.assemble import read_value
-from attncli.io.origin import Origin, RawValue
+from attncli.io.problem_files import Origin, RawValue
 from attncli.ops.decorators import mask
 from attncli.ops.records import Operator, Range
 from attncli.problem.operators import to_operator

@@ -48,6 +48,11 @@ def test_a_drawn_table_has_a_column_for_each_head() -> None:
     assert drawn.position.parameters["table"].shape == (4, 2)
 
 
+def test_a_drawn_table_of_positions_has_a_row_for_each_token() -> None:
+    drawn = Problem(seed=1, token_count=3, dim=8, heads=2, position="learned:table=randint")
+    assert drawn.position.parameters["table"].shape == (3, 8)
+
+
 def test_what_was_made_is_known_by_its_generator() -> None:
     spec = Problem(seed=1, embeddings=[[1, 2]], w_q="zeros", init="uniform", score="general:w=normal").spec
     made = {name: str(generator) for name, generator in spec.generators.items()}

@@ -1,6 +1,7 @@
 """Cells worked out by hand: which one is chosen, and lines of arithmetic that are true."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,12 @@ from attncli.engine.run import run
 from attncli.io import examples
 from attncli.ops import operators
 from attncli.plan.trace import RunResult
-from attncli.render.by_hand import worked_positions
+from attncli.render.by_hand import cell_lines, worked_positions
 from attncli.render.document import Section
 from attncli.render.view import Cell, View
 from tests.arrays import normal
 from tests.equations import Count, assert_equations_hold
-from tests.problems import PROBLEMS
+from tests.problems import PROBLEMS, problem
 from tests.render.explanations import explained, result_of
 
 
@@ -287,3 +288,10 @@ def test_what_is_worked_can_be_redone(keys: dict[str, Any], title: str, expected
     result = attncli.attention(np.tile(query, heads), np.tile(key, heads), **keys)
     positions = {"h": heads - 1} if heads > 1 else {}
     assert list(by_name(result, cells=(Cell(1, 0),), positions=positions)[title].arithmetic) == expected
+
+
+def test_the_arithmetic_of_a_step_does_not_follow_from_the_name_of_its_stage() -> None:
+    view = View(run(problem(query=[[1.0, 2.0]], key=[[3.0, 4.0]], scale=0.5)))
+    step, at = view.result.trace["scores"], {"n": 0, "m": 0}
+    elsewhere = replace(step, node=replace(step.node, stage="project"))
+    assert cell_lines(view, elsewhere, at) == cell_lines(view, step, at) != []

@@ -7,7 +7,7 @@ import pytest
 
 import attncli
 from attncli.plan.trace import RunResult
-from attncli.problem.results import DEFAULT_SELECTION
+from attncli.problem.fields import DEFAULT_SELECTION
 from attncli.render.document import Grid, change_marks, mark_grid, mark_grids
 from attncli.render.formats import find_format
 from attncli.render.formats.text_table import text_table

@@ -10,7 +10,7 @@ import pytest
 
 from attncli.engine.run import run
 from attncli.plan.build import plan_of
-from attncli.problem.results import DEFAULT_SELECTION
+from attncli.problem.fields import DEFAULT_SELECTION
 from attncli.render.formats import FORMATS, OutputFormat
 from attncli.render.output_size import SizeEstimator
 from attncli.render.target import TEXT_FILE

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.base.labels import number_equal_labels
 from attncli.engine.run import run
 from attncli.io import examples
-from attncli.io.edit import parse_edit
-from attncli.problem.edits import edit_problem
-from attncli.problem.labels import number_equal_labels
+from attncli.problem.edits import edit_problem, parse_edit
 from attncli.render.document import Grid, Section
 from attncli.render.formats import find_format, latex, markdown
 from attncli.render.sections import sections

@@ -15,7 +15,7 @@ from attncli.base.lazy_numpy import np
 from attncli.io.expected import Expected
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Plan
-from attncli.problem.results import EXPECTED
+from attncli.problem.fields import EXPECTED
 from attncli.problem.spec import ProblemSpec
 
 DEFAULT = CheckOptions()

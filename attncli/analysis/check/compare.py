@@ -242,10 +242,9 @@ class Checker:
         found = vars(statistics(numbers, computed, tolerance)).copy()
         at, allowed, worst = found.pop("worst"), found.pop("worst_allowed"), None
         if at is not None:
-            position = tuple(map(int, np.unravel_index(at, computed.shape)))
-            labels = [self.trace.numbered_labels_of(step, axis - computed.ndim)[at] for axis, at in enumerate(position)]
+            position, labels = self.trace.labelled(step).cell(at)
             both = float(numbers.array[position]), float(computed[position])
-            worst = WorstCell(position, tuple(labels), *both, allowed)
+            worst = WorstCell(position, labels, *both, allowed)
         return QuantityCheck(
             name=name,
             **found,

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, count_entries, format_lengths
 from attncli.base.dtypes import HALF, Precision, as_floats, coarsest
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
+from attncli.base.labels import find_label
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.parsing import TypedNumber
 from attncli.plan.graph import Axes, Axis, Plan
-from attncli.plan.trace import Step, Trace
+from attncli.plan.trace import Trace
 from attncli.problem.arrays import (
     MAX_AXES,
-    LabelledArray,
+    GivenArray,
     is_array_with_axes,
     nested_lists_to_array,
     to_array,
     to_lists,
 )
-from attncli.problem.labels import find_label
 from attncli.problem.layout import Layout
 from attncli.problem.spec import ProblemSpec
 
@@ -203,8 +203,7 @@ class ExpectedStep:
 
     def labels(self, axis: int) -> tuple[str, ...]:
         """The labels along an axis of the step, equal ones with their number."""
-        step = Step(self.plan[self.name], np.broadcast_to(np.float64(0), self.shape))
-        return self._trace.numbered_labels_of(step, axis - len(self.axes))
+        return self._trace.labelled_axes(self.axes[axis : axis + 1])[0].labels
 
     @cached_property
     def every_query(self) -> tuple[str, ...]:
@@ -278,14 +277,14 @@ class _Collector:
             return
         if hasattr(value, "to_numpy"):
             value = to_array(value, path)  # a data frame has labels
-        if isinstance(value, LabelledArray):
+        if isinstance(value, GivenArray):
             value = self._by_label(value, index)
         if isinstance(value, Mapping):
             self._add_mapping(value, index, path)
         else:
             self._add_block(value, index, path)
 
-    def _by_label(self, value: LabelledArray, index: Index) -> Any:
+    def _by_label(self, value: GivenArray, index: Index) -> Any:
         """The numbers of a table, by the labels of rows and columns where they are not those of the step in order."""
         step = self.step
         at = [axis for axis in range(len(index), len(step.axes)) if step.axes[axis].letter not in COUNTED_FROM_0]
@@ -296,10 +295,10 @@ class _Collector:
         if columns is not None and not {*columns} & {*step.labels(at[1])}:
             columns = None  # a header of something else
         if labels is None and columns is None:
-            return value.array.tolist() if is_typed else LabelledArray(value.array, dtype=value.dtype)
+            return value.array.tolist() if is_typed else GivenArray(value.array, dtype=value.dtype)
 
         def part(x: Any) -> Any:
-            return (x.tolist() if isinstance(x, np.ndarray) else x) if is_typed else LabelledArray(x, dtype=value.dtype)
+            return (x.tolist() if isinstance(x, np.ndarray) else x) if is_typed else GivenArray(x, dtype=value.dtype)
 
         known = step.labels(at[0])
         rows = labels or (known if len(known) == len(value.array) else range(len(value.array)))
@@ -337,7 +336,7 @@ class _Collector:
     def _add_block(self, value: Any, index: Index, path: ErrorPath) -> None:
         """Add an array, lists or a number."""
         typed = dtype = None
-        if isinstance(value, LabelledArray) or hasattr(value, "to_numpy") or is_array_with_axes(value):
+        if isinstance(value, GivenArray) or hasattr(value, "to_numpy") or is_array_with_axes(value):
             found = to_array(value, path)
             array, dtype = found.array, found.dtype
         else:
@@ -371,7 +370,7 @@ def _depth(value: Any, axes: int = MAX_AXES) -> int:
         return 1 + max((_depth(child, axes - 1) for child in value.values()), default=0)
     if isinstance(value, (list, tuple)):
         return 1 + (_depth(value[0], axes - 1) if value else 0)
-    return np.ndim(value.array if isinstance(value, LabelledArray) else value)
+    return np.ndim(value.array if isinstance(value, GivenArray) else value)
 
 
 def _typed_array(value: Any, path: ErrorPath) -> tuple[Array, list[Any]]:

@@ -11,7 +11,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.ops.norms import is_over_all
 from attncli.ops.records import Operator
 from attncli.plan.build import plan_of
-from attncli.problem.cells import letters_of_field
+from attncli.problem.labels import letters_of_field
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS, ProblemSpec
 
 MIN_ROWS, MAX_ROWS = 4, 64

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from attncli.analysis.check.report import BeforeEdits, CheckOptions, CheckOutcome, CheckReport
     from attncli.io.expected import Expected
     from attncli.io.inputs import Inputs
-    from attncli.io.parts import FilePart
+    from attncli.io.problem_files import FilePart
     from attncli.problem.edits import Edit
 
 NOTHING_EXPECTED = "write expected: {output: …} in the file, or give --against output=FILE"
@@ -231,7 +231,7 @@ def _write_reports(
 
 def _json(outcomes: "Sequence[CheckOutcome]", suite: Suite, is_several: bool) -> Iterator[str]:
     """The object of one check or of several."""
-    from attncli.io.json_text import json_text
+    from attncli.io.documents import json_text
     from attncli.render.reports.objects import check_object, suite_object
 
     content = suite_object(outcomes, suite.left_out) if is_several else check_object(outcomes[0])
@@ -266,7 +266,7 @@ def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> 
     """
     from attncli.analysis.check.report import CheckOutcome
     from attncli.io.inputs import STDIN_NAME
-    from attncli.io.parts import file_parts
+    from attncli.io.problem_files import file_parts
 
     start = time.monotonic()
     name = STDIN_NAME if file == STDIN else file or ""
@@ -339,8 +339,7 @@ def _expected(part: "FilePart", names: Sequence[str], request: CheckRequest) -> 
 
 def _tolerance(text: str | None, option: str) -> float | None:
     """The number of an option that is not negative; None where it is not given. Raises AttnError for others."""
-    from attncli.io.literals import read_number
-    from attncli.problem.numbers import is_number, to_number_from
+    from attncli.problem.numbers import is_number, read_number, to_number_from
 
     if text is None:
         return None

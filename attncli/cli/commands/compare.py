@@ -22,8 +22,7 @@ from attncli.cli.output_options import OutputOptions, with_output_options
 from attncli.cli.problem_options import EditTexts, MaxSize, with_problem_options
 from attncli.cli.terminal import ProgressBar
 from attncli.io.paths import STDIN
-from attncli.problem.fields import option_name
-from attncli.problem.results import OUTPUT
+from attncli.problem.fields import OUTPUT, option_name
 from attncli.render.formats import FORMATS, OutputFormat
 
 if TYPE_CHECKING:
@@ -94,9 +93,8 @@ def _read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Varia
 
     Raises AttnError where a value is wrong, or a key is given as an option and varied too.
     """
-    from attncli.io.origin import Origin
-    from attncli.io.variants import make_variants
-    from attncli.io.varied import read_varied
+    from attncli.io.problem_files import Origin
+    from attncli.io.variants import make_variants, read_varied
 
     check_stdin(*options.problems, *(text.partition("=")[2] for text in options.vary), *options.keys.values())
     varied = read_varied(options.vary, Origin(inputs=inputs))
@@ -225,7 +223,7 @@ def _documents(options: VariantOptions, inputs: "Inputs") -> "Sequence[NamedDocu
     does. Raises AttnError where a file is named twice.
     """
     from attncli.io.inputs import STDIN_NAME
-    from attncli.io.parts import file_parts
+    from attncli.io.problem_files import file_parts
     from attncli.io.variants import PART, NamedDocument
 
     documents: dict[str, NamedDocument] = {}

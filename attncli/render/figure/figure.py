@@ -10,7 +10,7 @@ from typing import Any
 from attncli.base.errors import AttnError
 from attncli.base.text import escape_control
 from attncli.plan.graph import Plan
-from attncli.problem.results import CONTEXT, OUTPUT
+from attncli.problem.fields import CONTEXT, OUTPUT
 from attncli.render.data_fit import has_data_fit
 from attncli.render.document import LABEL_SEPARATOR, Section
 from attncli.render.document import LEGEND as CHANGES

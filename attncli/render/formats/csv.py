@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError
+from attncli.base.labels import BATCH, FEATURE, HEAD, column_of_axis, long_columns
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import delimited_cell, delimited_rows, escape_control
 from attncli.numbers.formatting import format_rows
-from attncli.plan.trace import slices_at
+from attncli.plan.trace import value_at
 from attncli.render.document import Grid
 from attncli.render.tables import selected_plain_grids
 from attncli.render.target import TEXT_FILE, TextTarget
@@ -19,11 +20,7 @@ if TYPE_CHECKING:
     from attncli.analysis.compare import Comparison
     from attncli.analysis.differences import VariantResult
 
-VARIANT, BATCH, HEAD, FEATURE = "variant", "batch", "head", "feature"
-# The column of an axis, by its letter; every other axis has features.
-COLUMNS: Mapping[str, str] = {"b": BATCH, "h": HEAD, "g": HEAD, "n": "query", "q": "query"} | dict.fromkeys(
-    ("m", "m+1", "p", "k"), "key"
-)
+VARIANT = "variant"
 
 
 def write_csv(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
@@ -55,15 +52,6 @@ def _table(grid: Grid, delimiter: str) -> Iterator[str]:
         # the numbers first: after the last chunk zip must not consume a label
         labelled_rows = zip(rows, labels, strict=False)
         yield "".join([f"{delimited_cell(label, delimiter)}{delimiter}{row}\n" for row, label in labelled_rows])
-
-
-def column_of_axis(letter: str) -> str:
-    """The column that has the entries of an axis, by its letter.
-
-    >>> column_of_axis("h"), column_of_axis("e")
-    ('head', 'feature')
-    """
-    return COLUMNS.get(letter, FEATURE)
 
 
 def write_long_csv(comparison: "Comparison", _target: TextTarget = TEXT_FILE) -> Iterator[str]:
@@ -122,23 +110,18 @@ def _rows_of_variant(one: "VariantResult", comparison: "Comparison", start: str,
     trace = one.result.trace
     if not one.result.select:
         return
-    step = trace[one.result.select[0]]  # the others have the same axes
-    parts = slices_at(trace, step, comparison.positions)
-    leading = [letter for letter in step.axes if letter in COUNTED_FROM_0]
-    ranges = [range(*part.indices(size)) for part, size in zip(parts, step.value.shape, strict=True)]
-    labels = [
-        [delimited_cell(label, delimiter) for label in trace.numbered_labels_of(step, axis)]
-        for axis in range(len(leading) - step.value.ndim, 0)
-    ]
-    for index in product(*ranges[: len(leading)]):
-        at = {COLUMNS[letter]: str(position) for letter, position in zip(leading, index, strict=True)}
-        before = delimiter.join((start, at.get(BATCH, "0"), at.get(HEAD, "0")))
-        values = {name: np.atleast_1d(trace[name].value[index]).reshape(-1) for name in one.result.select}
-        entries = map(delimiter.join, product(*labels))
-        for numbers in _number_rows(values, comparison.select, delimiter):
-            # the numbers first: after the last chunk zip must not consume an entry
-            rows = zip(numbers, entries, strict=False)
-            yield "".join([f"{before}{delimiter}{entry}{delimiter}{row}\n" for row, entry in rows])
+    array = trace.labelled(trace[one.result.select[0]], comparison.positions)  # the others have the same axes
+    columns = (
+        [delimited_cell(str(entry), delimiter) for entry in column] for column in long_columns(array.axes).values()
+    )
+    rows = map(delimiter.join, product(*columns))
+    values = {name: value_at(trace, trace[name], comparison.positions) for name in one.result.select}
+    for index in np.ndindex(*(axis.size for axis in array.axes if axis.noun)):  # they come first
+        slices = {name: np.atleast_1d(value[index]).reshape(-1) for name, value in values.items()}
+        for numbers in _number_rows(slices, comparison.select, delimiter):
+            # the numbers first: after the last chunk zip must not consume a row
+            pairs = zip(numbers, rows, strict=False)
+            yield "".join([f"{start}{delimiter}{row}{delimiter}{text}\n" for text, row in pairs])
 
 
 def _number_rows(values: Mapping[str, Array], names: Iterable[str], delimiter: str) -> Iterator[list[str]]:

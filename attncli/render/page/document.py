@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 from posixpath import dirname, join, normpath
 from typing import Any
 
-from attncli.io.json_text import json_text
+from attncli.io.documents import json_text
 
 FIRST_STYLE = "page.css"  # rules of the other sheets may replace its own
 FOLDER = "functions"  # of the scripts that define the functions of plans, a file for each kind

@@ -12,7 +12,7 @@ from attncli.base.program import __version__
 from attncli.base.text import join_words
 from attncli.plan.graph import Plan
 from attncli.plan.trace import AxisPositions, Step, Trace, add_dependent_axes
-from attncli.problem.results import WEIGHTS
+from attncli.problem.fields import WEIGHTS
 from attncli.problem.spec import ProblemSpec
 from attncli.render.by_hand import cell_lines, has_lines
 from attncli.render.color_map import ANCHORS

@@ -16,8 +16,8 @@ from attncli.plan.graph import Plan
 from attncli.plan.trace import Step, Trace
 from attncli.problem.build import replace_values
 from attncli.problem.conventions import find_convention
+from attncli.problem.fields import WEIGHTS
 from attncli.problem.inputs import is_read
-from attncli.problem.results import WEIGHTS
 from attncli.problem.spec import ProblemSpec
 from attncli.render.explanation import explained_steps, section_of_copies, step_remarks
 from attncli.render.formats.mathml import mathml_line

@@ -1,8 +1,11 @@
 """What a word means: an entry of the catalogue, a key, step, parameter, axis, slip, convention or glossary term."""
 
+import json
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from rich.cells import cell_len
 
@@ -11,11 +14,8 @@ from attncli.base.axes import LEGEND, Letters, legend
 from attncli.base.text import one_line, sentence, transliterate
 from attncli.ops import kinds, operators, taken_kinds
 from attncli.ops.records import OperatorRecord
-from attncli.plan.steps import StepMeaning as Step
-from attncli.plan.steps import every_step
 from attncli.problem.conventions import CONVENTIONS, Convention, missing_words, readings
-from attncli.problem.fields import Field, option_name
-from attncli.problem.results import RESULTS
+from attncli.problem.fields import RESULTS, Field, option_name
 from attncli.problem.spec import DEFAULTS, FIELDS
 from attncli.render.formats.text_page import TextPage
 from attncli.render.reports.catalogue import facts_of_record
@@ -83,6 +83,27 @@ class Meaning:
     text: str
     facts: tuple[tuple[str, str], ...] = ()
     picture: ShapePicture | None = None
+
+
+@dataclass(frozen=True)
+class StepMeaning:
+    """What is known of a step before any problem: as one plan has it."""
+
+    symbol: str
+    formula: str
+    letters: Letters
+    purpose: str
+    inputs: tuple[tuple[str, Letters], ...]  # the symbol and the letters of each
+
+
+STEPS_FILE = Path(__file__).with_name("steps.json")  # `python docs/generate.py` writes it
+
+
+@cache
+def every_step() -> Mapping[str, tuple[StepMeaning, ...]]:
+    """The steps that a plan can have, by their names, each once for every symbol that it can have."""
+    steps = json.loads(STEPS_FILE.read_text(encoding="utf-8"))
+    return {name: tuple(StepMeaning(*meaning) for meaning in meanings) for name, meanings in steps.items()}
 
 
 def find_meanings(word: str) -> list[Meaning]:
@@ -196,7 +217,7 @@ def _of_term(term: GlossaryTerm) -> Meaning:
     return Meaning((term.name, *term.aliases), "term", term.text, tuple(fact for fact in facts if fact[1]), picture)
 
 
-def _of_step(name: str, steps: Iterable[Step]) -> Meaning:
+def _of_step(name: str, steps: Iterable[StepMeaning]) -> Meaning:
     """A step of the computation, by the symbols that it can have; the first is that of the plainest problem."""
     steps = tuple(steps)
     first, symbols = steps[0], tuple(step.symbol for step in steps)
@@ -209,7 +230,7 @@ def _of_step(name: str, steps: Iterable[Step]) -> Meaning:
 
 
 def _of_inner_quantities(records: Iterable[OperatorRecord]) -> Iterator[Meaning]:
-    """The steps inside operators, but for those that the problems of `every_step` have."""
+    """The steps inside operators, but for those that `every_step` has."""
     quantities = [(record, quantity) for record in records for quantity in record.inner]
     for record, quantity in quantities:
         if quantity.name not in every_step():

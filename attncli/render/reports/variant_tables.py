@@ -11,10 +11,9 @@ from attncli.analysis.differences import Difference, VariantResult
 from attncli.analysis.rows import changed
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import join_words
-from attncli.io.variants import CONVENTION
-from attncli.io.varied import NOT_GIVEN
+from attncli.io.variants import CONVENTION, NOT_GIVEN
 from attncli.plan.trace import Trace, add_dependent_axes, weight_rows_at
-from attncli.problem.results import PIPELINE_STAGES, WEIGHTS
+from attncli.problem.fields import PIPELINE_STAGES, WEIGHTS
 from attncli.render.document import Grid, Section, change_marks, mark_grid
 from attncli.render.statistics import TITLE, statistics_grid, statistics_remarks, statistics_row
 from attncli.render.tables import selected_tables, slices_of_axes

@@ -14,7 +14,7 @@ from attncli.base.errors import AttnError
 from attncli.numbers.parsing import TypedNumber
 from attncli.plan.build import plan_of
 from attncli.plan.trace import Trace
-from attncli.problem.arrays import LabelledArray
+from attncli.problem.arrays import GivenArray
 from attncli.problem.spec import ProblemSpec
 from tests.arrays import normal
 from tests.problems import dense_trace, problem
@@ -46,7 +46,7 @@ def test_some_cells_are_expected_by_their_labels() -> None:
         {"cat": {"the": np.float64(4), "cat": np.array(5.0), "sat": "6/1"}},
         [[None] * 3, [4, 5, 6], [None] * 3],
         {"the": None, "cat": [4, 5, 6]},
-        LabelledArray(np.array([[4.0, 5, 6]]), ("cat",)),
+        GivenArray(np.array([[4.0, 5, 6]]), ("cat",)),
     ],
     ids=str,
 )
@@ -59,7 +59,7 @@ def test_features_have_the_labels_that_tables_show() -> None:
 
 
 def test_rows_with_labels_are_put_where_the_labels_are() -> None:
-    rows = LabelledArray(np.arange(9.0).reshape(3, 3), ("sat", "the", "cat"))
+    rows = GivenArray(np.arange(9.0).reshape(3, 3), ("sat", "the", "cat"))
     assert read(WORDS, "weights", rows).array[:, 0].tolist() == [3, 6, 0]
 
 
@@ -78,17 +78,17 @@ def test_the_columns_of_a_table_have_labels_too(
     is_typed: bool, cells: list[list[float]], labels: tuple[str, ...] | None, columns: tuple[str, ...]
 ) -> None:
     array = np.array([[TypedNumber(f"{cell}.0") for cell in row] for row in cells], dtype=object)
-    table = LabelledArray(array if is_typed else array.astype(np.float64), labels, columns=columns)
+    table = GivenArray(array if is_typed else array.astype(np.float64), labels, columns=columns)
     numbers = read(WORDS, "weights", table)
     assert numbers.array.tolist() == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
     assert (numbers.half_units is not None) == is_typed
 
 
 def test_a_table_may_have_some_of_the_columns_and_no_other() -> None:
-    one = LabelledArray(np.array([[5.0]]), ("the",), columns=("sat",))
+    one = GivenArray(np.array([[5.0]]), ("the",), columns=("sat",))
     assert np.argwhere(read(WORDS, "weights", one).is_given).tolist() == [[0, 2]]
     with pytest.raises(AttnError, match="expected, weights, the: unknown key 'dog'; expected one of the, cat, sat"):
-        read(WORDS, "weights", LabelledArray(np.eye(3), columns=("dog", "cat", "the")))
+        read(WORDS, "weights", GivenArray(np.eye(3), columns=("dog", "cat", "the")))
 
 
 def test_a_data_frame_has_labels() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli.io.origin import Origin
 from attncli.io.parse import read_text_array
+from attncli.io.problem_files import Origin
 from tests.cli.running import Run
 from tests.problems import write_file
 

@@ -10,7 +10,7 @@ from attncli.base.axes import LEGEND
 from attncli.io import npy
 from attncli.ops import kinds, operators
 from attncli.plan.build import build_plan
-from attncli.problem.results import RESULTS
+from attncli.problem.fields import RESULTS
 from attncli.problem.spec import FIELDS
 from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
 from attncli.render.reports.meanings import every_meaning, find_meanings, render_meanings

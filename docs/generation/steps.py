@@ -1,41 +1,30 @@
-"""Every step that a plan can have: its symbols, formula, axes and inputs, and what it is for.
+"""Every step that a plan can have, as `attn show` explains it: symbols, formula, axes and inputs, and what it is for.
 
 Steps are named where stages add them, and some names have a key's name in them (`visible_by_causal`), so that no list
-of them is kept: they are those of the plans of some problems, which have them all. Keys that none of these problems
-has are given together in one more, by their examples.
+of them is kept by hand: they are those of the plans of some problems, which have them all. Keys that none of these
+problems has are given together in one more, by their examples.
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import astuple
 from typing import Any
 
-from attncli.base.axes import Letters
-from attncli.base.lazy_numpy import np
+import numpy as np
+
 from attncli.numbers.parsing import number_of_text
 from attncli.plan.build import build_plan
 from attncli.plan.graph import Node, Plan
 from attncli.problem.build import build
 from attncli.problem.fields import Field
 from attncli.problem.spec import FIELDS
+from attncli.render.reports.meanings import STEPS_FILE, StepMeaning
+
+PAGE = STEPS_FILE
 
 
-@dataclass(frozen=True)
-class StepMeaning:
-    """What is known of a step before any problem: as one plan has it."""
-
-    name: str
-    symbol: str
-    formula: str
-    letters: Letters
-    purpose: str
-    inputs: tuple[tuple[str, Letters], ...]  # the symbol and the letters of each
-
-
-@cache
-def every_step() -> Mapping[str, tuple[StepMeaning, ...]]:
-    """The steps by their names, each once for every symbol that it can have."""
+def generate() -> str:
+    """The steps by their names as JSON, a line each: one meaning for every symbol that a step can have."""
     steps: dict[str, dict[str, StepMeaning]] = {}
     problems = list(_problems())
     for keys in (*problems, _with_other_keys(problems)):
@@ -44,20 +33,16 @@ def every_step() -> Mapping[str, tuple[StepMeaning, ...]]:
             of_name = steps.setdefault(node.name, {})
             if node.symbol not in of_name:
                 of_name[node.symbol] = _meaning(plan, node)
-    return {name: tuple(by_symbol.values()) for name, by_symbol in steps.items()}
-
-
-def purpose_of(plan: Plan, node: Node) -> str:
-    """What a node of a plan is for, in one sentence."""
-    return node.purpose
+    lines = (json.dumps([*map(astuple, by_symbol.values())], ensure_ascii=False) for by_symbol in steps.values())
+    return "{\n" + ",\n".join(f'"{name}": {line}' for name, line in zip(steps, lines, strict=True)) + "\n}\n"
 
 
 def _meaning(plan: Plan, node: Node) -> StepMeaning:
     """What a plan says of a node; the inputs of an inner quantity are those of its operator."""
     outer = node if node.tapped_from is None else plan.by_name[node.tapped_from]
     inputs = (plan.by_name[name] for name in dict.fromkeys(outer.inputs.values()))
-    shapes = tuple((node.symbol, node.letters) for node in inputs)
-    return StepMeaning(node.name, node.symbol, node.formula, node.letters, node.purpose, shapes)
+    shapes = tuple((source.symbol, source.letters) for source in inputs)
+    return StepMeaning(node.symbol, node.formula, node.letters, node.purpose, shapes)
 
 
 def _with_other_keys(problems: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:

@@ -13,9 +13,9 @@ import attncli
 from attncli import Problem, load
 from attncli.base.errors import AttnError
 from attncli.io.assemble import assemble
-from attncli.io.literals import read_typed_matrix
-from attncli.io.origin import Origin
 from attncli.io.parse import read_text_array
+from attncli.io.problem_files import Origin
+from attncli.problem.numbers import read_typed_matrix
 from tests.cli.running import run_in_process
 from tests.problems import raw_values, write_file
 
