@@ -15,7 +15,6 @@ from attncli.ops import kinds, operators
 from attncli.problem.edits import edit_problem
 from attncli.render.formats import find_format
 from attncli.render.formats.latex_math import latex_line
-from attncli.render.reports.compare import render_latex
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import Cell, View
 from tests.arrays import normal
@@ -54,7 +53,7 @@ def document() -> str:
     texts += LATEX.render(View(views[0].result, cells=(Cell(0, 1),)), TEXT_FILE)
     texts += LATEX.render(View(run(problem(**LABELLED)), statistics=True), TEXT_FILE)
     variants: dict[str, Keys] = {"normalize=softmax": LABELLED, "normalize=sparsemax": {**LABELLED, "causal": True}}
-    texts += render_latex(comparison_of(variants))
+    texts += LATEX.render_comparison(comparison_of(variants), TEXT_FILE, 4)
     for kind in kinds():
         texts += [f"{latex_line(record.formula)}\n\n" for record in operators(kind).values()]
     body = "\n".join(texts)

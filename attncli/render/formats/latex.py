@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from attncli.render.document import LABEL_END, LABEL_START, Document, Grid, Section, column_blocks
+from attncli.render.document import LABEL_END, LABEL_START, Document, Grid, column_blocks
 from attncli.render.formats.latex_math import CHARACTER_COMMAND, CHARACTER_DEFINITION, latex_label, latex_line
 from attncli.render.target import TextTarget
 
@@ -14,31 +14,27 @@ GAP = "\n\n\\smallskip\n\n"  # between tabulars, and above and below them: their
 
 
 def render(document: Document, _target: TextTarget) -> list[str]:
-    """A document in LaTeX; labels in its worked lines are between LABEL_START and LABEL_END."""
-    return [render_sections(document.sections, document.decimals, document.heading)]
+    """A document as paragraphs and tabulars, for a document that loads amsmath and booktabs, and any engine.
 
-
-def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") -> str:
-    """The sections as paragraphs and tabulars; the document needs amsmath and booktabs, and any engine.
-
-    Labels in lines of arithmetic are between LABEL_START and LABEL_END.
+    Labels in its worked lines are between LABEL_START and LABEL_END.
     """
-    blocks = [f"\\section*{{{_text(heading)}}}"] if heading else []
-    for section in parts:
+    blocks = [f"\\section*{{{_text(document.heading)}}}"] if document.heading else []
+    for section in document.sections:
         symbol = f" {latex_line(section.symbol)}" if section.symbol else ""
         formula = f"\\quad {_line(section.formula)}" if section.formula else ""
         blocks.append(f"\\paragraph{{{_text(section.title)}}}{symbol}{formula}")
         if section.purpose:
             blocks.append(f"\\nopagebreak\\noindent {_text(section.purpose)}")
         if section.grids:
-            blocks.append(f"\\nopagebreak{GAP}" + GAP.join(_tabulars(table, decimals) for table in section.tables))
+            tabulars = (_tabulars(table, document.decimals) for table in section.tables)
+            blocks.append(f"\\nopagebreak{GAP}" + GAP.join(tabulars))
         if section.arithmetic:
             lines = "\\\\\n".join(map(_line, section.arithmetic))
             blocks.append(f"\\begin{{quote}}\\raggedright\n{lines}\n\\end{{quote}}")
         blocks += [f"\\smallskip\\noindent {_text(remark)}" for remark in section.remarks]
     text = "\n\n".join(blocks) + "\n"
     definition = f"{CHARACTER_DEFINITION}\n" if CHARACTER_COMMAND in text else ""
-    return f"{PACKAGES}\n{definition}\n{text}"
+    return [f"{PACKAGES}\n{definition}\n{text}"]
 
 
 def _line(line: str) -> str:

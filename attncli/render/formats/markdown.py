@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from attncli.base.text import escape_control
 from attncli.render.aligned_numbers import align_characters, joined_lines
-from attncli.render.document import Document, Grid, Section
+from attncli.render.document import Document, Grid
 from attncli.render.target import TextTarget
 
 DIVIDER = " | "  # between the columns of a table
@@ -12,24 +12,19 @@ ESCAPES = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]
 
 
 def render(document: Document, target: TextTarget) -> list[str]:
-    """A document in Markdown."""
-    return [target.encodable(render_sections(document.sections, document.decimals, document.heading))]
-
-
-def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") -> str:
-    """The sections, each with a heading."""
-    blocks = [f"# {_escape(heading)}"] if heading else []
-    for section in parts:
+    """A document in Markdown, its sections under headings."""
+    blocks = [f"# {_escape(document.heading)}"] if document.heading else []
+    for section in document.sections:
         blocks.append(f"## {_escape(section.heading)}")
         if section.purpose:
             blocks.append(_escape(section.purpose))
         if section.formula:
             blocks.append(f"`{section.formula}`" + (f" — {_escape(section.shapes)}" if section.shapes else ""))
-        blocks += [block for table in section.tables for block in _grid_blocks(table, decimals)]
+        blocks += [block for table in section.tables for block in _grid_blocks(table, document.decimals)]
         if section.arithmetic:
             blocks.append("\n".join(["```", *map(escape_control, section.arithmetic), "```"]))
         blocks += [_escape(remark) for remark in section.remarks]
-    return "\n\n".join(blocks) + "\n"
+    return [target.encodable("\n\n".join(blocks) + "\n")]
 
 
 def _grid_blocks(grid: Grid, decimals: int) -> list[str]:

@@ -1,15 +1,15 @@
 """The table of output formats: a format is a row of it, and nothing else has to know it."""
 
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import import_object
 from attncli.render import formats
-from attncli.render.document import Section
+from attncli.render.document import Document, Section
 from attncli.render.formats import (
     FORMATS,
     OutputFormat,
@@ -19,9 +19,10 @@ from attncli.render.formats import (
     html_tables,
     latex,
     markdown,
+    terminal,
 )
+from attncli.render.target import TEXT_FILE
 from tests.cli.running import run_in_process
-from tests.render.explanations import text_of
 
 PROBLEM = ("compute", "--query", "[[1, 2]]", "--key", "[[1, 2]]", "--select", "weights,output")
 WRITERS = """
@@ -98,13 +99,11 @@ def test_a_format_that_is_a_choice_is_found_by_name_and_no_other() -> None:
         find_format("svg")
 
 
-def text_of_sections(parts: Sequence[Section], decimals: int) -> str:
-    return text_of(parts, decimals=decimals)
-
-
-@pytest.mark.parametrize("render", [text_of_sections, *(row.render_sections for row in (html_tables, latex, markdown))])
-def test_the_purpose_of_a_section_stands_under_its_heading(render: Callable[..., str]) -> None:
-    lines = render([Section("weights", formula="x", shapes="[n m]", purpose="How much is taken.")], 4).splitlines()
+@pytest.mark.parametrize("module", [html_tables, latex, markdown, terminal])
+def test_the_purpose_of_a_section_is_below_its_heading(module: ModuleType) -> None:
+    section = Section("weights", formula="x", shapes="[n m]", purpose="How much is taken.")
+    target = () if module is html_tables else (TEXT_FILE,)
+    lines = "".join(module.render(Document([section], 4), *target)).splitlines()
     heading, purpose = (
         next(at for at, line in enumerate(lines) if text in line) for text in ("weights", "How much is taken.")
     )
