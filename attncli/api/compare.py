@@ -24,7 +24,7 @@ from attncli.problem.conventions import find_convention
 from attncli.problem.labels import number_equal_labels
 from attncli.render.document import Document
 from attncli.render.formats import JSON, find_format, html_tables, terminal
-from attncli.render.sections import comparison_document_of
+from attncli.render.reports.compare import comparison_document
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import DECIMALS
 
@@ -114,7 +114,7 @@ class Comparison:
 
     @property
     def _document(self) -> Document:
-        return comparison_document_of(self._data, DECIMALS)
+        return comparison_document(self._data, DECIMALS)
 
 
 def compare(

@@ -13,7 +13,15 @@ from attncli.io.problem_files import EXAMPLE_KEYS, PART_KEYS
 from attncli.ops.registry import ENTRY_POINTS
 from attncli.plan.builder import PlanBuilder
 from attncli.problem.spec import FIELDS
-from docs.generation import api_page, check_json, compare_json, console_blocks, families_page, reference_page
+from docs.generation import (
+    api_page,
+    check_json,
+    compare_json,
+    console_blocks,
+    families_page,
+    json_tables,
+    reference_page,
+)
 from docs.generation.python_sessions import can_run
 from tests.cli.running import run_in_process
 from tests.documents.reading import DOCUMENTS, PACKAGE, README, ROOT, indented_blocks
@@ -36,6 +44,12 @@ def test_the_reference_has_every_key_of_the_json_of_a_check() -> None:
     assert list(one) == list(check_json.OBJECT)
     assert all(list(result) == list(check_json.RESULT) for result in one["results"])
     assert list(several) == list(check_json.SUITE)
+
+
+def test_the_reference_has_every_key_of_the_json_of_a_worked_example() -> None:
+    example = json.loads(run_in_process("demo", "luong", "--json", folder=ROOT).stdout)
+    assert list(example) == list(json_tables.DEMO)
+    assert all(list(part) == list(json_tables.DEMO_PART) for part in example["parts"])
 
 
 def test_the_reference_has_every_key_of_the_json_of_a_comparison() -> None:

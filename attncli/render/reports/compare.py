@@ -12,8 +12,10 @@ from attncli.base.lazy_numpy import Array
 from attncli.base.text import count_of
 from attncli.numbers.formatting import decimal
 from attncli.plan.trace import RunResult, value_at
-from attncli.render.document import LEGEND, Grid, Section
+from attncli.render.document import LEGEND, Answer, Document, Grid, Section
+from attncli.render.reports.objects import compare_object
 from attncli.render.reports.variant_tables import (
+    heading,
     result_sections,
     statistics_sections,
     summary_section,
@@ -132,6 +134,17 @@ def comparison_sections(comparison: Comparison, decimals: int) -> Iterator[Secti
         yield summary_section(comparison, labels)
     if has_few_variants:
         yield from DifferenceWriter(comparison, labels, decimals).sections()
+
+
+def comparison_document(comparison: Comparison, decimals: int) -> Document:
+    """The document of a comparison."""
+    sections = comparison_sections(comparison, decimals)
+    return Document(sections, decimals, heading(comparison), are_side_by_side=True)
+
+
+def comparison_answer(comparison: Comparison, decimals: int) -> Answer:
+    """The answer of `attn compare`."""
+    return Answer(lambda: comparison_document(comparison, decimals), lambda: compare_object(comparison))
 
 
 def _with_legend(tables: Sequence[Section], labels: Sequence[str]) -> Iterator[Section]:

@@ -11,7 +11,7 @@ from attncli.plan.trace import weight_rows_at
 from attncli.render.statistics import object_of_statistics
 from attncli.render.view import View, selected_value
 
-CHECK_FORMAT, COMPARE_FORMAT = "attn.check/1", "attn.compare/1"
+CHECK_FORMAT, COMPARE_FORMAT, DEMO_FORMAT = "attn.check/1", "attn.compare/1", "attn.demo/1"
 _ARRAYS = ("expected", "computed", "is_given", "differs")  # of a quantity
 
 
@@ -46,7 +46,7 @@ def _outcome(outcome: CheckOutcome) -> dict[str, Any]:
     content: dict[str, Any] = {"problem": outcome.file or None, "part": outcome.part or None, "agrees": agrees}
     if outcome.report is None:
         return content | {"error": str(outcome.error)}
-    content |= _report(outcome.report)
+    content |= report_object(outcome.report)
     if outcome.before is not None:
         before = outcome.before.report
         content["set"] = [vars(cell) for cell in outcome.before.cells]
@@ -58,7 +58,7 @@ def _outcome(outcome: CheckOutcome) -> dict[str, Any]:
     return content
 
 
-def _report(report: CheckReport) -> dict[str, Any]:
+def report_object(report: CheckReport) -> dict[str, Any]:
     """The quantities in the order of the computation, and the slips; variants of a slip have one name."""
     unnoticed = [name for explanation in report.unnoticed or () for name in explanation.slips]
     return {

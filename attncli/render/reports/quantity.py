@@ -1,6 +1,6 @@
-"""One quantity of a check as text: whether it agrees, how far it differs, its worst cell, and where the errors are."""
+"""One quantity of a check: whether it agrees, how far it differs, its worst cell with its arithmetic, and where."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from attncli.analysis.check.patterns import AxisPart, Band, ErrorPattern, find_pattern, tables
@@ -9,9 +9,10 @@ from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, LEGEND
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, join_words
 from attncli.plan.trace import Step, Trace
-from attncli.render.formats.text_page import TextPage
+from attncli.render.document import Block, Fitted, Lines, Statement
 from attncli.render.reports.cell_arithmetic import cell_arithmetic
 from attncli.render.tables import position_label
+from attncli.render.target import TextTarget
 
 AGREES, DIFFERS = "bold green", "bold red"
 INDENTATION = "    "
@@ -35,29 +36,30 @@ MAX_ROWS = 16
 MAX_LABEL_WIDTH = 14
 
 
-def print_quantity(
-    page: TextPage, report: CheckReport, result: QuantityCheck, decimals: int, adjective: str = ""
-) -> None:
-    """Print a line for a quantity that agrees; for one that differs its errors, its worst cell and a picture too.
+def quantity_blocks(report: CheckReport, result: QuantityCheck, decimals: int, adjective: str = "") -> Iterator[Block]:
+    """A line for a quantity that agrees; for one that differs its errors, its worst cell and a picture too.
 
     The `adjective` says whose the numbers are: `published`; without it they are expected.
     """
     trace = report.trace
     if result.agrees:
-        mark = (f"✓ {result.name}", AGREES) if result.count else f"  {result.name}"
-        page.print(mark, f": {_agreement(result)}")
+        mark, style = ("✓", AGREES) if result.count else (" ", "")
+        yield Statement(f"{mark} {result.name}", f": {_agreement(result)}", style)
     else:
         source = f" from {'that' if result.count == 1 else 'those'} {adjective}" if adjective else ""
         text = f"{count_of_differences(result.differ, result.count)}{source}{_consequence(report, result)}"
-        page.print((f"✗ {result.name}", DIFFERS), f": {text}")
-        page.print_lines(INDENTATION + line for line in _errors(result))
-        page.print_lines(INDENTATION + line for line in _worst_cell(trace, result, adjective))
-        page.print_lines((INDENTATION + "  " + line for line in _arithmetic(trace, result, decimals)), "cyan")
+        yield Statement(f"✗ {result.name}", f": {text}", DIFFERS)
+        yield Lines(_indented((*_errors(result), *_worst_cell(trace, result, adjective))))
+        yield Lines(_indented(_arithmetic(trace, result, decimals), "  "), "cyan", "mathematics")
         pattern = find_pattern(result.differs, result.is_given, _query_positions(trace, result.name))
         if result.differ > 1:
-            page.print_lines([f"{INDENTATION}where: {_where(trace, result, pattern)}"])
-            _print_picture(page, trace, result, pattern)
-    page.print_lines((INDENTATION + remark for remark in result.remarks), "dim")
+            yield Lines(_indented([f"where: {_where(trace, result, pattern)}"]))
+            yield Fitted(lambda target: _picture(target, trace, result, pattern))
+    yield Lines(_indented(result.remarks), "dim")
+
+
+def _indented(lines: Iterable[str], further: str = "") -> tuple[str, ...]:
+    return tuple(INDENTATION + further + line for line in lines)
 
 
 def _agreement(result: QuantityCheck) -> str:
@@ -269,17 +271,17 @@ def draw_errors(differs: Array, is_given: Array, columns: int, rows: int = MAX_R
     return ErrorPicture(tuple(map("".join, signs)), *scale)
 
 
-def _print_picture(page: TextPage, trace: Trace, result: QuantityCheck, pattern: ErrorPattern) -> None:
-    """Print the picture of the errors in the heads that have any; nothing where nearly all numbers differ."""
+def _picture(target: TextTarget, trace: Trace, result: QuantityCheck, pattern: ErrorPattern) -> Iterator[Block]:
+    """The picture of the errors in the heads that have any; nothing where nearly all numbers differ."""
     if pattern.is_everything and pattern.coverage >= NEARLY_ALL:
         return
-    step, width = trace[result.name], page.page_width - 2 * len(INDENTATION)
+    step, width = trace[result.name], target.page_width - 2 * len(INDENTATION)
     differs, is_given = pattern.in_slices(result.differs), pattern.in_slices(result.is_given)
     picture = draw_errors(differs, is_given, columns=max(width - MAX_LABEL_WIDTH - 1, 1))
     if len(set("".join(picture.lines))) == 1:
         return
     rows = trace.numbered_labels_of(step, -2) or (step.symbol,)
     axes = ", ".join(map(_plural, step.axes[-2:-1])) + " down, " + _plural(step.axes[-1]) + " across"
-    page.print_lines([f"{INDENTATION}{axes}, {picture.scale}: {picture.legend}"], "dim")
-    for line in picture.with_labels(rows, trace.numbered_labels_of(step, -1), width):
-        page.print(f"{INDENTATION * 2}{line}", is_wrapped=False)
+    yield Lines(_indented([f"{axes}, {picture.scale}: {picture.legend}"]), "dim")
+    lines = picture.with_labels(rows, trace.numbered_labels_of(step, -1), width)
+    yield Lines(_indented(lines, INDENTATION), kind="code", wrapped="never")

@@ -1,6 +1,7 @@
 """The table of output formats: a format is a row of it, and nothing else has to know it."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -36,7 +37,7 @@ def count(view, stream):
 
 
 @pytest.fixture
-def more_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def more_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A format of text and one of bytes: a file, and a row each."""
     (tmp_path / "writers_of_a_test.py").write_text(WRITERS)
     monkeypatch.syspath_prepend(tmp_path)
@@ -45,8 +46,12 @@ def more_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         OutputFormat("count", (".count",), "writers_of_a_test:count", is_binary=True, is_choice=False),
     )
     monkeypatch.setattr(formats, "FORMATS", (*FORMATS, *rows))
-    for module in ("attncli.cli.commands.compute", "attncli.cli.output_options"):
+    modules = ("attncli.cli.commands.compute", "attncli.cli.output_options")
+    for module in modules:
         monkeypatch.delitem(sys.modules, module, raising=False)  # as in a new process: help reads the table
+    yield
+    for module in modules:
+        sys.modules.pop(module, None)
 
 
 @pytest.mark.usefixtures("more_formats")
@@ -83,7 +88,7 @@ def test_a_new_format_is_in_the_help_the_completion_and_the_errors(tmp_path: Pat
 @pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.name)
 def test_every_row_names_functions_that_exist_and_suffixes_of_its_own(row: OutputFormat) -> None:
     others = (row.file_allocator, row.long_table, row.picture, row.check, row.warnings)
-    for name in (row.function, row.content.of_view, row.content.of_comparison, *others):
+    for name in (row.function, row.content, *others):
         assert not name or callable(import_object(name))
     assert [other.name for suffix in row.suffixes for other in FORMATS if suffix in other.suffixes] == [
         row.name for _ in row.suffixes
