@@ -95,14 +95,13 @@ def complete_vary(incomplete: str) -> Sequence[tuple[str, str]]:
 def complete_selection(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """The results, and the steps of the problem, that begin as the last name of a list does, each with its purpose."""
     from attncli.plan.build import PURPOSES, plan_of
-    from attncli.plan.steps import purpose_of
 
     purposes = {name: PURPOSES[name] for name in RESULTS}
     problem = _problem(context)
     if problem is not None:
         plan = plan_of(problem)
         purposes = {name: purpose for name, purpose in purposes.items() if name in plan.results}
-        purposes |= {node.name: purpose_of(plan, node) for node in plan.nodes if node.name not in purposes}
+        purposes |= {node.name: node.purpose for node in plan.nodes if node.name not in purposes}
     return [(text, purposes[name]) for text, name in _last_of_list(incomplete, purposes)]
 
 

@@ -41,11 +41,6 @@ def every_step() -> Mapping[str, tuple[StepMeaning, ...]]:
     return {name: tuple(by_symbol.values()) for name, by_symbol in steps.items()}
 
 
-def purpose_of(plan: Plan, node: Node) -> str:
-    """What a node of a plan is for, in one sentence."""
-    return node.purpose
-
-
 def _meaning(plan: Plan, node: Node) -> StepMeaning:
     """What a plan says of a node; the inputs of an inner quantity are those of its operator."""
     outer = node if node.tapped_from is None else plan.by_name[node.tapped_from]

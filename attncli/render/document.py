@@ -212,6 +212,11 @@ class Document:
     are_side_by_side: bool = False
 
 
+def pairs_document(groups: Iterable[tuple[str, Sequence[tuple[str, str]]]]) -> Document:
+    """The document of names, and a text next to each, under the title of each group of them."""
+    return Document([Section(title, blocks=(Pairs(pairs),)) for title, pairs in groups], 0)
+
+
 @dataclass(frozen=True)
 class Answer:
     """What a command answers: the document that readers get, and the object that programs get; each made when asked."""

@@ -10,7 +10,6 @@ from attncli.base.text import join_words, transliterate
 from attncli.ops import structural
 from attncli.ops.records import format_value
 from attncli.plan.graph import GIVEN, LOOK_UP, Node
-from attncli.plan.steps import purpose_of
 from attncli.plan.trace import STEPS_OF_EVERY_PROBLEM, AxisPositions, Step, Trace
 from attncli.render.by_hand import worked_cells, worked_lines, worked_positions
 from attncli.render.document import Grid, Section
@@ -129,7 +128,7 @@ class _StepWriter:
             grids=tables if same_as is None else (),
             formula=step.formula,
             shapes=shapes_of(trace, step),
-            purpose=purpose_of(trace.plan, step.node),
+            purpose=step.node.purpose,
             arithmetic=worked_lines(self.view, step, self.worked),
             remarks=(*remarks, *step_remarks(trace, step)),
         )

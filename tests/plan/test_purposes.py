@@ -10,7 +10,7 @@ from attncli.ops.decorators import score
 from attncli.ops.records import Quantity, Tap, no_tap
 from attncli.ops.registry import kinds, operators
 from attncli.plan.build import PURPOSES, build_plan
-from attncli.plan.steps import every_step, purpose_of
+from attncli.plan.steps import every_step
 from attncli.problem.results import RESULTS
 from tests.arrays import normal
 from tests.problems import PROBLEMS, TOKENS, D, E, G, N, P, problem
@@ -40,7 +40,7 @@ def is_sentence(text: str) -> bool:
 @pytest.mark.parametrize("keys", ALL_PROBLEMS.values(), ids=ALL_PROBLEMS)
 def test_every_node_of_a_plan_has_a_sentence(keys: Mapping[str, Any]) -> None:
     plan = build_plan(problem(**keys))
-    assert {node.name for node in plan.nodes if not is_sentence(purpose_of(plan, node))} == set()
+    assert {node.name for node in plan.nodes if not is_sentence(node.purpose)} == set()
 
 
 def test_every_sentence_is_that_of_a_step_or_a_result() -> None:
@@ -78,4 +78,4 @@ def test_an_array_inside_an_operator_of_your_own_may_lack_a_sentence() -> None:
         return tap("similarities", query @ key.mT)
 
     plan = build_plan(problem(query=[[1.0]], key=[[2.0]], score="mine"))
-    assert purpose_of(plan, plan["similarities"]) == "An inner step of scores."
+    assert plan["similarities"].purpose == "An inner step of scores."

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.plan.steps import purpose_of
 from attncli.problem.results import DEFAULT_SELECTION
 from attncli.render.by_hand import once_a_row
 from attncli.render.result_object import result_object
@@ -25,7 +24,7 @@ def test_every_section_of_a_step_has_its_purpose(name: str) -> None:
     for section in explanation_of(name):
         step = section.title.split(". ")[-1]
         if step in trace.by_name and not trace[step].is_identity:
-            assert section.purpose == purpose_of(trace.plan, trace[step].node)
+            assert section.purpose == trace[step].node.purpose
         assert section.purpose or step == "letters"
 
 

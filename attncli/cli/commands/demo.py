@@ -1,7 +1,7 @@
 """`attn demo`: worked examples, each a problem file that includes the expected numbers."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -79,9 +79,7 @@ def demo(
         message = f"{'--list' if list_all else '--save'} computes nothing, so {idle[0]} would have no effect"
         raise AttnError(message, hint="leave out one of them")
     if list_all:
-        from attncli.render.reports.catalogue import render_topics
-
-        streams.write_output(render_topics(examples.by_topic(), streams.output_target()))
+        _write_list(examples.by_topic())
     elif save is not None:
         write_new_file(examples.text(name), save, "--save")
     else:
@@ -96,6 +94,16 @@ def demo(
         report = make_report(example, ReportOptions(save_command, part, precision, explain=explain))
         streams.write_warnings(_notes(report), strict=strict)
         _write_report(report, example.file, row, step=step)
+
+
+def _write_list(topics: Mapping[str, Mapping[str, str]]) -> None:
+    """Write the name of each example and what it teaches, in columns that are the same under every topic."""
+    from attncli.render.document import pairs_document
+    from attncli.render.formats import terminal
+
+    width = max(len(name) for examples in topics.values() for name in examples)
+    groups = ((topic, [(name.ljust(width), text) for name, text in found.items()]) for topic, found in topics.items())
+    streams.write_output(terminal.render(pairs_document(groups), streams.output_target()))
 
 
 def _write_report(report: "ExampleReport", file: str, row: OutputFormat, *, step: bool) -> None:

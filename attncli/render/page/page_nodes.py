@@ -9,7 +9,6 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.ops.records import OperatorRecord, Parameter, ParameterMapping, format_value
 from attncli.plan.builder import formula_in_plan, parameters_in_force
 from attncli.plan.graph import Node, Plan
-from attncli.plan.steps import purpose_of
 from attncli.plan.trace import Step, Trace
 from attncli.problem.edits import find_array
 from attncli.render.explanation import format_shape, shapes_of
@@ -94,7 +93,7 @@ def _description(trace: Trace, step: Step, *, has_scale: bool) -> dict[str, Any]
         "symbol_mathml": mathml_line(node.symbol),
         "formula": step.formula,
         **node_formula(trace.plan, node, has_scale=has_scale),
-        "purpose": purpose_of(trace.plan, node),
+        "purpose": node.purpose,
         "stage": node.stage,
         "axes": list(node.letters),
         "shape": list(step.value.shape),

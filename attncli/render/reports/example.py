@@ -134,7 +134,7 @@ def _sections(report: ExampleReport) -> Iterator[Section]:
 def _end_blocks(report: ExampleReport) -> Iterator[Block]:
     if report.together:
         yield EMPTY_LINE
-        yield from _tables(list(together(report.parts, report.together)), report.parts[0].view)
+        yield from _side_by_side(together(report.parts, report.together), report.parts[0].view.decimals)
     if report.curve:
         yield EMPTY_LINE
         drawn = curve_of_parts(report.parts, report.curve)
@@ -213,8 +213,12 @@ def _tables(shown: Sequence[Section], view: View) -> Iterator[Block]:
             yield EMPTY_LINE
             yield section
     elif shown:
-        tables = (table for section in shown for table in _by_slice(section))
-        yield SideBySide(tuple(_join_row_tables(tables, view.decimals)))
+        yield from _side_by_side(shown, view.decimals)
+
+
+def _side_by_side(shown: Iterable[Section], decimals: int) -> Iterator[Block]:
+    tables = (table for section in shown for table in _by_slice(section))
+    yield SideBySide(tuple(_join_row_tables(tables, decimals)))
 
 
 def _by_slice(section: Section) -> Iterator[Section]:

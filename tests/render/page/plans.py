@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from attncli.ops.records import ParameterMapping
-from attncli.plan.steps import purpose_of
 from attncli.plan.trace import Trace
 
 
@@ -22,7 +21,7 @@ def assert_is_plan_of(content: Mapping[str, Any], plan: Mapping[str, Any], trace
     assert plan["results"] == trace.plan.results
     for node, step in zip(nodes, trace, strict=True):
         assert node["inputs"] == step.inputs
-        assert node["purpose"] == purpose_of(trace.plan, step.node)
+        assert node["purpose"] == step.node.purpose
         options = {name: list(x) if isinstance(x, tuple) else x for name, x in step.options.items()}
         options = {name: x.as_mapping() if isinstance(x, ParameterMapping) else x for name, x in options.items()}
         assert node["options"] == options
