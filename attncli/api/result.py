@@ -16,7 +16,7 @@ from attncli.io.output_files import atomic_write
 from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.plan.trace import RunResult
 from attncli.problem.results import WEIGHTS
-from attncli.render.figure.figure import check_figure, make_figure
+from attncli.render.figure import check_figure, make_figure
 from attncli.render.figure.layout import Size, to_size
 from attncli.render.formats import (
     FIGURE_DECIMALS,

@@ -1,6 +1,6 @@
 """The objects that `--json` writes: the tables of their keys, with the text above each."""
 
-from attncli.render.reports.objects import DEMO_FORMAT
+from attncli.render.objects import DEMO_FORMAT
 
 from . import check_json, compare_json
 

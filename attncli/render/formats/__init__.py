@@ -23,8 +23,8 @@ FIGURE_DECIMALS = 2  # cells of a figure have room for so many
 PICTURE_SUFFIX = ".svg"
 
 
-_HERE, _OBJECT = "attncli.render.formats", "attncli.render.result_object"
-_FIGURE, _PAGE = "attncli.render.figure.figure", "attncli.render.page.page_object"
+_HERE, _OBJECT = "attncli.render.formats", "attncli.render.objects"
+_FIGURE, _PAGE = "attncli.render.figure", "attncli.render.page"
 
 # What a format writes of a view: "module:function" that makes it, or the view itself. Other answers have a document and
 # an object.

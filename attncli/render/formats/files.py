@@ -49,8 +49,8 @@ def write_png(view: View, stream: IO[bytes]) -> None:
 
 def _write_figure(view: View, stream: IO[bytes], file_format: str, unwritten: Iterable[str]) -> None:
     """Write the figure of a view with its title, without the facts of Matplotlib's that are in `unwritten`."""
+    from attncli.render.figure import make_figure  # noqa: PLC0415
     from attncli.render.figure.drawing import drawing  # noqa: PLC0415 - arrays do not need them
-    from attncli.render.figure.figure import make_figure  # noqa: PLC0415
 
     figure = make_figure(view)
     title = {"Title": view.title} if view.title else {}

@@ -20,7 +20,7 @@ def render(document: Document, target: TextTarget) -> Iterator[str]:
     """A document as text, in a chunk for each of its sections, the first of which begins with the heading."""
     print_grids = print_tables
     if document.has_heatmaps:
-        from attncli.render.heatmap.panels import print_heatmaps  # noqa: PLC0415 - only `--heatmap` needs it
+        from attncli.render.heatmap import print_heatmaps  # noqa: PLC0415 - only `--heatmap` needs it
 
         print_grids = print_heatmaps
     page = TextPage(target)

@@ -9,7 +9,7 @@ from attncli.analysis.check.report import CheckOutcome, CheckReport, Explanation
 from attncli.base.text import count_of, escape_control, join_words
 from attncli.render.document import Answer, Block, Document, Lines, Pairs, Section, Statement
 from attncli.render.formats import terminal
-from attncli.render.reports.objects import check_object, suite_object
+from attncli.render.objects import check_object, suite_object
 from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, quantity_blocks
 from attncli.render.sections import edits_text
 from attncli.render.target import TEXT_FILE

@@ -13,7 +13,7 @@ from attncli.base.text import count_of
 from attncli.numbers.formatting import decimal
 from attncli.plan.trace import RunResult, value_at
 from attncli.render.document import LEGEND, Answer, Document, Grid, Section
-from attncli.render.reports.objects import compare_object
+from attncli.render.objects import compare_object
 from attncli.render.reports.variant_tables import (
     heading,
     result_sections,

@@ -25,8 +25,8 @@ from attncli.render.document import (
     SideBySide,
     Statement,
 )
+from attncli.render.objects import DEMO_FORMAT, report_object
 from attncli.render.reports.check import explanation_blocks
-from attncli.render.reports.objects import DEMO_FORMAT, report_object
 from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, quantity_blocks
 from attncli.render.sections import sections
 from attncli.render.statistics import arrows
