@@ -11,10 +11,10 @@ from attncli.base.lazy_numpy import np
 from attncli.base.program import __version__
 from attncli.base.text import join_words
 from attncli.plan.graph import Plan
-from attncli.plan.trace import AxisPositions, Step, Trace, add_dependent_axes
+from attncli.plan.trace import Step, Trace
 from attncli.problem.results import WEIGHTS
 from attncli.problem.spec import ProblemSpec
-from attncli.render.by_hand import cell_lines, has_lines
+from attncli.render.by_hand import cell_lines, has_lines, positions_through
 from attncli.render.color_map import ANCHORS
 from attncli.render.formats import EVERY_STEP
 from attncli.render.masks import VISIBLE
@@ -258,21 +258,8 @@ def _lines_of_cells(view: View, step: Step) -> dict[str, Any]:
     cells = [dict(zip(axes, at, strict=True)) for at in np.ndindex(tuple(axes.values()))]
     return {
         "axes": list(axes),
-        "lines": [cell_lines(view, step, _positions(view.result.trace, cell)) for cell in cells],
+        "lines": [cell_lines(view, step, positions_through(view.result.trace, cell)) for cell in cells],
     }
-
-
-def _positions(trace: Trace, cell: AxisPositions) -> AxisPositions:
-    """The positions of a query, a key and a head whose arithmetic goes through a cell."""
-    positions = {"n": 0, "m": 0, **dict.fromkeys(trace[WEIGHTS].axes[:-2], 0), **cell}
-    past, heads = len(trace.labels["p"]), trace.plan.axis_length("h")
-    if "p" in cell:
-        positions["m"] = cell["p"]
-    if "k" in cell:
-        positions["m"] = past + cell["k"]
-    if "g" in cell:
-        positions["h"] = cell["g"] * heads // trace.plan.axis_length("g")
-    return add_dependent_axes(trace, positions)
 
 
 def check_page_size(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) -> None:

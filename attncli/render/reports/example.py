@@ -133,8 +133,9 @@ def _sections(report: ExampleReport) -> Iterator[Section]:
 
 def _end_blocks(report: ExampleReport) -> Iterator[Block]:
     if report.together:
-        yield EMPTY_LINE
-        yield from _side_by_side(together(report.parts, report.together), report.parts[0].view.decimals)
+        view = report.parts[0].view
+        yield from () if view.explain else (EMPTY_LINE,)
+        yield from _tables(list(together(report.parts, report.together)), view)
     if report.curve:
         yield EMPTY_LINE
         drawn = curve_of_parts(report.parts, report.curve)
@@ -213,12 +214,8 @@ def _tables(shown: Sequence[Section], view: View) -> Iterator[Block]:
             yield EMPTY_LINE
             yield section
     elif shown:
-        yield from _side_by_side(shown, view.decimals)
-
-
-def _side_by_side(shown: Iterable[Section], decimals: int) -> Iterator[Block]:
-    tables = (table for section in shown for table in _by_slice(section))
-    yield SideBySide(tuple(_join_row_tables(tables, decimals)))
+        tables = (table for section in shown for table in _by_slice(section))
+        yield SideBySide(tuple(_join_row_tables(tables, view.decimals)))
 
 
 def _by_slice(section: Section) -> Iterator[Section]:

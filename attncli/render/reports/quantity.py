@@ -12,8 +12,8 @@ from attncli.base.text import count_of, join_words
 from attncli.engine.run import run
 from attncli.ops import masks, structural
 from attncli.ops.elementwise import fill_empty_rows
-from attncli.plan.trace import AxisPositions, RunResult, Step, Trace, add_dependent_axes
-from attncli.render.by_hand import worked_lines
+from attncli.plan.trace import RunResult, Step, Trace
+from attncli.render.by_hand import positions_through, worked_lines
 from attncli.render.document import Block, Fitted, Lines, Statement
 from attncli.render.masks import VISIBLE_STEP
 from attncli.render.tables import position_label
@@ -40,7 +40,6 @@ _DIAGONALS = {
 ALL, SOME, NONE, NOT_EXPECTED = "#+. "  # signs that every encoding has
 MAX_ROWS = 16
 MAX_LABEL_WIDTH = 14
-_KEY_LETTERS = ("m", "k", "p", "m+1")
 Position = tuple[int, ...]
 
 
@@ -315,19 +314,7 @@ def _lines(trace: Trace, step: Step, position: Position, decimals: int) -> tuple
     """The worked lines of one cell of a step; a mask may have fewer axes than the position."""
     at = dict(zip(step.axes[::-1], position[::-1], strict=False))
     view = View(RunResult(trace, ()), decimals=decimals, feature=position[-1])
-    return worked_lines(view, step, [_cell(trace, at)])
-
-
-def _cell(trace: Trace, at: AxisPositions) -> AxisPositions:
-    """The position of a cell on the axes of queries, keys and heads; the first one where the step has none of them."""
-    cell: AxisPositions = dict.fromkeys(trace["weights"].axes, 0) | {
-        letter: index for letter, index in at.items() if letter in ("b", "h", "n", "q")
-    }
-    if "g" in at:
-        cell["h"] = at["g"] * trace.plan.axis_length("h") // max(trace.plan.axis_length("g"), 1)
-    key = next((at[letter] for letter in _KEY_LETTERS if letter in at), 0)
-    cell["m"] = key + len(trace.labels["p"]) if "k" in at else key
-    return add_dependent_axes(trace, cell)
+    return worked_lines(view, step, [positions_through(trace, at)])
 
 
 def _source_of(trace: Trace, step: Step, position: Position) -> tuple[Step, Position]:
