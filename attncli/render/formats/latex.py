@@ -22,7 +22,6 @@ from attncli.render.formats.latex_math import (
     CHARACTER_DEFINITION,
     latex_label,
     latex_line,
-    latex_text,
 )
 from attncli.render.target import TEXT_PAGE, TextTarget
 
@@ -76,7 +75,7 @@ def _blocks(block: Block, decimals: int) -> Iterator[str]:
         case Lines(kind="mathematics", lines=lines) if lines:
             yield _quote(_line(line.strip()) for line in lines)
         case Lines(lines=lines) if lines:
-            yield _quote(("~".join(map(latex_text, line.split(" "))) for line in lines), "\\ttfamily")
+            yield _quote(map(_text, lines), "\\ttfamily\\scriptsize")
         case Pairs():
             items = (f"\\item[{_text(name)}] {_text(text)}" for name, text in block.pairs)
             yield "\n".join(["\\begin{description}", *items, "\\end{description}"])
