@@ -256,10 +256,10 @@ def change_marks(before: Array, after: Array) -> Array:
     return marks
 
 
-def mark_grids(grids: Iterable[Grid], before: Iterable[Grid], *, are_beside: bool = False) -> Iterator[Grid]:
+def mark_grids(grids: Iterable[Grid], before: Iterable[Grid], *, are_together: bool = False) -> Iterator[Grid]:
     """Each table, with what changed since the table before in its place marked.
 
-    Where they `are_beside` each other the table before is shown with each in which anything changed.
+    Where they `are_together` the table before is shown with each in which anything changed.
     """
     tables_before = iter(before)
     for grid in grids:
@@ -268,7 +268,7 @@ def mark_grids(grids: Iterable[Grid], before: Iterable[Grid], *, are_beside: boo
             yield grid
             continue
         marked = mark_grid(grid, grid_before)
-        yield replace(marked, before=grid_before) if are_beside and marked.has_changes else marked
+        yield replace(marked, before=grid_before) if are_together and marked.has_changes else marked
 
 
 def mark_grid(grid: Grid, before: Grid) -> Grid:

@@ -47,7 +47,7 @@ def check_matplotlib() -> None:
 def drawing() -> Iterator[None]:
     """Draw with the settings of this file on top of Matplotlib's own, whatever the user's are; they return afterwards.
 
-    Matplotlib writes neither warnings nor log lines: what matters to the user are warnings of ours. Raises AttnError
+    Matplotlib writes neither warnings nor log lines: this program warns of what matters to the user. Raises AttnError
     where it is not installed or does not start.
     """
     check_matplotlib()

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from attncli.base.text import transliterate
 from attncli.render.document import (
     LABEL_END,
     LABEL_START,
@@ -75,7 +76,7 @@ def _blocks(block: Block, decimals: int) -> Iterator[str]:
         case Lines(kind="mathematics", lines=lines) if lines:
             yield _quote(_line(line.strip()) for line in lines)
         case Lines(lines=lines) if lines:
-            yield _quote(map(_text, lines), "\\ttfamily\\scriptsize")
+            yield _quote((_text(transliterate(line, "ascii")) for line in lines), "\\ttfamily\\scriptsize")
         case Pairs():
             items = (f"\\item[{_text(name)}] {_text(text)}" for name, text in block.pairs)
             yield "\n".join(["\\begin{description}", *items, "\\end{description}"])

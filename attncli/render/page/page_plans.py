@@ -31,7 +31,7 @@ SCALE = "scale"  # the setting, the option and the stage
 # A number that no formula has, by the kind of a parameter: it marks where the number of a setting is.
 _PROBES: Mapping[str, float] = {"number": 7.734582, "integer": 7734582}
 _SPECIAL = (1.0, 1.5, 2.0)  # at these numbers a formula may have another form, as that of entmax at α = 1, 1.5 and 2
-_OURS = "attncli."
+_OWN_PACKAGE = "attncli."
 # What a node has that is given, or whose inputs the page does not have.
 _GIVEN: Mapping[str, Any] = {
     "edit_key": None,
@@ -83,7 +83,7 @@ def function_name(function: Callable[..., Any]) -> str:
     ('sum', 'builtins.len')
     """
     module, name = str(function.__module__), function.__name__.rstrip("_")
-    return name if module.startswith(_OURS) else f"{module}.{name}"
+    return name if module.startswith(_OWN_PACKAGE) else f"{module}.{name}"
 
 
 def computing_function(node: Node) -> str | None:

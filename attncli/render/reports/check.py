@@ -156,7 +156,7 @@ def _join_variants(sentences: Sequence[str]) -> str:
 
 
 def _common_length(words: Sequence[Sequence[str]]) -> int:
-    """How many words all of some lists begin with."""
+    """How many words all of the lists begin with."""
     return sum(1 for _ in takewhile(lambda same: len(set(same)) == 1, zip(*words, strict=False)))
 
 

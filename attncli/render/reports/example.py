@@ -34,7 +34,7 @@ from attncli.render.tables import grids
 from attncli.render.target import text_width
 from attncli.render.view import View, selected_value
 
-PUBLISHED, EXPECTED = "published", "expected"  # numbers that somebody published, and our own
+PUBLISHED, EXPECTED = "published", "expected"  # numbers that somebody published, and the reference's own
 NARROW_TYPES = ("float16", "bfloat16", "float32")  # which may have fewer digits than were printed
 
 TitledTables = Sequence[tuple[str, Grid]]

@@ -133,7 +133,7 @@ def render_meanings(meanings: Iterable[Meaning], target: TextTarget) -> str:
 
 
 def _fold(word: str) -> str:
-    """A word without what makes no difference, and in ASCII."""
+    """A word in lower case, with `_` for spaces and hyphens, in ASCII."""
     return "_".join(transliterate(word, "ascii").casefold().replace("-", " ").replace("_", " ").split())
 
 
@@ -185,7 +185,7 @@ def _of_slip(slip: Slip) -> Meaning:
 
 
 def _of_convention(convention: Convention) -> Meaning:
-    """How a framework reads the words of a problem."""
+    """How a framework reads the options of a problem."""
     groups = [" and ".join(group) for group in convention.exclusive]
     facts = [
         ("known", convention.evidence),
