@@ -1,8 +1,9 @@
 """Writes what of the documents is generated, and with an option what the commands in them print or draw.
 
 `python docs/generate.py` writes the keywords of problems in attncli/api/arguments.py from the keys of a problem,
-docs/api.md from the docstrings, docs/reference.md from the records, docs/families.md from the files in attncli/models/families, the steps that `attn show` explains from plans, those samples anew that are
-worked examples, and samples/tiny_model. `--outputs` runs each command and each Python session of the README and of
+docs/api.md from the docstrings, docs/reference.md from the records, docs/families.md from the files in
+attncli/models/families, the steps that `attn show` explains from plans, those samples anew that are worked examples,
+and samples/tiny_model. `--outputs` runs each command and each Python session of the README and of
 docs/*.md, as the tests do, and puts what is printed now in place of what stands there; `--outputs docs/learner.md`
 does so in that document alone. `--pictures` runs those that write a picture to samples/, and photographs the page: it
 needs Matplotlib, Playwright and Chromium. Read the difference before you commit it, and look at the pictures.

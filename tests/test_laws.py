@@ -12,7 +12,7 @@ from attncli.engine.run import run
 from attncli.ops import operators
 from attncli.plan.trace import Trace
 from attncli.problem.spec import ProblemSpec
-from attncli.render.result_object import result_object
+from attncli.render.objects import result_object
 from attncli.render.view import View
 from tests.problems import PROBLEMS
 

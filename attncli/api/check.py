@@ -14,8 +14,9 @@ from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
 from attncli.io.expected import Expected
 from attncli.problem.numbers import to_integer, to_number_from
+from attncli.render.formats import terminal
 from attncli.render.formats.html_tables import preformatted
-from attncli.render.reports.check import render_check, verdict
+from attncli.render.reports.check import check_document, verdict
 from attncli.render.target import TextTarget
 
 __all__ = ["Report", "check"]
@@ -81,7 +82,7 @@ class Report:
         return self.agrees
 
     def __str__(self) -> str:
-        return render_check(self._data, TextTarget(WIDTH)).rstrip("\n")
+        return "".join(terminal.render(check_document(self._data), TextTarget(WIDTH))).rstrip("\n")
 
     def __repr__(self) -> str:
         return f"Report({verdict(self._data)})"

@@ -20,9 +20,9 @@ from attncli.base.text import repr_excerpt, shorten
 from attncli.engine.options import RunOptions
 from attncli.io.variants import PROBLEM, NamedDocument, make_variants, positions_of_variants, varied_keywords
 from attncli.problem.conventions import find_convention
-from attncli.render.formats import JSON, find_format, html_tables
-from attncli.render.reports.compare import comparison_sections, render_comparison
-from attncli.render.reports.variant_tables import heading
+from attncli.render.document import Document
+from attncli.render.formats import JSON, find_format, html_tables, terminal
+from attncli.render.reports.compare import comparison_document
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import DECIMALS
 
@@ -102,13 +102,17 @@ class Comparison:
         return "".join(find_format(JSON).render_comparison(self._data, TEXT_FILE, DECIMALS))
 
     def __str__(self) -> str:
-        return "".join(render_comparison(self._data, TextTarget(WIDTH))).rstrip("\n")
+        return "".join(terminal.render(self._document, TextTarget(WIDTH))).rstrip("\n")
 
     def __repr__(self) -> str:
         return f"Comparison({shorten('; '.join(one.variant.name for one in self._data.variants), MAX_REPR)})"
 
     def _repr_html_(self) -> str:
-        return html_tables.render_sections(comparison_sections(self._data, DECIMALS), DECIMALS, heading(self._data))
+        return html_tables.render(self._document)
+
+    @property
+    def _document(self) -> Document:
+        return comparison_document(self._data, DECIMALS)
 
 
 def compare(

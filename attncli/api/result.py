@@ -16,7 +16,7 @@ from attncli.io.output_files import atomic_write
 from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.plan.trace import RunResult
 from attncli.problem.fields import WEIGHTS
-from attncli.render.figure.figure import check_figure, make_figure
+from attncli.render.figure import check_figure, make_figure
 from attncli.render.figure.layout import Size, to_size
 from attncli.render.formats import (
     FIGURE_DECIMALS,
@@ -27,7 +27,7 @@ from attncli.render.formats import (
     terminal,
     write_view,
 )
-from attncli.render.sections import document_of, sections
+from attncli.render.sections import document_of
 from attncli.render.statistics import statistics_of
 from attncli.render.target import TextTarget
 from attncli.render.view import DECIMALS, View
@@ -347,7 +347,7 @@ def view_html(view: View) -> str:
     trace = view.result.trace
     convention = trace.problem.convention
     notes = (*(convention.remarks if convention is not None else ()), *trace.notes)
-    return html_tables.render_sections(sections(view), view.decimals, view.heading, notes)
+    return html_tables.render(document_of(view), notes)
 
 
 @dataclass(frozen=True)

@@ -107,13 +107,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     return f"did you mean {names[nearest[0]]!r}?" if nearest else None
 
 
-def missing_package(package: str, extra: str, where: str) -> AttnError:
+def missing_package(package: str, extra: str, where: str = "", needs: str = "needs") -> AttnError:
     """The error of what needs a package that is not installed, but that an extra of this package has.
 
     >>> str(missing_package("watchfiles", "watch", "--watch"))
     "--watch: needs the package watchfiles; install it: pip install 'attncli[watch]'"
     """
-    return AttnError(f"needs the package {package}", where=where, hint=f"install it: pip install 'attncli[{extra}]'")
+    return AttnError(f"{needs} the package {package}", where=where, hint=f"install it: pip install 'attncli[{extra}]'")
 
 
 def _restore(error_class: type[AttnError], message: str) -> AttnError:

@@ -15,7 +15,15 @@ from attncli.cli.output_file import format_of_output, output_file
 from attncli.cli.problem_options import STRICT_HELP, Command, parameters_of, with_parameters
 from attncli.engine.options import REMOTE, SERIAL, THREADS
 from attncli.problem.fields import DEFAULT_SELECTION, option_name
-from attncli.render.formats import DEFAULT_FORMAT, JSON, OutputFormat, find_format, format_choices, format_in_file
+from attncli.render.formats import (
+    DEFAULT_FORMAT,
+    FORMATS,
+    JSON,
+    OutputFormat,
+    find_format,
+    format_choices,
+    format_in_file,
+)
 
 if TYPE_CHECKING:
     from attncli.plan.graph import Plan
@@ -350,6 +358,14 @@ class OutputOptions:
         if self.file is None:
             return find_format(name or DEFAULT_FORMAT)
         return format_of_output(self.file) if name is None else format_in_file(find_format(name), self.file)
+
+    def check_format(self, noun: str, is_written: Callable[[OutputFormat], bool]) -> None:
+        """Raise AttnError where the format can't hold an answer that is not a result, such as a comparison."""
+        if not is_written(self.output_format):
+            where = f"--output {self.file}" if self.format is None else f"--format {self.format}"
+            names = [row.name for row in FORMATS if row.is_choice and is_written(row)]
+            message, hint = f"no {noun} is written as {self.output_format.name}", f"expected one of {', '.join(names)}"
+            raise AttnError(message, where=where, hint=hint)
 
 
 def with_output_options(*names: str) -> Callable[[Command], Command]:

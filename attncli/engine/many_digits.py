@@ -6,7 +6,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
-from attncli.base.errors import AttnError
+from attncli.base.errors import AttnError, missing_package
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.dense import evaluate_input, with_scalars
 from attncli.engine.digits import Digits, DigitsArray
@@ -16,7 +16,6 @@ from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
 
 DIGITS = 50
-INSTALL = "pip install 'attncli[reference]'"
 MAX_OPERATIONS = 2**19  # so many take two to three seconds
 
 
@@ -36,7 +35,7 @@ def run_with_digits(
     """
     names = list(names)
     if not has_many_digits():
-        raise AttnError("many digits need the package mpmath", hint=f"install it: {INSTALL}")
+        raise missing_package("mpmath", "reference", needs="many digits need")
     values = compute_with_digits(plan, problem, names, Digits(digits, MAX_OPERATIONS))
     return {
         name: value.rounded(dtype) if isinstance(value, DigitsArray) else value

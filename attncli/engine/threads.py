@@ -16,14 +16,13 @@ from itertools import islice
 from threading import Event, Lock
 from typing import Any
 
-from attncli.base.errors import AttnError
+from attncli.base.errors import AttnError, missing_package
 from attncli.base.lazy_numpy import Array
 from attncli.engine.block_task import BlockResult, BlockTask
 from attncli.engine.blocks import Block
 from attncli.engine.options import SERIAL, THREADS, RunOptions
 from attncli.engine.products import SCRATCH
 
-INSTALL = "pip install 'attncli[dask]'"
 TIMEOUT = 10  # seconds within which a scheduler must be reached
 RETRIES = 5  # of a block whose worker process ended
 
@@ -208,7 +207,7 @@ def _dask(address: str) -> Iterator[Run]:
         from distributed.client import FutureCancelledError  # noqa: PLC0415 - the same
         from distributed.scheduler import KilledWorker  # noqa: PLC0415 - the same
     except ImportError:
-        raise AttnError("needs the package distributed", where="executor", hint=f"install it: {INSTALL}") from None
+        raise missing_package("distributed", "dask", "executor") from None
     try:
         client = Client(address, timeout=TIMEOUT)
     except (OSError, ValueError) as error:

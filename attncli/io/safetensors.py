@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import IO
 
 from attncli.base.dtypes import BFLOAT16, Precision
-from attncli.base.errors import AttnError
+from attncli.base.errors import AttnError, missing_package
 from attncli.base.lazy_numpy import Array, np
 from attncli.io.entries import WHOLE, ArchiveEntry, ArchiveReader, Index, take
 from attncli.io.formats import ArrayDescription
@@ -17,7 +17,6 @@ from attncli.io.npy import byte_count, map_array, to_labelled
 from attncli.io.paths import opening
 from attncli.problem.arrays import EncodedArray, GivenArray
 
-INSTALL = "pip install 'attncli[safetensors]'"
 _POINTER = b"version https://git-lfs"  # how a file begins in whose place Git LFS has another
 _MAX_HEADER_SIZE = 10**8  # bytes; the library refuses longer headers
 FLOAT8 = ("F8_E4M3", "F8_E5M2", "F8_E8M0")
@@ -129,7 +128,7 @@ def _tensors(source: Input) -> Mapping[str, ArchiveEntry]:
     try:
         from safetensors import SafetensorError, deserialize, safe_open  # noqa: PLC0415 - an optional extra
     except ImportError:
-        raise AttnError("needs the package safetensors", where=source.name, hint=f"install it: {INSTALL}") from None
+        raise missing_package("safetensors", "safetensors", source.name) from None
     try:
         with source.open() as stream, opening(source.name):
             length = int.from_bytes(stream.read(8), "little")
@@ -166,7 +165,7 @@ def write_safetensors(stream: IO[bytes], arrays: Mapping[str, Array], precision:
     try:
         from safetensors import TensorSpec, serialize  # noqa: PLC0415 - an optional extra
     except ImportError:
-        raise AttnError("needs the package safetensors", hint=f"install it: {INSTALL}") from None
+        raise missing_package("safetensors", "safetensors") from None
     tensors, buffers = {}, []  # the library reads memory by address: the buffers must exist until then
     for name, array in arrays.items():
         dtype = array.dtype.name

@@ -82,6 +82,21 @@ def _teaching_cells(weights: Array) -> Iterator[tuple[int, ...]]:
             yield (*row, int(np.argmax(numbers == others.max())))
 
 
+def positions_through(trace: Trace, at: AxisPositions) -> AxisPositions:
+    """The positions of a query, a key and a head whose arithmetic goes through a position on the axes of a step.
+
+    They are the first ones where the step has none of these axes.
+    """
+    found: AxisPositions = dict.fromkeys(trace["weights"].axes, 0) | {
+        letter: index for letter, index in at.items() if letter in ("b", "h", "n", "q")
+    }
+    if "g" in at:
+        found["h"] = at["g"] * trace.plan.axis_length("h") // max(trace.plan.axis_length("g"), 1)
+    key = next((at[letter] for letter in ("m", *_KEY_LETTERS) if letter in at), 0)
+    found["m"] = key + len(trace.labels["p"]) if "k" in at else key
+    return add_dependent_axes(trace, found)
+
+
 def worked_cells(view: View, worked: Sequence[AxisPositions]) -> Section:
     """Which cells are worked out: `cell  head 0, query word_1, key word_3`."""
     trace = view.result.trace

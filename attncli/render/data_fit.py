@@ -84,7 +84,7 @@ def data_fits(trace: Trace, positions: Mapping[str, int] | None = None) -> Itera
     features = trace.labels_of(context, -1)
     for index, label in leading_slices(trace, context, positions):
         at = add_dependent_axes(trace, dict(zip(context.axes[:-2], index, strict=True)))
-        x_name, queries, keys = _places(trace, at)
+        x_name, queries, keys = _horizontal_axis(trace, at)
         points, curves = _table_at(trace, value, at), _table_at(trace, context, at)
         for column, feature in enumerate(features):
             title = ", ".join(part for part in (label, feature if len(features) > 1 else "") if part)
@@ -120,12 +120,12 @@ def _points(trace: Trace) -> tuple[Step, Step] | None:
 
 
 def _token_numbers(trace: Trace) -> tuple[Array, Array] | None:
-    """The tokens of the queries and of the keys as numbers; None where one is none."""
+    """The tokens of the queries and of the keys as numbers; None where one is not a number."""
     queries, keys = (numbers_of(trace.labels[letter]) for letter in "nm")
     return None if queries is None or keys is None else (queries, keys)
 
 
-def _places(trace: Trace, at: AxisPositions) -> tuple[str, Array, Array]:
+def _horizontal_axis(trace: Trace, at: AxisPositions) -> tuple[str, Array, Array]:
     """What the horizontal axis is, and where the queries and the keys are on it."""
     if (points := _points(trace)) is not None:
         query, key = (_table_at(trace, step, at)[:, 0] for step in points)

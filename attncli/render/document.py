@@ -1,13 +1,15 @@
-"""The document that formats for readers write: sections of tables, plots, worked lines and remarks."""
+"""The document that formats for readers write: sections of tables, plots, worked lines, remarks and other blocks."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, Literal
 
 from attncli.analysis.rows import changed
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.aligned_numbers import align_columns, align_numbers
 from attncli.render.curve import Plot
+from attncli.render.target import TextTarget
 
 Mark = tuple[int | None, int | None]  # a row and a column of a table; None for every one
 
@@ -115,8 +117,56 @@ class Grid:
 
 
 @dataclass(frozen=True)
+class Statement:
+    """A line that begins with a text in a style."""
+
+    start: str
+    rest: str = ""
+    style: str = "bold"
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of text in a style.
+
+    Where they are wrapped it is to the width of a screen, or to that of a `page` in a pipe and a file too.
+    """
+
+    lines: tuple[str, ...]
+    style: str = ""
+    kind: Literal["text", "mathematics", "code"] = "text"
+    wrapped: Literal["screen", "page", "never"] = "screen"
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Names, and a text next to each."""
+
+    pairs: Sequence[tuple[str, str]]
+    style: str = "cyan"
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Blocks that depend on the target of a text: on the width of its page, or on whether it is a screen."""
+
+    blocks: "Callable[[TextTarget], Iterable[Block]]"
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Sections next to one another, where text has room for them."""
+
+    sections: "tuple[Section, ...]"
+
+
+@dataclass(frozen=True)
 class Section:
-    """One quantity: title, purpose, formula, shapes, its grids or plots, the arithmetic of some cells, and remarks."""
+    """One quantity: title, purpose, formula, shapes, its grids or plots, the arithmetic of some cells, and remarks.
+
+    What is none of these is in the `blocks` that come last. Without a title it has no heading. Text has an empty line
+    before a section, unless it `is_continuation`.
+    """
 
     title: str
     grids: tuple[Grid, ...] = ()
@@ -127,6 +177,9 @@ class Section:
     plots: tuple[Plot, ...] = ()
     arithmetic: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    blocks: "tuple[Block, ...]" = ()
+    rule: str = ""  # before the heading in text, which has no larger letters
+    is_continuation: bool = False
 
     @property
     def heading(self) -> str:
@@ -137,6 +190,10 @@ class Section:
     def tables(self) -> Iterator[Grid]:
         """Its grids, those that changed before and after."""
         return (table for grid in self.grids for table in grid.before_and_after)
+
+
+Block = Statement | Lines | Pairs | Fitted | SideBySide | Section
+EMPTY_LINE = Lines(("",))
 
 
 @dataclass(frozen=True)
@@ -153,6 +210,19 @@ class Document:
     title: str = ""
     has_heatmaps: bool = False
     are_side_by_side: bool = False
+
+
+def pairs_document(groups: Iterable[tuple[str, Sequence[tuple[str, str]]]]) -> Document:
+    """The document of names, and a text next to each, under the title of each group of them."""
+    return Document([Section(title, blocks=(Pairs(pairs),)) for title, pairs in groups], 0)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command answers: the document that readers get, and the object that programs get; each made when asked."""
+
+    document: Callable[[], Document]
+    object: Callable[[], Mapping[str, Any]]
 
 
 def column_blocks(widths: Sequence[int], available: int | None) -> Iterator[range]:
@@ -186,10 +256,10 @@ def change_marks(before: Array, after: Array) -> Array:
     return marks
 
 
-def mark_grids(grids: Iterable[Grid], before: Iterable[Grid], *, are_beside: bool = False) -> Iterator[Grid]:
+def mark_grids(grids: Iterable[Grid], before: Iterable[Grid], *, are_together: bool = False) -> Iterator[Grid]:
     """Each table, with what changed since the table before in its place marked.
 
-    Where they `are_beside` each other the table before is shown with each in which anything changed.
+    Where they `are_together` the table before is shown with each in which anything changed.
     """
     tables_before = iter(before)
     for grid in grids:
@@ -198,7 +268,7 @@ def mark_grids(grids: Iterable[Grid], before: Iterable[Grid], *, are_beside: boo
             yield grid
             continue
         marked = mark_grid(grid, grid_before)
-        yield replace(marked, before=grid_before) if are_beside and marked.has_changes else marked
+        yield replace(marked, before=grid_before) if are_together and marked.has_changes else marked
 
 
 def mark_grid(grid: Grid, before: Grid) -> Grid:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attncli.analysis.rows import changed
 from attncli.base.lazy_numpy import np
@@ -16,9 +16,6 @@ from attncli.render.explanation import equality_remarks, explain, is_left_out
 from attncli.render.tables import selected_tables
 from attncli.render.view import View
 
-if TYPE_CHECKING:
-    from attncli.analysis.compare import Comparison
-
 MAX_NUMBERS = 8  # of a whole row or column, that a line on what was set has
 
 
@@ -31,14 +28,6 @@ def marked_document_of(view: View) -> Document:
     """The document of a view, with its labels between LABEL_START and LABEL_END."""
     before = None if view.before is None else _with_marked_labels(view.before)
     return document_of(replace(view, result=_with_marked_labels(view.result), before=before))
-
-
-def comparison_document_of(comparison: "Comparison", decimals: int) -> Document:
-    """The document of a comparison of variants."""
-    from attncli.render.reports.compare import comparison_sections  # noqa: PLC0415
-    from attncli.render.reports.variant_tables import heading  # noqa: PLC0415 - a result does not need them
-
-    return Document(comparison_sections(comparison, decimals), decimals, heading(comparison), are_side_by_side=True)
 
 
 def _with_marked_labels(result: RunResult) -> RunResult:

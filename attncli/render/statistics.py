@@ -13,7 +13,7 @@ from attncli.render.tables import grids, leading_slices, with_changes
 from attncli.render.view import View
 
 TITLE = "statistics"
-# The columns of a table of statistics: the name in JSON, and the heading for readers, whose words `attn show` explains.
+# The columns of a table of statistics: the name in JSON, and the heading for readers, which `attn show` explains.
 COLUMNS: Mapping[str, str] = {
     "support": "support",
     "entropy": "entropy",

@@ -5,6 +5,8 @@ from typing import Literal
 
 from attncli.base.text import escape_control, transliterate
 
+PAGE_WIDTH = 80
+
 
 @dataclass(frozen=True)
 class TextTarget:
@@ -16,6 +18,11 @@ class TextTarget:
     column_gap: int = 3  # spaces between two columns of a table
     height: int | None = None  # lines of the screen
     color_system: Literal["auto", "truecolor"] = "auto"  # as Rich names it; "auto": as the environment says
+
+    @property
+    def page_width(self) -> int:
+        """Its width; in a pipe or a file that of a page, for what is side by side."""
+        return self.width or PAGE_WIDTH
 
     @property
     def has_unicode(self) -> bool:
@@ -44,6 +51,7 @@ class TextTarget:
 
 
 TEXT_FILE = TextTarget()  # UTF-8, of any width, without styles
+TEXT_PAGE = TextTarget(PAGE_WIDTH)
 
 
 def text_width(text: str) -> int:

@@ -1,4 +1,4 @@
-"""The keywords of problems in attncli/api/arguments.py: the type of each key, for editors and type checkers, by its kind."""
+"""The keywords of problems in attncli/api/arguments.py: the type of each key by its kind, for type checkers."""
 
 from pathlib import Path
 

@@ -8,7 +8,7 @@ import pytest
 
 import attncli
 from attncli.render.formats import FORMATS
-from attncli.render.page.page_object import SELECTED
+from attncli.render.page import SELECTED
 from tests.cli.running import run_in_process
 from tests.problems import write_file
 

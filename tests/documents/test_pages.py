@@ -20,6 +20,7 @@ from docs.generation import (
     compare_json,
     console_blocks,
     families_page,
+    json_tables,
     reference_page,
     steps,
 )
@@ -45,6 +46,12 @@ def test_the_reference_has_every_key_of_the_json_of_a_check() -> None:
     assert list(one) == list(check_json.OBJECT)
     assert all(list(result) == list(check_json.RESULT) for result in one["results"])
     assert list(several) == list(check_json.SUITE)
+
+
+def test_the_reference_has_every_key_of_the_json_of_a_worked_example() -> None:
+    example = json.loads(run_in_process("demo", "luong", "--json", folder=ROOT).stdout)
+    assert list(example) == list(json_tables.DEMO)
+    assert all(list(part) == list(json_tables.DEMO_PART) for part in example["parts"])
 
 
 def test_the_reference_has_every_key_of_the_json_of_a_comparison() -> None:

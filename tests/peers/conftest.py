@@ -10,7 +10,7 @@ import pytest
 import attncli
 from attncli.engine.run import run
 from attncli.problem.spec import ProblemSpec
-from attncli.render.page.page_object import render
+from attncli.render.page import render
 from attncli.render.view import View
 from tests.problems import problem
 

@@ -14,7 +14,7 @@ import pytest
 import attncli
 from attncli.engine.run import run as run_problem
 from attncli.io import examples
-from attncli.render.figure.figure import make_figure
+from attncli.render.figure import make_figure
 from attncli.render.view import View
 from tests.arrays import normal
 from tests.cli.running import run_in_process

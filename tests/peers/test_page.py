@@ -318,7 +318,7 @@ def test_inputs_of_many_columns_do_not_overlap_on_paper(page_of: PageOf) -> None
 
 
 def test_results_without_their_steps_show_all_digits(page_of: PageOf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attncli.render.page.page_object.EVERY_STEP", 9)
+    monkeypatch.setattr("attncli.render.page.EVERY_STEP", 9)
     page = page_of(WORDS)
     assert "all its digits" in page.locator(".hint").first.inner_text()
     show(page, "weights")

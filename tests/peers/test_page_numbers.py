@@ -18,8 +18,8 @@ from attncli.plan.trace import Trace
 from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.spec import ProblemSpec
 from attncli.render.aligned_numbers import align_numbers
+from attncli.render.page import page_object
 from attncli.render.page.document import page_functions
-from attncli.render.page.page_object import page_object
 from attncli.render.page.page_plans import plan_variants
 from attncli.render.view import View
 from tests.arrays import booleans, normal

@@ -5,16 +5,22 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import attncli
+from attncli.analysis.check.check import check as check_problem
+from attncli.analysis.check.report import CheckOptions, CheckOutcome
+from attncli.cli.commands.demo import ReportOptions, make_report
 from attncli.engine.run import run
 from attncli.io import examples
 from attncli.ops import kinds, operators
 from attncli.problem.edits import edit_problem, parse_edit
+from attncli.render.document import Answer
 from attncli.render.formats import find_format
 from attncli.render.formats.latex_math import latex_line
-from attncli.render.reports.compare import render_latex
+from attncli.render.reports.check import check_answer
+from attncli.render.reports.example import example_answer
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import Cell, View
 from tests.arrays import normal
@@ -45,6 +51,17 @@ def explanations() -> Iterator[View]:
     yield View(run(edited.after), explain=True, before=run(edited.before), edited_cells=edited.cells)
 
 
+def wrong_outcome() -> CheckOutcome:
+    """The check of wrong weights of tokens with difficult labels."""
+    report = check_problem(problem(**LABELLED), {"weights": np.full((len(LABELS), len(LABELS)), 0.1)}, CheckOptions())
+    return CheckOutcome("", "a_part", report, None, 0.0)
+
+
+def example_of(name: str) -> Answer:
+    """A worked example as `attn demo` has it."""
+    return example_answer(make_report(examples.load(name), ReportOptions(save_command=f"attn demo {name} --save a_b")))
+
+
 def document() -> str:
     """The explanations, the same results as tables and one cell alone, and every formula of the registry."""
     views = list(explanations())
@@ -53,7 +70,9 @@ def document() -> str:
     texts += LATEX.render(View(views[0].result, cells=(Cell(0, 1),)), TEXT_FILE)
     texts += LATEX.render(View(run(problem(**LABELLED)), statistics=True), TEXT_FILE)
     variants: dict[str, Keys] = {"normalize=softmax": LABELLED, "normalize=sparsemax": {**LABELLED, "causal": True}}
-    texts += render_latex(comparison_of(variants))
+    texts += LATEX.render_answer(check_answer([wrong_outcome()], (), 4, is_suite=False), TEXT_FILE)
+    texts += (text for name in examples.names() for text in LATEX.render_answer(example_of(name), TEXT_FILE))
+    texts += LATEX.render_comparison(comparison_of(variants), TEXT_FILE, 4)
     for kind in kinds():
         texts += [f"{latex_line(record.formula)}\n\n" for record in operators(kind).values()]
     body = "\n".join(texts)

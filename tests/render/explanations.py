@@ -5,7 +5,7 @@ What is shared is read alone.
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import attncli
@@ -19,9 +19,15 @@ from attncli.render.view import View
 from tests.problems import PROBLEMS, problem
 
 
-def text_of(parts: Iterable[Section], target: TextTarget = TEXT_FILE, decimals: int = 4, **document: Any) -> str:
-    """Sections as the text of a terminal, a pipe or a file."""
-    return "".join(terminal.render(Document(parts, decimals, **document), target))
+def text_of(
+    parts: Iterable[Section],
+    target: TextTarget = TEXT_FILE,
+    decimals: int = 4,
+    render: Callable[[Document, TextTarget], Iterable[str]] = terminal.render,
+    **document: Any,
+) -> str:
+    """Sections as the text of a terminal, a pipe or a file, or as another format writes them."""
+    return "".join(render(Document(parts, decimals, **document), target))
 
 
 @functools.cache

@@ -6,8 +6,9 @@ import pytest
 from attncli.render import aligned_numbers
 from attncli.render.aligned_numbers import align_characters, align_numbers, joined_lines, number_widths, padded_lines
 from attncli.render.document import Grid, Section
-from attncli.render.formats.markdown import render_sections
+from attncli.render.formats import markdown
 from attncli.render.formats.text_table import text_table
+from tests.render.explanations import text_of
 
 
 @pytest.mark.parametrize(
@@ -92,9 +93,9 @@ def test_a_table_is_the_same_number_by_number_and_all_at_once(
 ) -> None:
     labels = tuple(f"猫_{number}" if number % 3 else "a long label" for number in range(40))
     grid = Grid(values, labels, labels[:30], corner="n\\m")
-    at_once = list(text_table(grid, 4)), render_sections([Section("weights", (grid,))], 4)
+    at_once = list(text_table(grid, 4)), text_of([Section("weights", (grid,))], render=markdown.render)
     monkeypatch.setattr(aligned_numbers, "MIN_NUMBERS", values.size + 1)
-    assert (list(text_table(grid, 4)), render_sections([Section("weights", (grid,))], 4)) == at_once
+    assert (list(text_table(grid, 4)), text_of([Section("weights", (grid,))], render=markdown.render)) == at_once
 
 
 @pytest.mark.parametrize("numbers_per_block", [1, 100, 2**14])

@@ -8,7 +8,7 @@ import pytest
 import attncli
 from attncli.problem.fields import DEFAULT_SELECTION
 from attncli.render.by_hand import once_a_row
-from attncli.render.result_object import result_object
+from attncli.render.objects import result_object
 from attncli.render.sections import sections
 from attncli.render.view import Cell, View
 from tests.problems import PROBLEMS

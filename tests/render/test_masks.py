@@ -132,7 +132,7 @@ def test_each_table_has_its_own_legend() -> None:
 
 def test_latex_has_the_picture_in_its_own_symbols() -> None:
     result = attention(X, X, causal=True, select=("visible",))
-    text = latex.render_sections(sections(View(result)), 4)
+    text = text_of(sections(View(result)), render=latex.render)
     assert r"query\_1 & $\bullet$ & $\triangleright$ & $\triangleright$ & $\triangleright$ \\" in text
     assert r"$\bullet$ visible: 10 \ \ $\triangleright$ after the query (causal): 6" in text
 

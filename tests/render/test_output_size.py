@@ -83,4 +83,4 @@ def test_the_memory_that_writing_takes_is_estimated(row: OutputFormat, tmp_path:
     written(small_view, row)  # modules and scripts are read once
     fixed, peak = (peak_memory(one, row, tmp_path / "out") for one in (small_view, view))
     constant = 0 if estimate else 1_000_000  # what does not grow with the result: chunks, labels
-    assert 0.4 * (peak - fixed - constant) <= estimate <= 1.3 * peak
+    assert 0.4 * (peak - fixed - constant) <= estimate <= 1.5 * peak  # text is written a section at a time

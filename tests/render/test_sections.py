@@ -46,8 +46,8 @@ LAYOUTS = [  # each has steps on axes that the others have not
 TEXTS = {
     "a screen": functools.partial(text_of, target=TextTarget(80)),
     "a file": text_of,
-    "markdown": functools.partial(markdown.render_sections, decimals=4),
-    "latex": functools.partial(latex.render_sections, decimals=4),
+    "markdown": functools.partial(text_of, render=markdown.render),
+    "latex": functools.partial(text_of, render=latex.render),
 }
 
 

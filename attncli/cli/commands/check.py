@@ -22,10 +22,11 @@ from attncli.cli.option_values import (
     read_problem_options,
 )
 from attncli.cli.output_file import check_is_no_input, named_file
-from attncli.cli.output_options import OutputOptions
+from attncli.cli.output_options import OutputOptions, with_output_options
 from attncli.cli.problem_options import As, EditTexts, MaxSize, Strict, with_problem_options
 from attncli.cli.terminal import ProgressBar
 from attncli.io.paths import STDIN, is_there, path_of
+from attncli.render.formats import DEFAULT_FORMAT
 
 if TYPE_CHECKING:
     from attncli.analysis.check.report import BeforeEdits, CheckOptions, CheckOutcome, CheckReport
@@ -72,6 +73,7 @@ class Suite:
 
 
 @with_problem_options()
+@with_output_options("format", "json")
 def check(
     problems: Annotated[
         list[str] | None,
@@ -102,7 +104,7 @@ def check(
     precision: Annotated[
         int | None, typer.Option(metavar="DIGITS", help="Decimals of worked lines; without it 4.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Write the report as JSON.")] = False,
+    output_options: OutputOptions,
     junit: Annotated[
         str | None, typer.Option(metavar="FILE", help="Also write the verdicts as JUnit's XML, for CI.")
     ] = None,
@@ -116,7 +118,10 @@ def check(
     from attncli.analysis.check.report import CheckOptions
     from attncli.engine.options import RunOptions
 
-    decimals = OutputOptions(precision=precision).decimals
+    output_options = replace(output_options, precision=precision)
+    output_options.check_format("check", lambda row: row.writes_documents)
+    has_lines = output_options.output_format.name == DEFAULT_FORMAT  # a program reads one object
+    _ = output_options.decimals  # an error before any work
     junit = None if junit is None else named_file(junit, "--junit")
     check_stdin(*(problems or ()), *(text.partition("=")[2] or text for text in against or ()), *keys.values())
     check_convention(convention)
@@ -131,8 +136,8 @@ def check(
     )
     request = CheckRequest(keys, against or (), options, head, batch, inputs, strict, convention, read_edits(edits))
     suite = _find_suite(problems or (), request)
-    outcomes = _run_suite(suite, request, junit, has_lines=suite.is_several and not json)
-    _write_reports(outcomes, suite, inputs, decimals, is_json=json)
+    outcomes = _run_suite(suite, request, junit, has_lines=suite.is_several and has_lines)
+    _write_answer(outcomes, suite, inputs, output_options)
     if any(outcome.error is not None for outcome in outcomes):
         raise typer.Exit(FAILED)
     if not all(outcome.agrees for outcome in outcomes):
@@ -195,7 +200,9 @@ def _run_suite(suite: Suite, request: CheckRequest, junit: str | None, *, has_li
     Errors are written at once; so is, where the suite `has_lines`, a line for each problem.
     """
     from attncli.io.output_files import atomic_write
-    from attncli.render.reports.check import junit_xml, render_line
+    from attncli.render.document import Document
+    from attncli.render.formats import terminal
+    from attncli.render.reports.check import junit_xml, section_of_line
 
     with nullcontext() if junit is None else atomic_write(junit) as stream:  # opened first: it may not be writable
         outcomes = []
@@ -207,7 +214,8 @@ def _run_suite(suite: Suite, request: CheckRequest, junit: str | None, *, has_li
                     streams.write_error(text if names_file else f"{outcome.file}: {text}")
                 elif has_lines:
                     check_is_no_input(None, request.inputs)
-                    streams.write_while_read(render_line(outcome, streams.output_target()))
+                    line = Document([section_of_line(outcome)], 0)
+                    streams.write_while_read(terminal.render(line, streams.output_target()))
                 outcomes.append(outcome)
         if stream is not None:
             check_is_no_input(junit, request.inputs, "--junit")
@@ -215,48 +223,20 @@ def _run_suite(suite: Suite, request: CheckRequest, junit: str | None, *, has_li
     return outcomes
 
 
-def _write_reports(
-    outcomes: "Sequence[CheckOutcome]", suite: Suite, inputs: "Inputs", decimals: int, *, is_json: bool
-) -> None:
-    """Write the summary of several problems, the reports of one and its parts, or either as JSON.
+def _write_answer(outcomes: "Sequence[CheckOutcome]", suite: Suite, inputs: "Inputs", options: OutputOptions) -> None:
+    """Write the summary of several problems, or the reports of one and its parts; of text the lines are written.
 
     Nothing is written of one problem that can't be checked.
     """
-    is_several = suite.is_several or any(outcome.part for outcome in outcomes)
-    if not is_several and outcomes[0].error is not None:
+    from attncli.render.reports.check import check_answer
+
+    is_one = not suite.is_several and not any(outcome.part for outcome in outcomes)
+    if is_one and outcomes[0].error is not None:
         return
     check_is_no_input(None, inputs)
-    streams.write_while_read(_json(outcomes, suite, is_several) if is_json else _text(outcomes, suite, decimals))
-
-
-def _json(outcomes: "Sequence[CheckOutcome]", suite: Suite, is_several: bool) -> Iterator[str]:
-    """The object of one check or of several."""
-    from attncli.io.documents import json_text
-    from attncli.render.reports.objects import check_object, suite_object
-
-    content = suite_object(outcomes, suite.left_out) if is_several else check_object(outcomes[0])
-    yield from json_text(content, ascii_only=not streams.output_target().has_unicode)
-    yield "\n"
-
-
-def _text(outcomes: "Sequence[CheckOutcome]", suite: Suite, decimals: int) -> Iterator[str]:
-    """The summary of several problems; of one file the report, or that of each of its parts, and their summary."""
-    from attncli.render.reports.check import render_check, render_edits, render_summary, render_title
-
-    target = streams.output_target()
-    has_summary = suite.is_several or len(outcomes) > 1
-    for outcome in () if suite.is_several else outcomes:
-        if outcome.report is None:
-            continue
-        if outcome.part:
-            yield render_title(outcome, target)
-        if outcome.before is not None:
-            yield render_edits(outcome.before, outcome.report, target, decimals)
-        yield render_check(outcome.report, target, decimals=decimals)
-        if has_summary:
-            yield "\n"
-    if has_summary:
-        yield render_summary(outcomes, suite.left_out, target)
+    has_lines = options.output_format.name != DEFAULT_FORMAT
+    answer = check_answer(outcomes, suite.left_out, options.decimals, is_suite=suite.is_several, has_lines=has_lines)
+    streams.write_while_read(options.output_format.render_answer(answer, streams.output_target()))
 
 
 def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> "Iterator[CheckOutcome]":

@@ -23,7 +23,6 @@ from attncli.cli.problem_options import EditTexts, MaxSize, with_problem_options
 from attncli.cli.terminal import ProgressBar
 from attncli.io.paths import STDIN
 from attncli.problem.fields import OUTPUT, option_name
-from attncli.render.formats import FORMATS, OutputFormat
 
 if TYPE_CHECKING:
     from attncli.analysis.compare import Comparison
@@ -116,7 +115,7 @@ def _compare_and_write(variants: "Sequence[Variant]", options: OutputOptions, *,
     from attncli.render.target import TEXT_FILE
 
     output_format, decimals = options.output_format, options.decimals  # errors before any work
-    _check_format(output_format, options)
+    options.check_format("comparison", lambda row: row.writes_documents or row.compares_cells)
     streams.write_warnings(options.warnings, strict=options.strict)
     if options.file is None:
         comparison = _compare(variants, options, all_pairs)
@@ -127,15 +126,6 @@ def _compare_and_write(variants: "Sequence[Variant]", options: OutputOptions, *,
         chunks = output_format.render_comparison(comparison, TEXT_FILE, decimals)
         for chunk in streams.buffer_chunks(chunks):
             stream.write(chunk.encode("utf-8", "surrogateescape"))
-
-
-def _check_format(output_format: "OutputFormat", options: OutputOptions) -> None:
-    """Raise AttnError where the format can hold no comparison."""
-    if not output_format.writes_comparisons:
-        where = f"--output {options.file}" if options.format is None else f"--format {options.format}"
-        names = [row.name for row in FORMATS if row.writes_comparisons and row.is_choice]
-        message, hint = f"no comparison is written as {output_format.name}", f"expected one of {', '.join(names)}"
-        raise AttnError(message, where=where, hint=hint)
 
 
 def _compare(variants: "Sequence[Variant]", options: OutputOptions, all_pairs: bool) -> "Comparison":

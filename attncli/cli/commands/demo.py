@@ -1,7 +1,7 @@
 """`attn demo`: worked examples, each a problem file that includes the expected numbers."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,9 +13,10 @@ from attncli.cli import streams
 from attncli.cli.completion import complete_from
 from attncli.cli.option_values import make_inputs
 from attncli.cli.output_file import check_is_no_input, write_new_file
-from attncli.cli.output_options import OutputOptions
+from attncli.cli.output_options import OutputOptions, with_output_options
 from attncli.cli.problem_options import MaxSize, Strict
 from attncli.cli.terminal import write_at_readers_pace
+from attncli.render.formats import DEFAULT_FORMAT, OutputFormat
 
 if TYPE_CHECKING:
     from attncli.analysis.check.report import CheckReport
@@ -42,6 +43,7 @@ def _complete_name() -> Sequence[str]:
     return names()
 
 
+@with_output_options("format", "json")
 def demo(
     name: Annotated[
         str,
@@ -61,6 +63,7 @@ def demo(
     precision: Annotated[
         int | None, typer.Option(metavar="DIGITS", help="Decimals; without it those of the example, or 4.")
     ] = None,
+    output_options: OutputOptions,
     max_size: MaxSize = None,
     strict: Strict = False,
 ) -> None:
@@ -70,32 +73,45 @@ def demo(
     if list_all and save is not None:
         raise AttnError("--list and --save contradict each other", hint="leave out one of them")
     shown = {"--step": step, "--part": part is not None, "--explain": explain, "--precision": precision is not None}
+    shown |= {f"--{name}": True for name in output_options.given}
     idle = [option for option, is_given in shown.items() if is_given]
     if idle and (list_all or save is not None):
         message = f"{'--list' if list_all else '--save'} computes nothing, so {idle[0]} would have no effect"
         raise AttnError(message, hint="leave out one of them")
     if list_all:
-        from attncli.render.reports.catalogue import render_topics
-
-        streams.write_output(render_topics(examples.by_topic(), streams.output_target()))
+        _write_list(examples.by_topic())
     elif save is not None:
         write_new_file(examples.text(name), save, "--save")
     else:
+        output_options.check_format("demo", lambda row: row.writes_documents)
+        row = output_options.output_format
+        if step and row.name != DEFAULT_FORMAT:
+            raise AttnError(f"--step and --format {row.name} contradict each other", hint="leave out one of them")
         save_command = f"attn demo {name} --save {name}.yaml" if name in examples.names() else ""
         inputs = make_inputs(max_size)
         example = examples.load(name, inputs)
         check_is_no_input(None, inputs)
         report = make_report(example, ReportOptions(save_command, part, precision, explain=explain))
         streams.write_warnings(_notes(report), strict=strict)
-        _write_report(report, example.file, step=step)
+        _write_report(report, example.file, row, step=step)
 
 
-def _write_report(report: "ExampleReport", file: str, *, step: bool) -> None:
+def _write_list(topics: Mapping[str, Mapping[str, str]]) -> None:
+    """Write the name of each example and what it teaches, in columns that are the same under every topic."""
+    from attncli.render.document import pairs_document
+    from attncli.render.formats import terminal
+
+    width = max(len(name) for examples in topics.values() for name in examples)
+    groups = ((topic, [(name.ljust(width), text) for name, text in found.items()]) for topic, found in topics.items())
+    streams.write_output(terminal.render(pairs_document(groups), streams.output_target()))
+
+
+def _write_report(report: "ExampleReport", file: str, row: OutputFormat, *, step: bool) -> None:
     """Write the report of the example in a file; exit status 1 where a number is not the expected one."""
-    from attncli.render.reports.example import pages
+    from attncli.render.reports.example import example_answer
 
     try:
-        texts = list(pages(report, streams.output_target()))
+        texts = list(row.render_answer(example_answer(report), streams.output_target()))
     except AttnError as error:
         raise error.at(file) from None
     if step:

@@ -42,7 +42,8 @@ def list_operators(
 
     Models, and the words of the small vocabulary with their features, are listed where they are asked for.
     """
-    from attncli.render.reports.catalogue import render_list
+    from attncli.render.document import pairs_document
+    from attncli.render.formats import terminal
 
     plurals = _listed_kinds()
     known = {f"{name}s": name for name in taken_kinds()} | plurals  # also `qk_norms`, which are norms
@@ -52,7 +53,7 @@ def list_operators(
     titles = shown if kind is None else {kind: known.get(kind, kind)}
     groups = [(title, list(_summaries(name))) for title, name in titles.items()]
     streams.write_warnings(broken_packages(), strict=strict)
-    streams.write_output(render_list(groups, streams.output_target()))
+    streams.write_output(terminal.render(pairs_document(groups), streams.output_target()))
 
 
 def _summaries(kind: str) -> Iterator[tuple[str, str]]:

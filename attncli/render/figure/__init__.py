@@ -1,1 +1,307 @@
-"""Figures of a result, drawn with Matplotlib: heat maps of tables, signs of masks, curves."""
+"""The figure of a view: its tables and plots in groups of panels, laid out on a page and drawn with Matplotlib."""
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import np
+from attncli.base.text import escape_control
+from attncli.plan.graph import Plan
+from attncli.problem.fields import CONTEXT, OUTPUT
+from attncli.render.color_map import color
+from attncli.render.curve import Plot
+from attncli.render.data_fit import has_data_fit
+from attncli.render.document import LABEL_SEPARATOR, Section
+from attncli.render.document import LEGEND as CHANGES
+from attncli.render.figure.drawing import (
+    FAINT,
+    HEADING_SIZE,
+    INK,
+    TICK_ROOM,
+    Canvas,
+    Fonts,
+    check_matplotlib,
+    drawing,
+    fonts_for,
+    hex_color,
+    round_ticks,
+)
+from attncli.render.figure.layout import (
+    LINE_HEIGHT,
+    MARGIN,
+    MAX_WIDTH,
+    TITLE_LINE_HEIGHT,
+    GroupLayout,
+    GroupSize,
+    PageLayout,
+    Size,
+    lay_out,
+)
+from attncli.render.figure.table_group import TableGroup
+from attncli.render.sections import edits_text, sections
+from attncli.render.view import View
+
+MAX_PANELS = 300  # tables of one figure
+MAX_NAMED = 12  # characters that a warning names
+ONE_TABLE, OF_SEVERAL = Size(6.0, 6.5), Size(3.3, 4.5)  # inches: a larger table has cells without numbers
+TITLE_SIZE, NOTE_SIZE = 11.0, 8.0  # points
+TITLE_WEIGHT = "bold"
+
+ONE_PLOT, SMALL_PLOT = Size(4.5, 3.0), Size(2.6, 1.8)  # inches
+CURVE, BEFORE = hex_color(color(0.45)), "#9aa0a6"
+SPACE = 0.04  # of the range, between the curves and the frame
+
+
+@dataclass(frozen=True)
+class PlotGroup:
+    """Plots of one quantity, one for each head and feature, which share the ranges of their axes."""
+
+    title: str
+    plots: tuple[Plot, ...]
+
+    @property
+    def count(self) -> int:
+        """How many panels the group has."""
+        return len(self.plots)
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """Every text that is drawn, except numbers."""
+        yield self.title
+        for plot in self.plots:
+            yield plot.title
+            yield from (series.name for series in (plot.points, *plot.curves))
+
+    def number_width(self, fonts: Fonts) -> float:
+        """The width of a cell that has room for the widest number: there are no cells."""
+        return 0.0
+
+    def measure(self, fonts: Fonts, number_width: float, largest: Size) -> GroupSize:
+        """What the layout knows of the group."""
+        return GroupSize(
+            count=self.count,
+            cells=(1, 1),
+            panel=ONE_PLOT if self.count == 1 else SMALL_PLOT,
+            title=fonts.width(self.title, HEADING_SIZE),
+            row_labels=fonts.widest(text for _, text in round_ticks(*self._bounds("y"))) + TICK_ROOM,
+            column_labels=TICK_ROOM,
+            panel_title=fonts.widest(plot.title for plot in self.plots),
+        )
+
+    def pooling(self, layout: GroupLayout) -> tuple[int, int]:
+        """How many rows and columns of cells are one pixel: there are no cells."""
+        return 1, 1
+
+    def number_size(self, fonts: Fonts, layout: GroupLayout) -> float | None:
+        """The size of the numbers in the cells: there are no cells."""
+        return None
+
+    def draw(self, canvas: Canvas, layout: GroupLayout, points: float | None) -> None:
+        """Draw the group where the layout has it."""
+        canvas.text(*layout.heading, self.title, HEADING_SIZE)
+        style = canvas.fonts.style
+        x_bounds, y_bounds = self._bounds("x"), self._bounds("y")
+        for at, (plot, box) in enumerate(zip(self.plots, layout.panels, strict=True)):
+            axes = canvas.axes(box)
+            axes.spines[["left", "bottom"]].set_visible(True)
+            axes.spines[["left", "bottom"]].set_color(FAINT)
+            axes.tick_params(length=3, width=0.6, color=FAINT)
+            for at_curve, curve in enumerate(plot.curves):
+                is_before = at_curve < len(plot.curves) - 1
+                style_of_curve = {"color": BEFORE, "linestyle": "--"} if is_before else {"color": CURVE}
+                axes.plot(*curve.in_order, linewidth=1.6, label=curve.name, **style_of_curve)
+            axes.plot(plot.points.x, plot.points.y, "o", markersize=4, color=INK, label=plot.points.name)
+            for set_ticks, set_bounds, bounds, size in (
+                (axes.set_xticks, axes.set_xlim, x_bounds, box.width),
+                (axes.set_yticks, axes.set_ylim, y_bounds, box.height),
+            ):
+                ticks = round_ticks(*bounds, size)
+                set_ticks([number for number, _ in ticks], labels=[text for _, text in ticks], **style)
+                space = (bounds[1] - bounds[0]) * SPACE
+                set_bounds(bounds[0] - space, bounds[1] + space)
+            if plot.title:
+                axes.set_title(plot.title, color=FAINT, pad=3, **style)
+            if at == 0:
+                axes.legend(frameon=False, prop=style, labelcolor=INK)
+
+    def _bounds(self, axis: str) -> tuple[float, float]:
+        """The least and the largest finite number on an axis (`x`, `y`) of all plots."""
+        series = [each for plot in self.plots for each in (plot.points, *plot.curves)]
+        numbers = np.concatenate([np.asarray(getattr(each, axis), np.float64) for each in series])
+        numbers = numbers[np.isfinite(numbers)]
+        least, largest = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
+        return (least, largest) if least < largest else (least - 0.5, largest + 0.5)
+
+
+Group = TableGroup | PlotGroup
+
+
+def check_figure(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) -> None:
+    """Raise AttnError where Matplotlib is not installed, or some results have more tables than a figure shows.
+
+    `cut_axes` are the letters of the axes of which one position is shown.
+    """
+    check_matplotlib()
+    leading = (plan[name].axes[:-2] for name in names)
+    _check_count(sum(math.prod(length for letter, length in axes if letter not in cut_axes) for axes in leading))
+
+
+def _check_count(count: int) -> None:
+    """Raise AttnError where so many tables are more than a figure shows."""
+    if count > MAX_PANELS:
+        message = f"a figure shows {MAX_PANELS} tables at most, and these are {count:,}"
+        raise AttnError(message, hint="choose some with --head N, --batch N or --select NAME")
+
+
+def warnings_of_fonts(view: View) -> Sequence[str]:
+    """A warning of the characters that no installed font has, where there are some."""
+    with drawing():
+        missing = _content_of(view).fonts.missing
+    if not missing:
+        return []
+    named = " ".join(missing[:MAX_NAMED]) + (" …" if len(missing) > MAX_NAMED else "")
+    return [f"no installed font has {named}: the figure has boxes in their place; a .svg leaves them to its viewer"]
+
+
+def make_figure(view: View) -> Any:
+    """The figure of a view, a `matplotlib.figure.Figure`, of its size, without one as large as it has to be.
+
+    Raises AttnError where Matplotlib is missing, there is nothing to draw, or the view does not fit the size.
+    """
+    with drawing():
+        content = _content_of(view)
+        page, title, notes = _lay_out(content, view.size)
+        canvas = Canvas(page.size, content.fonts)
+        room = page.size.width - 2 * MARGIN
+        for line, text in enumerate(title):
+            points = TITLE_SIZE * min(1, room / content.title_width(text))
+            top = MARGIN + line * TITLE_LINE_HEIGHT
+            canvas.text(page.size.width / 2, top, text, points, ha="center", weight=TITLE_WEIGHT)
+        pairs = list(zip(content.groups, page.groups, strict=True))
+        sizes = [group.number_size(content.fonts, layout) for group, layout in pairs]
+        smallest = min((size for size in sizes if size is not None), default=None)
+        for (group, layout), own in zip(pairs, sizes, strict=True):
+            group.draw(canvas, layout, None if own is None else smallest)  # numbers are of one size
+        for line, note in enumerate(reversed(notes)):
+            bottom = page.size.height - MARGIN - line * LINE_HEIGHT
+            canvas.text(MARGIN, bottom, note, NOTE_SIZE, color=FAINT, va="bottom")
+        return canvas.figure
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What is drawn of a view, and the fonts of its texts."""
+
+    title: str
+    groups: Sequence[Group]
+    notes: Sequence[str]
+    fonts: Fonts
+
+    def title_width(self, text: str) -> float:
+        """The width of a line of the title."""
+        return self.fonts.width(text, TITLE_SIZE, TITLE_WEIGHT)
+
+    @cached_property
+    def sizes(self) -> Sequence[GroupSize]:
+        """What the layout knows of the groups."""
+        width = max(group.number_width(self.fonts) for group in self.groups)
+        largest = ONE_TABLE if len(self.groups) == self.groups[0].count == 1 else OF_SEVERAL
+        return [group.measure(self.fonts, width, largest) for group in self.groups]
+
+
+def _content_of(view: View) -> _Content:
+    """What is drawn of a view; raises AttnError where that is nothing."""
+    groups = list(_groups_of(view))
+    if not groups:
+        raise AttnError("there is nothing to draw: no table of the result has numbers")
+    title, notes = escape_control(" ".join(view.title.split())), _notes_of(view, groups)
+    _check_count(sum(group.count for group in groups))
+    texts = [title, *notes, *(text for group in groups for text in group.texts)]
+    return _Content(title, groups, notes, fonts_for(texts))
+
+
+def _groups_of(view: View) -> Iterator[Group]:
+    """The groups of panels of a view: one for each of its sections that has tables or plots.
+
+    An output of one feature over one axis is a curve, as with `curve`.
+    """
+    trace = view.result.trace
+    is_selected = not (view.curve or view.explain) and OUTPUT in view.result.select and CONTEXT in trace
+    is_curve = is_selected and trace[CONTEXT].value.shape[-1] == 1 and has_data_fit(trace)
+    content = replace(view, cells=(), statistics=False, curve=view.curve or is_curve)
+    for section in sections(content):
+        if section.plots:
+            yield PlotGroup(section.title, section.plots)
+        elif any(grid.values.size for grid in section.grids) and not (is_curve and section.title == OUTPUT):
+            yield _table_group(view, section)
+
+
+def _table_group(view: View, section: Section) -> TableGroup:
+    """The tables of a section, each that changed before and after; what all of their labels say is in the title."""
+    trace = view.result.trace
+    pairs = [zip(trace.numbered_labels[letter], labels, strict=True) for letter, labels in trace.labels.items()]
+    tokens = dict(chain.from_iterable(pairs))  # `the` by `the#1`: on an axis the position tells them apart
+    tables = [
+        replace(
+            table,
+            rows=tuple(tokens.get(label, label) for label in table.rows),
+            columns=tuple(tokens.get(label, label) for label in table.columns),
+        )
+        for table in section.tables
+    ]
+    has_both = any(grid.before is not None for grid in section.grids)
+    labels = [table.slice_label.split(LABEL_SEPARATOR) for table in tables]
+    common = [part for part in labels[0] if part and all(part in parts for parts in labels)]
+    own = [LABEL_SEPARATOR.join(part for part in parts if part not in common) for parts in labels]
+    return TableGroup(
+        title=LABEL_SEPARATOR.join([section.title, *common]),
+        subtitle=section.formula if view.explain else "",
+        tables=tuple(replace(table, slice_label=label) for table, label in zip(tables, own, strict=True)),
+        per_slice=2 if has_both else 1,
+        decimals=view.decimals,
+    )
+
+
+def _notes_of(view: View, groups: Iterable[Group]) -> Sequence[str]:
+    """The lines below the panels: what was set, and what the marks of changes mean."""
+    tables = (table for group in groups if isinstance(group, TableGroup) for table in group.tables)
+    has_marks = any(table.has_changes for table in tables)
+    notes = (edits_text(view.edited_cells, view.decimals), CHANGES if has_marks else "")
+    return [note for note in notes if note]
+
+
+def _lay_out(content: _Content, size: Size | None) -> tuple[PageLayout, Sequence[str], Sequence[str]]:
+    """The layout of a page, and the lines of its title and its notes.
+
+    Where cells are smaller than pixels, a note says what a pixel is.
+    """
+    width = MAX_WIDTH if size is None else size.width - 2 * MARGIN
+    title = content.fonts.wrap(content.title, width, TITLE_SIZE, TITLE_WEIGHT)
+    notes = [line for note in content.notes for line in content.fonts.wrap(note, width, NOTE_SIZE)]
+    page = _page(content, size, title, notes)
+    if _pooling_note(content, page):  # room for the note may take some from the panels
+        page = _page(content, size, title, [*notes, _pooling_note(content, page)])
+    note = _pooling_note(content, page)
+    return page, title, [*notes, note] if note else notes
+
+
+def _pooling_note(content: _Content, page: PageLayout) -> str:
+    """How many cells are a pixel; empty where each cell is as large as a pixel or larger."""
+    poolings = {group.pooling(layout) for group, layout in zip(content.groups, page.groups, strict=True)} - {(1, 1)}
+    blocks = " or ".join(f"{rows} × {columns}" for rows, columns in sorted(poolings))
+    return f"a pixel shows the largest of {blocks} cells" if poolings else ""
+
+
+def _page(content: _Content, size: Size | None, title: Sequence[str], notes: Sequence[str]) -> PageLayout:
+    """The layout of a page with lines of a title and of notes; raises AttnError where it does not fit the size."""
+    widths = [content.fonts.width(note, NOTE_SIZE) for note in notes]
+    page = lay_out(content.sizes, size, [content.title_width(line) for line in title], widths)
+    if page is None:
+        assert size is not None
+        message = f"{size.width:.3g} × {size.height:.3g} inches have no room for the panels and their labels"
+        raise AttnError(message, hint="choose a larger size, or show less")
+    return page

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from attncli.base.errors import AttnError
+from attncli.base.errors import AttnError, missing_package
 from attncli.render.color_map import Rgb, color, text_color
 from attncli.render.figure.layout import Box, Size
 
-INSTALL = "pip install 'attncli[plot]'"
 FONT_SIZE, HEADING_SIZE = 9.0, 10.0  # points: of a figure in a paper, and of the title of a group
 BASE_FONT = "DejaVu Sans"  # comes with Matplotlib
 COLORS = 256  # of the colour map
@@ -41,14 +40,14 @@ _SETTINGS: Mapping[str, Any] = {
 def check_matplotlib() -> None:
     """Raise AttnError where Matplotlib is not installed."""
     if find_spec("matplotlib") is None:
-        raise AttnError("a figure needs the package matplotlib", hint=f"install it: {INSTALL}")
+        raise missing_package("matplotlib", "plot", needs="a figure needs")
 
 
 @contextmanager
 def drawing() -> Iterator[None]:
     """Draw with the settings of this file on top of Matplotlib's own, whatever the user's are; they return afterwards.
 
-    Matplotlib writes neither warnings nor log lines: what matters to the user are warnings of ours. Raises AttnError
+    Matplotlib writes neither warnings nor log lines: this program warns of what matters to the user. Raises AttnError
     where it is not installed or does not start.
     """
     check_matplotlib()

@@ -12,6 +12,7 @@ from attncli.render.target import TEXT_FILE, TextTarget
 if TYPE_CHECKING:
     from attncli.analysis.compare import Comparison
     from attncli.plan.graph import Plan
+    from attncli.render.document import Answer
     from attncli.render.view import View
 
 Chunks = Iterable[str]
@@ -22,25 +23,15 @@ FIGURE_DECIMALS = 2  # cells of a figure have room for so many
 PICTURE_SUFFIX = ".svg"
 
 
-@dataclass(frozen=True)
-class Content:
-    """What the function of a format writes: "module:function" that makes it of a view, and of a comparison.
+_HERE, _OBJECT = "attncli.render.formats", "attncli.render.objects"
+_FIGURE, _PAGE = "attncli.render.figure", "attncli.render.page"
 
-    The first is `content(view)`, the second `content(comparison)`, of a text for readers `content(comparison,
-    decimals)`. Empty: it writes the view itself, or no comparison.
-    """
-
-    of_view: str = ""
-    of_comparison: str = ""
-
-
-_HERE, _OBJECT = "attncli.render.formats", "attncli.render.result_object"
-_FIGURE, _PAGE = "attncli.render.figure.figure", "attncli.render.page.page_object"
-
-VIEW = Content()
-DOCUMENT = Content("attncli.render.sections:document_of", "attncli.render.sections:comparison_document_of")
-MARKED_DOCUMENT = replace(DOCUMENT, of_view="attncli.render.sections:marked_document_of")
-OBJECT = Content(f"{_OBJECT}:result_object", "attncli.render.reports.objects:compare_object")
+# What a format writes of a view: "module:function" that makes it, or the view itself. Other answers have a document and
+# an object.
+VIEW = ""
+DOCUMENT, MARKED_DOCUMENT = "attncli.render.sections:document_of", "attncli.render.sections:marked_document_of"
+OBJECT = f"{_OBJECT}:result_object"
+_COMPARISON = "attncli.render.reports.compare:comparison_answer"
 
 
 @dataclass(frozen=True)
@@ -54,7 +45,7 @@ class OutputFormat:
     name: str
     suffixes: tuple[str, ...]  # of the files that are written in this format, with the dot, in lower case
     function: str  # "module:function"
-    content: Content = VIEW
+    content: str = VIEW
     is_binary: bool = False
     is_lossless: bool = True  # programs read every number back; otherwise numbers are rounded for a reader
     holds_one_array: bool = False
@@ -115,9 +106,9 @@ class OutputFormat:
         return self.long_table is not None
 
     @property
-    def writes_comparisons(self) -> bool:
-        """Whether it can write a comparison of variants."""
-        return self.compares_cells or bool(self.content.of_comparison)
+    def writes_documents(self) -> bool:
+        """Whether it can write an answer that is not the view of a result: its document, or its object."""
+        return self.is_object or self.content in (DOCUMENT, MARKED_DOCUMENT)
 
     def render(self, view: "View", target: TextTarget) -> Chunks:
         """The view as text for a target, in chunks; only of a text format."""
@@ -129,9 +120,11 @@ class OutputFormat:
         if self.long_table is not None:
             rows: Chunks = import_object(self.long_table)(comparison, target)
             return rows
-        rounding = (decimals,) if self.is_text_for_readers else ()
-        content = import_object(self.content.of_comparison)(comparison, *rounding)
-        text: Chunks = import_object(self.function)(content, target)
+        return self.render_answer(import_object(_COMPARISON)(comparison, decimals), target)
+
+    def render_answer(self, answer: "Answer", target: TextTarget) -> Chunks:
+        """An answer as text for a target, in chunks: its object or its document; only of a format that has these."""
+        text: Chunks = import_object(self.function)((answer.object if self.is_object else answer.document)(), target)
         return text
 
     def write(self, view: "View", stream: IO[bytes]) -> None:
@@ -140,7 +133,7 @@ class OutputFormat:
 
     def _content(self, view: "View") -> Any:
         """What its function writes of a view."""
-        return import_object(self.content.of_view)(view) if self.content.of_view else view
+        return import_object(self.content)(view) if self.content else view
 
     def check_results(self, plan: "Plan", names: Iterable[str], cut_axes: Collection[str]) -> None:
         """Raise AttnError where it can't show some results, of whose axes in `cut_axes` one position is shown."""

@@ -1,6 +1,7 @@
 """CSV and TSV: a table for each result and head, and of a comparison one long table; a few rows at a time."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import chain, product
 from typing import TYPE_CHECKING
 
@@ -23,18 +24,8 @@ if TYPE_CHECKING:
 VARIANT = "variant"
 
 
-def write_csv(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
-    """One comma-separated table for each result and head; several tables have their names in comments above them."""
-    return _tables(view, ",")
-
-
-def write_tsv(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
-    """The same tables, separated by tabs."""
-    return _tables(view, "\t")
-
-
-def _tables(view: View, delimiter: str) -> Iterator[str]:
-    """Every table, with an empty line between two."""
+def _tables(view: View, _target: TextTarget = TEXT_FILE, *, delimiter: str) -> Iterator[str]:
+    """A table for each result and head, with an empty line between two, and its name in a comment where it is one."""
     trace = view.result.trace
     tables = [(name, grid) for name in view.names for grid in selected_plain_grids(view, trace[name])]
     for number, (name, grid) in enumerate(tables):
@@ -54,18 +45,8 @@ def _table(grid: Grid, delimiter: str) -> Iterator[str]:
         yield "".join([f"{delimited_cell(label, delimiter)}{delimiter}{row}\n" for row, label in labelled_rows])
 
 
-def write_long_csv(comparison: "Comparison", _target: TextTarget = TEXT_FILE) -> Iterator[str]:
-    """One comma-separated table of every variant of a comparison, every digit of its numbers."""
-    return _long_table(comparison, ",")
-
-
-def write_long_tsv(comparison: "Comparison", _target: TextTarget = TEXT_FILE) -> Iterator[str]:
-    """The same table, separated by tabs."""
-    return _long_table(comparison, "\t")
-
-
-def _long_table(comparison: "Comparison", delimiter: str) -> Iterator[str]:
-    """The header and the rows of each variant.
+def _long_table(comparison: "Comparison", _target: TextTarget = TEXT_FILE, *, delimiter: str) -> Iterator[str]:
+    """One table of every variant of a comparison, every digit of its numbers: the header and the rows of each variant.
 
     The columns are the variant, each varied key, the batch item and the head (0 where there is no such axis), the
     query and the key, and each selected result; of results with features, such as the output, the feature in place of
@@ -134,3 +115,7 @@ def _number_rows(values: Mapping[str, Array], names: Iterable[str], delimiter: s
             continue
         present = (iter(row.split(delimiter)) for row in rows)
         yield [delimiter.join("" if missing else next(own) for missing in is_missing) for own in present]
+
+
+write_csv, write_tsv = (partial(_tables, delimiter=delimiter) for delimiter in ",\t")
+write_long_csv, write_long_tsv = (partial(_long_table, delimiter=delimiter) for delimiter in ",\t")

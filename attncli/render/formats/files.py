@@ -1,6 +1,7 @@
 """Files of bytes: arrays under their names, and figures."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import IO
 
 from attncli.base.lazy_numpy import Array
@@ -32,28 +33,21 @@ def _arrays(view: View) -> dict[str, Array]:
     return {name: selected_value(view, view.result.trace[name]) for name in view.names}
 
 
-def write_svg(view: View, stream: IO[bytes]) -> None:
-    """Write a figure as SVG, its text as text."""
-    _write_figure(view, stream, "svg", ("Date", "Type"))
-
-
-def write_pdf(view: View, stream: IO[bytes]) -> None:
-    """Write a figure as PDF, with its fonts."""
-    _write_figure(view, stream, "pdf", ("CreationDate",))
-
-
-def write_png(view: View, stream: IO[bytes]) -> None:
-    """Write a figure as PNG of DOTS_PER_INCH."""
-    _write_figure(view, stream, "png", ("Software",))
-
-
 def _write_figure(view: View, stream: IO[bytes], file_format: str, unwritten: Iterable[str]) -> None:
-    """Write the figure of a view with its title, without the facts of Matplotlib's that are in `unwritten`."""
+    """Write the figure of a view with its title, without the facts of Matplotlib's that are in `unwritten`.
+
+    SVG has its text as text, PDF its fonts, PNG so many DOTS_PER_INCH.
+    """
+    from attncli.render.figure import make_figure  # noqa: PLC0415
     from attncli.render.figure.drawing import drawing  # noqa: PLC0415 - arrays do not need them
-    from attncli.render.figure.figure import make_figure  # noqa: PLC0415
 
     figure = make_figure(view)
     title = {"Title": view.title} if view.title else {}
     metadata = {**dict.fromkeys(unwritten), "Creator": f"attn {__version__}", **title}
     with drawing():
         figure.savefig(stream, format=file_format, dpi=DOTS_PER_INCH, metadata=metadata)
+
+
+write_svg = partial(_write_figure, file_format="svg", unwritten=("Date", "Type"))
+write_pdf = partial(_write_figure, file_format="pdf", unwritten=("CreationDate",))
+write_png = partial(_write_figure, file_format="png", unwritten=("Software",))

@@ -11,7 +11,7 @@ from itertools import islice
 
 from attncli.base.text import escape_control
 from attncli.render.color_map import MIN_SHADE, row_shades
-from attncli.render.document import Grid, Section
+from attncli.render.document import Document, Grid, Section
 from attncli.render.formats.text_table import Gap, Positions, abbreviate
 
 _TABLE = "border-collapse:collapse;margin:0.3em 0 0.8em 0"
@@ -37,17 +37,15 @@ class HtmlLimits:
 NOTEBOOK = HtmlLimits()
 
 
-def render_sections(
-    parts: Iterable[Section], decimals: int, heading: str = "", notes: Sequence[str] = (), limits: HtmlLimits = NOTEBOOK
-) -> str:
-    r"""The sections as one element of HTML, under a heading and above notes, such as warnings; every text is escaped.
+def render(document: Document, notes: Sequence[str] = (), limits: HtmlLimits = NOTEBOOK) -> str:
+    r"""A document as one element of HTML, above notes, such as warnings; every text is escaped.
 
-    >>> render_sections([Section("weights", remarks=("a < b",))], 4)
+    >>> render(Document([Section("weights", remarks=("a < b",))], 4))
     '<div>\n<p><b>weights</b></p>\n<p style="white-space:pre-wrap">a &lt; b</p>\n</div>'
     """
-    blocks = [f"<p><b>{html_text(heading)}</b></p>"] if heading else []
-    for section in parts:
-        blocks += _section_blocks(section, decimals, limits)
+    blocks = [f"<p><b>{html_text(document.heading)}</b></p>"] if document.heading else []
+    for section in document.sections:
+        blocks += _section_blocks(section, document.decimals, limits)
     blocks += [f"<p>⚠ {html_text(note)}</p>" for note in notes]
     return "\n".join(["<div>", *blocks, "</div>"])
 

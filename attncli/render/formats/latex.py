@@ -3,9 +3,28 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from attncli.render.document import LABEL_END, LABEL_START, Document, Grid, Section, column_blocks
-from attncli.render.formats.latex_math import CHARACTER_COMMAND, CHARACTER_DEFINITION, latex_label, latex_line
-from attncli.render.target import TextTarget
+from attncli.base.text import transliterate
+from attncli.render.document import (
+    LABEL_END,
+    LABEL_START,
+    Block,
+    Document,
+    Fitted,
+    Grid,
+    Lines,
+    Pairs,
+    Section,
+    SideBySide,
+    Statement,
+    column_blocks,
+)
+from attncli.render.formats.latex_math import (
+    CHARACTER_COMMAND,
+    CHARACTER_DEFINITION,
+    latex_label,
+    latex_line,
+)
+from attncli.render.target import TEXT_PAGE, TextTarget
 
 PACKAGES = "% needs \\usepackage{amsmath,booktabs}"
 PAGE_WIDTH, PAGE_ROWS = 66, 40  # characters and rows of a table that the text of a page has room for, at 10 points
@@ -14,31 +33,61 @@ GAP = "\n\n\\smallskip\n\n"  # between tabulars, and above and below them: their
 
 
 def render(document: Document, _target: TextTarget) -> list[str]:
-    """A document in LaTeX; labels in its worked lines are between LABEL_START and LABEL_END."""
-    return [render_sections(document.sections, document.decimals, document.heading)]
+    """A document as paragraphs and tabulars, for a document that loads amsmath and booktabs, and any engine.
 
-
-def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") -> str:
-    """The sections as paragraphs and tabulars; the document needs amsmath and booktabs, and any engine.
-
-    Labels in lines of arithmetic are between LABEL_START and LABEL_END.
+    Labels in its worked lines are between LABEL_START and LABEL_END.
     """
-    blocks = [f"\\section*{{{_text(heading)}}}"] if heading else []
-    for section in parts:
-        symbol = f" {latex_line(section.symbol)}" if section.symbol else ""
-        formula = f"\\quad {_line(section.formula)}" if section.formula else ""
-        blocks.append(f"\\paragraph{{{_text(section.title)}}}{symbol}{formula}")
-        if section.purpose:
-            blocks.append(f"\\nopagebreak\\noindent {_text(section.purpose)}")
-        if section.grids:
-            blocks.append(f"\\nopagebreak{GAP}" + GAP.join(_tabulars(table, decimals) for table in section.tables))
-        if section.arithmetic:
-            lines = "\\\\\n".join(map(_line, section.arithmetic))
-            blocks.append(f"\\begin{{quote}}\\raggedright\n{lines}\n\\end{{quote}}")
-        blocks += [f"\\smallskip\\noindent {_text(remark)}" for remark in section.remarks]
+    blocks = [f"\\section*{{{_text(document.heading)}}}"] if document.heading else []
+    for section in document.sections:
+        blocks += _section_blocks(section, document.decimals)
     text = "\n\n".join(blocks) + "\n"
     definition = f"{CHARACTER_DEFINITION}\n" if CHARACTER_COMMAND in text else ""
-    return f"{PACKAGES}\n{definition}\n{text}"
+    return [f"{PACKAGES}\n{definition}\n{text}"]
+
+
+def _section_blocks(section: Section, decimals: int) -> Iterator[str]:
+    """The paragraphs and tabulars of a section."""
+    symbol = f" {latex_line(section.symbol)}" if section.symbol else ""
+    formula = f"\\quad {_line(section.formula)}" if section.formula else ""
+    if section.heading:
+        yield f"\\paragraph{{{_text(section.title)}}}{symbol}{formula}"
+    if section.purpose:
+        yield f"\\nopagebreak\\noindent {_text(section.purpose)}"
+    if section.grids:
+        yield f"\\nopagebreak{GAP}" + GAP.join(_tabulars(table, decimals) for table in section.tables)
+    if section.arithmetic:
+        yield _quote(map(_line, section.arithmetic))
+    yield from (f"\\smallskip\\noindent {_text(remark)}" for remark in section.remarks)
+    for block in section.blocks:
+        yield from _blocks(block, decimals)
+
+
+def _blocks(block: Block, decimals: int) -> Iterator[str]:
+    match block:
+        case Section():
+            yield from _section_blocks(block, decimals)
+        case SideBySide():
+            for section in block.sections:
+                yield from _section_blocks(section, decimals)
+        case Statement():
+            yield f"\\smallskip\\noindent \\textbf{{{_text(block.start)}}}{_text(block.rest)}"
+        case Lines(kind="text"):
+            yield from (f"\\smallskip\\noindent {_text(line.strip())}" for line in block.lines if line.strip())
+        case Lines(kind="mathematics", lines=lines) if lines:
+            yield _quote(_line(line.strip()) for line in lines)
+        case Lines(lines=lines) if lines:
+            yield _quote((_text(transliterate(line, "ascii")) for line in lines), "\\ttfamily\\scriptsize")
+        case Pairs():
+            items = (f"\\item[{_text(name)}] {_text(text)}" for name, text in block.pairs)
+            yield "\n".join(["\\begin{description}", *items, "\\end{description}"])
+        case Fitted():
+            for fitted in block.blocks(TEXT_PAGE):
+                yield from _blocks(fitted, decimals)
+
+
+def _quote(lines: Iterable[str], style: str = "") -> str:
+    body = "\\\\\n".join(lines)
+    return f"\\begin{{quote}}\\raggedright{style}\n{body}\n\\end{{quote}}"
 
 
 def _line(line: str) -> str:

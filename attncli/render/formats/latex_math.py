@@ -66,6 +66,8 @@ _MATH_COMMANDS = {
     "▲": r"\uparrow",
     "▼": r"\downarrow",
     "◆": r"\star",
+    "✓": r"\surd",
+    "✗": r"\times",
 }
 _TEXT_COMMANDS = {
     **{character: f"\\{character}" for character in "&%$#_{}"},

@@ -1,35 +1,64 @@
 """Markdown: documents for notes and web pages."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from textwrap import dedent
 
 from attncli.base.text import escape_control
 from attncli.render.aligned_numbers import align_characters, joined_lines
-from attncli.render.document import Document, Grid, Section
-from attncli.render.target import TextTarget
+from attncli.render.document import Block, Document, Fitted, Grid, Lines, Pairs, Section, SideBySide, Statement
+from attncli.render.target import TEXT_PAGE, TextTarget
 
 DIVIDER = " | "  # between the columns of a table
 ESCAPES = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|&~$"})
 
 
 def render(document: Document, target: TextTarget) -> list[str]:
-    """A document in Markdown."""
-    return [target.encodable(render_sections(document.sections, document.decimals, document.heading))]
+    """A document in Markdown, its sections under headings."""
+    blocks = [f"# {_escape(document.heading)}"] if document.heading else []
+    for section in document.sections:
+        blocks += _section_blocks(section, document.decimals, 2)
+    return [target.encodable("\n\n".join(blocks) + "\n")]
 
 
-def render_sections(parts: Iterable[Section], decimals: int, heading: str = "") -> str:
-    """The sections, each with a heading."""
-    blocks = [f"# {_escape(heading)}"] if heading else []
-    for section in parts:
-        blocks.append(f"## {_escape(section.heading)}")
-        if section.purpose:
-            blocks.append(_escape(section.purpose))
-        if section.formula:
-            blocks.append(f"`{section.formula}`" + (f" — {_escape(section.shapes)}" if section.shapes else ""))
-        blocks += [block for table in section.tables for block in _grid_blocks(table, decimals)]
-        if section.arithmetic:
-            blocks.append("\n".join(["```", *map(escape_control, section.arithmetic), "```"]))
-        blocks += [_escape(remark) for remark in section.remarks]
-    return "\n\n".join(blocks) + "\n"
+def _section_blocks(section: Section, decimals: int, level: int) -> Iterator[str]:
+    """The paragraphs and tables of a section, its heading of a level from 1 to 6."""
+    if section.heading:
+        yield f"{'#' * level} {_escape(section.heading)}"
+    if section.purpose:
+        yield _escape(section.purpose)
+    if section.formula:
+        yield f"`{section.formula}`" + (f" — {_escape(section.shapes)}" if section.shapes else "")
+    for table in section.tables:
+        yield from _grid_blocks(table, decimals)
+    if section.arithmetic:
+        yield _code(section.arithmetic)
+    yield from map(_escape, section.remarks)
+    for block in section.blocks:
+        yield from _blocks(block, decimals, level + 1 if section.heading else level)
+
+
+def _blocks(block: Block, decimals: int, level: int) -> Iterator[str]:
+    match block:
+        case Section():
+            yield from _section_blocks(block, decimals, level)
+        case SideBySide():
+            for section in block.sections:
+                yield from _section_blocks(section, decimals, level)
+        case Statement():
+            yield _bold(_escape(block.start), is_marked=True) + _escape(block.rest)
+        case Lines(kind="text"):
+            yield from (_escape(line.strip()) for line in block.lines if line.strip())
+        case Lines(lines=lines) if lines:
+            yield _code(dedent("\n".join(lines)).split("\n"))
+        case Pairs():
+            yield "\n".join(f"- {_bold(_escape(name), is_marked=True)}: {_escape(text)}" for name, text in block.pairs)
+        case Fitted():
+            for fitted in block.blocks(TEXT_PAGE):
+                yield from _blocks(fitted, decimals, level)
+
+
+def _code(lines: Iterable[str]) -> str:
+    return "\n".join(["```", *map(escape_control, lines), "```"])
 
 
 def _grid_blocks(grid: Grid, decimals: int) -> list[str]:

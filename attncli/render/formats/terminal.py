@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from attncli.base.text import escape_control
 from attncli.render.curve import plot
-from attncli.render.document import Document, Grid, Section
+from attncli.render.document import Block, Document, Fitted, Grid, Lines, Pairs, Section, SideBySide, Statement
 from attncli.render.formats.text_page import TextPage, grid_lines, line_width, side_by_side
 from attncli.render.target import TextTarget
 
@@ -16,24 +16,27 @@ NAME_GAP = "  "  # in the title of a table, behind the number of it
 PrintGrids = Callable[[TextPage, Sequence[Grid], int], None]  # prints the grids of a section with so many decimals
 
 
-def render(document: Document, target: TextTarget) -> list[str]:
-    """A document as text, its sections one under the other."""
+def render(document: Document, target: TextTarget) -> Iterator[str]:
+    """A document as text, in a chunk for each of its sections, the first of which begins with the heading."""
     print_grids = print_tables
     if document.has_heatmaps:
-        from attncli.render.heatmap.panels import print_heatmaps  # noqa: PLC0415 - only `--heatmap` needs it
+        from attncli.render.heatmap import print_heatmaps  # noqa: PLC0415 - only `--heatmap` needs it
 
         print_grids = print_heatmaps
     page = TextPage(target)
     if document.heading:
         page.print((document.heading, "bold"))
     for number, section in enumerate(document.sections):
-        if number or document.heading:
+        if (number or document.heading) and not section.is_continuation:
             page.skip_line()
         if document.are_side_by_side and len(section.grids) != 1:
             _print_side_by_side(page, section, document.decimals)
         else:
             print_section(page, section, document.decimals, print_grids)
-    return [page.text]
+        yield page.text
+        page = TextPage(target)
+    if page.text:
+        yield page.text
 
 
 def render_picture(document: Document, _target: TextTarget) -> Iterator[str]:
@@ -50,8 +53,9 @@ def print_tables(page: TextPage, grids: Sequence[Grid], decimals: int) -> None:
 
 
 def print_section(page: TextPage, section: Section, decimals: int, print_grids: PrintGrids = print_tables) -> None:
-    """Print one section: title, symbol and formula, its purpose, its shapes, its grids, its arithmetic, its remarks."""
-    page.print((section.heading, "bold"), f"  {section.formula}" if section.formula else "")
+    """Print one section: heading, formula, purpose, shapes, grids, plots, arithmetic, remarks and other blocks."""
+    if section.heading:
+        page.print((section.rule + section.heading, "bold"), f"  {section.formula}" if section.formula else "")
     if section.purpose:
         page.print((section.purpose, "italic"))
     if section.shapes:
@@ -66,6 +70,39 @@ def print_section(page: TextPage, section: Section, decimals: int, print_grids: 
             page.print(line, is_wrapped=False)
     page.print_lines([f"  {line}" for line in section.arithmetic], "cyan")
     page.print_lines([f"  {remark}" for remark in section.remarks], "dim")
+    for block in section.blocks:
+        _print_block(page, block, decimals)
+
+
+def _print_block(page: TextPage, block: Block, decimals: int) -> None:
+    match block:
+        case Section():
+            print_section(page, block, decimals)
+        case Statement():
+            page.print((block.start, block.style), block.rest)
+        case Lines(wrapped="never"):
+            for line in block.lines:
+                page.print((line, block.style), is_wrapped=False)
+        case Lines(wrapped="page"):
+            narrow = TextPage(replace(page.target, width=page.page_width))
+            narrow.print_lines(block.lines, block.style)
+            page.write(narrow.text.splitlines())
+        case Lines():
+            page.print_lines(block.lines, block.style)
+        case Pairs():
+            page.print_pairs(block.pairs, block.style)
+        case Fitted():
+            for fitted in block.blocks(page.target):
+                _print_block(page, fitted, decimals)
+        case SideBySide():
+            blocks = [_section_lines(section, decimals, page.target) for section in block.sections]
+            page.write(side_by_side(blocks, page.page_width))
+
+
+def _section_lines(section: Section, decimals: int, target: TextTarget) -> Sequence[str]:
+    page = TextPage(target)
+    print_section(page, section, decimals)
+    return page.text.rstrip("\n").split("\n")
 
 
 def _print_side_by_side(page: TextPage, section: Section, decimals: int) -> None:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from attncli.render.formats.rich_printer import RichPrinter
 
-PAGE_WIDTH = 80
 MIN_TEXT_WIDTH = 24  # of the second of two columns, and of a line whose other parts are indented
 CONTINUATION = "  "  # the indentation of the parts of a wrapped line after the first
 BLOCK_GAP = "    "  # between two blocks of text side by side
@@ -50,7 +49,7 @@ class TextPage:
     @property
     def page_width(self) -> int:
         """The width of the target; in a pipe or a file that of a page, for what is side by side."""
-        return self.target.width or PAGE_WIDTH
+        return self.target.page_width
 
     @property
     def colors(self) -> int:

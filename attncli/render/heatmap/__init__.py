@@ -1,1 +1,214 @@
-"""Tables as blocks of colour or of characters: their levels, their colours, how large they are, and their lines."""
+"""The tables of a section as heat maps on a page of text, side by side, with what their colours mean."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+
+from attncli.base.axes import AXIS_NOUNS
+from attncli.base.lazy_numpy import np
+from attncli.render.aligned_numbers import align_numbers
+from attncli.render.document import Grid
+from attncli.render.formats.text_page import TextPage
+from attncli.render.heatmap.layout import (
+    GAP,
+    Layout,
+    Space,
+    Texts,
+    choose_layout,
+    column_labels,
+    cut,
+    on_right,
+    row_labels,
+    sparse_line,
+    table_titles,
+)
+from attncli.render.heatmap.palette import (
+    DIM,
+    MASKED,
+    NAN_SIGN,
+    VISIBLE_LEVEL,
+    Palette,
+    Scale,
+    is_masked,
+    pool,
+    scale_of,
+)
+from attncli.render.tables import OPTION_OF_AXIS
+from attncli.render.target import TextTarget
+
+PAGE_LINES = 60  # of a page in a pipe or a file, and of a single table, which may be longer than a screen
+MIN_NUMBER_LINES = 30  # that tables with numbers may have on a low screen
+OTHER_LINES = 6  # of a screen: the heading, an empty line, the title, two lines of the legend, the prompt
+BAR_WIDTH, MIN_BAR_WIDTH = 16, 2
+PLAIN, BOLD, ITALIC = Style(), Style(bold=True), Style(italic=True)
+
+Line = list[Segment]
+
+
+def print_heatmaps(page: TextPage, grids: Sequence[Grid], decimals: int) -> None:
+    """Print grids of one shape as heat maps on one scale, as many side by side as fit, and below them the legend.
+
+    A table whose columns are different quantities stays a table.
+    """
+    if not grids or grids[0].aligns_columns or not grids[0].values.size:
+        for grid in grids:
+            page.print_grid(grid, decimals)
+        return
+    tables = [table for grid in grids for table in grid.before_and_after]
+    palette = Palette(page.colors, page.target.has_unicode)
+    height = page.target.height
+    lines = PAGE_LINES if height is None else height - OTHER_LINES
+    space = Space(page.page_width, lines, max(lines, MIN_NUMBER_LINES), max(lines, PAGE_LINES), height is not None)
+    layout = choose_layout(tables, decimals, palette, page.target, space)
+    drawn = _Heatmaps(tables, layout, scale_of(tables), palette, page.target)
+    page.print_segments(drawn.lines())
+    meanings = list(drawn.notes(decimals))
+    if tables[0].signs is None and drawn.scale.has_numbers:
+        bar = [] if drawn.scale.has_one_number else drawn.color_bar(decimals, page.page_width - 2)
+        note = drawn.scale_note(decimals)
+        if bar and Segment.get_line_length(bar) + cell_len(note) + 2 * GAP <= page.page_width:
+            bar.append(Segment(f"{' ' * GAP}{note}", DIM))
+        else:
+            meanings.insert(0, note)
+        if bar:
+            page.print_segments([[Segment("  "), *bar]])
+    if meanings:
+        page.print_lines([f"  {'   '.join(meanings)}"], "dim")
+
+
+@dataclass(frozen=True)
+class _Heatmaps:
+    """Tables of one shape in one layout, on one scale."""
+
+    tables: Sequence[Grid]
+    layout: Layout
+    scale: Scale
+    palette: Palette
+    target: TextTarget
+
+    @property
+    def has_titles(self) -> bool:
+        """Whether tables have titles: there are several."""
+        return any(table.slice_label for table in self.tables)
+
+    def lines(self) -> Iterator[Line]:
+        """The lines of all tables that are shown."""
+        layout, texts = self.layout, self.layout.cells.texts
+        titles = table_titles([table.slice_label for table in self.tables], layout.cells.count_columns(self.tables[0]))
+        for first in range(0, layout.shown, layout.per_line):
+            if first and layout.gap_lines:
+                yield []
+            row = range(first, min(first + layout.per_line, layout.shown))
+            panels = [
+                list(self._panel(self.tables[at], titles[at], None if texts is None else texts[at])) for at in row
+            ]
+            labels = self._labels([self.tables[at] for at in row])
+            for label, *parts in zip_longest(labels, *panels, fillvalue=[]):
+                yield [*label, *(segment for part in parts for segment in (*part, Segment(" " * GAP)))][:-1]
+
+    def _labels(self, grids: Sequence[Grid]) -> list[Line]:
+        """The labels of the rows, before tables side by side; a line of several rows has that of the first.
+
+        What is marked in any of the tables is marked.
+        """
+        grid = replace(grids[0], marked=frozenset().union(*(grid.marked for grid in grids)))
+        if not self.layout.label_width:
+            return []
+        width, step, has_headings = (
+            self.layout.label_width - 1,
+            self.layout.cells.rows_of_line,
+            self.layout.has_headings,
+        )
+        texts = [(grid.corner, DIM)] if self.has_titles or has_headings else []  # in the lines above the cells
+        for first, label in list(enumerate(row_labels(grid, self.target)))[::step]:
+            is_marked = not grid.marked_rows.isdisjoint(range(first, first + step))
+            texts.append((label, BOLD if is_marked else PLAIN))
+        lines = [[Segment(cut(text, width, self.target), style), Segment(" ")] for text, style in texts]
+        return [[Segment(" " * (width + 1))], *lines] if self.has_titles and has_headings else lines
+
+    def _panel(self, grid: Grid, title: str, texts: Texts | None) -> Iterator[Line]:
+        """The lines of a table, all of one width; `texts` are those of its cells, if they have room."""
+        width = self.layout.cells.count_columns(grid)
+        if self.has_titles:
+            yield [Segment(cut(self.target.text(title), width, self.target), ITALIC)]
+        if self.layout.has_headings:
+            yield self._heading(grid, width)
+        levels = pool(self.scale.levels(grid), self.layout.cells.block).tolist()
+        if texts is not None:
+            draw = self.palette.cell if grid.signs is None else self.palette.sign
+            for row, row_texts in zip(levels, texts, strict=True):
+                yield [draw(level, text) for level, text in zip(row, row_texts, strict=True)]
+        elif self.layout.cells.rows_per_line == 1:
+            blank = " " * self.layout.cells.columns
+            yield from ([self.palette.cell(level, blank) for level in row] for row in levels)
+        else:
+            empty = [MASKED] * len(levels[0])
+            for top, bottom in zip(levels[::2], [*levels[1::2], empty], strict=False):
+                yield [self.palette.halves(*pair) for pair in zip(top, bottom, strict=True)]
+
+    def _heading(self, grid: Grid, width: int) -> Line:
+        """The labels of the columns: over numbers of each, over blocks of every k-th."""
+        labels, cells = column_labels(grid, self.target), self.layout.cells
+        if cells.texts is None or grid.signs is not None:
+            return [Segment(sparse_line(labels[:: cells.block[1]], cells.columns, width, self.target))]
+        return [
+            Segment(f"{on_right(label, cells.columns - 1, self.target)} ", BOLD if at in grid.marked_columns else PLAIN)
+            for at, label in enumerate(labels)
+        ]
+
+    def color_bar(self, decimals: int, width: int) -> list[Segment]:
+        """The colours between the numbers that have the first and the last one, in lines of a width."""
+        least, largest = self._ends(decimals)
+        room = max(min(width - len(f"{least}  {largest}"), BAR_WIDTH), MIN_BAR_WIDTH)
+        return [Segment(f"{least} "), *self.palette.bar(room), Segment(f" {largest}")]
+
+    def scale_note(self, decimals: int) -> str:
+        """What the ends of the scale are, and whether several tables share it; of a single number that."""
+        if self.scale.has_one_number:
+            return f"every number is {self._ends(decimals)[0]}"
+        ends = "0 to the largest" if self.scale.is_from_zero else "the least to the largest"
+        count = len(self.tables)
+        return f"from {ends} of the {count} tables" if count > 1 else f"from {ends} number"
+
+    def _ends(self, decimals: int) -> Sequence[str]:
+        """The least and the largest number of the scale."""
+        ends = np.array([[self.scale.least], [self.scale.largest]])
+        return [row[0].strip() for row in align_numbers(ends, decimals)]
+
+    def notes(self, decimals: int) -> Iterator[str]:
+        """What signs mean, how numbers are rounded, for how many a block is, and how to see what is left out."""
+        tables, cells = self.tables, self.layout.cells
+        is_mask = tables[0].signs is not None
+        if is_mask:
+            yield self._meanings()
+        elif any(is_masked(grid).any() for grid in tables):
+            is_hidden = any(grid.hidden is not None and grid.hidden.any() for grid in tables)
+            yield f"{self.palette.masked_sign} {'masked' if is_hidden else '−∞'}"
+        if any(np.isnan(grid.values).any() for grid in tables):
+            yield f"{NAN_SIGN if cells.texts is None else 'NaN'} not a number"
+        if any((np.isposinf(grid.values) & ~is_masked(grid)).any() for grid in tables):
+            yield "∞ has the last colour"
+        if cells.decimals is not None and cells.decimals < decimals:
+            yield f"rounded to {cells.decimals} decimals"
+        axes = (letter for letter in ("h", "b") if AXIS_NOUNS[letter] in tables[0].slice_label)
+        option = next((OPTION_OF_AXIS[letter] for letter in axes), None)  # shows one of several tables
+        rows, columns = cells.block
+        if rows * columns > 1:
+            larger = f"; {option} N shows one table larger" if option and len(tables) > 1 else ""
+            shown = "is visible where one of" if is_mask else "shows the largest of"
+            yield f"a block {shown} {rows} × {columns} cells{' is' if is_mask else ''}{larger}"
+        if self.layout.shown < len(tables):
+            yield f"{len(tables) - self.layout.shown} more tables are left out: {option} N shows one, a file has all"
+
+    def _meanings(self) -> str:
+        """What the signs of masks mean, of a single one with their counts; where cells have no signs, how they look."""
+        if self.layout.cells.texts is None:
+            look = "colour" if self.palette.colors else self.palette.cell(VISIBLE_LEVEL, " ").text
+            return f"{look}: visible   {self.palette.masked_sign}: hidden"
+        if len(self.tables) == 1:
+            return self.tables[0].legend
+        return "   ".join(f"{sign} {meaning}" for sign, meaning in self.tables[0].meanings.items())

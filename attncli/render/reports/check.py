@@ -1,15 +1,18 @@
-"""The report of a check as text: quantities in order, explanations, a verdict; of several also lines, and JUnit XML."""
+"""The report of a check: quantities in order, explanations, a verdict; of several also lines, and JUnit XML."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from html import escape
-from itertools import takewhile
+from itertools import chain, takewhile
 
-from attncli.analysis.check.report import BeforeEdits, CheckOutcome, CheckReport, Explanation
+from attncli.analysis.check.report import CheckOutcome, CheckReport, Explanation
 from attncli.base.text import count_of, escape_control, join_words
-from attncli.render.formats.text_page import TextPage
-from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, print_quantity
+from attncli.render.document import Answer, Block, Document, Lines, Pairs, Section, Statement
+from attncli.render.formats import terminal
+from attncli.render.objects import check_object, suite_object
+from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, quantity_blocks
 from attncli.render.sections import edits_text
-from attncli.render.target import TEXT_FILE, TextTarget
+from attncli.render.target import TEXT_FILE
 from attncli.render.view import DECIMALS
 
 MAX_NAMED = 2  # explanations that the verdict names: the report has all
@@ -17,27 +20,74 @@ MAX_FILES = 5  # that are named, of those in which nothing is expected
 SUITE = "attn check"
 
 
-def render_check(report: CheckReport, target: TextTarget = TEXT_FILE, *, decimals: int = DECIMALS) -> str:
-    """The report as text for a target; its last line is the verdict.
+def check_document(report: CheckReport, decimals: int = DECIMALS) -> Document:
+    """The document of a report; its last line is the verdict.
 
     Worked lines have at least so many decimals, and more where the error of a number is behind them.
     """
-    page = TextPage(target)
-    for result in report.results:
-        print_quantity(page, report, result, decimals)
+    return Document(_report_sections(report, decimals), decimals)
+
+
+def check_answer(
+    outcomes: Sequence[CheckOutcome], left_out: Sequence[str], decimals: int, *, is_suite: bool, has_lines: bool = True
+) -> Answer:
+    """The answer to a check: of a suite the lines, unless they were written before, and a summary.
+
+    Of one file it is its report, or the reports of its parts and their summary. `left_out` are files of folders in
+    which nothing is expected.
+    """
+
+    def sections() -> Iterator[Section]:
+        lines = [line for outcome in outcomes for line in _line(outcome)]
+        for outcome in () if is_suite else outcomes:
+            yield from _outcome_sections(outcome, decimals)
+        if is_suite or len(outcomes) > 1:
+            yield Section("", blocks=(*(lines if is_suite and has_lines else ()), *_summary(outcomes, left_out)))
+
+    is_one = not is_suite and not any(outcome.part for outcome in outcomes)
+    return Answer(
+        lambda: Document(sections(), decimals),
+        lambda: check_object(outcomes[0]) if is_one else suite_object(outcomes, left_out),
+    )
+
+
+def _outcome_sections(outcome: CheckOutcome, decimals: int) -> Iterator[Section]:
+    """The report of a problem under its name where it is a part of a file; nothing of one that can't be checked.
+
+    Which numbers were set, and what a check finds before and after, comes first.
+    """
+    if outcome.report is None:
+        return
+    sections = _report_sections(outcome.report, decimals)
+    if outcome.before is not None:
+        both = {"before": outcome.before.report, "after": outcome.report}
+        lines = tuple(f"  {when}: {short_verdict(report)}" for when, report in both.items())
+        edits = Section("", blocks=(Statement(edits_text(outcome.before.cells, decimals)), Lines(lines)))
+        sections = chain([edits], sections)
+    first = replace(next(sections), title=outcome.name if outcome.part else "")
+    yield from chain([first], sections)
+
+
+def _report_sections(report: CheckReport, decimals: int) -> Iterator[Section]:
+    """The quantities, and what is found of all of them."""
+    quantities = (block for result in report.results for block in quantity_blocks(report, result, decimals))
     if report.results:
-        page.skip_line()
-    page.print_lines(_tolerances(report), "dim")
-    print_explanations(page, report)
+        yield Section("", blocks=tuple(quantities))
+    yield Section("", blocks=tuple(_findings(report)))
+
+
+def _findings(report: CheckReport) -> Iterator[Block]:
+    """The tolerances, the slips that explain what differs, those that would not be noticed, and the verdict."""
+    yield Lines(tuple(_tolerances(report)), "dim")
+    yield from explanation_blocks(report)
     if report.unnoticed:
-        page.print(("These slips would not be noticed with these inputs, at this tolerance:", "bold"))
-        page.print_pairs(slip_lines(report.unnoticed), "cyan")
+        yield Statement("These slips would not be noticed with these inputs, at this tolerance:")
+        yield Pairs(slip_lines(report.unnoticed))
     elif report.unnoticed is not None:
         which = "was tried" if report.untried else "applies to this problem"
-        page.print(f"Every slip that {which} would be noticed.")
+        yield Lines((f"Every slip that {which} would be noticed.",))
     style = (AGREES if report.agrees else DIFFERS) if report.has_verdict else ""
-    page.print((f"{verdict(report)}.", style))
-    return page.text
+    yield Statement(f"{verdict(report)}.", style=style)
 
 
 def _tolerances(report: CheckReport) -> Iterator[str]:
@@ -55,21 +105,22 @@ def _tolerances(report: CheckReport) -> Iterator[str]:
     yield f"Reference: {report.reference}{why}."
 
 
-def print_explanations(page: TextPage, report: CheckReport) -> None:
-    """Print the slips that explain the numbers that differ, or that none does; nothing where none was tried."""
+def explanation_blocks(report: CheckReport) -> Iterator[Block]:
+    """The slips that explain the numbers that differ, or that none does; nothing where none was tried."""
     if report.explanations:
-        page.print(("Explained by:", "bold"))
-        page.print_pairs(slip_lines(report.explanations), "cyan")
+        yield Statement("Explained by:")
+        yield Pairs(slip_lines(report.explanations))
         if report.may_be_chance:
-            page.print("So few numbers may be explained by chance; more of them would tell.")
+            yield Lines(("So few numbers may be explained by chance; more of them would tell.",))
+    remarks = list(report.untried)
     if report.tried_count:
         singles, pairs = report.tried_count - report.pair_count, count_of(report.pair_count, "pair")
         text = f"{count_of(singles, 'slip')}{f' and {pairs} of them' if report.pair_count else ''} were tried."
         if not report.explanations:
             tried = f"{singles} tried{f', and {pairs}' if report.pair_count else ''}"
             text = f"No known mistake explains these numbers ({tried})."
-        page.print((text, "dim"))
-    page.print_lines(report.untried, "dim")
+        remarks.insert(0, text)
+    yield Lines(tuple(remarks), "dim")
 
 
 def slip_lines(explanations: Iterable[Explanation]) -> list[tuple[str, str]]:
@@ -105,7 +156,7 @@ def _join_variants(sentences: Sequence[str]) -> str:
 
 
 def _common_length(words: Sequence[Sequence[str]]) -> int:
-    """How many words all of some lists begin with."""
+    """How many words all of the lists begin with."""
     return sum(1 for _ in takewhile(lambda same: len(set(same)) == 1, zip(*words, strict=False)))
 
 
@@ -158,33 +209,20 @@ def _names(explanations: Sequence[Explanation]) -> str:
     return " or ".join([*names[:MAX_NAMED], *more])
 
 
-def render_line(outcome: CheckOutcome, target: TextTarget) -> str:
+def section_of_line(outcome: CheckOutcome) -> Section:
     """Whether the numbers of a problem agree, in a line; nothing for one that could not be checked."""
-    page = TextPage(target)
+    return Section("", blocks=tuple(_line(outcome)))
+
+
+def _line(outcome: CheckOutcome) -> Iterator[Statement]:
     if outcome.report is not None:
-        sign = ("✓", AGREES) if outcome.agrees else ("✗", DIFFERS)
+        sign, style = ("✓", AGREES) if outcome.agrees else ("✗", DIFFERS)
         before = "" if outcome.before is None else f"; before it was set: {short_verdict(outcome.before.report)}"
-        page.print(sign if outcome.has_verdict else " ", f" {outcome.name}: {short_verdict(outcome.report)}{before}")
-    return page.text
+        text = f" {outcome.name}: {short_verdict(outcome.report)}{before}"
+        yield Statement(sign, text, style) if outcome.has_verdict else Statement(" ", text, "")
 
 
-def render_title(outcome: CheckOutcome, target: TextTarget) -> str:
-    """The name of a problem, as the title of its report."""
-    page = TextPage(target)
-    page.print((outcome.name, "bold"))
-    return page.text
-
-
-def render_edits(before: BeforeEdits, report: CheckReport, target: TextTarget, decimals: int) -> str:
-    """Which numbers of a problem were set, and what a check of it finds before and after."""
-    page = TextPage(target)
-    page.print((edits_text(before.cells, decimals), "bold"))
-    page.print_lines([f"  before: {short_verdict(before.report)}", f"  after: {short_verdict(report)}"])
-    page.skip_line()
-    return page.text
-
-
-def render_summary(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], target: TextTarget) -> str:
+def _summary(outcomes: Sequence[CheckOutcome], left_out: Sequence[str]) -> Iterator[Block]:
     """How many of the problems agree, differ, and can't be checked, and the files of folders that expect nothing."""
     compared = [outcome for outcome in outcomes if outcome.has_verdict]
     agree = sum(outcome.agrees for outcome in compared)
@@ -193,14 +231,12 @@ def render_summary(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], ta
     parts = [f"{agree} of {len(compared)} agree"] if compared else []
     parts += [f"{differ} {'differs' if differ == 1 else 'differ'}"] if differ else []
     parts += [f"{failed} can't be checked"] if failed else []
-    page = TextPage(target)
     if parts:
-        page.print((f"{', '.join(parts)}.", AGREES if agree == len(compared) else DIFFERS))
+        yield Statement(f"{', '.join(parts)}.", style=AGREES if agree == len(compared) else DIFFERS)
     without = [*(outcome.name for outcome in outcomes if not outcome.has_verdict), *left_out]
     if without:
         others = [count_of(len(without) - MAX_FILES, "other file")] if len(without) > MAX_FILES else []
-        page.print((f"Nothing is expected in {join_words([*without[:MAX_FILES], *others])}.", "dim"))
-    return page.text
+        yield Lines((f"Nothing is expected in {join_words([*without[:MAX_FILES], *others])}.",), "dim")
 
 
 def junit_xml(outcomes: Sequence[CheckOutcome]) -> Iterator[str]:
@@ -233,7 +269,7 @@ def _test_case(outcome: CheckOutcome) -> Iterator[str]:
     elif outcome.agrees:
         yield f"      <skipped message={_quoted(verdict(outcome.report))}/>\n"
     else:
-        text = escape(render_check(outcome.report, TEXT_FILE), quote=False)
+        text = escape("".join(terminal.render(check_document(outcome.report), TEXT_FILE)), quote=False)
         yield f'      <failure type="difference" message={_quoted(verdict(outcome.report))}>{text}</failure>\n'
     yield "    </testcase>\n"
 

@@ -1,11 +1,8 @@
-"""A comparison for readers: its sections, as text, in Markdown and LaTeX; and what changed since an earlier result."""
+"""A comparison for readers: its sections, and what changed since an earlier result."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-
-from rich.cells import cell_len
-from rich.text import Text
 
 from attncli.analysis.compare import Comparison, equal_variants
 from attncli.analysis.differences import Difference, FirstDifference
@@ -15,12 +12,9 @@ from attncli.base.lazy_numpy import Array
 from attncli.base.text import count_of
 from attncli.numbers.formatting import decimal
 from attncli.plan.trace import RunResult, value_at
-from attncli.render.document import LEGEND, Grid, Section
-from attncli.render.formats import latex, markdown
-from attncli.render.formats.terminal import print_section
-from attncli.render.formats.text_page import TextPage, side_by_side
+from attncli.render.document import LEGEND, Answer, Document, Grid, Section
+from attncli.render.objects import compare_object
 from attncli.render.reports.variant_tables import (
-    GAP,
     heading,
     result_sections,
     statistics_sections,
@@ -29,14 +23,11 @@ from attncli.render.reports.variant_tables import (
     variant_labels,
     variant_lines,
 )
-from attncli.render.target import TEXT_FILE, TextTarget
-from attncli.render.view import DECIMALS
 
 MAX_VARIANTS = 8  # whose tables and statistics a reader can compare; of more there is a summary
 MAX_OF_ONE_RESULT = 100  # variants that have tables where one result is selected
 MAX_NUMBERS = 5000  # of all tables together
 CHUNK_NUMBERS = 2**20  # that are compared at once: comparing takes some arrays of their size
-COLUMN_GAP = 2  # so that two tables of four columns fit 80 columns
 
 
 @dataclass(frozen=True)
@@ -145,6 +136,17 @@ def comparison_sections(comparison: Comparison, decimals: int) -> Iterator[Secti
         yield from DifferenceWriter(comparison, labels, decimals).sections()
 
 
+def comparison_document(comparison: Comparison, decimals: int) -> Document:
+    """The document of a comparison."""
+    sections = comparison_sections(comparison, decimals)
+    return Document(sections, decimals, heading(comparison), are_side_by_side=True)
+
+
+def comparison_answer(comparison: Comparison, decimals: int) -> Answer:
+    """The answer of `attn compare`."""
+    return Answer(lambda: comparison_document(comparison, decimals), lambda: compare_object(comparison))
+
+
 def _with_legend(tables: Sequence[Section], labels: Sequence[str]) -> Iterator[Section]:
     """The sections, the last one that has marks with what they mean."""
     last = max((at for at, section in enumerate(tables) if any(map(_has_marks, section.grids))), default=None)
@@ -155,53 +157,6 @@ def _with_legend(tables: Sequence[Section], labels: Sequence[str]) -> Iterator[S
 
 def _has_marks(grid: Grid) -> bool:
     return grid.changes is not None and bool((grid.changes != "").any())
-
-
-def render_comparison(
-    comparison: Comparison, target: TextTarget = TEXT_FILE, decimals: int = DECIMALS
-) -> Iterable[str]:
-    """The comparison as text."""
-    page = TextPage(target)
-    text = heading(comparison)
-    if text:
-        page.print((text, "bold"))
-    for position, section in enumerate(comparison_sections(comparison, decimals)):
-        if text or position:
-            page.skip_line()
-        _print_section(page, section, decimals)
-    return [page.text]
-
-
-def render_markdown(comparison: Comparison, target: TextTarget = TEXT_FILE, decimals: int = DECIMALS) -> Iterable[str]:
-    """The comparison in Markdown."""
-    text = markdown.render_sections(comparison_sections(comparison, decimals), decimals, heading(comparison))
-    return [target.encodable(text)]
-
-
-def render_latex(comparison: Comparison, _target: TextTarget = TEXT_FILE, decimals: int = DECIMALS) -> Iterable[str]:
-    """The comparison in LaTeX."""
-    return [latex.render_sections(comparison_sections(comparison, decimals), decimals, heading(comparison))]
-
-
-def _print_section(page: TextPage, section: Section, decimals: int) -> None:
-    """Print a section: its tables side by side where there are several, its sentences where there is none."""
-    if len(section.grids) == 1:
-        print_section(page, section, decimals)
-        return
-    page.print((section.heading, "bold"))
-    page.write(side_by_side([_block(page.target, grid, decimals) for grid in section.grids], page.page_width))
-    page.print_lines([f"  {remark}" for remark in section.remarks], "dim" if section.grids else "")
-
-
-def _block(target: TextTarget, grid: Grid, decimals: int) -> Sequence[str]:
-    """The lines of a table under its title; of one that is wider than the table the number alone."""
-    table, title = TextPage(replace(target, column_gap=COLUMN_GAP)), TextPage(target)
-    table.print_grid(replace(grid, slice_label=""), decimals)
-    lines = table.text.rstrip("\n").split("\n")
-    width = max(cell_len(Text.from_ansi(line).plain) for line in lines)
-    name = grid.slice_label if cell_len(grid.slice_label) <= width else grid.slice_label.partition(GAP)[0]
-    title.print((name, "italic"), is_wrapped=False)
-    return [title.text.rstrip("\n"), *lines]
 
 
 def change_summary(before: RunResult, after: RunResult) -> str:

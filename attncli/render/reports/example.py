@@ -1,30 +1,40 @@
-"""A worked example as text: its parts, the commands that reproduce them, and how expected numbers compare."""
+"""A worked example: its parts, the commands that reproduce them, and how expected numbers compare."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-
-from rich.cells import cell_len
+from typing import Any
 
 from attncli.analysis.check.report import CheckReport
 from attncli.base.axes import format_lengths
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.program import __version__
 from attncli.plan.trace import Step, Trace
 from attncli.render.aligned_numbers import align_numbers
-from attncli.render.curve import Series, plot
-from attncli.render.document import Grid, Section
-from attncli.render.formats.terminal import print_section
-from attncli.render.formats.text_page import Part, TextPage, side_by_side
-from attncli.render.reports.check import print_explanations
-from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, print_quantity
+from attncli.render.curve import Plot, Series, plot
+from attncli.render.document import (
+    EMPTY_LINE,
+    Answer,
+    Block,
+    Document,
+    Fitted,
+    Grid,
+    Lines,
+    Section,
+    SideBySide,
+    Statement,
+)
+from attncli.render.objects import DEMO_FORMAT, report_object
+from attncli.render.reports.check import explanation_blocks
+from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, quantity_blocks
 from attncli.render.sections import sections
 from attncli.render.statistics import arrows
 from attncli.render.tables import grids
-from attncli.render.target import TextTarget
-from attncli.render.view import View
+from attncli.render.target import text_width
+from attncli.render.view import View, selected_value
 
-PUBLISHED, EXPECTED = "published", "expected"  # numbers that somebody published, and our own
+PUBLISHED, EXPECTED = "published", "expected"  # numbers that somebody published, and the reference's own
 NARROW_TYPES = ("float16", "bfloat16", "float32")  # which may have fewer digits than were printed
 
 TitledTables = Sequence[tuple[str, Grid]]
@@ -80,110 +90,132 @@ class ExampleReport:
         return PUBLISHED if self.source else EXPECTED
 
 
-def pages(report: ExampleReport, target: TextTarget) -> Iterator[str]:
-    """The report in pieces, one for each part; the first has the title, the last what all parts are shown in."""
+def example_answer(report: ExampleReport) -> Answer:
+    """The answer of `attn demo`: a section for each part, the last with what all parts are shown in; or the numbers."""
+    decimals = report.parts[0].view.decimals
+    return Answer(lambda: Document(_sections(report), decimals, report.title), lambda: _object(report))
+
+
+def _object(report: ExampleReport) -> Mapping[str, Any]:
+    """The example as names and numbers: the results of each part, and how they compare."""
+    parts = [
+        {
+            "title": part.title,
+            "about": part.about,
+            "command": part.command,
+            "results": {name: selected_value(part.view, part.view.result.trace[name]) for name in part.view.names},
+            "check": None if part.check is None else {"agrees": part.check.agrees, **report_object(part.check)},
+        }
+        for part in report.parts
+    ]
+    about = {"title": report.title, "about": report.about, "paper": report.paper, "source": report.source}
+    agrees = not report.differs if report.checks else None
+    return {"format": DEMO_FORMAT, "version": __version__, **about, "agrees": agrees, "parts": parts}
+
+
+def _sections(report: ExampleReport) -> Iterator[Section]:
+    """A section for each part; the first begins with what the example is about."""
     elsewhere = [*report.together, *filter(None, [report.curve])]
     for position, part in enumerate(report.parts):
-        page = TextPage(target)
+        blocks: list[Block] = []
         if position == 0:
-            page.print((report.title, "bold"))
-            _print_paragraph(page, report.about)
-            _print_paragraph(page, f"Paper: {report.paper}" if report.paper else "")
-            _print_paragraph(page, f"Source: {report.source}" if report.source else "")
-            _print_command(page, report.save_command)
-        if position == 0 or not part.is_brief(elsewhere):
-            page.skip_line()
+            references = {"Paper": report.paper, "Source": report.source}
+            about = (report.about, *(f"{name}: {text}" for name, text in references.items() if text))
+            blocks += (block for text in about for block in _paragraph(text))
+            blocks += [*_command(report.save_command), EMPTY_LINE]
         number = "" if report.first_number is None else f"{report.first_number + position}."
-        _print_part(page, part, number, report.adjective, elsewhere)
+        blocks.append(_part_section(part, number, report.adjective, elsewhere))
         if position == len(report.parts) - 1:
-            _print_end(page, report)
-        yield page.text
+            blocks += _end_blocks(report)
+        is_continuation = position == 0 or part.is_brief(elsewhere)
+        yield Section("", blocks=tuple(blocks), is_continuation=is_continuation)
 
 
-def _print_end(page: TextPage, report: ExampleReport) -> None:
+def _end_blocks(report: ExampleReport) -> Iterator[Block]:
     if report.together:
-        page.skip_line()
-        _print_tables(page, list(together(report.parts, report.together)), report.parts[0].view)
+        view = report.parts[0].view
+        yield from () if view.explain else (EMPTY_LINE,)
+        yield from _tables(list(together(report.parts, report.together)), view)
     if report.curve:
-        page.skip_line()
-        for row in curve_lines(report.parts, report.curve, page.page_width):
-            page.print(row, is_wrapped=False)
+        yield EMPTY_LINE
+        drawn = curve_of_parts(report.parts, report.curve)
+        yield Fitted(lambda target: [_code(plot(drawn.points, drawn.curves, target.page_width))])
     line = verdict(report.checks, report.adjective)
     if line is not None:
-        page.skip_line()
-        page.print(line)
+        yield EMPTY_LINE
+        yield line
 
 
-def verdict(checks: Sequence[CheckReport], adjective: str) -> Part | None:
-    """How many numbers differ, or that all agree, and the style of that line; None where none is expected."""
+def verdict(checks: Sequence[CheckReport], adjective: str) -> Statement | None:
+    """How many numbers differ, or that all agree; None where none is expected."""
     count, differ = sum(check.count for check in checks), sum(check.differ for check in checks)
     if not count:
         return None
     if differ:
         text = count_of_differences(differ, count)
-        return f"{text[0].upper()}{text[1:]} from the {adjective} {'one' if count == 1 else 'ones'}.", DIFFERS
+        ones = f"the {adjective} {'one' if count == 1 else 'ones'}"
+        return Statement(f"{text[0].upper()}{text[1:]} from {ones}.", style=DIFFERS)
     is_narrow = any(result.ulp_dtype in NARROW_TYPES for check in checks for result in check.results)
     digits = "to the digits that their type has" if is_narrow else "to every printed digit"
     subject = f"All {count} {adjective} numbers agree" if count > 1 else f"The {adjective} number agrees"
-    return f"{subject}, {digits}.", AGREES
+    return Statement(f"{subject}, {digits}.", style=AGREES)
 
 
-def _print_part(page: TextPage, part: PartReport, number: str, adjective: str, elsewhere: Collection[str]) -> None:
-    """Print one part: what it is about, the command that reproduces it, its results, and which numbers differ.
+def _part_section(part: PartReport, number: str, adjective: str, elsewhere: Collection[str]) -> Section:
+    """One part: what it is about, the command that reproduces it, its results, and which numbers differ.
 
     `number` comes before its title; the results named in `elsewhere` are not shown here.
     """
     is_brief = part.is_brief(elsewhere)
     title = ": ".join(filter(None, (part.title, part.about.strip()))) if is_brief else part.title
-    if number or title:
-        page.print((f"── {' '.join(filter(None, (number, title)))}", "bold"))
-    if not is_brief:
-        _print_paragraph(page, part.about)
-    _print_command(page, part.command)
+    blocks = _part_blocks(part, "" if is_brief else part.about, adjective, elsewhere)
+    return Section(" ".join(filter(None, (number, title))), blocks=tuple(blocks), rule="── ")
+
+
+def _part_blocks(part: PartReport, about: str, adjective: str, elsewhere: Collection[str]) -> Iterator[Block]:
+    yield from _paragraph(about)
+    yield from _command(part.command)
     shown = [section for section in sections(part.view) if part.view.explain or section.title not in elsewhere]
-    _print_tables(page, shown, part.view)
+    yield from _tables(shown, part.view)
     if part.arrows_from_key is not None:
-        _print_arrows(page, part.view.result.trace, from_key=part.arrows_from_key)
-    _print_command(page, part.worked_command)
-    _print_steps(page, part)
+        yield EMPTY_LINE
+        yield Lines(("The largest weight of each query:",), "dim")
+        found = list(arrows(part.view.result.trace, from_key=part.arrows_from_key))
+        yield Fitted(lambda target: [Lines(tuple(_arrow_lines(found, target.page_width)), "bold")])
+    yield from _command(part.worked_command)
+    yield from _steps(part)
     if part.check is not None:
         for result in part.check.differing:
-            print_quantity(page, part.check, result, part.view.decimals, adjective)
-        print_explanations(page, part.check)
+            yield from quantity_blocks(part.check, result, part.view.decimals, adjective)
+        yield from explanation_blocks(part.check)
 
 
-def _print_paragraph(page: TextPage, text: str) -> None:
+def _paragraph(text: str) -> Iterator[Block]:
     """Text that is wrapped to the width of a screen; elsewhere its lines stay as the author broke them."""
     if text.strip():
-        lines = text.strip().split("\n")
-        page.print_lines([" ".join(lines)] if page.target.width else lines)
+        lines = tuple(text.strip().split("\n"))
+        yield Fitted(lambda target: [Lines((" ".join(lines),) if target.width else lines)])
 
 
-def _print_command(page: TextPage, command: str) -> None:
+def _command(command: str) -> Iterator[Block]:
     """A command on one line, however long, so that it can be copied."""
     if command:
-        page.print((f"$ {command}", "cyan"), is_wrapped=False)
+        yield _code([f"$ {command}"], "cyan")
 
 
-def _print_tables(page: TextPage, shown: Sequence[Section], view: View) -> None:
+def _code(lines: Iterable[str], style: str = "") -> Lines:
+    return Lines(tuple(lines), style, "code", "never")
+
+
+def _tables(shown: Sequence[Section], view: View) -> Iterator[Block]:
     """Tables side by side where they fit; the steps of an explanation one below the other."""
     if view.explain:
         for section in shown:
-            page.skip_line()
-            print_section(page, section, view.decimals)
-        return
-    blocks = []
-    tables = (table for section in shown for table in _by_slice(section))
-    for section in _join_row_tables(tables, view.decimals):
-        block = TextPage(page.target)
-        if section.heading:
-            print_section(block, section, view.decimals)
-        else:
-            for grid in section.grids:
-                block.print_grid(grid, view.decimals)
-        blocks.append(block.text.rstrip("\n").split("\n"))
-    if blocks:
-        page.write(side_by_side(blocks, page.page_width))
+            yield EMPTY_LINE
+            yield section
+    elif shown:
+        tables = (table for section in shown for table in _by_slice(section))
+        yield SideBySide(tuple(_join_row_tables(tables, view.decimals)))
 
 
 def _by_slice(section: Section) -> Iterator[Section]:
@@ -197,35 +229,34 @@ def _by_slice(section: Section) -> Iterator[Section]:
         yield replace(section, title=title, grids=(replace(grid, slice_label=""),), remarks=remarks)
 
 
-def _print_arrows(page: TextPage, trace: Trace, *, from_key: bool) -> None:
-    """The arrows of the largest weights, a paragraph for each head; no arrow is broken."""
-    page.skip_line()
-    page.print(("The largest weight of each query:", "dim"))
-    for label, found in arrows(trace, from_key=from_key):
-        lines: list[str] = []
-        for arrow in found:
-            if lines and cell_len(joined := f"{lines[-1]}   {arrow}") <= page.page_width:
-                lines[-1] = joined
-            else:
-                lines.append(arrow if lines or not label else f"{label}: {arrow}")
-        page.print_lines(lines, "bold")
+def _arrow_lines(found: Iterable[tuple[str, Sequence[str]]], width: int) -> Iterator[str]:
+    """The lines of arrows, as many in each as fit; those of a head begin a line."""
+    for label, texts in found:
+        line = ""
+        for text in texts:
+            if line and text_width(joined := f"{line}   {text}") <= width:
+                line = joined
+                continue
+            if line:
+                yield line
+            line = text if line or not label else f"{label}: {text}"
+        if line:
+            yield line
 
 
-def _print_steps(page: TextPage, part: PartReport) -> None:
+def _steps(part: PartReport) -> Iterator[Block]:
     """The lines of NumPy of each result, or without any its formula, and below them the arithmetic of the cell."""
     trace = part.view.result.trace
     worked = {} if part.worked is None else {section.title: section for section in sections(part.worked)}
     for name in dict.fromkeys([*part.numpy, *part.view.result.select]):
         section = worked.pop(_computed_step(trace, name).name, None)
-        for line in part.numpy.get(name, "").splitlines():
-            page.print((f"{'...' if line.startswith(' ') else '>>>'} {line}", "green"), is_wrapped=False)
+        lines = part.numpy.get(name, "").splitlines()
+        yield _code((f"{'...' if line.startswith(' ') else '>>>'} {line}" for line in lines), "green")
         if section is None:
             continue
         if not part.numpy:
-            page.print((section.heading, "bold"), f"  {section.formula}")
-        arithmetic = TextPage(replace(page.target, width=page.page_width))
-        arithmetic.print_lines([f"  {line}" for line in section.arithmetic], "cyan")
-        page.write(arithmetic.text.splitlines())
+            yield Statement(section.heading, f"  {section.formula}")
+        yield Lines(tuple(f"  {line}" for line in section.arithmetic), "cyan", "mathematics", wrapped="page")
 
 
 def _computed_step(trace: Trace, name: str) -> Step:
@@ -318,7 +349,7 @@ def _with_columns(tables: TitledTables) -> Grid:
     return Grid(np.concatenate([table.values for _, table in tables], axis=-1), rows, columns)
 
 
-def curve_lines(parts: Sequence[PartReport], name: str, width: int) -> list[str]:
+def curve_of_parts(parts: Sequence[PartReport], name: str) -> Plot:
     """The plot of a result of one feature, a curve for each part, with the values that it fits as points.
 
     The labels of the queries and of the keys are the numbers on the horizontal axis; raises AttnError where they are
@@ -327,8 +358,7 @@ def curve_lines(parts: Sequence[PartReport], name: str, width: int) -> list[str]
     traces = [(part.title or name, part.view.result.trace) for part in parts]
     curves = [Series(title, _numbers(trace.labels["n"]), _column(trace[name].value)) for title, trace in traces]
     trace = traces[0][1]
-    points = Series("values", _numbers(trace.labels["m"]), _column(trace["value"].value))
-    return plot(points, curves, width)
+    return Plot("", Series("values", _numbers(trace.labels["m"]), _column(trace["value"].value)), tuple(curves))
 
 
 def _numbers(labels: Sequence[str]) -> Array:

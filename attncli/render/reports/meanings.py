@@ -18,7 +18,6 @@ from attncli.problem.conventions import CONVENTIONS, Convention, missing_words, 
 from attncli.problem.fields import RESULTS, Field, option_name
 from attncli.problem.spec import DEFAULTS, FIELDS
 from attncli.render.formats.text_page import TextPage
-from attncli.render.reports.catalogue import facts_of_record
 from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
 from attncli.render.target import TextTarget
 
@@ -155,15 +154,28 @@ def render_meanings(meanings: Iterable[Meaning], target: TextTarget) -> str:
 
 
 def _fold(word: str) -> str:
-    """A word without what makes no difference, and in ASCII."""
+    """A word in lower case, with `_` for spaces and hyphens, in ASCII."""
     return "_".join(transliterate(word, "ascii").casefold().replace("-", " ").replace("_", " ").split())
 
 
 def _of_record(record: OperatorRecord) -> Meaning:
     picture = ShapePicture(tuple(record.shapes.arrays.items()), ("result", record.shapes.result))
     has_picture = bool(record.shapes.arrays) and bool(record.shapes.result)
-    facts = tuple(facts_of_record(record))
+    facts = tuple(_facts(record))
     return Meaning((record.name,), record.kind, record.summary, facts, picture if has_picture else None)
+
+
+def _facts(record: OperatorRecord) -> Iterator[tuple[str, str]]:
+    """The definition of an operator, with what its letters mean, and its example."""
+    for title, fact in record.definition:
+        if title == "shapes" and not record.shapes.arrays:
+            continue
+        yield title, fact
+        if title == "shapes":
+            yield "", legend(axis for axes in (*record.shapes.arrays.values(), record.shapes.result) for axis in axes)
+    arguments = [f"{name} = {value}" for name, value in record.example.items() if name != "gives"]
+    result = [f"gives {record.example['gives']}"] if "gives" in record.example else []
+    yield "example", "\n".join([*arguments, *result])
 
 
 def _of_key(field: Field) -> Meaning:
@@ -194,7 +206,7 @@ def _of_slip(slip: Slip) -> Meaning:
 
 
 def _of_convention(convention: Convention) -> Meaning:
-    """How a framework reads the words of a problem."""
+    """How a framework reads the options of a problem."""
     groups = [" and ".join(group) for group in convention.exclusive]
     facts = [
         ("known", convention.evidence),

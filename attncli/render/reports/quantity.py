@@ -1,17 +1,24 @@
-"""One quantity of a check as text: whether it agrees, how far it differs, its worst cell, and where the errors are."""
+"""One quantity of a check: whether it agrees, how far it differs, its worst cell with its arithmetic, and where."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from attncli.analysis.check.patterns import AxisPart, Band, ErrorPattern, find_pattern, tables
 from attncli.analysis.check.report import CheckReport, QuantityCheck
+from attncli.analysis.check.tolerance import has_every_step
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, LEGEND
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, join_words
-from attncli.plan.trace import Step, Trace
-from attncli.render.formats.text_page import TextPage
-from attncli.render.reports.cell_arithmetic import cell_arithmetic
+from attncli.engine.run import run
+from attncli.ops import masks, structural
+from attncli.ops.elementwise import fill_empty_rows
+from attncli.plan.trace import RunResult, Step, Trace
+from attncli.render.by_hand import positions_through, worked_lines
+from attncli.render.document import Block, Fitted, Lines, Statement
+from attncli.render.masks import VISIBLE_STEP
 from attncli.render.tables import position_label
+from attncli.render.target import TextTarget
+from attncli.render.view import View
 
 AGREES, DIFFERS = "bold green", "bold red"
 INDENTATION = "    "
@@ -33,31 +40,33 @@ _DIAGONALS = {
 ALL, SOME, NONE, NOT_EXPECTED = "#+. "  # signs that every encoding has
 MAX_ROWS = 16
 MAX_LABEL_WIDTH = 14
+Position = tuple[int, ...]
 
 
-def print_quantity(
-    page: TextPage, report: CheckReport, result: QuantityCheck, decimals: int, adjective: str = ""
-) -> None:
-    """Print a line for a quantity that agrees; for one that differs its errors, its worst cell and a picture too.
+def quantity_blocks(report: CheckReport, result: QuantityCheck, decimals: int, adjective: str = "") -> Iterator[Block]:
+    """A line for a quantity that agrees; for one that differs its errors, its worst cell and a picture too.
 
     The `adjective` says whose the numbers are: `published`; without it they are expected.
     """
     trace = report.trace
     if result.agrees:
-        mark = (f"✓ {result.name}", AGREES) if result.count else f"  {result.name}"
-        page.print(mark, f": {_agreement(result)}")
+        mark, style = ("✓", AGREES) if result.count else (" ", "")
+        yield Statement(f"{mark} {result.name}", f": {_agreement(result)}", style)
     else:
         source = f" from {'that' if result.count == 1 else 'those'} {adjective}" if adjective else ""
         text = f"{count_of_differences(result.differ, result.count)}{source}{_consequence(report, result)}"
-        page.print((f"✗ {result.name}", DIFFERS), f": {text}")
-        page.print_lines(INDENTATION + line for line in _errors(result))
-        page.print_lines(INDENTATION + line for line in _worst_cell(trace, result, adjective))
-        page.print_lines((INDENTATION + "  " + line for line in _arithmetic(trace, result, decimals)), "cyan")
+        yield Statement(f"✗ {result.name}", f": {text}", DIFFERS)
+        yield Lines(_indented((*_errors(result), *_worst_cell(trace, result, adjective))))
+        yield Lines(_indented(_arithmetic(trace, result, decimals), "  "), "cyan", "mathematics")
         pattern = find_pattern(result.differs, result.is_given, _query_positions(trace, result.name))
         if result.differ > 1:
-            page.print_lines([f"{INDENTATION}where: {_where(trace, result, pattern)}"])
-            _print_picture(page, trace, result, pattern)
-    page.print_lines((INDENTATION + remark for remark in result.remarks), "dim")
+            yield Lines(_indented([f"where: {_where(trace, result, pattern)}"]))
+            yield Fitted(lambda target: _picture(target, trace, result, pattern))
+    yield Lines(_indented(result.remarks), "dim")
+
+
+def _indented(lines: Iterable[str], further: str = "") -> tuple[str, ...]:
+    return tuple(INDENTATION + further + line for line in lines)
 
 
 def _agreement(result: QuantityCheck) -> str:
@@ -269,17 +278,74 @@ def draw_errors(differs: Array, is_given: Array, columns: int, rows: int = MAX_R
     return ErrorPicture(tuple(map("".join, signs)), *scale)
 
 
-def _print_picture(page: TextPage, trace: Trace, result: QuantityCheck, pattern: ErrorPattern) -> None:
-    """Print the picture of the errors in the heads that have any; nothing where nearly all numbers differ."""
+def _picture(target: TextTarget, trace: Trace, result: QuantityCheck, pattern: ErrorPattern) -> Iterator[Block]:
+    """The picture of the errors in the heads that have any; nothing where nearly all numbers differ."""
     if pattern.is_everything and pattern.coverage >= NEARLY_ALL:
         return
-    step, width = trace[result.name], page.page_width - 2 * len(INDENTATION)
+    step, width = trace[result.name], target.page_width - 2 * len(INDENTATION)
     differs, is_given = pattern.in_slices(result.differs), pattern.in_slices(result.is_given)
     picture = draw_errors(differs, is_given, columns=max(width - MAX_LABEL_WIDTH - 1, 1))
     if len(set("".join(picture.lines))) == 1:
         return
     rows = trace.numbered_labels_of(step, -2) or (step.symbol,)
     axes = ", ".join(map(_plural, step.axes[-2:-1])) + " down, " + _plural(step.axes[-1]) + " across"
-    page.print_lines([f"{INDENTATION}{axes}, {picture.scale}: {picture.legend}"], "dim")
-    for line in picture.with_labels(rows, trace.numbered_labels_of(step, -1), width):
-        page.print(f"{INDENTATION * 2}{line}", is_wrapped=False)
+    yield Lines(_indented([f"{axes}, {picture.scale}: {picture.legend}"]), "dim")
+    lines = picture.with_labels(rows, trace.numbered_labels_of(step, -1), width)
+    yield Lines(_indented(lines, INDENTATION), kind="code", wrapped="never")
+
+
+def cell_arithmetic(trace: Trace, name: str, position: Sequence[int], decimals: int) -> tuple[str, ...]:
+    """The worked lines of a cell of the quantity `name`, at its position on every axis; nothing where a step has none.
+
+    Of a large problem, of which the trace does not have all steps, the query of the cell is computed again.
+    """
+    if not has_every_step(trace):
+        queries = [index for letter, index in zip(trace[name].axes, position, strict=True) if letter == "n"]
+        position = tuple(0 if letter == "n" else at for letter, at in zip(trace[name].axes, position, strict=True))
+        label = trace.problem.numbered_query_labels[queries[0] if queries else 0]
+        trace = run(replace(trace.problem, only=(label,)), (), every_step=True).trace
+    step, position = _source_of(trace, trace[name], tuple(position))
+    if step.function is masks.apply_mask:  # what is not hidden is the score itself
+        return _lines(trace, trace[VISIBLE_STEP], position, decimals) + _lines(trace, step, position, decimals)
+    return _lines(trace, step if step.tapped_from is None else trace[step.tapped_from], position, decimals)
+
+
+def _lines(trace: Trace, step: Step, position: Position, decimals: int) -> tuple[str, ...]:
+    """The worked lines of one cell of a step; a mask may have fewer axes than the position."""
+    at = dict(zip(step.axes[::-1], position[::-1], strict=False))
+    view = View(RunResult(trace, ()), decimals=decimals, feature=position[-1])
+    return worked_lines(view, step, [positions_through(trace, at)])
+
+
+def _source_of(trace: Trace, step: Step, position: Position) -> tuple[Step, Position]:
+    """The step that computes the number of a cell, which those after it only move, and the position there."""
+    while (source := _moved_from(trace, step, position)) is not None:
+        step, position = source
+    return step, position
+
+
+def _moved_from(trace: Trace, step: Step, position: Position) -> tuple[Step, Position] | None:
+    """The step and the position that a number was moved from; None where the step computes it.
+
+    The function of the step is applied to the numbers of the cells in place of their values, and tells where each
+    comes from.
+    """
+    if step.function is fill_empty_rows:
+        before = trace[step.inputs["weights"]]
+        return (before, position) if before.value[position] == step.value[position] else None
+    moves = step.function is not None and step.function.__module__ == structural.__name__ and step.stage != "project"
+    if step.function is None or not (moves or step.is_identity or step.function is masks.apply_mask):
+        return None
+    cells: dict[str, Array] = {}
+    first = 0
+    for argument, source in step.inputs.items():
+        value = trace[source].value
+        is_mask = value.dtype.kind == "b" and not moves
+        cells[argument] = value if is_mask else np.arange(first, first + value.size, dtype=float).reshape(value.shape)
+        first += 0 if is_mask else value.size
+    cell = float(step.function(**cells, **step.options)[position])
+    for argument, numbers in cells.items():
+        if numbers.size and numbers.dtype.kind == "f" and numbers.flat[0] <= cell <= numbers.flat[-1]:
+            found = np.unravel_index(int(cell - numbers.flat[0]), numbers.shape)
+            return trace[step.inputs[argument]], tuple(map(int, found))
+    return None  # −∞ in place of a score that is hidden

@@ -21,7 +21,7 @@ from attncli.render.view import View
 
 MAX_LABEL_WIDTH = 16  # so that a table of statistics fits 80 columns
 GAP = "  "  # between the number of a variant and its name, and between the label of a query and that of a variant
-NOUNS = {CONVENTION: "convention"}  # of keys that are no keys of a problem
+NOUNS = {CONVENTION: "convention"}  # of keys that are not keys of a problem
 MAX_LISTED = 8  # variants that a title or a list has; of more there is a table that names them
 MEAN, TOTAL_VARIATION = "effective keys", "total variation"
 

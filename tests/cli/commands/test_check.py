@@ -169,6 +169,28 @@ def test_json_has_one_object(run: Run, folder: Path) -> None:
     assert {"explained_by", "unnoticed"} <= found.keys()
 
 
+@pytest.mark.parametrize("file", ["differs.yaml", "cases"])
+def test_every_format_of_documents_and_objects_has_the_verdict(run: Run, folder: Path, file: str) -> None:
+    parts = {
+        "table": "",
+        "markdown": "**",
+        "latex": "\\textbf{",
+        "json": '"format": "attn.check/1"',
+        "yaml": "agrees: false",
+    }
+    for form, part in parts.items():
+        ran = run("check", file, "--format", form)
+        assert ran.returncode == 1, form
+        assert part in ran.stdout, form
+        assert "differ" in ran.stdout, form
+
+
+def test_a_format_of_arrays_has_no_check(run: Run, folder: Path) -> None:
+    ran = run("check", "differs.yaml", "--format", "csv")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "no check is written as csv; expected one of table, json, yaml, markdown, latex" in ran.stderr
+
+
 def test_json_of_several_has_a_list_and_its_errors(run: Run, folder: Path) -> None:
     ran = run("check", "agrees.yaml", "broken.yaml", "cases", "--json")
     found = json.loads(ran.stdout)

@@ -156,7 +156,7 @@ HEAVY = {
     *("numpy", "yaml", "rich", "pydantic", "concurrent.futures", "distributed", "threadpoolctl"),
     *("numpy.ma", "numpy.random", "attncli.io.problem_text"),
     *(f"attncli.{part}" for part in ("api", "analysis.check", "analysis.slips", "analysis.compare", "models")),
-    *(f"attncli.render.{part}" for part in ("figure", "heatmap", "page.page_object", "statistics", "data_fit")),
+    *(f"attncli.render.{part}" for part in ("figure", "heatmap", "page", "statistics", "data_fit")),
     "attncli.render.tables",
 }
 # Commands of one process, and what each is the first to import.

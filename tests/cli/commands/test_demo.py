@@ -269,6 +269,21 @@ def test_an_error_names_the_file_the_part_and_the_key(keys: str, message: str, r
     assert len(ran.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("form", "line"),
+    [
+        ("markdown", "## 1. Dot"),
+        ("latex", r"\paragraph{1. Dot}"),
+        ("json", '  "format": "attn.demo/1",'),
+        ("yaml", "format: attn.demo/1"),
+    ],
+)
+def test_every_format_of_documents_and_objects_has_the_parts(form: str, line: str, run: Run) -> None:
+    ran = run("demo", "luong", "--format", form)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert line in ran.stdout.splitlines()
+
+
 def test_heads_stand_side_by_side(run: Run) -> None:
     lines = run("demo", "multi_head", "--part", "1").stdout.splitlines()
     assert "weights, head 0                   weights, head 1" in lines

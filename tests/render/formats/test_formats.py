@@ -1,8 +1,9 @@
 """The table of output formats: a format is a row of it, and nothing else has to know it."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -22,10 +23,10 @@ from attncli.render.formats import (
     html_tables,
     latex,
     markdown,
+    terminal,
 )
 from attncli.render.target import TEXT_FILE
 from tests.cli.running import run_in_process
-from tests.render.explanations import text_of
 
 PROBLEM = ("compute", "--query", "[[1, 2]]", "--key", "[[1, 2]]", "--select", "weights,output")
 DOCUMENT_FORMATS = [row for row in FORMATS if row.content in (DOCUMENT, MARKED_DOCUMENT)]
@@ -40,7 +41,7 @@ def count(view, stream):
 
 
 @pytest.fixture
-def more_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def more_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A format of text and one of bytes: a file, and a row each."""
     (tmp_path / "writers_of_a_test.py").write_text(WRITERS)
     monkeypatch.syspath_prepend(tmp_path)
@@ -49,8 +50,12 @@ def more_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         OutputFormat("count", (".count",), "writers_of_a_test:count", is_binary=True, is_choice=False),
     )
     monkeypatch.setattr(formats, "FORMATS", (*FORMATS, *rows))
-    for module in ("attncli.cli.commands.compute", "attncli.cli.output_options"):
+    modules = ("attncli.cli.commands.compute", "attncli.cli.output_options")
+    for module in modules:
         monkeypatch.delitem(sys.modules, module, raising=False)  # as in a new process: help reads the table
+    yield
+    for module in modules:
+        sys.modules.pop(module, None)
 
 
 @pytest.mark.usefixtures("more_formats")
@@ -87,7 +92,7 @@ def test_a_new_format_is_in_the_help_the_completion_and_the_errors(tmp_path: Pat
 @pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.name)
 def test_every_row_names_functions_that_exist_and_suffixes_of_its_own(row: OutputFormat) -> None:
     others = (row.file_allocator, row.long_table, row.picture, row.check, row.warnings)
-    for name in (row.function, row.content.of_view, row.content.of_comparison, *others):
+    for name in (row.function, row.content, *others):
         assert not name or callable(import_object(name))
     assert [other.name for suffix in row.suffixes for other in FORMATS if suffix in other.suffixes] == [
         row.name for _ in row.suffixes
@@ -114,13 +119,11 @@ def test_a_format_of_documents_writes_all_that_they_have(row: OutputFormat) -> N
     assert [word for word in [*shown, "p + q", "How much is taken.", "6 + 7 = 13", "So."] if word not in text] == []
 
 
-def text_of_sections(parts: Sequence[Section], decimals: int) -> str:
-    return text_of(parts, decimals=decimals)
-
-
-@pytest.mark.parametrize("render", [text_of_sections, *(row.render_sections for row in (html_tables, latex, markdown))])
-def test_the_purpose_of_a_section_stands_under_its_heading(render: Callable[..., str]) -> None:
-    lines = render([Section("weights", formula="x", shapes="[n m]", purpose="How much is taken.")], 4).splitlines()
+@pytest.mark.parametrize("module", [html_tables, latex, markdown, terminal])
+def test_the_purpose_of_a_section_is_below_its_heading(module: ModuleType) -> None:
+    section = Section("weights", formula="x", shapes="[n m]", purpose="How much is taken.")
+    target = () if module is html_tables else (TEXT_FILE,)
+    lines = "".join(module.render(Document([section], 4), *target)).splitlines()
     heading, purpose = (
         next(at for at, line in enumerate(lines) if text in line) for text in ("weights", "How much is taken.")
     )

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attncli.base.text import escape_control
-from attncli.render.document import Grid, Section
-from attncli.render.formats.html_tables import HtmlLimits, preformatted, render_sections
+from attncli.render.document import Document, Grid, Section
+from attncli.render.formats.html_tables import HtmlLimits, preformatted, render
 
 WEIGHTS = Grid(
     np.array([[0.25, 0.5, 0.01], [1.0, np.nan, 0.0]]),
@@ -57,7 +57,7 @@ class Page(HTMLParser):
 def page(*grids: Grid, limits: HtmlLimits | None = None, **fields: object) -> Page:
     """The page of a section with these tables."""
     section = Section("weights", grids, **fields)
-    return Page(render_sections([section], 4, **({} if limits is None else {"limits": limits})))
+    return Page(render(Document([section], 4), **({} if limits is None else {"limits": limits})))
 
 
 def test_a_table_has_every_number_under_its_labels() -> None:

@@ -19,7 +19,7 @@ from attncli.render.formats.latex_math import (
     latex_line,
 )
 from tests.arrays import normal
-from tests.render.explanations import every_line
+from tests.render.explanations import every_line, text_of
 
 EVIL = "a|b_c*[x]<y>&%$#{}~^\\"
 GRID = Grid(np.array([[0.25, -np.inf]]), (EVIL,), ("one", "two"), corner="n\\m", slice_label="head 0")
@@ -34,7 +34,7 @@ def is_balanced(text: str) -> bool:
 
 
 def test_a_latex_table_is_balanced_and_reads_no_command_in_a_label() -> None:
-    text = latex.render_sections([SECTION], 4, heading="scaled_dot → softmax")
+    text = text_of([SECTION], render=latex.render, heading="scaled_dot → softmax")
     assert text.count(r"\begin{tabular}{lrr}") == text.count(r"\end{tabular}") == 1
     assert r"\section*{scaled\_dot $\to$ softmax}" in text
     assert r"\paragraph{weights} $A$\quad $A_{ij} = x$" in text
@@ -46,7 +46,9 @@ def test_a_latex_table_is_balanced_and_reads_no_command_in_a_label() -> None:
 
 
 def test_what_is_marked_is_bold() -> None:
-    text = latex.render_sections([Section("weights", (replace(GRID, rows=("a_b",), marked=frozenset({(0, 1)})),))], 4)
+    text = text_of(
+        [Section("weights", (replace(GRID, rows=("a_b",), marked=frozenset({(0, 1)})),))], render=latex.render
+    )
     assert r" & one & \textbf{two} \\" in text
     assert r"\textbf{a\_b} & $0.25$ & {\boldmath $-\infty$} \\" in text
 
@@ -71,10 +73,10 @@ def test_a_label_is_printed_as_it_is(label: str, expected: str) -> None:
 
 def test_a_character_without_a_command_is_defined_once_above_the_tables() -> None:
     grid = Grid(np.ones((2, 1)), ("猫", "犬"), ("one",))
-    text = latex.render_sections([Section("weights", (grid,))], 4)
+    text = text_of([Section("weights", (grid,))], render=latex.render)
     assert text.count(CHARACTER_DEFINITION) == 1
     assert text.index(CHARACTER_DEFINITION) < text.index(r"\unicodecharacter{732B}")
-    assert CHARACTER_DEFINITION not in latex.render_sections([SECTION], 4)
+    assert CHARACTER_DEFINITION not in text_of([SECTION], render=latex.render)
 
 
 LABEL = f"{LABEL_START}a_b = [1 2]{LABEL_END}"
@@ -147,7 +149,7 @@ def test_any_line_and_any_label_is_balanced_ascii(text: str) -> None:
 
 
 def test_a_page_may_end_after_each_table_of_a_section_but_not_before_its_first() -> None:
-    text = latex.render_sections([replace(SECTION, grids=(GRID, GRID, GRID))], 4)
+    text = text_of([replace(SECTION, grids=(GRID, GRID, GRID))], render=latex.render)
     before_tables = text.split(r"\begin{tabular}")[:-1]
     assert r"\nopagebreak" in before_tables[0].partition(r"\emph")[0]
     assert all(r"\nopagebreak" not in after.partition(r"\emph")[0] for after in before_tables[1:])
@@ -157,14 +159,14 @@ def test_a_page_may_end_after_each_table_of_a_section_but_not_before_its_first()
 def test_a_label_is_written_once_however_many_tables_of_a_page_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
     written = list[str]()
     monkeypatch.setattr(latex, "latex_label", lambda label: written.append(label) or label)
-    latex.render_sections([Section("weights", (Grid(np.zeros((2, 99)), ("cat", "dog"), ("one",) * 99),))], 4)
+    text_of([Section("weights", (Grid(np.zeros((2, 99)), ("cat", "dog"), ("one",) * 99),))], render=latex.render)
     assert written.count("cat") == 1
 
 
 def test_a_table_wider_or_longer_than_a_page_is_in_several_tabulars() -> None:
     values = normal(50, 30)
     rows, columns = tuple(f"r{row}" for row in range(50)), tuple(f"c{column}" for column in range(30))
-    text = latex.render_sections([Section("wide", (Grid(values, rows, columns),))], 4)
+    text = text_of([Section("wide", (Grid(values, rows, columns),))], render=latex.render)
     assert text.count(r"\begin{tabular}") > 4
     assert all(f"${number:.4f}$" in text for number in values.ravel())
     assert max(len(line) for line in text.splitlines() if "&" in line) < 150

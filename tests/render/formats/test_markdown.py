@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 from attncli.base.text import escape_control
 from attncli.render.document import Grid, Section
 from attncli.render.formats import markdown
+from tests.render.explanations import text_of
 
 EVIL = "a|b_c*[x]<y>&%$#{}~^\\"
 GRID = Grid(np.array([[0.25, -np.inf]]), (EVIL,), ("one", "two"), corner="n\\m", slice_label="head 0")
@@ -19,7 +20,7 @@ SECTION = Section("weights", (GRID,), formula="Aᵢⱼ = x", arithmetic=("1 + 1 
 
 
 def test_a_markdown_table_has_a_cell_for_every_number() -> None:
-    lines = markdown.render_sections([SECTION], 4).splitlines()
+    lines = text_of([SECTION], render=markdown.render).splitlines()
     rows = [line for line in lines if line.startswith("|")]
     assert [len(re.findall(r"(?<!\\)\|", row)) for row in rows] == [4, 4, 4]
     assert rows[1] == "| --- | --: | --: |"
@@ -28,7 +29,7 @@ def test_a_markdown_table_has_a_cell_for_every_number() -> None:
 
 
 def test_markdown_reads_no_markup_in_a_label() -> None:
-    (row,) = [line for line in markdown.render_sections([SECTION], 4).splitlines() if "0.25" in line]
+    (row,) = [line for line in text_of([SECTION], render=markdown.render).splitlines() if "0.25" in line]
     label = row.split(" | 0.25")[0].removeprefix("| ")
     assert re.sub(r"\\(.)", r"\1", label) == EVIL
     assert not re.search(r"(?<!\\)(?:\\\\)*[|_*\[\]<>#`]", label)
@@ -36,7 +37,9 @@ def test_markdown_reads_no_markup_in_a_label() -> None:
 
 def test_what_is_marked_is_bold() -> None:
     grid = replace(GRID, rows=("[CLS]",), marked=frozenset({(0, 1)}))
-    page = MarkdownIt("commonmark").enable("table").render(markdown.render_sections([Section("weights", (grid,))], 4))
+    page = (
+        MarkdownIt("commonmark").enable("table").render(text_of([Section("weights", (grid,))], render=markdown.render))
+    )
     assert re.findall("<strong>(.*?)</strong>", page) == ["two", "[CLS]", "−∞"]
 
 
@@ -46,6 +49,6 @@ def test_what_is_marked_is_bold() -> None:
 def test_a_reader_of_markdown_sees_the_label(label: str) -> None:
     grid = Grid(np.array([[0.25]]), (label,), ("one",))
     page = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    shown = page.render(markdown.render_sections([Section("weights", (grid,))], 4))
+    shown = page.render(text_of([Section("weights", (grid,))], render=markdown.render))
     (cell, _) = re.findall("<td[^>]*>(.*?)</td>", shown, re.DOTALL)
     assert unescape(cell) == escape_control(label).strip()

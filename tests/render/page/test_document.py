@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from attncli.engine.run import run
+from attncli.render.page import render
 from attncli.render.page.document import page_document, page_functions, script, static_folder, style
-from attncli.render.page.page_object import render
 from attncli.render.view import View
 from tests.problems import problem
 

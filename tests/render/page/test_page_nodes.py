@@ -7,7 +7,7 @@ import pytest
 
 from attncli.plan.build import plan_of
 from attncli.render.formats.mathml import mathml_line
-from attncli.render.page.page_nodes import node_formula
+from attncli.render.page.page_plans import node_formula
 from tests.problems import problem
 
 QUERIES = {"query": [[1, 0]], "key": [[1, 0], [0, 1]]}

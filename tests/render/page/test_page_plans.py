@@ -13,7 +13,7 @@ import attncli
 from attncli.base.errors import AttnError
 from attncli.engine.run import run
 from attncli.problem.spec import ProblemSpec
-from attncli.render.page.page_object import page_object
+from attncli.render.page import page_object
 from attncli.render.page.page_plans import plan_variants
 from attncli.render.view import View
 from tests.problems import PROBLEMS, dense_trace, problem

@@ -8,7 +8,7 @@ from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
 from attncli.numbers.formatting import Style
 from attncli.plan.trace import Step, Trace
-from attncli.render.reports.cell_arithmetic import cell_arithmetic
+from attncli.render.reports.quantity import cell_arithmetic
 from tests.arrays import normal
 from tests.problems import PROBLEMS, dense_trace, problem
 

@@ -12,7 +12,8 @@ from attncli.analysis.check.check import check as check_problem
 from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation
 from attncli.numbers.parsing import TypedNumber
 from attncli.problem.spec import ProblemSpec
-from attncli.render.reports.check import render_check, short_verdict, verdict
+from attncli.render.formats import terminal
+from attncli.render.reports.check import check_document, short_verdict, verdict
 from attncli.render.target import TextTarget
 from tests.arrays import normal
 from tests.problems import dense_trace, problem
@@ -41,9 +42,14 @@ def wrong_weights() -> CheckReport:
     return check(WORDS, numbers)
 
 
+def written(report: CheckReport, target: TextTarget) -> str:
+    """The text of a report."""
+    return "".join(terminal.render(check_document(report), target))
+
+
 def lines(report: CheckReport, target: TextTarget = TERMINAL) -> list[str]:
     """The lines of a report."""
-    return render_check(report, target).splitlines()
+    return written(report, target).splitlines()
 
 
 def test_each_quantity_has_a_line_in_the_order_of_the_computation_and_the_last_line_is_the_verdict() -> None:
@@ -71,7 +77,7 @@ def test_the_worst_cell_has_its_labels_both_numbers_and_its_arithmetic() -> None
 def test_the_arithmetic_has_the_decimals_that_show_the_error() -> None:
     numbers = expected(WORDS, "weights")
     numbers["weights"][1, 1] += 2e-9
-    text = render_check(check(WORDS, numbers), TERMINAL)
+    text = written(check(WORDS, numbers), TERMINAL)
     assert "    at query cat, key cat: yours 0.39041394761 ± " in text
     assert "= 0.3904139456" in text
 
@@ -79,8 +85,8 @@ def test_the_arithmetic_has_the_decimals_that_show_the_error() -> None:
 def test_units_in_the_last_place_are_left_out_of_an_error_that_is_no_rounding() -> None:
     numbers = expected(WORDS, "weights")
     numbers["weights"][1, 1] += 64 * 2**-54
-    assert ", 64 units in the last place of float64" in render_check(check(WORDS, numbers), LOG)
-    assert "place of float64" not in render_check(wrong_weights(), LOG)
+    assert ", 64 units in the last place of float64" in written(check(WORDS, numbers), LOG)
+    assert "place of float64" not in written(wrong_weights(), LOG)
 
 
 def test_what_is_allowed_is_that_of_the_worst_cell() -> None:
@@ -185,7 +191,7 @@ def test_a_large_table_is_drawn_in_80_columns_with_its_scale() -> None:
 
 
 def test_a_log_in_ascii_has_every_sign() -> None:
-    text = render_check(wrong_weights(), LOG)
+    text = written(wrong_weights(), LOG)
     assert text.isascii()
     assert "\\" not in text
     assert "yours 0.169943 +/- " in text
@@ -228,7 +234,7 @@ def test_slips_that_would_not_be_noticed_are_named_also_where_everything_agrees(
     some = replace(report, unnoticed=(), untried=("no_scale: there was no time left",))
     assert "Every slip that was tried would be noticed." in lines(some)
     assert short_verdict(some).endswith("; every slip that was tried would be noticed")
-    assert "noticed" not in render_check(report, TERMINAL)
+    assert "noticed" not in written(report, TERMINAL)
 
 
 @pytest.mark.parametrize(

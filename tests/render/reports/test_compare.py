@@ -1,7 +1,7 @@
 """A comparison as text, Markdown and LaTeX, the differences in sentences, and the line that counts what changed."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,17 +10,15 @@ import pytest
 from attncli import Problem, attention
 from attncli.analysis.differences import Difference, FirstDifference
 from attncli.render.document import Section
+from attncli.render.formats import find_format
 from attncli.render.reports import compare
 from attncli.render.reports import compare as module
 from attncli.render.reports.compare import (
     DifferenceWriter,
     comparison_sections,
     count_changes,
-    render_comparison,
-    render_latex,
-    render_markdown,
 )
-from attncli.render.target import TextTarget
+from attncli.render.target import TEXT_FILE, TextTarget
 from tests.comparisons import Keys, comparison_of, weights_of
 
 VARIANTS: dict[str, Keys] = {
@@ -68,9 +66,9 @@ differences from scale=1
 """
 
 
-def shown(target: TextTarget, variants: Mapping[str, Keys] = VARIANTS) -> str:
-    """The printed comparison."""
-    return "".join(render_comparison(comparison_of(variants), target))
+def shown(target: TextTarget, variants: Mapping[str, Keys] = VARIANTS, form: str = "table") -> str:
+    """The written comparison."""
+    return "".join(find_format(form).render_comparison(comparison_of(variants), target, 4))
 
 
 def test_a_comparison_fits_80_columns() -> None:
@@ -120,9 +118,9 @@ def test_a_control_character_in_a_token_is_an_escape() -> None:
     assert "\x1b" not in shown(TextTarget(80), variants)
 
 
-@pytest.mark.parametrize("render", [render_markdown, render_latex])
-def test_documents_have_every_table_and_sentence(render: Callable[..., Iterable[str]]) -> None:
-    document = "".join(render(comparison_of(VARIANTS)))
+@pytest.mark.parametrize("form", ["markdown", "latex"])
+def test_documents_have_every_table_and_sentence(form: str) -> None:
+    document = shown(TEXT_FILE, form=form)
     for text in (
         "weighted",
         "2 variants of scale",

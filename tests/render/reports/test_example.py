@@ -8,8 +8,9 @@ import attncli
 from attncli.analysis.check.check import check
 from attncli.analysis.check.report import CheckOptions, CheckReport
 from attncli.base.errors import AttnError
+from attncli.render.curve import plot
 from attncli.render.document import Grid, Section
-from attncli.render.reports.example import EXPECTED, PUBLISHED, PartReport, curve_lines, together, verdict
+from attncli.render.reports.example import EXPECTED, PUBLISHED, PartReport, curve_of_parts, together, verdict
 from attncli.render.view import View
 from tests.problems import problem
 
@@ -43,7 +44,7 @@ def test_the_verdict_says_whose_the_numbers_are_and_how_many_differ(
 ) -> None:
     found = verdict(checks, adjective)
     assert found is not None
-    assert found[0] == text
+    assert found.start == text
 
 
 def test_without_expected_numbers_there_is_no_verdict() -> None:
@@ -125,7 +126,8 @@ CURVE = {"tokens": ["0", "1", "2"], "value": [[0.0], [4], [0]]}
 
 def test_a_curve_is_drawn_over_the_labels_against_the_values() -> None:
     keys = CURVE | {"query_tokens": ["0", "2"]}
-    lines = curve_lines(parts([[1.0, 0], [0, 1]], KEYS, flat=keys | {"scale": 0}), "output", 40)
+    drawn = curve_of_parts(parts([[1.0, 0], [0, 1]], KEYS, flat=keys | {"scale": 0}), "output")
+    lines = plot(drawn.points, drawn.curves, 40)
     assert lines[0].split() == ["4", "┤", "●"]
     assert [line.split("┤")[0].strip() for line in lines[:-1] if line.count("●") == 2] == ["0"]
     assert lines[-2].split()[::2] == ["0", "2"]
@@ -144,5 +146,5 @@ def test_a_curve_is_drawn_over_the_labels_against_the_values() -> None:
 )
 def test_a_curve_needs_numbers_as_labels_and_one_feature(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(AttnError) as caught:
-        curve_lines(parts(ROW, KEYS, a=CURVE | keys), "output", 40)
+        curve_of_parts(parts(ROW, KEYS, a=CURVE | keys), "output")
     assert message in str(caught.value)

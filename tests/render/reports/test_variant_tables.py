@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attncli.render.document import Section
-from attncli.render.reports.compare import render_comparison
+from attncli.render.formats import find_format
 from attncli.render.reports.variant_tables import (
     heading,
     result_sections,
@@ -18,6 +18,7 @@ from attncli.render.reports.variant_tables import (
     variant_labels,
     variant_lines,
 )
+from attncli.render.target import TEXT_FILE
 from tests.comparisons import Keys, comparison_of, weights_of
 
 ONE: Keys = {"query": [[1.0]], "key": [[2.0]]}
@@ -108,7 +109,7 @@ def test_where_the_stages_have_nothing_in_common_there_is_no_heading() -> None:
     scores: Keys = {"scores": [[1.0, 2]]}
     comparison = comparison_of({"a": scores, "b": {**scores, "normalize": "sum"}})
     assert heading(comparison) == ""
-    assert "".join(render_comparison(comparison)).startswith("2 variants\n")
+    assert "".join(find_format("table").render_comparison(comparison, TEXT_FILE, 4)).startswith("2 variants\n")
 
 
 def test_a_remark_is_said_once_of_all_its_variants() -> None:

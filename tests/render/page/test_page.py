@@ -12,8 +12,8 @@ import attncli
 from attncli.engine.run import run
 from attncli.problem.edits import Edit, edit_problem
 from attncli.problem.spec import ProblemSpec
-from attncli.render.page import page_object as page_module
-from attncli.render.page.page_object import page_object
+from attncli.render import page as page_module
+from attncli.render.page import page_object
 from attncli.render.view import Cell, View
 from tests.arrays import normal
 from tests.problems import PROBLEMS, dense_trace, problem

@@ -11,7 +11,7 @@ from attncli import load
 from attncli.base.program import __version__
 from attncli.engine.run import run as run_problem
 from attncli.problem.spec import FIELDS
-from attncli.render.result_object import problem_object
+from attncli.render.objects import problem_object
 from tests.cli.running import run_in_process
 
 SAMPLES = sorted(Path("samples").resolve().glob("*.yaml"))
