@@ -193,6 +193,8 @@ def _errors_of_the_command_line() -> Iterator[None]:
     except BrokenPipeError:
         streams.discard(sys.stdout)
         raise typer.Exit from None
+    except EOFError as error:  # Typer would end with 1, which says that numbers differ
+        raise RuntimeError("unexpected end of a file") from error
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "attn"

@@ -18,6 +18,10 @@ OPENING = re.compile(r'(?:^|[,;\t]) *"')
 CLOSING = re.compile(r'[^"]*(?:""[^"]*)*"(?!")')
 NUMERALS = "0123456789+-.eE "
 
+# Characters of a text that is no table, although Python takes those but NUL for spaces.
+CONTROL_CHARACTERS = "\0\x0b\x0c\x1c\x1d\x1e\x1f"
+_CONTROL = re.compile(f"[{CONTROL_CHARACTERS}]")
+
 Row = tuple[int, list[str]]  # the line in the file, its cells
 
 
@@ -64,7 +68,8 @@ def read(text: str, name: str, delimiter: str | None = None) -> Table:
     r"""Parse a table; without a delimiter the first one in a row is used.
 
     A first row without a number is a header; a first column without a number, or under an empty header cell, has
-    the labels. Raises AttnError with the line of a cell that is not a number, of NUL, or of a row of another length.
+    the labels. Raises AttnError with the line of a cell that is not a number, of a control character, or of a row of
+    another length.
 
     >>> table = read("cat,1,2\ndog,3,4\n", "words.csv")
     >>> table.numbers.tolist(), table.labels
@@ -115,9 +120,10 @@ def _rows(text: str, name: str, delimiter: str | None) -> tuple[str, list[Row]]:
 
     Spaces around the first cell, which may be a label, are removed where it is not quoted.
     """
-    if "\0" in text:
-        line = len(_lines(text[: text.index("\0")]))
-        raise AttnError("has the character NUL", where=(name, f"line {line}"), hint="leave it out")
+    if control := _CONTROL.search(text):
+        line = len(_lines(text[: control.start()]))
+        character = "character NUL" if control[0] == "\0" else f"control character {control[0]!a}"
+        raise AttnError(f"has the {character}", where=(name, f"line {line}"), hint="leave it out")
     records = list(_records(_lines(text)))
     # That of the first row that has one; spaces where none has.
     delimiter = delimiter or next(filter(None, (_delimiter(record) for _, record in records)), " ")
