@@ -133,6 +133,16 @@ def delimited_cell(cell: object, delimiter: str) -> str:
     return '"' + cell.replace('"', '""') + '"' if needs_quotes else cell
 
 
+def without_formula(text: str) -> str:
+    """A text with an apostrophe before it where spreadsheets take it for a formula; a number as it is.
+
+    >>> without_formula("=1+1"), without_formula("-1.5"), without_formula("cat")
+    ("'=1+1", '-1.5', 'cat')
+    """
+    is_formula = text[:1] in ("=", "+", "-", "@", "\t", "\r") and not re.fullmatch(r"[-+]?[0-9.]+", text)
+    return f"'{text}" if is_formula else text
+
+
 def json_excerpt(value: object) -> str:
     """A value as JSON writes it, cut off after 40 characters.
 

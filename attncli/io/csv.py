@@ -18,7 +18,7 @@ OPENING = re.compile(r'(?:^|[,;\t]) *"')
 CLOSING = re.compile(r'[^"]*(?:""[^"]*)*"(?!")')
 NUMERALS = "0123456789+-.eE "
 
-# Characters of a text that is no table, although Python takes those but NUL for spaces.
+# Characters that no number has around it, although Python takes those but NUL for spaces; labels may have the others.
 CONTROL_CHARACTERS = "\0\x0b\x0c\x1c\x1d\x1e\x1f"
 _CONTROL = re.compile(f"[{CONTROL_CHARACTERS}]")
 
@@ -120,14 +120,15 @@ def _rows(text: str, name: str, delimiter: str | None) -> tuple[str, list[Row]]:
 
     Spaces around the first cell, which may be a label, are removed where it is not quoted.
     """
-    if control := _CONTROL.search(text):
-        line = len(_lines(text[: control.start()]))
-        character = "character NUL" if control[0] == "\0" else f"control character {control[0]!a}"
-        raise AttnError(f"has the {character}", where=(name, f"line {line}"), hint="leave it out")
+    if "\0" in text:
+        line = len(_lines(text[: text.index("\0")]))
+        raise AttnError("has the character NUL", where=(name, f"line {line}"), hint="leave it out")
     records = list(_records(_lines(text)))
     # That of the first row that has one; spaces where none has.
     delimiter = delimiter or next(filter(None, (_delimiter(record) for _, record in records)), " ")
     if delimiter == " " and '"' not in text:
+        for line, record in records:
+            _check_characters(record, (name, f"line {line}"))
         return delimiter, [(line, record.split()) for line, record in records]
     row, rows = (0, ""), list[Row]()
 
@@ -140,11 +141,17 @@ def _rows(text: str, name: str, delimiter: str | None) -> tuple[str, list[Row]]:
         for cells in csv.reader(lines_of_records(), delimiter=delimiter, skipinitialspace=True, strict=True):
             line, record = row
             if not record.lstrip().startswith('"'):
-                cells[0] = cells[0].strip()
+                cells[0] = cells[0].strip(" \t")
             rows.append((line, cells))
     except csv.Error as error:
         raise AttnError(f"is not CSV: {error}", where=(name, f"line {row[0]}")) from None
     return delimiter, rows
+
+
+def _check_characters(cells: str, path: ErrorPath) -> None:
+    """Raise AttnError where cells that should be numbers have a control character."""
+    if control := _CONTROL.search(cells):
+        raise AttnError(f"has the control character {control[0]!a}", where=path, hint="leave it out")
 
 
 def _lines(text: str) -> list[str]:
@@ -233,6 +240,7 @@ def _numbers(cells: Sequence[str], path: ErrorPath) -> list[float]:
                 return numbers
     numbers = []
     for column, cell in enumerate(cells, 1):
+        _check_characters(cell, (*path, f"number {column}"))
         text = cell.strip()
         number = float(cell) if NUMBER.match(cell) else non_finite(text)
         if number is None:

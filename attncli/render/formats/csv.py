@@ -1,13 +1,13 @@
 """CSV and TSV: a table for each result and head, and of a comparison one long table; a few rows at a time."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, product
 from typing import TYPE_CHECKING
 
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.text import delimited_cell, delimited_rows, escape_control
+from attncli.base.text import delimited_cell, delimited_rows, escape_control, without_formula
 from attncli.numbers.formatting import format_rows
 from attncli.plan.trace import slices_at
 from attncli.render.document import Grid
@@ -26,17 +26,22 @@ COLUMNS: Mapping[str, str] = {"b": BATCH, "h": HEAD, "g": HEAD, "n": "query", "q
 )
 
 
-def write_csv(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
+def write_csv(view: View, target: TextTarget = TEXT_FILE) -> Iterator[str]:
     """One comma-separated table for each result and head; several tables have their names in comments above them."""
-    return _tables(view, ",")
+    return _tables(view, ",", _texts_for(target))
 
 
-def write_tsv(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
+def write_tsv(view: View, target: TextTarget = TEXT_FILE) -> Iterator[str]:
     """The same tables, separated by tabs."""
-    return _tables(view, "\t")
+    return _tables(view, "\t", _texts_for(target))
 
 
-def _tables(view: View, delimiter: str) -> Iterator[str]:
+def _texts_for(target: TextTarget) -> Callable[[str], str]:
+    """What a text of a cell is written as: as it is, or so that no spreadsheet takes it for a formula."""
+    return without_formula if target.quotes_formulas else str
+
+
+def _tables(view: View, delimiter: str, as_text: Callable[[str], str]) -> Iterator[str]:
     """Every table, with an empty line between two."""
     trace = view.result.trace
     tables = [(name, grid) for name in view.names for grid in selected_plain_grids(view, trace[name])]
@@ -44,13 +49,13 @@ def _tables(view: View, delimiter: str) -> Iterator[str]:
         yield "\n" if number else ""
         if len(tables) > 1:
             yield f"# {escape_control(', '.join(label for label in (name, grid.slice_label) if label))}\n"
-        yield from _table(grid, delimiter)
+        yield from _table(grid, delimiter, as_text)
 
 
-def _table(grid: Grid, delimiter: str) -> Iterator[str]:
+def _table(grid: Grid, delimiter: str, as_text: Callable[[str], str]) -> Iterator[str]:
     """One grid, its numbers in full."""
-    yield delimited_rows([["", *grid.columns]], delimiter)
-    labels = iter(grid.rows)
+    yield delimited_rows([["", *map(as_text, grid.columns)]], delimiter)
+    labels = map(as_text, grid.rows)
     for rows in format_rows(grid.values, {}, delimiter):
         # the numbers first: after the last chunk zip must not consume a label
         labelled_rows = zip(rows, labels, strict=False)
@@ -66,17 +71,17 @@ def column_of_axis(letter: str) -> str:
     return COLUMNS.get(letter, FEATURE)
 
 
-def write_long_csv(comparison: "Comparison", _target: TextTarget = TEXT_FILE) -> Iterator[str]:
+def write_long_csv(comparison: "Comparison", target: TextTarget = TEXT_FILE) -> Iterator[str]:
     """One comma-separated table of every variant of a comparison, every digit of its numbers."""
-    return _long_table(comparison, ",")
+    return _long_table(comparison, ",", _texts_for(target))
 
 
-def write_long_tsv(comparison: "Comparison", _target: TextTarget = TEXT_FILE) -> Iterator[str]:
+def write_long_tsv(comparison: "Comparison", target: TextTarget = TEXT_FILE) -> Iterator[str]:
     """The same table, separated by tabs."""
-    return _long_table(comparison, "\t")
+    return _long_table(comparison, "\t", _texts_for(target))
 
 
-def _long_table(comparison: "Comparison", delimiter: str) -> Iterator[str]:
+def _long_table(comparison: "Comparison", delimiter: str, as_text: Callable[[str], str]) -> Iterator[str]:
     """The header and the rows of each variant.
 
     The columns are the variant, each varied key, the batch item and the head (0 where there is no such axis), the
@@ -90,8 +95,8 @@ def _long_table(comparison: "Comparison", delimiter: str) -> Iterator[str]:
     yield delimited_rows([[VARIANT, *key_columns, BATCH, HEAD, *entries, *comparison.select]], delimiter)
     for one in comparison.variants:
         texts = [one.variant.name, *(one.variant.keys.get(key, "") for key in keys)]
-        start = delimiter.join(delimited_cell(text, delimiter) for text in texts)
-        yield from _rows_of_variant(one, comparison, start, delimiter)
+        start = delimiter.join(delimited_cell(as_text(text), delimiter) for text in texts)
+        yield from _rows_of_variant(one, comparison, start, delimiter, as_text)
 
 
 def _entry_columns(comparison: "Comparison") -> tuple[str, ...]:
@@ -117,7 +122,9 @@ def _entry_columns(comparison: "Comparison") -> tuple[str, ...]:
     return columns[first]
 
 
-def _rows_of_variant(one: "VariantResult", comparison: "Comparison", start: str, delimiter: str) -> Iterator[str]:
+def _rows_of_variant(
+    one: "VariantResult", comparison: "Comparison", start: str, delimiter: str, as_text: Callable[[str], str]
+) -> Iterator[str]:
     """The rows of a variant, each beginning with `start`, a chunk at a time."""
     trace = one.result.trace
     if not one.result.select:
@@ -127,7 +134,7 @@ def _rows_of_variant(one: "VariantResult", comparison: "Comparison", start: str,
     leading = [letter for letter in step.axes if letter in COUNTED_FROM_0]
     ranges = [range(*part.indices(size)) for part, size in zip(parts, step.value.shape, strict=True)]
     labels = [
-        [delimited_cell(label, delimiter) for label in trace.numbered_labels_of(step, axis)]
+        [delimited_cell(as_text(label), delimiter) for label in trace.numbered_labels_of(step, axis)]
         for axis in range(len(leading) - step.value.ndim, 0)
     ]
     for index in product(*ranges[: len(leading)]):
