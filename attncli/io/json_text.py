@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import escape_overrides
 from attncli.numbers.formatting import MAX_WHOLE, format_rows
 from attncli.numbers.parsing import TypedNumber
 from attncli.ops.records import Operator, ParameterMapping
@@ -53,7 +54,11 @@ def json_text(
       ]
     }
     """
-    encode = json.JSONEncoder(ensure_ascii=ascii_only).encode
+    encode_text = json.JSONEncoder(ensure_ascii=ascii_only).encode
+
+    def encode(value: Any) -> str:
+        return escape_overrides(encode_text(value))
+
     return _chunks(value, "", encode, partial(format_rows, non_finite=NON_FINITE, format_finite=format_finite))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from attncli.base.lazy_numpy import np
+from attncli.base.text import escape_overrides
 from attncli.io.literals import is_word
 from attncli.io.yaml import STRING
 from attncli.numbers.formatting import format_rows
@@ -105,7 +106,7 @@ def _dump(value: Any) -> list[str]:
         {key: _plain(entry) for key, entry in value.items()} if isinstance(value, dict) else list(map(_plain, value))
     )
     text = str(yaml.dump(plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**31 - 1))
-    return text.removesuffix("\n").split("\n")
+    return escape_overrides(text).removesuffix("\n").split("\n")  # what is not ASCII is in double quotes
 
 
 def _plain(value: Any) -> Any:
@@ -134,4 +135,4 @@ def quoted(text: str) -> str:
     '"model.safetensors#w[0:2]"'
     """
     written = yaml.dump(text, Dumper=_Dumper, default_style='"', allow_unicode=True, width=2**31 - 1)
-    return str(written).removesuffix("\n")
+    return escape_overrides(str(written)).removesuffix("\n")
