@@ -65,7 +65,7 @@ WRONG = {
     "nothing to compute": ("compute", "no input; give embeddings, or query and key"),
     "no seed": ("compute --token-count 2 --dim 2", "seed: embeddings is drawn at random and there is no seed"),
     "an example over a file": ("demo tutorial --save t.yaml", "t.yaml: already exists; choose another name"),
-    "a folder that is not empty": ("generate --seed 1 --token-count 2 --dim 2 -o full", "full: is a folder with"),
+    "a folder that is not empty": ("generate --seed 1 --token-count 2 --dim 2 -o full", "full: already exists; choose"),
     "escape sequences and newlines": ("compute a\x1b[31m\nb.yaml", "a\\x1b[31m\\nb.yaml: there is no such file"),
 }  # fmt: skip
 

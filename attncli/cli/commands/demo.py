@@ -12,9 +12,9 @@ from attncli.base.program import DIFFERS
 from attncli.cli import streams
 from attncli.cli.completion import complete_from
 from attncli.cli.option_values import make_inputs
-from attncli.cli.output_file import check_is_no_input, write_new_file
+from attncli.cli.output_file import check_is_new, check_is_no_input, write_new_file
 from attncli.cli.output_options import OutputOptions
-from attncli.cli.problem_options import MaxSize, Strict
+from attncli.cli.problem_options import Force, MaxSize, Strict
 from attncli.cli.terminal import write_at_readers_pace
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def demo(
         str | None,
         typer.Option(metavar="FILE", help="Write the example to a new file, to start from; - prints it."),
     ] = None,
+    force: Force = False,
     step: Annotated[bool, typer.Option("--step", help="Wait for Enter before each further part; q ends.")] = False,
     part: Annotated[int | None, typer.Option(metavar="N", help="Show one part, counted from 1.")] = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Show every step of each part.")] = False,
@@ -79,8 +80,9 @@ def demo(
 
         streams.write_output(render_topics(examples.by_topic(), streams.output_target()))
     elif save is not None:
-        write_new_file(examples.text(name), save, "--save")
+        write_new_file(examples.text(name), save, "--save", force=force)
     else:
+        check_is_new(None, force=force)
         save_command = f"attn demo {name} --save {name}.yaml" if name in examples.names() else ""
         inputs = make_inputs(max_size)
         example = examples.load(name, inputs)

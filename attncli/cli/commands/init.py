@@ -6,6 +6,7 @@ import typer
 
 from attncli.cli import streams
 from attncli.cli.output_file import STDOUT, write_new_file
+from attncli.cli.problem_options import Force
 
 DEFAULT_FILE = "problem.yaml"
 
@@ -14,11 +15,13 @@ def init(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help=f"A new file, {DEFAULT_FILE} by default; {STDOUT} prints it.")
     ] = DEFAULT_FILE,
+    *,
+    force: Force = False,
 ) -> None:
     """Write a problem that has every key, with its meaning, and the command that computes it."""
     import shlex
 
     from attncli.io.problem_text import problem_template
 
-    if write_new_file(problem_template(), file, "FILE"):
+    if write_new_file(problem_template(), file, "FILE", force=force):
         streams.write_output(f"Wrote {file}. Next: attn compute {shlex.quote(file)} --explain\n")
