@@ -44,7 +44,7 @@ def main() -> NoReturn:
     except (KeyboardInterrupt, EndedBySignal) as end:
         _end(end)
     except Exception as error:  # noqa: BLE001 - whatever it is, Python would end with 1, which says that numbers differ
-        status = _report_crash(error)
+        status = _report_failure(error)
     _handle_ending_signals(signal.SIG_DFL)
     _leave(status)
 
@@ -61,13 +61,15 @@ def _collect_garbage_later() -> None:
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTIONS)
 
 
-def _report_crash(error: Exception) -> int:
-    """Print what was not foreseen on standard error; returns CRASHED."""
-    from attncli.base.crash import crash_report  # noqa: PLC0415 - hardly a process needs it
+def _report_failure(error: Exception) -> int:
+    """Print what was not foreseen on standard error; returns CRASHED, or FAILED where memory does not suffice."""
+    from attncli.base.crash import crash_report, is_lack_of_memory  # noqa: PLC0415 - hardly a process needs it
 
+    lacks_memory = is_lack_of_memory(error)
+    said = f"there is not enough memory ({error})" if lacks_memory else crash_report(error)
     with suppress(OSError, AttributeError):  # a standard error that is closed or full: nobody can be told
-        print(f"attn: {crash_report(error)}", file=sys.stderr, flush=True)
-    return CRASHED
+        print(f"attn: {said}", file=sys.stderr, flush=True)
+    return FAILED if lacks_memory else CRASHED
 
 
 def _leave(status: int) -> NoReturn:

@@ -30,6 +30,11 @@ def crash_report(error: BaseException) -> str:
     return f"{report}; {TRACEBACK_VARIABLE}=1 shows more"
 
 
+def is_lack_of_memory(error: Exception) -> bool:
+    """Whether an exception says that memory does not suffice, also to load a library."""
+    return isinstance(error, MemoryError) or (isinstance(error, ImportError) and "failed to map segment" in str(error))
+
+
 def _place(error: BaseException) -> str:
     """The innermost line of this package in a traceback, as ` in attncli/io/csv.py, line 231`; "" where none is."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
