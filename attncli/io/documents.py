@@ -16,6 +16,7 @@ from attncli.io.entries import describe_value, hint_to_name_one, split_entry, ta
 from attncli.io.formats import ArrayDescription, Lines, Reader
 from attncli.io.inputs import Input
 from attncli.io.origin import Origin
+from attncli.io.results import problem_of_result
 from attncli.numbers.parsing import TypedNumber
 from attncli.problem.arrays import LabelledArray, is_row, nested_lists_to_array, to_array
 from attncli.problem.results import EXPECTED
@@ -50,7 +51,7 @@ class _DocumentReader(Reader):
         if not isinstance(_filled(value, source.name), Mapping):
             hint = "expected keys such as embeddings: and w_q:; a matrix alone is given as --embeddings"
             raise AttnError("is not a problem", where=source.name, hint=hint)
-        return value, lines
+        return problem_of_result(value, source.name, source.path.parent), lines
 
     def descriptions(self, source: Input) -> list[ArrayDescription]:
         """The description of each entry of a mapping, or of the array that a document is."""
