@@ -148,7 +148,7 @@ def usable_streams() -> Iterator[None]:
         sys.stdout = _ClosedOutput()
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - as long as the process
-    sys.stdout, sys.stderr = map(_with_encoding, (sys.stdout, sys.stderr))
+    sys.stdout, sys.stderr = _with_encoding(sys.stdout), _with_encoding(sys.stderr)
     try:
         yield
     finally:
@@ -156,10 +156,10 @@ def usable_streams() -> Iterator[None]:
             sys.stdout, sys.stderr = before
 
 
-def _with_encoding(stream: TextIO) -> TextIO:
+def _with_encoding(stream: Any) -> TextIO:
     """The stream, or one that writes to it, with an encoding and bytes below."""
     is_complete = getattr(stream, "encoding", None) is not None and hasattr(stream, "buffer")
-    return stream if is_complete else cast("TextIO", _TextOutput(stream))
+    return cast("TextIO", stream if is_complete else _TextOutput(stream))
 
 
 def announce_terminal(name: str) -> None:

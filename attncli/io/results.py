@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import np
+from attncli.base.lazy_numpy import Array, np
 from attncli.io.paths import is_there, locate, path_of
 from attncli.problem.fields import option_name
 
@@ -30,8 +30,7 @@ def problem_of_result(content: Mapping[str, Any], name: str, folder: Path) -> Ma
     convention = values.pop(CONVENTION, None)
     if convention is not None and not isinstance(convention, Mapping):
         values[CONVENTION] = convention  # no key of a problem, which is said where keys are checked
-    if any(_is_description(values.get(key)) and VALUE in values[key] for key in _OF_TOKENS[:1]):
-        values = _with_residual(values)
+    values = _with_residual(values)
     found = {key: _value(value, (name, key), option_name(key), folder) for key, value in values.items()}
     return {key: value for key, value in found.items() if key not in _OF_DRAWING}
 
@@ -43,18 +42,10 @@ def _is_description(value: Any) -> bool:
 
 def _value(value: Any, where: tuple[str, ...], option: str, folder: Path) -> Any:
     """A value with the numbers, or the names of files, in place of descriptions, also among those of an operator."""
+    if not isinstance(value, Mapping):
+        return value
     if not _is_description(value):
-        is_operator = isinstance(value, Mapping) and len(value) == 1
-        return (
-            {
-                key: {name: _value(entry, (*where, name), option, folder) for name, entry in parameters.items()}
-                if isinstance(parameters, Mapping)
-                else parameters
-                for key, parameters in value.items()
-            }
-            if is_operator
-            else value
-        )
+        return {key: _value(entry, (*where, key), option, folder) for key, entry in value.items()}
     if VALUE in value:
         return value[VALUE]
     if not isinstance(value.get(FILE), str):
@@ -70,10 +61,15 @@ def _file(text: str, folder: Path) -> str:
 
 
 def _with_residual(values: dict[str, Any]) -> dict[str, Any]:
-    """The values with the vectors of the tokens in place of the tables that they were looked up in."""
-    rows = np.array(values["token_table"][VALUE], dtype=np.float64) * values.get("token_scale", 1)
-    positions = values.get("token_positions")
-    if _is_description(positions) and VALUE in positions:
-        rows = rows + np.array(positions[VALUE], dtype=np.float64)
+    """The values with the vectors of the tokens in place of tables of which a result has their rows alone."""
+    table, positions = (_numbers(values.get(key)) for key in _OF_TOKENS)
+    if table is None:
+        return values
+    rows = table * values.get("token_scale", 1) + (0 if positions is None else positions)
     kept = {key: value for key, value in values.items() if key not in (*_OF_TOKENS, "token_scale")}
     return {**kept, "residual": rows.tolist()}
+
+
+def _numbers(value: Any) -> Array | None:
+    """The numbers in a description; None where it has none, or a value is none."""
+    return np.array(value[VALUE], dtype=np.float64) if _is_description(value) and VALUE in value else None

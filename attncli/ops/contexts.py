@@ -246,7 +246,8 @@ def max_(weights: Array, value: Array, visible: Array | None = None) -> Array:
     def largest_of(numbers: Array) -> Array:
         products = np.zeros(np.broadcast_shapes(weights.shape, numbers.shape), np.result_type(weights, numbers))
         np.multiply(weights, numbers, out=products, where=weights != 0)
-        return np.where(counts, products, -np.inf).max(axis=-1)
+        found: Array = np.where(counts, products, -np.inf).max(axis=-1)
+        return found
 
     columns = [largest_of(value[..., None, :, feature]) for feature in range(value.shape[-1])]
     largest = np.stack(columns, axis=-1).astype(np.result_type(weights, value))

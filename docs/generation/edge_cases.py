@@ -81,6 +81,12 @@ EDGE_CASES: Sequence[EdgeCase] = (
         {"weights": [[1, 0], [1, 0]], "context": [[0], [-1]]},
     ),
     EdgeCase(
+        "Weights are given, with `max`",
+        "No key is left out: weights do not say which a mask hid.",
+        {**TWO_KEYS, "weights": [[-1, 0]], "context": "max"},
+        {"context": [[0]]},
+    ),
+    EdgeCase(
         "A value is NaN or infinite where the weight is 0",
         "It contributes 0.",
         {"weights": [[1, 0]], "value": [[4], [NAN]]},
