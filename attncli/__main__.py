@@ -4,9 +4,10 @@ import gc
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import Any, NoReturn
 
-from attncli.base.program import DIFFERS, FAILED, INTERRUPTED
+from attncli.base.program import CRASHED, DIFFERS, FAILED, INTERRUPTED
 
 # The signals that end a process and can be caught: of Ctrl-C; of `kill`, `timeout` and job schedulers; of a terminal
 # that is closed; of a limit on processor time. Windows has only some of them.
@@ -42,6 +43,8 @@ def main() -> NoReturn:
         status = run_command_line()
     except (KeyboardInterrupt, EndedBySignal) as end:
         _end(end)
+    except Exception as error:  # noqa: BLE001 - whatever it is, Python would end with 1, which says that numbers differ
+        status = _report_failure(error)
     _handle_ending_signals(signal.SIG_DFL)
     _leave(status)
 
@@ -56,6 +59,17 @@ def _collect_garbage_later() -> None:
 
     gc.callbacks.append(collect_as_usual)
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTIONS)
+
+
+def _report_failure(error: Exception) -> int:
+    """Print what was not foreseen on standard error; returns CRASHED, or FAILED where memory does not suffice."""
+    from attncli.base.crash import crash_report, is_lack_of_memory  # noqa: PLC0415 - hardly a process needs it
+
+    lacks_memory = is_lack_of_memory(error)
+    said = f"there is not enough memory ({error})" if lacks_memory else crash_report(error)
+    with suppress(OSError, AttributeError):  # a standard error that is closed or full: nobody can be told
+        print(f"attn: {said}", file=sys.stderr, flush=True)
+    return FAILED if lacks_memory else CRASHED
 
 
 def _leave(status: int) -> NoReturn:

@@ -1,7 +1,5 @@
 """Scores or weights that are given lead to the results of the problem that computes them."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -15,17 +13,22 @@ COMPUTED = {
 }
 
 
-@pytest.mark.parametrize("table", ["scores", "weights"])
-@pytest.mark.parametrize("keys", COMPUTED.values(), ids=[name.replace(" ", "_") for name in COMPUTED])
-def test_given_tables_have_the_results_of_the_problem_that_computes_them(table: str, keys: dict[str, Any]) -> None:
+# Weights do not say which keys a mask hid: `max` leaves out these alone.
+GIVEN = [(table, name) for name in COMPUTED for table in ("scores", "weights")]
+GIVEN = [(table, name) for table, name in GIVEN if table == "scores" or COMPUTED[name].get("context") != "max"]
+
+
+@pytest.mark.parametrize(("table", "name"), GIVEN)
+def test_given_tables_have_the_results_of_the_problem_that_computes_them(table: str, name: str) -> None:
+    keys = COMPUTED[name]
     whole, begun = run(problem(**keys)).trace, run(problem(**with_table(table, **keys))).trace
     precision = whole.problem.precision
     # Equal but where BLAS computes the scores of one selected query in another order than those of all; a table of a
     # half type is rounded to be given, and where it is computed, only to be shown.
     tolerance = 2 * precision.epsilon if precision.has_wide_tables else 1e-12
-    for name in begun.plan.results:
-        np.testing.assert_allclose(begun[name].value, whole[name].value, tolerance, tolerance, err_msg=name)
-        assert begun[name].axes == whole[name].axes
+    for result in begun.plan.results:
+        np.testing.assert_allclose(begun[result].value, whole[result].value, tolerance, tolerance, err_msg=result)
+        assert begun[result].axes == whole[result].axes
     assert begun.problem.unread == {}
     assert begun.labels["m"] == whole.labels["m"] or "embeddings" not in keys
     notes = [note for note in whole.notes if "attended" in note]

@@ -1,6 +1,7 @@
 """The process: garbage is collected when there may be much; it ends at once, with everything that was written."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -85,3 +86,40 @@ attncli.__main__.main()
 def test_garbage_is_collected_as_usual_once_many_objects_have_been_made() -> None:
     ran = subprocess.run([sys.executable, "-c", GARBAGE_PROGRAM], capture_output=True, text=True, check=True)
     assert ran.stdout == "True True []\n"
+
+
+# A command that fails in a way that nobody foresaw, in the same process as `attn show x`.
+CRASHING_PROGRAM = """
+import sys
+import attncli.cli.commands.show as show
+
+def fail(word):
+    raise {error}
+
+show.path_of = fail
+sys.argv = ["attn", "show", "x"]
+
+import attncli.__main__
+attncli.__main__.main()
+"""
+
+
+def crash(error: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """The process of a command that raised this exception."""
+    command = [sys.executable, "-c", CRASHING_PROGRAM.format(error=error)]
+    return subprocess.run(command, env=os.environ | variables, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("error", ["ValueError('a\\nb')", "EOFError('a b')", "SystemError('a b')"])
+def test_what_nobody_foresaw_ends_with_70_and_one_line_that_says_how_to_report_it(error: str) -> None:
+    ran = crash(error)
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (70, "", 1)
+    assert re.match(r"attn: internal error: \w+Error in attncli/cli/commands/show\.py, line \d+ \(a b\)", ran.stderr)
+    assert "please report" in ran.stderr
+
+
+def test_its_traceback_is_printed_where_the_environment_asks_for_it() -> None:
+    ran = crash("ValueError(1)", ATTN_TRACEBACK="1")
+    assert ran.returncode == 70
+    assert "Traceback" in ran.stderr
+    assert ran.stderr.endswith("ValueError: 1\n")

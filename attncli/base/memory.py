@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from attncli.base.address_space import address_space_left
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 
@@ -24,7 +25,7 @@ def available_memory() -> int | None:
 
     None where the system does not say.
     """
-    limits = [_free_memory(), _group_limit(), _address_space_limit()]
+    limits = [_free_memory(), _group_limit(), address_space_left()]
     return min((limit for limit in limits if limit is not None), default=None)
 
 
@@ -122,17 +123,3 @@ def _limit_of_group(folder: Path) -> int | None:
         return None
     droppable = next((int(line.split()[1]) for line in lines if line.startswith("inactive_file ")), 0)
     return max(int(limit) - used + droppable, 0) if limit.isdecimal() else None
-
-
-def _address_space_limit() -> int | None:
-    """The address space that `ulimit -v` leaves; None where there is no limit or the system has none."""
-    try:
-        import resource  # noqa: PLC0415 - not on Windows
-    except ImportError:
-        return None
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit == resource.RLIM_INFINITY:
-        return None
-    statm = Path("/proc/self/statm")
-    used = int(statm.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else 0
-    return max(limit - used, 0)

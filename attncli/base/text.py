@@ -20,6 +20,10 @@ _SIGNS = {
     "✓": "ok", "✗": "not ok", "●": "o", "▷": ">", "░": "#", "□": "?", "▲": "^", "▼": "v", "◆": "!", "½": "1/2",
 }  # fmt: skip
 
+# What turns the direction of the text after it, so that a label may look like another one.
+_OVERRIDES = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
 Value = TypeVar("Value", bound=Hashable)
 
 
@@ -32,6 +36,24 @@ def escape_control(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def escape_unseen(text: str) -> str:
+    r"""The text of several lines with control characters, and those that turn its direction, as escapes.
+
+    >>> escape_unseen("a\x1b\u202eb")
+    'a\\x1b\\u202eb'
+    """
+    return _UNSEEN.sub(lambda character: character[0].encode("unicode_escape").decode(), text)
+
+
+def escape_overrides(text: str) -> str:
+    r"""The text with the characters that turn the direction of what follows as escapes that JSON and YAML read back.
+
+    >>> escape_overrides("a\u202eb")
+    'a\\u202eb'
+    """
+    return text if text.isascii() else _OVERRIDES.sub(lambda character: f"\\u{ord(character[0]):04x}", text)
 
 
 def join_words(words: Sequence[str]) -> str:
@@ -131,6 +153,16 @@ def delimited_cell(cell: object, delimiter: str) -> str:
         return cell
     needs_quotes = cell.startswith("#") or cell != cell.strip() or any(c in cell for c in f',;\t\r\n"{delimiter}')
     return '"' + cell.replace('"', '""') + '"' if needs_quotes else cell
+
+
+def without_formula(text: str) -> str:
+    """A text with an apostrophe before it where spreadsheets take it for a formula; a number as it is.
+
+    >>> without_formula("=1+1"), without_formula("-1.5"), without_formula("cat")
+    ("'=1+1", '-1.5', 'cat')
+    """
+    is_formula = text[:1] in ("=", "+", "-", "@", "\t", "\r") and not re.fullmatch(r"[-+]?[0-9.]+", text)
+    return f"'{text}" if is_formula else text
 
 
 def json_excerpt(value: object) -> str:

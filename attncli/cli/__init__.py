@@ -46,8 +46,8 @@ def attn(
 def main() -> int:
     """Run the command line of this process and return its exit status."""
     os.environ |= dict.fromkeys(BLAS_THREAD_VARIABLES, "1")
-    streams.replace_closed_streams()
-    return run()
+    with streams.usable_streams():
+        return run()
 
 
 def run(args: Sequence[str] | None = None) -> int:

@@ -23,6 +23,7 @@ from attncli.problem.fields import CONTEXT, OUTPUT, WEIGHTS
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.weights import stored_values
 from attncli.render.formats import format_of_file, write_view
+from attncli.render.target import TEXT_FILE
 from attncli.render.view import View, selected_value
 
 ALWAYS_FITS = 2**14  # numbers of all steps together: so many are written without asking for the free space
@@ -44,7 +45,8 @@ def compute_and_write(edited: EditedProblem, options: OutputOptions, earlier: Ru
     view = _marked(_view_for_reader(edited, options), earlier)
     streams.write_warnings(view.result.trace.notes, strict=options.strict)
     with ProgressBar("writing", is_shown=not streams.is_terminal()) as progress:
-        contents = _count_rows(output_format.render(view, streams.output_target()), view, options, progress)
+        chunks = output_format.render(view, options.in_target(streams.output_target()))
+        contents = _count_rows(chunks, view, options, progress)
         if options.watch:
             contents = _one_of_several(contents, output_format.divider, is_first=earlier is None)
         (write_pages if options.pager else streams.write_output)(contents)
@@ -81,7 +83,7 @@ def _compute_to_file(edited: EditedProblem, options: OutputOptions, file: str, e
                 return streams.buffer_chunks(_count_rows(chunks, view, options, progress))
 
             try:
-                write_view(view, output_format, stream, on_text)
+                write_view(view, output_format, stream, on_text, options.in_target(TEXT_FILE))
             except AttnError as error:
                 raise error.at(f"--output {file}") from None
     return view.result

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from attncli.base.errors import AttnError
 from attncli.base.memory import format_bytes, largest_sizes
 from attncli.cli import streams
+from attncli.cli.option_values import no_effect
 from attncli.io.paths import path_of
 from attncli.render.formats import DEFAULT_FORMAT, OutputFormat, find_format, format_of_file
 
@@ -50,26 +51,36 @@ def format_of_output(file: str) -> OutputFormat:
         raise
 
 
-def write_new_file(text: str, output: str, option: str) -> bool:
+def check_is_new(file: str | None, *, force: bool) -> None:
+    """Raise AttnError where a problem would replace a file without `force`; warn of `force` without a file (None)."""
+    from attncli.io.output_files import check_is_new as check_file
+
+    if file is None:
+        streams.write_warnings([no_effect("force", "no file is written")] if force else [], strict=False)
+    elif not force:
+        check_file(file)
+
+
+def write_new_file(text: str, output: str, option: str, *, force: bool) -> bool:
     """Write a YAML text to a new file, or to a pipe or an open file; whether it is a file, and not standard output.
 
-    Raises AttnError, which names the option, where the name is empty, where its suffix is another format's, and where
-    there is such a file.
+    Raises AttnError, which names the option, where the name is empty, where its suffix is another format's, and, unless
+    `force`, where there is such a file.
     """
     from attncli.io import formats
-    from attncli.io.output_files import atomic_write_file, is_in_place
+    from attncli.io.output_files import atomic_write_file
     from attncli.io.paths import path_of
 
     file = output_file(output, option)
     if file is None:
+        check_is_new(file, force=force)
         streams.write_output(text)
         return False
     path = path_of(file)
     if formats.format_of_suffix(path) not in (formats.YAML, None):
         hint = f"name a {' or '.join(formats.YAML.suffixes)} file"
         raise AttnError("the suffix is not that of a YAML file", where=file, hint=hint)
-    if path.exists() and not is_in_place(path):
-        raise AttnError("already exists", where=file, hint="choose another name")
+    check_is_new(file, force=force)
     atomic_write_file(file, text)
     return True
 

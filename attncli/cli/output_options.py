@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +24,7 @@ from attncli.render.formats import (
     format_choices,
     format_in_file,
 )
+from attncli.render.target import TextTarget
 
 if TYPE_CHECKING:
     from attncli.plan.graph import Plan
@@ -183,6 +184,12 @@ class OutputOptions:
         idle=(_where(lambda row: not row.is_figure, "only figures (.svg, .png, .pdf) have a size"),),
         example="30x20",
     )
+    safe_csv: bool = _option(
+        "In CSV put an apostrophe before labels that a spreadsheet would compute, such as =1+1.",
+        default=False,
+        is_listed=False,
+        idle=(_where(lambda row: not row.compares_cells, "{format} is no CSV"),),
+    )
     stats: bool = _option(
         "Add the entropy and largest weight of each query.",
         default=False,
@@ -244,6 +251,10 @@ class OutputOptions:
     def has_effect(self, name: str) -> bool:
         """Whether an option is given, and has an effect."""
         return name in self.given and self.why_idle(name) is None
+
+    def in_target(self, target: TextTarget) -> TextTarget:
+        """A target of text with what the options say of it."""
+        return replace(target, quotes_formulas=self.safe_csv)
 
     @property
     def warnings(self) -> list[str]:

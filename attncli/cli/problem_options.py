@@ -63,6 +63,7 @@ MaxSize = Annotated[
         help="The most that is read into memory of each file: 500M, 2G, 1.5GiB; by default a quarter of what is free.",
     ),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
 STRICT_HELP = "Make every warning an error: write nothing, exit with 2."
 Strict = Annotated[bool, typer.Option("--strict", hidden=True, help=STRICT_HELP)]
 

@@ -6,9 +6,9 @@ import select
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO, cast
 
 from attncli.base.errors import AttnError
 from attncli.render.target import TextTarget
@@ -112,15 +112,54 @@ class _ClosedOutput(io.TextIOBase):
         raise AttnError("is closed", where="standard output")
 
 
-def replace_closed_streams() -> None:
-    """Make writing to a closed standard output an error, and to a closed standard error nothing.
+class _TextOutput(io.TextIOBase):
+    """A standard stream over an object that takes text and has no bytes below: io.StringIO, that of a notebook."""
 
-    Python has None in their places: `print` then takes standard output for standard error, Typer prints nothing.
+    encoding = "utf-8"
+
+    def __init__(self, target: Any) -> None:
+        self._target = target
+
+    @property
+    def buffer(self) -> "_TextOutput":
+        """The stream of bytes, which are handed on as text: whole characters are written at once."""
+        return self
+
+    def write(self, contents: Any) -> int:
+        """Write a text, or one in bytes."""
+        self._target.write(contents.decode(self.encoding) if isinstance(contents, bytes) else contents)
+        return len(contents)
+
+    def flush(self) -> None:
+        """Flush the object, where it can be."""
+        getattr(self._target, "flush", lambda: None)()
+
+
+@contextmanager
+def usable_streams() -> Iterator[None]:
+    """A block in which standard output and standard error can be written to, whatever stands in their places.
+
+    Python has None for closed ones: `print` then takes standard output for standard error, Typer prints nothing. To
+    write to a closed standard output is an error, and to a closed standard error does nothing. Another program may have
+    put an object there that has neither an encoding nor bytes below.
     """
+    before = sys.stdout, sys.stderr
     if sys.stdout is None:
         sys.stdout = _ClosedOutput()
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - as long as the process
+    sys.stdout, sys.stderr = _with_encoding(sys.stdout), _with_encoding(sys.stderr)
+    try:
+        yield
+    finally:
+        if None not in before:
+            sys.stdout, sys.stderr = before
+
+
+def _with_encoding(stream: Any) -> TextIO:
+    """The stream, or one that writes to it, with an encoding and bytes below."""
+    is_complete = getattr(stream, "encoding", None) is not None and hasattr(stream, "buffer")
+    return cast("TextIO", stream if is_complete else _TextOutput(stream))
 
 
 def announce_terminal(name: str) -> None:

@@ -16,6 +16,7 @@ from itertools import islice
 from threading import Event, Lock
 from typing import Any
 
+from attncli.base.address_space import address_space_left
 from attncli.base.errors import AttnError, missing_package
 from attncli.base.lazy_numpy import Array
 from attncli.engine.block_task import BlockResult, BlockTask
@@ -24,6 +25,7 @@ from attncli.engine.options import SERIAL, THREADS, RunOptions
 from attncli.engine.products import SCRATCH
 
 TIMEOUT = 10  # seconds within which a scheduler must be reached
+THREAD_BYTES = 2**28  # of address space: the stack and heap of a thread, and a buffer of BLAS, which ends the process
 RETRIES = 5  # of a block whose worker process ended
 
 Keep = Callable[[Block, BlockResult], None]
@@ -140,7 +142,8 @@ def threads_of(options: RunOptions) -> ThreadsExecutor | None:
 
     Where Dask computes the blocks it still computes what comes before and after them.
     """
-    count = cores()
+    left = address_space_left()
+    count = cores() if left is None else min(cores(), 1 + left // THREAD_BYTES)
     if options.executor == SERIAL or count == 1:
         return None
     return _threads(count, blas_is_limited=options.blas_is_limited)

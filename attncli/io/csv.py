@@ -17,6 +17,10 @@ OPENING = re.compile(r'(?:^|[,;\t]) *"')
 CLOSING = re.compile(r'[^"]*(?:""[^"]*)*"(?!")')
 NUMERALS = "0123456789+-.eE "
 
+# Characters that no number has around it, although Python takes those but NUL for spaces; labels may have the others.
+CONTROL_CHARACTERS = "\0\x0b\x0c\x1c\x1d\x1e\x1f"
+_CONTROL = re.compile(f"[{CONTROL_CHARACTERS}]")
+
 Row = tuple[int, list[str]]  # the line in the file, its cells
 
 
@@ -63,7 +67,8 @@ def read(text: str, name: str, delimiter: str | None = None) -> Table:
     r"""Parse a table; without a delimiter the first one in a row is used.
 
     A first row without a number is a header; a first column without a number, or under an empty header cell, has
-    the labels. Raises AttnError with the line of a cell that is not a number, of NUL, or of a row of another length.
+    the labels. Raises AttnError with the line of a cell that is not a number, of a control character, or of a row of
+    another length.
 
     >>> table = read("cat,1,2\ndog,3,4\n", "words.csv")
     >>> table.numbers.tolist(), table.labels
@@ -121,6 +126,8 @@ def _rows(text: str, name: str, delimiter: str | None) -> tuple[str, list[Row]]:
     # That of the first row that has one; spaces where none has.
     delimiter = delimiter or next(filter(None, (_delimiter(record) for _, record in records)), " ")
     if delimiter == " " and '"' not in text:
+        for line, record in records:
+            _check_characters(record, (name, f"line {line}"))
         return delimiter, [(line, record.split()) for line, record in records]
     row, rows = (0, ""), list[Row]()
 
@@ -133,11 +140,17 @@ def _rows(text: str, name: str, delimiter: str | None) -> tuple[str, list[Row]]:
         for cells in csv.reader(lines_of_records(), delimiter=delimiter, skipinitialspace=True, strict=True):
             line, record = row
             if not record.lstrip().startswith('"'):
-                cells[0] = cells[0].strip()
+                cells[0] = cells[0].strip(" \t")
             rows.append((line, cells))
     except csv.Error as error:
         raise AttnError(f"is not CSV: {error}", where=(name, f"line {row[0]}")) from None
     return delimiter, rows
+
+
+def _check_characters(cells: str, path: ErrorPath) -> None:
+    """Raise AttnError where cells that should be numbers have a control character."""
+    if control := _CONTROL.search(cells):
+        raise AttnError(f"has the control character {control[0]!a}", where=path, hint="leave it out")
 
 
 def _lines(text: str) -> list[str]:
@@ -226,6 +239,7 @@ def _numbers(cells: Sequence[str], path: ErrorPath) -> list[float]:
                 return numbers
     numbers = []
     for column, cell in enumerate(cells, 1):
+        _check_characters(cell, (*path, f"number {column}"))
         text = cell.strip()
         is_decimal = DECIMAL.fullmatch(text) is not None
         number = float(text) if is_decimal else non_finite(text)

@@ -13,11 +13,12 @@ from typing import Any
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.text import first_duplicate, shorten
+from attncli.base.text import escape_overrides, first_duplicate, shorten
 from attncli.io.entries import describe_value, hint_to_name_one, split_entry, take_labelled
 from attncli.io.formats import ArrayDescription, Lines, Reader
 from attncli.io.inputs import Input
 from attncli.io.problem_files import Origin
+from attncli.io.results import problem_of_result
 from attncli.numbers.formatting import MAX_WHOLE, format_rows
 from attncli.numbers.parsing import TypedNumber
 from attncli.ops.records import Operator, ParameterMapping
@@ -57,7 +58,7 @@ class _DocumentReader(Reader):
         if not isinstance(_filled(value, source.name), Mapping):
             hint = "expected keys such as embeddings: and w_q:; a matrix alone is given as --embeddings"
             raise AttnError("is not a problem", where=source.name, hint=hint)
-        return value, lines
+        return problem_of_result(value, source.name, source.path.parent), lines
 
     def descriptions(self, source: Input) -> list[ArrayDescription]:
         """The description of each entry of a mapping, or of the array that a document is."""
@@ -251,7 +252,11 @@ def json_text(
       ]
     }
     """
-    encode = json.JSONEncoder(ensure_ascii=ascii_only).encode
+    encode_text = json.JSONEncoder(ensure_ascii=ascii_only).encode
+
+    def encode(value: Any) -> str:
+        return escape_overrides(encode_text(value))
+
     return _chunks(value, "", encode, partial(format_rows, non_finite=NON_FINITE, format_finite=format_finite))
 
 

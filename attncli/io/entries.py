@@ -105,7 +105,10 @@ class ArchiveReader(Reader):
         Raises AttnError where none has a field's name, before any of them is read.
         """
         entries = self.entries(source)
-        if entries and not set(entries) & set(FIELDS):  # a model's checkpoint, for example
+        if not entries:
+            hint = "expected arrays with the names of keys, such as query and key"
+            raise AttnError("has no entries", where=source.name, hint=hint)
+        if not set(entries) & set(FIELDS):  # a model's checkpoint, for example
             hint = f"name the entry where it belongs, as in --w-q '{source.name}#{next(iter(entries))}'"
             raise AttnError("has no entry with the name of a key", where=source.name, hint=hint)
         source.limit.check(sum(entry.size_in_memory for entry in entries.values()), source.name)

@@ -50,12 +50,18 @@ def atomic_write_file(name: str, contents: str | bytes | Iterable[str]) -> None:
         _write(stream, contents)
 
 
+def check_is_new(name: str) -> None:
+    """Raise AttnError where there is a file of that name, or a folder that is not empty; pipes and devices are none."""
+    path = path_of(name)
+    with suppress(OSError):  # a folder that can't be read: writing says so
+        if any(path.iterdir()) if path.is_dir() else path.exists() and not is_in_place(path):
+            raise AttnError("already exists", where=name, hint="choose another name, or --force")
+
+
 def atomic_write_folder(name: str, files: Mapping[str, str | bytes | Iterable[str]]) -> None:
-    """Write a new folder of files, all or nothing; raises AttnError where it exists and is not empty."""
+    """Write a folder of files, a new one all or nothing; in one that is there they replace files of their names."""
     target = Path(os.path.realpath(path_of(name)))
     try:
-        if target.is_dir() and any(target.iterdir()):
-            raise AttnError("is a folder with something in it", where=name, hint="name a new one")
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent) as temporary:
             folder = Path(temporary) / "new"

@@ -105,7 +105,8 @@ def _read_file(text: str, path: ErrorPath, origin: Origin, kind: str | None, *, 
     array = formats.read_array(source, entry, are_rows_read=are_rows_read)
     lines = array.origin.lines if array.origin is not None else ()
     mark = "#" if text.endswith(f"#{entry}") else ""
-    return replace(array, origin=ArrayOrigin(f"{source.name}{mark}{entry}", lines))
+    name, is_file = f"{source.name}{mark}{entry}", source.content is None
+    return replace(array, origin=ArrayOrigin(name, lines, is_whole=is_file))
 
 
 def open_file(text: str, path: ErrorPath, origin: Origin, kind: str | None) -> tuple[Input, str]:

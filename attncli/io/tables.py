@@ -88,11 +88,12 @@ def read_fast(source: Input, delimiter: str | None = None) -> csv.Table | None:
     labels: list[str] = []
     try:
         with opening(source.name):
+            _check_characters(source)
             numbers = _numbers(source, layout, labels, has_comments=b"#" in head)
             lines = _lines_of_rows(source, len(numbers), layout)
-    except ValueError:  # a row of another length, an empty cell, two points in a number, a label that is not UTF-8
+    except ValueError:  # a control character, a row of another length, an empty cell, `1.2.3`, a label not in UTF-8
         return None
-    labels_fit = not layout.has_labels or ("\0" not in "".join(labels) and csv.are_labels(labels, layout))
+    labels_fit = not layout.has_labels or csv.are_labels(labels, layout)
     width = numbers.shape[1]
     columns_fit = layout.columns is None or len(layout.columns) in (width, width + layout.has_labels)
     if not (labels_fit and columns_fit and len(lines) == len(numbers) and np.isfinite(numbers).all()):
@@ -112,6 +113,15 @@ def _head(source: Input) -> bytes:
             if size >= HEAD_SIZE and rows >= HEAD_ROWS:
                 break
     return b"".join(lines)
+
+
+def _check_characters(source: Input) -> None:
+    """Raise ValueError where the file has a control character that a table may not have."""
+    forbidden = [character.encode() for character in csv.CONTROL_CHARACTERS]
+    with source.open() as stream:
+        for block in iter(partial(stream.read, BLOCK_SIZE), b""):
+            if any(character in block for character in forbidden):
+                raise ValueError
 
 
 def _numbers(source: Input, layout: csv.Layout, labels: list[str], *, has_comments: bool) -> Array:

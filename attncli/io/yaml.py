@@ -14,6 +14,7 @@ import yaml
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
+from attncli.base.text import escape_overrides
 from attncli.io.formats import Lines
 from attncli.numbers.formatting import format_rows
 from attncli.numbers.parsing import TypedNumber
@@ -30,6 +31,8 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _SLICES = re.compile(r"[^\s,:\[{][\[][-\d\s.,:]*:[-\d\s.,:]*\]")  # after a name: `x.npy[0:2]`
 QUOTES = 'put a name with slices in quotes: "weights.npz#w_q[:, 0:768]"'
+# Two escapes of UTF-16, as JSON writes one character beyond U+FFFF: YAML has one of eight digits in their place.
+_SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})")
 STRING = "tag:yaml.org,2002:str"
 _FLOAT = "tag:yaml.org,2002:float"
 NON_FINITE = {"nan": ".nan", "inf": ".inf", "-inf": "-.inf"}
@@ -46,9 +49,13 @@ def read(
     Numbers anywhere under a key in `typed_keys` (None: all of the text) are TypedNumbers, which know their digits.
     Raises AttnError that names the file and line.
     """
+    text, escapes = _join_surrogates(text)
     builder = _Builder(name, text_keys, typed_keys)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
+            if escapes and type(event) is yaml.ScalarEvent and event.style != '"':  # no escape: a text of backslashes
+                for joined, pair in escapes.items():
+                    event.value = event.value.replace(joined, pair)
             builder.add_event(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -66,6 +73,25 @@ def read(
     except yaml.YAMLError as error:
         raise _unreadable(error, text, name) from None
     return builder.result, builder.lines
+
+
+def _join_surrogates(text: str) -> tuple[str, dict[str, str]]:
+    r"""The text with one escape of a character in place of two surrogates, and what was replaced by each new one.
+
+    >>> _join_surrogates(r"\ud83d\ude00 \\ud83d\ude00")
+    ('\\U0001f600 \\\\ud83d\\ude00', {'\\U0001f600': '\\ud83d\\ude00'})
+    """
+    escapes: dict[str, str] = {}
+    if "\\ud" not in text and "\\uD" not in text:
+        return text, escapes
+
+    def join(match: re.Match[str]) -> str:
+        high, low = (int(match[2][at : at + 4], 16) for at in (2, 8))
+        joined = f"\\U{0x10000 + (high - 0xD800) * 0x400 + low - 0xDC00:08x}"
+        escapes[joined] = match[2]
+        return f"{match[1]}{joined}"
+
+    return _SURROGATES.sub(join, text), escapes
 
 
 def _line_at(mark: Any, text: str) -> str:
@@ -307,7 +333,7 @@ def _dump(value: Any) -> list[str]:
         {key: _plain(entry) for key, entry in value.items()} if isinstance(value, dict) else list(map(_plain, value))
     )
     text = str(yaml.dump(plain, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**31 - 1))
-    return text.removesuffix("\n").split("\n")
+    return escape_overrides(text).removesuffix("\n").split("\n")  # what is not ASCII is in double quotes
 
 
 def _plain(value: Any) -> Any:
@@ -336,4 +362,4 @@ def quoted(text: str) -> str:
     '"model.safetensors#w[0:2]"'
     """
     written = yaml.dump(text, Dumper=_Dumper, default_style='"', allow_unicode=True, width=2**31 - 1)
-    return str(written).removesuffix("\n")
+    return escape_overrides(str(written)).removesuffix("\n")

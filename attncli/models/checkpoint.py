@@ -7,6 +7,7 @@ from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from attncli.base.errors import AttnError
+from attncli.base.memory import format_bytes
 from attncli.io.documents import read_json
 from attncli.io.inputs import Input, Inputs
 from attncli.io.paths import check_is_not_refused, is_there, name_of_path, opening, path_of
@@ -20,6 +21,7 @@ _SNAPSHOTS = "snapshots"  # where the cache of Hugging Face has the folders of a
 _QUANTIZATION = "quantization_config"
 SUFFIX = ".safetensors"
 INDEX = f"{SUFFIX}.index.json"
+MAX_JSON_SIZE = 2**28  # bytes of config.json or an index: one of a million tensors has half as many
 _MAIN = "model"  # the name, without its suffix, that every library gives the file of a whole model
 
 
@@ -85,7 +87,7 @@ class Checkpoint:
     def header(self, file: Path) -> Mapping[str, StoredTensor]:
         """The tensors in a file, whose header is read once."""
         if file not in self._headers:
-            listed = READER.descriptions(self.inputs.open(name_of_path(file)))
+            listed = READER.descriptions(_open_file(file, self.inputs))
             self._headers[file] = {found.name: StoredTensor(file, found.shape or (), found.type) for found in listed}
         return self._headers[file]
 
@@ -111,11 +113,12 @@ def _read_checkpoint(path: Path, inputs: Inputs) -> Checkpoint:
     if not (folder / CONFIG).exists():
         if (folder / _ADAPTER).exists():
             raise _is_adapter(folder)
-        _check_files(folder)
+        if path.is_dir() and not any(folder.glob(f"*{SUFFIX}")):
+            _check_files(folder)
         snapshots = folder / _SNAPSHOTS
         hint = f"name a folder in {snapshots}" if snapshots.is_dir() else "name the folder of a whole model"
         raise AttnError(f"has no {CONFIG}", where=str(folder), hint=hint)
-    config = _read_object(inputs.open(name_of_path(folder / CONFIG)))
+    config = _read_object(_open_file(folder / CONFIG, inputs))
     index, files = _tensor_files(folder, None if path.is_dir() else path)
     if (folder / _ADAPTER).exists() and files and all(file.stem == _ADAPTER_FILE for file in files):
         raise _is_adapter(folder)
@@ -171,7 +174,7 @@ def _tensor_files(folder: Path, named: Path | None) -> tuple[Path | None, list[P
 
 def _read_index(index: Path, inputs: Inputs) -> Mapping[str, Path]:
     """The file of each tensor by the tensor's name; raises AttnError where one would be outside the folder."""
-    source = inputs.open(name_of_path(index))
+    source = _open_file(index, inputs)
     names = _read_object(source).get("weight_map")
     if not isinstance(names, dict) or not names:
         raise AttnError("has no weight_map of tensors and their files", where=source.name)
@@ -189,8 +192,23 @@ def _is_plain(name: str) -> bool:
     return PureWindowsPath(name).name == name and name.endswith(SUFFIX) and name.isprintable() and name[0] != "~"
 
 
+def _open_file(path: Path, inputs: Inputs) -> Input:
+    """The input of a file of a checkpoint; raises AttnError for a pipe or a device, which may never end."""
+    name = name_of_path(path)
+    with opening(name, path):
+        is_stream = not path.is_file() and not path.is_dir() and path.exists()
+    if is_stream:
+        raise AttnError("is a pipe or a device", where=name, hint="a checkpoint has files: copy it to one")
+    return inputs.open(name)
+
+
 def _read_object(source: Input) -> Mapping[str, Any]:
     """The object in a JSON file; raises AttnError where there is none, or an object in it has a key twice."""
+    with opening(source.name, source.path):
+        size = source.path.stat().st_size
+    if size > MAX_JSON_SIZE:
+        message = f"has {format_bytes(size)}; a configuration or an index has {format_bytes(MAX_JSON_SIZE)} at most"
+        raise AttnError(message, where=source.name)
     found = read_json(source.text(), source.name)
     if not isinstance(found, dict):
         raise AttnError("is not a JSON object", where=source.name)

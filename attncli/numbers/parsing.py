@@ -88,8 +88,8 @@ def evaluate(text: str) -> float | None:
 
     >>> evaluate("1/2"), evaluate("-2*sqrt(2)"), evaluate("(1 + sqrt(5))/2")
     (0.5, -2.8284271247461903, 1.618033988749895)
-    >>> evaluate("cat"), evaluate("0.5"), evaluate("2026-11-22")
-    (None, None, None)
+    >>> evaluate("cat"), evaluate("0.5"), evaluate("2026-11-22"), evaluate("--1")
+    (None, None, None, None)
     """
     if len(text) > MAX_LENGTH or DECIMAL.fullmatch(text.strip()):
         return None
@@ -183,8 +183,12 @@ class _Parser:
 
     def _factor(self) -> float:
         """A number, a constant, a parenthesis or a function of one, with its sign."""
-        if sign := self._take("+", "-"):
-            return -self._factor() if sign == "-" else self._factor()
+        sign = self._take("+", "-")
+        value = self._unsigned_factor()
+        return -value if sign == "-" else value
+
+    def _unsigned_factor(self) -> float:
+        """A number, a constant, a parenthesis or a function of one, without a sign."""
         if name := self._take(*_CONSTANTS):
             return _CONSTANTS[name]
         if name := self._take("(", *_FUNCTIONS):

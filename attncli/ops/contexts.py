@@ -1,6 +1,7 @@
 """Contexts: from weights and values to one vector for each query.
 
-A key of weight 0 is not attended: contexts that select a key select among the others.
+A key of weight 0 is not attended: contexts that select a key select among the others. That of the largest weighted
+value has a 0 for it, unless a mask hides it: weights that are rounded to 0 would otherwise change which keys count.
 """
 
 from typing import Annotated, Any
@@ -209,33 +210,51 @@ def sample(
     return _value_at(value, index, weights)
 
 
-def max_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
+def max_by_hand(
+    write: ArithmeticWriter, weights: Array, value: Array, result: Any, *, visible: Any = None
+) -> list[str]:
     """The largest of the values [m e], each times its weight, feature by feature."""
     if not weights.any():
         return [NOTHING_ATTENDED]
-    weighted = [number(weight) * row for weight, row in zip(weights, value, strict=True) if weight]
+    counts = _counting_keys(weights, visible)
+    finite = np.where((weights == 0)[:, None] & ~np.isfinite(value), 0, value)  # a weight of 0 contributes 0
+    weighted = [number(weight) * row for weight, row, is_in in zip(weights, finite, counts, strict=True) if is_in]
     return [write.equation(largest(weighted), result, name=f"C({write.query})", letter="e")]
 
 
 @context(
-    formula="Cᵢₑ = maxⱼ Aᵢⱼ Vⱼₑ",
-    shapes="weights[n m], value[m e] -> [n e]",
+    formula="Cᵢₑ = maxⱼ Aᵢⱼ Vⱼₑ over visible j",
+    shapes="weights[n m], value[m e], visible[n m] -> [n e]",
     source="Collobert et al. 2011, §3.2.2 (max over time), over weighted values",
     example={"weights": [[0.25, 0.75]], "value": [[4, 8], [-8, 4]], "gives": [[1, 3]]},
     by_hand=max_by_hand,
 )
-def max_(weights: Array, value: Array) -> Array:
+def max_(weights: Array, value: Array, visible: Array | None = None) -> Array:
     """For each feature the largest weighted value, instead of the sum of them.
 
-    Keys of weight 0 are not among the values. A query that attends to nothing gets zeros.
+    Keys that a mask hides are left out, and no others: one of weight 0 contributes 0, even where its value is NaN or
+    infinite. A query that sees no key gets zeros.
 
-    >>> max_(np.array([[0.25, 0.75]]), np.array([[4.0, 8.0], [-8.0, 4.0]]))
-    array([[1., 3.]])
+    >>> weights, value = np.array([[0.25, 0.75, 0.0]]), np.array([[-4.0, 8.0], [-8.0, 4.0], [9.0, 9.0]])
+    >>> max_(weights, value)
+    array([[0., 3.]])
+    >>> max_(weights, value, visible=np.array([[True, True, False]]))
+    array([[-1.,  3.]])
     """
-    attended = weights != 0
-    columns = [
-        np.where(attended, weights * value[..., None, :, feature], -np.inf).max(axis=-1)
-        for feature in range(value.shape[-1])
-    ]
+    counts = _counting_keys(weights, visible)
+
+    def largest_of(numbers: Array) -> Array:
+        products = np.zeros(np.broadcast_shapes(weights.shape, numbers.shape), np.result_type(weights, numbers))
+        np.multiply(weights, numbers, out=products, where=weights != 0)
+        found: Array = np.where(counts, products, -np.inf).max(axis=-1)
+        return found
+
+    columns = [largest_of(value[..., None, :, feature]) for feature in range(value.shape[-1])]
     largest = np.stack(columns, axis=-1).astype(np.result_type(weights, value))
-    return np.where(attended.any(axis=-1, keepdims=True), largest, 0).astype(largest.dtype)
+    return np.where(counts.any(axis=-1, keepdims=True), largest, 0).astype(largest.dtype)
+
+
+def _counting_keys(weights: Array, visible: Array | None) -> Array:
+    """The keys [… n m] among whose weighted values the largest is: visible ones, and what fills an empty row."""
+    counts: Array = np.ones(weights.shape, bool) if visible is None else visible | (weights != 0)
+    return counts

@@ -43,7 +43,7 @@ DEFINITION = "Definition\n----------"  # the heading of what is appended to a do
 ARGUMENTS: Mapping[str, frozenset[str]] = {
     "score": frozenset({"query", "key", "query_positions", "key_positions"}),
     "normalize": frozenset({"scores"}),
-    "context": frozenset({"weights", "value", "query"}),
+    "context": frozenset({"weights", "value", "query", "visible"}),
     "position": frozenset({"x", "positions", "features", "query", "query_positions", "key_positions", "heads"}),
     "mask": frozenset(
         {"table", "query_rows", "query_positions", "key_positions", "key_lengths", "key_mask", "real_key_starts"}

@@ -180,12 +180,13 @@ class PlanBuilder:
             yield quantity.name, name
 
     def _lengths(self, record: OperatorRecord, inputs: Mapping[str, str]) -> dict[str, int]:
-        """The length of each letter in the shapes of an operator, as its inputs have them."""
+        """The length of each letter in the shapes of an operator, as its inputs have them; 1 broadcasts."""
         lengths = dict[str, int]()
         for argument, letters in record.shapes.arrays.items():
             if argument in inputs and letters:
                 shape = self.nodes[inputs[argument]].shape[-len(letters) :]
-                lengths |= dict(zip(letters[-len(shape) :], shape, strict=True))
+                own = zip(letters[-len(shape) :], shape, strict=True)
+                lengths |= {letter: length for letter, length in own if length > 1 or letter not in lengths}
         return lengths
 
     def result_axes(self, record: OperatorRecord, inputs: Mapping[str, str], leading: Axes) -> Axes:

@@ -72,8 +72,15 @@ def empty_rows_warning(plan: Plan, empty: Array, axes: Letters, labels: Sequence
         results = f"weights 1/{plan['weights'].shape[-1]}"
     else:
         number = "0" if fill is None else "NaN"
-        results = f"weights {number}, output {number}" if OUTPUT in plan.results else f"weights {number}"
+        results = f"weights {number}, output {number}" if _is_as_empty(plan) else f"weights {number}"
     return (f"nothing is attended by {'; '.join(_name_rows(empty, axes, labels))}: {results}",)
+
+
+def _is_as_empty(plan: Plan) -> bool:
+    """Whether there is an output, and one that nothing is added to: 0 where the weights are 0, NaN where these are."""
+    names = [node.name for node in plan.nodes]
+    later = plan.nodes[names.index(plan["weights"].name) :]
+    return OUTPUT in plan.results and all({"b", "bias", "query"}.isdisjoint(node.inputs) for node in later)
 
 
 def _name_rows(empty: Array, axes: Letters, labels: Sequence[str]) -> Iterator[str]:

@@ -15,11 +15,16 @@ from attncli.numbers.parsing import TypedNumber, number_hint, number_of_text
 
 @dataclass(frozen=True)
 class ArrayOrigin:
-    """The file or option that an array was given in, and the line of each of its rows where the file has lines."""
+    """The file or option that an array was given in, and the line of each of its rows where the file has lines.
+
+    `is_whole` says that the name reads the array, as `words.csv` or `model.safetensors#w[0:2]` does; it is not where
+    a problem's file has the numbers among its keys, and where they were changed since they were read.
+    """
 
     name: str
     lines: Sequence[int] = ()
     is_option: bool = False
+    is_whole: bool = False
 
     def path_of_row(self, row: int) -> ErrorPath:
         """The file, and the line of a row, which is counted from 0.

@@ -1,6 +1,6 @@
 """The only way to a ProblemSpec: values are converted, completed and checked, once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -71,13 +71,15 @@ def build(
         converted.setdefault("dtype", common_dtype(found_dtypes))
     _embed_sentence(converted)
     look_up_tokens(converted)
-    use = None
+    use, origins = None, {**origins, **_origins_of_arrays(values)}
     if convention is not None:
         from attncli.problem.conventions import find_convention, read_words  # noqa: PLC0415 - most have none
 
+        given = dict(converted)
         converted, use = read_words(find_convention(convention), converted)
+        origins = _of_changed(origins, [name for name in given if converted.get(name) is not given[name]])
     try:
-        spec = _complete(converted, {**origins, **_origins_of_arrays(values)}, unread)
+        spec = _complete(converted, origins, unread)
     except AttnError as error:
         error.hint = error.hint or _layout_hint(converted)
         raise
@@ -92,7 +94,13 @@ def replace_values(spec: ProblemSpec, values: Mapping[str, Any]) -> ProblemSpec:
     kept = {name: getattr(spec, name) for name in FIELDS}
     converted, _, _ = _convert(values)
     filled = random_fill.RandomFill({**kept, **converted}, spec.unread, spec.generators)
-    return replace(_check(filled, spec.origins), convention=spec.convention)
+    return replace(_check(filled, _of_changed(spec.origins, values)), convention=spec.convention)
+
+
+def _of_changed(origins: Mapping[str, ArrayOrigin], names: Iterable[str]) -> Mapping[str, ArrayOrigin]:
+    """The origins where some arrays have other numbers than what they were read from."""
+    changed = {name: replace(origins[name], is_whole=False) for name in names if name in origins}
+    return {**origins, **changed} if changed else origins
 
 
 def _origins_of_arrays(values: Mapping[str, Any]) -> dict[str, ArrayOrigin]:

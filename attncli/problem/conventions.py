@@ -14,6 +14,10 @@ from attncli.problem.spec import DEFAULTS, FIELDS, ConventionUse
 
 Window = tuple[float, float]
 
+ARRAYS = ("query", "key", "value", "past_key", "past_value")  # those that a convention gives the order of axes of
+HEADS_SECOND, HEADS_THIRD, HEADS_OF_ONE_ITEM = "bhnd", "bnhd", "nhd"  # orders of axes; the first is that of attn
+_AXES = {"b": "batch", "n": "tokens", "h": "heads", "d": "features"}
+
 
 @dataclass(frozen=True, eq=False)
 class Reading:
@@ -45,7 +49,8 @@ class Convention:
     """How one framework reads the words of a problem.
 
     `words` has what it makes of each word that it has: a key, or one operator of a key, `position alibi`. `defaults`
-    are keys in force unless they are given. Of the words in one group of `exclusive` it takes one.
+    are keys in force unless they are given. Of the words in one group of `exclusive` it takes one. `layouts` are the
+    orders of the axes of its queries, keys and values: an array is read by the one that has as many axes.
     """
 
     name: str
@@ -55,6 +60,7 @@ class Convention:
     words: Mapping[str, Reading]
     defaults: Mapping[str, Any] = field(default_factory=dict)
     exclusive: tuple[tuple[str, ...], ...] = ()
+    layouts: tuple[str, ...] = (HEADS_SECOND,)
     is_run: bool = True  # tests compare it with the framework itself; otherwise it is from the documentation
 
     @property
@@ -69,6 +75,30 @@ class Convention:
         """What it makes of the value of a key; None where it has no such word."""
         operator = f"{key} {value.record.name}" if isinstance(value, Operator) else key
         return self.words.get(operator, self.words.get(key))
+
+    @property
+    def layout_text(self) -> str:
+        """The orders of the axes of queries, keys and values.
+
+        >>> find_convention("jax").layout_text
+        '(batch, tokens, heads, features) or (tokens, heads, features)'
+        """
+        return " or ".join(map(_layout_text, self.layouts))
+
+
+def _layout_text(layout: str) -> str:
+    """An order of axes in words."""
+    return f"({', '.join(_AXES[letter] for letter in layout)})"
+
+
+def _heads_second(array: Array, layout: str) -> Array:
+    """An array [… n … d] with its axes in attn's order, a batch of one where it has no batch axis.
+
+    >>> _heads_second(np.zeros((2, 5, 3)), "nhd").shape
+    (1, 5, 2, 3)
+    """
+    turned = array.transpose([layout.index(letter) for letter in HEADS_SECOND if letter in layout])
+    return turned if "b" in layout else turned[None]
 
 
 def _inverted(mask: Array) -> Array:
@@ -169,7 +199,7 @@ FLASH = Convention("flash", "FlashAttention flash_attn_func", "2.8",
         "key_lengths": Reading("cu_seqlens or cache_seqlens, the last query stands at the last real key"),
         "past_key": CACHE_FIRST, "scale": SCALE, "softcap": Reading("before the masks"),
         "position alibi": Reading("−slope · |i + m − n − j|, bottom right", keys=AT_END), "kv_heads": GROUPED,
-    }, defaults={"empty_rows": "zeros"}, is_run=False)
+    }, defaults={"empty_rows": "zeros"}, layouts=(HEADS_THIRD,), is_run=False)
 XFORMERS = Convention("xformers", "xFormers xformers.ops.memory_efficient_attention", "0.0.35",
     "https://facebookresearch.github.io/xformers/components/ops.html, xformers/ops/fmha/attn_bias.py", {
         "past_key": NO_OFFSET, "bias": ADDED,
@@ -177,7 +207,7 @@ XFORMERS = Convention("xformers", "xFormers xformers.ops.memory_efficient_attent
         "window": Reading(f"LocalAttentionFromBottomRightMask, bottom right, {BESIDE_ITS_OWN}", keys=AT_END),
         "scale": SCALE, "kv_heads": GROUPED,
     }, defaults={"empty_rows": "nan"},  # of the equivalent code in its documentation; its kernels may give 0
-    exclusive=(("bias", "window"),), is_run=False)
+    exclusive=(("bias", "window"),), layouts=(HEADS_THIRD,), is_run=False)
 KERAS = Convention("keras", "Keras keras.layers.MultiHeadAttention", "3.15",
     "https://keras.io/api/layers/attention_layers/multi_head_attention/", {
         "mask": ATTENDS, "key_mask": REAL_KEYS, "causal": TOP_LEFT,
@@ -199,7 +229,7 @@ JAX = Convention("jax", "JAX jax.nn.dot_product_attention", "0.10",
             limit=_row_of_infinities),
         "causal": TOP_LEFT, "window": Reading(f"top left, {BESIDE_ITS_OWN}", limit=_limited),
         "key_lengths": REAL_COUNTS, "scale": SCALE, "kv_heads": GROUPED,
-    }, defaults={"empty_rows": "uniform"}, exclusive=(("mask", "key_mask"),))
+    }, defaults={"empty_rows": "uniform"}, exclusive=(("mask", "key_mask"),), layouts=(HEADS_THIRD, HEADS_OF_ONE_ITEM))
 MLX = Convention("mlx", "MLX mlx.core.fast.scaled_dot_product_attention", "0.32",
     "https://ml-explore.github.io/mlx/build/html/python/_autosummary/mlx.core.fast.scaled_dot_product_attention.html", {
         "past_key": Reading("put before the keys by the caller; causal is bottom right, so queries come after it"),
@@ -265,12 +295,27 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
             changed.setdefault(reading, []).append(_name(convention, key, value))
         in_force |= keys
     values |= {name: to_field(FIELDS[name], value) for name, value in in_force.items() if name not in given}
-    changes = tuple(
+    turned = _read_layouts(convention, given)
+    values |= {name: _heads_second(given[name], layout) for layout, names in turned.items() for name in names}
+    changes = tuple(f"{', '.join(names)}: {_layout_text(layout)}" for layout, names in turned.items())
+    changes += tuple(
         f"{', '.join(names)}: {reading.text}"
         for reading, names in changed.items()
         if reading.change is not None or reading.keys.items() & in_force.items()  # a later word may win
     )
-    return values, ConventionUse(convention.name, convention.version, changes, tuple(_remarks(convention, words)))
+    remarks = tuple(_remarks(convention, words))
+    return values, ConventionUse(convention.name, convention.version, changes, remarks, has_heads_third=bool(turned))
+
+
+def _read_layouts(convention: Convention, given: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
+    """The arrays that the convention reads in another order of axes than attn does, by this order."""
+    turned: dict[str, list[str]] = {}
+    for name in ARRAYS:
+        count = getattr(given.get(name), "ndim", None)
+        layout = next((layout for layout in convention.layouts if len(layout) == count), HEADS_SECOND)
+        if layout != HEADS_SECOND:
+            turned.setdefault(layout, []).append(name)
+    return turned
 
 
 def _with_rule_as_key(given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -324,11 +369,14 @@ def readings(convention: Convention) -> Sequence[tuple[str, str]]:
 
     >>> readings(find_convention("torch-mha"))[0]
     ('mask', '1 or true hides')
+    >>> readings(find_convention("flash"))[0]
+    ('query, key, value', '(batch, tokens, heads, features)')
     """
+    layouts = [] if convention.layouts == (HEADS_SECOND,) else [("query, key, value", convention.layout_text)]
     words: dict[Reading, list[str]] = {}
     for word, reading in convention.words.items():
         words.setdefault(reading, []).append(word)
-    return [(", ".join(alike), reading.text) for reading, alike in words.items()]
+    return [*layouts, *((", ".join(alike), reading.text) for reading, alike in words.items())]
 
 
 def missing_words(convention: Convention) -> Sequence[str]:

@@ -43,13 +43,15 @@ class ConventionUse:
     """How the keys of a problem were read: the convention's name and version, and what was read otherwise than usual.
 
     `changes` has a line for each word that was given and that the convention reads otherwise than attn does, `remarks`
-    one for each that it does not have, which is read as attn reads it.
+    one for each that it does not have, which is read as attn reads it. With `has_heads_third` queries, keys and values
+    were given with heads after tokens; so is what is expected of steps like them.
     """
 
     name: str
     version: str
     changes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    has_heads_third: bool = False
 
     def __str__(self) -> str:
         return f"as {self.name} ({'; '.join(self.changes)})" if self.changes else f"as {self.name}"

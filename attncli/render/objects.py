@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.base.program import __version__
 from attncli.io.documents import json_text, plain_value
+from attncli.io.results import FORMAT, VALUE
 from attncli.ops.records import Operator, ParameterMapping
 from attncli.plan.build import asks_where_queries_stand, keys_unread_by_plan
 from attncli.plan.trace import Step, Trace, weight_rows_at
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from attncli.analysis.compare import Comparison
     from attncli.analysis.differences import Difference, FirstDifference, VariantResult
 
-FORMAT = "attn.result/1"
 FIRST_STEPS = ("query", "key", "value")
 CHECK_FORMAT, COMPARE_FORMAT, DEMO_FORMAT = "attn.check/1", "attn.compare/1", "attn.demo/1"
 _ARRAYS = ("expected", "computed", "is_given", "differs")  # of a quantity
@@ -93,8 +93,9 @@ def problem_object(trace: Trace) -> dict[str, Any]:
 
     An array is `{"file": …, "shape": …}`, with "option" in place of "file" where an option has its numbers, and
     "generator" where it was drawn or made by rule; its shape is that in which it is stored, of a table that tokens are
-    looked up in that of their rows. An operator is `NAME:key=value`, or `{NAME: {key: value}}` where an array or a
-    mapping is among its parameters. Shapes are lists of lengths.
+    looked up in that of their rows. Its numbers are its "value", unless the file, or the entry of it that is named, has
+    nothing else: the object can be computed again. An operator is `NAME:key=value`, or `{NAME: {key: value}}` where an
+    array or a mapping is among its parameters. Shapes are lists of lengths.
     Where the words were read by a convention, "convention" has its name and version, the `changes` that it made (the
     other keys have them already), and the `remarks` on words that it does not have.
     """
@@ -136,10 +137,18 @@ def _description(problem: ProblemSpec, name: str, value: Any) -> Any:
         parameters = value.parameters.items()
         return {value.record.name: {key: _description(problem, f"{name}.{key}", entry) for key, entry in parameters}}
     if isinstance(value, Mapping):  # a vocabulary
-        return _origin(problem, name) | {"shape": [len(value), *next(iter(value.values())).shape]}
+        shape = [len(value), *next(iter(value.values())).shape]
+        return _origin(problem, name) | {"shape": shape} | _numbers(problem, name, dict(value))
     if getattr(value, "ndim", 0):
-        return _origin(problem, name) | {"shape": list(value.shape)}
+        return _origin(problem, name) | {"shape": list(value.shape)} | _numbers(problem, name, value)
     return plain_value(value)
+
+
+def _numbers(problem: ProblemSpec, name: str, value: Any) -> dict[str, Any]:
+    """The numbers of an array by the key `value`; none where its file alone has them."""
+    origin = problem.origins.get(name)
+    is_in_file = name not in problem.generators and origin is not None and origin.is_whole
+    return {} if is_in_file else {VALUE: value}
 
 
 def _origin(problem: ProblemSpec, name: str) -> dict[str, str]:

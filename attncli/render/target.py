@@ -17,6 +17,7 @@ class TextTarget:
     encoding: str = "utf-8"
     column_gap: int = 3  # spaces between two columns of a table
     height: int | None = None  # lines of the screen
+    quotes_formulas: bool = False  # of CSV: whether text that a spreadsheet takes for a formula has an apostrophe
     color_system: Literal["auto", "truecolor"] = "auto"  # as Rich names it; "auto": as the environment says
 
     @property

@@ -27,6 +27,7 @@ from attncli.render.formats import FORMATS
 from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
 from attncli.render.reports.meanings import every_step
 
+from .edge_cases import EDGE_CASES
 from .json_tables import JSON_TABLES
 from .markdown import table
 
@@ -64,6 +65,11 @@ INPUTS = """## Formats that are read
 By the suffix; without one of these, by the content, as that of a pipe and of `-` (standard input).
 """
 
+EDGES = """## Where a formula does not say
+
+What happens where scores are equal, nothing is attended, or a number is out of the usual range.
+"""
+
 SLIP_NAMES = """## Slips
 
 What `attn check` tries where numbers differ, one by one and in pairs, in this order; `attn show NAME` says the same.
@@ -92,6 +98,7 @@ def generate() -> str:
     parts += [table(("step", "axes", "what it is for"), _steps())]
     plurals = {plural_of(kind): kind for kind in kinds()}
     parts += ["## Operators", *(part for plural, kind in plurals.items() for part in _operators(plural, kind))]
+    parts += [EDGES, table(("case", "what happens"), [(edge.case, edge.what_happens) for edge in EDGE_CASES])]
     parts += [SLIP_NAMES, table(("name", "what is done", "it can be made where"), _slips())]
     parts += [CONVENTION_NAMES, table(("name", "what it is", "its words", "unless given", "source"), _conventions())]
     parts += [INPUTS, table(("suffix", "format", "an array", "a problem"), _input_formats())]

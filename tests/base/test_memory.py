@@ -64,3 +64,15 @@ def test_a_limit_of_the_address_space_holds() -> None:
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert 0 < int(shown) < GIGABYTE
     assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
+
+
+@pytest.mark.parametrize("megabytes", [90, 130])
+@pytest.mark.parametrize("words", ["compute --embeddings 1;2", "compute --token-count 700 --dim 64 --seed 1 -o x.npz"])
+def test_little_address_space_is_an_error_and_no_number_that_differs(
+    megabytes: int, words: str, tmp_path: Path
+) -> None:
+    command = f"ulimit -v {megabytes * 1024} && exec {sys.executable} -m attncli {words.replace(';', chr(92) + ';')}"
+    ran = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode in (0, 2)
+    assert ran.stderr.count("\n") == (1 if ran.returncode else 0)
+    assert "memory" in ran.stderr or ran.returncode == 0

@@ -15,7 +15,10 @@ WRONG = {
     ),
     "an argument too many": ("compute t.yaml u.yaml", "unexpected extra argument"),
     "a word for a number of heads": ("compute t.yaml --heads two", "--heads: 'two' is not a whole number"),
-    "a word for a number of digits": ("compute t.yaml --precision x", "Invalid value for '--precision'"),
+    "a word for a number of digits": ("compute t.yaml --precision x", "--precision: 'x' is not a whole number"),
+    "a difference for a layer": ("model . --layer 0-5", "--layer: '0-5' is not a whole number"),
+    "a fraction for a part": ("demo --part 1.0", "--part: '1.0' is not a whole number"),
+    "an integer of very many digits": (f"demo --precision {'9' * 5000}", " is not a whole number"),
     "digits that can't be shown": ("compute t.yaml --precision 99", "--precision: 99 digits can't be shown"),
     "a scale that is no number": ("compute t.yaml --scale nan", "--scale: 'nan' is not a finite number"),
     "a scale beyond all numbers": ("compute t.yaml --scale 1e999", "--scale: 1e999 is too large for a"),
@@ -62,7 +65,7 @@ WRONG = {
     "nothing to compute": ("compute", "no input; give embeddings, or query and key"),
     "no seed": ("compute --token-count 2 --dim 2", "seed: embeddings is drawn at random and there is no seed"),
     "an example over a file": ("demo tutorial --save t.yaml", "t.yaml: already exists; choose another name"),
-    "a folder that is not empty": ("generate --seed 1 --token-count 2 --dim 2 -o full", "full: is a folder with"),
+    "a folder that is not empty": ("generate --seed 1 --token-count 2 --dim 2 -o full", "full: already exists; choose"),
     "escape sequences and newlines": ("compute a\x1b[31m\nb.yaml", "a\\x1b[31m\\nb.yaml: there is no such file"),
 }  # fmt: skip
 

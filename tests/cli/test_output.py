@@ -190,3 +190,27 @@ def test_a_parameter_of_many_digits_is_stated_with_all_of_them(run: Run, tutoria
     assert result["pipeline"]["position"].startswith("rope:base=1234567,")
     (capped,) = [step for step in result["steps"] if step["name"] == "capped_scores"]
     assert capped["formula"] == "1234567.5 tanh(S / 1234567.5)"
+
+
+LABELS = ["=1+1", "+a", "-b", "@c", "-1.5", "cat"]
+SAFE = ["'=1+1", "'+a", "'-b", "'@c", "-1.5", "cat"]
+
+
+@pytest.mark.parametrize("words", ["compute -f csv", "compute -o x.csv", "compare --vary scale=1,2 -f csv"])
+@pytest.mark.parametrize(("option", "expected"), [((), LABELS), (("--safe-csv",), SAFE)])
+def test_labels_of_csv_are_as_they_are_unless_a_spreadsheet_shall_not_compute_them(
+    words: str, option: tuple[str, ...], expected: list[str], run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "p.yaml").write_text(json.dumps({"embeddings": [[n] for n in range(6)], "tokens": LABELS}))
+    command, *others = words.split()
+    ran = run(command, "p.yaml", *others, "--select", "weights", *option)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    written = (tmp_path / "x.csv").read_text() if "x.csv" in others else ran.stdout
+    rows = list(csv.reader(written.splitlines()))
+    column = rows[0].index("key") if command == "compare" else 0
+    assert list(dict.fromkeys(row[column] for row in rows[1:])) == expected
+
+
+def test_safe_csv_has_no_effect_on_what_is_no_csv(run: Run) -> None:
+    ran = run("compute", "--embeddings", "1 2", "--json", "--safe-csv")
+    assert ran.stderr == "attn: warning: --safe-csv has no effect: json is no CSV\n"

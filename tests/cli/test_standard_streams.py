@@ -134,3 +134,37 @@ def test_arrays_can_be_written_to_a_pipe(suffix: str, tutorial: str, tmp_path: P
     assert run("compute", "t.yaml", "--select", "output", "-o", f"y.{suffix}").returncode == 0
     read = [run("compute", "--embeddings", f"{name}.{suffix}", "-f", "csv").stdout for name in "xy"]
     assert read[0] == read[1] != ""
+
+
+class TextTaker:
+    """What another program may have put in the place of a stream: it takes text, and is nothing else."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> None:
+        self.text += text
+
+    def getvalue(self) -> str:
+        return self.text
+
+
+@pytest.mark.parametrize("make", [io.StringIO, TextTaker])
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        *((words, 0) for words in WRITING if words not in ("check t.yaml --slips", "demo")),
+        ("compute", 2),
+        ("compute --query [[1]] --key [[2]] --heatmap", 0),
+    ],
+)
+def test_streams_that_take_text_alone_are_written_to(
+    make: type[io.StringIO], words: str, status: int, tutorial: str, tmp_path: Path
+) -> None:
+    stdout, stderr = make(), make()
+    argv = ["attn", *words.split()]
+    with patch.dict(os.environ), chdir(tmp_path), patch.multiple(sys, stdout=stdout, stderr=stderr, argv=argv):
+        assert attncli.cli.main() == status
+        assert (sys.stdout, sys.stderr) == (stdout, stderr)
+    assert bool(stdout.getvalue()) == (status == 0)
+    assert bool(stderr.getvalue()) == (status == 2)

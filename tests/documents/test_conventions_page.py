@@ -40,6 +40,13 @@ def test_the_second_table_has_fewer_key_heads_where_a_convention_has_them() -> N
     assert has_none == {name: "kv_heads" not in record.words for name, record in CONVENTIONS.items()}
 
 
+def test_the_second_table_has_heads_third_where_a_convention_reads_them_so() -> None:
+    names = {row[""]: row["`--as`"].strip("`") for row in tables()[0] if row["`--as`"]}
+    rows = {names[row[""]]: row["activations"] for row in tables()[1] if row[""] in names}
+    heads_third = {name: "(batch, queries, **heads**, features)" in cell for name, cell in rows.items()}
+    assert heads_third == {name: "bnhd" in record.layouts for name, record in CONVENTIONS.items()}
+
+
 def test_every_convention_has_a_row() -> None:
     assert table_rows().keys() == CONVENTIONS.keys()
 

@@ -196,3 +196,15 @@ def test_query_heads_that_share_a_key_head_are_in_one_block_or_several(heads: in
     }
     result, dense = both(options, **inputs)
     np.testing.assert_allclose(result.output, dense["output"].value, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("options", [LOCAL, RunOptions(sizes=BlockSizes(dense_cells=0, rows=1))])
+def test_the_largest_weighted_value_leaves_out_what_masks_hide_and_nothing_that_is_rounded_to_0(
+    dtype: str, options: RunOptions
+) -> None:
+    keys = {"query": [[1.0]] * 2, "key": [[0.0], [-120.0]], "value": [[-1.0], [5.0]], "context": "max", "dtype": dtype}
+    seen = run(problem(**keys), ("output",), options=options).output
+    np.testing.assert_allclose(seen.astype(float), [[0], [0]], atol=1e-50)
+    hidden = run(problem(**keys, causal=True), ("output",), options=options).output
+    np.testing.assert_allclose(hidden.astype(float), [[-1], [0]], atol=1e-50)

@@ -18,6 +18,7 @@ from attncli.base.errors import AttnError
 from attncli.io import formats
 from attncli.io.assemble import assemble
 from attncli.io.npy import write_npy, write_npz
+from attncli.io.problem_files import read_document
 from attncli.io.safetensors import write_safetensors
 from tests.io.opened import opened
 from tests.problems import raw_values
@@ -83,6 +84,12 @@ def test_an_archive_entry_is_named_or_the_only_one(tmp_path: Path, save: Any) ->
         formats.read_array(opened(tmp_path / "two.npz"), "")
     with pytest.raises(AttnError, match=r"unknown entry 'c'"):
         formats.read_array(opened(tmp_path / "two.npz"), "c")
+
+
+def test_an_archive_without_entries_is_named(tmp_path: Path) -> None:
+    np.savez(tmp_path / "none.npz")
+    with pytest.raises(AttnError, match=r"none\.npz: has no entries; expected arrays with the names of keys, such as"):
+        read_document(str(tmp_path / "none.npz"))
 
 
 def test_an_npy_file_is_mapped_and_not_copied(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.io.output_files import atomic_write_file, atomic_write_folder, free_space
+from attncli.io.output_files import atomic_write_file, atomic_write_folder, check_is_new, free_space
 from attncli.io.problem_text import problem_folder, problem_yaml
 from tests.problems import problem
 
@@ -79,11 +79,22 @@ def test_a_named_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
-def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+def test_a_file_and_a_folder_with_something_in_it_are_not_new(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("x")
-    with pytest.raises(AttnError, match="is a folder with something in it; name a new one"):
-        atomic_write_folder(str(tmp_path), {"problem.yaml": ""})
-    assert names(tmp_path) == ["mine"]
+    for name in (tmp_path, tmp_path / "mine"):
+        with pytest.raises(AttnError, match="already exists; choose another name, or --force"):
+            check_is_new(str(name))
+    (tmp_path / "empty").mkdir()
+    for new in ("empty", "none", "empty/none.yaml", "mine/below"):
+        check_is_new(str(tmp_path / new))
+    check_is_new("/dev/null")
+
+
+def test_files_replace_those_of_their_names_in_a_folder_and_others_stay(tmp_path: Path) -> None:
+    for name in ("mine", "a"):
+        (tmp_path / name).write_text("x")
+    atomic_write_folder(str(tmp_path), {"a": "1", "b": "2"})
+    assert {name: (tmp_path / name).read_text() for name in names(tmp_path)} == {"a": "1", "b": "2", "mine": "x"}
 
 
 def test_an_empty_folder_is_filled(tmp_path: Path) -> None:

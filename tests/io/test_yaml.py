@@ -150,3 +150,23 @@ def test_so_do_those_of_each_part_and_all_numbers_of_a_text_without_keys() -> No
     value, _ = yaml.read("parts:\n- {expected: {w: [0.10]}, scale: 0.10}\n", "p.yaml", typed_keys={"expected"})
     assert typed_texts(value) == {"parts": [{"expected": {"w": ["0.10"]}, "scale": 0.1}]}
     assert typed_texts(yaml.read("[[0.10, 2]]", "p.yaml", typed_keys=None)[0]) == [["0.10", "2"]]
+
+
+# What json.dumps writes for 😀, and what is no escape because it is in other quotes or behind a backslash.
+SURROGATES = {
+    r'["\ud83d\ude00", "\uD83D\uDE01x"]': ["😀", "😁x"],
+    r'{"\ud83d\ude00": 1}': {"😀": 1},
+    r"""["\ud83d\ude00", '\ud83d\ude00', \ud83d\ude00]""": ["😀", r"\ud83d\ude00", r"\ud83d\ude00"],
+    r'["\\ud83d", "\\\ud83d\ude00"]': [r"\ud83d", "\\😀"],
+}
+
+
+@pytest.mark.parametrize(("text", "value"), SURROGATES.items())
+def test_a_character_beyond_the_first_plane_may_be_written_as_json_writes_it(text: str, value: object) -> None:
+    assert yaml.read(text, "p.yaml")[0] == value
+
+
+@pytest.mark.parametrize("text", [r'"\ud83d"', r'"\ude00\ud83d"', r'"\\ud83d\ude00"'])
+def test_half_a_character_is_an_error(text: str) -> None:
+    with pytest.raises(AttnError, match=r"p\.yaml, line 1: is not YAML"):
+        yaml.read(text, "p.yaml")

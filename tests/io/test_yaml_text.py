@@ -95,3 +95,12 @@ def test_a_number_has_the_digits_that_were_typed(text: str, written: str) -> Non
 @pytest.mark.parametrize(("text", "value", "written"), [("1/2", 0.5, "0.5"), (".inf", float("inf"), '"Infinity"')])
 def test_one_without_digits_is_written_as_any_other(text: str, value: float, written: str) -> None:
     assert "".join(json_text(TypedNumber(text, value))) == written
+
+
+@pytest.mark.parametrize("text", ["a\u202eb", "\u2066", "\\\u202e", "'\u202d\"\n", "\u202e猫"])
+@pytest.mark.parametrize(("write", "read"), [(json_text, json.loads), (yaml_text, yaml.safe_load)])
+def test_what_turns_the_direction_of_text_is_an_escape_that_is_read_back(write: Any, read: Any, text: str) -> None:
+    value = {"tokens": [text, "cat"], text: {"title": text}}
+    written = "".join(write(value))
+    assert set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069").isdisjoint(written)
+    assert read(written) == value

@@ -1,6 +1,7 @@
 """The folder of a checkpoint: which of its files are read, and what is said of one that is none."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,28 @@ def make_saved_adapter(folder: Path) -> None:
     (folder / "adapter_config.json").write_text("{}", encoding="utf-8")
 
 
+def replace_by(name: str, make: Callable[[Path], object]) -> Callable[[Path], object]:
+    def change(folder: Path) -> None:
+        (folder / name).unlink()
+        make(folder / name)
+
+    return change
+
+
+def link_to_zeros(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def make_endless(path: Path) -> None:
+    with path.open("wb") as stream:
+        stream.truncate(2**40)  # a file without blocks
+
+
+def lose_config_and_add_a_pickle(folder: Path) -> None:
+    (folder / "config.json").unlink()
+    (folder / "x.pt").touch()
+
+
 def make_pickle(folder: Path) -> None:
     rename("model.safetensors", "pytorch_model.bin")(folder)
 
@@ -106,6 +129,22 @@ def make_pickle(folder: Path) -> None:
         (make_saved_adapter, "", r"m: is an adapter, which has no attention of its own; merge it"),
         (make_pointer, "", r"m/model\.safetensors: is a pointer of Git LFS, .*; git lfs pull fetches it"),
         (make_pickle, "", r"pytorch_model\.bin: "),
+        (
+            lose_config_and_add_a_pickle,
+            "model.safetensors",
+            "^m: has no config.json; name the folder of a whole",
+        ),
+        (lose_config_and_add_a_pickle, "", "^m: has no config.json; name the folder"),
+        (replace_by("config.json", os.mkfifo), "", r"^m/config\.json: is a pipe or a device; a checkpoint has files"),
+        (replace_by("config.json", link_to_zeros), "", r"^m/config\.json: is a pipe or a device"),
+        (replace_by("config.json", make_endless), "", r"^m/config\.json: has 1\.1 TB; a configuration or an index has"),
+        (replace_by("model.safetensors", os.mkfifo), "", r"^m/model\.safetensors: is a pipe or a device"),
+        (replace_by("model.safetensors", link_to_zeros), "model.safetensors", r"^m/model\.safetensors: is a pipe or a"),
+        (
+            lambda folder: link_to_zeros(folder / "model.safetensors.index.json"),
+            "",
+            r"index\.json: is a pipe or a device",
+        ),
         (
             rename("model.safetensors", "x.txt"),
             "",

@@ -35,8 +35,7 @@ def best_value(weights: Row, value: list[Row], _query: Row) -> Row:
 
 
 def largest_products(weights: Row, value: list[Row], _query: Row) -> Row:
-    pairs = [(a, v) for a, v in zip(weights, value, strict=True) if a != 0]
-    return [max(a * v[e] for a, v in pairs) for e in range(len(value[0]))]
+    return [max(a * v[e] for a, v in zip(weights, value, strict=True)) for e in range(len(value[0]))]
 
 
 W = normal(E + D, A)
@@ -72,7 +71,7 @@ def test_a_context_is_its_definition(name: str, normalize: Callable[[np.ndarray]
     np.testing.assert_allclose(apply(name, weights, value, query), expected, rtol=1e-13, atol=1e-15)
 
 
-@pytest.mark.parametrize("name", CONTEXTS)
+@pytest.mark.parametrize("name", sorted(set(CONTEXTS) - {"max"}))
 def test_a_key_of_weight_zero_is_as_if_it_were_not_there(name: str) -> None:
     weights, value, query = normal(N, M), normal(M, E), normal(N, D)
     if CONTEXTS[name].needs_distribution:
@@ -81,6 +80,30 @@ def test_a_key_of_weight_zero_is_as_if_it_were_not_there(name: str) -> None:
     kept = [0, 2, 4]
     computed = apply(name, weights, value, query)
     np.testing.assert_allclose(computed, apply(name, weights[:, kept], value[kept], query), rtol=1e-13)
+
+
+# Weights and values of three keys, which of them a mask shows, and the largest weighted value.
+LARGEST: list[tuple[list[float], list[float], list[bool] | None, float]] = [
+    ([1, 0, 0], [-1, 5, 7], None, 0),
+    ([1, 0, 0], [-1, 5, 7], [True, True, True], 0),
+    ([1, 0, 0], [-1, 5, 7], [True, False, False], -1),
+    ([1, 0, 0], [-1, 5, 7], [True, True, False], 0),
+    ([1, 0, 0], [-1, math.nan, math.inf], None, 0),
+    ([1, 0, 0], [-1, -math.inf, 7], [True, True, False], 0),
+    ([0, 0, 0], [3, 5, 7], [False, False, False], 0),
+    ([0, 0, 0], [-3, -5, -7], None, 0),
+    ([0.5, 0.5, 0], [-3, -5, 7], [False, False, False], -1.5),  # an empty row that is filled
+    ([math.nan, math.nan, math.nan], [3, 5, 7], [False, False, False], math.nan),
+]
+
+
+@pytest.mark.parametrize(("weights", "value", "visible", "expected"), LARGEST)
+def test_masks_alone_leave_keys_out_of_the_largest_weighted_value(
+    weights: list[float], value: list[float], visible: list[bool] | None, expected: float
+) -> None:
+    mask = {} if visible is None else {"visible": np.array([visible])}
+    found = CONTEXTS["max"].function(np.array([weights], float), np.array(value, float)[:, None], **mask)
+    np.testing.assert_array_equal(found, [[expected]])
 
 
 @pytest.mark.parametrize("weight", [math.inf, -2.0, 0.0])

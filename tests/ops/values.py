@@ -43,6 +43,7 @@ ARGUMENTS: Mapping[str, Callable[[Letters, int], Any]] = {
     "x": random_numbers,
     "scores": random_numbers,
     "weights": random_weights,
+    "visible": lambda letters, seed: random_weights(letters, seed) != 0,
     "table": lambda letters, seed: np.where(random_numbers(letters, seed) > -0.5, 1.0, -np.inf),
     "positions": lambda letters, seed: np.arange(length("n")) + seed % 3,
     "query_rows": lambda letters, seed: np.arange(length("n")),

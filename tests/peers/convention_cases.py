@@ -63,9 +63,9 @@ def projected(case: Case, value_features: int = 11) -> Words:
     return {"query": normal(2, 6, case.n, 3), **_keys_and_values(case, (2, case.kv_heads), value_features)}
 
 
-def projected_with_values_like_keys(case: Case) -> Words:
-    """The same, with as many features in values as in keys."""
-    return projected(case, value_features=3)
+def projected_with_heads_third(case: Case) -> Words:
+    """Query, key, value and cache [b n h d], with as many features in values as in keys."""
+    return {name: np.swapaxes(array, 1, 2) for name, array in projected(case, value_features=3).items()}
 
 
 def of_one_head(case: Case) -> Words:

@@ -15,7 +15,7 @@ from tests.peers.convention_cases import (
     of_a_layer,
     of_one_head,
     projected,
-    projected_with_values_like_keys,
+    projected_with_heads_third,
 )
 from tests.peers.onnx_operator import by_onnx
 
@@ -32,12 +32,12 @@ class Framework:
     tolerance: float
 
 
-def with_cache(words: Words) -> Words:
-    """The words where the cache is put before keys and values, as a caller has to."""
+def with_cache(words: Words, axis: int = -2) -> Words:
+    """The words where the cache is put before keys and values, along the axis of tokens, as a caller has to."""
     found = {name: value for name, value in words.items() if not name.startswith("past_")}
     for name in ("key", "value"):
         if f"past_{name}" in words:
-            found[name] = np.concatenate([words[f"past_{name}"], words[name]], axis=-2)
+            found[name] = np.concatenate([words[f"past_{name}"], words[name]], axis=axis)
     return found
 
 
@@ -98,12 +98,12 @@ def by_onnx_attention(words: Words) -> np.ndarray:
 
 
 def by_jax(words: Words) -> np.ndarray:
-    """What jax.nn.dot_product_attention computes."""
+    """What jax.nn.dot_product_attention computes, [b n h e], with heads second."""
     jax = pytest.importorskip("jax")
-    words = with_key_mask_as_mask(with_cache(words))
+    words = with_key_mask_as_mask(with_cache(words, axis=1))
     words.pop("kv_heads", None)  # the shape of key has it
     names = {"causal": "is_causal", "window": "local_window_size", "key_lengths": "key_value_seq_lengths"}
-    arrays = [np.swapaxes(words.pop(name), 1, 2) for name in ("query", "key", "value")]
+    arrays = [words.pop(name) for name in ("query", "key", "value")]
     options = {names.get(name, name): value for name, value in words.items()}
     with jax.enable_x64(True):
         return np.swapaxes(np.asarray(jax.nn.dot_product_attention(*arrays, **options)), 1, 2)
@@ -169,6 +169,6 @@ FRAMEWORKS: Mapping[str, Framework] = {
     "onnx": Framework("onnx", by_onnx_attention, projected, DOUBLE),
     "keras": Framework("keras", by_keras, of_a_layer, SINGLE),
     "keras-attention": Framework("keras", by_keras_attention, of_one_head, SINGLE),
-    "jax": Framework("jax", by_jax, projected_with_values_like_keys, SINGLE),
+    "jax": Framework("jax", by_jax, projected_with_heads_third, SINGLE),
     "mlx": Framework("mlx", by_mlx, projected, SINGLE),
 }

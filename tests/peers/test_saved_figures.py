@@ -1,6 +1,7 @@
 """A figure that Python saves is the one that the command writes."""
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -28,3 +29,11 @@ def test_an_explanation_is_a_figure_of_every_step(tmp_path: Path) -> None:
     attncli.load(write_file(tmp_path, FILE)).explain().save(tmp_path / "steps.svg")
     svg = (tmp_path / "steps.svg").read_text(encoding="utf-8")
     assert all(f". {name}<" in svg for name in ("exponentials", "weights", "context"))
+
+
+def test_a_title_with_characters_that_no_xml_has_is_a_sound_figure(tmp_path: Path) -> None:
+    result = attncli.load(write_file(tmp_path, FILE)).compute("weights")
+    result.save(tmp_path / "x.svg", title="a\x1b[31mb\u202ec\x01")
+    svg = (tmp_path / "x.svg").read_text(encoding="utf-8")
+    assert ElementTree.fromstring(svg).find("{*}title").text == r"a\x1b[31mb\u202ec\x01"
+    assert svg.replace("\n", "").replace("\t", "").isprintable()

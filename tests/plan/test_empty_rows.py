@@ -72,3 +72,20 @@ def test_where_rows_are_filled_the_key_is_read() -> None:
 def test_the_warning_says_what_the_query_gets(fill: str, text: str) -> None:
     result = attention(QUERY, KEY, VALUE, **FIRST_IS_EMPTY, empty_rows=fill)
     assert result.trace.notes == [f"nothing is attended by query_1: {text}"]
+
+
+# Keys of a problem whose query sees no key, and what the warning says that it gets.
+EMPTY = {"query": [[1.0]], "key": [[1.0], [2.0]], "value": [[3.0], [4.0]], "mask": [[0, 0]]}
+GETS: list[tuple[dict[str, object], str]] = [
+    ({}, "weights 0, output 0"),
+    ({"w_o": [[2.0]]}, "weights 0, output 0"),
+    ({"w_o": [[2.0]], "b_o": [5.0]}, "weights 0"),
+    ({"empty_rows": "nan", "b_o": [5.0]}, "weights NaN"),
+    ({"context": {"attentional": {"w": [[1.0], [1.0]]}}}, "weights 0"),
+]
+
+
+@pytest.mark.parametrize(("keys", "gets"), GETS)
+def test_the_warning_says_no_output_that_something_is_added_to(keys: dict[str, object], gets: str) -> None:
+    (note,) = run(problem(**EMPTY, **keys)).trace.notes
+    assert note == f"nothing is attended by query_1: {gets}"

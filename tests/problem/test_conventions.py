@@ -178,6 +178,44 @@ def test_what_is_no_name_of_a_convention_is_refused() -> None:
         find_convention([3], where="convention")
 
 
+# Axes of query, key and value as the documents of a framework have them: b batch, n tokens, h heads, d features.
+LAYOUTS = [
+    ("flash", "bnhd"),
+    ("jax", "bnhd"),
+    ("jax", "nhd"),
+    ("xformers", "bnhd"),
+    ("torch-sdpa", "bhnd"),
+    ("onnx", "bhnd"),
+    ("mlx", "bhnd"),
+    ("attn", "bhnd"),
+]
+
+
+@pytest.mark.parametrize(("convention", "layout"), LAYOUTS)
+def test_arrays_are_read_in_the_order_of_axes_that_the_framework_documents(convention: str, layout: str) -> None:
+    lengths = {"b": 2, "h": 3, "n": 5, "d": 7}
+    query = normal(*(lengths[letter] for letter in layout))
+    cache = normal(*({**lengths, "n": 2}[letter] for letter in layout), seed=1)
+    keys = {"query": query, "key": query, "past_key": cache, "past_value": cache}
+    spec = build(keys, convention=convention)
+    assert spec.convention is not None
+    says = [change for change in spec.convention.changes if change.startswith("query, key, past_key, past_value: (")]
+    assert len(says) == (layout != "bhnd")
+    batched, axes = (query, layout) if "b" in layout else (query[None], f"b{layout}")
+    scores = np.einsum(f"{axes},{axes.replace('n', 'm')}->bhnm", batched, batched)
+    found = run(spec, ("scores", "context"))
+    np.testing.assert_allclose(found.scores[..., 2:], scores / np.sqrt(7))
+    assert found.context.shape == (len(batched), 3, 5, 7)
+
+
+def test_arrays_without_an_axis_of_heads_are_read_as_usual() -> None:
+    for convention in ("flash", "xformers"):
+        spec = build({"query": normal(2, 5, 6), "key": normal(2, 5, 6), "heads": 2}, convention=convention)
+        assert spec.convention is not None
+        assert spec.convention.changes == ()
+        assert spec.lengths["n"] == 5
+
+
 @pytest.mark.parametrize("convention", CONVENTIONS.values(), ids=lambda convention: convention.name)
 def test_every_word_of_a_convention_is_one_of_attn_and_of_a_problem(convention: Any) -> None:
     keys = {word.split()[0] for word in convention.words}

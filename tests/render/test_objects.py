@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
@@ -49,7 +50,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "--query [[1,0]] --key k.csv --scale 0.5",
         {
             "tokens": ["a", "b"],
-            "query": {"option": "--query", "shape": [1, 2]},
+            "query": {"option": "--query", "shape": [1, 2], "value": [[1, 0]]},
             "key": {"file": "k.csv", "shape": [2, 2]},
             "score": "scaled_dot",
             "scale": 0.5,
@@ -70,8 +71,12 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
                     "b": 0,
                     "activation": "tanh",
                     "w1": {"file": "w.yaml#w_1", "shape": [2, 2]},
-                    "w2": {"generator": "normal:mean=0,std=1", "shape": [2, 2]},
-                    "v": {"option": "--score", "shape": [2]},
+                    "w2": {
+                        "generator": "normal:mean=0,std=1",
+                        "shape": [2, 2],
+                        "value": np.random.default_rng(1).standard_normal((2, 2)).tolist(),
+                    },
+                    "v": {"option": "--score", "shape": [2], "value": [1, 2]},
                 }
             },
             "seed": 1,
@@ -85,7 +90,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "stored the other way": (
         "--embeddings k.csv --w-q [[1,2],[3,4],[5,6]] --w-k [[1,2],[3,4],[5,6]] --weight-layout out_in",
-        {"w_q": {"option": "--w-q", "shape": [3, 2]}, "weight_layout": "out_in"},
+        {
+            "w_q": {"option": "--w-q", "shape": [3, 2], "value": [[1, 2], [3, 4], [5, 6]]},
+            "weight_layout": "out_in",
+        },
     ),
     "numbers that JSON can't hold": (
         "--query k.csv --key k.csv --window 1,inf --mask causal",
@@ -95,7 +103,11 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "--sentence a_b_a --dim 4 --seed 1",
         {
             "sentence": "a_b_a",
-            "vocabulary": {"generator": "normal:mean=0,std=1", "shape": [1, 4]},
+            "vocabulary": {
+                "generator": "normal:mean=0,std=1",
+                "shape": [1, 4],
+                "value": {"a_b_a": np.random.default_rng(1).standard_normal((1, 4))[0].tolist()},
+            },
             "seed": 1,
             "generator": "pcg64",
             "dim": 4,

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from attncli.base.lazy_numpy import import_object
 from attncli.engine.run import run
 from attncli.plan.build import plan_of
 from attncli.problem.fields import DEFAULT_SELECTION
 from attncli.render.formats import FORMATS, OutputFormat
+from attncli.render.objects import problem_object
 from attncli.render.output_size import SizeEstimator
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import View
@@ -34,7 +36,15 @@ def written(view: View, row: OutputFormat) -> int:
     if row.is_binary:
         row.write(view, stream := io.BytesIO())
         return len(stream.getvalue())
-    return sum(len(chunk.encode()) for chunk in row.render(view, TEXT_FILE))
+    return sum(len(chunk.encode()) for chunk in row.render(view, TEXT_FILE)) - _of_inputs(view, row)
+
+
+def _of_inputs(view: View, row: OutputFormat) -> int:
+    """The bytes of the problem that an object has beside its results."""
+    if not row.is_object:
+        return 0
+    content = {"problem": problem_object(view.result.trace)}
+    return sum(len(chunk.encode()) for chunk in import_object(row.function)(content, TEXT_FILE))
 
 
 # Without an optional package, and figures, which are as large as a page whatever the numbers.

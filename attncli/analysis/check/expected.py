@@ -133,7 +133,7 @@ class EquivalentShape:
     def remark(self, shape: Index) -> str:
         """How an array of a shape was read, in a sentence; empty where it has the axes of the step."""
         lengths, letters = [axis.length for axis in self.step_axes], " ".join(axis.letter for axis in self.step_axes)
-        if shape == tuple(lengths):
+        if self.operation == "none" and shape == tuple(lengths):
             return ""
         own = f"{format_lengths(lengths)} [{letters}]"
         if self.operation != "none":
@@ -232,7 +232,10 @@ class ExpectedStep:
 
     def match(self, shape: Index, index: Index) -> EquivalentShape | None:
         """The first equivalent shape with these lengths, axes of length 1 apart, of all that follows an index."""
-        shapes = equivalent_shapes(self.axes[len(index) :], self.problem.layout, self.part, len(self.every_query))
+        use, axes = self.problem.convention, self.axes[len(index) :]
+        shapes = list(equivalent_shapes(axes, self.problem.layout, self.part, len(self.every_query)))
+        if use is not None and use.has_heads_third:  # as a framework has them, which may be as long in either order
+            shapes.sort(key=lambda found: found.operation != "swap")
         lengths = [size for size in shape if size != 1]
         return next((found for found in shapes if lengths == [a.length for a in found.axes if a.length != 1]), None)
 

@@ -46,7 +46,7 @@ class VariantOptions:
 
 
 @with_problem_options(are_listed=False)
-@with_output_options("head", "batch", "precision", "format", "json", "output", "select", "strict")
+@with_output_options("head", "batch", "precision", "format", "json", "output", "select", "safe_csv", "strict")
 def compare(
     problems: Annotated[
         list[str] | None,
@@ -119,11 +119,12 @@ def _compare_and_write(variants: "Sequence[Variant]", options: OutputOptions, *,
     streams.write_warnings(options.warnings, strict=options.strict)
     if options.file is None:
         comparison = _compare(variants, options, all_pairs)
-        streams.write_output(output_format.render_comparison(comparison, streams.output_target(), decimals))
+        target = options.in_target(streams.output_target())
+        streams.write_output(output_format.render_comparison(comparison, target, decimals))
         return
     with atomic_write(options.file) as stream:
         comparison = _compare(variants, options, all_pairs)
-        chunks = output_format.render_comparison(comparison, TEXT_FILE, decimals)
+        chunks = output_format.render_comparison(comparison, options.in_target(TEXT_FILE), decimals)
         for chunk in streams.buffer_chunks(chunks):
             stream.write(chunk.encode("utf-8", "surrogateescape"))
 

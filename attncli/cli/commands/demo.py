@@ -12,9 +12,9 @@ from attncli.base.program import DIFFERS
 from attncli.cli import streams
 from attncli.cli.completion import complete_from
 from attncli.cli.option_values import make_inputs
-from attncli.cli.output_file import check_is_no_input, write_new_file
+from attncli.cli.output_file import check_is_new, check_is_no_input, write_new_file
 from attncli.cli.output_options import OutputOptions, with_output_options
-from attncli.cli.problem_options import MaxSize, Strict
+from attncli.cli.problem_options import Force, MaxSize, Strict
 from attncli.cli.terminal import write_at_readers_pace
 from attncli.render.formats import DEFAULT_FORMAT, OutputFormat
 
@@ -57,6 +57,7 @@ def demo(
         str | None,
         typer.Option(metavar="FILE", help="Write the example to a new file, to start from; - prints it."),
     ] = None,
+    force: Force = False,
     step: Annotated[bool, typer.Option("--step", help="Wait for Enter before each further part; q ends.")] = False,
     part: Annotated[int | None, typer.Option(metavar="N", help="Show one part, counted from 1.")] = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Show every step of each part.")] = False,
@@ -81,8 +82,9 @@ def demo(
     if list_all:
         _write_list(examples.by_topic())
     elif save is not None:
-        write_new_file(examples.text(name), save, "--save")
+        write_new_file(examples.text(name), save, "--save", force=force)
     else:
+        check_is_new(None, force=force)
         output_options.check_format("demo", lambda row: row.writes_documents)
         row = output_options.output_format
         if step and row.name != DEFAULT_FORMAT:

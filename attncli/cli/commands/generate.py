@@ -9,8 +9,8 @@ import typer
 from attncli.base.errors import AttnError
 from attncli.cli import streams
 from attncli.cli.option_values import make_inputs, problem_warnings, read_problem_options
-from attncli.cli.output_file import check_free_space, check_is_no_input, output_file
-from attncli.cli.problem_options import MaxSize, Strict, with_problem_options
+from attncli.cli.output_file import check_free_space, check_is_new, check_is_no_input, output_file
+from attncli.cli.problem_options import Force, MaxSize, Strict, with_problem_options
 from attncli.io.paths import path_of
 
 
@@ -26,7 +26,7 @@ def generate(
             "--output",
             "-o",
             metavar="FILE|FOLDER",
-            help="A .yaml file, or a new folder for the arrays and problem.yaml.",
+            help="A new .yaml file, or a new folder for the arrays and problem.yaml.",
         ),
     ] = None,
     by_hand: Annotated[
@@ -43,6 +43,7 @@ def generate(
             help="Draw inputs that reveal every mistake that applies, in a check of the output in --dtype.",
         ),
     ] = False,
+    force: Force = False,
     max_size: MaxSize = None,
     strict: Strict = False,
     **keys: Any,
@@ -70,6 +71,7 @@ def generate(
     complete = assemble(document)
     example = example_values(document, complete)
     check_is_no_input(file, inputs)
+    check_is_new(file, force=force)
     streams.write_warnings([*problem_warnings(complete, document, complete.unread), *warnings], strict=strict)
     check_free_space(file, problem_sizes(complete))
     if file is None:
@@ -79,4 +81,7 @@ def generate(
     elif Path(file).suffix.lower() in (".yaml", ".yml") or is_in_place(path_of(file)):
         atomic_write_file(file, problem_yaml(complete, example))
     else:
-        atomic_write_folder(file, problem_folder(complete, example))
+        files = problem_folder(complete, example)
+        for name in files:
+            check_is_no_input(str(Path(file) / name), inputs)
+        atomic_write_folder(file, files)

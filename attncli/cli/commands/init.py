@@ -6,6 +6,7 @@ import typer
 
 from attncli.cli import streams
 from attncli.cli.output_file import STDOUT, write_new_file
+from attncli.cli.problem_options import Force
 
 DEFAULT_FILE = "problem.yaml"
 
@@ -16,11 +17,12 @@ def init(
     ] = DEFAULT_FILE,
     *,
     every_key: Annotated[bool, typer.Option("--all", help="Write every key, with its meaning.")] = False,
+    force: Force = False,
 ) -> None:
     """Write a problem to start from, and the command that computes it."""
     import shlex
 
     from attncli.io.problem_text import problem_template
 
-    if write_new_file(problem_template(every_key=every_key), file, "FILE"):
+    if write_new_file(problem_template(every_key=every_key), file, "FILE", force=force):
         streams.write_output(f"Wrote {file}. Next: attn compute {shlex.quote(file)} --explain\n")

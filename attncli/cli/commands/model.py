@@ -10,7 +10,8 @@ import typer
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.program import FAILED, __version__
 from attncli.cli import streams
-from attncli.cli.output_file import STDOUT, write_new_file
+from attncli.cli.output_file import STDOUT, check_is_new, write_new_file
+from attncli.cli.problem_options import Force
 from attncli.io.paths import path_of
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def model(
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help=f"A new YAML file; {STDOUT} prints it.")
     ] = STDOUT,
+    force: Force = False,
 ) -> None:
     """Write the problem file of one layer's attention, or what the checkpoint has."""
     from attncli.io.inputs import Inputs
@@ -58,8 +60,9 @@ def model(
     found = read_checkpoint(checkpoint, Inputs())
     try:
         if layer is not None:
-            _write_layer(found, layer, part, output)
+            _write_layer(found, layer, part, output, force=force)
         elif part is None and output == STDOUT:
+            check_is_new(None, force=force)
             streams.write_output(render_checkpoint(found, checkpoint, streams.output_target()))
         else:
             raise AttnError("is missing", where="--layer", hint="give a number from 0, or -1 for the last layer")
@@ -72,7 +75,7 @@ def model(
         raise typer.Exit(FAILED) from None
 
 
-def _write_layer(checkpoint: "Checkpoint", layer: int, part_name: str | None, output: str) -> None:
+def _write_layer(checkpoint: "Checkpoint", layer: int, part_name: str | None, output: str, *, force: bool) -> None:
     """Write the file of one layer, and say what to do next."""
     from attncli.models.layer import find_layer, find_part
     from attncli.models.layer_file import layer_text
@@ -84,7 +87,7 @@ def _write_layer(checkpoint: "Checkpoint", layer: int, part_name: str | None, ou
     folder = Path() if output == STDOUT else path_of(output).parent
     commands = _commands(rows, entries, file)
     text = layer_text(entries, _head(rows, commands), folder)
-    if write_new_file(text, output, "-o"):
+    if write_new_file(text, output, "-o", force=force):
         said = f"Wrote {file}: layer {rows.layer} of the {part.label}"
         streams.write_output(f"{said}. Next: {next(iter(commands))}\n")
 

@@ -136,7 +136,7 @@ def apply_masks(builder: PlanBuilder) -> None:
         f"visible where every rule says so: {', '.join(rules)}",
         {name: rules[name].name for name in rules},
     )
-    builder.add("visible", "M_all", formula, axes, "mask", masks.and_masks, inputs)
+    builder.add("visible", "M_all", formula, axes, "mask", masks.and_masks, inputs, role="visible")
     scores, axes = builder.current_node("scores"), builder.table_axes
     name, formula = "masked_scores", f"{scores.symbol} where visible, −∞ elsewhere"
     inputs = {"scores": scores.name, "visible": "visible"}

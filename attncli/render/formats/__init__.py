@@ -216,7 +216,11 @@ FORMATS: tuple[OutputFormat, ...] = (
 
 
 def write_view(
-    view: "View", output_format: OutputFormat, stream: IO[bytes], on_text: Callable[[Chunks], Chunks] = iter
+    view: "View",
+    output_format: OutputFormat,
+    stream: IO[bytes],
+    on_text: Callable[[Chunks], Chunks] = iter,
+    target: TextTarget = TEXT_FILE,
 ) -> None:
     """Write a view to the stream of a file: as bytes where its format has them, otherwise as text in UTF-8.
 
@@ -226,7 +230,7 @@ def write_view(
     if output_format.is_binary:
         output_format.write(view, stream)
         return
-    for chunk in on_text(output_format.render(view, TEXT_FILE)):
+    for chunk in on_text(output_format.render(view, target)):
         stream.write(chunk.encode("utf-8", "surrogateescape"))
 
 

@@ -1,6 +1,6 @@
 """CSV and TSV: a table for each result and head, and of a comparison one long table; a few rows at a time."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, product
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError
 from attncli.base.labels import BATCH, FEATURE, HEAD, column_of_axis, long_columns
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.text import delimited_cell, delimited_rows, escape_control
+from attncli.base.text import delimited_cell, delimited_rows, escape_control, without_formula
 from attncli.numbers.formatting import format_rows
 from attncli.plan.trace import value_at
 from attncli.render.document import Grid
@@ -24,43 +24,49 @@ if TYPE_CHECKING:
 VARIANT = "variant"
 
 
-def _tables(view: View, _target: TextTarget = TEXT_FILE, *, delimiter: str) -> Iterator[str]:
+def _texts_for(target: TextTarget) -> Callable[[str], str]:
+    """What a text of a cell is written as: as it is, or so that no spreadsheet takes it for a formula."""
+    return without_formula if target.quotes_formulas else str
+
+
+def _tables(view: View, target: TextTarget = TEXT_FILE, *, delimiter: str) -> Iterator[str]:
     """A table for each result and head, with an empty line between two, and its name in a comment where it is one."""
+    as_text = _texts_for(target)
     trace = view.result.trace
     tables = [(name, grid) for name in view.names for grid in selected_plain_grids(view, trace[name])]
     for number, (name, grid) in enumerate(tables):
         yield "\n" if number else ""
         if len(tables) > 1:
             yield f"# {escape_control(', '.join(label for label in (name, grid.slice_label) if label))}\n"
-        yield from _table(grid, delimiter)
+        yield from _table(grid, delimiter, as_text)
 
 
-def _table(grid: Grid, delimiter: str) -> Iterator[str]:
+def _table(grid: Grid, delimiter: str, as_text: Callable[[str], str]) -> Iterator[str]:
     """One grid, its numbers in full."""
-    yield delimited_rows([["", *grid.columns]], delimiter)
-    labels = iter(grid.rows)
+    yield delimited_rows([["", *map(as_text, grid.columns)]], delimiter)
+    labels = map(as_text, grid.rows)
     for rows in format_rows(grid.values, {}, delimiter):
         # the numbers first: after the last chunk zip must not consume a label
         labelled_rows = zip(rows, labels, strict=False)
         yield "".join([f"{delimited_cell(label, delimiter)}{delimiter}{row}\n" for row, label in labelled_rows])
 
 
-def _long_table(comparison: "Comparison", _target: TextTarget = TEXT_FILE, *, delimiter: str) -> Iterator[str]:
+def _long_table(comparison: "Comparison", target: TextTarget = TEXT_FILE, *, delimiter: str) -> Iterator[str]:
     """One table of every variant of a comparison, every digit of its numbers: the header and the rows of each variant.
 
     The columns are the variant, each varied key, the batch item and the head (0 where there is no such axis), the
     query and the key, and each selected result; of results with features, such as the output, the feature in place of
     the key. A result that a variant lacks has empty cells.
     """
-    entries = _entry_columns(comparison)
+    entries, as_text = _entry_columns(comparison), _texts_for(target)
     keys = list(dict.fromkeys(chain.from_iterable(one.variant.keys for one in comparison.variants)))
     others = {VARIANT, BATCH, HEAD, *entries, *comparison.select}
     key_columns = [f"varied_{key}" if key in others else key for key in keys]  # two columns can't have one name
     yield delimited_rows([[VARIANT, *key_columns, BATCH, HEAD, *entries, *comparison.select]], delimiter)
     for one in comparison.variants:
         texts = [one.variant.name, *(one.variant.keys.get(key, "") for key in keys)]
-        start = delimiter.join(delimited_cell(text, delimiter) for text in texts)
-        yield from _rows_of_variant(one, comparison, start, delimiter)
+        start = delimiter.join(delimited_cell(as_text(text), delimiter) for text in texts)
+        yield from _rows_of_variant(one, comparison, start, delimiter, as_text)
 
 
 def _entry_columns(comparison: "Comparison") -> tuple[str, ...]:
@@ -86,15 +92,16 @@ def _entry_columns(comparison: "Comparison") -> tuple[str, ...]:
     return columns[first]
 
 
-def _rows_of_variant(one: "VariantResult", comparison: "Comparison", start: str, delimiter: str) -> Iterator[str]:
+def _rows_of_variant(
+    one: "VariantResult", comparison: "Comparison", start: str, delimiter: str, as_text: Callable[[str], str]
+) -> Iterator[str]:
     """The rows of a variant, each beginning with `start`, a chunk at a time."""
     trace = one.result.trace
     if not one.result.select:
         return
     array = trace.labelled(trace[one.result.select[0]], comparison.positions)  # the others have the same axes
-    columns = (
-        [delimited_cell(str(entry), delimiter) for entry in column] for column in long_columns(array.axes).values()
-    )
+    entries = long_columns(array.axes).values()
+    columns = ([delimited_cell(as_text(str(entry)), delimiter) for entry in column] for column in entries)
     rows = map(delimiter.join, product(*columns))
     values = {name: value_at(trace, trace[name], comparison.positions) for name in one.result.select}
     for index in np.ndindex(*(axis.size for axis in array.axes if axis.noun)):  # they come first

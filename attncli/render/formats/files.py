@@ -6,6 +6,7 @@ from typing import IO
 
 from attncli.base.lazy_numpy import Array
 from attncli.base.program import __version__
+from attncli.base.text import escape_control
 from attncli.io import npy, safetensors
 from attncli.render.view import View, selected_value
 
@@ -42,7 +43,7 @@ def _write_figure(view: View, stream: IO[bytes], file_format: str, unwritten: It
     from attncli.render.figure.drawing import drawing  # noqa: PLC0415 - arrays do not need them
 
     figure = make_figure(view)
-    title = {"Title": view.title} if view.title else {}
+    title = {"Title": escape_control(view.title)} if view.title else {}
     metadata = {**dict.fromkeys(unwritten), "Creator": f"attn {__version__}", **title}
     with drawing():
         figure.savefig(stream, format=file_format, dpi=DOTS_PER_INCH, metadata=metadata)

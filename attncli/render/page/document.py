@@ -9,6 +9,7 @@ from importlib.resources.abc import Traversable
 from posixpath import dirname, join, normpath
 from typing import Any
 
+from attncli.base.text import escape_unseen
 from attncli.io.documents import json_text
 
 FIRST_STYLE = "page.css"  # rules of the other sheets may replace its own
@@ -17,6 +18,8 @@ _DEFINITION = re.compile(r'^defineFunction\("(\w+)"', re.MULTILINE)
 _IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/[\w/.-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class)\b)", re.MULTILINE)
 _LAYOUT = re.compile(r"\n *")  # line breaks in texts are escapes
+# An escape of `escape_overrides`, and the escaped backslashes before it.
+_OVERRIDE = re.compile(r"(?<!\\)((?:\\\\)*)\\(u202[a-e]|u206[6-9])")
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
@@ -38,9 +41,9 @@ def page_document(content: Mapping[str, Any], title: str) -> Iterator[str]:
     the element that it is in.
     """
     parts: Mapping[str, Callable[[], Iterator[str]]] = {
-        "title": lambda: iter([escape(title)]),
+        "title": lambda: iter([escape(escape_unseen(title))]),
         "style": lambda: iter([style()]),
-        "content": lambda: (_LAYOUT.sub("", chunk).replace("<", "\\u003c") for chunk in json_text(content)),
+        "content": lambda: map(_content_text, json_text(content)),
         "script": lambda: iter([script()]),
     }
     for number, part in enumerate(_SLOT.split(static_file("page.html"))):
@@ -48,6 +51,15 @@ def page_document(content: Mapping[str, Any], title: str) -> Iterator[str]:
             yield from parts[part]()
         else:
             yield part
+
+
+def _content_text(chunk: str) -> str:
+    r"""A chunk of the object's JSON as the document has it; what turns the direction of text is shown as an escape.
+
+    >>> _content_text(r'"<\u202e"')
+    '"\\u003c\\\\u202e"'
+    """
+    return _OVERRIDE.sub(r"\1\\\\\2", _LAYOUT.sub("", chunk)).replace("<", "\\u003c")
 
 
 @cache

@@ -15,6 +15,7 @@ from attncli.numbers.parsing import TypedNumber
 from attncli.plan.build import plan_of
 from attncli.plan.trace import Trace
 from attncli.problem.arrays import GivenArray
+from attncli.problem.build import build
 from attncli.problem.spec import ProblemSpec
 from tests.arrays import normal
 from tests.problems import dense_trace, problem
@@ -262,6 +263,17 @@ def test_a_shape_that_means_the_same_is_matched(
     wrong = given.copy()
     wrong.reshape(-1)[-1] += 1
     assert not check(spec, {name: wrong}, CheckOptions(tries_slips=False)).agrees
+
+
+def test_as_many_heads_as_queries_are_after_them_where_the_convention_has_them_so() -> None:
+    x = normal(B, N, N, D)
+    for convention in ("flash", "jax", "xformers"):
+        spec = build({"query": x, "key": x}, convention=convention)
+        output = dense_trace(spec)["output"].value
+        report = check(spec, {"output": swap(output)}, CheckOptions(tries_slips=False))
+        assert report.agrees
+        assert report.results[0].remarks == ("2 × 5 × 5 × 4 numbers are read as [b n h e] of [b h n e]",)
+        assert not check(spec, {"output": output}, CheckOptions(tries_slips=False)).agrees
 
 
 def test_what_was_matched_is_said() -> None:

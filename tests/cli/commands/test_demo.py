@@ -272,8 +272,8 @@ def test_an_error_names_the_file_the_part_and_the_key(keys: str, message: str, r
 @pytest.mark.parametrize(
     ("form", "line"),
     [
-        ("markdown", "## 1. Dot"),
-        ("latex", r"\paragraph{1. Dot}"),
+        ("markdown", "## 1. Causal"),
+        ("latex", r"\paragraph{1. Causal}"),
         ("json", '  "format": "attn.demo/1",'),
         ("yaml", "format: attn.demo/1"),
     ],

@@ -88,7 +88,7 @@ def test_it_is_written_to_a_new_file_and_says_what_to_do_next(words: tuple[str, 
     assert (ran.returncode, ran.stdout) == (0, f"Wrote {file}. Next: attn compute {file} --explain\n")
     assert run("compute", file, "--explain").returncode == 0
     again = run("init", *words)
-    assert (again.returncode, again.stderr) == (2, f"attn: {file}: already exists; choose another name\n")
+    assert (again.returncode, again.stderr) == (2, f"attn: {file}: already exists; choose another name, or --force\n")
 
 
 def test_it_is_printed_where_no_file_is_named(run: Run) -> None:

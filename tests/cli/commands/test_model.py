@@ -243,7 +243,7 @@ def test_tensors_of_a_file_that_was_not_downloaded_are_listed_without_shapes(run
             ["tiny", "--layer", "0", "-o", "x.npy"],
             "x.npy: the suffix is not that of a YAML file; name a .yaml or .yml file",
         ),
-        (["tiny", "--layer", "0", "-o", "old.yaml"], "old.yaml: already exists; choose another name"),
+        (["tiny", "--layer", "0", "-o", "old.yaml"], "old.yaml: already exists; choose another name, or --force"),
     ],
     ids=" ".join,
 )

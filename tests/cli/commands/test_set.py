@@ -84,7 +84,9 @@ def test_a_number_that_is_not_finite_is_traced_back_to_the_option(run: Run) -> N
 
 def test_a_mask_that_is_set_where_there_is_none_is_from_the_option(run: Run) -> None:
     result = json.loads(run("compute", "p.yaml", "--set", "mask[0,1]=0", "--set", "mask[1,1]=0", "--json").stdout)
-    assert result["problem"]["mask"] == {"option": "--set mask[0,1]=0", "shape": [3, 3]}
+    mask = result["problem"]["mask"]
+    assert (mask["option"], mask["shape"]) == ("--set mask[0,1]=0", [3, 3])
+    assert mask["value"] == [[True, False, True], [True, False, True], [True, True, True]]
     assert result["problem"]["w_q"]["file"] == "p.yaml"
 
 

@@ -81,7 +81,7 @@ def test_a_new_format_is_in_the_help_the_completion_and_the_errors(tmp_path: Pat
         ran = run_in_process(*words, folder=tmp_path, env=env)
         return ran.stdout + ran.stderr
 
-    assert "|latex|names" in run("compute", "--help", COLUMNS="300")
+    assert ", latex, names." in run("compute", "--help", COLUMNS="300")
     words = {"COMP_WORDS": "attn compute --format n", "COMP_CWORD": "3"}
     assert run(_ATTN_COMPLETE="complete_bash", **words) == "names\n"
     assert "latex, names\n" in run(*PROBLEM, "--format", "xyzzy")

@@ -145,3 +145,15 @@ def test_scripts_have_no_import_left() -> None:
 def test_the_functions_of_plans_are_those_that_scripts_define_once_each() -> None:
     assert {"softmax", "sparsemax", "entmax", "hardmax", "topk", "scaled_dot", "weighted_sum"} <= set(page_functions())
     assert sorted(re.findall(r"\bdefineFunction\(\"([^\"]*)\"", script())) == list(page_functions())
+
+
+UNSEEN = "a\x1b[31mb\u202ec\u2066d\x01"
+
+
+def test_no_text_turns_the_direction_of_a_page_or_has_a_control_character() -> None:
+    spec = problem(scores=[[1, 2]], tokens=[UNSEEN, r"\\u202e"], query_tokens=[UNSEEN])
+    text = "".join(render(View(run(spec), title=UNSEEN)))
+    assert not set(UNSEEN) & set(text) - set("a[31mbcd")
+    assert r"<title>a\x1b[31mb\u202ec\u2066d\x01</title>" in text
+    labels = json.loads(Document(text).texts["content"])["axes"]["m"]["labels"]
+    assert labels == ["a\x1b[31mb\\u202ec\\u2066d\x01", r"\\u202e"]

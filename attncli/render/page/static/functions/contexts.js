@@ -1,8 +1,8 @@
 /* Contexts: from weights and values to the context. */
 
-import { concatenated, mapMatrices, mapNumbers, mapRows, matrixProduct } from "../arrays.js";
+import { concatenated, makeArray, mapMatrices, mapNumbers, mapPairs, mapRows, matrixProduct } from "../arrays.js";
 import { defineFunction } from "../functions.js";
-import { maximumOf, productOf, productsOf, sumOf, tanhOf } from "../terms.js";
+import { maximumOf, numberTerm, productOf, productsOf, sumOf, tanhOf } from "../terms.js";
 
 /** `weights @ value`, where a weight of 0 contributes 0 also where the value is NaN or infinite. */
 function weightedValues(weights, value) {
@@ -85,25 +85,37 @@ defineFunction("argmax", {
   },
 });
 
-/* For each feature the largest weighted value, instead of the sum of them. */
+/** Whether a key counts: a mask does not hide it, or it has a weight, as that which fills a row without keys. */
+function isCounted(weight, isVisible) {
+  return Number(isVisible !== 0 || weight !== 0);
+}
+
+/* For each feature the largest weighted value, instead of the sum of them; masks alone leave keys out. */
 defineFunction("max", {
-  compute({ weights, value }) {
+  compute({ weights, value, visible }) {
     const [keys, features] = value.shape.slice(-2);
-    return mapMatrices(weights, value, [weights.shape.at(-2), features], (rows, vectors, query, feature) => {
+    const counts = mapPairs(weights, visible ?? makeArray([], [1]), isCounted);
+    const both = concatenated(weights, counts, -1);
+    return mapMatrices(both, value, [weights.shape.at(-2), features], (rows, vectors, query, feature) => {
       let largest = -Infinity;
-      let isAttended = false;
+      let seesKey = false;
       for (let key = 0; key < keys; key++) {
-        const weight = rows[query * keys + key];
-        if (weight === 0) continue;
-        isAttended = true;
-        largest = Math.max(largest, weight * vectors[key * features + feature]);
+        const [weight, counted] = [rows[query * 2 * keys + key], rows[(query * 2 + 1) * keys + key]];
+        if (counted === 0) continue;
+        seesKey = true;
+        largest = Math.max(largest, weight === 0 ? 0 : weight * vectors[key * features + feature]);
       }
-      return isAttended ? largest : 0;
+      return seesKey ? largest : 0;
     });
   },
   work(cell) {
     const [weights, values] = [cell.terms("weights"), cell.terms("value")];
-    const weighted = weights.flatMap((weight, at) => (weight.value(null) === 0 ? [] : [productOf(weight, values[at])]));
+    const visible = cell.has("visible") ? cell.terms("visible").map((term) => term.value(null)) : [];
+    const weighted = weights.flatMap((weight, at) => {
+      if (!isCounted(weight.value(null), visible[at])) return [];
+      const isFinite = Number.isFinite(values[at].value(null));
+      return [productOf(weight, isFinite || weight.value(null) !== 0 ? values[at] : numberTerm(0))];
+    });
     return nothingAttendedLine(cell) ?? [cell.equation(maximumOf(...weighted), contextName(cell))];
   },
 });

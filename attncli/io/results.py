@@ -1,0 +1,75 @@
+"""Results as problem files: the problem that a result of `--json` answers, whose numbers and files are read again."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
+from attncli.io.paths import is_there, locate, path_of
+from attncli.problem.fields import option_name
+
+FORMAT = "attn.result/1"
+PROBLEM, VALUE, FILE, SHAPE, CONVENTION = "problem", "value", "file", "shape", "convention"
+_DESCRIPTION = {VALUE, FILE, SHAPE, "option", "generator"}  # the keys that an array has in a result
+_OF_TOKENS = ("token_table", "token_positions")  # tables of which a result has the rows of the tokens alone
+# What decides how numbers are drawn: a result has those that were.
+_OF_DRAWING = ("seed", "generator", "init", "token_count", "dim")
+
+
+def problem_of_result(content: Mapping[str, Any], name: str, folder: Path) -> Mapping[str, Any]:
+    """The values of a problem as a file of problems has them; of a result, or the `problem` of one, those in it.
+
+    Files that a result names are looked for in its folder, then in the current one. Raises AttnError where a result
+    has neither the numbers of an array nor a file of them.
+    """
+    is_result = content.get("format") == FORMAT and isinstance(content.get(PROBLEM), Mapping)
+    values = dict(content[PROBLEM] if is_result else content)
+    if not is_result and not any(map(_is_description, values.values())):
+        return content
+    convention = values.pop(CONVENTION, None)
+    if convention is not None and not isinstance(convention, Mapping):
+        values[CONVENTION] = convention  # no key of a problem, which is said where keys are checked
+    values = _with_residual(values)
+    found = {key: _value(value, (name, key), option_name(key), folder) for key, value in values.items()}
+    return {key: value for key, value in found.items() if key not in _OF_DRAWING}
+
+
+def _is_description(value: Any) -> bool:
+    """Whether a value is the description of an array in a result."""
+    return isinstance(value, Mapping) and SHAPE in value and value.keys() <= _DESCRIPTION
+
+
+def _value(value: Any, where: tuple[str, ...], option: str, folder: Path) -> Any:
+    """A value with the numbers, or the names of files, in place of descriptions, also among those of an operator."""
+    if not isinstance(value, Mapping):
+        return value
+    if not _is_description(value):
+        return {key: _value(entry, (*where, key), option, folder) for key, entry in value.items()}
+    if VALUE in value:
+        return value[VALUE]
+    if not isinstance(value.get(FILE), str):
+        raise AttnError("its numbers are not in this result", where=where, hint=f"give {option}")
+    return _file(value[FILE], folder)
+
+
+def _file(text: str, folder: Path) -> str:
+    """The name of a file from the folder of a result: it may be that of a file of the current folder."""
+    path, _ = locate(text, folder)
+    is_elsewhere = not is_there(folder / path_of(path)) and is_there(path_of(path))
+    return str(Path.cwd() / text) if is_elsewhere else text
+
+
+def _with_residual(values: dict[str, Any]) -> dict[str, Any]:
+    """The values with the vectors of the tokens in place of tables of which a result has their rows alone."""
+    table, positions = (_numbers(values.get(key)) for key in _OF_TOKENS)
+    if table is None:
+        return values
+    rows = table * values.get("token_scale", 1) + (0 if positions is None else positions)
+    kept = {key: value for key, value in values.items() if key not in (*_OF_TOKENS, "token_scale")}
+    return {**kept, "residual": rows.tolist()}
+
+
+def _numbers(value: Any) -> Array | None:
+    """The numbers in a description; None where it has none, or a value is none."""
+    return np.array(value[VALUE], dtype=np.float64) if _is_description(value) and VALUE in value else None

@@ -1,0 +1,55 @@
+"""Commands that make a problem never replace a file unless --force says so."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.checkpoints import write_checkpoint
+from tests.cli.running import Run
+
+# The words of each command, the file that it makes, and the name that says where.
+MAKING = {
+    "init": ("init new/p.yaml", "new/p.yaml", "new/p.yaml"),
+    "demo --save": ("demo tutorial --save new/p.yaml", "new/p.yaml", "new/p.yaml"),
+    "model": ("model tiny --layer 0 -o new/p.yaml", "new/p.yaml", "new/p.yaml"),
+    "generate, YAML": ("generate --seed 1 --token-count 2 --dim 2 -o new/p.yaml", "new/p.yaml", "new/p.yaml"),
+    "generate, JSON": ("generate --seed 1 --token-count 2 --dim 2 -o new/p.json", "new/p.json", "new/p.json"),
+    "generate, a folder": ("generate --seed 1 --token-count 2 --dim 2 -o new", "new/problem.yaml", "new"),
+}
+
+
+@pytest.mark.parametrize(("words", "file", "name"), MAKING.values(), ids=MAKING)
+def test_a_file_is_replaced_where_force_says_so_and_nowhere_else(
+    words: str, file: str, name: str, run: Run, tmp_path: Path
+) -> None:
+    write_checkpoint(tmp_path / "tiny")
+    (tmp_path / "new").mkdir()
+    made = run(*words.split())
+    assert made.returncode == 0, made.stderr
+    whole = (tmp_path / file).read_text()
+    (tmp_path / file).write_text("mine")
+    (tmp_path / "new" / "other").write_text("mine")
+    refused = run(*words.split())
+    said = f"attn: {name}: already exists; choose another name, or --force\n"
+    assert (refused.returncode, refused.stdout, refused.stderr) == (2, "", said)
+    assert (tmp_path / file).read_text() == "mine"
+    assert run(*words.split(), "--force").returncode == 0
+    assert (tmp_path / file).read_text() == whole
+    assert (tmp_path / "new" / "other").read_text() == "mine"
+
+
+@pytest.mark.parametrize("words", ["init -", "demo", "model tiny", "model tiny --layer 0", "generate --seed 1 --dim 1"])
+def test_force_without_a_file_is_a_warning(words: str, run: Run, tmp_path: Path) -> None:
+    write_checkpoint(tmp_path / "tiny")
+    ran = run(*words.split(), *(["--token-count", "1"] if "generate" in words else []), "--force")
+    assert (ran.returncode, ran.stderr) == (0, "attn: warning: --force has no effect: no file is written\n")
+
+
+@pytest.mark.parametrize("output", ["in", "in/problem.yaml"])
+def test_an_input_is_never_replaced(output: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "problem.yaml").write_text("embeddings: [[1]]\n")
+    ran = run("generate", "in/problem.yaml", "-o", output, "--force")
+    assert ran.returncode == 2
+    assert "is the input in/problem.yaml; an input is never overwritten" in ran.stderr
+    assert (tmp_path / "in" / "problem.yaml").read_text() == "embeddings: [[1]]\n"
