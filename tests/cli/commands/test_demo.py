@@ -279,7 +279,7 @@ def test_an_error_names_the_file_the_part_and_the_key(keys: str, message: str, r
     ],
 )
 def test_every_format_of_documents_and_objects_has_the_parts(form: str, line: str, run: Run) -> None:
-    ran = run("demo", "luong", "--format", form)
+    ran = run("demo", "causal", "--format", form)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert line in ran.stdout.splitlines()
 
