@@ -64,7 +64,10 @@ class Report:
 
     @property
     def explained_by(self) -> Sequence[Explanation]:
-        """The slips that explain the numbers, the simplest first: each has `slips`, their names, and a `sentence`."""
+        """The slips that explain the numbers, the simplest first: each has `slips`, their names, and a `sentence`.
+
+        `parameters` are the numbers, or the maps of heads, that were found: `{"factor": 1.4142}`.
+        """
         return self._data.explanations
 
     @property

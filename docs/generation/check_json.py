@@ -11,7 +11,8 @@ OBJECT = {
     "results": "an object for each result or step, in the order of the computation",
     "first_difference": "the name of the first of them that differs, or null",
     "reference": "in which type ours are computed: `float64`, `longdouble`, `50 digits`",
-    "explained_by": "slips that explain the numbers, the simplest first: `slips`, their names, and a `sentence`",
+    "explained_by": "slips that explain the numbers, the simplest first: `slips`, their names, a `sentence`, and "
+    "`parameters`, the numbers or maps that were found, by name",
     "tried": "how many slips and pairs of slips were tried",
     "untried": "sentences: which were not, and why",
     "searched": "where nothing is expected: the result in which slips were looked for; otherwise null",

@@ -1,7 +1,7 @@
 """What a check is asked and what it finds, as data: its options, a report of each quantity, the outcome in a suite."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
@@ -84,10 +84,19 @@ class QuantityCheck:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Slips that explain the numbers together, and a sentence that says what was done instead."""
+    """Slips that explain the numbers together, and a sentence that says what was done instead.
+
+    `parameters` has the numbers that were found for them, by name.
+    """
 
     slips: tuple[str, ...]
     sentence: str
+    parameters: Mapping[str, float | tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def chosen_count(self) -> int:
+        """How much was chosen so that it explains the numbers: slips, and the numbers in them."""
+        return len(self.slips) + len(self.parameters)
 
 
 @dataclass(frozen=True)
@@ -139,7 +148,7 @@ class CheckReport:
     @property
     def may_be_chance(self) -> bool:
         """Whether so few numbers are expected that slips may explain them by chance."""
-        return any(self.count < FEW_NUMBERS * len(explanation.slips) for explanation in self.explanations)
+        return any(self.count < FEW_NUMBERS * explanation.chosen_count for explanation in self.explanations)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from attncli.analysis.check.report import FEW_NUMBERS, Explanation, QuantityChec
 from attncli.analysis.check.tolerance import FACTOR, FLOAT64, Tolerance, in_type, measure, median
 from attncli.analysis.slips.parts import Part, Priority, SearchLimits
 from attncli.analysis.slips.records import evaluate_names
-from attncli.analysis.slips.search import Attempt, SearchResult, explain, run_attempt, unnoticed
+from attncli.analysis.slips.search import Attempt, Evidence, SearchResult, explain, run_attempt, unnoticed
 from attncli.base.dtypes import Precision, as_floats, coarsest
 from attncli.base.lazy_numpy import Array, np
 from attncli.problem.spec import ProblemSpec
@@ -28,7 +28,8 @@ def find_explanations(checker: Checker, results: Sequence[QuantityCheck]) -> Sea
     """The slips with which a computation gives the expected numbers, the simplest first."""
     problem, limits = _exact_problem(checker), SearchLimits(seconds=checker.options.seconds)
     accepts, priority = partial(matches_expected, checker), _priority(checker, results)
-    return explain(problem, accepts, limits, dtype=_dtype(checker), priority=priority)
+    evidence = Evidence(partial(residuals, checker), partial(_expected, checker))
+    return explain(problem, accepts, limits, dtype=_dtype(checker), priority=priority, evidence=evidence)
 
 
 def find_unnoticed(checker: Checker) -> SearchResult:
@@ -39,7 +40,7 @@ def find_unnoticed(checker: Checker) -> SearchResult:
 
 def explanations(attempts: Iterable[Attempt]) -> tuple[Explanation, ...]:
     """What a report says of attempts."""
-    return tuple(Explanation(attempt.slips, attempt.sentence) for attempt in attempts)
+    return tuple(Explanation(attempt.slips, attempt.sentence, attempt.parameters) for attempt in attempts)
 
 
 def _exact_problem(checker: Checker) -> ProblemSpec:
@@ -89,6 +90,31 @@ def matches_expected(checker: Checker, attempt: Attempt) -> bool:
         _is_explained(checker, name, numbers, values[name], dtypes[name], attempt)
         for name, numbers in quantities.items()
     )
+
+
+def _expected(checker: Checker, part: Part) -> Values:
+    """The expected numbers of a part, NaN where none is."""
+    quantities = _in_part(checker, checker.quantities, part)
+    return {name: np.where(x.is_given, as_floats(x.array), np.nan) for name, x in quantities.items()}
+
+
+def residuals(checker: Checker, attempt: Attempt) -> Array | None:
+    """How far an attempt is from the expected numbers of its part, those of each quantity relative to the largest.
+
+    None where it does not compute one of them; infinite where only one of two numbers is finite.
+    """
+    quantities, values = _in_part(checker, checker.quantities, attempt.part), _computed(attempt, checker.quantities)
+    parts = []
+    for name, numbers in quantities.items():
+        if name not in values or values[name].shape != numbers.array.shape:
+            return None
+        expected, computed = (x[numbers.is_given].astype(np.float64) for x in (numbers.array, values[name]))
+        with np.errstate(invalid="ignore"):
+            difference = np.where(expected == computed, 0, computed - expected)
+        is_same_nan = np.isnan(expected) & np.isnan(computed)
+        largest = float(np.max(abs(expected), initial=0, where=np.isfinite(expected))) or 1.0
+        parts.append(np.where(is_same_nan, 0, np.where(np.isfinite(difference), difference / largest, np.inf)))
+    return np.concatenate(parts) if parts else None
 
 
 def matches_reference(checker: Checker, attempt: Attempt) -> bool:

@@ -11,6 +11,9 @@ from attncli.analysis.slips import (  # noqa: F401 - imported to be registered
     norms,
     positions,
     rounding,
+    numbers,
+    tiles,
+    maps,
 )
 
 # isort: on

@@ -7,6 +7,7 @@ from typing import Any
 
 from attncli.analysis.slips.records import (
     Computation,
+    FittedNumber,
     Function,
     Variant,
     evaluate_names,
@@ -170,37 +171,52 @@ def causal_added(case: Computation) -> Iterator[Variant]:
             yield from _made_causal(case, align, sentence)
 
 
-@plan_slip("the attention is causal")
-def causal_off_by_one(case: Computation) -> Iterator[Variant]:
-    """The causal mask is off by one."""
+def _shifts(case: Computation) -> Sequence[float]:
+    most = min(case.plan["weights"].shape[-1], 129)
+    return [shift for size in range(1, most) for shift in (size, -size)] if "causal" in rules_of(case) else []
+
+
+@plan_slip("the attention is causal", number=FittedNumber("keys", _shifts, is_whole=True, usual=(-1, 1)))
+def causal_off_by_one(case: Computation, number: int) -> Iterator[Variant]:
+    """The causal mask is off by one key, or by more."""
     rules = rules_of(case)
     causal = rules.get("causal")
-    if causal is None:
+    if causal is None or (number > 0 and _hides_later_keys(rules.get("window"))):
         return
-    for shift, what in ((-1, "it hides a query's own key"), (1, "it shows a query the key after its own")):
-        if shift > 0 and _hides_later_keys(rules.get("window")):
-            continue
-        shifted = replace(
-            case.plan.by_name[causal.inputs[POSITIONS]],
-            name=case.new_name("causal_query_positions"),
-            function=indices.query_positions,
-            inputs={"rows": causal.inputs[POSITIONS]},
-            options={"first": shift},
-        )
-        changed = replace(causal, inputs={**causal.inputs, POSITIONS: shifted.name})
-        yield Variant(case.with_nodes(shifted, changed), f"The causal mask is off by one: {what}.")
+    shifted = replace(
+        case.plan.by_name[causal.inputs[POSITIONS]],
+        name=case.new_name("causal_query_positions"),
+        function=indices.query_positions,
+        inputs={"rows": causal.inputs[POSITIONS]},
+        options={"first": number},
+    )
+    changed = replace(causal, inputs={**causal.inputs, POSITIONS: shifted.name})
+    size = abs(number)
+    if number > 0:
+        what = "shows a query the key after its own" if size == 1 else f"shows a query {size} keys after its own"
+    else:
+        what = "hides a query's own key" if size == 1 else f"hides a query's own key and {size - 1} before it"
+    sentence = f"The causal mask is off by {'one' if size == 1 else size}: it {what}."
+    yield Variant(case.with_nodes(shifted, changed), sentence)
 
 
-@plan_slip("there is a window")
-def window_too_wide(case: Computation) -> Iterator[Variant]:
-    """The window is one key too wide."""
-    yield from _with_other_sides(case, 1, "wide")
+def _widths(case: Computation) -> Sequence[float]:
+    return range(1, min(case.plan["weights"].shape[-1], 257)) if "window" in rules_of(case) else []
 
 
-@plan_slip("there is a window of more than the query's own key")
-def window_too_narrow(case: Computation) -> Iterator[Variant]:
-    """The window is one key too narrow."""
-    yield from _with_other_sides(case, -1, "narrow")
+@plan_slip("there is a window", number=FittedNumber("keys", _widths, is_whole=True, usual=(1,)))
+def window_too_wide(case: Computation, number: int) -> Iterator[Variant]:
+    """The window is one key too wide, or more."""
+    yield from _with_other_sides(case, number, f"{number} key{'s' * (number > 1)} too wide")
+
+
+@plan_slip(
+    "there is a window of more than the query's own key",
+    number=FittedNumber("keys", _widths, is_whole=True, usual=(1,)),
+)
+def window_too_narrow(case: Computation, number: int) -> Iterator[Variant]:
+    """The window is one key too narrow, or more."""
+    yield from _with_other_sides(case, -number, f"{number} key{'s' * (number > 1)} too narrow")
 
 
 def _has_empty_rows(case: Computation) -> bool:
@@ -233,7 +249,7 @@ def _with_other_sides(case: Computation, change: int, what: str) -> Iterator[Var
     sides = {side: length for side, length in sides.items() if length >= 0}
     for some in [[side] for side in sides] + ([list(sides)] if len(sides) > 1 else []):
         changed = replace(window, options={**window.options, **{side: sides[side] for side in some}})
-        sentence = f"The window is one key too {what}: {' and '.join(f'{side} is {sides[side]:g}' for side in some)}."
+        sentence = f"The window is {what}: {' and '.join(f'{side} is {sides[side]:g}' for side in some)}."
         yield Variant(case.with_nodes(changed), sentence)
 
 

@@ -1,18 +1,19 @@
 """Slips of positions: of their schemes, of rope, and of the cache before the first new token."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from attncli.analysis.slips.records import (
     Computation,
+    FittedNumber,
     Variant,
     plan_slip,
     problem_slip,
 )
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import indices
-from attncli.ops.position_biases import alibi
+from attncli.ops.position_biases import alibi, published_slopes
 from attncli.ops.positions import learned, sinusoidal
 from attncli.ops.records import Operator, format_value
 from attncli.ops.rope import angles, position_axes, rope, rope_frequencies, rotated_count
@@ -22,6 +23,8 @@ from attncli.problem.spec import ProblemSpec
 from attncli.problem.spec import position_axes as axes_of_positions
 
 BASES = (10_000.0, 500_000.0, 1_000_000.0)
+MAX_HEADS = 256  # that slopes are those of
+SHIFTS = [shift for size in range(1, 129) for shift in (size, -size)]
 ROPE = "there is rope"
 
 
@@ -73,6 +76,25 @@ def alibi_sign(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_changed_value(node.name, np.negative))
 
 
+def _head_counts(case: Computation) -> Sequence[int]:
+    return range(case.problem.layout.heads, MAX_HEADS + 1)
+
+
+@plan_slip("there is alibi", number=FittedNumber("heads", _head_counts, is_whole=True))
+def alibi_heads(case: Computation, number: int) -> Iterator[Variant]:
+    """Alibi's slopes are the first of those of another number of heads."""
+    slopes = case.node("slopes")
+    if _alibi_node(case) is not None and slopes is not None and number >= slopes.shape[0]:
+        changed = case.with_changed_value("slopes", _slopes_among, options={"heads": number})
+        yield Variant(changed, f"Alibi's slopes are the first {slopes.shape[0]} of those of {number} heads.")
+
+
+def _slopes_among(x: Array, *, heads: int) -> Array:
+    """The first slopes of so many heads."""
+    slopes: Array = published_slopes(shape=(heads,))[: len(x)]
+    return slopes
+
+
 @plan_slip("there is alibi, of a number of heads that is not a power of two")
 def alibi_slopes(case: Computation) -> Iterator[Variant]:
     """Alibi's slopes are 2^(−8/h), 2^(−16/h) and so on, also where the number of heads h is not a power of two."""
@@ -119,16 +141,21 @@ def rope_mixed_pairs(case: Computation) -> Iterator[Variant]:
             yield Variant(case)
 
 
-@problem_slip("rope turns several pairs, by a base")
-def rope_base(case: Computation) -> Iterator[Variant]:
+def _bases(case: Computation) -> Sequence[float]:
+    return [10.0 ** (quarter / 4) for quarter in range(4, 33)] if _has_base(case.problem) else []
+
+
+def _has_base(problem: ProblemSpec) -> bool:
+    """Whether rope turns several pairs by a base."""
+    return _rotated_count(problem) > 2 and _rope(problem).get("frequencies") is None
+
+
+@problem_slip("rope turns several pairs, by a base", number=FittedNumber("base", _bases, usual=BASES))
+def rope_base(case: Computation, number: float) -> Iterator[Variant]:
     """Rope has another base."""
-    parameters = _rope(case.problem)
-    if _rotated_count(case.problem) <= 2 or parameters.get("frequencies") is not None:
-        return
-    for base in BASES:
-        if base != parameters["base"]:
-            sentence = f"Rope's base is {base:,.0f} instead of {format_value(parameters['base'])}."
-            yield Variant(_with_rope(case.problem, base=base), sentence)
+    if _has_base(case.problem) and number != _rope(case.problem)["base"]:
+        sentence = f"Rope's base is {number:,.8g} instead of {format_value(_rope(case.problem)['base'])}."
+        yield Variant(_with_rope(case.problem, base=number), sentence)
 
 
 @problem_slip("rope has a scaling, and that is not 1")
@@ -170,18 +197,24 @@ def rope_reversed(case: Computation) -> Iterator[Variant]:
         yield Variant(_with_rope(case.problem, reverse=not _rope(case.problem).get("reverse")))
 
 
-@plan_slip(ROPE)
-def rope_offset(case: Computation) -> Iterator[Variant]:
+@plan_slip(ROPE, number=FittedNumber("positions", lambda _: SHIFTS, is_whole=True, usual=(1, -1)))
+def rope_offset(case: Computation, number: int) -> Iterator[Variant]:
     """Rope counts the positions of the queries from another number than those of the keys."""
+    if _rope(case.problem) and "rotated_query" in case.plan.by_name:
+        shifted = _with_shifted_positions(case, "rotated_query", number)
+        positions = "one position" if abs(number) == 1 else f"{abs(number)} positions"
+        yield Variant(shifted, f"Rope puts each query {positions} {'after' if number > 0 else 'before'} its own.")
+
+
+@plan_slip("there is rope, and the last query is at the last key")
+def rope_from_0(case: Computation) -> Iterator[Variant]:
+    """Rope puts the first query at position 0, not at its position among the keys."""
     rotated = case.node("rotated_query")
     if not _rope(case.problem) or rotated is None:
         return
-    for shift, what in ((1, "after"), (-1, "before")):
-        shifted = _with_shifted_positions(case, "rotated_query", shift)
-        yield Variant(shifted, f"Rope puts each query one position {what} its own.")
     if case.problem.align == "bottom_right" and rotated.inputs["positions"] == "query_positions":
         from_0 = case.with_inputs("rotated_query", positions="query_rows")
-        yield Variant(from_0, "Rope puts the first query at position 0, not at its position among the keys.")
+        yield Variant(from_0)
 
 
 @plan_slip("rope turns the queries and keys after a cache")

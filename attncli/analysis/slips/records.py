@@ -1,6 +1,6 @@
 """The record of a slip, a mistake that people make in attention, and how slips change and evaluate a plan."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -131,16 +131,40 @@ class Variant:
     sentence: str = ""
 
 
-Change = Callable[[Computation], Iterator[Variant]]
+Number = float | tuple[int, ...]  # of a slip: a number or a map
+Change = Callable[..., Iterator[Variant]]  # of a Computation, and of the number of a slip that has one
+
+
+# A map, such as which head's numbers each head has, that follows from what is expected, by the names of results; NaN
+# where nothing is expected.
+Solve = Callable[[Computation, Mapping[str, Array]], Iterator[tuple[int, ...]]]
+
+
+@dataclass(frozen=True)
+class FittedNumber:
+    """The number of a mistake, or a map of several, which is found from the numbers that differ.
+
+    `candidates` are all that are tried where it is whole (`is_whole`); otherwise they are positive, and the search goes
+    on from the best ones, in logarithms. There are none where the mistake can't be made. `known` has numbers that
+    people know, by what they are called in a sentence; those that are `usual` are tried first, and in pairs. A map
+    is found by `solve`.
+    """
+
+    name: str
+    candidates: Callable[[Computation], Sequence[float]] = lambda _: ()
+    is_whole: bool = False
+    solve: Solve | None = None
+    usual: Sequence[float] = ()
+    known: Callable[[Computation], Mapping[str, float]] = lambda _: {}
 
 
 @dataclass(frozen=True, eq=False)
 class Slip:
     """One mistake: its name, what is done wrong, where it can be made, and how it changes a problem or a plan.
 
-    `change` yields nothing where the mistake can't be made, and several variants where there are several. Where
-    `needs_all_queries` is set, the result of a query depends on the others, and no part of them can be computed alone;
-    where `needs_all_heads` is, that of a head does.
+    `change` yields nothing where the mistake can't be made, and several variants where there are several; of a slip
+    with a `number` it takes that too. Where `needs_all_queries` is set, the result of a query depends on the others,
+    and no part of them can be computed alone; where `needs_all_heads` is, that of a head does.
     """
 
     name: str
@@ -150,33 +174,52 @@ class Slip:
     changes_problem: bool
     needs_all_queries: bool = False
     needs_all_heads: bool = False
+    number: FittedNumber | None = None
 
 
 _SLIPS: dict[str, Slip] = {}
 SLIPS: Mapping[str, Slip] = MappingProxyType(_SLIPS)
 
 
-def problem_slip(applies_where: str, *, needs_all_heads: bool = False) -> Callable[[Change], Change]:
+def problem_slip(
+    applies_where: str, *, needs_all_heads: bool = False, number: FittedNumber | None = None
+) -> Callable[[Change], Change]:
     """A decorator: the function yields changed problems; its name and docstring are the slip's name and sentence."""
-    return _register(applies_where, changes_problem=True, needs_all_heads=needs_all_heads)
+    return _register(applies_where, changes_problem=True, needs_all_heads=needs_all_heads, number=number)
 
 
 def plan_slip(
-    applies_where: str, *, needs_all_queries: bool = False, needs_all_heads: bool = False
+    applies_where: str,
+    *,
+    needs_all_queries: bool = False,
+    needs_all_heads: bool = False,
+    number: FittedNumber | None = None,
 ) -> Callable[[Change], Change]:
     """A decorator: the function yields computations of changed plans; name and docstring are as of a `problem_slip`."""
     needs = {"needs_all_queries": needs_all_queries, "needs_all_heads": needs_all_heads}
-    return _register(applies_where, changes_problem=False, **needs)
+    return _register(applies_where, changes_problem=False, number=number, **needs)
 
 
-def _register(applies_where: str, *, changes_problem: bool, **needs: bool) -> Callable[[Change], Change]:
+def _register(applies_where: str, *, changes_problem: bool, **more: Any) -> Callable[[Change], Change]:
     def register(change: Change) -> Change:
         name, sentence = change.__name__, (change.__doc__ or "").partition("\n")[0]
         assert name not in _SLIPS, name
-        _SLIPS[name] = Slip(name, sentence, applies_where, change, changes_problem, **needs)
+        _SLIPS[name] = Slip(name, sentence, applies_where, change, changes_problem, **more)
         return change
 
     return register
+
+
+DIGITS = 5  # of a number in a sentence
+
+
+def text_of(number: float) -> str:
+    """A number as a sentence has it.
+
+    >>> text_of(1.58958), text_of(16.0)
+    ('1.5896', '16')
+    """
+    return f"{number:.{DIGITS}g}"
 
 
 def without(case: Computation, key: str) -> Iterator[Variant]:

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import NamedTuple
 
+from attncli.analysis.slips.fit import nearest_factor, nearest_whole, size_of
 from attncli.analysis.slips.parts import (
     ALL,
     NO_PRIORITY,
@@ -15,7 +17,7 @@ from attncli.analysis.slips.parts import (
     first_part,
     problem_part,
 )
-from attncli.analysis.slips.records import SLIPS, Computation, Slip
+from attncli.analysis.slips.records import SLIPS, Computation, Number, Slip, text_of
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.engine.dense import DenseEngine, input_array
@@ -77,7 +79,7 @@ class Attempt:
 
     `problem` and `plan` are what an engine runs, `sentences` say what is done wrong, by each slip. `dtype` is the type
     of the numbers that are checked; `problem` may be computed in another. `part` says which queries, batch items and
-    heads of the problem that is checked are computed.
+    heads of the problem that is checked are computed. `numbers` has that of each slip, None of one without.
     """
 
     slips: tuple[str, ...]
@@ -87,6 +89,13 @@ class Attempt:
     dtype: str = "float64"
     part: Part = ALL
     known: KnownValues = field(default_factory=KnownValues, compare=False, repr=False)
+    numbers: tuple[Number | None, ...] = ()
+
+    @property
+    def parameters(self) -> Mapping[str, Number]:
+        """The numbers that were found, by their names."""
+        pairs = zip((SLIPS[name].number for name in self.slips), self.numbers, strict=True)
+        return {number.name: found for number, found in pairs if number is not None and found is not None}
 
     @property
     def sentence(self) -> str:
@@ -122,14 +131,20 @@ def attempts(problem: ProblemSpec, dtype: str | None = None) -> Iterator[Attempt
         yield from with_slip(own, slip)
 
 
-def with_slip(attempt: Attempt, slip: Slip) -> Iterator[Attempt]:
+def with_slip(attempt: Attempt, slip: Slip, number: Number | None = None) -> Iterator[Attempt]:
     """The attempt with one more slip in it, in each of its variants; nothing where it can't be made.
 
-    A slip that changes the problem is made before those that change the plan.
+    A slip that has a number is made with this one, otherwise with each that is usual. Slips that change the problem
+    are made before those that change the plan.
     """
     if slip.needs_all_queries and attempt.problem.only is not None:
         return
-    for variant in slip.change(Computation(attempt.problem, attempt.plan, attempt.dtype)):
+    case = Computation(attempt.problem, attempt.plan, attempt.dtype)
+    if slip.number is not None and number is None:
+        for usual in slip.number.usual:
+            yield from with_slip(attempt, slip, usual)
+        return
+    for variant in slip.change(case) if number is None else slip.change(case, number):
         if isinstance(variant.changed, Computation):
             changed = replace(attempt, plan=variant.changed.plan)
         else:
@@ -137,7 +152,7 @@ def with_slip(attempt: Attempt, slip: Slip) -> Iterator[Attempt]:
         if _result_numbers(changed) != _result_numbers(attempt):
             sentence = variant.sentence or slip.sentence
             slips, sentences = (*attempt.slips, slip.name), (*attempt.sentences, sentence)
-            yield replace(changed, slips=slips, sentences=sentences)
+            yield replace(changed, slips=slips, sentences=sentences, numbers=(*attempt.numbers, number))
 
 
 def _result_numbers(attempt: Attempt) -> Mapping[str, int]:
@@ -148,8 +163,9 @@ def _result_numbers(attempt: Attempt) -> Mapping[str, int]:
 
 def _with_same_slips(own: Attempt, attempt: Attempt) -> Attempt:
     """The slips of an attempt made in another part of its problem, as far as they can be made there."""
-    for name, sentence in zip(attempt.slips, attempt.sentences, strict=True):
-        made = (changed for changed in with_slip(own, SLIPS[name]) if changed.sentences[-1] == sentence)
+    for name, sentence, number in zip(attempt.slips, attempt.sentences, attempt.numbers, strict=True):
+        variants = with_slip(own, SLIPS[name], number)
+        made = (changed for changed in variants if changed.sentences[-1] == sentence)
         own = next(made, own)
     return own
 
@@ -174,7 +190,23 @@ def run_attempt(attempt: Attempt, names: Iterable[str]) -> Mapping[str, Array]:
 # Whether what is expected, or the reference, agrees with an attempt, which has a part of the problem's queries, batch
 # items and heads, or all.
 Judge = Callable[[Attempt], bool]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is expected, for slips with a number to be fitted to it.
+
+    `measure(attempt)` is what an attempt computes minus what is expected, for all numbers of its part, each relative to
+    its like; None where it does not compute them. `expected(part)` has the numbers by the names of results, NaN where
+    none is expected.
+    """
+
+    measure: Callable[[Attempt], Array | None]
+    expected: Callable[[Part], Mapping[str, Array]]
+
+
 DEFAULT_LIMITS = SearchLimits()
+NEAR_KNOWN = 0.02  # a number that people know is tried where the one that was found is so near
 
 
 @dataclass(frozen=True)
@@ -194,10 +226,12 @@ def explain(
     *,
     dtype: str | None = None,
     priority: Priority = NO_PRIORITY,
+    evidence: Evidence | None = None,
 ) -> SearchResult:
-    """The slips that explain numbers: single ones or, where none does, pairs; the first variant of each.
+    """The slips that explain numbers: single ones, those with a number, or pairs; the first variant of each.
 
-    `accepts(attempt)` says whether the numbers are those of an attempt. `dtype` is the type of the numbers, where the
+    `accepts(attempt)` says whether the numbers are those of an attempt. Without `evidence` slips with a number are
+    tried with usual numbers alone. `dtype` is the type of the numbers, where the
     problem is computed in a wider one; `priority` says where numbers differ. A large problem is tried on a part, and
     what explains that on the whole. Half precision, whose error is large enough to explain much, is named where nothing
     else explains the numbers.
@@ -205,6 +239,8 @@ def explain(
     search = _Search(problem, accepts, limits, dtype, priority)
     found = search.first_of_each(search.accepted(search.singles()))
     found = [attempt for attempt in found if attempt.problem.dtype == problem.dtype] or found
+    if not found and evidence is not None:
+        found = search.first_of_each(search.accepted(search.fitted(evidence)))
     singles = search.tried_count
     if not found:
         found = search.first_of_each(search.accepted(search.pairs()))
@@ -220,6 +256,7 @@ def unnoticed(
     """
     search = _Search(problem, agrees, limits, dtype, NO_PRIORITY)
     found = [attempt for attempt in list(search.accepted(search.singles())) if search.is_confirmed(attempt)]
+    found += search.first_of_each(search.accepted(search.examples()))
     return SearchResult(tuple(found), search.tried_count, untried=tuple(search.untried))
 
 
@@ -279,6 +316,52 @@ class _Search:
                     firsts[needs] = [] if start is None else list(self._made(start, slip))
                 for first in firsts[needs]:
                     yield from self._made(first, second)
+
+    def examples(self) -> Iterator[Attempt]:
+        """Of each slip whose number is never a usual one, one with a number that is likely."""
+        for slip in SLIPS.values():
+            start = None if slip.number is None or slip.number.usual else self._start(_needs_of(slip))
+            if start is not None and slip.number is not None:
+                candidates = slip.number.candidates(Computation(start.problem, start.plan, start.dtype))
+                made = self._made(start, slip, candidates[3 * len(candidates) // 4]) if candidates else iter(())
+                yield from (replace(attempt, sentences=(slip.sentence,)) for attempt in made)
+
+    def fitted(self, evidence: Evidence) -> Iterator[Attempt]:
+        """The slips that have a number, each with the numbers that bring it nearest to what is expected."""
+        for slip in SLIPS.values():
+            start = None if slip.number is None else self._start(_needs_of(slip))
+            if start is not None and self.limits.clock() <= self.end:
+                yield from self._fitted(start, slip, evidence)
+
+    def _fitted(self, start: Attempt, slip: Slip, evidence: Evidence) -> Iterator[Attempt]:
+        """Each variant of a slip with the numbers that bring it nearest; first with a number that people know."""
+        number = slip.number
+        assert number is not None
+        case = Computation(start.problem, start.plan, start.dtype)
+        if number.solve is not None:
+            for solution in number.solve(case, evidence.expected(start.part)):
+                yield from self._made(start, slip, solution)
+            return
+        candidates, right = number.candidates(case), size_of(evidence.measure(start))
+        nearest = nearest_whole if number.is_whole else nearest_factor
+        for variant in range(len(list(self._made(start, slip, candidates[0]))) if candidates else 0):
+
+            def made(value: float, variant: int = variant) -> Attempt | None:
+                return next(islice(self._made(start, slip, value), variant, None), None)
+
+            def residuals(value: float, make: Callable[[float], Attempt | None] = made) -> Array | None:
+                attempt = make(value)
+                return None if attempt is None else evidence.measure(attempt)
+
+            for found in nearest(residuals, candidates, right):
+                for name, value in number.known(case).items():
+                    attempt = made(value) if abs(found / value - 1) < NEAR_KNOWN else None
+                    if attempt is not None and self._is_accepted(attempt):
+                        sentence = f"{attempt.sentences[-1].removesuffix('.')} ({text_of(value)} is {name})."
+                        yield replace(attempt, sentences=(*attempt.sentences[:-1], sentence))
+                attempt = made(found)
+                if attempt is not None:
+                    yield attempt
 
     def _start(self, needs: _Needs) -> Attempt | None:
         """The right computation that slips are made in; None where they need all of too many queries."""
@@ -349,9 +432,9 @@ class _Search:
             self.untried.append(f"{_names(attempt)}: {error}")
             return False
 
-    def _made(self, start: Attempt, slip: Slip) -> Iterator[Attempt]:
+    def _made(self, start: Attempt, slip: Slip, number: Number | None = None) -> Iterator[Attempt]:
         try:
-            yield from with_slip(start, slip)
+            yield from with_slip(start, slip, number)
         except AttnError as error:  # an operator of another package may refuse what a slip gives it
             self.untried.append(f"{slip.name}: {error}")
 

@@ -9,6 +9,7 @@ import pytest
 from attncli.analysis.slips import SLIPS, Slip
 from attncli.analysis.slips.search import Attempt, attempts, own_attempt, run_attempt, with_slip
 from attncli.problem.spec import ProblemSpec
+from tests.analysis.slips.numbered_mistakes import MISTAKES
 from tests.analysis.slips.wrong_attention import attention, in_digits
 from tests.analysis.slips.wrong_cases import PAIRS, Case, T, cases, given
 from tests.arrays import normal
@@ -113,7 +114,8 @@ def test_a_slip_says_in_words_what_it_is_and_where_it_can_be_made(slip: Slip) ->
 
 
 def test_every_slip_has_a_mistake_made_by_hand() -> None:
-    assert {case.slip for case in cases(0)} | {"half_precision"} == set(SLIPS)
+    by_hand = {case.slip for case in cases(0)} | {mistake.slip for mistake in MISTAKES}
+    assert by_hand | {"half_precision"} == set(SLIPS)
 
 
 EVERYTHING = {

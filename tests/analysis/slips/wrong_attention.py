@@ -195,7 +195,7 @@ def rotated(
     count, new = query.shape[1], key.shape[1]
     first = past + new - count if keys.get("align") == "bottom_right" else past
     turn = {"query": first, "key": past}
-    if mistakes.get("rope_offset") == "restart":
+    if "rope_from_0" in mistakes:
         turn["query"] = 0
     else:
         turn["query"] += mistakes.get("rope_offset", 0)

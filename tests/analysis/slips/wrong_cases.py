@@ -217,7 +217,7 @@ def cases(seed: int) -> list[Case]:
         Case("rope_reversed", turned),
         Case("rope_offset", turned, 1),
         Case("rope_offset", turned, -1, 1),
-        Case("rope_offset", {**plain, **rope(), "align": "bottom_right"}, "restart", 2),
+        Case("rope_from_0", {**plain, **rope(), "align": "bottom_right"}),
         Case("rope_without_cache", {**with_cache, **rope()}, ("query", "key")),
         Case("rope_without_cache", {**with_cache, **rope()}, ("query",), 1),
         Case("rope_without_cache", {**with_cache, **rope()}, ("key",), 2),

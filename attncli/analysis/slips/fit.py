@@ -1,0 +1,71 @@
+"""The number of a mistake, found from the numbers that differ: a search in one dimension."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+from attncli.base.lazy_numpy import Array, np
+
+STEP = 1e-5  # of the logarithm of a number, to see how what is computed changes with it
+STARTS = 2  # candidates that the search goes on from
+MAX_STEPS, MAX_STEP = 24, 1.0
+MAX_LOGARITHM = 100.0  # of a number that is still one of a mistake
+PRECISE = 1e-13  # a change of the logarithm that moves no digit that matters
+HALVINGS = 6  # of a step that does not come nearer
+
+Residuals = Callable[[float], Array | None]  # what is computed with a number minus what is expected; None without one
+
+
+def nearest_whole(residuals: Residuals, candidates: Sequence[float], right: float) -> Iterator[float]:
+    """The candidates that come nearer to what is expected than the right computation, the best one first.
+
+    `right` is the size of the right computation's residuals.
+    """
+    sizes = [(size_of(residuals(number)), number) for number in candidates]
+    nearer = sorted((size, at) for at, (size, _) in enumerate(sizes) if size < right)
+    yield from (sizes[at][1] for _, at in nearer[:STARTS])
+
+
+def nearest_factor(residuals: Residuals, candidates: Sequence[float], right: float) -> Iterator[float]:
+    """Positive numbers that come nearest to what is expected: the best candidates, improved by Gauss-Newton steps."""
+    sizes = [size_of(residuals(number)) for number in candidates]
+    lowest = [
+        at
+        for at, size in enumerate(sizes)
+        if size <= right < math.inf and size <= min(sizes[max(at - 1, 0)], sizes[min(at + 1, len(sizes) - 1)])
+    ]
+    for at in sorted(lowest, key=lambda at: sizes[at])[:STARTS]:
+        yield math.exp(_improved(lambda x: residuals(math.exp(x)), math.log(candidates[at])))
+
+
+def _improved(residuals: Residuals, x: float) -> float:
+    """A number whose residuals are smallest, from one nearby: the error is taken to be linear, step by step."""
+    error = residuals(x)
+    for _ in range(MAX_STEPS):
+        above, below = residuals(x + STEP), residuals(x - STEP)
+        if error is None or above is None or below is None:
+            return x
+        slope = (above - below) / (2 * STEP)
+        square = float(slope @ slope)
+        if not (square > 0 and math.isfinite(square)):
+            return x
+        step, size = min(max(-float(slope @ error) / square, -MAX_STEP), MAX_STEP), size_of(error)
+        for _ in range(HALVINGS):
+            moved = residuals(x + step)
+            if size_of(moved) < size:
+                break
+            step /= 2
+        else:
+            return x
+        x, error = x + step, moved
+        if abs(step) < PRECISE or abs(x) > MAX_LOGARITHM:
+            break
+    return x
+
+
+def size_of(residuals: Array | None) -> float:
+    """The root of the sum of the squares; infinity where there are none, or one is not a number."""
+    if residuals is None:
+        return math.inf
+    with np.errstate(all="ignore"):
+        size = float(np.sqrt(residuals @ residuals))
+    return size if math.isfinite(size) else math.inf

@@ -1,0 +1,219 @@
+"""Slips that exchange what belongs together: heads, key heads, rows, and layouts taken for another."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attncli.analysis.slips.records import (
+    Computation,
+    FittedNumber,
+    Variant,
+    evaluate_names,
+    plan_slip,
+)
+from attncli.base.lazy_numpy import Array, np
+from attncli.plan.graph import Node
+
+SAME = 1e-3  # of the largest number of a head: two heads that are no further apart are taken for the same
+MAX_HEADS = 64
+MAX_SHIFT = 128
+
+
+def _context(case: Computation) -> Node | None:
+    """The node of the context, where it has several heads."""
+    node = case.node("context")
+    return node if node is not None and "h" in node.letters and node.shape[node.letters.index("h")] > 1 else None
+
+
+def _head_count(case: Computation) -> int:
+    node = _context(case)
+    return 0 if node is None else node.shape[node.letters.index("h")]
+
+
+def _by_head(case: Computation, expected: Mapping[str, Array]) -> Array | None:
+    """What is expected of each head [h …], by the context, or by an output of nothing but its heads side by side."""
+    context = _context(case)
+    if context is None:
+        return None
+    if "context" in expected:
+        return np.moveaxis(expected["context"], context.letters.index("h"), 0)
+    numbers, problem = expected.get("output"), case.problem
+    if numbers is None or problem.w_o is not None or problem.b_o is not None or "gated" in case.plan.by_name:
+        return None
+    if numbers.ndim == len(context.shape):
+        return np.moveaxis(numbers, context.letters.index("h"), 0)
+    heads = _head_count(case)
+    return np.moveaxis(numbers.reshape(*numbers.shape[:-1], heads, -1), -2, 0)
+
+
+def _computed_by_head(case: Computation) -> Array | None:
+    """The context [h … n e] of each head as a computation has it."""
+    context = _context(case)
+    if context is None:
+        return None
+    value = evaluate_names(case.plan, case.problem, ["context"], case.problem.precision)["context"]
+    return np.moveaxis(value, context.letters.index("h"), 0)
+
+
+def _matches(expected: Array, computed: Array) -> bool:
+    """Whether the numbers that are expected of a head are nearly those of another one."""
+    is_given = np.isfinite(expected)
+    if not is_given.any():
+        return False
+    largest = float(np.max(abs(computed), initial=0, where=np.isfinite(computed))) or 1.0
+    with np.errstate(invalid="ignore"):
+        return bool((abs(expected - computed)[is_given] <= SAME * largest).all())
+
+
+def _order_of_heads(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
+    """Which head's result each head has, where every head has that of one, and not all of their own."""
+    found, own = _by_head(case, expected), _computed_by_head(case)
+    if found is None or own is None or found.shape != own.shape or len(own) > MAX_HEADS:
+        return
+    heads = range(len(own))
+    order = [next((at for at in _own_first(head, len(own)) if _matches(found[head], own[at])), -1) for head in heads]
+    if -1 not in order and order != list(range(len(own))):
+        yield tuple(order)
+
+
+def _own_first(head: int, count: int) -> Sequence[int]:
+    return [head, *(other for other in range(count) if other != head)]
+
+
+def _taken(x: Array, *, order: Sequence[int], axis: int) -> Array:
+    return x.take(order, axis)
+
+
+def _with_heads(case: Computation, name: str, order: Sequence[int]) -> Computation:
+    """The computation in which the heads of a node are others."""
+    options = {"order": tuple(order), "axis": case.plan.by_name[name].letters.index("h")}
+    return case.with_changed_value(name, _taken, options=options)
+
+
+@plan_slip(
+    "there are several heads", needs_all_heads=True, number=FittedNumber("heads", solve=_order_of_heads, is_whole=True)
+)
+def heads_permuted(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
+    """The results of the heads are in another order."""
+    if _head_count(case) == len(number):
+        shown = ", ".join(f"{head} has that of {other}" for head, other in enumerate(number) if head != other)
+        yield Variant(_with_heads(case, "context", number), f"The results of the heads are in another order: {shown}.")
+
+
+def _readers(case: Computation) -> Mapping[str, str]:
+    """The nodes with the keys and the values that each query head reads, by these words."""
+    context, score = _context(case), case.node_of_stage("score")
+    names = {
+        "value": "" if context is None else context.inputs.get("value", ""),
+        "key": "" if score is None else score.inputs.get("key", ""),
+    }
+    found = {word: name for word, name in names.items() if name in case.plan.by_name}
+    return {word: name for word, name in found.items() if "h" in case.plan.by_name[name].letters}
+
+
+def _other_heads(*words: str) -> Callable[[Computation, Mapping[str, Array]], Iterator[tuple[int, ...]]]:
+    """The search for the key head that each query head reads its keys or values from."""
+
+    def solve(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
+        found, heads, groups = _by_head(case, expected), _head_count(case), case.problem.layout.kv_heads
+        if found is None or not {*words} <= _readers(case).keys() or not 1 < groups <= MAX_HEADS:
+            return
+        per_group, contexts = heads // groups, []
+        for group in range(groups):
+            changed = case
+            for word in words:
+                changed = _with_heads(changed, _readers(case)[word], [group * per_group] * heads)
+            contexts.append(_computed_by_head(changed))
+        read = []
+        for head in range(heads):
+            own = head // per_group
+            fits = [
+                group
+                for group in _own_first(own, groups)
+                if (context := contexts[group]) is not None and _matches(found[head], context[head])
+            ]
+            read.append(fits[0] if fits else -1)
+        if -1 not in read and read != [head // per_group for head in range(heads)]:
+            yield tuple(read)
+
+    return solve
+
+
+def _reading(case: Computation, read: Sequence[int], words: Sequence[str], what: str) -> Iterator[Variant]:
+    """The computation in which query heads read what these key heads have."""
+    readers, per_group = _readers(case), case.problem.layout.heads // max(case.problem.layout.kv_heads, 1)
+    if not {*words} <= readers.keys() or len(read) != _head_count(case):
+        return
+    for word in words:
+        case = _with_heads(case, readers[word], [group * per_group for group in read])
+    yield Variant(case, f"Query heads read the {what} of other key heads: those numbered {', '.join(map(str, read))}.")
+
+
+@plan_slip(
+    "there are several key heads",
+    needs_all_heads=True,
+    number=FittedNumber("key_heads", solve=_other_heads("key", "value"), is_whole=True),
+)
+def key_heads_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
+    """Query heads read the keys and values of other key heads."""
+    yield from _reading(case, number, ("key", "value"), "keys and values")
+
+
+@plan_slip(
+    "there are several key heads",
+    needs_all_heads=True,
+    number=FittedNumber("key_heads", solve=_other_heads("value"), is_whole=True),
+)
+def value_heads_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
+    """Query heads read the values, but not the keys, of other key heads."""
+    yield from _reading(case, number, ("value",), "values")
+
+
+def _shifts(case: Computation) -> Sequence[int]:
+    keys = case.plan["weights"].shape[-1]
+    return [shift for size in range(1, min(keys, MAX_SHIFT + 1)) for shift in (size, -size)]
+
+
+@plan_slip("there are several keys and values", number=FittedNumber("rows", _shifts, is_whole=True))
+def values_shifted(case: Computation, number: int) -> Iterator[Variant]:
+    """The values are those of other keys: their rows are shifted, the last ones first."""
+    context = case.node("context")
+    name = None if context is None else context.inputs.get("value")
+    if name is not None and case.plan.by_name[name].letters[-2:-1] == ("m",):
+        where = "after" if number > 0 else "before"
+        rows = "one row" if abs(number) == 1 else f"{abs(number)} rows"
+        changed = case.with_changed_value(name, _rolled, options={"by": number})
+        yield Variant(changed, f"The values are shifted by {rows}: each key has that of a key {where} it.")
+
+
+def _rolled(x: Array, *, by: int) -> Array:
+    return np.roll(x, -by, axis=-2)
+
+
+@plan_slip(
+    "queries, keys and values have an axis of heads, and several of both", needs_all_queries=True, needs_all_heads=True
+)
+def layout_misread(case: Computation) -> Iterator[Variant]:
+    """Queries, keys and values (batch, heads, tokens, features) are read as (batch, tokens, heads, features)."""
+    names = [name for name in ("query", "key", "value") if name in case.plan.by_name]
+    if not case.problem.layout.has_input_head_axis or len(names) < 2 or not all(map(_has_both(case), names)):
+        return
+    read = case
+    for name in names:
+        read = read.with_changed_value(name, _other_layout)
+    yield Variant(read)
+
+
+def _has_both(case: Computation) -> Callable[[str], bool]:
+    """Whether an array has an axis of heads before its rows, and several of both."""
+
+    def has_both(name: str) -> bool:
+        node = case.plan.by_name[name]
+        return node.is_input and len(node.shape) >= 3 and min(node.shape[-3:-1]) > 1
+
+    return has_both
+
+
+def _other_layout(x: Array, **_: Any) -> Array:
+    """An array whose numbers in memory are those of another layout."""
+    *leading, heads, rows, features = x.shape
+    return x.reshape(*leading, rows, heads, features).swapaxes(-3, -2)

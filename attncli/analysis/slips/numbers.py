@@ -1,0 +1,160 @@
+"""Slips with a number in them, which is found from the numbers that differ: factors, bases, offsets, counts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import log, sqrt
+from typing import Any
+
+from attncli.analysis.slips.records import Computation, FittedNumber, Variant, plan_slip, problem_slip, text_of
+from attncli.analysis.slips.scale import own_scale
+from attncli.analysis.slips.softmax import softmax_node
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops.position_biases import alibi
+from attncli.ops.records import Operator
+
+
+def _factors(_case: Computation) -> Sequence[float]:
+    """From 1/128 to 128, each 2^⅓ times the one before."""
+    return [2.0 ** (third / 3) for third in range(-21, 22)]
+
+
+def _known_scales(case: Computation) -> Mapping[str, float]:
+    """Factors between scales that people confuse."""
+    d, heads = case.problem.lengths.get("d", 1), case.problem.layout.heads
+    known = {"√2": sqrt(2), "1/√2": sqrt(0.5), "ln 2": log(2), "log₂ e": 1 / log(2), "2": 2.0, "1/2": 0.5}
+    if d > 1:
+        known |= {"√d": sqrt(d), "1/√d": 1 / sqrt(d)}
+    return known | ({"√heads": sqrt(heads), "1/√heads": 1 / sqrt(heads)} if heads > 1 else {})
+
+
+def _times(factor: float) -> str:
+    """How many times too large or too small something is."""
+    return f"{text_of(factor)} times too large" if factor >= 1 else f"{text_of(1 / factor)} times too small"
+
+
+def _multiplied(x: Array, *, factor: float) -> Array:
+    return x * factor
+
+
+@plan_slip("there are scores", number=FittedNumber("factor", _factors, known=_known_scales))
+def scale_factor(case: Computation, number: float) -> Iterator[Variant]:
+    """The scores are multiplied by a factor too much."""
+    name = case.plan.results.get("scores")
+    if name is None or case.plan.by_name[name].is_input:
+        return
+    own = own_scale(case.problem)
+    scales = "" if own is None else f": {text_of(own * number)} instead of {text_of(own)}"
+    changed = case.with_changed_value(name, _multiplied, options={"factor": number})
+    yield Variant(changed, f"The scores are {_times(number)}{scales}.")
+
+
+@plan_slip(
+    "weights are a softmax of scores with a bias, a softcap or positions",
+    number=FittedNumber("factor", _factors, known=_known_scales),
+)
+def temperature_factor(case: Computation, number: float) -> Iterator[Variant]:
+    """The softmax has another temperature: what it reads, bias and softcap included, is multiplied by a factor."""
+    node, scores = softmax_node(case), case.plan.results.get("scores")
+    if node is None or node.inputs.get("scores") == scores or (case.problem.bias is None and not _has_terms(case)):
+        return
+    temperature = node.options.get("temperature", 1.0) / number
+    changed = case.with_nodes(replace(node, options={**node.options, "temperature": temperature}))
+    yield Variant(changed, f"What the softmax reads is {_times(number)}: its temperature is {text_of(temperature)}.")
+
+
+def _has_terms(case: Computation) -> bool:
+    """Whether scores have a softcap or a position's bias, so that a temperature is not a scale."""
+    return case.problem.softcap is not None or "position_bias" in case.plan.by_name
+
+
+def _softcaps(case: Computation) -> Sequence[float]:
+    return [] if "scores" in case.problem.not_computed else [2.0 ** (half / 2) for half in range(-4, 20)]
+
+
+@problem_slip("there are scores", number=FittedNumber("softcap", _softcaps))
+def softcap_value(case: Computation, number: float) -> Iterator[Variant]:
+    """The softcap is another one."""
+    own = case.problem.softcap
+    what = "The problem has no softcap, and the scores have one of" if own is None else "The softcap is"
+    instead = "" if own is None else f" instead of {text_of(own)}"
+    yield Variant(replace(case.problem, softcap=number), f"{what} {text_of(number)}{instead}.")
+
+
+def _known_factors(_case: Computation) -> Mapping[str, float]:
+    """Factors of outputs that people forget."""
+    dropouts = {f"1/(1 − {p}), that of a dropout of {p}": 1 / (1 - p) for p in (0.1, 0.2, 0.5)}
+    return {**dropouts, "√2": sqrt(2), "2": 2.0, "1/2": 0.5}
+
+
+@plan_slip("there is an output", number=FittedNumber("factor", _factors, known=_known_factors))
+def output_factor(case: Computation, number: float) -> Iterator[Variant]:
+    """The output is multiplied by a factor, as by a scale of the values that is forgotten."""
+    if "output" in case.plan.results:
+        changed = case.with_changed_value(case.plan.resolve("output"), _multiplied, options={"factor": number})
+        yield Variant(changed, f"The output is {_times(number)}.")
+
+
+@plan_slip("there is a sink", number=FittedNumber("factor", _factors))
+def sink_factor(case: Computation, number: float) -> Iterator[Variant]:
+    """The sink is multiplied by a factor."""
+    if case.problem.sink is not None and "sink" in case.plan.by_name:
+        changed = case.with_changed_value("sink", _multiplied, options={"factor": number})
+        yield Variant(changed, f"The sink is {_times(number)}.")
+
+
+def _counts(case: Computation) -> Sequence[float]:
+    return [] if case.problem.sink is None else range(2, 257)
+
+
+@plan_slip("there is a sink", number=FittedNumber("count", _counts, is_whole=True))
+def sink_count(case: Computation, number: float) -> Iterator[Variant]:
+    """The sink takes part several times, as once in each split."""
+    if case.problem.sink is not None and "sink" in case.plan.by_name:
+        changed = case.with_changed_value("sink", _raised, options={"by": log(number)})
+        yield Variant(changed, f"The sink takes part {number} times.")
+
+
+def _raised(x: Array, *, by: float) -> Array:
+    return x + by
+
+
+def _magnitudes(_case: Computation) -> Sequence[float]:
+    return [2.0 ** (half / 2) for half in range(-4, 16)]
+
+
+@plan_slip("there is a mask", number=FittedNumber("value", _magnitudes))
+def mask_value(case: Computation, number: float) -> Iterator[Variant]:
+    """Masked scores are a number that is not small enough instead of −∞, and take part in the softmax."""
+    if {"visible", "masked_scores"} <= case.plan.by_name.keys():
+        changed = case.with_changed_value("masked_scores", _filled, options={"value": -number})
+        yield Variant(changed, f"Masked scores are −{text_of(number)} instead of −∞, and take part in the softmax.")
+
+
+def _filled(x: Array, *, value: float) -> Array:
+    return np.where(np.isneginf(x), value, x)
+
+
+@plan_slip("there is alibi", number=FittedNumber("factor", _factors, known=_known_factors))
+def alibi_factor(case: Computation, number: float) -> Iterator[Variant]:
+    """Alibi's slopes are multiplied by a factor."""
+    position = case.problem.position
+    if position is not None and position.record.function is alibi and "position_bias" in case.plan.by_name:
+        changed = case.with_changed_value("position_bias", _multiplied, options={"factor": number})
+        yield Variant(changed, f"Alibi's slopes are {_times(number)}.")
+
+
+def _epsilons(case: Computation) -> Sequence[float]:
+    norm = case.problem.qk_norm
+    has_epsilon = norm is not None and any(parameter.name == "eps" for parameter in norm.record.parameters)
+    return [10.0 ** (half / 2) for half in range(-24, 3)] if has_epsilon else []
+
+
+@problem_slip("queries and keys have a norm with an eps", number=FittedNumber("eps", _epsilons))
+def norm_eps(case: Computation, number: float) -> Iterator[Variant]:
+    """The norm of queries and keys has another eps."""
+    norm = case.problem.qk_norm
+    if norm is not None:
+        changed: dict[str, Any] = {"qk_norm": Operator(norm.record, {**norm.given, "eps": number})}
+        own = norm.parameters["eps"]
+        sentence = f"The eps of the norm is {text_of(number)} instead of {text_of(own)}."
+        yield Variant(replace(case.problem, **changed), sentence)

@@ -1,0 +1,168 @@
+"""Slips of kernels that take keys tile by tile or in splits: sums that are not rescaled, keys too many or too few."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from math import log
+
+from attncli.analysis.slips.records import Computation, FittedNumber, Variant, plan_slip
+from attncli.analysis.slips.softmax import softmax_node
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops.contexts import weighted_sum
+from attncli.plan.graph import Node
+
+MAX_KEYS, MAX_ZERO_KEYS = 512, 127  # that a tile has, and that fill the last one
+WHERE = "weights are a softmax, of several keys, and the output their weighted sum"
+
+Attend = Callable[..., Array]
+
+
+def _tile_sizes(case: Computation) -> Sequence[float]:
+    """Every power of two that makes two tiles or more, and then every other number of keys."""
+    keys = case.plan["weights"].shape[-1] if _reads(case) is not None else 0
+    most = min(keys - 1, MAX_KEYS)
+    powers = [size for size in (8, 16, 32, 64, 128, 256, 512) if size <= most]
+    return [*powers, *(size for size in range(1, most + 1) if size not in powers and size <= 64)]
+
+
+def _counts(case: Computation) -> Sequence[float]:
+    """How many keys a tail may have."""
+    return range(1, min(case.plan["weights"].shape[-1], MAX_KEYS)) if _reads(case) is not None else ()
+
+
+def _pads(case: Computation) -> Sequence[float]:
+    return range(1, MAX_ZERO_KEYS + 1) if _reads(case) is not None else ()
+
+
+def _splits(case: Computation) -> Sequence[float]:
+    return range(2, min(case.plan["weights"].shape[-1], 64) + 1) if _reads(case) is not None else ()
+
+
+def _reads(case: Computation) -> Node | None:
+    """The node of the context, where it is the weighted sum of a softmax's weights; None elsewhere."""
+    context, weights = case.node("context"), softmax_node(case)
+    if context is None or weights is None or context.function is not weighted_sum:
+        return None
+    return context if context.inputs.get("weights") == weights.name else None
+
+
+def _with_context(case: Computation, attend: Attend, sentence: str, **options: float) -> Iterator[Variant]:
+    """The plan whose context is made of scores and values at once, as a kernel does it, by another function."""
+    context, weights = _reads(case), softmax_node(case)
+    if context is None or weights is None:
+        return
+    inputs = {"scores": weights.inputs["scores"], "value": context.inputs["value"]}
+    options = {"temperature": weights.options.get("temperature", 1.0), **options}
+    changed = replace(context, function=attend, inputs=inputs, options=options, taps={}, notes=())
+    yield Variant(case.with_nodes(changed), sentence)
+
+
+@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
+def accumulator_not_rescaled(case: Computation, number: int) -> Iterator[Variant]:
+    """In the online softmax the sum of values is not rescaled when a later tile has a larger maximum."""
+    sentence = f"The sum of values is not rescaled when a later tile of {number} keys has a larger maximum."
+    yield from _with_context(case, _online, sentence, tile=number, rescales_values=False, rescales_sum=True)
+
+
+@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
+def denominator_not_rescaled(case: Computation, number: int) -> Iterator[Variant]:
+    """In the online softmax the sum of exponentials is not rescaled when a later tile has a larger maximum."""
+    sentence = f"The sum of exponentials is not rescaled when a later tile of {number} keys has a larger maximum."
+    yield from _with_context(case, _online, sentence, tile=number, rescales_values=True, rescales_sum=False)
+
+
+@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
+def nothing_rescaled(case: Computation, number: int) -> Iterator[Variant]:
+    """In the online softmax neither sum is rescaled when a later tile has a larger maximum."""
+    sentence = f"Neither sum is rescaled when a later tile of {number} keys has a larger maximum."
+    yield from _with_context(case, _online, sentence, tile=number, rescales_values=False, rescales_sum=False)
+
+
+@plan_slip(WHERE, number=FittedNumber("keys", _pads, is_whole=True))
+def zero_keys_take_part(case: Computation, number: int) -> Iterator[Variant]:
+    """Keys and values of zeros that fill the last tile take part in the softmax, each with exp(0)."""
+    sentence = f"{number} keys of zeros, such as those that fill the last tile, take part in the softmax."
+    yield from _with_context(case, _with_zero_keys, sentence, count=number)
+
+
+@plan_slip(WHERE, number=FittedNumber("keys", _counts, is_whole=True))
+def tail_dropped(case: Computation, number: int) -> Iterator[Variant]:
+    """The last keys, which do not fill a tile, are left out."""
+    sentence = f"The last {number} keys are left out, as a tail that does not fill a tile."
+    yield from _with_context(case, _without_tail, sentence, count=number)
+
+
+@plan_slip(WHERE, number=FittedNumber("splits", _splits, is_whole=True))
+def splits_averaged(case: Computation, number: int) -> Iterator[Variant]:
+    """The results of splits of the keys are averaged without the weights that their sums give them."""
+    sentence = f"The results of {number} splits of the keys are averaged, each with the same weight."
+    yield from _with_context(case, _merged_splits, sentence, splits=number, base=1.0)
+
+
+@plan_slip(WHERE, number=FittedNumber("splits", _splits, is_whole=True))
+def splits_merged_in_base_2(case: Computation, number: int) -> Iterator[Variant]:
+    """The results of splits are merged by powers of 2 of a log-sum-exp that is a natural logarithm."""
+    sentence = f"{number} splits of the keys are merged by powers of 2 of natural log-sum-exps, instead of powers of e."
+    yield from _with_context(case, _merged_splits, sentence, splits=number, base=2.0)
+
+
+def _online(
+    scores: Array, value: Array, *, temperature: float, tile: int, rescales_values: bool, rescales_sum: bool
+) -> Array:
+    """A weighted sum, tile by tile, with or without the factors of a new maximum."""
+    shape = scores.shape[:-1]
+    largest, total = np.full(shape, -np.inf), np.zeros(shape)
+    values = np.zeros((*shape, value.shape[-1]))
+    for first in range(0, scores.shape[-1], tile):
+        part, part_values = scores[..., first : first + tile] / temperature, value[..., first : first + tile, :]
+        with np.errstate(all="ignore"):
+            new = np.maximum(largest, part.max(axis=-1))
+            finite = np.where(np.isfinite(new), new, 0)
+            factor = np.where(np.isneginf(largest), 0, np.exp(largest - finite))
+            exponentials = np.exp(part - finite[..., None])
+        values = (values * factor[..., None] if rescales_values else values) + exponentials @ part_values
+        total = (total * factor if rescales_sum else total) + exponentials.sum(axis=-1)
+        largest = new
+    return _quotient(values, total)
+
+
+def _quotient(values: Array, total: Array) -> Array:
+    """Sums of values by sums of exponentials; 0 where no key is visible."""
+    quotient: Array = values / np.where(total > 0, total, 1)[..., None]
+    return quotient
+
+
+def _with_zero_keys(scores: Array, value: Array, *, temperature: float, count: int) -> Array:
+    """A weighted sum with so many keys more whose scores and values are 0."""
+    largest = np.maximum(scores.max(axis=-1, keepdims=True), 0)
+    exponentials = np.exp((scores - largest) / temperature)
+    total = exponentials.sum(axis=-1) + count * np.exp(-largest[..., 0] / temperature)
+    return _quotient(exponentials @ value, total)
+
+
+def _without_tail(scores: Array, value: Array, *, temperature: float, count: int) -> Array:
+    return _attended(scores[..., :-count] / temperature, value[..., :-count, :])[0]
+
+
+def _attended(scores: Array, value: Array) -> tuple[Array, Array]:
+    """The weighted sum and the log-sum-exp of each row; 0 and −∞ where no key is visible."""
+    largest = scores.max(axis=-1, keepdims=True)
+    largest = np.where(np.isfinite(largest), largest, 0)
+    exponentials = np.exp(scores - largest)
+    total = exponentials.sum(axis=-1)
+    with np.errstate(divide="ignore"):
+        return _quotient(exponentials @ value, total), np.log(total) + largest[..., 0]
+
+
+def _merged_splits(scores: Array, value: Array, *, temperature: float, splits: int, base: float) -> Array:
+    """Weighted sums of nearly equal splits, merged with the weights base^lse."""
+    keys = scores.shape[-1]
+    size = -(-keys // splits)
+    parts = [
+        _attended(scores[..., first : first + size] / temperature, value[..., first : first + size, :])
+        for first in range(0, keys, size)
+    ]
+    outputs, sums = np.stack([part for part, _ in parts]), np.stack([lse for _, lse in parts])
+    largest = sums.max(axis=0)
+    exponents = np.where(np.isneginf(sums), -np.inf, sums - np.where(np.isfinite(largest), largest, 0))
+    shares = np.where(np.isneginf(exponents), 0, np.exp(np.maximum(exponents, -700) * log(base)))
+    return _quotient((outputs * shares[..., None]).sum(axis=0), shares.sum(axis=0))

@@ -1,0 +1,233 @@
+"""Attention with a mistake that has a number or a map in it, by hand in NumPy; nothing here is the program's code."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tests.arrays import normal
+
+HEADS, GROUPS, N, M, D = 4, 2, 29, 31, 8  # query heads, key heads, queries, keys, features
+
+Keys = Mapping[str, Any]
+
+
+def given(seed: int, **more: Any) -> dict[str, Any]:
+    """Queries [h n d], keys and values [g m d] of one batch item."""
+    return {
+        "query": normal(1, HEADS, N, D, seed=seed),
+        "key": normal(1, GROUPS, M, D, seed=seed + 1),
+        "value": normal(1, GROUPS, M, D, seed=seed + 2),
+        **more,
+    }
+
+
+def exponentials(scores: np.ndarray) -> np.ndarray:
+    """Powers of e, divided by the largest of each row."""
+    largest = scores.max(axis=-1, keepdims=True)
+    return np.exp(scores - np.where(np.isfinite(largest), largest, 0))
+
+
+def scores_of(keys: Keys, factor: float = 1.0, read: Sequence[int] | None = None) -> np.ndarray:
+    """The products of queries and keys by √d [h n m]; `read` are the key heads that query heads read."""
+    key = keys["key"][0][list(read or [head // (HEADS // GROUPS) for head in range(HEADS)])]
+    return factor * keys["query"][0] @ key.transpose(0, 2, 1) / np.sqrt(D)
+
+
+def values_of(keys: Keys, read: Sequence[int] | None = None) -> np.ndarray:
+    """The values that each query head reads [h m e]."""
+    return keys["value"][0][list(read or [head // (HEADS // GROUPS) for head in range(HEADS)])]
+
+
+def output_of(scores: np.ndarray, values: np.ndarray, more: np.ndarray | float = 0.0) -> np.ndarray:
+    """The weighted sums [1 h n e]; `more` is added to each sum of exponentials, as they are without their maximum."""
+    powers = exponentials(scores)
+    extra = more * np.exp(-scores.max(axis=-1, keepdims=True))
+    return (powers @ values / (powers.sum(axis=-1, keepdims=True) + extra))[None]
+
+
+def with_mask(keys: Keys, scores: np.ndarray, fill: float = -np.inf) -> np.ndarray:
+    """The scores with a number where the mask hides a key."""
+    return np.where(keys["mask"], scores, fill)
+
+
+def turned(x: np.ndarray, positions: np.ndarray, base: float) -> np.ndarray:
+    """Pairs of features of both halves, turned by their positions."""
+    half = x.shape[-1] // 2
+    angles = positions[:, None] * base ** (-np.arange(half) / half)
+    first, second = x[..., :half], x[..., half:]
+    return np.concatenate(
+        [first * np.cos(angles) - second * np.sin(angles), second * np.cos(angles) + first * np.sin(angles)], axis=-1
+    )
+
+
+def with_rope(keys: Keys, base: float = 10_000.0, shift: int = 0) -> np.ndarray:
+    """The output with queries and keys turned, the queries as if they were so many positions later."""
+    query = turned(keys["query"], np.arange(N) + shift, base)
+    return output_of(scores_of({"query": query, "key": turned(keys["key"], np.arange(M), base)}), values_of(keys))
+
+
+def slopes_of(heads: int) -> np.ndarray:
+    """ALiBi's slopes for a number of heads that is a power of two."""
+    return 2.0 ** (-8.0 * np.arange(1, heads + 1) / heads)
+
+
+def with_alibi(keys: Keys, slopes: np.ndarray) -> np.ndarray:
+    """The output with a penalty for distant keys."""
+    distance = abs(np.arange(N)[:, None] - np.arange(M))
+    return output_of(scores_of(keys) - slopes[:HEADS, None, None] * distance, values_of(keys))
+
+
+def in_tiles(keys: Keys, tile: int, *, values_too: bool, sum_too: bool) -> np.ndarray:
+    """Online softmax, row by row, with or without the factors of a new maximum."""
+    scores, values = scores_of(keys), values_of(keys)
+    output = np.zeros((HEADS, N, D))
+    for head, row in np.ndindex(HEADS, N):
+        largest, total, summed = -np.inf, 0.0, np.zeros(D)
+        for first in range(0, M, tile):
+            part = scores[head, row, first : first + tile]
+            new = max(largest, part.max())
+            factor, powers = np.exp(largest - new), np.exp(part - new)
+            summed = (summed * factor if values_too else summed) + powers @ values[head, first : first + tile]
+            total = (total * factor if sum_too else total) + powers.sum()
+            largest = new
+        output[head, row] = summed / total
+    return output[None]
+
+
+def in_splits(keys: Keys, count: int, base: float) -> np.ndarray:
+    """Splits of the keys, merged with the weights base^lse; 1 for all of them alike."""
+    scores, values, size = scores_of(keys), values_of(keys), -(-M // count)
+    parts = [slice(first, first + size) for first in range(0, M, size)]
+    outputs = np.stack([output_of(scores[..., part], values[:, part])[0] for part in parts])
+    shares = np.stack([base ** np.log(np.exp(scores[..., part]).sum(axis=-1)) for part in parts])
+    return ((shares / shares.sum(axis=0))[..., None] * outputs).sum(axis=0)[None]
+
+
+def causal(shift: int, left: float = np.inf) -> np.ndarray:
+    """Which keys queries see: none after their own and so many more, and so many before."""
+    distance = np.arange(N)[:, None] - np.arange(M)
+    return (distance >= -shift) & (distance <= left)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A slip, the keys of a problem, the number of the mistake, and the output that is computed with it."""
+
+    slip: str
+    number: Any
+    wrong: Callable[[Keys, Any], np.ndarray]
+    more: Mapping[str, Any] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.slip}-{self.number}"
+
+    def keys(self, seed: int) -> dict[str, Any]:
+        """The keys of the problem."""
+        return given(seed, **(self.more or {}))
+
+
+MASK = {"mask": (normal(N, M, seed=3) > -0.3) | (np.arange(M) == 0)}
+SINK = {"sink": np.array([0.5, -0.25, 1.5, 0.75])}
+NORM = {"qk_norm": {"rms": {"eps": 1e-6}}}
+
+
+def rms(x: np.ndarray, eps: float) -> np.ndarray:
+    """Vectors of one size."""
+    return x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps)
+
+
+def normed(keys: Keys, eps: float) -> np.ndarray:
+    """The output with queries and keys of one size."""
+    return output_of(scores_of({"query": rms(keys["query"], eps), "key": rms(keys["key"], eps)}), values_of(keys))
+
+
+def swapped(x: np.ndarray) -> np.ndarray:
+    """An array (b h n d) whose memory is taken for one of (b n h d)."""
+    items, heads, rows, features = x.shape
+    return x.reshape(items, rows, heads, features).transpose(0, 2, 1, 3)
+
+
+def plain(keys: Keys, factor: float = 1.0, cap: float = np.inf) -> np.ndarray:
+    """The output of scores that are multiplied by a factor and capped."""
+    scores = scores_of(keys, factor)
+    return output_of(scores if cap == np.inf else cap * np.tanh(scores / cap), values_of(keys))
+
+
+def exchanged(keys: Keys, of_keys: Sequence[int] | None, of_values: Sequence[int]) -> np.ndarray:
+    """The output of query heads that read these key heads."""
+    return output_of(scores_of(keys, read=of_keys), values_of(keys, of_values))
+
+
+def misread(keys: Keys) -> np.ndarray:
+    """The output of arrays whose layout is taken for another."""
+    return plain({name: swapped(keys[name]) for name in ("query", "key", "value")})
+
+
+MISTAKES = [
+    *(Mistake("scale_factor", f, plain) for f in (1.5896, 0.31, 17.0)),
+    Mistake(
+        "temperature_factor",
+        0.7,
+        lambda k, f: output_of(f * (scores_of(k) + k["bias"]), values_of(k)),
+        {"bias": normal(N, M, seed=9)},
+    ),
+    Mistake("softcap_value", 1.7, lambda k, c: plain(k, cap=c)),
+    Mistake("softcap_value", 2.5, lambda k, c: plain(k, cap=c), {"softcap": 1.0}),
+    *(Mistake("output_factor", f, lambda k, f: f * plain(k)) for f in (96.0, 1.07)),
+    Mistake(
+        "sink_factor",
+        2.3,
+        lambda k, f: output_of(scores_of(k), values_of(k), np.exp(f * k["sink"])[:, None, None]),
+        SINK,
+    ),
+    Mistake(
+        "sink_count", 3, lambda k, c: output_of(scores_of(k), values_of(k), c * np.exp(k["sink"])[:, None, None]), SINK
+    ),
+    Mistake("mask_value", 2.7, lambda k, x: output_of(with_mask(k, scores_of(k), -x), values_of(k)), MASK),
+    Mistake("alibi_factor", 1.3, lambda k, f: with_alibi(k, f * slopes_of(HEADS)), {"position": "alibi"}),
+    Mistake("alibi_heads", 16, lambda k, h: with_alibi(k, slopes_of(h)), {"position": "alibi"}),
+    Mistake("norm_eps", 0.05, normed, NORM),
+    Mistake("rope_base", 1234.0, with_rope, {"position": "rope"}),
+    *(Mistake("rope_offset", s, lambda k, s: with_rope(k, shift=s), {"position": "rope"}) for s in (7, -3)),
+    *(
+        Mistake(
+            "causal_off_by_one",
+            s,
+            lambda k, s: output_of(np.where(causal(s), scores_of(k), -np.inf), values_of(k)),
+            {"causal": True},
+        )
+        for s in (4,)
+    ),
+    Mistake(
+        "window_too_wide",
+        3,
+        lambda k, w: output_of(np.where(causal(0, 4 + w), scores_of(k), -np.inf), values_of(k)),
+        {"causal": True, "window": (4, 0)},
+    ),
+    Mistake(
+        "window_too_narrow",
+        2,
+        lambda k, w: output_of(np.where(causal(0, 4 - w), scores_of(k), -np.inf), values_of(k)),
+        {"causal": True, "window": (4, 0)},
+    ),
+    *(
+        Mistake("accumulator_not_rescaled", t, lambda k, t: in_tiles(k, t, values_too=False, sum_too=True))
+        for t in (8, 5)
+    ),
+    Mistake("denominator_not_rescaled", 16, lambda k, t: in_tiles(k, t, values_too=True, sum_too=False)),
+    Mistake("nothing_rescaled", 8, lambda k, t: in_tiles(k, t, values_too=False, sum_too=False)),
+    Mistake("zero_keys_take_part", 33, lambda k, z: output_of(scores_of(k), values_of(k), z)),
+    Mistake("tail_dropped", 7, lambda k, t: output_of(scores_of(k)[..., :-t], values_of(k)[:, :-t])),
+    Mistake("splits_averaged", 4, lambda k, s: in_splits(k, s, 1.0)),
+    Mistake("splits_merged_in_base_2", 3, lambda k, s: in_splits(k, s, 2.0)),
+    Mistake("heads_permuted", (2, 0, 3, 1), lambda k, o: plain(k)[:, list(o)]),
+    Mistake("key_heads_exchanged", (1, 0, 0, 0), lambda k, r: exchanged(k, r, r)),
+    Mistake("value_heads_exchanged", (1, 1, 0, 0), lambda k, r: exchanged(k, None, r)),
+    *(
+        Mistake("values_shifted", s, lambda k, s: output_of(scores_of(k), np.roll(values_of(k), -s, axis=1)))
+        for s in (1, -4)
+    ),
+    Mistake("layout_misread", None, lambda k, _: misread(k)),
+]

@@ -1,0 +1,58 @@
+"""Mistakes with a number or a map in them: the slip is named, and the number is found."""
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.analysis.slips import SLIPS
+from tests.analysis.slips.numbered_mistakes import MISTAKES, Mistake, given
+from tests.arrays import normal
+
+ALIKE = ({"scale_factor", "temperature_factor"},)  # where nothing is added to the scores
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=str)
+def test_a_mistake_is_named_with_its_number(mistake: Mistake) -> None:
+    keys = mistake.keys(seed=5)
+    report = attncli.check(against={"output": mistake.wrong(keys, mistake.number)}, **keys)
+    assert not report.agrees
+    explanation = next(one for one in report.explained_by if one.slips == (mistake.slip,))
+    assert len(report.explained_by) == 1
+    found = list(explanation.parameters.values())
+    if mistake.number is None:
+        assert found == []
+    elif isinstance(mistake.number, tuple):
+        assert found == [mistake.number]
+    else:
+        np.testing.assert_allclose(found, [mistake.number], rtol=1e-6)
+
+
+@pytest.mark.parametrize("mistake", [mistake for mistake in MISTAKES if mistake.slip == "scale_factor"], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_a_number_is_found_through_the_rounding_of_a_type(mistake: Mistake, dtype: str) -> None:
+    keys = {name: x.astype(dtype) for name, x in mistake.keys(seed=5).items()}
+    wide = {name: x.astype(np.float64) for name, x in keys.items()}
+    report = attncli.check(against={"output": mistake.wrong(wide, mistake.number).astype(dtype)}, **keys)
+    assert [one.slips for one in report.explained_by] == [("scale_factor",)]
+    np.testing.assert_allclose(report.explained_by[0].parameters["factor"], mistake.number, rtol=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("factor", "name"), [(2**0.5, "√2"), (np.log(2) / 2, None), (1 / 0.9, None), (8**0.5 * 1.0001, None)]
+)
+def test_a_number_that_people_know_is_called_by_its_name(factor: float, name: str | None) -> None:
+    keys = given(3)
+    mistake = next(one for one in MISTAKES if one.slip == "scale_factor")
+    (found,) = attncli.check(against={"output": mistake.wrong(keys, factor)}, **keys).explained_by
+    assert (" is " in found.sentence) == (name is not None)
+    assert name is None or found.sentence.endswith(f"(1.4142 is {name}).")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_slip_explains_noise(seed: int) -> None:
+    keys = given(seed)
+    assert attncli.check(against={"output": normal(1, 4, 29, 8, seed=seed + 50)}, **keys).explained_by == ()
+
+
+def test_every_slip_with_a_number_has_a_mistake_made_by_hand() -> None:
+    assert {slip.name for slip in SLIPS.values() if slip.number is not None} <= {one.slip for one in MISTAKES}
