@@ -61,9 +61,8 @@ def find_label(text: str, labels: Sequence[str], *, where: str | ErrorPath) -> l
     >>> find_label("-2", ["the", "cat", "the"], where="only")
     [1]
     """
-    matches = [index for index, label in enumerate(labels) if label == text]
-    if matches:
-        return matches
+    if text in labels:  # of many positions none is a label, mostly
+        return [index for index, label in enumerate(labels) if label == text]
     word, mark, number = text.rpartition("#")
     if mark and number.isdecimal():
         same = [index for index, label in enumerate(labels) if label == word]

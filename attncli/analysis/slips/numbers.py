@@ -146,7 +146,7 @@ def alibi_factor(case: Computation, number: float) -> Iterator[Variant]:
 def _epsilons(case: Computation) -> Sequence[float]:
     norm = case.problem.qk_norm
     has_epsilon = norm is not None and any(parameter.name == "eps" for parameter in norm.record.parameters)
-    return [10.0 ** (half / 2) for half in range(-24, 3)] if has_epsilon else []
+    return [10.0 ** (-half / 2) for half in range(-2, 25)] if has_epsilon else []
 
 
 @problem_slip("queries and keys have a norm with an eps", number=FittedNumber("eps", _epsilons))

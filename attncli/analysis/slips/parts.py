@@ -22,13 +22,15 @@ class SearchLimits:
     """How long slips are tried, and how many scores an attempt may compute, of all heads and batch items together.
 
     A problem of more than `part_cells` scores is tried on a part: some of its queries and, where the heads are not
-    merged and projected, one key head with its query heads of one batch item. A slip that needs all queries is tried
-    where these have no more than `whole_cells` scores. What explains the part is confirmed on the whole, `whole_cells`
-    scores at a time, for as long again. `clock` gives seconds.
+    merged and projected, one key head with its query heads of one batch item; on one of `fit_cells` where the number in
+    a slip is looked for. A slip that needs all queries is tried where these have no more than `whole_cells` scores.
+    What explains the part is confirmed on the whole, `whole_cells` scores at a time, for as long again. `clock` gives
+    seconds.
     """
 
     seconds: float = 10.0
     part_cells: int = 2**16
+    fit_cells: int = 2**12
     whole_cells: int = 2**22
     clock: Callable[[], float] = time.monotonic
 

@@ -90,6 +90,7 @@ class Attempt:
     part: Part = ALL
     known: KnownValues = field(default_factory=KnownValues, compare=False, repr=False)
     numbers: tuple[Number | None, ...] = ()
+    is_confirmation: bool = False  # whether another part is explained already
 
     @property
     def parameters(self) -> Mapping[str, Number]:
@@ -280,7 +281,7 @@ class _Search:
         self.problem, self.accepts, self.limits, self.priority = problem, accepts, limits, priority
         self.end = limits.clock() + limits.seconds
         self.dtype = dtype or problem.precision.name
-        self.starts: dict[_Needs, Attempt] = {}
+        self.starts: dict[tuple[_Needs, int], Attempt] = {}
         self.refuting: dict[_Needs, list[Part]] = {}  # parts of the whole on which an attempt was refused
         self.only_alone: list[str] = []  # slips that take so long that they are tried in no pair
         self.tried_count = 0
@@ -323,13 +324,13 @@ class _Search:
             start = None if slip.number is None or slip.number.usual else self._start(_needs_of(slip))
             if start is not None and slip.number is not None:
                 candidates = slip.number.candidates(Computation(start.problem, start.plan, start.dtype))
-                made = self._made(start, slip, candidates[3 * len(candidates) // 4]) if candidates else iter(())
+                made = self._made(start, slip, candidates[len(candidates) // 4]) if candidates else iter(())
                 yield from (replace(attempt, sentences=(slip.sentence,)) for attempt in made)
 
     def fitted(self, evidence: Evidence) -> Iterator[Attempt]:
         """The slips that have a number, each with the numbers that bring it nearest to what is expected."""
         for slip in SLIPS.values():
-            start = None if slip.number is None else self._start(_needs_of(slip))
+            start = None if slip.number is None else self._start(_needs_of(slip), self.limits.fit_cells)
             if start is not None and self.limits.clock() <= self.end:
                 yield from self._fitted(start, slip, evidence)
 
@@ -363,18 +364,23 @@ class _Search:
                 if attempt is not None:
                     yield attempt
 
-    def _start(self, needs: _Needs) -> Attempt | None:
-        """The right computation that slips are made in; None where they need all of too many queries."""
+    def _start(self, needs: _Needs, cells: int | None = None) -> Attempt | None:
+        """The right computation that slips are made in; None where they need all of too many queries.
+
+        It has no more than so many scores, those of a part by default, where a part can be as small.
+        """
         if needs.all_queries and self.problem.only is not None:
             return None
-        if needs not in self.starts:
-            part = first_part(self.problem, self.limits, self.priority, **needs._asdict())
+        key = needs, cells or self.limits.part_cells
+        if key not in self.starts:
+            limits = replace(self.limits, part_cells=key[1])
+            part = first_part(self.problem, limits, self.priority, **needs._asdict())
             own = own_attempt(self.problem, self.dtype, part)
             if needs.all_queries and cell_count(own.problem) > self.limits.whole_cells:
                 return None
             own.compute_known_values()
-            self.starts[needs] = own
-        return self.starts[needs]
+            self.starts[key] = own
+        return self.starts[key]
 
     def _takes_long(self, needs: _Needs) -> bool:
         """Whether slips are tried on more than a part of the queries."""
@@ -422,7 +428,8 @@ class _Search:
 
     def _is_refused(self, attempt: Attempt, part: Part) -> bool:
         """Whether the same slips are not accepted in another part."""
-        return not self._is_accepted(_with_same_slips(own_attempt(self.problem, self.dtype, part), attempt))
+        same = _with_same_slips(own_attempt(self.problem, self.dtype, part), attempt)
+        return not self._is_accepted(replace(same, is_confirmation=True))
 
     def _is_accepted(self, attempt: Attempt) -> bool:
         """Whether an attempt is accepted; not where it can't be computed."""

@@ -11,6 +11,7 @@ from attncli.ops.contexts import weighted_sum
 from attncli.plan.graph import Node
 
 MAX_KEYS, MAX_ZERO_KEYS = 512, 127  # that a tile has, and that fill the last one
+SPLITS = (*range(2, 17), 20, 24, 32, 48, 64, 128)
 WHERE = "weights are a softmax, of several keys, and the output their weighted sum"
 
 Attend = Callable[..., Array]
@@ -34,7 +35,8 @@ def _pads(case: Computation) -> Sequence[float]:
 
 
 def _splits(case: Computation) -> Sequence[float]:
-    return range(2, min(case.plan["weights"].shape[-1], 64) + 1) if _reads(case) is not None else ()
+    keys = case.plan["weights"].shape[-1] if _reads(case) is not None else 0
+    return [count for count in SPLITS if count <= keys]
 
 
 def _reads(case: Computation) -> Node | None:

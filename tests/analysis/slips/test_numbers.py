@@ -48,7 +48,7 @@ def test_a_number_that_people_know_is_called_by_its_name(factor: float, name: st
     assert name is None or found.sentence.endswith(f"(1.4142 is {name}).")
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 def test_no_slip_explains_noise(seed: int) -> None:
     keys = given(seed)
     assert attncli.check(against={"output": normal(1, 4, 29, 8, seed=seed + 50)}, **keys).explained_by == ()
