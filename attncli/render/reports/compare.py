@@ -72,9 +72,9 @@ class DifferenceWriter:
         return f"{other} {differs} from {baseline}: {what}; {self.first_difference(first)}"
 
     def _name(self, position: int) -> str:
-        """The label of a variant, or its name where that is a number."""
+        """The label of a variant where that is a word, otherwise its name."""
         label = self.labels[position]
-        return self.comparison.variants[position].variant.name if label == str(position + 1) else label
+        return label if label[:1].isalpha() else self.comparison.variants[position].variant.name
 
     def _lines(self, pair: tuple[int, int]) -> Iterator[str]:
         """The lines of two variants: where they first differ, and below it how much each result differs."""
