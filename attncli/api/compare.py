@@ -24,7 +24,7 @@ from attncli.render.document import Document
 from attncli.render.formats import JSON, find_format, html_tables, terminal
 from attncli.render.reports.compare import comparison_document
 from attncli.render.target import TEXT_FILE, TextTarget
-from attncli.render.view import DECIMALS
+from attncli.render.view import ComparisonView
 
 if TYPE_CHECKING:
     import pandas
@@ -99,7 +99,7 @@ class Comparison:
 
     def to_json(self) -> str:
         """The text of `attn compare --json`: the variants with their results, and the differences."""
-        return "".join(find_format(JSON).render_comparison(self._data, TEXT_FILE, DECIMALS))
+        return "".join(find_format(JSON).render_comparison(self._data, TEXT_FILE, ComparisonView()))
 
     def __str__(self) -> str:
         return "".join(terminal.render(self._document, TextTarget(WIDTH))).rstrip("\n")
@@ -112,7 +112,7 @@ class Comparison:
 
     @property
     def _document(self) -> Document:
-        return comparison_document(self._data, DECIMALS)
+        return comparison_document(self._data, ComparisonView())
 
 
 def compare(

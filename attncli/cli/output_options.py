@@ -79,6 +79,22 @@ def _cells(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, An
     return {"cells": tuple(dict.fromkeys(parse_cell(text, edited.after, "--cell") for text in options.cell or ()))}
 
 
+def _steps(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, Any]:
+    """The steps of `--step`, by the names of their nodes; raises AttnError where one is unknown, or not computed."""
+    from attncli.plan.build import plan_of
+
+    plan, names = plan_of(edited.after), split_names(options.step, "--step") or ()
+    try:
+        found = tuple(map(plan.resolve, names))
+    except AttnError as error:
+        raise error.at("--step") from None
+    given = [name for name in found if plan.by_name[name].is_input]
+    if given and options.works_out_cells:
+        hint = "name a step, such as weights (--plan lists them), or add --explain"
+        raise AttnError(f"{given[0]} is given, not computed", where="--step", hint=hint)
+    return {"step_names": found}
+
+
 def _title(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, Any]:
     """The title; of a page without one that of the problem's file: a figure has its caption in a paper."""
     default = edited.title if options.output_format.shows_every_step else ""
@@ -121,6 +137,19 @@ class OutputOptions:
         view=_cells,
         idle=(_NO_LINES,),
         example="1,0",
+    )
+    step: str | None = _option(
+        "Work out these steps alone: weights, or scores,weights.",
+        metavar="NAME,NAME",
+        is_listed=False,
+        complete=complete_selection,
+        view=_steps,
+        idle=(
+            _NO_LINES,
+            _where(lambda row: row.shows_every_step, "a page has every step as it is"),
+            (lambda o: not (o.explain or o.cell), "no step is worked out without --explain or --cell"),
+        ),
+        example="weights",
     )
     head: str | None = _option(
         "Show one head, counted from 0, or all of them.", metavar="N|all", is_listed=False, view=_positions, example="1"
@@ -285,13 +314,7 @@ class OutputOptions:
     @property
     def selected_names(self) -> tuple[str, ...] | None:
         """The names of `--select`, without duplicates, None without it; raises AttnError where one is empty."""
-        if self.select is None:
-            return None
-        names = [name.strip() for name in self.select.split(",")]
-        if not all(names):
-            hint = f"expected names between commas, such as {','.join(DEFAULT_SELECTION)}"
-            raise AttnError(f"a name is empty in {self.select!r}", where="--select", hint=hint)
-        return tuple(dict.fromkeys(names))
+        return split_names(self.select, "--select")
 
     @property
     def decimals(self) -> int:
@@ -377,6 +400,17 @@ class OutputOptions:
             names = [row.name for row in FORMATS if row.is_choice and is_written(row)]
             message, hint = f"no {noun} is written as {self.output_format.name}", f"expected one of {', '.join(names)}"
             raise AttnError(message, where=where, hint=hint)
+
+
+def split_names(text: str | None, option: str) -> tuple[str, ...] | None:
+    """The names between the commas of an option, without duplicates; None without it, AttnError for an empty one."""
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        hint = f"expected names between commas, such as {','.join(DEFAULT_SELECTION)}"
+        raise AttnError(f"a name is empty in {text!r}", where=option, hint=hint)
+    return tuple(dict.fromkeys(names))
 
 
 def with_output_options(*names: str) -> Callable[[Command], Command]:

@@ -82,15 +82,25 @@ def write_at_readers_pace(pages: Iterable[str], option: str) -> None:
 
     Raises AttnError, in which `option` is named, where standard input or standard output is not a terminal.
     """
-    for stream, name in ((sys.stdin, "standard input"), (sys.stdout, "standard output")):
-        if stream is None or not stream.isatty():
-            raise AttnError(
-                f"{name} is not a terminal, so nobody can press a key", where=option, hint=f"leave out {option}"
-            )
+    for name in _no_terminals():
+        message = f"{name} is not a terminal, so nobody can press a key"
+        raise AttnError(message, where=option, hint=f"leave out {option}")
     for number, page in enumerate(pages):
         if number and not _reader_goes_on():
             return
         streams.write_output(page)
+
+
+def has_reader() -> bool:
+    """Whether standard input and standard output are terminals, so that somebody reads and can press a key."""
+    return not any(_no_terminals())
+
+
+def _no_terminals() -> Iterator[str]:
+    """Those of standard input and standard output that are not terminals."""
+    for stream, name in ((sys.stdin, "standard input"), (sys.stdout, "standard output")):
+        if stream is None or not stream.isatty():
+            yield name
 
 
 def _reader_goes_on() -> bool:

@@ -20,21 +20,29 @@ from attncli.render.view import View
 _PLURALS = {"query": "queries", "key": "keys", "value": "values"}
 
 
-def explain(view: View) -> Iterator[Section]:
+def explain(view: View, names: Collection[str] = ()) -> Iterator[Section]:
     """The letters of the axes, the worked cells, and every input and step that the results need, in order.
 
-    A table whose numbers are above already is not repeated.
+    A table whose numbers are above already is not repeated. Where steps are named they alone are shown, as they are
+    among all.
     """
+    entries = _explained(view, (*view.result.select, *names))
+    return (section for section, steps in entries if not names or not steps.isdisjoint(names))
+
+
+def _explained(view: View, names: Collection[str]) -> Iterator[tuple[Section, frozenset[str]]]:
+    """Each section of the explanation of some steps, and the names of the steps that it is of."""
     trace, worked = view.result.trace, worked_positions(view)
-    needed = trace.plan.needed_for(view.result.select)
+    needed = trace.plan.needed_for(names)
     letters = legend(letter for step in trace.steps if step.name in needed for letter in step.axes)
-    yield Section("letters", formula=letters)
+    yield Section("letters", formula=letters), frozenset()
     subject = "This pair is" if len(worked) == 1 else "These pairs are"
     purpose = f"{subject} marked in every table and worked out below it; {view.cell_option} picks others."
-    yield replace(worked_cells(view, worked), purpose=purpose)
+    yield replace(worked_cells(view, worked), purpose=purpose), frozenset()
     writer = _StepWriter(view, worked)
     for entry in explained_steps(trace, needed):
-        yield section_of_copies(trace, entry) if entry.are_copies else writer.section(entry.steps[0], entry.title)
+        own = section_of_copies(trace, entry) if entry.are_copies else writer.section(entry.steps[0], entry.title)
+        yield own, frozenset(step.name for step in entry.steps)
 
 
 @dataclass(frozen=True)

@@ -61,10 +61,15 @@ def sections(view: View) -> Iterator[Section]:
 def _content(view: View) -> Iterator[Section]:
     """The sections of an explanation, of worked cells or of results."""
     if view.explain:
-        return explain(view)
+        return explain(view, _named_steps(view))
     if view.cells:
         return _worked_cells(view)
     return changed_steps(view) if view.edited_cells else _selection(view)
+
+
+def _named_steps(view: View) -> set[str]:
+    """The steps that the view names, or those before them that they are the same as."""
+    return {shown_step(view.result.trace, name).name for name in view.step_names}
 
 
 def _selection(view: View) -> Iterator[Section]:
@@ -79,11 +84,13 @@ def _selection(view: View) -> Iterator[Section]:
 def _worked_cells(view: View) -> Iterator[Section]:
     """The arithmetic of cells in each step, without tables: the cells, then a section for each step that has any.
 
-    Where numbers were set it is that before and after.
+    Where numbers were set it is that before and after. The steps that the view names are shown without the cells.
     """
     trace, worked = view.result.trace, worked_positions(view)
-    yield worked_cells(view, worked)
-    needed = trace.plan.needed_for(view.result.select)
+    named = _named_steps(view)
+    if not named:
+        yield worked_cells(view, worked)
+    needed = named or trace.plan.needed_for(view.result.select)
     for step in trace.computed:
         if step.name not in needed or is_left_out(trace, step):
             continue
@@ -91,7 +98,7 @@ def _worked_cells(view: View) -> Iterator[Section]:
         if view.edited_cells and view.before is not None and step.name in view.before.trace:
             view_before, step_before = replace(view, result=view.before), view.before.trace[step.name]
             arithmetic = lines_of_both(worked_lines(view_before, step_before, worked), arithmetic)
-        if arithmetic:
+        if arithmetic or named:
             yield Section(step.name, symbol=step.symbol, formula=step.formula, arithmetic=arithmetic)
 
 

@@ -40,7 +40,8 @@ class View:
     """A result, and which part of it is shown how.
 
     `explain` shows the selected results and what they are computed from, step by step. `cells` are those whose
-    arithmetic is shown; without them an explanation chooses one. `positions` has the one position that is shown on an
+    arithmetic is shown; without them an explanation chooses one. Where there are `step_names` of either these steps
+    alone are shown. `positions` has the one position that is shown on an
     axis, by the letter of the axis (b batch items, h heads); `expanded_axes` has the axes of which an explanation shows
     all positions. `remark` is printed below the selected results. `max_terms` is the longest sum that is written
     whole; None for no limit. Of a longer vector the number at `feature` is worked out. `before` is an
@@ -56,6 +57,7 @@ class View:
     explain: bool = False
     decimals: int = DECIMALS
     cells: tuple[Cell, ...] = ()
+    step_names: tuple[str, ...] = ()
     positions: Mapping[str, int] = field(default_factory=dict)
     expanded_axes: frozenset[str] = frozenset()
     remark: str = ""
@@ -96,6 +98,18 @@ class View:
         trace = self.result.trace
         stages = " → ".join(trace.pipeline[stage] for stage in PIPELINE_STAGES if stage in trace.pipeline)
         return stages if trace.problem.convention is None else f"{stages}, {trace.problem.convention}"
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """How a comparison is shown: with so many decimals, and whether with every table, however large.
+
+    `statistics` says whether those of the weights are shown; None: where they are short, or everything is shown.
+    """
+
+    decimals: int = DECIMALS
+    shows_all: bool = True
+    statistics: bool | None = None
 
 
 def selected_value(view: View, step: Step) -> Array:

@@ -14,7 +14,7 @@ from .markdown import table
 
 PAGE = Path(__file__).parent.parent / "families.md"
 
-HEAD = """# Families of models
+HEAD = """# Supported model families
 
 Generated from the files in `attncli/models/families` by `python docs/generate.py`. [`attn model`](models.md) reads the
 models of {count} families, by the `model_type` in config.json. The last column has the parts of a model, as `--part`

@@ -75,3 +75,35 @@ def test_every_head_is_worked_out_in_every_format_for_readers(form: str, numbers
     drawn = ("--seed", "1", "--token-count", "2", "--dim", "4", "--heads", "2")
     shown = run("compute", *drawn, "--cell", "0,1", "--head", "all", "-f", form, "--strict").stdout
     assert all(f"head {number}:" in shown for number in numbers)
+
+
+@pytest.mark.parametrize(
+    ("words", "headings"),
+    [
+        (("--cell", "word_1,word_3", "--step", "weights"), ["weights"]),
+        (("--cell", "word_1,word_3", "--step", "output, scores"), ["scores", "context"]),  # which is the output
+        (("--cell", "word_1,word_3", "--select", "scores", "--step", "weights"), ["weights"]),
+        (("--explain", "--step", "weights"), ["7. weights"]),
+        (("--explain", "--step", "w_q"), ["w_q"]),
+    ],
+)
+def test_the_steps_of_an_option_are_shown_alone(
+    words: tuple[str, ...], headings: list[str], tutorial: str, run: Run
+) -> None:
+    ran = run("compute", tutorial, *words)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert [block.partition("  ")[0] for block in ran.stdout.split("\n\n")[1:]] == headings
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--step", "wieghts"), "--step: unknown result 'wieghts'; did you mean 'weights'?"),
+        (("--step", "weights,"), "--step: a name is empty in 'weights,'"),
+        (("--step", "w_q"), "--step: w_q is given, not computed; name a step, such as weights"),
+    ],
+)
+def test_what_is_no_step_is_an_error(words: tuple[str, ...], message: str, tutorial: str, run: Run) -> None:
+    ran = run("compute", tutorial, "--cell", "word_1,word_3", *words)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith(f"attn: {message}")

@@ -29,7 +29,9 @@ def test_no_line_is_wider_than_the_terminal_and_no_number_is_left_out(width: int
 
 
 @pytest.mark.parametrize("width", [1, 10, 20])
-@pytest.mark.parametrize("words", [("compute", "t.yaml", "--explain"), ("demo", "luong")], ids=["compute", "demo"])
+@pytest.mark.parametrize(
+    "words", [("compute", "t.yaml", "--explain"), ("demo", "luong", "--all")], ids=["compute", "demo"]
+)
 def test_a_narrow_terminal_shows_the_numbers_of_a_usual_one(
     width: int, words: tuple[str, ...], tutorial: str, tmp_path: Path
 ) -> None:
@@ -92,7 +94,7 @@ def test_a_command_that_waits_for_a_terminal_says_so(tmp_path: Path) -> None:
 
 def test_a_demo_has_the_lines_on_a_terminal_that_it_has_in_a_pipe(run: Run, tmp_path: Path) -> None:
     for name in ("tutorial", "data_fitting", "multi_head"):
-        shown, piped = STYLE.sub("", on_a_terminal("demo", name, folder=tmp_path)), run("demo", name).stdout
+        shown, piped = STYLE.sub("", on_a_terminal("demo", name, "--all", folder=tmp_path)), run("demo", name).stdout
         plot_and_tables = [line for line in piped.splitlines() if re.search(r"[┤│─┬]|^ *\S+( +-?\d+\.\d+)+$", line)]
         assert len(plot_and_tables) > 8
         assert set(plot_and_tables) <= set(shown.splitlines())

@@ -29,8 +29,20 @@ from tests.cli.running import run_in_process
 from tests.documents.reading import DOCUMENTS, PACKAGE, README, ROOT, indented_blocks
 
 
-def test_the_readme_has_at_most_150_lines() -> None:
-    assert README.count("\n") <= 150
+def test_the_readme_is_short_and_narrow() -> None:
+    text = console_blocks.FENCE.sub("", README)
+    assert README.count("\n") <= 125
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_no_command_of_the_readme_needs_a_pipe() -> None:
+    assert not any("|" in command.text for command in console_blocks.commands(README))
+
+
+def test_the_extra_all_has_every_extra_of_a_user() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    (everything,) = extras["all"]
+    assert set(re.findall(r"\w+", everything)) == {"attncli", *extras} - {"all", "test", "lint", "peers"}
 
 
 @pytest.mark.parametrize("page", [api_keys, api_page, families_page, reference_page, steps])

@@ -22,7 +22,7 @@ from attncli.render.formats.latex_math import latex_line
 from attncli.render.reports.check import check_answer
 from attncli.render.reports.example import example_answer
 from attncli.render.target import TEXT_FILE
-from attncli.render.view import Cell, View
+from attncli.render.view import Cell, ComparisonView, View
 from tests.arrays import normal
 from tests.comparisons import Keys, comparison_of
 from tests.problems import PROBLEMS, problem
@@ -31,7 +31,6 @@ LABELS = (
     "[CLS]", "*", "a_b^c~d\\", "100% & $5 #1 {x}", "--help ``q'' <<a>> ?` !`", "é ü ñ ç š ő ł ß æ Å", "θ Ω ς Σ ≤ → −1",
     "猫😀я", "  two  blanks ", '"quoted"|pipe', "new\nline\ttab", "", "“curly” ‘q’ «g» – — …",
 )  # fmt: skip
-
 
 LABELLED: Keys = {"embeddings": normal(len(LABELS), 4), "tokens": LABELS}
 
@@ -72,7 +71,7 @@ def document() -> str:
     variants: dict[str, Keys] = {"normalize=softmax": LABELLED, "normalize=sparsemax": {**LABELLED, "causal": True}}
     texts += LATEX.render_answer(check_answer([wrong_outcome()], (), 4, is_suite=False), TEXT_FILE)
     texts += (text for name in examples.names() for text in LATEX.render_answer(example_of(name), TEXT_FILE))
-    texts += LATEX.render_comparison(comparison_of(variants), TEXT_FILE, 4)
+    texts += LATEX.render_comparison(comparison_of(variants), TEXT_FILE, ComparisonView())
     for kind in kinds():
         texts += [f"{latex_line(record.formula)}\n\n" for record in operators(kind).values()]
     body = "\n".join(texts)

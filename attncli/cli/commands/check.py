@@ -84,7 +84,7 @@ def check(
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help="What is expected: weights='.6 .4', output=o.npy, or an archive.",
+            help="What is expected: weights='.6 .4', output=o.npy …",
             autocompletion=complete_expected,
         ),
     ] = None,
@@ -104,6 +104,7 @@ def check(
     precision: Annotated[
         int | None, typer.Option(metavar="DIGITS", help="Decimals of worked lines; without it 4.")
     ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict alone, in one line.")] = False,
     output_options: OutputOptions,
     junit: Annotated[
         str | None, typer.Option(metavar="FILE", help="Also write the verdicts as JUnit's XML, for CI.")
@@ -122,6 +123,9 @@ def check(
     output_options.check_format("check", lambda row: row.writes_documents)
     has_lines = output_options.output_format.name == DEFAULT_FORMAT  # a program reads one object
     _ = output_options.decimals  # an error before any work
+    if quiet and not has_lines:
+        message = f"--quiet and --format {output_options.output_format.name} contradict each other"
+        raise AttnError(message, hint="leave out one of them")
     junit = None if junit is None else named_file(junit, "--junit")
     check_stdin(*(problems or ()), *(text.partition("=")[2] or text for text in against or ()), *keys.values())
     check_convention(convention)
@@ -136,8 +140,8 @@ def check(
     )
     request = CheckRequest(keys, against or (), options, head, batch, inputs, strict, convention, read_edits(edits))
     suite = _find_suite(problems or (), request)
-    outcomes = _run_suite(suite, request, junit, has_lines=suite.is_several and has_lines)
-    _write_answer(outcomes, suite, inputs, output_options)
+    outcomes = _run_suite(suite, request, junit, has_lines=suite.is_several and has_lines and not quiet)
+    _write_answer(outcomes, suite, inputs, output_options, is_quiet=quiet)
     if any(outcome.error is not None for outcome in outcomes):
         raise typer.Exit(FAILED)
     if not all(outcome.agrees for outcome in outcomes):
@@ -223,17 +227,23 @@ def _run_suite(suite: Suite, request: CheckRequest, junit: str | None, *, has_li
     return outcomes
 
 
-def _write_answer(outcomes: "Sequence[CheckOutcome]", suite: Suite, inputs: "Inputs", options: OutputOptions) -> None:
+def _write_answer(
+    outcomes: "Sequence[CheckOutcome]", suite: Suite, inputs: "Inputs", options: OutputOptions, *, is_quiet: bool
+) -> None:
     """Write the summary of several problems, or the reports of one and its parts; of text the lines are written.
 
-    Nothing is written of one problem that can't be checked.
+    Nothing is written of one problem that can't be checked, and the verdict alone where it `is_quiet`.
     """
-    from attncli.render.reports.check import check_answer
+    from attncli.render.formats import terminal
+    from attncli.render.reports.check import check_answer, summary_document
 
     is_one = not suite.is_several and not any(outcome.part for outcome in outcomes)
     if is_one and outcomes[0].error is not None:
         return
     check_is_no_input(None, inputs)
+    if is_quiet:
+        streams.write_while_read(terminal.render(summary_document(outcomes), streams.output_target()))
+        return
     has_lines = options.output_format.name != DEFAULT_FORMAT
     answer = check_answer(outcomes, suite.left_out, options.decimals, is_suite=suite.is_several, has_lines=has_lines)
     streams.write_while_read(options.output_format.render_answer(answer, streams.output_target()))

@@ -14,6 +14,7 @@ from attncli.cli.option_values import (
     check_stdin,
     given_keys,
     make_inputs,
+    no_effect,
     read_edits,
     read_problem_options,
 )
@@ -74,6 +75,10 @@ def compare(
     all_pairs: Annotated[
         bool, typer.Option("--all-pairs", help="Compare every two variants, and not each with the first.")
     ] = False,
+    stats: Annotated[
+        bool | None,
+        typer.Option("--stats/--no-stats", help="Show, or leave out, the statistics of the weights."),
+    ] = None,
     max_size: MaxSize = None,
     output_options: OutputOptions,
     **keys: Any,
@@ -84,7 +89,7 @@ def compare(
     variants = _read_variants(variant_options, inputs)
     check_is_no_input(output_options.file, inputs)
     streams.write_warnings(_unread_of_variants(variants, variant_options), strict=output_options.strict)
-    _compare_and_write(variants, output_options, all_pairs=all_pairs)
+    _compare_and_write(variants, output_options, all_pairs=all_pairs, statistics=stats)
 
 
 def _read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Variant]":
@@ -109,22 +114,29 @@ def _read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Varia
     return make_variants(_documents(options, inputs), varied, options.conventions, edits)
 
 
-def _compare_and_write(variants: "Sequence[Variant]", options: OutputOptions, *, all_pairs: bool) -> None:
+def _compare_and_write(
+    variants: "Sequence[Variant]", options: OutputOptions, *, all_pairs: bool, statistics: bool | None
+) -> None:
     """Compare the variants and write the comparison; raises AttnError where an option is out of range."""
     from attncli.io.output_files import atomic_write
     from attncli.render.target import TEXT_FILE
+    from attncli.render.view import ComparisonView
 
-    output_format, decimals = options.output_format, options.decimals  # errors before any work
+    output_format = options.output_format  # errors before any work
+    shows_all = options.select is not None or options.file is not None
+    view = ComparisonView(options.decimals, shows_all, statistics)
     options.check_format("comparison", lambda row: row.writes_documents or row.compares_cells)
-    streams.write_warnings(options.warnings, strict=options.strict)
+    idle = statistics is not None and output_format.is_lossless
+    why = "JSON and YAML have the statistics, CSV the results alone"
+    streams.write_warnings([*options.warnings, *([no_effect("stats", why)] if idle else [])], strict=options.strict)
     if options.file is None:
         comparison = _compare(variants, options, all_pairs)
         target = options.in_target(streams.output_target())
-        streams.write_output(output_format.render_comparison(comparison, target, decimals))
+        streams.write_output(output_format.render_comparison(comparison, target, view))
         return
     with atomic_write(options.file) as stream:
         comparison = _compare(variants, options, all_pairs)
-        chunks = output_format.render_comparison(comparison, options.in_target(TEXT_FILE), decimals)
+        chunks = output_format.render_comparison(comparison, options.in_target(TEXT_FILE), view)
         for chunk in streams.buffer_chunks(chunks):
             stream.write(chunk.encode("utf-8", "surrogateescape"))
 

@@ -15,7 +15,7 @@ from attncli.cli.option_values import make_inputs
 from attncli.cli.output_file import check_is_new, check_is_no_input, write_new_file
 from attncli.cli.output_options import OutputOptions, with_output_options
 from attncli.cli.problem_options import Force, MaxSize, Strict
-from attncli.cli.terminal import write_at_readers_pace
+from attncli.cli.terminal import has_reader, write_at_readers_pace
 from attncli.render.formats import DEFAULT_FORMAT, OutputFormat
 
 if TYPE_CHECKING:
@@ -58,7 +58,11 @@ def demo(
         typer.Option(metavar="FILE", help="Write the example to a new file, to start from; - prints it."),
     ] = None,
     force: Force = False,
-    step: Annotated[bool, typer.Option("--step", help="Wait for Enter before each further part; q ends.")] = False,
+    all_parts: Annotated[bool, typer.Option("--all", help="Show everything at once, also on a terminal.")] = False,
+    step: Annotated[
+        bool,
+        typer.Option("--step", hidden=True, help="Wait for Enter after each part, as on a terminal."),
+    ] = False,
     part: Annotated[int | None, typer.Option(metavar="N", help="Show one part, counted from 1.")] = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Show every step of each part.")] = False,
     precision: Annotated[
@@ -71,14 +75,10 @@ def demo(
     """Report a worked example, list all of them, or save the file of one."""
     from attncli.io import examples
 
-    if list_all and save is not None:
-        raise AttnError("--list and --save contradict each other", hint="leave out one of them")
-    shown = {"--step": step, "--part": part is not None, "--explain": explain, "--precision": precision is not None}
+    shown = {"--step": step, "--all": all_parts}
+    shown |= {"--part": part is not None, "--explain": explain, "--precision": precision is not None}
     shown |= {f"--{name}": True for name in output_options.given}
-    idle = [option for option, is_given in shown.items() if is_given]
-    if idle and (list_all or save is not None):
-        message = f"{'--list' if list_all else '--save'} computes nothing, so {idle[0]} would have no effect"
-        raise AttnError(message, hint="leave out one of them")
+    _check_options({"--list": list_all, "--save": save is not None}, shown)
     if list_all:
         _write_list(examples.by_topic())
     elif save is not None:
@@ -95,7 +95,27 @@ def demo(
         check_is_no_input(None, inputs)
         report = make_report(example, ReportOptions(save_command, part, precision, explain=explain))
         streams.write_warnings(_notes(report), strict=strict)
-        _write_report(report, example.file, row, step=step)
+        is_paced = step or (not all_parts and row.name == DEFAULT_FORMAT and has_reader())
+        _write_report(report, example.file, row, is_paced=is_paced)
+
+
+def _check_options(instead: Mapping[str, bool], shown: Mapping[str, bool]) -> None:
+    """Raise AttnError where options contradict each other: those that show no example, and those of what is shown.
+
+    Both have the options by name, and whether each is given.
+    """
+    hint = "leave out one of them"
+    for options, (first, second) in ((instead, ("--list", "--save")), (shown, ("--step", "--all"))):
+        if options[first] and options[second]:
+            raise AttnError(f"{first} and {second} contradict each other", hint=hint)
+    idle = [
+        f"{first} computes nothing, so {second} would have no effect"
+        for first in instead
+        for second in shown
+        if instead[first] and shown[second]
+    ]
+    if idle:
+        raise AttnError(idle[0], hint=hint)
 
 
 def _write_list(topics: Mapping[str, Mapping[str, str]]) -> None:
@@ -108,15 +128,17 @@ def _write_list(topics: Mapping[str, Mapping[str, str]]) -> None:
     streams.write_output(terminal.render(pairs_document(groups), streams.output_target()))
 
 
-def _write_report(report: "ExampleReport", file: str, row: OutputFormat, *, step: bool) -> None:
+def _write_report(report: "ExampleReport", file: str, row: OutputFormat, *, is_paced: bool) -> None:
     """Write the report of the example in a file; exit status 1 where a number is not the expected one."""
     from attncli.render.reports.example import example_answer
+    from attncli.render.reports.example_pages import document_pages
 
+    answer, target = example_answer(report), streams.output_target()
     try:
-        texts = list(row.render_answer(example_answer(report), streams.output_target()))
+        texts = list(document_pages(answer.document(), target) if is_paced else row.render_answer(answer, target))
     except AttnError as error:
         raise error.at(file) from None
-    if step:
+    if is_paced:
         write_at_readers_pace(texts, "--step")
     else:
         streams.write_output(texts)

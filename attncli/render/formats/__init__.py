@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from attncli.analysis.compare import Comparison
     from attncli.plan.graph import Plan
     from attncli.render.document import Answer
-    from attncli.render.view import View
+    from attncli.render.view import ComparisonView, View
 
 Chunks = Iterable[str]
 
@@ -115,12 +115,12 @@ class OutputFormat:
         text: Chunks = import_object(self.function)(self._content(view), target)
         return text
 
-    def render_comparison(self, comparison: "Comparison", target: TextTarget, decimals: int) -> Chunks:
+    def render_comparison(self, comparison: "Comparison", target: TextTarget, view: "ComparisonView") -> Chunks:
         """A comparison of variants as text for a target, in chunks; only of a format that can write one."""
         if self.long_table is not None:
             rows: Chunks = import_object(self.long_table)(comparison, target)
             return rows
-        return self.render_answer(import_object(_COMPARISON)(comparison, decimals), target)
+        return self.render_answer(import_object(_COMPARISON)(comparison, view), target)
 
     def render_answer(self, answer: "Answer", target: TextTarget) -> Chunks:
         """An answer as text for a target, in chunks: its object or its document; only of a format that has these."""

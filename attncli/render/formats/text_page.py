@@ -163,9 +163,14 @@ def side_by_side(blocks: Sequence[Sequence[str]], width: int) -> Iterator[str]:
 
 
 def line_width(line: str) -> int:
-    """The columns that a line takes without its styles, which begin with a character that is not printable."""
+    """The columns that a line takes without its styles."""
+    return text_width(without_styles(line))
+
+
+def without_styles(line: str) -> str:
+    """A line without its styles, which begin with a character that is not printable."""
     if line.isprintable():
-        return text_width(line)
+        return line
     from rich.text import Text  # noqa: PLC0415 - lines of a pipe or a file have no styles
 
-    return text_width(Text.from_ansi(line).plain)
+    return Text.from_ansi(line).plain

@@ -1,9 +1,9 @@
-"""The report of a check: quantities in order, explanations, a verdict; of several also lines, and JUnit XML."""
+"""The report of a check: a verdict, explanations, quantities in order; of several also lines, and JUnit XML."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from html import escape
-from itertools import chain, takewhile
+from itertools import takewhile
 
 from attncli.analysis.check.report import CheckOutcome, CheckReport, Explanation
 from attncli.base.text import count_of, escape_control, join_words
@@ -21,7 +21,7 @@ SUITE = "attn check"
 
 
 def check_document(report: CheckReport, decimals: int = DECIMALS) -> Document:
-    """The document of a report; its last line is the verdict.
+    """The document of a report; its first line is the verdict.
 
     Worked lines have at least so many decimals, and more where the error of a number is behind them.
     """
@@ -33,16 +33,16 @@ def check_answer(
 ) -> Answer:
     """The answer to a check: of a suite the lines, unless they were written before, and a summary.
 
-    Of one file it is its report, or the reports of its parts and their summary. `left_out` are files of folders in
+    Of one file it is its report, or the summary of its parts and their reports. `left_out` are files of folders in
     which nothing is expected.
     """
 
     def sections() -> Iterator[Section]:
         lines = [line for outcome in outcomes for line in _line(outcome)]
-        for outcome in () if is_suite else outcomes:
-            yield from _outcome_sections(outcome, decimals)
         if is_suite or len(outcomes) > 1:
             yield Section("", blocks=(*(lines if is_suite and has_lines else ()), *_summary(outcomes, left_out)))
+        for outcome in () if is_suite else outcomes:
+            yield from _outcome_sections(outcome, decimals)
 
     is_one = not is_suite and not any(outcome.part for outcome in outcomes)
     return Answer(
@@ -51,43 +51,53 @@ def check_answer(
     )
 
 
+def summary_document(outcomes: Sequence[CheckOutcome]) -> Document:
+    """The document of a check in one line: the verdict of a problem, or how many of several agree."""
+    one, *others = outcomes
+    report = one.report
+    line = _verdict_line(report) if not others and report is not None else next(_summary(outcomes, ()))
+    return Document([Section("", blocks=(line,))], 0)
+
+
 def _outcome_sections(outcome: CheckOutcome, decimals: int) -> Iterator[Section]:
     """The report of a problem under its name where it is a part of a file; nothing of one that can't be checked.
 
-    Which numbers were set, and what a check finds before and after, comes first.
+    Below the verdict is which numbers were set, and what a check finds before and after.
     """
     if outcome.report is None:
         return
-    sections = _report_sections(outcome.report, decimals)
+    first, *others = _report_sections(outcome.report, decimals)
+    yield replace(first, title=outcome.name if outcome.part else "")
     if outcome.before is not None:
         both = {"before": outcome.before.report, "after": outcome.report}
         lines = tuple(f"  {when}: {short_verdict(report)}" for when, report in both.items())
-        edits = Section("", blocks=(Statement(edits_text(outcome.before.cells, decimals)), Lines(lines)))
-        sections = chain([edits], sections)
-    first = replace(next(sections), title=outcome.name if outcome.part else "")
-    yield from chain([first], sections)
+        yield Section("", blocks=(Statement(edits_text(outcome.before.cells, decimals)), Lines(lines)))
+    yield from others
 
 
 def _report_sections(report: CheckReport, decimals: int) -> Iterator[Section]:
-    """The quantities, and what is found of all of them."""
+    """The verdict with the slips that explain it, each quantity, and what holds for all of them."""
     quantities = (block for result in report.results for block in quantity_blocks(report, result, decimals))
+    yield Section("", blocks=(_verdict_line(report), *explanation_blocks(report)))
     if report.results:
         yield Section("", blocks=tuple(quantities))
     yield Section("", blocks=tuple(_findings(report)))
 
 
+def _verdict_line(report: CheckReport) -> Statement:
+    style = (AGREES if report.agrees else DIFFERS) if report.has_verdict else ""
+    return Statement(f"{verdict(report)}.", style=style)
+
+
 def _findings(report: CheckReport) -> Iterator[Block]:
-    """The tolerances, the slips that explain what differs, those that would not be noticed, and the verdict."""
+    """The tolerances, and the slips that would not be noticed."""
     yield Lines(tuple(_tolerances(report)), "dim")
-    yield from explanation_blocks(report)
     if report.unnoticed:
         yield Statement("These slips would not be noticed with these inputs, at this tolerance:")
         yield Pairs(slip_lines(report.unnoticed))
     elif report.unnoticed is not None:
         which = "was tried" if report.untried else "applies to this problem"
         yield Lines((f"Every slip that {which} would be noticed.",))
-    style = (AGREES if report.agrees else DIFFERS) if report.has_verdict else ""
-    yield Statement(f"{verdict(report)}.", style=style)
 
 
 def _tolerances(report: CheckReport) -> Iterator[str]:
@@ -222,7 +232,7 @@ def _line(outcome: CheckOutcome) -> Iterator[Statement]:
         yield Statement(sign, text, style) if outcome.has_verdict else Statement(" ", text, "")
 
 
-def _summary(outcomes: Sequence[CheckOutcome], left_out: Sequence[str]) -> Iterator[Block]:
+def _summary(outcomes: Sequence[CheckOutcome], left_out: Sequence[str]) -> Iterator[Statement | Lines]:
     """How many of the problems agree, differ, and can't be checked, and the files of folders that expect nothing."""
     compared = [outcome for outcome in outcomes if outcome.has_verdict]
     agree = sum(outcome.agrees for outcome in compared)

@@ -1,5 +1,6 @@
 """A comparison for readers: its sections, and what changed since an earlier result."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,7 +10,7 @@ from attncli.analysis.differences import Difference, FirstDifference
 from attncli.analysis.rows import changed
 from attncli.base.axes import format_lengths
 from attncli.base.lazy_numpy import Array
-from attncli.base.text import count_of
+from attncli.base.text import count_of, join_words
 from attncli.numbers.formatting import decimal
 from attncli.plan.trace import RunResult, value_at
 from attncli.render.document import LEGEND, Answer, Document, Grid, Section
@@ -23,10 +24,13 @@ from attncli.render.reports.variant_tables import (
     variant_labels,
     variant_lines,
 )
+from attncli.render.view import ComparisonView
 
 MAX_VARIANTS = 8  # whose tables and statistics a reader can compare; of more there is a summary
 MAX_OF_ONE_RESULT = 100  # variants that have tables where one result is selected
 MAX_NUMBERS = 5000  # of all tables together
+MAX_UNASKED = 200  # numbers of the tables of a result, which fit a screen; more are shown where they are asked for
+MAX_ROWS = 20  # of the statistics, likewise
 CHUNK_NUMBERS = 2**20  # that are compared at once: comparing takes some arrays of their size
 
 
@@ -44,6 +48,33 @@ class DifferenceWriter:
         for baseline in dict.fromkeys(pair[0] for pair in pairs):
             lines = [line for pair in pairs if pair[0] == baseline for line in self._lines(pair)]
             yield Section(f"differences from {self.labels[baseline]}", remarks=tuple(lines))
+
+    @property
+    def verdict(self) -> str:
+        """What differs most, of the last result that differs, and where these variants differ first; in one line.
+
+        `sparsemax differs from softmax: output by up to 0.1 at [cat, e1], 0.5 → 0.6; first difference at weights`
+        """
+        found = [each for each in self.comparison.differences if not self._is_same(each)]
+        if not found:
+            names = join_words(self.comparison.select)
+            return f"All variants have the same {names}." if names else "There is no result to compare."
+        name = next(name for name in reversed(self.comparison.select) if any(name == each.name for each in found))
+        most = max((each for each in found if each.name == name), key=_size)
+        (first,) = [each for each in self.comparison.first_differences if each.variants == most.variants]
+        baseline, other = map(self._name, most.variants)
+        differs = "differs" if len(self.labels) == 2 else "differs most"
+        if most.max_abs is None:
+            what = f"{name} can't be compared ({most.reason})"
+        else:
+            what = f"{name} by up to {self._number(most.max_abs)} at [{', '.join(most.labels)}]"
+            what += "" if most.numbers is None else f", {self._change(most.numbers)}"
+        return f"{other} {differs} from {baseline}: {what}; {self.first_difference(first)}"
+
+    def _name(self, position: int) -> str:
+        """The label of a variant where that is a word, otherwise its name."""
+        label = self.labels[position]
+        return label if label[:1].isalpha() else self.comparison.variants[position].variant.name
 
     def _lines(self, pair: tuple[int, int]) -> Iterator[str]:
         """The lines of two variants: where they first differ, and below it how much each result differs."""
@@ -114,37 +145,71 @@ class DifferenceWriter:
         return decimal(number, self.decimals)
 
 
-def comparison_sections(comparison: Comparison, decimals: int) -> Iterator[Section]:
-    """The variants, their results and statistics, and the differences; of many a summary in place of what is too long.
+def _size(found: Difference) -> float:
+    """How large a difference is, to find the largest: infinite where numbers can't be subtracted."""
+    return math.inf if found.max_abs is None or math.isnan(found.max_abs) else found.max_abs
 
-    Many variants have tables where one result of few numbers is selected.
+
+def comparison_sections(comparison: Comparison, view: ComparisonView) -> Iterator[Section]:
+    """The verdict, the variants, what differs, and below it results and statistics; of many a summary in their place.
+
+    Of results and statistics that are too long for a screen it is said how to see them, unless the view shows all. Many
+    variants have tables where one result of few numbers is selected.
     """
     labels, count = variant_labels(comparison), len(comparison.variants)
-    yield Section(title(comparison), remarks=variant_lines(comparison, labels))
-    traces = [(one.result.trace, one.result.select) for one in comparison.variants]
-    values = (value_at(trace, trace[name], comparison.positions) for trace, select in traces for name in select)
-    is_short, has_few_variants = sum(value.size for value in values) <= MAX_NUMBERS, count <= MAX_VARIANTS
-    tables: list[Section] = []
-    if is_short and (has_few_variants or (len(comparison.select) == 1 and count <= MAX_OF_ONE_RESULT)):
-        tables += result_sections(comparison, labels)
-    if is_short and has_few_variants:
-        tables += statistics_sections(comparison, labels)
+    writer = DifferenceWriter(comparison, labels, view.decimals)
+    yield Section(writer.verdict)
+    pipeline = filter(None, [heading(comparison)])
+    yield Section(title(comparison), remarks=(*pipeline, *variant_lines(comparison, labels)))
+    sizes = {name: sum(_numbers(comparison, name)) for name in comparison.select}
+    is_short, has_few_variants = sum(sizes.values()) <= MAX_NUMBERS, count <= MAX_VARIANTS
+    if has_few_variants:
+        yield from writer.sections()
+    has_tables = is_short and (has_few_variants or (len(comparison.select) == 1 and count <= MAX_OF_ONE_RESULT))
+    names = [name for name, size in sizes.items() if has_tables and (view.shows_all or size <= MAX_UNASKED)]
+    tables = list(result_sections(comparison, labels, names))
+    lines: list[str] = []
+    if has_tables and len(names) < len(sizes):
+        lines += _left_out(comparison, [name for name in sizes if name not in names])
+    if view.statistics is not False and is_short and (has_few_variants or view.statistics):
+        found = list(statistics_sections(comparison, labels))
+        rows = sum(len(grid.rows) for section in found for grid in section.grids)
+        is_shown = view.shows_all or view.statistics or rows <= MAX_ROWS
+        tables += found if is_shown else []
+        lines += [] if is_shown else [f"statistics: {rows} rows: --stats shows them"]
     yield from _with_legend(tables, labels)
+    if lines:
+        yield Section("left out", remarks=(*lines, "-o FILE.md writes everything"))
     if not (is_short and has_few_variants):
         yield summary_section(comparison, labels)
-    if has_few_variants:
-        yield from DifferenceWriter(comparison, labels, decimals).sections()
 
 
-def comparison_document(comparison: Comparison, decimals: int) -> Document:
+def _numbers(comparison: Comparison, name: str) -> Iterator[int]:
+    """How many numbers of a result each variant that has it shows."""
+    for one in comparison.variants:
+        if name in one.result.select:
+            trace = one.result.trace
+            yield value_at(trace, trace[name], comparison.positions).size
+
+
+def _left_out(comparison: Comparison, names: Sequence[str]) -> Iterator[str]:
+    """How large the results are whose tables are left out, and what shows them."""
+    for name in names:
+        trace = next(one.result.trace for one in comparison.variants if name in one.result.select)
+        lengths = format_lengths(value_at(trace, trace[name], comparison.positions).shape)
+        yield f"{name}: {lengths} numbers of each variant: --select {name} shows them"
+    if "h" not in comparison.positions and any("h" in trace[name].axes for name in names):
+        yield "--head N compares one head"
+
+
+def comparison_document(comparison: Comparison, view: ComparisonView) -> Document:
     """The document of a comparison."""
-    sections = comparison_sections(comparison, decimals)
-    return Document(sections, decimals, heading(comparison), are_side_by_side=True)
+    return Document(comparison_sections(comparison, view), view.decimals, are_side_by_side=True)
 
 
-def comparison_answer(comparison: Comparison, decimals: int) -> Answer:
+def comparison_answer(comparison: Comparison, view: ComparisonView) -> Answer:
     """The answer of `attn compare`."""
-    return Answer(lambda: comparison_document(comparison, decimals), lambda: compare_object(comparison))
+    return Answer(lambda: comparison_document(comparison, view), lambda: compare_object(comparison))
 
 
 def _with_legend(tables: Sequence[Section], labels: Sequence[str]) -> Iterator[Section]:

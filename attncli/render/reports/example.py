@@ -35,6 +35,7 @@ from attncli.render.target import text_width
 from attncli.render.view import View, selected_value
 
 PUBLISHED, EXPECTED = "published", "expected"  # numbers that somebody published, and the reference's own
+RULE, PROMPT = "── ", "$ "  # before the title of a part, and before a command
 NARROW_TYPES = ("float16", "bfloat16", "float32")  # which may have fewer digits than were printed
 
 TitledTables = Sequence[tuple[str, Grid]]
@@ -169,7 +170,7 @@ def _part_section(part: PartReport, number: str, adjective: str, elsewhere: Coll
     is_brief = part.is_brief(elsewhere)
     title = ": ".join(filter(None, (part.title, part.about.strip()))) if is_brief else part.title
     blocks = _part_blocks(part, "" if is_brief else part.about, adjective, elsewhere)
-    return Section(" ".join(filter(None, (number, title))), blocks=tuple(blocks), rule="── ")
+    return Section(" ".join(filter(None, (number, title))), blocks=tuple(blocks), rule=RULE)
 
 
 def _part_blocks(part: PartReport, about: str, adjective: str, elsewhere: Collection[str]) -> Iterator[Block]:
@@ -200,7 +201,7 @@ def _paragraph(text: str) -> Iterator[Block]:
 def _command(command: str) -> Iterator[Block]:
     """A command on one line, however long, so that it can be copied."""
     if command:
-        yield _code([f"$ {command}"], "cyan")
+        yield _code([f"{PROMPT}{command}"], "cyan")
 
 
 def _code(lines: Iterable[str], style: str = "") -> Lines:

@@ -125,9 +125,9 @@ def _remarks(comparison: Comparison, labels: Labels) -> Iterator[str]:
         yield f"{'all' if len(found) == len(labels) else some}: {remark}"
 
 
-def result_sections(comparison: Comparison, labels: Labels) -> Iterator[Section]:
-    """The sections of each selected result: one for each batch item and head; one line for what all have in common."""
-    for name in comparison.select:
+def result_sections(comparison: Comparison, labels: Labels, names: Sequence[str]) -> Iterator[Section]:
+    """The sections of results: one for each batch item and head; one line for what all have in common."""
+    for name in names:
         groups = equal_variants(comparison, name)
         count = len(comparison.variants)
         if len(groups) == 1 and len(groups[0]) == count:

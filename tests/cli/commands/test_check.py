@@ -38,8 +38,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def verdict(ran: Ran) -> str:
-    """The last line of a report."""
-    return ran.stdout.splitlines()[-1]
+    """The first line of a report."""
+    return ran.stdout.splitlines()[0]
 
 
 @pytest.mark.parametrize(
@@ -138,21 +138,41 @@ def test_a_folder_is_a_suite_of_the_files_that_expect_something(run: Run, folder
     assert run("check", "cases", "--against", "results.npz").stdout.endswith("3 of 3 agree.\n")
 
 
+@pytest.mark.parametrize(
+    ("words", "line", "status"),
+    [
+        (("agrees.yaml",), "All 9 numbers agree.", 0),
+        (
+            ("differs.yaml",),
+            "1 of 3 numbers differs; the first step that differs is weights; explained by no_scale.",
+            1,
+        ),
+        (("agrees.yaml", "differs.yaml"), "1 of 2 agree, 1 differs.", 1),
+        (("agrees.yaml", "broken.yaml"), "1 of 2 agree, 1 can't be checked.", 2),
+    ],
+)
+def test_quiet_is_one_line(words: tuple[str, ...], line: str, status: int, run: Run, folder: Path) -> None:
+    (folder / "broken.yaml").write_text("embeddings: [[1")
+    ran = run("check", *words, "-q")
+    assert (ran.stdout, ran.returncode) == (f"{line}\n", status)
+    assert run("check", *words, "--quiet", "--json").returncode == 2
+
+
 def test_each_part_of_a_file_has_a_report(run: Run, folder: Path) -> None:
     parts = (
         f"parts:\n- title: causal\n  expected: {{weights: {WEIGHTS}}}\n- causal: false\n- expected: {{output: [[1]]}}\n"
     )
     (folder / "parts.yaml").write_text(INPUTS + parts)
     ran = run("check", "parts.yaml")
-    assert ran.stdout.startswith("parts.yaml, part causal\n✓ weights: 9 numbers agree")
+    assert "\n\nparts.yaml, part causal\nAll 9 numbers agree.\n\n✓ weights: 9 numbers agree" in ran.stdout
     assert verdict(ran) == "1 of 2 agree, 1 can't be checked."
     assert ran.stderr.startswith("attn: parts.yaml, part 3, line 8, expected, output: 1 × 1 numbers are expected")
     assert ran.returncode == 2
 
 
-def test_of_one_part_alone_the_verdict_is_the_last_line(run: Run, folder: Path) -> None:
+def test_of_one_part_alone_the_verdict_is_below_its_name(run: Run, folder: Path) -> None:
     (folder / "part.yaml").write_text(f"{INPUTS}parts:\n- expected: {{weights: {WEIGHTS}}}\n- causal: false\n")
-    assert verdict(run("check", "part.yaml")) == "All 9 numbers agree."
+    assert run("check", "part.yaml").stdout.startswith("part.yaml, part 1\nAll 9 numbers agree.\n")
 
 
 def test_json_has_one_object(run: Run, folder: Path) -> None:
@@ -215,7 +235,7 @@ def test_the_file_of_junit_has_a_test_for_each_problem(run: Run, folder: Path) -
     agrees, differs, broken = suite
     assert [case.get("classname") for case in suite] == ["agrees.yaml", "differs.yaml", "broken.yaml"]
     assert len(agrees) == 0
-    assert str(differs[0].text).startswith("✗ weights: the number differs")
+    assert "\n\n✗ weights: the number differs" in str(differs[0].text)
     assert str(differs[0].get("message")).startswith("1 of 3 numbers differs")
     assert str(broken[0].get("message")).startswith("broken.yaml, line 2: is not YAML")
     assert [case[0].tag for case in (differs, broken)] == ["failure", "error"]
@@ -337,7 +357,7 @@ UNNOTICED = "nothing is expected; no_maximum would not be noticed"
 def test_where_nothing_is_expected_slips_that_would_go_unnoticed_may_be_asked_for(run: Run, folder: Path) -> None:
     ran = run("check", "p.yaml", "--slips", "--junit", "report.xml")
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.startswith("Slips are looked for in output, held to twice the error")
+    assert "\n\nSlips are looked for in output, held to twice the error" in ran.stdout
     assert verdict(ran) == "Nothing is expected; no_maximum would not be noticed."
     suite = ElementTree.parse(folder / "report.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("skipped"), suite.get("failures")) == ("1", "1", "0")
@@ -358,6 +378,5 @@ def test_in_a_suite_slips_that_would_go_unnoticed_are_named_of_every_problem(run
         "Nothing is expected in p.yaml, cases/inputs.yaml and cases/results.yaml.",
     ]
     assert ran.returncode == 1
-    assert verdict(run("check", "p.yaml", "cases/inputs.yaml", "--slips")).startswith(
-        "Nothing is expected in p.yaml and"
-    )
+    found = run("check", "p.yaml", "cases/inputs.yaml", "--slips", "-q").stdout
+    assert found == "Nothing is expected in p.yaml and cases/inputs.yaml.\n"

@@ -212,6 +212,8 @@ def test_a_part_that_is_shown_alone_has_its_results(run: Run) -> None:
         (("--step",), "--step: standard input is not a terminal, so nobody can press a key; leave out --step"),
         (("--list", "--part", "1"), "--list computes nothing, so --part would have no effect; leave out one of them"),
         (("--save", "x.yaml", "--step"), "--save computes nothing, so --step would have no effect"),
+        (("--step", "--all"), "--step and --all contradict each other"),
+        (("--list", "--all"), "--list computes nothing, so --all would have no effect"),
         (("--list", "--save", "x.yaml"), "--list and --save contradict each other"),
     ],
 )

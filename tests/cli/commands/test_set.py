@@ -105,7 +105,8 @@ def test_check_says_what_it_finds_before_and_after(run: Run) -> None:
     ran = run("check", *SET)
     assert ran.returncode == 0
     before = "before: 4 of 9 numbers differ, first in scores"
-    assert ran.stdout.startswith(f"set w_q[0,0]: 1 → 2\n  {before}\n  after: all 9 numbers agree\n\n✓ scores: ")
+    edits = f"set w_q[0,0]: 1 → 2\n  {before}\n  after: all 9 numbers agree\n"
+    assert ran.stdout.startswith(f"All 9 numbers agree.\n\n{edits}\n✓ scores: ")
 
 
 def test_the_object_of_a_check_has_what_was_found_before(run: Run) -> None:

@@ -52,13 +52,13 @@ def lines(report: CheckReport, target: TextTarget = TERMINAL) -> list[str]:
     return written(report, target).splitlines()
 
 
-def test_each_quantity_has_a_line_in_the_order_of_the_computation_and_the_last_line_is_the_verdict() -> None:
+def test_each_quantity_has_a_line_in_the_order_of_the_computation_below_the_verdict() -> None:
     shown = lines(wrong_weights())
     assert [line for line in shown if line.startswith(("✓", "✗"))] == [
         "✓ scores: 9 numbers agree exactly",
         "✗ weights: 2 of 9 numbers differ",
     ]
-    assert shown[-1] == "2 of 18 numbers differ; the first step that differs is weights."
+    assert shown[0] == "2 of 18 numbers differ; the first step that differs is weights."
 
 
 def test_the_worst_cell_has_its_labels_both_numbers_and_its_arithmetic() -> None:
@@ -167,7 +167,7 @@ def test_of_twelve_quantities_the_one_that_differs_is_easy_to_find() -> None:
         "✗ context",
         "✓ output",
     ]
-    assert shown[-1] == "1 of 63 numbers differs; the first step that differs is context."
+    assert shown[0] == "1 of 63 numbers differs; the first step that differs is context."
 
 
 def test_where_nearly_all_numbers_differ_there_is_nothing_to_draw() -> None:
@@ -259,10 +259,10 @@ def test_what_the_numbers_are_held_to_stands_once() -> None:
 
 def test_one_number_has_the_singular() -> None:
     spec = problem(query=[[1.0]], key=[[1.0]])
-    assert lines(check(spec, {"output": [[1.0]]}))[-1] == "The number agrees."
+    assert lines(check(spec, {"output": [[1.0]]}))[0] == "The number agrees."
     shown = lines(check(spec, {"output": [[2.0]]}))
-    assert shown[0] == "✗ output: the number differs"
-    assert shown[-1] == "The number differs; the first step that differs is output."
+    assert "✗ output: the number differs" in shown
+    assert shown[0] == "The number differs; the first step that differs is output."
     assert not any("cosine" in line for line in shown)
 
 
@@ -278,16 +278,16 @@ def test_few_numbers_may_be_explained_by_chance() -> None:
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_numbers_that_are_not_finite_have_neither_an_error_nor_what_is_allowed(wrong: float) -> None:
     shown = lines(check(WORDS, {"weights": {0: {1: wrong}}}))
-    assert shown[1] == "    largest error infinite: NaN or an infinity stands on one side alone"
-    assert shown[2].startswith(f"    at query the, key cat: yours {wrong}, correct 0")
+    assert "    largest error infinite: NaN or an infinity stands on one side alone" in shown
+    assert any(line.startswith(f"    at query the, key cat: yours {wrong}, correct 0") for line in shown)
 
 
 def test_where_ours_is_0_there_is_no_relative_error() -> None:
     spec = problem(query=[[0.0]], key=[[1.0]])
-    assert lines(check(spec, {"scores": [[2.0]]}))[1] == "    largest error 2"
+    assert "    largest error 2" in lines(check(spec, {"scores": [[2.0]]}))
 
 
 def test_a_quantity_without_numbers_agrees_with_nothing() -> None:
     shown = lines(check(WORDS, {"weights": None, "output": expected(WORDS, "output")["output"]}))
-    assert shown[0] == "  weights: no number is compared"
+    assert "  weights: no number is compared" in shown
     assert not any("of weights" in line for line in shown)

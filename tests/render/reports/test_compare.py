@@ -19,6 +19,7 @@ from attncli.render.reports.compare import (
     count_changes,
 )
 from attncli.render.target import TEXT_FILE, TextTarget
+from attncli.render.view import ComparisonView
 from tests.comparisons import Keys, comparison_of, weights_of
 
 VARIANTS: dict[str, Keys] = {
@@ -26,9 +27,18 @@ VARIANTS: dict[str, Keys] = {
     "scale=2": weights_of([0.125, 0.875], [0.75, 0.25]),
 }
 TEXT = """\
-weighted_sum
+scale=2 differs from scale=1: output by up to 1.5 at [cat, e1], 6 → 7.5; first
+difference at weights[cat, cat]: 0.5 → 0.125
 
 2 variants of scale: 1, 2
+  weighted_sum
+
+differences from scale=1
+  scale=2: first difference at weights[cat, cat]: 0.5 → 0.125
+    weights: largest difference 0.375 at [cat, cat], 0.5 → 0.125; total
+      variation up to 0.375; KL divergence up to 0.4133 nats; order of keys the
+      same
+    output: largest difference 1.5 at [cat, e1], 6 → 7.5
 
 weights
 scale=1            scale=2
@@ -56,19 +66,12 @@ sat  scale=1 → cat           2   0.5623           1.7548     0.750
   effective keys: exp(entropy), as many keys of equal weight have that
     entropy, in nats
   ▲ rose   ▼ fell   ◆ changed otherwise, from scale=1
-
-differences from scale=1
-  scale=2: first difference at weights[cat, cat]: 0.5 → 0.125
-    weights: largest difference 0.375 at [cat, cat], 0.5 → 0.125; total
-      variation up to 0.375; KL divergence up to 0.4133 nats; order of keys the
-      same
-    output: largest difference 1.5 at [cat, e1], 6 → 7.5
 """
 
 
 def shown(target: TextTarget, variants: Mapping[str, Keys] = VARIANTS, form: str = "table") -> str:
     """The written comparison."""
-    return "".join(find_format(form).render_comparison(comparison_of(variants), target, 4))
+    return "".join(find_format(form).render_comparison(comparison_of(variants), target, ComparisonView()))
 
 
 def test_a_comparison_fits_80_columns() -> None:
@@ -139,18 +142,19 @@ SECOND = weights_of([0.25, 0.75], [1, 0])
 def sections(count: int, *select: str) -> list[Section]:
     """The sections of a comparison of so many variants, of which the first one differs from the others."""
     variants: dict[str, Keys] = {f"seed={seed}": SECOND if seed else FIRST for seed in range(count)}
-    return list(comparison_sections(comparison_of(variants, select or None), 4))
+    return list(comparison_sections(comparison_of(variants, select or None), ComparisonView()))
 
 
 def titles(found: list[Section]) -> list[str]:
-    return [section.title.partition(":")[0] for section in found]
+    """The titles of what is below the verdict."""
+    return [section.title.partition(":")[0] for section in found[1:]]
 
 
 @pytest.mark.parametrize(
     ("count", "select", "expected"),
     [
-        (2, (), ["2 variants of seed", "weights", "output", "statistics", "differences from seed=0"]),
-        (8, ("output",), ["8 variants of seed", "output", "statistics", "differences from seed=0"]),
+        (2, (), ["2 variants of seed", "differences from seed=0", "weights", "output", "statistics"]),
+        (8, ("output",), ["8 variants of seed", "differences from seed=0", "output", "statistics"]),
         (9, (), ["9 variants of seed", "summary"]),
         (9, ("weights",), ["9 variants of seed", "weights", "summary"]),
     ],
@@ -163,8 +167,73 @@ def test_many_variants_have_a_summary_in_place_of_the_rest(
 
 def test_large_tables_have_a_summary_in_their_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_NUMBERS", 11)
-    assert titles(sections(2)) == ["2 variants of seed", "summary", "differences from seed=0"]
-    assert titles(sections(2, "weights"))[1:3] == ["weights", "statistics"]
+    assert titles(sections(2)) == ["2 variants of seed", "differences from seed=0", "summary"]
+    assert titles(sections(2, "weights"))[2:] == ["weights", "statistics"]
+
+
+SHORT = ComparisonView(shows_all=False)
+
+
+@pytest.mark.parametrize(
+    ("limits", "view", "expected"),
+    [
+        ({}, SHORT, ["weights", "output", "statistics"]),
+        (
+            {"MAX_UNASKED": 7},
+            SHORT,
+            ["output", "statistics", "left out"],
+        ),  # weights are 2 × 2 in both, the output 2 × 1
+        ({"MAX_ROWS": 3}, SHORT, ["weights", "output", "left out"]),  # two queries of two variants
+        ({"MAX_ROWS": 3}, ComparisonView(shows_all=False, statistics=True), ["weights", "output", "statistics"]),
+        ({"MAX_ROWS": 3, "MAX_UNASKED": 7}, ComparisonView(), ["weights", "output", "statistics"]),
+        ({}, ComparisonView(statistics=False), ["weights", "output"]),
+    ],
+)
+def test_what_is_long_is_left_out_unless_it_is_asked_for(
+    limits: dict[str, int], view: ComparisonView, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, limit in limits.items():
+        monkeypatch.setattr(module, name, limit)
+    found = list(comparison_sections(comparison_of({"seed=0": FIRST, "seed=1": SECOND}), view))
+    assert titles(found)[2:] == expected
+
+
+def test_how_much_is_left_out_is_said_with_what_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_UNASKED", 7)
+    monkeypatch.setattr(module, "MAX_ROWS", 3)
+    (*_, left_out) = comparison_sections(comparison_of({"seed=0": FIRST, "seed=1": SECOND}), SHORT)
+    assert left_out.remarks == (
+        "weights: 2 × 2 numbers of each variant: --select weights shows them",
+        "statistics: 4 rows: --stats shows them",
+        "-o FILE.md writes everything",
+    )
+
+
+@pytest.mark.parametrize(
+    ("variants", "expected"),
+    [
+        ({"a": FIRST, "b": FIRST}, "All variants have the same weights and output."),
+        (
+            {"a": FIRST, "b": SECOND},
+            "b differs from a: output by up to 1 at [cat, e1], 6 → 7; "
+            "first difference at weights[cat, cat]: 0.5 → 0.25",
+        ),
+        (
+            {"a": FIRST, "b": SECOND, "c": weights_of([0, 1], [1, 0])},
+            "c differs most from a: output by up to 2 at [cat, e1], 6 → 8; "
+            "first difference at weights[cat, cat]: 0.5 → 0",
+        ),
+        (
+            {"a": FIRST, "b": weights_of([0.5, 0.5])},
+            "b differs from a: output can't be compared (the shapes differ: 2 × 1 and 1 × 1); "
+            "first difference at weights, whose shapes differ",
+        ),
+    ],
+    ids=["the same", "two", "the largest of three", "other shapes"],
+)
+def test_the_verdict_names_the_largest_difference_and_the_first(variants: dict[str, Keys], expected: str) -> None:
+    verdict, *_ = comparison_sections(comparison_of(variants), ComparisonView())
+    assert verdict.title == expected
 
 
 def test_what_the_marks_mean_is_said_once_below_the_last_of_them() -> None:
@@ -185,13 +254,13 @@ def test_a_summary_has_the_means_of_each_variant_and_its_differences_from_the_fi
 
 def test_a_summary_lacks_what_no_variant_has() -> None:
     variants: dict[str, Keys] = {f"seed={seed}": weights_of([seed, 2]) for seed in range(9)}
-    (grid,) = list(comparison_sections(comparison_of(variants), 4))[-1].grids
+    (grid,) = list(comparison_sections(comparison_of(variants), ComparisonView()))[-1].grids
     assert grid.columns == ("weights", "output")
 
 
 def test_a_summary_of_results_that_can_not_be_compared_has_no_column_of_them() -> None:
     variants: dict[str, Keys] = {f"seed={seed}": weights_of(*[[0.5, 0.5]] * (1 + (seed > 0))) for seed in range(9)}
-    summary = list(comparison_sections(comparison_of(variants, ["output"]), 4))[-1]
+    summary = list(comparison_sections(comparison_of(variants, ["output"]), ComparisonView()))[-1]
     assert [grid.columns for grid in summary.grids] == [("effective keys",)]
     assert "no results can be compared" in summary.remarks
 

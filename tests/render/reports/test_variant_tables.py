@@ -19,6 +19,7 @@ from attncli.render.reports.variant_tables import (
     variant_lines,
 )
 from attncli.render.target import TEXT_FILE
+from attncli.render.view import ComparisonView
 from tests.comparisons import Keys, comparison_of, weights_of
 
 ONE: Keys = {"query": [[1.0]], "key": [[2.0]]}
@@ -109,7 +110,8 @@ def test_where_the_stages_have_nothing_in_common_there_is_no_heading() -> None:
     scores: Keys = {"scores": [[1.0, 2]]}
     comparison = comparison_of({"a": scores, "b": {**scores, "normalize": "sum"}})
     assert heading(comparison) == ""
-    assert "".join(find_format("table").render_comparison(comparison, TEXT_FILE, 4)).startswith("2 variants\n")
+    lines = "".join(find_format("table").render_comparison(comparison, TEXT_FILE, ComparisonView())).splitlines()
+    assert lines[lines.index("2 variants") + 1] == "  a"
 
 
 def test_a_remark_is_said_once_of_all_its_variants() -> None:
@@ -146,7 +148,7 @@ HEADS: Keys = {"query": [[1.0, 2], [3, 4]], "key": [[1.0, 0], [0, 1]]}
 def results(select: list[str], *problems: Keys, **options: Any) -> list[Section]:
     """The sections of results of variants with the names a, b …"""
     comparison = comparison_of(dict(zip("abcd", problems, strict=False)), select, **options)
-    return list(result_sections(comparison, variant_labels(comparison)))
+    return list(result_sections(comparison, variant_labels(comparison), comparison.select))
 
 
 def statistics(*problems: Keys, **options: Any) -> list[Section]:
