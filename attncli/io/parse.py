@@ -52,7 +52,7 @@ def read_inline(text: str, path: ErrorPath, typed_keys: Container[str] | None = 
 def _parameters(text: str, path: ErrorPath) -> Iterator[tuple[str, Any]]:
     """Each `key=value`; commas inside brackets belong to the value."""
     names = set()
-    for part in _split(text):
+    for part in split_outside_brackets(text):
         key, equals, value = part.partition("=")
         key = key.strip()
         if not equals or not key or not value.strip():
@@ -63,7 +63,7 @@ def _parameters(text: str, path: ErrorPath) -> Iterator[tuple[str, Any]]:
         yield key, read_inline(value, (*path, key))
 
 
-def _split(text: str) -> Iterator[str]:
+def split_outside_brackets(text: str) -> Iterator[str]:
     """The parts between the commas that are outside all brackets."""
     depth = start = 0
     for at, letter in enumerate(text):

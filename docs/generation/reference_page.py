@@ -53,6 +53,13 @@ FORMS = """### How values are written
 A matrix or a vector on the command line; in YAML and JSON nested lists, or one of the others as a text:
 """
 
+SEVERAL = """
+`attn compare` takes several values: `--vary scale=0.5,1`, or `--scale 0.5,1`. Of a key that is one number every comma divides
+values, and `1..30` is a range of whole numbers. Of a key whose values are names (operators, words, true and false, masks) a comma
+begins another value where a name follows it: `score=gaussian:sigma=2,dot` is two, `score=additive:w1=a.csv,w2=b.csv` one. Other
+values have commas of their own: `--vary window=1,0 --vary window=2,0`.
+"""
+
 RESULT_NAMES = f"""## Results and steps
 
 The names for `--select`, in JSON and files, and of the attributes of `attncli.Result`. Without `--select` they are
@@ -93,7 +100,7 @@ def generate() -> str:
     for panel, fields in groupby(FIELDS.values(), key=lambda field: field.panel):
         parts += [f"### {panel}", table(("key", "value", "default", "example", "what it is"), map(_key, fields))]
     forms = [(f"`{form}`", meaning) for form, meaning in value_forms()]
-    parts += [FORMS, table(("written", "what it is"), forms)]
+    parts += [FORMS, table(("written", "what it is"), forms), SEVERAL]
     parts += [RESULT_NAMES, table(("result", "what it is"), [(f"`{name}`", PURPOSES[name]) for name in RESULTS])]
     parts += [table(("step", "axes", "what it is for"), _steps())]
     plurals = {plural_of(kind): kind for kind in kinds()}
