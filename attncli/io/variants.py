@@ -30,7 +30,7 @@ VARY = "--vary"
 MAX_VARIANTS = 10_000  # nobody reads more of them, and all of their results are in memory
 NAMED = ("word", "flag", "boolean", "boolean_matrix")  # the kinds of values that are names, as operators are
 _RANGE = re.compile(r"\s*([+-]?\d+)\s*\.\.\s*([+-]?\d+)\s*\Z")
-_NAME_BEFORE = re.compile(r"\s*[^\W\d][\w./-]*\s*(:|\Z)")  # `dot`, `gaussian:…`, `mask.csv`, and not `sigma=2`
+_BEGINS_WITH_NAME = re.compile(r"\s*[^\W\d][\w./-]*\s*(:|\Z)")  # `dot`, `gaussian:…`, `mask.csv`, and not `sigma=2`
 _HINT = "expected KEY=VALUE, such as normalize=softmax,sparsemax, scale=0.5,1,2 or seed=1..10"
 AS_GIVEN = "as given"  # the name of the problem that nothing changes
 FILE, CONVENTION, EDITS = "file", "as", "set"  # what is varied besides the keys of a problem
@@ -225,13 +225,11 @@ def _split(key: VariedKey, text: str) -> Sequence[str]:
     >>> _split(VariedKey("score"), "gaussian:sigma=2,additive:w1=a.csv,w2=b.csv,dot")
     ['gaussian:sigma=2', 'additive:w1=a.csv,w2=b.csv', 'dot']
     """
-    if key.takes_numbers:
-        return text.split(",")
-    if not key.takes_names:
+    if not (key.takes_numbers or key.takes_names):
         return [text]
     parts: list[str] = []
     for part in split_outside_brackets(text):
-        if parts and not _NAME_BEFORE.match(part):
+        if parts and key.takes_names and not _BEGINS_WITH_NAME.match(part):
             parts[-1] += f",{part}"
         else:
             parts.append(part)

@@ -44,7 +44,8 @@ In brackets stand the axes of an array, in letters:
 KEYS = f"""## Keys of a problem
 
 Every key of a problem file is an option of `attn compute` and a keyword of `attncli.Problem`: `kv_heads: 2` is
-`--kv-heads 2` and `kv_heads=2`. An option wins over the file. A problem file may also have
+`--kv-heads 2` and `kv_heads=2`. An option wins over the file, and the last of an option given twice over the first.
+A problem file may also have
 {", ".join(f"`{key}`" for key in EXAMPLE_KEYS)}, which `attn demo` reads and `attn compute` ignores.
 """
 
@@ -53,11 +54,10 @@ FORMS = """### How values are written
 A matrix or a vector on the command line; in YAML and JSON nested lists, or one of the others as a text:
 """
 
-SEVERAL = """
-`attn compare` takes several values: `--vary scale=0.5,1`, or `--scale 0.5,1`. Of a key that is one number every comma divides
-values, and `1..30` is a range of whole numbers. Of a key whose values are names (operators, words, true and false, masks) a comma
-begins another value where a name follows it: `score=gaussian:sigma=2,dot` is two, `score=additive:w1=a.csv,w2=b.csv` one. Other
-values have commas of their own: `--vary window=1,0 --vary window=2,0`.
+SEVERAL = """`attn compare` takes several values: `--vary scale=0.5,1`, or `--scale 0.5,1`. Of a key that is one number
+every comma divides values, and `1..30` is a range of whole numbers. Of a key whose values are names (operators, words,
+true and false, masks) a comma begins another value where a name follows it: `score=gaussian:sigma=2,dot` is two,
+`score=additive:w1=a.csv,w2=b.csv` one. Other values have commas of their own: `--vary window=1,0 --vary window=2,0`.
 """
 
 RESULT_NAMES = f"""## Results and steps
