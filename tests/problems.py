@@ -48,7 +48,7 @@ def with_table(name: str, **keys: Any) -> dict[str, Any]:
     position = trace.problem.position
     makes_table = position is not None and position.record.acts_on != "embeddings"
     is_read_later = makes_table and name == "scores" and position.record.acts_on == "scores"
-    kept = {key: value for key, value in keys.items() if FIELDS[key].used_by not in unread}
+    kept = {key: value for key, value in keys.items() if FIELDS[key].used_by not in unread and key != "scale"}
     if makes_table and not is_read_later:
         del kept["position"]
     if not kept.keys() & {"value", "embeddings", "residual", "token_table"}:
@@ -425,6 +425,16 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "align": "first_key",
         "empty_rows": "nan",
     },
+    "given scores and a scale": {
+        "scores": normal(H, N, K),
+        "value": normal(K, G * E),
+        **GROUPS,
+        "scale": -1.5,
+        "causal": True,
+        "only": [3, 0],
+        "dtype": "float32",
+    },
+    "given weights alone": {"weights": np.maximum(normal(B, N, K), 0)},
     "given scores alone": {"scores": bias(B, N, K), "normalize": "sparsemax"},
     "given weights": {
         "weights": np.maximum(normal(B, H, N, K), 0),

@@ -131,7 +131,7 @@ class ProblemSpec:
     value: Array | None = matrix(INPUTS, "[b h] m e", "values, already projected; without it the keys",
         "[[1, 0], [0, 1], [2, 2]]", is_random_fill=True, is_common=True, template="together")
     scores: Array | None = matrix(INPUTS, "[b h] n m",
-        "scores in place of what makes them, before softcap; [n m], [b n m], or with heads [h n m], [b h n m]",
+        "scores in place of what makes them, before scale; [n m], [b n m], or with heads [h n m], [b h n m]",
         "[[1.7, 0.2, 0.8]]", is_random_fill=True)
     weights: Array | None = matrix(INPUTS, "[b h] n m",
         "weights in place of what makes them; [n m], [b n m], or with heads [h n m], [b h n m]",
@@ -190,8 +190,8 @@ class ProblemSpec:
         decides_dtype=False, used_by="weights")
     score: Operator = row("score", STAGES, "how well each key answers each query", "scaled_dot",
         default=Operator(look_up("score", "scaled_dot")), used_by="scores", is_common=True, template="active")
-    scale: float | None = number(STAGES, "number multiplied into the score instead of the score's own", "1/sqrt(2)",
-        used_by="scores")
+    scale: float | None = number(STAGES, "number multiplied into the score instead of the score's own, or into scores",
+        "1/sqrt(2)", used_by="weights")
     softcap: float | None = number(STAGES, "squeezes scores between -softcap and softcap, before bias and masks", "30",
         above=0, used_by="weights")
     position: Operator | None = row("position", STAGES, "how positions take part",

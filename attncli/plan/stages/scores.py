@@ -31,8 +31,18 @@ def add_given_table(builder: PlanBuilder) -> None:
     name, selected = builder.problem.given_table, builder.problem.selected_queries
     assert name is not None
     function, options = (None, {}) if selected is None else (structural.select_rows, {"at": selected})
-    builder.add_given(name, SYMBOLS[name], builder.table_axes, function, options=options, role=name)
+    scale, axes = builder.problem.scale if name == "scores" else None, builder.table_axes
+    node_name, symbol = (name, SYMBOLS[name]) if scale is None else ("unscaled_scores", "S₀")
+    builder.add_given(node_name, symbol, axes, function, source=(name,), options=options, role=name)
+    if scale is not None:
+        _add_scale(builder, scale, f"S = {format_value(scale)} S₀")
     builder.set_result(name, name)
+
+
+def _add_scale(builder: PlanBuilder, scale: float, formula: str) -> None:
+    """Add the current scores times a scale."""
+    inputs, options = {"scores": builder.current["scores"]}, {"scale": scale}
+    builder.add("scores", "S", formula, builder.table_axes, "scale", elementwise.scale, inputs, options, role="scores")
 
 
 def score(builder: PlanBuilder) -> None:
@@ -54,11 +64,8 @@ def score(builder: PlanBuilder) -> None:
         symbol = "S" if rest[0] == "scores" else "S₁"
         _add_sum(builder, rest[0], symbol, f"{symbol} = S₀ + R", "content_scores", "relative_scores")
     if scale is not None:
-        unscaled = builder.current_node("scores")
-        is_own = builder.problem.scale is None
-        formula = f"S = {unscaled.symbol} / √d" if is_own else f"S = {format_value(scale)} {unscaled.symbol}"
-        inputs, options = {"scores": unscaled.name}, {"scale": scale}
-        builder.add("scores", "S", formula, axes, "scale", elementwise.scale, inputs, options, role="scores")
+        symbol, is_own = builder.current_node("scores").symbol, builder.problem.scale is None
+        _add_scale(builder, scale, f"S = {symbol} / √d" if is_own else f"S = {format_value(scale)} {symbol}")
     builder.set_result("scores", "scores")
 
 
