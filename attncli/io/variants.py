@@ -28,7 +28,7 @@ NOT_GIVEN = "null"  # as in a problem file: the key is as if it were not given
 NUMBERS = ("integer", "number")  # the kinds of values of which several may be given between commas
 VARY = "--vary"
 MAX_VARIANTS = 10_000  # nobody reads more of them, and all of their results are in memory
-NAMED = ("word", "flag", "boolean", "boolean_matrix")  # the kinds of values that are names, as operators are
+NAMED = ("word", "flag", "boolean")  # the kinds of values that are names, as operators are
 _RANGE = re.compile(r"\s*([+-]?\d+)\s*\.\.\s*([+-]?\d+)\s*\Z")
 _BEGINS_WITH_NAME = re.compile(r"\s*[^\W\d][\w./-]*\s*(:|\Z)")  # `dot`, `gaussian:…`, `mask.csv`, and not `sigma=2`
 _HINT = "expected KEY=VALUE, such as normalize=softmax,sparsemax, scale=0.5,1,2 or seed=1..10"
@@ -65,7 +65,7 @@ class VariedKey:
 
     @property
     def takes_names(self) -> bool:
-        """Whether its values are names, of which several may be given between commas: words, operators, masks."""
+        """Whether its values are names, of which several may be given between commas: words, operators."""
         return not self.kinds.isdisjoint((*NAMED, *taken_kinds()))
 
     def read(self, word: str, origin: Origin) -> RawValue:

@@ -56,7 +56,7 @@ A matrix or a vector on the command line; in YAML and JSON nested lists, or one 
 
 SEVERAL = """`attn compare` takes several values: `--vary scale=0.5,1`, or `--scale 0.5,1`. Of a key that is one number
 every comma divides values, and `1..30` is a range of whole numbers. Of a key whose values are names (operators, words,
-true and false, masks) a comma begins another value where a name follows it: `score=gaussian:sigma=2,dot` is two,
+true and false) a comma begins another value where a name follows it: `score=gaussian:sigma=2,dot` is two,
 `score=additive:w1=a.csv,w2=b.csv` one. Other values have commas of their own: `--vary window=1,0 --vary window=2,0`.
 """
 
@@ -128,6 +128,7 @@ def _value_of(field: Field) -> str:
     """What the value of a key is: its axes, its words, or its kind."""
     if field.letters and field.kind != "labels":
         axes = f"[{' '.join(field.letters)}]"
+        axes += f" or [{' '.join((*field.letters, *field.trailing))}]" if field.trailing else ""
         return f"{axes} or the name of a mask" if field.kind == "boolean_matrix" else axes
     if field.words:
         return ", ".join(f"`{word}`" for word in field.words)

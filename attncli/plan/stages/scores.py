@@ -124,7 +124,8 @@ def mask_rules(problem: ProblemSpec) -> Iterator[tuple[str, Operator]]:
         if isinstance(value, Operator):
             yield value.record.name, value
         elif value is not None and value is not False:
-            record = look_up("mask", name)
+            is_per_query = name == "key_lengths" and problem.has_length_per_query
+            record = look_up("mask", "query_key_lengths" if is_per_query else name)
             parameters = dict(zip((p.name for p in record.parameters), value, strict=True)) if record.parameters else {}
             yield name, Operator(record, parameters)
 
@@ -165,7 +166,7 @@ def _add_rule(builder: PlanBuilder, name: str, operator: Operator) -> Node:
     inputs |= builder.add_arrays("mask", operator)
     of_inputs = ([x for x in builder.nodes[name].axes if x.letter in ("b", "h")] for name in inputs.values())
     leading = max(of_inputs, key=len, default=[])
-    reads_queries = any(x in record.shapes.arrays for x in ("query_rows", "query_positions"))
+    reads_queries = any(x in record.shapes.arrays for x in ("query_rows", "query_positions", "query_key_lengths"))
     axes = (*leading, Axis("n", builder.query_count if reads_queries else 1), Axis("m", builder.key_count))
     function, options = record.function, operator.options
     return builder.add(f"visible_by_{name}", f"M_{name}", "", axes, "mask", function, inputs, options)
