@@ -95,6 +95,7 @@ def _size(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, An
 
 
 _NO_LINES = _where(lambda row: not row.is_text_for_readers, "{format} has no worked lines")
+_NO_TABLES: Reason = (lambda o: o.works_out_cells, "--cell without --explain shows no tables")
 _NO_TITLE = _where(lambda row: not row.has_title, "only figures (.svg, .png, .pdf) and pages (.html) have a title")
 _NO_TABLE_STATISTICS = _where(
     lambda row: not (row.is_text_for_readers or row.is_object),
@@ -190,6 +191,17 @@ class OutputOptions:
         is_listed=False,
         idle=(_where(lambda row: not row.compares_cells, "{format} is no CSV"),),
     )
+    transpose: bool = _option(
+        "Show tables of queries and keys with keys down and queries across.",
+        default=False,
+        is_listed=False,
+        view=lambda options, _: {"transpose": options.has_effect("transpose")},
+        idle=(
+            _where(lambda row: row.is_picture, "{format} has queries down and keys across"),
+            _where(lambda row: not (row.is_text_for_readers or row.compares_cells), "{format} has arrays, not tables"),
+            _NO_TABLES,
+        ),
+    )
     stats: bool = _option(
         "Add the entropy and largest weight of each query.",
         default=False,
@@ -206,7 +218,7 @@ class OutputOptions:
         idle=(
             _where(lambda row: row.is_picture and not row.has_heatmaps, "{format} has heat maps anyway"),
             _where(lambda row: not row.has_heatmaps, "{format} has no blocks of colour"),
-            (lambda o: o.works_out_cells, "--cell without --explain shows no tables"),
+            _NO_TABLES,
         ),
     )
     curve: bool = _option(

@@ -47,7 +47,9 @@ def sections(view: View) -> Iterator[Section]:
     """
     if view.edited_cells:
         yield section_of_edits(view)
-    yield from _content(view)
+    for section in _content(view):
+        is_transposed = view.transpose and section.grids
+        yield replace(section, grids=tuple(g.with_keys_down for g in section.grids)) if is_transposed else section
     if view.statistics:
         from attncli.render.statistics import statistics_section  # noqa: PLC0415 - only `--stats` needs it
 
