@@ -98,8 +98,8 @@ _NO_LINES = _where(lambda row: not row.is_text_for_readers, "{format} has no wor
 _NO_TABLES: Reason = (lambda o: o.works_out_cells, "--cell without --explain shows no tables")
 _NO_TITLE = _where(lambda row: not row.has_title, "only figures (.svg, .png, .pdf) and pages (.html) have a title")
 _NO_TABLE_STATISTICS = _where(
-    lambda row: not (row.is_text_for_readers or row.is_object),
-    "{format} has the results alone; json has their statistics",
+    lambda row: not (row.is_text_for_readers or row.is_object or row.compares_cells),
+    "{format} has the results alone; json and csv have their statistics",
 )
 
 

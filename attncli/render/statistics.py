@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attncli.analysis.rows import NO_KEY, RowStatistics, row_statistics
+from attncli.base.labels import BATCH, HEAD
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.trace import Trace, slices_at
 from attncli.problem.fields import WEIGHTS
@@ -83,6 +84,30 @@ def statistics_object(view: View) -> dict[str, Any]:
     trace, step = view.result.trace, view.result.trace[WEIGHTS]
     index = slices_at(trace, step, view.positions)[:-1]
     return object_of_statistics(statistics_of(trace), trace.numbered_labels_of(step, -1), index)
+
+
+def statistics_table(view: View) -> Iterator[Sequence[Any]]:
+    """The header and the rows of one table of what is shown of the statistics; an empty cell where no key has weight.
+
+    The batch item and the head are 0 where there is no such axis; equal labels have their number.
+    """
+    trace, step = view.result.trace, view.result.trace[WEIGHTS]
+    statistics = statistics_of(trace)
+    keys = statistics.label_largest_keys(trace.numbered_labels_of(step, -1))
+    yield BATCH, HEAD, "query", *COLUMNS, "largest_key"
+    for item, head, index, query in rows_of_queries(view):
+        numbers = (getattr(statistics, name)[index] for name in COLUMNS)
+        yield item, head, query, *numbers, keys[index] or ""
+
+
+def rows_of_queries(view: View) -> Iterator[tuple[int, int, tuple[int, ...], str]]:
+    """The batch item, the head, the position on the axes [… n] and the label of each row of weights that is shown."""
+    trace, step = view.result.trace, view.result.trace[WEIGHTS]
+    queries = trace.numbered_labels_of(step, -2)
+    for index, _ in leading_slices(trace, step, view.axis_positions):
+        at = dict(zip(step.axes, index, strict=False))
+        for number, query in enumerate(queries):
+            yield at.get("b", 0), at.get("h", 0), (*index, number), query
 
 
 def object_of_statistics(
