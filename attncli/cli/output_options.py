@@ -211,6 +211,17 @@ class OutputOptions:
             _where(lambda row: row.shows_every_step, "a page has no statistics; those of a table are shown without -o"),
         ),
     )
+    top: int | None = _option(
+        "Add the N keys with the largest weights of each query.",
+        metavar="N",
+        is_listed=False,
+        view=lambda options, _: {"top": options.top_count if options.has_effect("top") else 0},
+        idle=(
+            _NO_TABLE_STATISTICS,
+            _where(lambda row: row.shows_every_step, "a page has no list of keys; that of a table is shown without -o"),
+        ),
+        example="1",
+    )
     heatmap: bool = _option(
         "Show tables as blocks of colour, all heads side by side.",
         default=False,
@@ -318,6 +329,13 @@ class OutputOptions:
         return self.precision
 
     @property
+    def top_count(self) -> int:
+        """The number of largest keys; raises AttnError for less than 1."""
+        if self.top is None or self.top < 1:
+            raise AttnError(f"{self.top} is not a number of keys", where="--top", hint="expected a number from 1")
+        return self.top
+
+    @property
     def max_terms(self) -> int | None:
         """The longest sum that is written whole, None for no limit; raises AttnError for less than 1."""
         from attncli.numbers.arithmetic import MAX_TERMS
@@ -345,7 +363,7 @@ class OutputOptions:
     @property
     def draws_curve_alone(self) -> bool:
         """Whether a data fit is drawn in place of the default results: nothing else is asked for."""
-        is_alone = self.select is None and not (self.explain or self.cell or self.heatmap or self.stats)
+        is_alone = self.select is None and not (self.explain or self.cell or self.heatmap or self.stats or self.top)
         return self.has_effect("curve") and is_alone
 
     def is_one_whole_result(self, problem: "ProblemSpec") -> bool:

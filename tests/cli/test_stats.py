@@ -137,7 +137,5 @@ def test_a_large_problem_has_statistics_also_where_its_output_alone_is_shown(run
 def test_weights_that_do_not_fit_are_an_error_that_names_the_option(run: Run) -> None:
     ran = run("compute", "--token-count", "1000000", "--dim", "1", "--seed", "1", "--stats")
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr.startswith(
-        "attn: --stats: statistics are made of the weights, and the run needs 8.0 TB of memory"
-    )
+    assert ran.stderr.startswith("attn: --stats: is about the weights, and the run needs 8.0 TB of memory")
     assert ran.stderr.endswith("; leave it out, or compute some of the queries with only\n")

@@ -49,11 +49,12 @@ def _tables(view: View, target: TextTarget = TEXT_FILE, *, delimiter: str) -> It
 
 def _tables_of_queries(view: View) -> Mapping[str, Iterator[Sequence[object]]]:
     """The tables with a row for each batch item, head and query, or several, that a view has after the results."""
-    if not view.statistics:
+    if not (view.statistics or view.top):
         return {}
-    from attncli.render import statistics  # noqa: PLC0415 - only `--stats` needs it
+    from attncli.render import statistics  # noqa: PLC0415 - only `--stats` and `--top` need it
 
-    return {statistics.TITLE: statistics.statistics_table(view)}
+    tables = {statistics.TITLE: statistics.statistics_table(view)} if view.statistics else {}
+    return tables | ({statistics.TOP_TITLE: statistics.largest_keys_table(view)} if view.top else {})
 
 
 def _table(grid: Grid, delimiter: str, as_text: Callable[[str], str]) -> Iterator[str]:
