@@ -60,6 +60,12 @@ true and false) a comma begins another value where a name follows it: `score=gau
 `score=additive:w1=a.csv,w2=b.csv` one. Other values have commas of their own: `--vary window=1,0 --vary window=2,0`.
 """
 
+OWN_OPERATORS = """An option takes an operator of your own too: `--score my_module:function:key=value` or `mine.py:function`, a
+function with one of attncli's decorators ([how](architecture.md#how-to-add-)). The module is imported, which runs its
+code, as any import does: name only what you trust. A problem file imports nothing; an installed package brings its
+operators by an entry point.
+"""
+
 RESULT_NAMES = f"""## Results and steps
 
 The names for `--select`, in JSON and files, and of the attributes of `attncli.Result`. Without `--select` they are
@@ -100,7 +106,7 @@ def generate() -> str:
     for panel, fields in groupby(FIELDS.values(), key=lambda field: field.panel):
         parts += [f"### {panel}", table(("key", "value", "default", "example", "what it is"), map(_key, fields))]
     forms = [(f"`{form}`", meaning) for form, meaning in value_forms()]
-    parts += [FORMS, table(("written", "what it is"), forms), SEVERAL]
+    parts += [FORMS, table(("written", "what it is"), forms), SEVERAL, OWN_OPERATORS]
     parts += [RESULT_NAMES, table(("result", "what it is"), [(f"`{name}`", PURPOSES[name]) for name in RESULTS])]
     parts += [table(("step", "axes", "what it is for"), _steps())]
     plurals = {plural_of(kind): kind for kind in kinds()}
