@@ -170,11 +170,16 @@ class CommandGroup(_OwnHelp, TyperGroup):
 
 
 def _is_problem(word: str) -> bool:
-    """Whether a word is a file or standard input, or has the suffix of a file that can be read."""
+    """Whether a word is a file, standard input or a mapping, or has the suffix of a file that can be read."""
     from attncli.io.formats import format_of_suffix
 
     path = Path(word)
-    return word == STDIN or format_of_suffix(path) is not None or (is_there(path) and not path.is_dir())
+    return (
+        word == STDIN
+        or word.lstrip().startswith("{")
+        or format_of_suffix(path) is not None
+        or (is_there(path) and not path.is_dir())
+    )
 
 
 def is_sentence(word: str) -> bool:
