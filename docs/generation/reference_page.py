@@ -60,10 +60,10 @@ true and false) a comma begins another value where a name follows it: `score=gau
 `score=additive:w1=a.csv,w2=b.csv` one. Other values have commas of their own: `--vary window=1,0 --vary window=2,0`.
 """
 
-OWN_OPERATORS = """An option takes an operator of your own too: `--score my_module:function:key=value` or `mine.py:function`,
-a function with one of attncli's decorators ([how](architecture.md#how-to-add-)). The module is imported, which runs its
-code, as any import does: name only what you trust. A problem file imports nothing; an installed package brings its
-operators by an entry point.
+OWN_OPERATORS = """An option takes an operator of your own too, a function with one of attncli's decorators
+([how](architecture.md#how-to-add-)): `--score my_module:function:key=value` or `mine.py:function`. The module is
+imported, which runs its code, as any import does: name only what you trust. A problem file imports nothing; an
+installed package brings its operators by an entry point.
 """
 
 RESULT_NAMES = f"""## Results and steps
