@@ -251,7 +251,7 @@ def _hint_for_table(name: str, shape: tuple[int, ...], layout: Layout, lengths: 
     return None
 
 
-def shape_key_lengths(values: Mapping[str, Any], layout: Layout) -> Mapping[str, Any]:
+def shape_key_lengths(values: dict[str, Any], layout: Layout) -> dict[str, Any]:
     """The values of a problem, those of `key_lengths` [b] where a table has one for each batch item, else [b n].
 
     One row is that of the queries where there is one batch item, as '1 2 3' may be given for either.
