@@ -48,7 +48,7 @@ def with_table(name: str, **keys: Any) -> dict[str, Any]:
     position = trace.problem.position
     makes_table = position is not None and position.record.acts_on != "embeddings"
     is_read_later = makes_table and name == "scores" and position.record.acts_on == "scores"
-    kept = {key: value for key, value in keys.items() if FIELDS[key].used_by not in unread}
+    kept = {key: value for key, value in keys.items() if FIELDS[key].used_by not in unread and key != "scale"}
     if makes_table and not is_read_later:
         del kept["position"]
     if not kept.keys() & {"value", "embeddings", "residual", "token_table"}:
@@ -424,6 +424,28 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "key_mask": np.arange(M) >= [[6], [2]],
         "align": "first_key",
         "empty_rows": "nan",
+    },
+    "a length for each query": {
+        **HEAD_AXIS,
+        "key_lengths": np.arange(B * N).reshape(B, N) % (K + 1),
+        "causal": True,
+        "align": "bottom_right",
+    },
+    "a length for each query of one item, some selected": {
+        "query": normal(N, D),
+        "key": normal(M, D),
+        "value": normal(M, E),
+        "key_lengths": [[*range(N)]],
+        "only": [3, 1],
+    },
+    "given scores and a scale": {
+        "scores": normal(H, N, K),
+        "value": normal(K, G * E),
+        **GROUPS,
+        "scale": 1.5,
+        "causal": True,
+        "only": [3, 0],
+        "dtype": "float32",
     },
     "given scores alone": {"scores": bias(B, N, K), "normalize": "sparsemax"},
     "given weights": {

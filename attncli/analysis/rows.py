@@ -111,6 +111,18 @@ def _wide(weights: Array) -> Array:
     return weights.astype(np.result_type(weights.dtype, np.float64))
 
 
+def largest_keys(weights: Array, count: int) -> Array:
+    """The positions of the keys with the largest weights of each row, the largest first: [… n m] to [… n count].
+
+    Of equal weights the first key comes first, a NaN last. Fewer keys than `count` are all of them.
+
+    >>> largest_keys(np.array([[0.2, 0.5, 0.3], [0.0, 0.5, 0.5]]), 2).tolist()
+    [[1, 2], [1, 2]]
+    """
+    order: Array = np.argsort(-weights, axis=-1, kind="stable")[..., :count]
+    return order
+
+
 def total_variation(first: Array, second: Array) -> Array:
     """Half the sum of the differences of each row: distributions [… n m] and [… n m] to [… n], from 0 to 1.
 

@@ -42,40 +42,18 @@ HelpAll = Annotated[
 
 
 class _OwnHelp:
-    """Mixin of Typer's commands and groups: our help, an error where an option is given twice, and a fast start."""
+    """Mixin of Typer's commands and groups: our help, errors that know their command, and a fast start."""
 
     ref: CommandRef | None = None  # of a command: its row of COMMANDS
 
     def parse_args(self, context: Any, args: list[str]) -> Any:
-        """Parse the arguments; raises AttnError where an option is given twice."""
+        """Parse the arguments; a usage error names the command."""
         try:
-            if not context.resilient_parsing:  # that is the completion of an unfinished command line
-                self._check_repetitions(context, args)
             return super().parse_args(context, args)  # type: ignore[misc] # a command or a group is the next class
         except typer.TyperException as error:
             if getattr(error, "ctx", None) is None:  # of an option without its value: the parser knows no command
                 vars(error)["ctx"] = context
             raise
-
-    def _check_repetitions(self, context: Any, args: list[str]) -> None:
-        """Raise AttnError where an option that takes one value is given twice, or a flag and its contrary.
-
-        Typer would use the last one. For once every option is parsed as one that may be repeated.
-        """
-        single = [p for p in self.get_params(context) if p.param_type_name == "option" and not p.multiple]
-        for option in single:
-            option.multiple = True
-        try:
-            values, _, _ = self.make_parser(context).parse_args(list(args))  # type: ignore[attr-defined] # the same
-        finally:
-            for option in single:
-                option.multiple = False
-        for option in single:
-            given, names = values.get(option.name, ()), (*option.opts, *option.secondary_opts)
-            if option.is_flag and len(set(given)) > 1:
-                raise AttnError(f"{' and '.join(names)} contradict each other", hint="leave out one of them")
-            if not option.is_flag and len(given) > 1:
-                raise AttnError(f"is given twice: {', '.join(map(repr, given))}", where=names[0], hint="give it once")
 
     def get_params(self, context: Any) -> Any:
         """The parameters of the command; of an unfinished command line those too that the short help leaves out."""
@@ -192,11 +170,16 @@ class CommandGroup(_OwnHelp, TyperGroup):
 
 
 def _is_problem(word: str) -> bool:
-    """Whether a word is a file or standard input, or has the suffix of a file that can be read."""
+    """Whether a word is a file, standard input or a mapping, or has the suffix of a file that can be read."""
     from attncli.io.formats import format_of_suffix
 
     path = Path(word)
-    return word == STDIN or format_of_suffix(path) is not None or (is_there(path) and not path.is_dir())
+    return (
+        word == STDIN
+        or word.lstrip().startswith("{")
+        or format_of_suffix(path) is not None
+        or (is_there(path) and not path.is_dir())
+    )
 
 
 def is_sentence(word: str) -> bool:

@@ -23,25 +23,37 @@ def given_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "Inputs") -> "Document":
-    """The keys of the problem file, or of a sentence in its place, with those of the options over them.
+    """The keys of the problem file, or of a mapping or a sentence in its place, with those of the options over them.
 
-    Files are opened through `inputs`. Raises AttnError where standard input is named more than once, or the file can't
-    be read.
+    Files are opened through `inputs`. Raises AttnError where standard input is named more than once, an option has
+    several values, or the file can't be read.
     """
     from attncli.io.assemble import read_option
-    from attncli.io.problem_files import Origin, RawValue, read_document
+    from attncli.io.problem_files import Origin, RawValue, is_problem_text, read_document, read_problem_text
 
     texts = given_keys(keys)
     check_stdin(problem, *texts.values())
+    _check_single_values(texts)
     if problem is not None and is_part_of_list(problem):
         raise AttnError(f"{problem!r} is not a problem file", hint=QUOTE_HINT)
     if problem is not None and is_sentence(problem):
         problem, texts = None, {"sentence": problem, **texts}
-    document = read_document(problem, inputs) if problem is not None else {}
+    read = read_problem_text if problem is not None and is_problem_text(problem) else read_document
+    document = read(problem, inputs) if problem is not None else {}
     origin = Origin(options=True, inputs=inputs)
     return document | {
         name: RawValue(read_option(FIELDS[name], text, (option_name(name),)), origin) for name, text in texts.items()
     }
+
+
+def _check_single_values(texts: Mapping[str, Any]) -> None:
+    """Raise AttnError, which says how they are compared, where an option has several values of its key."""
+    from attncli.io.variants import VARY, has_several_values
+
+    for name, text in texts.items():
+        if has_several_values(name, text):
+            hint = f"attn compare {VARY} {name}={text}"
+            raise AttnError("several values", where=option_name(name), hint=hint)
 
 
 def check_stdin(*texts: Any) -> None:

@@ -167,9 +167,10 @@ def _compute(
     Raises AttnError where they do not fit in memory or on the disk.
     """
     problem, plan = problems[-1], plan_of(problems[-1])
-    if shown["statistics"]:
-        _check_weights_fit(problem)
-    computed = [*selection, *([WEIGHTS] if shown["statistics"] else []), *([CONTEXT] if shown["curve"] else [])]
+    needs_weights = [name for name, is_shown in (("--stats", shown["statistics"]), ("--top", shown["top"])) if is_shown]
+    if needs_weights:
+        _check_weights_fit(problem, needs_weights[0])
+    computed = [*selection, *([WEIGHTS] if needs_weights else []), *([CONTEXT] if shown["curve"] else [])]
     if options.output_format.is_figure or shown["heatmap"]:
         from attncli.render.masks import masks_to_show
 
@@ -272,14 +273,14 @@ def _check_space(problem: ProblemSpec, options: OutputOptions, cut_axes: Sequenc
     return result_count * estimator.memory(names, row)
 
 
-def _check_weights_fit(problem: ProblemSpec) -> None:
-    """Raise AttnError where the weights, which their statistics are made of, are more than the memory there is."""
+def _check_weights_fit(problem: ProblemSpec, option: str) -> None:
+    """Raise AttnError where the weights, which an option is about, are more than the memory there is."""
     from attncli.engine.memory import array_bytes
 
     missing = missing_memory(array_bytes(plan_of(problem)[WEIGHTS], problem.precision))
     if missing is not None:
         hint = "leave it out, or compute some of the queries with only"
-        raise AttnError(f"statistics are made of the weights, and the run {missing}", where="--stats", hint=hint)
+        raise AttnError(f"is about the weights, and the run {missing}", where=option, hint=hint)
 
 
 def _has_whole_inputs(problem: ProblemSpec) -> bool:

@@ -111,10 +111,11 @@ def _size(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, An
 
 
 _NO_LINES = _where(lambda row: not row.is_text_for_readers, "{format} has no worked lines")
+_NO_TABLES: Reason = (lambda o: o.works_out_cells, "--cell without --explain shows no tables")
 _NO_TITLE = _where(lambda row: not row.has_title, "only figures (.svg, .png, .pdf) and pages (.html) have a title")
 _NO_TABLE_STATISTICS = _where(
-    lambda row: not (row.is_text_for_readers or row.is_object),
-    "{format} has the results alone; json has their statistics",
+    lambda row: not (row.is_text_for_readers or row.is_object or row.compares_cells),
+    "{format} has the results alone; json and csv have their statistics",
 )
 
 
@@ -219,6 +220,17 @@ class OutputOptions:
         is_listed=False,
         idle=(_where(lambda row: not row.compares_cells, "{format} is no CSV"),),
     )
+    transpose: bool = _option(
+        "Show tables of queries and keys with keys down and queries across.",
+        default=False,
+        is_listed=False,
+        view=lambda options, _: {"transpose": options.has_effect("transpose")},
+        idle=(
+            _where(lambda row: row.is_picture, "{format} has queries down and keys across"),
+            _where(lambda row: not (row.is_text_for_readers or row.compares_cells), "{format} has arrays, not tables"),
+            _NO_TABLES,
+        ),
+    )
     stats: bool = _option(
         "Add the entropy and largest weight of each query.",
         default=False,
@@ -228,6 +240,17 @@ class OutputOptions:
             _where(lambda row: row.shows_every_step, "a page has no statistics; those of a table are shown without -o"),
         ),
     )
+    top: int | None = _option(
+        "Add the N keys with the largest weights of each query.",
+        metavar="N",
+        is_listed=False,
+        view=lambda options, _: {"top": options.top_count if options.has_effect("top") else 0},
+        idle=(
+            _NO_TABLE_STATISTICS,
+            _where(lambda row: row.shows_every_step, "a page has no list of keys; that of a table is shown without -o"),
+        ),
+        example="1",
+    )
     heatmap: bool = _option(
         "Show tables as blocks of colour, all heads side by side.",
         default=False,
@@ -235,7 +258,7 @@ class OutputOptions:
         idle=(
             _where(lambda row: row.is_picture and not row.has_heatmaps, "{format} has heat maps anyway"),
             _where(lambda row: not row.has_heatmaps, "{format} has no blocks of colour"),
-            (lambda o: o.works_out_cells, "--cell without --explain shows no tables"),
+            _NO_TABLES,
         ),
     )
     curve: bool = _option(
@@ -329,6 +352,13 @@ class OutputOptions:
         return self.precision
 
     @property
+    def top_count(self) -> int:
+        """The number of largest keys; raises AttnError for less than 1."""
+        if self.top is None or self.top < 1:
+            raise AttnError(f"{self.top} is not a number of keys", where="--top", hint="expected a number from 1")
+        return self.top
+
+    @property
     def max_terms(self) -> int | None:
         """The longest sum that is written whole, None for no limit; raises AttnError for less than 1."""
         from attncli.numbers.arithmetic import MAX_TERMS
@@ -356,7 +386,7 @@ class OutputOptions:
     @property
     def draws_curve_alone(self) -> bool:
         """Whether a data fit is drawn in place of the default results: nothing else is asked for."""
-        is_alone = self.select is None and not (self.explain or self.cell or self.heatmap or self.stats)
+        is_alone = self.select is None and not (self.explain or self.cell or self.heatmap or self.stats or self.top)
         return self.has_effect("curve") and is_alone
 
     def is_one_whole_result(self, problem: "ProblemSpec") -> bool:

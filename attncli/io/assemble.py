@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
-from attncli.io.parse import read_inline, read_named, read_text_array
+from attncli.io.parse import import_operator, read_inline, read_named, read_text_array
 from attncli.io.problem_files import EXAMPLE_KEYS, PYTHON, Document, Origin, RawValue
 from attncli.ops.registry import is_operator, look_up, taken_kinds
 from attncli.problem.arrays import ArrayOrigin, GivenArray
@@ -118,7 +118,8 @@ def _read_vocabulary(text: str, field: Field, origin: Origin) -> Any:
 def _read_mask(value: Any, field: Field, origin: Origin) -> Any:
     """A table, or the operator of a mask with its array parameters read."""
     if isinstance(value, str):
-        value = read_text_array(value, (field.name,), origin, kind="mask")
+        text = import_operator("mask", value, origin.path(field.name)) if origin.options else value
+        value = read_text_array(text, (field.name,), origin, kind="mask")
     is_mask = isinstance(value, Mapping) and chooses_operator("mask", value)
     return _read_operator("mask", value, field, origin) if is_mask else value
 
@@ -133,9 +134,13 @@ def _read_window(text: str, field: Field, origin: Origin) -> Any:
 
 
 def _read_operator(kind: str, value: Any, field: Field, origin: Origin) -> Any:
-    """`NAME:key=value` as `{NAME: {key: value}}`, and the texts among array parameters read."""
+    """`NAME:key=value` as `{NAME: {key: value}}`, and the texts among array parameters read.
+
+    An option may name a function of a module, which is imported; a problem file never runs code.
+    """
     if isinstance(value, str):
-        name, given = read_named(value, origin.path(field.name))
+        text = import_operator(kind, value, origin.path(field.name)) if origin.options else value
+        name, given = read_named(text, origin.path(field.name))
         value = {name: given} if given else name
     if not isinstance(value, Mapping) or len(value) != 1:
         return value

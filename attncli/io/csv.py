@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import most_common, shorten
-from attncli.numbers.parsing import DECIMAL, TypedNumber, non_finite, number_hint
+from attncli.numbers.parsing import DECIMAL, DECIMAL_COMMA, TypedNumber, non_finite, number_hint
 
 MALFORMED_NUMBER = re.compile(r"\s*[-+]?[0-9.,'’_\s]*[0-9][0-9.,'’_\s]*%?\s*\Z")
+THOUSANDS = re.compile(r"[-+]?[0-9]{1,3},[0-9]{3}")  # `1,500` may be either
 OPENING = re.compile(r'(?:^|[,;\t]) *"')
 CLOSING = re.compile(r'[^"]*(?:""[^"]*)*"(?!")')
 NUMERALS = "0123456789+-.eE "
@@ -144,7 +145,28 @@ def _rows(text: str, name: str, delimiter: str | None) -> tuple[str, list[Row]]:
             rows.append((line, cells))
     except csv.Error as error:
         raise AttnError(f"is not CSV: {error}", where=(name, f"line {row[0]}")) from None
+    if delimiter == ";" and has_decimal_commas(cell for _, cells in rows for cell in cells):
+        rows = [(line, [_with_point(cell) for cell in cells]) for line, cells in rows]
     return delimiter, rows
+
+
+def has_decimal_commas(cells: Iterable[str]) -> bool:
+    """Whether cells between semicolons have decimal commas, as spreadsheets of many countries write them.
+
+    They have where some number has a comma, none has a point, and not every comma may divide thousands.
+
+    >>> has_decimal_commas(["1,5", "2"]), has_decimal_commas(["1,5", "2.5"]), has_decimal_commas(["1,500", "2"])
+    (True, False, False)
+    """
+    numbers = [cell.strip() for cell in cells]
+    commas = [number for number in numbers if DECIMAL_COMMA.fullmatch(number)]
+    has_points = any("." in number and DECIMAL.fullmatch(number) for number in numbers)
+    return not has_points and not all(THOUSANDS.fullmatch(number) for number in commas)
+
+
+def _with_point(cell: str) -> str:
+    """A number with a decimal comma, with a point; any other cell as it is."""
+    return cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell.strip()) else cell
 
 
 def _check_characters(cells: str, path: ErrorPath) -> None:

@@ -26,7 +26,7 @@ NUMBERS = (
 FILES = (
     ("words.csv", "a file: .csv .tsv .txt .yaml .json .npy .npz .safetensors"),
     ("model.npz#w_q", "an entry of it; a part of that: 'model.npz#w_q[:, 0:64]'"),
-    ("-", "standard input"),
+    ("-", "standard input; '-#w_q' an entry of it"),
 )
 MATRIX_FORMS = (*NUMBERS, *FILES, ("normal:std=2", "drawn from --seed"))
 

@@ -1,8 +1,11 @@
 """Texts in place of values: `NAME:key=value,key=value`, nested lists, rows of numbers, a file, an entry of it."""
 
 import os
+import re
+import sys
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +15,13 @@ from attncli.io import formats
 from attncli.io.inputs import Input
 from attncli.io.paths import STDIN, check_is_not_refused, is_there, locate, nearest_file, path_of
 from attncli.io.problem_files import Origin
-from attncli.ops.registry import is_operator, operators
+from attncli.ops.records import OperatorRecord
+from attncli.ops.registry import is_operator, kind_of, operators
 from attncli.problem.arrays import ArrayOrigin
 from attncli.problem.numbers import read_typed_matrix, scalar
 from attncli.problem.operators import named_masks
+
+_OWN_OPERATOR = re.compile(r"(?P<module>[^:=,]+):(?P<function>[^\W\d]\w*)(?P<parameters>(:.*)?)", re.DOTALL)
 
 
 def read_named(text: str, path: ErrorPath) -> tuple[str, dict[str, Any]]:
@@ -30,6 +36,34 @@ def read_named(text: str, path: ErrorPath) -> tuple[str, dict[str, Any]]:
     if colon and not rest.strip():
         raise AttnError(f"nothing follows the colon of {text!r}", where=path, hint="leave it out")
     return name.strip(), dict(_parameters(rest, path)) if colon else {}
+
+
+def import_operator(kind: str, text: str, path: ErrorPath) -> str:
+    """A text with the name of the operator that a function of the user's is: `mine:powers:power=2` to `powers:power=2`.
+
+    `MODULE:FUNCTION` and `FILE.py:FUNCTION` import the module, which runs its code; the working folder is among those
+    that it is looked for in. Any other text stays as it is. Raises AttnError where the module can't be imported or the
+    function is not an operator of the kind.
+    """
+    match = _OWN_OPERATOR.fullmatch(text)
+    if match is None or is_operator(kind, match["module"]):
+        return text
+    file, function = Path(match["module"]), match["function"]
+    is_file = file.suffix == ".py"
+    folder, name = (file.parent, file.stem) if is_file else (Path(), match["module"])
+    if str(folder.resolve()) not in sys.path:
+        sys.path.insert(0, str(folder.resolve()))
+    try:
+        module = import_module(name)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the import of another's module may raise anything
+        message = f"{match['module']} can't be imported ({type(error).__name__}: {error})"
+        raise AttnError(message, where=path, hint="give MODULE:FUNCTION, or FILE.py:FUNCTION") from None
+    record = getattr(getattr(module, function, None), "record", None)
+    if not isinstance(record, OperatorRecord) or record.kind != kind_of(kind):
+        decorator = {"normalize": "normalizer"}.get(kind_of(kind), kind_of(kind))
+        message, hint = f"{match['module']} has no {kind_of(kind)} {function!r}", f"write @attncli.{decorator} above it"
+        raise AttnError(message, where=path, hint=hint)
+    return f"{record.name}{match['parameters']}"
 
 
 def read_inline(text: str, path: ErrorPath, typed_keys: Container[str] | None = ()) -> Any:
@@ -52,7 +86,7 @@ def read_inline(text: str, path: ErrorPath, typed_keys: Container[str] | None = 
 def _parameters(text: str, path: ErrorPath) -> Iterator[tuple[str, Any]]:
     """Each `key=value`; commas inside brackets belong to the value."""
     names = set()
-    for part in _split(text):
+    for part in split_outside_brackets(text):
         key, equals, value = part.partition("=")
         key = key.strip()
         if not equals or not key or not value.strip():
@@ -63,7 +97,7 @@ def _parameters(text: str, path: ErrorPath) -> Iterator[tuple[str, Any]]:
         yield key, read_inline(value, (*path, key))
 
 
-def _split(text: str) -> Iterator[str]:
+def split_outside_brackets(text: str) -> Iterator[str]:
     """The parts between the commas that are outside all brackets."""
     depth = start = 0
     for at, letter in enumerate(text):

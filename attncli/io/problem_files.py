@@ -86,6 +86,7 @@ _INPUTS = FIELDS.keys() - RESULTS
 SHOWN_KEYS = ("show", "cell", "numpy", "arrows")
 PART_KEYS = (*SHOWN_KEYS, "title", "about", EXPECTED)
 ABOUT_KEYS = ("title", "about", "topic", "teaches", "paper", "source")
+PROBLEM_TEXT = "PROBLEM"  # the name of a problem that is an argument
 EXAMPLE_KEYS = (*SHOWN_KEYS, *ABOUT_KEYS, "precision", EXPECTED, "parts", "together", "curve")
 
 
@@ -102,6 +103,21 @@ def read_document(name: str, inputs: Inputs | None = None) -> Document:
         raise AttnError("is not a problem file", where=name, hint=f"expected {formats.expected('problem')} or -")
     source = inputs.open(name)
     return _document(*formats.read_problem(source), Origin(source.name, path.parent, inputs=inputs))
+
+
+def is_problem_text(word: str) -> bool:
+    """Whether an argument in place of a file is a problem itself, a mapping in YAML or JSON.
+
+    >>> is_problem_text("{query: [[1, 0]], key: [[1, 0]]}"), is_problem_text("p.yaml")
+    (True, False)
+    """
+    return word.lstrip().startswith("{") and not os.path.lexists(word)
+
+
+def read_problem_text(text: str, inputs: Inputs) -> Document:
+    """The values of a problem that is an argument; paths in it are relative to where the program runs."""
+    source = inputs.of_text(text, PROBLEM_TEXT)
+    return _document(*formats.read_problem(source), Origin(source.name, inputs=inputs))
 
 
 def parse_document(text: str, name: str) -> Document:

@@ -12,10 +12,10 @@ from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.memory import missing_memory
 from attncli.base.text import repr_excerpt, shorten
 from attncli.io.assemble import assemble, convert_document, convert_value, read_option
-from attncli.io.parse import read_inline
+from attncli.io.parse import read_inline, split_outside_brackets
 from attncli.io.problem_files import PYTHON, Document, Origin, RawValue
 from attncli.ops.records import Operator, format_value
-from attncli.ops.registry import operators
+from attncli.ops.registry import operators, taken_kinds
 from attncli.problem.build import check_name
 from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.fields import Field
@@ -28,8 +28,10 @@ NOT_GIVEN = "null"  # as in a problem file: the key is as if it were not given
 NUMBERS = ("integer", "number")  # the kinds of values of which several may be given between commas
 VARY = "--vary"
 MAX_VARIANTS = 10_000  # nobody reads more of them, and all of their results are in memory
+NAMED = ("word", "flag", "boolean")  # the kinds of values that are names, as operators are
 _RANGE = re.compile(r"\s*([+-]?\d+)\s*\.\.\s*([+-]?\d+)\s*\Z")
-_HINT = "expected KEY=VALUE, such as normalize=sparsemax, scale=0.5,1,2 or seed=1..10"
+_BEGINS_WITH_NAME = re.compile(r"\s*[^\W\d][\w./-]*\s*(:|\Z)")  # `dot`, `gaussian:…`, `mask.csv`, and not `sigma=2`
+_HINT = "expected KEY=VALUE, such as normalize=softmax,sparsemax, scale=0.5,1,2 or seed=1..10"
 AS_GIVEN = "as given"  # the name of the problem that nothing changes
 FILE, CONVENTION, EDITS = "file", "as", "set"  # what is varied besides the keys of a problem
 PROBLEM = "problem"  # in place of a file, in Python
@@ -52,10 +54,19 @@ class VariedKey:
         return FIELDS[self.key]
 
     @property
+    def kinds(self) -> set[Any]:
+        """The kinds of values that it may have."""
+        return parameter_kinds(self.key)[self.parameter] if self.parameter else {self.field.kind}
+
+    @property
     def takes_numbers(self) -> bool:
         """Whether its values are single numbers, of which several may be given between commas."""
-        kinds = parameter_kinds(self.key)[self.parameter] if self.parameter else {self.field.kind}
-        return not kinds.isdisjoint(NUMBERS)
+        return not self.kinds.isdisjoint(NUMBERS)
+
+    @property
+    def takes_names(self) -> bool:
+        """Whether its values are names, of which several may be given between commas: words, operators."""
+        return not self.kinds.isdisjoint((*NAMED, *taken_kinds()))
 
     def read(self, word: str, origin: Origin) -> RawValue:
         """The value of a word as its option, or `NAME:key=value`, takes it, its texts and files read."""
@@ -127,9 +138,8 @@ Varied = dict[str, list[VariedValue]]
 def read_varied(texts: Iterable[str], origin: Origin) -> Varied:
     """The values of each varied key, in the order in which the keys first appear; a key given again adds values.
 
-    Keys of one number may have several values between commas, and a range of whole numbers is `1..100`. Every value is
-    converted, and its file read, once. Raises AttnError where a text is not KEY=VALUE, a value can't be converted or is
-    given twice, and UnknownNameError where no problem has the key.
+    Every value is converted, and its file read, once. Raises AttnError where a text is not KEY=VALUE, a value can't be
+    converted or is given twice, and UnknownNameError where no problem has the key.
     """
     origin = replace(origin, options=True, option=VARY)
     varied: Varied = {}
@@ -138,11 +148,30 @@ def read_varied(texts: Iterable[str], origin: Origin) -> Varied:
         if not sign or not name.strip():
             raise AttnError(f"{shorten(repr(text))} is not KEY=VALUE", where=VARY, hint=_HINT)
         key = varied_key(name.strip(), VARY)
-        words = _words(key, value, origin.path(str(key)))
-        varied.setdefault(str(key), []).extend(VariedValue(key, word, _read(key, word, origin)) for word in words)
+        varied.setdefault(str(key), []).extend(_read_several(key, value, origin))
     for name, values in varied.items():
         _check_duplicates(values, origin.path(name))
     return varied
+
+
+def read_varied_options(texts: Mapping[str, str], origin: Origin) -> Varied:
+    """The values of options of keys that have several: `--seed 1..30`. Raises AttnError as `read_varied`."""
+    varied = {name: list(_read_several(VariedKey(name), text, origin)) for name, text in texts.items()}
+    for name, values in varied.items():
+        _check_duplicates(values, origin.path(name))
+    return varied
+
+
+def has_several_values(name: str, text: Any) -> bool:
+    """Whether the text of a key's option is several values of it.
+
+    >>> has_several_values("seed", "1..30"), has_several_values("score", "dot,cosine"), has_several_values("seed", "1")
+    (True, True, False)
+    """
+    if not isinstance(text, str) or not ("," in text or ".." in text):  # as most options
+        return False
+    key = VariedKey(name)
+    return len(_split(key, text)) > 1 or (key.takes_numbers and ".." in text)
 
 
 def varied_keywords(vary: Mapping[str, Iterable[Any]]) -> Varied:
@@ -168,30 +197,48 @@ def varied_keywords(vary: Mapping[str, Iterable[Any]]) -> Varied:
     return varied
 
 
+def _read_several(key: VariedKey, text: str, origin: Origin) -> Iterator[VariedValue]:
+    """The values of a text, each with its word; an error says how those of a parameter are given."""
+    for word in _words(key, text, origin.path(str(key))):
+        try:
+            yield VariedValue(key, word, key.read(word, origin))
+        except AttnError as error:
+            error.hint = _hint_of_parameter(key, text) or error.hint
+            raise
+
+
 def _words(key: VariedKey, text: str, path: ErrorPath) -> Iterator[str]:
-    """The words of a text: one, or of a key of one number those between commas, and the numbers of ranges."""
-    for part in text.split(",") if key.takes_numbers else (text,):
+    """The words of a text, one or several, and of a key of one number the numbers of ranges."""
+    for part in _split(key, text):
         word = part.strip()
         if not word:
             raise AttnError("a value is empty", where=path, hint=f"{key}={NOT_GIVEN} is the problem without the key")
         yield from _range(key, word, path) if key.takes_numbers and ".." in word else (word,)
 
 
-def _read(key: VariedKey, word: str, origin: Origin) -> RawValue:
-    """The value of a word; where it has several between commas the error says how they are given."""
-    try:
-        return key.read(word, origin)
-    except AttnError as error:
-        error.hint = _hint_of_several(key, word) or error.hint
-        raise
+def _split(key: VariedKey, text: str) -> Sequence[str]:
+    """The parts of a text that are a value each.
+
+    A key of one number has one between any two commas. A key whose values are names has another one where a name
+    follows the comma; elsewhere the comma belongs to parameters. All other values have commas of their own.
+
+    >>> _split(VariedKey("score"), "gaussian:sigma=2,additive:w1=a.csv,w2=b.csv,dot")
+    ['gaussian:sigma=2', 'additive:w1=a.csv,w2=b.csv', 'dot']
+    """
+    if not (key.takes_numbers or key.takes_names):
+        return [text]
+    parts: list[str] = []
+    for part in split_outside_brackets(text):
+        if parts and key.takes_names and not _BEGINS_WITH_NAME.match(part):
+            parts[-1] += f",{part}"
+        else:
+            parts.append(part)
+    return parts
 
 
-def _hint_of_several(key: VariedKey, word: str) -> str | None:
-    """How several names between commas are given, or several values of a parameter; None of what is neither."""
-    names = [name.strip() for name in word.split(",")]
-    if len(names) > 1 and all(name.isidentifier() for name in names):
-        return f"give each value once: {' '.join(f'{VARY} {key}={name}' for name in names)}"
-    operator, _, rest = word.partition(":")
+def _hint_of_parameter(key: VariedKey, text: str) -> str | None:
+    """How several values of a parameter are given; None of what is none."""
+    operator, _, rest = text.partition(":")
     parameter, sign, values = rest.partition("=")
     if not sign or "," not in values or "=" in values:
         return None

@@ -17,7 +17,7 @@ DECIMAL = re.compile(rf"[-+]?({_NUMBER.pattern})", re.IGNORECASE | re.ASCII)
 _FUNCTIONS: dict[str, Callable[[float], float]] = {"sqrt": math.sqrt}
 _CONSTANTS = {"pi": math.pi}
 _NON_FINITE = re.compile(r"([-+]?)\.?(inf|infinity|nan)", re.IGNORECASE | re.ASCII)
-_DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+", re.ASCII)
+DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+", re.ASCII)
 _NOT_DECIMAL = re.compile(r"[-+]?(0x[0-9a-f_]+|0o?[0-7_]+|0b[01_]+|[0-9][0-9_]*(\.[0-9_]*)?)", re.IGNORECASE | re.ASCII)
 
 
@@ -115,7 +115,7 @@ def number_hint(word: str) -> str | None:
         return "write it without quotes"
     if "−" in word and DECIMAL.fullmatch(plain := word.replace("−", "-")):  # as this program prints it
         return f"write the minus sign as a hyphen: {plain}"
-    if _DECIMAL_COMMA.fullmatch(word):
+    if DECIMAL_COMMA.fullmatch(word):
         return f"write the decimal point as a point: {word.replace(',', '.')}"
     if not _NOT_DECIMAL.fullmatch(word):
         return None

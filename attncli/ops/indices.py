@@ -95,6 +95,17 @@ def real_key_starts(key_mask: Array) -> Array:
 
 
 @structural(is_exact=True)
+def longest(lengths: Array, *, shape: tuple[int, ...]) -> Array:
+    """The largest length among the queries of each batch item, in this shape: [b n] to […].
+
+    >>> longest(np.array([[1, 3], [2, 0]]), shape=(2,))
+    array([3, 2])
+    """
+    most: Array = lengths.max(axis=-1).reshape(shape)
+    return most
+
+
+@structural(is_exact=True)
 def query_positions_at_end(rows: Array, key_lengths: Array, *, first: int) -> Array:
     """Row i is at key i + first, counted from the end of each batch item's real keys: [n] and [b …] to [b … n].
 

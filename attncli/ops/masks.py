@@ -200,6 +200,35 @@ def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
 
 
 @mask(
+    formula="visible where j < lengthᵢ",
+    shapes="key_positions[m], query_key_lengths[b n] -> [b n m]",
+    source="Dive into Deep Learning, masked_softmax with valid_lens of two axes",
+    example={
+        "key_positions": [0, 1, 2],
+        "query_key_lengths": [[1, 3]],
+        "gives": [[[True, False, False], [True, True, True]]],
+    },
+    key_bounds=lambda key_positions, query_key_lengths: KeyBounds(
+        any_visible=(0, query_key_lengths.max()), all_visible=(0, query_key_lengths.min())
+    ),
+    by_hand=lambda write, key_positions, query_key_lengths, result: _verdict(
+        f"key {key_positions} {'<' if result else '≥'} {query_key_lengths} keys of this query", result
+    ),
+    sign=MaskSign("░", "beyond the query's length", precedence=1),
+)
+def query_key_lengths(key_positions: Array, query_key_lengths: Array) -> Array:
+    """Keys beyond the length of their query are hidden: each query has its own number of keys.
+
+    The lengths are [n], [b n], or [b h n] of each head.
+
+    >>> query_key_lengths(np.arange(3), np.array([1, 2]))
+    array([[ True, False, False],
+           [ True,  True, False]])
+    """
+    return key_positions < query_key_lengths[..., None]
+
+
+@mask(
     formula="visible where the key mask is 1",
     shapes="key_mask[b m] -> [b n m]",
     source="transformers, attention_mask of a tokenizer; MultiheadAttention of PyTorch, key_padding_mask, inverted",

@@ -46,7 +46,16 @@ ARGUMENTS: Mapping[str, frozenset[str]] = {
     "context": frozenset({"weights", "value", "query", "visible"}),
     "position": frozenset({"x", "positions", "features", "query", "query_positions", "key_positions", "heads"}),
     "mask": frozenset(
-        {"table", "query_rows", "query_positions", "key_positions", "key_lengths", "key_mask", "real_key_starts"}
+        {
+            "table",
+            "query_rows",
+            "query_positions",
+            "key_positions",
+            "key_lengths",
+            "query_key_lengths",
+            "key_mask",
+            "real_key_starts",
+        }
     ),
     "norm": frozenset({"x"}),
     "query_scale": frozenset({"positions", "heads"}),

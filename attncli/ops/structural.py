@@ -114,6 +114,11 @@ def identity(x: Array) -> Array:
 
 
 @structural(is_exact=True)
-def reshape(x: Array, *, shape: tuple[int, ...]) -> Array:
-    """The same numbers in another shape."""
-    return x.reshape(shape)
+def reshape(x: Array, *, shape: tuple[int, ...], at: list[int] | None = None) -> Array:
+    """The same numbers in another shape; of its last axis the entries at these positions.
+
+    >>> reshape(np.arange(6), shape=(2, 3), at=[2]).tolist()
+    [[2], [5]]
+    """
+    shaped: Array = x.reshape(shape)
+    return shaped if at is None else shaped[..., at]

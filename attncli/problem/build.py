@@ -14,7 +14,7 @@ from attncli.problem.check_operators import check_operators, check_positions, sh
 from attncli.problem.convert import floating_type, to_field, to_unicode_labels
 from attncli.problem.inputs import check_inputs, unread_keys
 from attncli.problem.layout import layout_of
-from attncli.problem.lengths import bind_lengths, check_labels, check_masks
+from attncli.problem.lengths import bind_lengths, check_labels, check_masks, shape_key_lengths
 from attncli.problem.spec import DEFAULTS, FIELDS, LABEL_KEYS, ProblemSpec
 from attncli.problem.tokens import choose_input, embed, look_up_tokens
 from attncli.problem.weights import transpose_weights
@@ -214,7 +214,7 @@ def _check(filled: random_fill.RandomFill, origins: Mapping[str, ArrayOrigin]) -
     check_inputs(values)
     layout = layout_of(values)
     lengths = bind_lengths(values, layout)
-    values = shape_norms(values, layout, lengths)
+    values = shape_key_lengths(shape_norms(values, layout, lengths), layout)
     sizes = {letter: length.size for letter, length in lengths.items()}
     spec = ProblemSpec(
         **values, layout=layout, lengths=sizes, origins=origins, generators=filled.generators, unread=filled.unread

@@ -269,6 +269,9 @@ def _check_mask(spec: ProblemSpec, mask: Operator) -> None:
     inputs = mask.record.shapes.arrays
     if "table" in inputs:
         raise AttnError(f"{mask.record.name} needs a table of the scores' shape", where="mask", hint="give the table")
-    for name, verb in (("key_lengths", "are"), ("key_mask", "is")):
-        if name in inputs and getattr(spec, name) is None:
+    if "key_lengths" in inputs and spec.has_length_per_query:
+        message = f"{mask.record.name} reads a length for each batch item; key_lengths has one for each query"
+        raise AttnError(message, where="mask", hint="leave out mask: key_lengths hides the others by itself")
+    for name, verb in (("key_lengths", "are"), ("query_key_lengths", "are"), ("key_mask", "is")):
+        if name in inputs and getattr(spec, name, None) is None:
             raise AttnError(f"{mask.record.name} needs {name}, which {verb} not given", where="mask")

@@ -80,7 +80,7 @@ def _to_array(field: Field, value: Any, expected: str) -> GivenArray | PendingRa
 
     Booleans are refused where numbers are expected; `expected` says what to give in place of a generator.
     """
-    noun = LIST_OF_NUMBERS if field.allowed_axis_counts == (1,) else MATRIX
+    noun = LIST_OF_NUMBERS if field.allowed_axis_counts == (1,) or field.trailing else MATRIX
     if type(value) is not np.ndarray and field.is_random_fill:
         check_spelling("generator", value, (field.name,))
     converted = to_array_or_generator(value, (field.name,), noun)

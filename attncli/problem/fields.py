@@ -93,7 +93,7 @@ class Field:
     panel: str
     help: str
     example: str  # a value in YAML, which fits the other examples
-    axes: str = ""  # the letters of an array's axes, in brackets those that it may have before its own: "[b h] n d"
+    axes: str = ""  # the letters of an array's axes, in brackets those that it may have before, or after: "[b h] n d"
     template: TemplateUse = "optional"
     words: tuple[str, ...] = ()  # the choices of a word
     word_meanings: tuple[str, ...] = ()  # what each choice means, where `attn show` says it
@@ -131,7 +131,13 @@ class Field:
     @cached_property
     def leading(self) -> Letters:
         """The letters of the axes that an array may have before its own."""
-        match = _BRACKETS.search(self.axes)
+        match = _BRACKETS.match(self.axes)
+        return () if match is None else tuple(match["inside"].split())
+
+    @cached_property
+    def trailing(self) -> Letters:
+        """The letters of the axes that an array may have after its own."""
+        match = _BRACKETS.search(self.axes, 1)
         return () if match is None else tuple(match["inside"].split())
 
     @cached_property
@@ -144,7 +150,7 @@ class Field:
     def allowed_axis_counts(self) -> tuple[int, ...]:
         """How many axes an array may have: a table that broadcasts may lack the first ones."""
         least = len(self.letters) if self.neutral is None else 1
-        return tuple(range(least, len(self.leading) + len(self.letters) + 1))
+        return tuple(range(least, len(self.leading) + len(self.letters) + len(self.trailing) + 1))
 
     @cached_property
     def checked_sizes(self) -> Letters:

@@ -21,8 +21,8 @@ LAST_RESULTS_OF_POSITIONS: Mapping[ActsOn, LastResult] = {
 def unread_keys(values: Mapping[str, Any]) -> dict[str, str]:
     """Why nothing reads a key, for each key that has a value and that no result reads which is computed.
 
-    >>> unread_keys({"scores": [[1, 2]], "value": [[1], [2]], "scale": 2.0, "causal": True})
-    {'scale': 'scores are given'}
+    >>> unread_keys({"scores": [[1, 2]], "value": [[1], [2]], "score": "dot", "scale": 2.0})
+    {'score': 'scores are given'}
     """
     reasons = reasons_not_computed(values)
     given = ((name, _used_by(name, value)) for name, value in values.items() if value is not None)
@@ -151,5 +151,3 @@ def _check_inputs_with_table(table: str, given: set[str]) -> None:
     has_values = not given.isdisjoint(VALUE_SOURCES)
     if not has_values and "past_value" in given:
         raise AttnError("the values after the cached ones are missing", where="past_value", hint="give value")
-    if not has_values and table == "weights":
-        raise AttnError("weights are given, and there are no values to weigh", where="weights", hint="give value")

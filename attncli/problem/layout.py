@@ -63,6 +63,8 @@ class Layout:
         if own == ("n", "m"):  # a mask or a bias: heads before queries, batch items before heads
             are_of_items = count == 3 and not self.has_heads and self.batch is not None
             return ("b", "n", "m") if are_of_items else ("b", "h", "n", "m")[-count:]
+        if field.trailing:
+            return (*own, *field.trailing)[:count]
         if not field.leading:
             return (self.new_key_letter, *own[1:]) if field.is_row_table else own[-count:]
         is_with_heads = self.has_input_head_axis or count > len(self.batch_axes) + len(own)

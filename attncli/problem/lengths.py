@@ -251,12 +251,25 @@ def _hint_for_table(name: str, shape: tuple[int, ...], layout: Layout, lengths: 
     return None
 
 
+def shape_key_lengths(values: dict[str, Any], layout: Layout) -> dict[str, Any]:
+    """The values of a problem, those of `key_lengths` [b] where a table has one for each batch item, else [b n].
+
+    One row is that of the queries where there is one batch item, as '1 2 3' may be given for either.
+    """
+    table = values["key_lengths"]
+    if table is None or table.ndim == 1:
+        return values
+    is_of_items = table.shape[1] == 1 or (len(table) == 1 and (layout.batch or 1) > 1)
+    return {**values, "key_lengths": table.reshape(-1)} if is_of_items else values
+
+
 def _check_key_lengths(key_lengths: Array, lengths: Lengths) -> None:
-    """One length for each batch item, none greater than the number of keys."""
-    batch = {"b": lengths["b"]} if "b" in lengths else {}
-    if not batch and key_lengths.shape != (1,):
-        raise AttnError("there are no batch items", where="key_lengths", hint="give one length")
-    bind_axes(batch, "key_lengths", ("b",), key_lengths.shape)
+    """One length for each batch item, or for each query of each, none greater than the number of keys."""
+    axes = {letter: lengths[letter] for letter in "bn" if letter in lengths}
+    if "b" not in axes and len(key_lengths) != 1:
+        hint = "give one length, or one row with a length for each query"
+        raise AttnError("there are no batch items", where="key_lengths", hint=hint)
+    bind_axes(axes, "key_lengths", ("b", "n")[: key_lengths.ndim], key_lengths.shape)
     max_length = int(np.max(key_lengths))
     if max_length > lengths["m"].size:
         raise AttnError(f"{max_length} is more than there are keys; {lengths['m'].owner}", where="key_lengths")

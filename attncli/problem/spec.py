@@ -131,7 +131,7 @@ class ProblemSpec:
     value: Array | None = matrix(INPUTS, "[b h] m e", "values, already projected; without it the keys",
         "[[1, 0], [0, 1], [2, 2]]", is_random_fill=True, is_common=True, template="together")
     scores: Array | None = matrix(INPUTS, "[b h] n m",
-        "scores in place of what makes them, before softcap; [n m], [b n m], or with heads [h n m], [b h n m]",
+        "scores in place of what makes them, before scale; [n m], [b n m], or with heads [h n m], [b h n m]",
         "[[1.7, 0.2, 0.8]]", is_random_fill=True)
     weights: Array | None = matrix(INPUTS, "[b h] n m",
         "weights in place of what makes them; [n m], [b n m], or with heads [h n m], [b h n m]",
@@ -190,8 +190,8 @@ class ProblemSpec:
         decides_dtype=False, used_by="weights")
     score: Operator = row("score", STAGES, "how well each key answers each query", "scaled_dot",
         default=Operator(look_up("score", "scaled_dot")), used_by="scores", is_common=True, template="active")
-    scale: float | None = number(STAGES, "number multiplied into the score instead of the score's own", "1/sqrt(2)",
-        used_by="scores")
+    scale: float | None = number(STAGES, "number multiplied into the score instead of the score's own, or into scores",
+        "1/sqrt(2)", used_by="weights")
     softcap: float | None = number(STAGES, "squeezes scores between -softcap and softcap, before bias and masks", "30",
         above=0, used_by="weights")
     position: Operator | None = row("position", STAGES, "how positions take part",
@@ -215,8 +215,9 @@ class ProblemSpec:
         used_by="weights", is_common=True)
     window: tuple[float, float] | None = row("window", MASKS, "keys visible left and right of a query; inf or -1: all",
         "[1, 0]", used_by="weights", is_common=True)
-    key_lengths: Array | None = row("counts", MASKS, "how many keys of each batch item are real; the rest is padding",
-        "[2]", axes="b", used_by="weights")
+    key_lengths: Array | None = row("counts", MASKS,
+        "how many keys of each batch item are real, the rest is padding; or how many each query sees",
+        "[2]", axes="b [n]", used_by="weights")
     key_mask: Array | None = row("booleans", MASKS, "1 for a real key, 0 for padding, as tokenizers give it",
         "[1, 1, 0]", axes="b m", neutral=1, used_by="weights")
     align: str = word(MASKS,
@@ -316,6 +317,11 @@ class ProblemSpec:
     def default_selection(self) -> tuple[str, ...]:
         """The names of the results that are selected where none is named: scores, weights and output."""
         return tuple(name for name in DEFAULT_SELECTION if name == self.given_table or name not in self.not_computed)
+
+    @property
+    def has_length_per_query(self) -> bool:
+        """Whether `key_lengths` has a length for each query [b n], and not one for each batch item [b]."""
+        return self.key_lengths is not None and self.key_lengths.ndim > 1
 
     @property
     def is_self_attention(self) -> bool:

@@ -106,6 +106,25 @@ class Grid:
             before=None if self.before is None else self.before.select(rows, columns),
         )
 
+    @property
+    def with_keys_down(self) -> "Grid":
+        """A table of queries and keys with a row for each key; any other one as it is."""
+        rows, _, columns = self.corner.partition("\\")
+        if rows not in ("n", "q") or not columns.startswith("m"):
+            return self
+        return replace(
+            self,
+            values=self.values.T,
+            rows=self.columns,
+            columns=self.rows,
+            corner=f"{columns}\\{rows}",
+            hidden=None if self.hidden is None else self.hidden.T,
+            signs=None if self.signs is None else [list(row) for row in zip(*self.signs, strict=True)],
+            marked=frozenset((column, row) for row, column in self.marked),
+            changes=None if self.changes is None else self.changes.T,
+            before=None if self.before is None else self.before.with_keys_down,
+        )
+
     def _select_marked(self, rows: Sequence[int], columns: Sequence[int]) -> frozenset[Mark]:
         """The marked positions that are among some rows and columns, counted in those."""
         new_row: dict[int | None, int | None] = {row: index for index, row in enumerate(rows)} if self.marked else {}

@@ -53,6 +53,8 @@ def result_object(view: View) -> dict[str, Any]:
     content |= {name: selected_value(view, trace[name]) for name in view.result.select}
     if view.statistics:
         content["statistics"] = _statistics(view)
+    if view.top:
+        content["top"] = _largest_keys(view)
     if view.edited_cells and view.before is not None:
         before = replace(view, result=view.before)
         content["set"] = [vars(cell) for cell in view.edited_cells]
@@ -60,6 +62,7 @@ def result_object(view: View) -> dict[str, Any]:
         steps_before = {name: view.before.trace[name] for name in names if name in view.before.trace}
         content["before"] = {name: selected_value(before, step) for name, step in steps_before.items()}
         content["before"] |= {"statistics": _statistics(before)} if view.statistics else {}
+        content["before"] |= {"top": _largest_keys(before)} if view.top else {}
     if view.explain:
         # A script finds query, key and value first, even where positions were added to embeddings before.
         steps = sorted(view.steps, key=lambda step: step.name not in FIRST_STEPS)
@@ -72,6 +75,13 @@ def _statistics(view: View) -> Mapping[str, Any]:
     from attncli.render.statistics import statistics_object  # noqa: PLC0415 - only `--stats` needs it
 
     return statistics_object(view)
+
+
+def _largest_keys(view: View) -> Sequence[Any]:
+    """The largest keys of each query of a view."""
+    from attncli.render.statistics import largest_keys_object  # noqa: PLC0415 - only `--top` needs it
+
+    return largest_keys_object(view)
 
 
 def _step_object(view: View, step: Step) -> dict[str, Any]:

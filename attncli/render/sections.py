@@ -43,15 +43,21 @@ def sections(view: View) -> Iterator[Section]:
     """A section for each step to explain, for each step that the chosen cells are computed in, or for each result.
 
     Where single numbers of the problem were set it is said first, and results are shown before and after. The
-    statistics of the weights and the data fit come last.
+    statistics of the weights, the largest keys and the data fit come last.
     """
     if view.edited_cells:
         yield section_of_edits(view)
-    yield from _content(view)
+    for section in _content(view):
+        is_transposed = view.transpose and section.grids
+        yield replace(section, grids=tuple(g.with_keys_down for g in section.grids)) if is_transposed else section
     if view.statistics:
         from attncli.render.statistics import statistics_section  # noqa: PLC0415 - only `--stats` needs it
 
         yield statistics_section(view)
+    if view.top:
+        from attncli.render.statistics import largest_keys_section  # noqa: PLC0415 - only `--top` needs it
+
+        yield largest_keys_section(view)
     if view.curve:
         from attncli.render.data_fit import data_fit_section  # noqa: PLC0415 - only `--curve` needs it
 

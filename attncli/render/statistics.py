@@ -1,10 +1,11 @@
-"""The statistics of rows of weights as a section, and as an object of names and arrays."""
+"""The statistics and the largest keys of rows of weights: as a section, an object, and rows of a table."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from attncli.analysis.rows import NO_KEY, RowStatistics, row_statistics
+from attncli.analysis.rows import NO_KEY, RowStatistics, largest_keys, row_statistics
+from attncli.base.labels import BATCH, HEAD
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.trace import Trace, slices_at
 from attncli.problem.fields import WEIGHTS
@@ -12,7 +13,7 @@ from attncli.render.document import Grid, Section
 from attncli.render.tables import grids, leading_slices, with_changes
 from attncli.render.view import View
 
-TITLE = "statistics"
+TITLE, TOP_TITLE = "statistics", "largest keys"
 # The columns of a table of statistics: the name in JSON, and the heading for readers, which `attn show` explains.
 COLUMNS: Mapping[str, str] = {
     "support": "support",
@@ -83,6 +84,76 @@ def statistics_object(view: View) -> dict[str, Any]:
     trace, step = view.result.trace, view.result.trace[WEIGHTS]
     index = slices_at(trace, step, view.positions)[:-1]
     return object_of_statistics(statistics_of(trace), trace.numbered_labels_of(step, -1), index)
+
+
+def statistics_table(view: View) -> Iterator[Sequence[Any]]:
+    """The header and the rows of one table of what is shown of the statistics; an empty cell where no key has weight.
+
+    The batch item and the head are 0 where there is no such axis; equal labels have their number.
+    """
+    trace, step = view.result.trace, view.result.trace[WEIGHTS]
+    statistics = statistics_of(trace)
+    keys = statistics.label_largest_keys(trace.numbered_labels_of(step, -1))
+    yield BATCH, HEAD, "query", *COLUMNS, "largest_key"
+    for item, head, index, query in rows_of_queries(view):
+        numbers = (getattr(statistics, name)[index] for name in COLUMNS)
+        yield item, head, query, *numbers, keys[index] or ""
+
+
+def rows_of_queries(view: View) -> Iterator[tuple[int, int, tuple[int, ...], str]]:
+    """The batch item, the head, the position on the axes [… n] and the label of each row of weights that is shown."""
+    trace, step = view.result.trace, view.result.trace[WEIGHTS]
+    queries = trace.numbered_labels_of(step, -2)
+    for index, _ in leading_slices(trace, step, view.axis_positions):
+        at = dict(zip(step.axes, index, strict=False))
+        for number, query in enumerate(queries):
+            yield at.get("b", 0), at.get("h", 0), (*index, number), query
+
+
+def largest_keys_section(view: View) -> Section:
+    """The largest keys of each query that is shown, with their weights: a table for each batch item and head."""
+    return Section(TOP_TITLE, tuple(with_changes(view, WEIGHTS, _grids_of_largest_keys)))
+
+
+def _grids_of_largest_keys(view: View) -> Iterator[Grid]:
+    """The tables of the largest keys: a row for each query and key, with the weight."""
+    trace, step = view.result.trace, view.result.trace[WEIGHTS]
+    for index, label in leading_slices(trace, step, view.axis_positions):
+        found = [
+            (f"{query} → {key}", weight)
+            for at, query in enumerate(trace.numbered_labels_of(step, -2))
+            for key, weight in largest_keys_of(view, (*index, at))
+        ]
+        values = np.array([weight for _, weight in found]).reshape(-1, 1)
+        yield Grid(values, tuple(row for row, _ in found), ("weight",), "query → key", label)
+
+
+def largest_keys_of(view: View, index: tuple[int, ...]) -> Sequence[tuple[str, Any]]:
+    """The label and the weight of each of the largest keys of the query at an index, without those of weight 0."""
+    trace, step = view.result.trace, view.result.trace[WEIGHTS]
+    row, keys = step.value[index], trace.numbered_labels_of(step, -1)
+    return [(keys[key], row[key]) for key in largest_keys(row, view.top).tolist() if row[key] != 0]
+
+
+def largest_keys_object(view: View) -> list[Any]:
+    """The largest keys that are shown: for each query their labels and weights, in lists of heads and batch items."""
+    trace, step = view.result.trace, view.result.trace[WEIGHTS]
+    shape, index = step.value.shape[:-1], slices_at(trace, step, view.positions)[:-1]
+    cells = np.empty(shape, dtype=object)
+    for at in np.ndindex(shape):
+        largest = largest_keys_of(view, at)
+        weights = np.array([weight for _, weight in largest], dtype=step.value.dtype)
+        cells[at] = {"keys": [key for key, _ in largest], "weights": weights}
+    found: list[Any] = cells[index].tolist()
+    return found
+
+
+def largest_keys_table(view: View) -> Iterator[Sequence[Any]]:
+    """The header and the rows of one table of the largest keys that are shown, ranked from 1."""
+    yield BATCH, HEAD, "query", "rank", "key", "weight"
+    for item, head, index, query in rows_of_queries(view):
+        for rank, (key, weight) in enumerate(largest_keys_of(view, index), 1):
+            yield item, head, query, rank, key, weight
 
 
 def object_of_statistics(

@@ -150,7 +150,8 @@ def selected_plain_grids(view: View, step: Step) -> Iterator[Grid]:
     """The grids of what is selected of a step with the tokens as they are, equal ones without a number."""
     rows, columns = (selected_labels(view, step, axis) for axis in (-2, -1))
     for grid in selected_grids(view, step):
-        yield replace(grid, rows=rows or grid.rows, columns=columns or grid.columns)
+        plain = replace(grid, rows=rows or grid.rows, columns=columns or grid.columns)
+        yield plain.with_keys_down if view.transpose else plain
 
 
 def selected_tables(view: View, name: str) -> Iterator[Grid]:

@@ -47,10 +47,11 @@ class View:
     whole; None for no limit. Of a longer vector the number at `feature` is worked out. `before` is an
     earlier result: formats for readers mark the numbers that changed since. Where `edited_cells` made the change,
     tables before and after are shown together, of the default results every step that changed. `statistics` adds those
-    of the weights, which the result must have. `cell_option` is what picks other cells, as an explanation says.
+    of the weights, which the result must have, and `top` so many largest keys of each query. `cell_option` is what
+    picks other cells, as an explanation says.
     With `heatmap` text has tables as blocks of colour, of an explanation too those of all heads; `curve` adds the data
-    fit, which the result must have. `title` is that of a figure or a page, `size` that of a figure, where the user has
-    given one.
+    fit, which the result must have. With `transpose` tables of queries and keys have a row for each key. `title` is
+    that of a figure or a page, `size` that of a figure, where the user has given one.
     """
 
     result: RunResult
@@ -66,9 +67,11 @@ class View:
     before: RunResult | None = None
     edited_cells: tuple[EditedCell, ...] = ()
     statistics: bool = False
+    top: int = 0
     cell_option: str = CELL_OPTION
     heatmap: bool = False
     curve: bool = False
+    transpose: bool = False
     title: str = ""
     size: "Size | None" = None
 

@@ -44,13 +44,26 @@ In brackets stand the axes of an array, in letters:
 KEYS = f"""## Keys of a problem
 
 Every key of a problem file is an option of `attn compute` and a keyword of `attncli.Problem`: `kv_heads: 2` is
-`--kv-heads 2` and `kv_heads=2`. An option wins over the file. A problem file may also have
+`--kv-heads 2` and `kv_heads=2`. An option wins over the file, and the last of an option given twice over the first.
+A problem file may also have
 {", ".join(f"`{key}`" for key in EXAMPLE_KEYS)}, which `attn demo` reads and `attn compute` ignores.
 """
 
 FORMS = """### How values are written
 
 A matrix or a vector on the command line; in YAML and JSON nested lists, or one of the others as a text:
+"""
+
+SEVERAL = """`attn compare` takes several values: `--vary scale=0.5,1`, or `--scale 0.5,1`. Of a key that is one number
+every comma divides values, and `1..30` is a range of whole numbers. Of a key whose values are names (operators, words,
+true and false) a comma begins another value where a name follows it: `score=gaussian:sigma=2,dot` is two,
+`score=additive:w1=a.csv,w2=b.csv` one. Other values have commas of their own: `--vary window=1,0 --vary window=2,0`.
+"""
+
+OWN_OPERATORS = """An option takes an operator of your own too, a function with one of attncli's decorators
+([how](architecture.md#how-to-add-)): `--score my_module:function:key=value` or `mine.py:function`. The module is
+imported, which runs its code, as any import does: name only what you trust. A problem file imports nothing; an
+installed package brings its operators by an entry point.
 """
 
 RESULT_NAMES = f"""## Results and steps
@@ -93,7 +106,7 @@ def generate() -> str:
     for panel, fields in groupby(FIELDS.values(), key=lambda field: field.panel):
         parts += [f"### {panel}", table(("key", "value", "default", "example", "what it is"), map(_key, fields))]
     forms = [(f"`{form}`", meaning) for form, meaning in value_forms()]
-    parts += [FORMS, table(("written", "what it is"), forms)]
+    parts += [FORMS, table(("written", "what it is"), forms), SEVERAL, OWN_OPERATORS]
     parts += [RESULT_NAMES, table(("result", "what it is"), [(f"`{name}`", PURPOSES[name]) for name in RESULTS])]
     parts += [table(("step", "axes", "what it is for"), _steps())]
     plurals = {plural_of(kind): kind for kind in kinds()}
@@ -121,6 +134,7 @@ def _value_of(field: Field) -> str:
     """What the value of a key is: its axes, its words, or its kind."""
     if field.letters and field.kind != "labels":
         axes = f"[{' '.join(field.letters)}]"
+        axes += f" or [{' '.join((*field.letters, *field.trailing))}]" if field.trailing else ""
         return f"{axes} or the name of a mask" if field.kind == "boolean_matrix" else axes
     if field.words:
         return ", ".join(f"`{word}`" for word in field.words)

@@ -83,6 +83,7 @@ def _problems() -> Iterator[Mapping[str, Any]]:
     yield {**in_heads, "w_o": np.zeros((4, 4)), "b_o": np.zeros(4), "sink": np.zeros(2)}
     yield {**groups, "normalize": "softmax1"}
     yield {**projected, **cache, "align": "bottom_right", "key_lengths": [4]}
+    yield {**projected, "causal": True, "align": "bottom_right", "key_lengths": [[1, 2, 3]]}
     yield {**in_heads, **cache, "causal": True}
     yield {**projected, **other, "position": "sinusoidal", "only": [0]}
     yield {**projected, "position": {"learned": {"table": np.zeros((3, 4))}}}

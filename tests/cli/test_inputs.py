@@ -158,3 +158,25 @@ def test_an_entry_that_can_be_a_vocabulary_is_proposed(words: str, hint: str, ru
     (tmp_path / "problem.yaml").write_text("title: One\nsentence: a\nvocabulary: {a: [1, 2]}\n")
     (tmp_path / "words.yaml").write_text("about: words\nmany: {a: [1, 2]}\nfew: {b: [1, 2]}\n")
     assert hint in run("compute", "--sentence", "a", *words.split()).stderr
+
+
+@pytest.mark.parametrize(
+    ("earlier", "last"),
+    [
+        (("--causal",), ("--no-causal",)),
+        (("--no-causal",), ("--causal",)),
+        (("--heads", "9"), ("--heads", "1")),
+        (("--scale", "x"), ("--scale", "2")),
+        (("--precision", "2"), ("--precision", "1")),
+        (("--score", "dot"), ("--score", "cosine")),
+        (("--format", "csv"), ("-f", "json")),
+        (("--as", "flash"), ("--as", "torch-sdpa")),
+    ],
+    ids=str,
+)
+def test_the_last_of_an_option_given_twice_wins(
+    earlier: tuple[str, ...], last: tuple[str, ...], run: Run, tutorial: str
+) -> None:
+    twice, once = (run("compute", tutorial, *words) for words in ((*earlier, *last), last))
+    assert (twice.returncode, twice.stdout, twice.stderr) == (0, once.stdout, once.stderr)
+    assert twice.stdout != run("compute", tutorial, *earlier).stdout

@@ -62,6 +62,36 @@ def test_a_document_has_a_table_of_them(name: str, run: Run) -> None:
         assert text in document
 
 
+def test_csv_ends_with_a_table_of_them(run: Run) -> None:
+    tables = run(*WEIGHTS, *TOKENS, "--select", "weights", "--format", "csv").stdout.split("\n\n")
+    assert tables[0].startswith("# weights\n,x,y,z\n")
+    assert tables[1].splitlines() == [
+        "# statistics",
+        "batch,head,query,support,entropy,effective_keys,largest,largest_key",
+        f"0,0,a,2,{LN_2},2.0,0.5,x",
+        "0,0,b,1,0.0,1.0,1.0,z",
+        "0,0,c,3,nan,nan,0.5,y",
+    ]
+
+
+def test_the_table_of_csv_has_a_row_for_each_head_and_batch_item_that_is_shown(run: Run, tmp_path: Path) -> None:
+    query = normal(2, 3, 6)
+    np.savez(tmp_path / "p.npz", query=query, key=query)
+    words = ("compute", "p.npz", "--heads", "2", "--stats", "--select", "weights")
+    whole = json.loads(run(*words, "--json").stdout)["statistics"]
+    for options, shown in (((), [(0, 0), (0, 1), (1, 0), (1, 1)]), (("--head", "1"), [(0, 1), (1, 1)])):
+        run(*words, *options, "-o", "out.tsv")
+        rows = (tmp_path / "out.tsv").read_text().partition("# statistics\n")[2].splitlines()[1:]
+        assert [tuple(map(int, row.split("\t")[:2])) for row in rows[::3]] == shown
+        entropies = [float(row.split("\t")[4]) for row in rows]
+        assert entropies == [entropy for item, head in shown for entropy in whole["entropy"][item][head]]
+
+
+def test_a_spreadsheet_computes_no_label_of_the_table(run: Run) -> None:
+    ran = run(*WEIGHTS, "--query-tokens", "=1+1,b,c", "--tokens", "x,y,z", "--safe-csv", "--format", "csv")
+    assert "\n0,0,'=1+1,2," in ran.stdout
+
+
 def test_without_the_option_there_are_none(run: Run) -> None:
     for name in ("table", "json"):
         assert "statistics" not in run(*WEIGHTS[:-1], "--format", name).stdout
@@ -107,7 +137,5 @@ def test_a_large_problem_has_statistics_also_where_its_output_alone_is_shown(run
 def test_weights_that_do_not_fit_are_an_error_that_names_the_option(run: Run) -> None:
     ran = run("compute", "--token-count", "1000000", "--dim", "1", "--seed", "1", "--stats")
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr.startswith(
-        "attn: --stats: statistics are made of the weights, and the run needs 8.0 TB of memory"
-    )
+    assert ran.stderr.startswith("attn: --stats: is about the weights, and the run needs 8.0 TB of memory")
     assert ran.stderr.endswith("; leave it out, or compute some of the queries with only\n")

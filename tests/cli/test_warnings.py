@@ -46,12 +46,9 @@ UNREAD = {
     "terms of tables": (
         "compute t.yaml --terms all", {"terms": "no sum is worked out without --explain or --cell"}
     ),
-    "statistics of CSV": (
-        "compute t.yaml --format csv --stats", {"stats": "csv has the results alone; json has their statistics"}
-    ),
     "statistics of an array": (
         "compute t.yaml -o x.npy --select weights --stats",
-        {"stats": "npy has the results alone; json has their statistics"},
+        {"stats": "npy has the results alone; json and csv have their statistics"},
     ),
     "a seed of a complete problem": ("generate t.yaml --seed 1", {"seed": NOTHING_DRAWN}),
     "decimals of a comparison": (

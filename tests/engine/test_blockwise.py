@@ -284,7 +284,8 @@ POSITIONS: Mapping[str, Any] = {
 MASKS = {
     "causal": st.just(True),
     "window": st.sampled_from([(1, 0), (0, 2), (2, -1)]),
-    "key_lengths": st.lists(st.integers(0, 7), min_size=3, max_size=3),
+    "key_lengths": st.lists(st.integers(0, 7), min_size=3, max_size=3)
+    | st.lists(st.lists(st.integers(0, 7), min_size=5, max_size=5), min_size=3, max_size=3),
     "key_mask": st.integers(0, 99).map(lambda seed: np.random.default_rng(seed).random((3, 7)) < 0.5),
     "mask": st.integers(0, 99).map(lambda seed: np.random.default_rng(seed).random((6, 5, 7)) < 0.6)
     | st.integers(1, 8).map(lambda size: {"chunked": {"size": size}}),
@@ -379,7 +380,7 @@ def assert_blocks_agree(score: str, normalize: str, context: str, size: int, mor
 
 
 def test_the_random_pipelines_have_every_mask_and_position() -> None:
-    assert {*MASKS, *named_masks()} == set(names("mask"))
+    assert {*MASKS, *named_masks(), "query_key_lengths"} == set(names("mask"))
     assert set(POSITIONS) == {name for name, record in operators("position").items() if record.acts_on != "embeddings"}
 
 

@@ -60,7 +60,6 @@ REFUSED = {
     "a word in a row": ("1,2\n3,yes\n", "t.csv, line 2, number 2: 'yes' is not a number"),
     "a word in the first row": ("1,yes\n3,4\n", "t.csv, line 1, number 2: 'yes' is not a number"),
     "an empty cell at the very beginning": (",2\n3,4\n", "t.csv, line 1, number 1: an empty cell"),
-    "decimal commas in the first column": ("1,5;2\n3,5;4\n", "t.csv, line 1, number 1: '1,5' is not a number; write"),
     "versions in the first column": ("1.2.3,4\n1.2.4,5\n", "t.csv, line 1, number 1: '1.2.3' is not a number"),
     "percentages in a column of their own": ("50%\n20%\n", "t.csv, line 1, number 1: '50%' is not a number"),
     "null": ("1,2\nnull,4\n", "t.csv, line 2, number 1: 'null' is not a number"),
@@ -68,8 +67,8 @@ REFUSED = {
     "an empty cell in the first row": ("1,\n3,4\n", "t.csv, line 1, number 2: an empty cell"),
     "a shorter row": ("a,1,2\nb,3\n", "t.csv, line 2: 1 numbers where the other rows have 2"),
     "a longer row, after comments": ("1,2\n# c\n\n3,4,5\n6,7\n", "t.csv, line 4: 3 numbers where the other rows"),
-    "a decimal comma": ("1;2\n3;1,5\n", "t.csv, line 2, number 2: '1,5' is not a number; write the decimal point"),
-    "a decimal comma in the first row": ("1;1,5\n3;4\n", "t.csv, line 1, number 2: '1,5' is not a number"),
+    "a decimal comma and a point": ("1.5;2\n3;1,5\n", "t.csv, line 2, number 2: '1,5' is not a number; write the"),
+    "a comma that may divide thousands": ("1;2\n3;1,500\n", "t.csv, line 2, number 2: '1,500' is not a number"),
     "a thousands separator": ('1,"1,000"\n', "t.csv, line 1, number 2: '1,000' is not a number"),
     "NUL in a number": ("1,2\n3,\0004\n", "t.csv, line 2: has the character NUL; leave it out"),
     "NUL in a label": ("a,1\n\nb\0,2\n", "t.csv, line 3: has the character NUL"),
@@ -135,3 +134,22 @@ def test_a_table_may_be_read_with_the_digits_that_were_typed() -> None:
     rows, table = csv.typed_rows("# computed by hand\n,x,y\ncat, 0.10 ,1e-3\n\ndog,nan,-2\n", "w.csv")
     assert [[number.text for number in row] for row in rows] == [["0.10", "1e-3"], ["nan", "-2"]]
     assert (rows[0], table.labels, table.columns) == ([0.1, 0.001], ("cat", "dog"), ("x", "y"))
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers", "labels"),
+    [
+        ("1,5;2\n3,5;4\n", [[1.5, 2], [3.5, 4]], None),
+        ("1;2\n3;-1,5\n", [[1, 2], [3, -1.5]], None),
+        ("1,500;0,25\n", [[1.5, 0.25]], None),
+        (";x;y\na, b;1,5;2\nc;3;4\n", [[1.5, 2], [3, 4]], ("a, b", "c")),
+    ],
+)
+def test_between_semicolons_a_comma_is_that_of_decimals(
+    text: str, numbers: list[list[float]], labels: tuple[str, ...] | None
+) -> None:
+    table = csv.read(text, "t.csv")
+    assert (table.numbers.tolist(), table.labels) == (numbers, labels)
+    typed, _ = csv.typed_rows(text, "t.csv")
+    assert typed == numbers
+    assert {number.half_unit for row in typed for number in row} <= {0.5, 0.05, 0.005, 0.0005}

@@ -34,10 +34,21 @@ def texts(*words: str) -> dict[str, list[str]]:
         ),
         (["position.base=10..12"], {"position.base": ["10", "11", "12"]}),
         (["score.w=1,0;0,1"], {"score.w": ["1,0;0,1"]}),
+        (["score=gaussian:sigma=2,dot"], {"score": ["gaussian:sigma=2", "dot"]}),
+        (["score=dot, gaussian:sigma=2"], {"score": ["dot", "gaussian:sigma=2"]}),
+        (
+            ["position=rope:base=10,interleaved=true,alibi,null"],
+            {"position": ["rope:base=10,interleaved=true", "alibi", "null"]},
+        ),
+        (["score=general:w=[[1, 0], [0, 1]],cosine"], {"score": ["general:w=[[1, 0], [0, 1]]", "cosine"]}),
+        (["dtype=float32,float64"], {"dtype": ["float32", "float64"]}),
+        (["causal=true,false,null"], {"causal": ["true", "false", "null"]}),
+        (["mask=1,0,1", "mask=true,false"], {"mask": ["1,0,1", "true,false"]}),
+        (["init=normal:mean=1,std=2,zeros"], {"init": ["normal:mean=1,std=2", "zeros"]}),
         (["mask=null", "mask=1 0; 1 1"], {"mask": ["null", "1 0; 1 1"]}),
     ],
 )
-def test_values_stand_between_commas_and_in_ranges_where_a_key_has_one_number(
+def test_values_are_between_commas_where_a_key_has_one_number_and_where_a_name_follows(
     words: list[str], expected: dict[str, list[str]]
 ) -> None:
     assert texts(*words) == expected
@@ -76,7 +87,7 @@ def test_a_file_is_read_once_relative_to_where_the_program_runs(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["scale"], "--vary: 'scale' is not KEY=VALUE; expected KEY=VALUE, such as normalize=sparsemax"),
+        (["scale"], "--vary: 'scale' is not KEY=VALUE; expected KEY=VALUE, such as normalize=softmax,sparsemax"),
         (["=1"], "--vary: '=1' is not KEY=VALUE"),
         (["sead=1"], "--vary: unknown key 'sead'"),
         (["kv-heads=1"], "--vary: unknown key 'kv-heads'"),
@@ -98,9 +109,8 @@ def test_a_file_is_read_once_relative_to_where_the_program_runs(
         ),
         (["scale.a=1"], "--vary: unknown key 'scale.a'"),
         (
-            ["normalize=softmax,relu"],
-            "--vary normalize: unknown normalize 'softmax,relu'; "
-            "give each value once: --vary normalize=softmax --vary normalize=relu",
+            ["normalize=softmax,rleu"],
+            "--vary normalize: unknown normalize 'rleu'; did you mean 'relu'?",
         ),
         (
             ["normalize=entmax:alpha=1.2,1.5"],

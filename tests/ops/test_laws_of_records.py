@@ -446,7 +446,7 @@ def test_a_mask_of_a_block_is_the_block_of_the_mask(record: OperatorRecord) -> N
     whole = record.function(**given, **parameters)
     assert whole.dtype == bool
     rows, columns = slice(1, 4), slice(2, 6)
-    part = {name: value[rows] if name.startswith("query_") else value for name, value in given.items()}
+    part = {name: value[..., rows] if name.startswith("query_") else value for name, value in given.items()}
     part |= {name: given[name][..., columns] for name in ("key_positions", "key_mask") if name in given}
     found = record.function(**part, **parameters)
     queries = rows if any(name.startswith("query_") for name in given) else slice(None)

@@ -64,6 +64,10 @@ BLOCKS: dict[str, tuple[str, dict[str, Any]]] = {  # a mask, and what it reads o
     "one chunk": ("chunked", {**POSITIONS, "size": 10}),
     "chunks from the first real key": ("chunked", {**POSITIONS, "real_key_starts": np.array([[2], [0]]), "size": 4}),
     "lengths": ("key_lengths", {"key_positions": np.arange(MANY), "key_lengths": np.array([5, 11, 8])}),
+    "lengths of queries": (
+        "query_key_lengths",
+        {"key_positions": np.arange(MANY), "query_key_lengths": np.array([[5, 11, 8], [7, 6, 5]])},
+    ),
     "padding": ("key_mask", {"key_mask": TABLE}),
     "a table": ("mask", {"table": TABLE, **ROWS_OF_TABLE}),
     "a bias": ("bias", {"table": np.where(TABLE, 0.0, -np.inf), **ROWS_OF_TABLE}),

@@ -23,7 +23,15 @@ STAGES = [record for record in EVERY if record.kind != "generator"]
 staged = pytest.mark.parametrize("record", STAGES, ids=lambda record: record.name)
 
 
-INDICES = {"query_positions", "key_positions", "query_rows", "positions", "key_lengths", "key_mask"}
+INDICES = {
+    "query_positions",
+    "key_positions",
+    "query_rows",
+    "positions",
+    "key_lengths",
+    "query_key_lengths",
+    "key_mask",
+}
 
 
 def example(record: OperatorRecord) -> dict[str, Any]:
@@ -313,6 +321,12 @@ def test_window(query_positions: np.ndarray, count: int, left: float, right: flo
 def test_key_lengths(lengths: list[int], count: int) -> None:
     given = {"key_positions": np.arange(count), "key_lengths": np.array(lengths)}
     assert_bounds(masks.key_lengths(**given), masks.key_lengths.record.key_bounds(**given))
+
+
+@given(st.lists(st.lists(st.integers(0, 8), min_size=3, max_size=3), min_size=1, max_size=3), st.integers(1, 8))
+def test_query_key_lengths(lengths: list[list[int]], count: int) -> None:
+    given = {"key_positions": np.arange(count), "query_key_lengths": np.array(lengths)}
+    assert_bounds(masks.query_key_lengths(**given), masks.query_key_lengths.record.key_bounds(**given))
 
 
 @given(st.lists(st.lists(st.booleans(), min_size=6, max_size=6), min_size=1, max_size=3))

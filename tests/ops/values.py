@@ -50,6 +50,7 @@ ARGUMENTS: Mapping[str, Callable[[Letters, int], Any]] = {
     "query_positions": lambda letters, seed: np.sort(np.random.default_rng(seed).integers(-2, 9, length("n"))),
     "key_positions": lambda letters, seed: np.arange(length("m")),
     "key_lengths": lambda letters, seed: np.random.default_rng(seed).integers(0, 8, length("b")),
+    "query_key_lengths": lambda letters, seed: np.random.default_rng(seed).integers(0, 8, (length("b"), length("n"))),
     "key_mask": lambda letters, seed: random_numbers(letters, seed) > -0.5,
     "real_key_starts": lambda letters, seed: np.random.default_rng(seed).integers(0, 3, length("b")),
     "features": lambda letters, seed: length("x"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from attncli import attention, load
+from attncli.base.errors import AttnError
 from attncli.engine.run import run
 from attncli.plan.trace import RunResult
 from tests.arrays import normal
@@ -127,6 +128,49 @@ def test_key_lengths_are_the_key_mask_of_as_many_keys() -> None:
     )
     np.testing.assert_array_equal(by_mask.output, by_lengths.output)
     assert by_mask.trace.notes == by_lengths.trace.notes
+
+
+def test_key_lengths_of_queries_are_a_mask_of_as_many_keys_in_each_row() -> None:
+    query, key, lengths = normal(3, N, D), normal(3, M, D), np.arange(3 * N).reshape(3, N) % (M + 1)
+    mask = np.arange(M) < lengths[..., None]
+    by_mask, by_lengths = attention(query, key, mask=mask), attention(query, key, key_lengths=lengths)
+    np.testing.assert_array_equal(by_mask.output, by_lengths.output)
+    one = attention(query[0], key[0], key_lengths=[lengths[0]])
+    np.testing.assert_array_equal(one.output, by_lengths.output[0])
+
+
+@pytest.mark.parametrize(
+    ("lengths", "keys", "expected"),
+    [
+        ([[2, 0, 1, 7, 3]], {}, [[0, 1], [], [0], [*range(7)], [0, 1, 2]]),
+        ([[2, 0, 1, 6, 3]], {"only": ["3", "0"]}, [[*range(6)], [0, 1]]),
+        ([[2, 2, 2, 5, 3]], {"causal": True}, [[0], [0, 1], [0, 1], [0, 1, 2, 3], [0, 1, 2]]),
+        # The last query stands at the last key of the longest, key 4: query i at key i.
+        ([[2, 2, 2, 5, 3]], {"causal": True, "align": "bottom_right"}, [[0], [0, 1], [0, 1], [0, 1, 2, 3], [0, 1, 2]]),
+        ([[4, 4, 4, 4, 3]], {"causal": True, "align": "bottom_right"}, [[], [0], [0, 1], [0, 1, 2], [0, 1, 2]]),
+        ([[3]], {}, [[0, 1, 2]] * N),
+    ],
+)
+def test_each_query_sees_as_many_keys_as_its_length(
+    lengths: Any, keys: dict[str, Any], expected: list[list[int]]
+) -> None:
+    assert visible(key_lengths=lengths, **keys) == expected
+
+
+@pytest.mark.parametrize(
+    ("batch", "lengths", "message"),
+    [
+        (None, [[1, 2]], "key_lengths has 2 columns (n); query has 5 rows (n)"),
+        (None, [1, 2, 3, 4, 5], "key_lengths: there are no batch items; give one length, or one row with a length for"),
+        (2, [[1, 2, 3, 4, 5]], "key_lengths has 5 numbers (b); query has 2 batch items (b)"),
+        (2, [[1] * 5, [8] * 5], "key_lengths: 8 is more than there are keys; key has 7 rows (m)"),
+    ],
+)
+def test_lengths_of_queries_fit_the_batch_items_and_the_queries(batch: int | None, lengths: Any, message: str) -> None:
+    axes = () if batch is None else (batch,)
+    with pytest.raises(AttnError) as raised:
+        attention(normal(*axes, N, D), normal(*axes, M, D), key_lengths=lengths)
+    assert str(raised.value).startswith(message)
 
 
 def test_a_masked_key_equals_a_removed_key() -> None:

@@ -50,7 +50,6 @@ def test_the_axes_of_given_scores(
         ({"scores": ROW, "past_key": COLUMN, "past_value": COLUMN}, "past_key: scores are given in place of what"),
         ({"scores": ROW, "embeddings": COLUMN, "value": COLUMN}, "embeddings: scores and value are given, so emb"),
         ({"scores": ROW, "value": COLUMN, "w_v": [[1]]}, "w_v: value is given already projected, so w_v would not"),
-        ({"weights": ROW}, "weights: weights are given, and there are no values to weigh; give value"),
         ({"scores": ROW, "past_value": COLUMN}, "past_value: the values after the cached ones are missing; give value"),
         ({"scores": ROW, "value": COLUMN[:2]}, "value has 2 rows (m); scores has 3 columns (m)"),
         (
@@ -93,8 +92,8 @@ MASKS = {
     "key_lengths": 3,
     "key_mask": [1, 1, 1],
 }
-OF_SCORES = {"score": "dot", "scale": 2.0, "qk_norm": "l2", "position": "rope"}
-OF_WEIGHTS = {"softcap": 2.0, "sink": 1.0, "normalize": "sparsemax", **MASKS}
+OF_SCORES = {"score": "dot", "qk_norm": "l2", "position": "rope"}
+OF_WEIGHTS = {"scale": 2.0, "softcap": 2.0, "sink": 1.0, "normalize": "sparsemax", **MASKS}
 
 
 def test_nothing_reads_what_makes_the_given_table() -> None:
@@ -108,15 +107,28 @@ def test_nothing_reads_what_makes_the_given_table() -> None:
     assert keys_unread_by_plan(problem(scores=ROW, position="alibi")) == {}
 
 
+def test_a_scale_is_multiplied_into_given_scores_before_softcap_and_masks() -> None:
+    keys = {"scale": 2, "softcap": 5, "causal": True}
+    scaled = attncli.Problem(scores=[[1, 2, -3]], **keys).compute(("scores", "capped_scores", "masked_scores"))
+    capped = np.tanh(np.array([[2, 4, -6]]) / 5) * 5
+    assert scaled.scores.tolist() == [[2, 4, -6]]
+    assert scaled.capped_scores == pytest.approx(capped)
+    assert scaled.masked_scores.tolist() == [[pytest.approx(capped[0, 0]), -np.inf, -np.inf]]
+
+
 def test_nothing_reads_what_makes_an_output_without_values() -> None:
     of_output = {"w_o": [[1]], "b_o": [1], "b_v": [1], "w_v": [[1]], "context": "max", "position": "sinusoidal"}
     assert problem(scores=ROW, **of_output).unread == dict.fromkeys(of_output, "there are no values")
 
 
+@pytest.mark.parametrize(
+    ("table", "weights"), [("scores", [[0.6136, 0.1369, 0.2495]]), ("weights", ROW)], ids=["scores", "weights"]
+)
 @pytest.mark.parametrize("name", ["output", "context", "present_value"])
-def test_without_values_there_is_no_output(name: str) -> None:
-    spec = attncli.Problem(scores=ROW)
-    assert spec.compute().weights.round(4).tolist() == [[0.6136, 0.1369, 0.2495]]
+def test_without_values_there_is_no_output(name: str, table: str, weights: list[list[float]]) -> None:
+    spec = attncli.Problem(**{table: ROW})
+    assert spec.compute().weights.round(4).tolist() == weights
+    assert "output" not in spec.default_selection
     with pytest.raises(attncli.AttnError, match=f"^{name} is not computed: there are no values; give value$"):
         spec.compute(name)
 

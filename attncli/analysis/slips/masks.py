@@ -256,7 +256,7 @@ def _with_other_sides(case: Computation, change: int, what: str) -> Iterator[Var
 def _positions_by(case: Computation, align: str) -> Mapping[str, Node]:
     """The nodes of the positions of queries under an alignment, as the plan of such a problem has them."""
     other = build_plan(replace(case.problem, align=align)).by_name
-    return {name: other[name] for name in ("real_key_ends", POSITIONS) if name in other}
+    return {name: other[name] for name in ("longest_key_lengths", "real_key_ends", POSITIONS) if name in other}
 
 
 def _positions_from(case: Computation, first: int) -> Mapping[str, Node]:

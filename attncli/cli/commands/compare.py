@@ -37,10 +37,14 @@ MAX_NAMES = 3  # variants that a warning names
 
 @dataclass(frozen=True)
 class VariantOptions:
-    """The options that say what varies: files, values of keys, conventions, edits; and the keys that all have."""
+    """The options that say what varies: files, values of keys, conventions, edits; and the keys that all have.
+
+    `several` are the options of keys that have several values.
+    """
 
     problems: Sequence[str]
     vary: Sequence[str]
+    several: Mapping[str, str]
     conventions: Sequence[str]
     edits: Sequence[str]
     keys: Mapping[str, Any]
@@ -51,14 +55,17 @@ class VariantOptions:
 def compare(
     problems: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PROBLEM", help="Problem files, or -; a key that is given as an option holds for all."),
+        typer.Argument(
+            metavar="PROBLEM",
+            help="Problem files, or -. An option of a key with several values varies it.",
+        ),
     ] = None,
     *,
     vary: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
-            help="A value of a key, or several: scale=0.5,1,2, seed=1..100. Different keys multiply.",
+            help="Values of a key: scale=0.5,1, score=dot,cosine, seed=1..100. Different keys multiply.",
             autocompletion=complete_vary,
         ),
     ] = None,
@@ -67,7 +74,7 @@ def compare(
         typer.Option(
             "--as",
             metavar="CONVENTION",
-            help="The problem as a framework reads it: torch-sdpa, flash, … (attn list conventions).",
+            help="The problem as frameworks read it: torch-sdpa,flash (attn list conventions).",
             autocompletion=complete_convention,
         ),
     ] = None,
@@ -84,8 +91,14 @@ def compare(
     **keys: Any,
 ) -> None:
     """Make the variants of the problems in files and of the options (`keys`), and write how they compare."""
+    from attncli.io.variants import has_several_values
+
     inputs = make_inputs(max_size)
-    variant_options = VariantOptions(problems or (), vary or (), convention or (), edits or (), given_keys(keys))
+    given = given_keys(keys)
+    several = {key: text for key, text in given.items() if has_several_values(key, text)}
+    single = {key: text for key, text in given.items() if key not in several}
+    conventions = [name.strip() for names in convention or () for name in names.split(",")]
+    variant_options = VariantOptions(problems or (), vary or (), several, conventions, edits or (), single)
     variants = _read_variants(variant_options, inputs)
     check_is_no_input(output_options.file, inputs)
     streams.write_warnings(_unread_of_variants(variants, variant_options), strict=output_options.strict)
@@ -98,15 +111,15 @@ def _read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Varia
     Raises AttnError where a value is wrong, or a key is given as an option and varied too.
     """
     from attncli.io.problem_files import Origin
-    from attncli.io.variants import make_variants, read_varied
+    from attncli.io.variants import make_variants, read_varied, read_varied_options
 
     check_stdin(*options.problems, *(text.partition("=")[2] for text in options.vary), *options.keys.values())
     varied = read_varied(options.vary, Origin(inputs=inputs))
     for key in varied:
-        if key in options.keys:
+        if key in options.keys or key in options.several:
             raise AttnError(f"{key} is given and varied", where=option_name(key), hint="leave out one of them")
+    varied |= read_varied_options(options.several, Origin(options=True, inputs=inputs))
     for convention in options.conventions:
-        _check_is_one(convention)
         check_convention(convention)
         if options.conventions.count(convention) > 1:
             raise AttnError(f"{convention} is given twice", where="--as", hint="give each convention once")
@@ -209,16 +222,6 @@ def _check_space(
         check_free_space(options.file, sizes)
 
 
-def _check_is_one(convention: str) -> None:
-    """Raise AttnError, which says how they are given, where several names of conventions are given between commas."""
-    from attncli.problem.conventions import CONVENTIONS
-
-    names = [name.strip() for name in convention.split(",")]
-    if len(names) > 1 and CONVENTIONS.keys() >= {*names}:
-        hint = f"give each one once: {' '.join(f'--as {name}' for name in names)}"
-        raise AttnError(f"{convention!r} is several conventions", where="--as", hint=hint)
-
-
 def _documents(options: VariantOptions, inputs: "Inputs") -> "Sequence[NamedDocument]":
     """The documents of files, with the options over them; without a file that of the options.
 
@@ -235,7 +238,7 @@ def _documents(options: VariantOptions, inputs: "Inputs") -> "Sequence[NamedDocu
         if name in documents:
             raise AttnError("is given twice", where=name, hint="name each problem once")
         documents[name] = NamedDocument(name, read_problem_options(problem, options.keys, inputs))
-    if len(documents) > 1 or options.vary or options.conventions or options.edits:
+    if len(documents) > 1 or options.vary or options.several or options.conventions or options.edits:
         return list(documents.values())
     ((name, document),) = documents.items()
     parts: dict[str, NamedDocument] = {}  # by their own keys: others say only what is shown of the same problem
@@ -253,8 +256,8 @@ def _unread_of_variants(variants: "Sequence[Variant]", options: VariantOptions) 
     found: list[tuple[str, str]] = []
     for variant in variants:
         for key, reason in keys_unread_by_plan(variant.problem).items():
-            varied = [f"--vary {name}" for name in variant.keys if name.partition(".")[0] == key]
-            given = [option_name(key)] if key in options.keys else []
+            given = [option_name(key)] if key in options.keys or key in options.several else []
+            varied = [f"--vary {name}" for name in variant.keys if name.partition(".")[0] == key and not given]
             found += [(f"{option} has no effect: {reason}", variant.name) for option in (*varied, *given)]
     return _said_once(found, len(variants))
 

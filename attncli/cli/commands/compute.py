@@ -45,7 +45,9 @@ _DEFAULT_NAME = "attention"  # of the page of a problem that is in no file
 def compute(
     problem: Annotated[
         str | None,
-        typer.Argument(metavar="PROBLEM", help="A file (.yaml .json .npz .safetensors), -, or a sentence."),
+        typer.Argument(
+            metavar="PROBLEM", help="A file (.yaml .json .npz .safetensors), -, '{query: …}', or a sentence."
+        ),
     ] = None,
     *,
     convention: As = None,

@@ -12,16 +12,16 @@ from attncli.cli.problem_options import Strict
 from attncli.ops import broken_packages, kinds, operators, taken_kinds
 from attncli.ops.registry import plural_of
 
-# The kinds of what is listed and is not an operator; the last two are listed where they are asked for.
-SLIP, CONVENTION, MODEL, WORD = "slip", "convention", "model", "word"
+# The kinds of what is listed and is not an operator; the last three are listed where they are asked for.
+SLIP, CONVENTION, MODEL, SOURCE, WORD = "slip", "convention", "model", "source", "word"
 VOCABULARY = "vocabulary"  # the plural of a word
 
 
 def _listed_kinds() -> dict[str, str]:
-    """The kinds of everything that is listed by their plurals: operators, slips, conventions and models."""
+    """The kinds of everything that is listed by their plurals: operators, slips, conventions, models, sources."""
     return (
         {plural_of(kind): kind for kind in kinds()}
-        | {f"{kind}s": kind for kind in (SLIP, CONVENTION, MODEL)}
+        | {f"{kind}s": kind for kind in (SLIP, CONVENTION, MODEL, SOURCE)}
         | {VOCABULARY: WORD}
     )
 
@@ -40,7 +40,8 @@ def list_operators(
 ) -> None:
     """Write the name and summary of operators, slips and conventions, or those of one kind (its plural or name).
 
-    Models, and the words of the small vocabulary with their features, are listed where they are asked for.
+    Models, the sources of all operators in the order of a bibliography, and the words of the small vocabulary with
+    their features, are listed where they are asked for.
     """
     from attncli.render.document import pairs_document
     from attncli.render.formats import terminal
@@ -49,7 +50,7 @@ def list_operators(
     known = {f"{name}s": name for name in taken_kinds()} | plurals  # also `qk_norms`, which are norms
     if kind is not None and known.get(kind, kind) not in known.values():
         raise UnknownNameError("kind", kind, plurals)
-    shown = {plural: name for plural, name in plurals.items() if name not in (MODEL, WORD)}
+    shown = {plural: name for plural, name in plurals.items() if name not in (MODEL, SOURCE, WORD)}
     titles = shown if kind is None else {kind: known.get(kind, kind)}
     groups = [(title, list(_summaries(name))) for title, name in titles.items()]
     streams.write_warnings(broken_packages(), strict=strict)
@@ -70,6 +71,11 @@ def _summaries(kind: str) -> Iterator[tuple[str, str]]:
         from attncli.models.families import family_names, read_family
 
         yield from ((name, read_family(name, MODEL).about) for name in family_names())
+    elif kind == SOURCE:
+        named: dict[str, list[str]] = {}
+        for record in (record for each in kinds() for record in operators(each).values()):
+            named.setdefault(record.source, []).append(record.name)
+        yield from ((", ".join(named[source]), source) for source in sorted(named, key=str.casefold))
     elif kind == WORD:
         from attncli.problem.vocabularies import features_of_words
 

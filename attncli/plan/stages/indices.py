@@ -21,7 +21,8 @@ STEPS = {
     "query_positions_on_axes": "Where each query stands on each axis: on all of them by its number.",
     "position_count": "How long the sequence is: some scalings of positions depend on it.",
     "key_mask": "Which keys are real, 1, and which are padding, 0.",
-    "key_lengths": "How many keys of each batch item are real; the rest is padding.",
+    "key_lengths": "How many keys of each batch item are real, the rest is padding; or how many each query sees.",
+    "longest_key_lengths": "The keys of the query that sees most: the last query stands at the last of them.",
     "real_key_ends": "Where the real keys of each batch item end; what stands after them is padding.",
     "real_key_starts": "Where the real keys of each batch item begin; what stands before them is padding.",
 }
@@ -31,7 +32,7 @@ def add_indices(builder: PlanBuilder) -> None:
     """Add the indices that the masks and operators of this problem read, and the derived arrays of the operators."""
     read = _read_indices(builder)
     if builder.reads("key_lengths"):
-        _add_per_item(builder, "key_lengths", "L", ())
+        _add_key_lengths(builder, has_positions="query_positions" in read)
     if builder.reads("key_mask"):
         _add_per_item(builder, "key_mask", "Mₖ", (Axis("m", builder.key_count),))
         if "real_key_starts" in read:
@@ -96,15 +97,34 @@ def _add_derived(builder: PlanBuilder, operator: Operator) -> None:
         )
 
 
+def _item_axes(builder: PlanBuilder) -> Axes:
+    """The axes of an array that has entries for each batch item, and not for heads."""
+    layout = builder.layout
+    if layout.batch is None:
+        return ()
+    return (Axis("b", layout.batch), *((Axis("h", 1),) if layout.has_heads else ()))
+
+
 def _add_per_item(builder: PlanBuilder, name: str, symbol: str, own: Axes) -> None:
     """Add an array of the problem that has entries, or rows with the axes `own`, for each batch item, not for heads."""
-    layout = builder.layout
-    axes: Axes = () if layout.batch is None else (Axis("b", layout.batch),)
-    if layout.batch is not None and layout.has_heads:
-        axes = (*axes, Axis("h", 1))
-    axes = (*axes, *own)
+    axes = (*_item_axes(builder), *own)
     options = {"shape": tuple(axis.length for axis in axes)}
     builder.add_given(name, symbol, axes, structural.reshape, options=options, role=name)
+
+
+def _add_key_lengths(builder: PlanBuilder, *, has_positions: bool) -> None:
+    """Add how many keys are real, of each batch item or for each query; for positions from the end the largest."""
+    problem, items, name = builder.problem, _item_axes(builder), "key_lengths"
+    if not problem.has_length_per_query:
+        _add_per_item(builder, name, "L", ())
+        return
+    selected, function, shape = problem.selected_queries, structural.reshape, tuple(axis.length for axis in items)
+    options = {"shape": (*shape, problem.query_count), "at": selected}
+    axes = (*items, Axis("n", problem.query_count if selected is None else len(selected)))
+    builder.add_given(name, "L", axes, function, options=options, role="query_key_lengths")
+    if has_positions and problem.align == "bottom_right":
+        more = {"source": (name,), "options": {"shape": shape}, "role": name}
+        builder.add_given("longest_key_lengths", "L_max", items, indices.longest, **more)
 
 
 def _add_count(builder: PlanBuilder, name: str, symbol: str, formula: str, letter: str, numbers: range) -> None:

@@ -31,8 +31,18 @@ def add_given_table(builder: PlanBuilder) -> None:
     name, selected = builder.problem.given_table, builder.problem.selected_queries
     assert name is not None
     function, options = (None, {}) if selected is None else (structural.select_rows, {"at": selected})
-    builder.add_given(name, SYMBOLS[name], builder.table_axes, function, options=options, role=name)
+    scale, axes = builder.problem.scale if name == "scores" else None, builder.table_axes
+    node_name, symbol = (name, SYMBOLS[name]) if scale is None else ("unscaled_scores", "S₀")
+    builder.add_given(node_name, symbol, axes, function, source=(name,), options=options, role=name)
+    if scale is not None:
+        _add_scale(builder, scale, f"S = {format_value(scale)} S₀")
     builder.set_result(name, name)
+
+
+def _add_scale(builder: PlanBuilder, scale: float, formula: str) -> None:
+    """Add the current scores times a scale."""
+    inputs, options = {"scores": builder.current["scores"]}, {"scale": scale}
+    builder.add("scores", "S", formula, builder.table_axes, "scale", elementwise.scale, inputs, options, role="scores")
 
 
 def score(builder: PlanBuilder) -> None:
@@ -54,11 +64,8 @@ def score(builder: PlanBuilder) -> None:
         symbol = "S" if rest[0] == "scores" else "S₁"
         _add_sum(builder, rest[0], symbol, f"{symbol} = S₀ + R", "content_scores", "relative_scores")
     if scale is not None:
-        unscaled = builder.current_node("scores")
-        is_own = builder.problem.scale is None
-        formula = f"S = {unscaled.symbol} / √d" if is_own else f"S = {format_value(scale)} {unscaled.symbol}"
-        inputs, options = {"scores": unscaled.name}, {"scale": scale}
-        builder.add("scores", "S", formula, axes, "scale", elementwise.scale, inputs, options, role="scores")
+        symbol, is_own = builder.current_node("scores").symbol, builder.problem.scale is None
+        _add_scale(builder, scale, f"S = {symbol} / √d" if is_own else f"S = {format_value(scale)} {symbol}")
     builder.set_result("scores", "scores")
 
 
@@ -117,7 +124,8 @@ def mask_rules(problem: ProblemSpec) -> Iterator[tuple[str, Operator]]:
         if isinstance(value, Operator):
             yield value.record.name, value
         elif value is not None and value is not False:
-            record = look_up("mask", name)
+            is_per_query = name == "key_lengths" and problem.has_length_per_query
+            record = look_up("mask", "query_key_lengths" if is_per_query else name)
             parameters = dict(zip((p.name for p in record.parameters), value, strict=True)) if record.parameters else {}
             yield name, Operator(record, parameters)
 
@@ -158,7 +166,7 @@ def _add_rule(builder: PlanBuilder, name: str, operator: Operator) -> Node:
     inputs |= builder.add_arrays("mask", operator)
     of_inputs = ([x for x in builder.nodes[name].axes if x.letter in ("b", "h")] for name in inputs.values())
     leading = max(of_inputs, key=len, default=[])
-    reads_queries = any(x in record.shapes.arrays for x in ("query_rows", "query_positions"))
+    reads_queries = any(x in record.shapes.arrays for x in ("query_rows", "query_positions", "query_key_lengths"))
     axes = (*leading, Axis("n", builder.query_count if reads_queries else 1), Axis("m", builder.key_count))
     function, options = record.function, operator.options
     return builder.add(f"visible_by_{name}", f"M_{name}", "", axes, "mask", function, inputs, options)

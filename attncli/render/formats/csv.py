@@ -1,6 +1,6 @@
-"""CSV and TSV: a table for each result and head, and of a comparison one long table; a few rows at a time."""
+"""CSV and TSV: a table for each result and head, one of statistics; of a comparison one long table; in chunks."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, product
 from typing import TYPE_CHECKING
@@ -34,11 +34,27 @@ def _tables(view: View, target: TextTarget = TEXT_FILE, *, delimiter: str) -> It
     as_text = _texts_for(target)
     trace = view.result.trace
     tables = [(name, grid) for name in view.names for grid in selected_plain_grids(view, trace[name])]
+    others = _tables_of_queries(view)
     for number, (name, grid) in enumerate(tables):
         yield "\n" if number else ""
-        if len(tables) > 1:
+        if len(tables) > 1 or others:
             yield f"# {escape_control(', '.join(label for label in (name, grid.slice_label) if label))}\n"
         yield from _table(grid, delimiter, as_text)
+    for title, rows in others.items():
+        yield f"\n# {title}\n"
+        for row in rows:
+            cells = [as_text(cell) if isinstance(cell, str) else cell for cell in row]
+            yield delimited_rows([cells], delimiter)
+
+
+def _tables_of_queries(view: View) -> Mapping[str, Iterator[Sequence[object]]]:
+    """The tables with a row for each batch item, head and query, or several, that a view has after the results."""
+    if not (view.statistics or view.top):
+        return {}
+    from attncli.render import statistics  # noqa: PLC0415 - only `--stats` and `--top` need it
+
+    tables = {statistics.TITLE: statistics.statistics_table(view)} if view.statistics else {}
+    return tables | ({statistics.TOP_TITLE: statistics.largest_keys_table(view)} if view.top else {})
 
 
 def _table(grid: Grid, delimiter: str, as_text: Callable[[str], str]) -> Iterator[str]:

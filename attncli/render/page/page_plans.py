@@ -47,7 +47,7 @@ _GIVEN: Mapping[str, Any] = {
 
 def node_object(trace: Trace, step: Step) -> dict[str, Any]:
     """What is known of a step: its text, the labels of its axes, and all that its function is called with."""
-    node, has_scale = step.node, trace.problem.scale is not None
+    node, has_scale = step.node, bool(own_choices(trace.problem).has_scale)
     rules = signs_of_rules(trace.plan, node) if step.name == VISIBLE_STEP else ()  # in the order of precedence
     signs = [{"input": source, "sign": sign.sign, "meaning": sign.meaning} for source, sign in rules]
     return {
@@ -215,7 +215,7 @@ def own_choices(problem: ProblemSpec) -> Choices:
     """The choices that a problem has made, of those that it has."""
     return Choices(
         problem.causal if _can_be_causal(problem) else None,
-        problem.scale is not None if is_read(problem, "scale") else None,
+        problem.scale is not None if problem.given_table is None else None,
         problem.normalize.record.name if is_read(problem, "normalize") else None,
     )
 
@@ -232,7 +232,9 @@ def plan_variants(problem: ProblemSpec) -> list[PlanVariant]:
         values: dict[str, Any] = {} if causal is None else {"causal": causal}
         if name is not None:
             values["normalize"] = {name: operators[name].given}
-        scale = (problem.scale if problem.scale is not None else own_scale(problem)) if has_scale else None
+        scale = None if has_scale is False else problem.scale
+        if has_scale and scale is None:
+            scale = own_scale(problem)
         try:
             variants.append(PlanVariant(choices, replace_values(replace(problem, scale=scale), values)))
         except AttnError:  # such as a context that draws by weights that are not probabilities

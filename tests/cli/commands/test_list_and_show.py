@@ -40,6 +40,16 @@ def test_conventions_are_listed_by_their_plural_and_their_name(word: str, run: R
     assert [line.split()[0] for line in run("list", word).stdout.splitlines()] == [word, *CONVENTIONS]
 
 
+def test_the_sources_of_all_operators_are_listed_in_the_order_of_a_bibliography(run: Run) -> None:
+    lines = run("list", "sources").stdout.splitlines()[1:]
+    column = lines[0].index(operators("generator")["ones"].source)
+    named = {line[column:]: line[:column].strip().split(", ") for line in lines}
+    assert list(named) == sorted(named, key=str.casefold)
+    assert sorted(name for names in named.values() for name in names) == sorted(name for _, name in EVERY)
+    assert all(operators(kind)[name].source in named for kind, name in EVERY)
+    assert "sources" not in run("list").stdout.splitlines()
+
+
 @pytest.fixture(scope="module")
 def shown_of() -> Callable[[str, str], str]:
     """What `attn show` has of a word of a kind."""

@@ -149,6 +149,17 @@ defineFunction("key_lengths", {
   },
 });
 
+/* Keys beyond the length of their query are hidden. */
+defineFunction("query_key_lengths", {
+  compute: ({ key_positions: keys, query_key_lengths: lengths }) =>
+    mapPairs(keys, withAxis(lengths, -1), (key, length) => Number(key < length)),
+  work(cell) {
+    const sign = cell.number === 0 ? "≥" : "<";
+    const [key, length] = [cell.term("key_positions"), cell.term("query_key_lengths")];
+    return [cell.sentence("key ", key, ` ${sign} `, length, ` keys of this query: ${verdict(cell)}`)];
+  },
+});
+
 /* True where every rule is. */
 defineFunction("and_masks", {
   compute: (rules) => Object.values(rules).reduce((left, right) => mapPairs(left, right, (x, y) => x * y)),
