@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
-from attncli.cli.command_group import QUOTE_HINT, is_part_of_list, is_sentence
+from attncli.cli.command_group import is_sentence
+from attncli.cli.usage_errors import QUOTE_HINT, is_part_of_list
 from attncli.io.paths import STDIN
 from attncli.problem.fields import option_name
 from attncli.problem.spec import FIELDS

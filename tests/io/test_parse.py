@@ -229,7 +229,7 @@ def test_the_long_form_is_read(mapping: Any, name: str, given: dict[str, Any]) -
         ("gaussian:=2", "score: '=2' is not key=value"),
         ("gaussian:sigma=1,sigma=2", "score: sigma is given twice"),
         ("gaussian:sigma=1,", "score: '' is not key=value"),
-        ("general:w=[[1, 2]", "score, w: is not YAML"),
+        ("general:w=[[1, 2]", "score, w: `[` is not closed"),
     ],
     ids=str,
 )

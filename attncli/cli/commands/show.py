@@ -37,8 +37,8 @@ def _complete_word() -> Meanings:
 
 
 def show(
-    word: Annotated[
-        str,
+    words: Annotated[
+        list[str],
         typer.Argument(
             metavar="WORD|FILE",
             help="An entry, key, result, step, symbol, slip, convention or word: additive, QKᵀ, gqa, flash; or a file.",
@@ -49,12 +49,16 @@ def show(
     max_size: MaxSize = None,
     strict: Strict = False,
 ) -> None:
-    """Write everything that a word means, or a line for each array in a file or a checkpoint's folder."""
+    """Write everything that a word means, or a line for each array in a file or a checkpoint's folder.
+
+    Words need no quotes: `attn show layer norm`.
+    """
     from attncli.io import formats
     from attncli.models.checkpoint import CONFIG
     from attncli.render.reports.meanings import every_meaning, find_meanings, render_meanings
 
     streams.write_warnings(broken_packages(), strict=strict)
+    word = " ".join(words)
     path = path_of(word)
     meanings = [] if formats.format_of_suffix(path) is not None else find_meanings(word)
     if meanings:

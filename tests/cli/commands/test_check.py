@@ -121,7 +121,7 @@ def test_several_problems_have_a_line_each_and_a_summary(run: Run, folder: Path)
 def test_one_that_cannot_be_read_does_not_hide_the_others(run: Run, folder: Path) -> None:
     ran = run("check", "broken.yaml", "agrees.yaml", "none.yaml", "p.yaml")
     assert ran.stdout.splitlines() == ["✓ agrees.yaml: all 9 numbers agree", "1 of 4 agree, 3 can't be checked."]
-    starts = ["attn: broken.yaml, line 2: is not YAML", "attn: none.yaml: there is no such file"]
+    starts = ["attn: broken.yaml, line 1: `[` is not closed", "attn: none.yaml: there is no such file"]
     starts += ["attn: p.yaml: nothing is expected; write expected: {output: …} in the file, or give --against out"]
     assert [line.startswith(start) for line, start in zip(ran.stderr.splitlines(), starts, strict=True)] == [True] * 3
     assert ran.returncode == 2
@@ -201,7 +201,7 @@ def test_json_of_several_has_a_list_and_its_errors(run: Run, folder: Path) -> No
         ("cases/a.yaml", True),
         ("cases/more/b.yaml", False),
     ]
-    assert found["checks"][1]["error"].startswith("broken.yaml, line 2: is not YAML")
+    assert found["checks"][1]["error"].startswith("broken.yaml, line 1: `[` is not closed")
     assert ran.returncode == 2
     assert ran.stderr.startswith("attn: broken.yaml")
 
@@ -217,7 +217,7 @@ def test_the_file_of_junit_has_a_test_for_each_problem(run: Run, folder: Path) -
     assert len(agrees) == 0
     assert str(differs[0].text).startswith("✗ weights: the number differs")
     assert str(differs[0].get("message")).startswith("1 of 3 numbers differs")
-    assert str(broken[0].get("message")).startswith("broken.yaml, line 2: is not YAML")
+    assert str(broken[0].get("message")).startswith("broken.yaml, line 1: `[` is not closed")
     assert [case[0].tag for case in (differs, broken)] == ["failure", "error"]
 
 
