@@ -13,7 +13,7 @@ WRONG = {
         "compute t.yaml --heads",
         "Option '--heads' requires an argument; attn compute --help lists",
     ),
-    "an argument too many": ("compute t.yaml u.yaml", "unexpected argument u.yaml; attn compute takes one problem; attn compare"),
+    "an argument too many": ("compute t.yaml u.yaml", "u.yaml; attn compute takes one problem; attn compare"),
     "a word for a number of heads": ("compute t.yaml --heads two", "--heads: 'two' is not a whole number"),
     "a word for a number of digits": ("compute t.yaml --precision x", "--precision: 'x' is not a whole number"),
     "a difference for a layer": ("model . --layer 0-5", "--layer: '0-5' is not a whole number"),
@@ -57,8 +57,15 @@ WRONG = {
         "--w-q: w_q has 1 row (x); embeddings has 3 columns (x)",
     ),
     "a window without a side": ("compute t.yaml --window 4,", "--window: '' is not a side of a window; expected"),
-    "a list without quotes": ("compute --w-q [[1, 0], [0, 1]] t.yaml", "--w-q: the shell splits a value at spaces; type --w-q '[[1, 0], [0, 1]]'"),
-    "words without quotes": ("compute t.yaml --tokens [a, b, c, d]", "--tokens: the shell splits a value at spaces; type --tokens '[a, b, c, d]'"),
+    "a list without quotes": ("compute --w-q [[1, 0], [0, 1]] t.yaml", "type --w-q '[[1, 0], [0, 1]]'"),
+    "words without quotes": ("compute t.yaml --tokens [a, b, c, d]", "type --tokens '[a, b, c, d]'"),
+    "a key of another library": ("compute k.yaml", "unknown key 'temperature'; give normalize: softmax:temperature=2"),
+    "an option of another library": ("compute t.yaml --num-heads 2", "unknown option --num-heads; give --heads 2"),
+    "an option of another command": ("generate --decimals 2", "--decimals; attn compute has it: give --precision 2"),
+    "an operator for an option": ("compute t.yaml --softmax", "unknown option --softmax; give --normalize softmax"),
+    "an operator for a command": ("softmax", "unknown command 'softmax'; attn show softmax explains it"),
+    "help for another command": ("help comput", "unknown command 'comput'; did you mean 'compute'?"),
+    "an unknown vocabulary": ("compute --sentence cat --vocabulary large", "unknown file 'large'; give small, which"),
     "a word without quotes": ("compute --tokens [a, b]", "type --tokens '[a, b]'"),
     "brackets that do not close": ("compute t.yaml --w-q [[1,2]", "--w-q: `[` is not closed; add ]"),
     "standard input twice": ("compute - --w-q -", "standard input: is named twice, and can be read once; use - once"),
@@ -78,6 +85,7 @@ def test_an_error_is_one_line_on_standard_error(
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").write_text("")
     (tmp_path / "x.csv").write_text("1,2\n")
+    (tmp_path / "k.yaml").write_text("key: [[1]]\ntemperature: 2\n")
     ran = run(*words.split(" "))
     assert ran.returncode == 2
     assert ran.stdout == ""

@@ -72,6 +72,12 @@ def test_every_option_and_every_operator_is_shown_where_it_is_asked_for(command:
         assert ", ".join(operators(kind)) in ran.stdout
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_as_a_command_is_the_same(command: str, run: Run) -> None:
+    assert run("help", command).stdout == run(command, "--help").stdout
+    assert run("help").stdout == run("--help").stdout
+
+
 def test_it_names_the_defaults_that_are_in_force(run: Run) -> None:
     shown = " ".join(run("compute", "--help-all", env={"COLUMNS": "400"}).stdout.split())
     assert f"Terms that a worked sum writes at most, without it {MAX_TERMS};" in shown

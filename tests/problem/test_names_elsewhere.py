@@ -35,7 +35,7 @@ def test_a_name_of_another_library_says_what_to_give(name: str, option: str, key
     assert hint_elsewhere(f"--{name.replace('_', '-')}", is_option=True) == option
     assert hint_elsewhere(name) == key
     with pytest.raises(UnknownNameError) as caught:
-        Problem(**{"query": [[1]], "key": [[1]], name: 1})  # type: ignore[arg-type] # a name that is not a key
+        Problem(**{"query": [[1]], "key": [[1]], name: 1})
     assert caught.value.hint == key
 
 

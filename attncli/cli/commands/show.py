@@ -11,6 +11,7 @@ from attncli.cli.option_values import make_inputs
 from attncli.cli.problem_options import MaxSize, Strict
 from attncli.io.paths import is_there, path_of
 from attncli.ops import broken_packages, kinds, operators
+from attncli.problem.names_elsewhere import hint_elsewhere
 from attncli.problem.spec import FIELDS
 
 HINT = "attn list has the catalogue, attn compute --help-all every key"
@@ -76,4 +77,5 @@ def show(
         streams.write_output(render_array_list(arrays, streams.output_target()))
     else:
         known = [name for meaning in every_meaning() for name in meaning.names]
-        raise AttnError(f"unknown name {word!r}", hint=did_you_mean(word, known) or HINT)
+        hint = hint_elsewhere(word, is_option=True) or did_you_mean(word, known) or HINT
+        raise AttnError(f"unknown name {word!r}", hint=hint)

@@ -90,6 +90,17 @@ dot products, dot product, QKᵀ, QKT, query key product
     A sum: Σⱼ adds over the keys. The sum of a row's exponentials is what softmax divides by.
     see: exponentials, softmax
 
+exp, exponential, exponential function
+    e to the power of a number: always positive, and large for a large score. Softmax takes it of each score less the
+    largest of its row, so that none overflows.
+    see: exponentials, softmax
+
+logsumexp, lse, log-sum-exp
+    ln Σⱼ exp(Sᵢⱼ), the logarithm of softmax's denominator. Kernels return it to merge blocks of keys; attn keeps the
+    maximum and the sum of each row in its place.
+    see: softmax, exponentials, flash attention
+    source: Dao et al. 2022, algorithm 1
+
 −∞, minus infinity, negative infinity
     What a hidden score becomes before it is normalized: exp(−∞) = 0, so that its weight is 0.
     see: masked_scores, mask, bias
@@ -114,9 +125,24 @@ causal, causal mask, is_causal, autoregressive, look-ahead mask, triangular mask
     see: causal, align, mask
     source: Vaswani et al. 2017, 3.2.3
 
+tril, triu, triangle, lower triangle, torch.tril, np.tril
+    The lower triangle of a matrix of ones, a causal mask: query i sees the keys 0 to i. Give causal in its place.
+    see: causal, mask
+
+masked_fill, masked_fill_, masked fill
+    A function of PyTorch that writes −∞ into the scores where a mask is true. Give mask in its place, which is the
+    opposite: 1 where a query sees a key.
+    see: mask, masked_scores, −∞, mask_inverted
+
 padding, padding mask, pad
-    Tokens that fill the shorter sequences of a batch: no query may attend to them.
+    Tokens that fill the shorter sequences of a batch and that no query sees. Give key_mask, as tokenizers do, or
+    key_lengths.
     see: key_mask, key_lengths
+
+valid_lens, valid_len, valid lengths, seq_lens, sequence lengths
+    How many tokens of each sequence are real; the rest is padding. Give key_lengths in its place.
+    see: key_lengths, padding
+    source: Zhang et al. 2023, Dive into Deep Learning, 11.3
 
 sliding window, local attention, sliding window attention
     A query sees only keys near it. window LEFT,RIGHT counts the keys beside the query's own; Hugging Face's
@@ -144,7 +170,47 @@ embedding, word vector, token embedding, word embedding
     The vector of a token: a row of X.
     see: embeddings, vocabulary, sentence, token_table
 
-residual stream, hidden state, hidden states, pre-norm
+transformer, transformer layer, transformer block
+    A model of layers, each with attention and a feed-forward network. attn computes the attention of one layer;
+    attn model writes its problem file from a checkpoint.
+    see: head, feed-forward, residual stream, encoder, decoder
+    source: Vaswani et al. 2017, 3.1
+
+encoder
+    The half of a transformer that reads all tokens at once: self-attention in which each token sees every other.
+    Give embeddings without causal.
+    see: self-attention, decoder, embeddings
+    source: Vaswani et al. 2017, 3.1
+
+decoder
+    The half of a transformer that writes one token after the other: causal self-attention, then cross-attention to
+    the encoder. Give causal for the first, query_embeddings for the second.
+    see: causal, cross-attention, query_embeddings, encoder
+    source: Vaswani et al. 2017, 3.1
+
+feed-forward, feed-forward network, feed forward, ffn, mlp
+    Two linear layers with a function between them, which follow attention and act on each token alone. attn computes
+    attention and stops before them.
+    see: transformer, output
+    source: Vaswani et al. 2017, 3.3
+
+layer norm, layernorm, layer normalization, nn.LayerNorm
+    Takes the mean from each vector and divides by its standard deviation. Give residual_norm for the norm before
+    attention, qk_norm for that of queries and keys.
+    see: layer, rms, residual_norm, qk_norm
+    source: Ba, Kiros & Hinton 2016
+
+dropout, attention dropout
+    Sets random weights to 0 during training, so that a model does not rely on a few keys. attn computes inference,
+    which has no dropout.
+    see: weights, training
+    source: Srivastava et al. 2014
+
+training, backward pass, gradient, gradients, backpropagation, loss
+    Changes the weight matrices until the output is as wanted. attn computes the forward pass and trains nothing.
+    see: projection, output
+
+residual stream, hidden state, hidden states, pre-norm, residual connection, skip connection
     What goes from layer to layer, each of which adds its output to it; a layer's norm makes its input of it.
     see: residual, residual_norm, embeddings
     source: Elhage et al. 2021
