@@ -48,7 +48,7 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
 def check_stdin(*texts: Any) -> None:
     """Raise AttnError where more than one of the values of arguments and options is standard input."""
     if sum(text == STDIN for text in texts) > 1:
-        raise AttnError("is named twice, and can be read once", where="standard input", hint="use - once")
+        raise AttnError("is named twice, but can be read only once", where="standard input", hint="use - once")
 
 
 def make_inputs(max_size: str | None) -> "Inputs":

@@ -145,7 +145,7 @@ class _Builder:
     def _alias(self, event: Any) -> Any:
         """The value that an alias refers to."""
         if event.anchor not in self._anchors:
-            self._fail(f"*{event.anchor} refers to nothing that was complete before it", event)
+            self._fail(f"*{event.anchor} refers to an anchor that is not defined before it", event)
         value, size = self._anchors[event.anchor]
         self._nodes += size
         self._expanded += size

@@ -71,7 +71,7 @@ def test_an_error_of_an_option_names_the_option(key: str, run: Run, tmp_path: Pa
 CONTRADICTIONS = {
     "an option against a file": ("--embeddings [[1,2]]", "--embeddings: w_q has 3 rows (x); embeddings has 2 columns"),
     "a cache without values": ("--past-key [[1,2,3]]", "--past-key: a cache has keys and values; give past_key and"),
-    "a query of a file with weights": ("--query [[1,2]]", "--query: query is given already projected, so w_q would"),
+    "a query of a file with weights": ("--query [[1,2]]", "--query: query is already projected, so w_q would"),
     "a sentence and embeddings": ("--sentence a --vocabulary v.csv", "--sentence: sentence and embeddings are both"),
     "two options": ("--embeddings [[1,2]] --w-q [[1]]", "--w-q: w_q has 1 row (x); embeddings has 2 columns (x)"),
     "a name with an underscore": ("--kv-heads [[1", "--kv-heads: `[` is not closed; add ]"),

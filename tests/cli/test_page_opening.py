@@ -86,7 +86,7 @@ def test_without_a_browser_the_page_is_written_and_a_warning_says_what_to_do(run
     ran = run("compute", "t.yaml", "--open", env={**env, **NO_BROWSER})
     assert ran.returncode == 0
     assert ran.stderr.startswith(
-        "attn: warning: --open has found no browser: open the file in one, or name one in BROWSER\n"
+        "attn: warning: --open found no browser: open the file in one, or name one in BROWSER\n"
     )
     assert page_of(ran).is_file()
 

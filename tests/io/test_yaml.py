@@ -28,7 +28,7 @@ REFUSED = {
     "mappings without end": ("{a: " * 100_000, "p.yaml, line 1: lists are nested more than 40 deep"),
     "a list that holds itself": (
         "a: &x [1, *x]\n",
-        "p.yaml, line 1: *x refers to nothing that was complete before it",
+        "p.yaml, line 1: *x refers to an anchor that is not defined before it",
     ),
     "an alias of nothing": ("a: *x\n", "p.yaml, line 1: *x refers to nothing"),
     "an object of Python": ("a: 1\nb: !!python/object:os.system {}\n", "p.yaml, line 2: has the tag"),

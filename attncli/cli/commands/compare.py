@@ -50,7 +50,7 @@ class VariantOptions:
 def compare(
     problems: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PROBLEM", help="Problem files, or -; a key that is given as an option holds for all."),
+        typer.Argument(metavar="PROBLEM", help="Problem files, or -; an option holds for all of them."),
     ] = None,
     *,
     vary: Annotated[
@@ -66,13 +66,13 @@ def compare(
         typer.Option(
             "--as",
             metavar="CONVENTION",
-            help="The problem as a framework reads it: torch-sdpa, flash, … (attn list conventions).",
+            help="Interpret the problem as this framework does: torch-sdpa, flash, … (attn list conventions).",
             autocompletion=complete_convention,
         ),
     ] = None,
     edits: EditTexts = None,
     all_pairs: Annotated[
-        bool, typer.Option("--all-pairs", help="Compare every two variants, and not each with the first.")
+        bool, typer.Option("--all-pairs", help="Compare every pair of variants, not each with the first.")
     ] = False,
     max_size: MaxSize = None,
     output_options: OutputOptions,

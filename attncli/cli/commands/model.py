@@ -39,7 +39,7 @@ def model(
     ],
     layer: Annotated[
         int | None,
-        typer.Option("--layer", help="Which layer, counted from 0, or from -1 at the end; without it what there is."),
+        typer.Option("--layer", help="Which layer: 0 is the first, -1 the last; without it a list of the layers."),
     ] = None,
     part: Annotated[
         str | None,

@@ -106,22 +106,22 @@ logsumexp, lse, log-sum-exp
     see: masked_scores, mask, bias
 
 mask, attention mask, attn_mask, masking, masked
-    Says which keys each query may attend to: 1 or true where it may, 0 or false where it may not.
+    Says which keys each query sees: 1 or true for visible, 0 or false for hidden.
     shapes: S[n m], M[n m] -> Sᵐ[n m]
     see: causal, window, key_mask, key_lengths, visible, masked_scores
 
 convention
-    What a framework makes of the same words: whether 1 in a mask attends or hides, where causal counts from, what
-    a query without keys gets. --as NAME reads a problem so; attn list conventions has the names.
+    How a framework reads the same options: whether 1 in a mask shows or hides a key, where causal counts from, what
+    a query that sees no key gets. --as NAME reads a problem so; attn list conventions has the names.
     see: torch-sdpa, torch-mha, flash, align, empty_rows
 
 empty row, row without keys, fully masked row
-    A query that may attend to nothing, because every key is hidden: weights 0 and output 0, unless empty_rows
-    says NaN or uniform.
+    A query that sees no key, because all are hidden: weights 0 and output 0, unless empty_rows says NaN or
+    uniform.
     see: empty_rows, mask, visible
 
 causal, causal mask, is_causal, autoregressive, look-ahead mask, triangular mask
-    No query sees a key that stands after it, so that a model that writes from left to right can't look ahead.
+    No query sees a later key, so that a model that writes from left to right can't look ahead.
     see: causal, align, mask
     source: Vaswani et al. 2017, 3.2.3
 
@@ -237,7 +237,7 @@ token, word
     see: tokens, embeddings
 
 positional encoding, position encoding, positional embedding, positions
-    Tells the model where queries and keys stand; without one attention does not depend on their order.
+    Tells the model the positions of queries and keys; without one attention does not depend on their order.
     see: position, sinusoidal, rope, alibi, t5
     source: Vaswani et al. 2017, 3.5
 
@@ -271,7 +271,7 @@ attention sink, attention sinks, off-by-one attention
     source: Xiao et al. 2023
 
 QK norm, query key normalization
-    Queries and keys of each head are brought to one size before they are compared.
+    Queries and keys of each head are normalized before they are compared.
     see: qk_norm, l2, rms, layer
     source: Henry et al. 2020
 
@@ -296,8 +296,8 @@ slip, slips, mistake
     see: no_scale, mask_inverted, check
 
 tolerance, rtol, atol
-    How far an expected number may be from ours: twice the error of the same formula computed step by step in the
-    type of the numbers, or half a unit of the last digit that was typed.
+    How far an expected number may be from the reference: twice the error of the same formula computed step by
+    step in the type of the numbers, or half a unit of the last digit given.
     see: unit in the last place, check
     source: Dao et al. 2022, the tests of its code
 

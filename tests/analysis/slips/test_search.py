@@ -194,7 +194,7 @@ def test_slips_that_need_all_queries_are_tried_on_the_whole_where_it_is_small_en
     found = explain(problem(**LONG), expected, SearchLimits(part_cells=1, whole_cells=1))
     assert found.explanations == ()
     assert "weights_transposed" in found.untried[0]
-    assert "need all queries, and these are too many" in found.untried[0]
+    assert "need all queries, of which there are too many" in found.untried[0]
 
 
 def test_it_is_said_which_slips_were_tried_alone_but_not_in_pairs() -> None:

@@ -86,7 +86,7 @@ def test_standard_input_may_be_the_problem_or_what_is_expected(
 
 def test_standard_input_has_its_name_in_a_suite_and_in_errors(run: Run, folder: Path) -> None:
     assert run("check", "-", "agrees.yaml", input=AGREES).stdout.startswith("✓ standard input: all 9 numbers agree\n")
-    assert run("check", "-", input=INPUTS).stderr.startswith("attn: standard input: nothing is expected")
+    assert run("check", "-", input=INPUTS).stderr.startswith("attn: standard input: no expected numbers")
 
 
 def test_what_attn_compute_writes_agrees(run: Run, folder: Path) -> None:
@@ -122,7 +122,7 @@ def test_one_that_cannot_be_read_does_not_hide_the_others(run: Run, folder: Path
     ran = run("check", "broken.yaml", "agrees.yaml", "none.yaml", "p.yaml")
     assert ran.stdout.splitlines() == ["✓ agrees.yaml: all 9 numbers agree", "1 of 4 agree, 3 can't be checked."]
     starts = ["attn: broken.yaml, line 1: `[` is not closed", "attn: none.yaml: there is no such file"]
-    starts += ["attn: p.yaml: nothing is expected; write expected: {output: …} in the file, or give --against out"]
+    starts += ["attn: p.yaml: no expected numbers; write expected: {output: …} in the file, or give --against out"]
     assert [line.startswith(start) for line, start in zip(ran.stderr.splitlines(), starts, strict=True)] == [True] * 3
     assert ran.returncode == 2
 
@@ -133,7 +133,7 @@ def test_a_folder_is_a_suite_of_the_files_that_expect_something(run: Run, folder
         "✓ cases/a.yaml",
         "✗ cases/more/b.yaml",
         "1 of 2 agree, 1 differs.",
-        "Nothing is expected in cases/inputs.yaml.",
+        "No expected numbers in cases/inputs.yaml.",
     ]
     assert run("check", "cases", "--against", "results.npz").stdout.endswith("3 of 3 agree.\n")
 
@@ -252,8 +252,8 @@ def test_the_file_of_junit_is_no_input(name: str, run: Run, folder: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "nothing is expected; write expected: {output: …} in the file, or give --against output=FILE"),
-        (("p.yaml",), "p.yaml: nothing is expected"),
+        ((), "no expected numbers; write expected: {output: …} in the file, or give --against output=FILE"),
+        (("p.yaml",), "p.yaml: no expected numbers"),
         (("none.yaml", "--against", "output=output.npy"), "none.yaml: there is no such file"),
         (("p.yaml", "--against", "output=weights.npy"), "weights.npy: there is no such file"),
         (("p.yaml", "--against", "output=results.npz#weights"), "--against, output: 3 × 3 numbers are expected"),
@@ -331,14 +331,14 @@ def test_an_error_names_the_line_of_what_is_expected(run: Run, folder: Path) -> 
 
 
 # With these inputs every difference of two scores is far from 0: no other slip than the last goes unnoticed.
-UNNOTICED = "nothing is expected; no_maximum would not be noticed"
+UNNOTICED = "no expected numbers; these inputs would not reveal no_maximum"
 
 
 def test_where_nothing_is_expected_slips_that_would_go_unnoticed_may_be_asked_for(run: Run, folder: Path) -> None:
     ran = run("check", "p.yaml", "--slips", "--junit", "report.xml")
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith("Slips are looked for in output, held to twice the error")
-    assert verdict(ran) == "Nothing is expected; no_maximum would not be noticed."
+    assert verdict(ran) == "No expected numbers; these inputs would not reveal no_maximum."
     suite = ElementTree.parse(folder / "report.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("skipped"), suite.get("failures")) == ("1", "1", "0")
     found = json.loads(run("check", "p.yaml", "--slips", "--json").stdout)
@@ -355,9 +355,9 @@ def test_in_a_suite_slips_that_would_go_unnoticed_are_named_of_every_problem(run
     assert lines[2] == f"  cases/inputs.yaml: {UNNOTICED}"
     assert lines[-2:] == [
         "1 of 2 agree, 1 differs.",
-        "Nothing is expected in p.yaml, cases/inputs.yaml and cases/results.yaml.",
+        "No expected numbers in p.yaml, cases/inputs.yaml and cases/results.yaml.",
     ]
     assert ran.returncode == 1
     assert verdict(run("check", "p.yaml", "cases/inputs.yaml", "--slips")).startswith(
-        "Nothing is expected in p.yaml and"
+        "No expected numbers in p.yaml and"
     )
