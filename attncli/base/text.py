@@ -78,7 +78,7 @@ def sentence(text: str) -> str:
     """The text with a capital letter and a full stop.
 
     >>> sentence("the seed of the random numbers")
-    'Starts the random numbers.'
+    'The seed of the random numbers.'
     """
     return f"{text[0].upper()}{text[1:]}."
 

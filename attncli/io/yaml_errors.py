@@ -144,6 +144,8 @@ def _out_of_line(mistake: _Mistake) -> Explained:
     before = text[:column].strip()
     if rest[:1] in ("]", "}"):
         return line, f"`{rest[0]}` closes no bracket", "leave it out"
+    if before and before[-1] in "]}":
+        return line, f"`{_excerpt(rest)}` follows the last closing bracket", "count the brackets"
     if before and before[-1] in "\"'":
         return line, f"`{_excerpt(rest)}` follows a closing quote", "put the whole text in double quotes"
     if before.startswith(("*", "&")) or ": *" in before:

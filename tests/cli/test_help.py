@@ -80,8 +80,8 @@ def test_help_as_a_command_is_the_same(command: str, run: Run) -> None:
 
 def test_it_names_the_defaults_that_are_in_force(run: Run) -> None:
     shown = " ".join(run("compute", "--help-all", env={"COLUMNS": "400"}).stdout.split())
-    assert f"Terms that a worked sum writes at most, without it {MAX_TERMS};" in shown
-    assert f"Decimals in tables and explanations; without it {DECIMALS}." in shown
+    assert f"Most terms in a worked sum, default {MAX_TERMS};" in shown
+    assert f"Decimals in tables and explanations; default {DECIMALS}." in shown
 
 
 def test_the_first_help_says_what_to_type_first(run: Run) -> None:

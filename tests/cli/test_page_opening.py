@@ -108,7 +108,7 @@ def test_a_browser_that_cannot_be_started_is_a_warning(run: Run, env: dict[str, 
         (["-o", "x.json"], "attn: --output x.json: --open shows the page, which is HTML; name a .html file"),
         (["--plan"], "attn: --plan computes nothing, so --open would have no effect;"),
         (["--select", "nothing"], "attn: --select: unknown result 'nothing'"),
-        (["--strict"], "attn: --strict: --open has found no browser:"),
+        (["--strict"], "attn: --strict: --open found no browser:"),
     ],
 )
 def test_what_contradicts_it_is_an_error_and_leaves_no_file(

@@ -134,7 +134,7 @@ def test_a_search_ends_when_its_time_is_over_and_says_so() -> None:
     assert found.tried_count == 20
     assert found.pair_count == 0
     (sentence,) = found.untried[:1]
-    assert "no time left" in sentence
+    assert "time ran out" in sentence
 
 
 def test_what_there_is_no_time_to_confirm_is_an_explanation_and_it_is_said() -> None:
