@@ -343,7 +343,7 @@ def _choices(
         choices[EDITS] = [_Choice("", partial(_edit, ())), _Choice(text, partial(_edit, edits))]
     if not choices:
         hint = f"give {VARY} KEY=VALUE, --as CONVENTION, or a second file"
-        raise AttnError("there is one problem, and nothing that varies", hint=hint)
+        raise AttnError("one problem and nothing that varies", hint=hint)
     return choices
 
 

@@ -49,7 +49,7 @@ def _verdict(reason: str, visible: Any) -> list[str]:
     sign=MaskSign("×", "masked"),
 )
 def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
-    """The user's own table of true and false.
+    """A table of your own: true for visible, false for hidden.
 
     1 or true where the query sees the key. A table of one row serves every query; columns that the table lacks
     are hidden.

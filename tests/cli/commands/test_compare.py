@@ -155,7 +155,7 @@ def test_a_warning_is_said_once_with_the_variants_that_it_is_of(run: Run) -> Non
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("p.yaml",), "there is one problem, and nothing that varies; give --vary KEY=VALUE"),
+        (("p.yaml",), "one problem and nothing that varies; give --vary KEY=VALUE"),
         (("p.yaml", "--vary", "scale=a"), "--vary scale: 'a' is not a finite number"),
         (("p.yaml", "--vary", "scale=1", "--scale", "2"), "--scale: scale is given and varied; leave out one of them"),
         (("p.yaml", "--vary", "heads=1,3"), "variant heads=3, --vary heads: 3 heads can't share the 4 features"),
