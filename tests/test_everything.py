@@ -194,5 +194,5 @@ def assert_each_query_alone_agrees(problem: dict[str, Any], seed: int) -> None:
         found = found.reshape(*found.shape[:-1], problem["heads"], -1).swapaxes(-2, -3)
     np.testing.assert_allclose(found.reshape(output.shape), output, rtol=1e-9, atol=1e-12)
     empty = (result.weights == 0).all(axis=-1)
-    assert len([note for note in result.trace.notes if "nothing is attended" in note]) == int(empty.any())
+    assert len([note for note in result.trace.notes if "no key is visible" in note]) == int(empty.any())
     assert result.output.ndim == problem["query"].ndim

@@ -46,7 +46,7 @@ class DiscriminatingProblem:
     def warnings(self) -> Sequence[str]:
         """A sentence for each slip that no draw has shown."""
         return [
-            f"{slip.slips[0]} would go unnoticed, because it changes no number of this problem: {slip.sentence}"
+            f"{slip.slips[0]} can't be revealed: it changes no number of this problem: {slip.sentence}"
             for slip in self.never_shown
         ]
 
@@ -85,9 +85,9 @@ def _no_draw(hidden: Sequence[Explanation]) -> AttnError:
     """The error where none of the draws will do: in the best of them these slips would go unnoticed."""
     hint = "take more tokens or features, another seed, or a wider dtype"
     if not hidden:
-        return AttnError(f"in {MAX_DRAWS} draws the output is never finite", where=OPTION, hint=hint)
+        return AttnError(f"the output is not finite in any of {MAX_DRAWS} draws", where=OPTION, hint=hint)
     names = ", ".join(dict.fromkeys(explanation.slips[0] for explanation in hidden))
-    message = f"in each of {MAX_DRAWS} draws a slip would go unnoticed, in the best of them {names}"
+    message = f"none of {MAX_DRAWS} draws reveals every mistake; the best of them lacks {names}"
     return AttnError(message, where=OPTION, hint=hint)
 
 

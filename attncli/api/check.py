@@ -178,5 +178,5 @@ def _expected(problem: Problem, *, is_needed: bool) -> Expected:
     expected = problem.expected
     if is_needed and not expected.by_name:
         hint = "give the expected numbers by the names of results: against={'output': …}, or load a file with expected"
-        raise AttnError("nothing is expected", where="against", hint=hint)
+        raise AttnError("no expected numbers", where="against", hint=hint)
     return expected

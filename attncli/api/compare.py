@@ -157,7 +157,7 @@ def compare(
     documents, names = _documents(problem, keys), _conventions(conventions)
     if len(documents) == 1 and not (varied or names or edits):
         hint = 'give vary={"scale": [0.5, 1]}, conventions=["torch-sdpa", "flash"], set={…}, or several problems'
-        raise AttnError("there is one problem, and nothing that varies", hint=hint)
+        raise AttnError("one problem and nothing that varies", hint=hint)
     variants = make_variants(documents, varied, names, edits)
     chosen = {"head": head, "batch": batch}
     positions = positions_of_variants(variants, lambda layout: find_positions(layout, chosen)[0])
@@ -199,7 +199,7 @@ def _documents(problem: Any, keys: Mapping[str, Any]) -> Sequence[NamedDocument]
             replace(source, name=name) for source, name in zip(sources, number_equal_labels(names), strict=True)
         ]
     if not documents:
-        raise AttnError("there is no problem in the list", where="problem", hint="give one or more")
+        raise AttnError("the list of problems is empty", where="problem", hint="give one or more")
     return documents
 
 

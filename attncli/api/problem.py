@@ -103,7 +103,7 @@ class Problem:
         if name in FIELDS and FIELDS[name].is_weight:
             return stored_values(self._spec)[name]
         if name == "precision":  # engines read it first, and must have the spec
-            raise AttributeError("a problem has a dtype; an engine takes the problem's spec")
+            raise AttributeError("a problem has a dtype; pass the spec of the problem")
         return getattr(self._spec, name)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:

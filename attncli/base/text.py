@@ -77,8 +77,8 @@ def count_of(number: int, noun: str) -> str:
 def sentence(text: str) -> str:
     """The text with a capital letter and a full stop.
 
-    >>> sentence("starts the random numbers")
-    'Starts the random numbers.'
+    >>> sentence("the seed of the random numbers")
+    'The seed of the random numbers.'
     """
     return f"{text[0].upper()}{text[1:]}."
 

@@ -1,11 +1,9 @@
 """The commands as Typer has them: imported when they are called, with usage errors that are AttnErrors of one line."""
 
-import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,15 +12,13 @@ from typer.main import get_command
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import import_object
-from attncli.cli import streams
+from attncli.cli import streams, usage_errors
 from attncli.cli.commands import COMMANDS, CommandRef
-from attncli.io.paths import STDIN, is_there
+from attncli.cli.usage_errors import is_problem
 
 DEFAULT_COMMAND = "compute"  # of `attn problem.yaml`
 HELP_ALL = "--help-all"
-QUOTE_HINT = "put a list in quotes, as in '[1, 2]' or '[[1, 2], [3, 4]]'"
 _INTEGER = re.compile(r"\s*[-+]?[0-9]{1,18}\s*", re.ASCII)
-_PART_OF_LIST = re.compile(r"[\[\](),;\d.eE+-]*\d[\[\](),;\d.eE+-]*|\[[^\[\]]+|[^\[\]]+(,|\]+)")
 
 
 def _print_all_help(context: typer.Context, is_requested: bool) -> None:
@@ -49,6 +45,8 @@ class _OwnHelp:
     def parse_args(self, context: Any, args: list[str]) -> Any:
         """Parse the arguments; a usage error names the command."""
         try:
+            if not context.resilient_parsing and self.ref is not None and self.ref.has_problem:
+                usage_errors.check_values(self.get_params(context), args)  # not of an unfinished command line
             return super().parse_args(context, args)  # type: ignore[misc] # a command or a group is the next class
         except typer.TyperException as error:
             if getattr(error, "ctx", None) is None:  # of an option without its value: the parser knows no command
@@ -102,7 +100,7 @@ def whole_number(text: str, option: str) -> int:
     -1
     """
     if not _INTEGER.fullmatch(text):
-        raise AttnError(f"{text!r} is not a whole number", where=option)
+        raise AttnError(f"{text!r} is not a whole number", where=option, hint=f"type one, such as {option} 2")
     return int(text)
 
 
@@ -135,7 +133,7 @@ class CommandGroup(_OwnHelp, TyperGroup):
 
     def resolve_command(self, context: Any, args: list[str]) -> Any:
         """The command that the first argument names; `compute` where it is a problem or a sentence of several words."""
-        if args[0] not in COMMANDS and (_is_problem(args[0]) or is_sentence(args[0])):
+        if args[0] not in COMMANDS and (is_problem(args[0]) or is_sentence(args[0])):
             args = [DEFAULT_COMMAND, *args]
         return super().resolve_command(context, args)
 
@@ -169,22 +167,9 @@ class CommandGroup(_OwnHelp, TyperGroup):
             self.is_listing = False
 
 
-def _is_problem(word: str) -> bool:
-    """Whether a word is a file, standard input or a mapping, or has the suffix of a file that can be read."""
-    from attncli.io.formats import format_of_suffix
-
-    path = Path(word)
-    return (
-        word == STDIN
-        or word.lstrip().startswith("{")
-        or format_of_suffix(path) is not None
-        or (is_there(path) and not path.is_dir())
-    )
-
-
 def is_sentence(word: str) -> bool:
     """Whether an argument in place of a problem is not a file but a sentence of several words."""
-    return len(re.findall(r"[^\W\d]+", word)) > 1 and " " in word and not _is_problem(word)
+    return len(re.findall(r"[^\W\d]+", word)) > 1 and " " in word and not is_problem(word)
 
 
 @contextmanager
@@ -199,26 +184,7 @@ def _errors_of_the_command_line() -> Iterator[None]:
         raise RuntimeError("unexpected end of a file") from error
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
-        command = context.command_path if context is not None else "attn"
-        message = error.format_message().rstrip(".")
-        hint = QUOTE_HINT if _has_part_of_list(message) else f"{command} --help lists what there is"
-        raise AttnError(message, hint=hint) from None
-
-
-def is_part_of_list(word: str) -> bool:
-    """Whether a word of the command line is not a file but a part of a list that the shell has split: `2]`, `cat,`.
-
-    >>> is_part_of_list("2]"), is_part_of_list("cat,"), is_part_of_list("p.yaml")
-    (True, True, False)
-    """
-    return _PART_OF_LIST.fullmatch(word) is not None and not os.path.lexists(word)
-
-
-def _has_part_of_list(message: str) -> bool:
-    """Whether a usage error complains of superfluous tokens, one of which is a part of a list.
-
-    >>> _has_part_of_list("Got unexpected extra argument(s) (0], [0, 1]] p.yaml)")
-    True
-    """
-    match = re.search(r"unexpected extra argument\S* \((.*)\)", message)
-    return match is not None and any(map(is_part_of_list, match[1].split()))
+        if context is None:
+            raise AttnError(error.format_message().rstrip("."), hint="attn --help lists the commands") from None
+        command = context.command
+        raise usage_errors.explain(error, command.get_params(context), command.ref, context.command_path) from None

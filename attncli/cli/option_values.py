@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
-from attncli.cli.command_group import QUOTE_HINT, is_part_of_list, is_sentence
+from attncli.cli.command_group import is_sentence
+from attncli.cli.usage_errors import QUOTE_HINT, is_part_of_list
 from attncli.io.paths import STDIN
 from attncli.problem.fields import option_name
 from attncli.problem.spec import FIELDS
@@ -59,7 +60,7 @@ def _check_single_values(texts: Mapping[str, Any]) -> None:
 def check_stdin(*texts: Any) -> None:
     """Raise AttnError where more than one of the values of arguments and options is standard input."""
     if sum(text == STDIN for text in texts) > 1:
-        raise AttnError("is named twice, and can be read once", where="standard input", hint="use - once")
+        raise AttnError("is named twice, but can be read only once", where="standard input", hint="use - once")
 
 
 def make_inputs(max_size: str | None) -> "Inputs":

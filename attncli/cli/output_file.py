@@ -94,7 +94,7 @@ def check_is_no_input(file: str | None, inputs: "Inputs", option: str = "--outpu
         name = inputs.name_of(os.fstat(sys.stdout.fileno()) if file is None else path_of(file).stat())
         if name is not None:
             where = "standard output" if file is None else f"{option} {file}"
-            hint = "an input is never overwritten: name another file"
+            hint = "attn never overwrites an input: name another file"
             raise AttnError(f"is the input {name}", where=where, hint=hint)
 
 

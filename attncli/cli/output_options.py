@@ -128,7 +128,7 @@ class OutputOptions:
         default=False,
         short="-e",
         view=lambda options, _: {"explain": options.explain},
-        idle=(_where(lambda row: row.shows_every_step, "a page has every step as it is"),),
+        idle=(_where(lambda row: row.shows_every_step, "a page has every step already"),),
     )
     plan: bool = _option("Show what is computed, a line a step, and compute nothing.", default=False, is_listed=False)
     cell: list[str] | None = _option(
@@ -163,19 +163,19 @@ class OutputOptions:
         example="1",
     )
     terms: str | None = _option(
-        "Terms that a worked sum writes at most, without it 12; the middle of others is left out.",
+        "Most terms in a worked sum, default 12; longer sums leave out the middle.",
         metavar="N|all",
         is_listed=False,
         view=lambda options, _: {"max_terms": options.max_terms},
         idle=(
             _NO_LINES,
-            _where(lambda row: row.shows_every_step, "a page writes sums as it has room for them"),
-            (lambda o: not (o.explain or o.cell), "no sum is worked out without --explain or --cell"),
+            _where(lambda row: row.shows_every_step, "a page shortens sums to fit"),
+            (lambda o: not (o.explain or o.cell), "only --explain and --cell work out sums"),
         ),
         example="1",
     )
     precision: int | None = _option(
-        "Decimals in tables and explanations; without it 4.",
+        "Decimals in tables and explanations; default 4.",
         metavar="DIGITS",
         view=lambda options, _: {"decimals": options.decimals},
         idle=(
@@ -268,7 +268,7 @@ class OutputOptions:
         view=lambda options, _: {"curve": options.has_effect("curve")},
         idle=(_where(lambda row: not row.has_curves, "{format} has no plots"),),
     )
-    watch: bool = _option("Compute again whenever a file of the problem is saved.", default=False, is_listed=False)
+    watch: bool = _option("Compute again when a file of the problem changes.", default=False, is_listed=False)
     open: bool = _option("Show the page, as -o page.html writes it, in the browser.", default=False)
     pager: bool = _option(
         "On a terminal, show the result page by page, with PAGER or less.",
@@ -277,7 +277,7 @@ class OutputOptions:
         idle=((lambda o: o.file is not None, "the result is written to a file"),),
     )
     executor: str = _option(
-        "Who computes large problems: all cores, one, or the workers of a Dask scheduler.",
+        "What computes large problems: all cores, one, or the workers of a Dask scheduler.",
         default=THREADS,
         metavar=f"{THREADS}|{SERIAL}|{REMOTE}HOST:PORT",
         is_listed=False,

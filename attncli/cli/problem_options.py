@@ -60,7 +60,7 @@ MaxSize = Annotated[
         "--max-size",
         metavar="SIZE",
         hidden=True,
-        help="The most that is read into memory of each file: 500M, 2G, 1.5GiB; by default a quarter of what is free.",
+        help="Largest file read into memory: 500M, 2G, 1.5GiB; default a quarter of the free memory.",
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]

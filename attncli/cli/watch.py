@@ -48,7 +48,7 @@ def watch(read: Read, write: Write, max_size: str | None, option_texts: Mapping[
         problem = read(inputs)
         if not inputs.versions:
             hint = "name a file, or leave out --watch"
-            raise AttnError("the problem is not in a file that could be saved", where="--watch", hint=hint)
+            raise AttnError("the problem is not in a file", where="--watch", hint=hint)
         result = write(problem, None)
     except AttnError as raised:
         if not _is_mistake_in_file(raised, inputs.versions, option_texts):

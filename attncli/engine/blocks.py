@@ -315,14 +315,14 @@ class BlockPlan:
 
     @property
     def fill(self) -> Node | None:
-        """The node that fills the weights of queries that attend to nothing; None where those are 0."""
+        """The node that fills the weights of queries that see no key; None where those are 0."""
         return next((node for node in self.context_nodes if node.function is fill_empty_rows), None)
 
     @property
     def attending_table(self) -> str | None:
         """The name of the table that says what a query attends to; None where blocks end before it.
 
-        The weights do, before those of queries that attend to nothing are filled; where blocks end before them, the
+        The weights do, before those of queries that see no key are filled; where blocks end before them, the
         masked scores, which tell of queries that see no key, and not of those whose visible keys have a weight of 0.
         """
         if self.fill is not None:

@@ -246,7 +246,7 @@ class ResultBuffers:
             self.attends[block.index(self.parts.last.letters[:-1])] = result.attends
 
     def notes(self, plan: Plan, problem: ProblemSpec) -> Mapping[str, tuple[str, ...]]:
-        """The warning on queries that attend to nothing: on the weights, or else on the last result of the plan."""
+        """The warning on queries that see no key: on the weights, or else on the last result of the plan."""
         if self.attends is None or WEIGHTS in self.plan.inputs or self.attends.all():  # given ones have the warning
             return {}
         axes = self.parts.last.letters[:-1]

@@ -99,7 +99,7 @@ class DenseEngine:
         return self.precision.round(value)
 
     def _empty_rows(self, node: Node) -> tuple[str, ...]:
-        """The warning on queries that attend to nothing, of the weights."""
+        """The warning on queries that see no key, of the weights."""
         weights = self.values[self.plan.attending_weights]
         if all_true(weights[..., 0]):  # no query is one of them; mostly nothing hides the first key, and none is
             return ()

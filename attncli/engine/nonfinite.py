@@ -1,6 +1,6 @@
 """The first NaN or infinity that reaches a selected result: it is found, traced back, and reported as a warning.
 
-Rows that are NaN because `empty_rows` says so, of queries that may attend to nothing, are none of these.
+Rows that are NaN because `empty_rows` says so, of queries that see no key, are none of these.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -285,7 +285,7 @@ def rows_of_nan(trace: Trace, step: Step, found: Array) -> Array:
 
 
 def _empty_rows(trace: Trace, queries: Array) -> Array:
-    """Which of these queries may attend to nothing [… n]; false of the others.
+    """Which of these queries see no key [… n]; false of the others.
 
     In blocks the weights were not kept: they are computed again, some queries at a time.
     """

@@ -44,7 +44,7 @@ class TilePlan:
     query: str  # the input with the query axis: the queries, or the left factor
     value: str
     sink: str | None
-    fill: str | None  # of the context of queries that attend to nothing: nan, or uniform for the mean of all values
+    fill: str | None  # of the context of queries that see no key: nan, or uniform for the mean of all values
     ones: Array  # [keys 1]: numerators times ones are their sums
     summation: Summation
     exp_scale: float | None

@@ -53,7 +53,7 @@ class Accumulator:
         self.denominator: Array | None = None
         self.running_max: Array | None = None
         self._begin()
-        # Where numerators may cancel, a denominator of 0 does not imply that a query attends to nothing.
+        # Where numerators may cancel, a denominator of 0 does not imply that a query sees no key.
         self.attends = np.zeros(self.rows, bool) if self.rule.may_cancel else None
         self.sink_term: Array | float = 0.0
         if sink is not None:

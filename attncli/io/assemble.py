@@ -112,7 +112,14 @@ def _read_array(text: str, field: Field, origin: Origin) -> Any:
 
 def _read_vocabulary(text: str, field: Field, origin: Origin) -> Any:
     """The name of a vocabulary, which stays as it is, or the text of an array."""
-    return text if text == SMALL_NAME else _read_array(text, field, origin)
+    if text == SMALL_NAME:
+        return text
+    try:
+        return _read_array(text, field, origin)
+    except AttnError as error:
+        if error.message.startswith("unknown file") and not str(error.hint).startswith("did you mean"):
+            error.hint = f"give {SMALL_NAME}, which is built in, or a file with a vector for each word"
+        raise
 
 
 def _read_mask(value: Any, field: Field, origin: Origin) -> Any:

@@ -56,6 +56,10 @@ class _DocumentReader(Reader):
         """The values of the mapping that a document is, and their lines."""
         value, lines = self._read(source.text(), source.name, TEXT_KEYS, TYPED_KEYS)
         if not isinstance(_filled(value, source.name), Mapping):
+            if isinstance(value, str):
+                from attncli.io.yaml_errors import check_first_key  # noqa: PLC0415 - only a text alone needs it
+
+                check_first_key(source.text(), source.name)
             hint = "expected keys such as embeddings: and w_q:; a matrix alone is given as --embeddings"
             raise AttnError("is not a problem", where=source.name, hint=hint)
         return problem_of_result(value, source.name, source.path.parent), lines

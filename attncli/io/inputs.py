@@ -204,7 +204,7 @@ class WatchedInputs(Inputs):
         path = folder / path_of(name)
         full_name = name_of_path(path) if folder != Path() else name
         if name == STDIN or (is_there(path) and not path.is_file() and not path.is_dir()):
-            message, hint = "is a stream, which can be read once", "name a file, or leave out --watch"
+            message, hint = "is a stream, which can be read only once", "name a file, or leave out --watch"
             raise AttnError(message, where=STDIN_NAME if name == STDIN else full_name, hint=hint)
         # From before it is read, so that a save in between counts; a file that is read twice may have been saved since.
         version = file_version(full_name)

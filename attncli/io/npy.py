@@ -74,7 +74,7 @@ def map_array(source: Input, dtype: Any, shape: tuple[int, ...], offset: int, or
         with opening(source.name, source.path):
             mapped = np.memmap(source.path, dtype=dtype, mode="r", offset=offset, shape=shape or (1,), order=order)
     except ValueError:
-        raise AttnError("became shorter while it was read", where=source.name) from None
+        raise AttnError("became shorter during reading", where=source.name) from None
     return np.asarray(mapped).reshape(shape, order=order)
 
 

@@ -11,7 +11,8 @@ STDIN = "-"
 
 _PICKLE = (
     "is a pickle of PyTorch's, which can run any code, and is not read",
-    "convert it: state = {name: x.clone().contiguous() for name, x in torch.load(FILE, weights_only=True).items()}; "
+    "convert it with: state = {name: x.clone().contiguous() for name, x in torch.load(FILE, weights_only=True)"
+    ".items()}; "
     "safetensors.torch.save_file(state, 'model.safetensors')",
 )
 # Files of models that are refused by their suffixes: what they are, and what makes a file of them that is read.
@@ -66,7 +67,7 @@ def path_of(name: str) -> Path:
         if "\0" not in name:
             return Path(name).expanduser() if name.startswith("~") else Path(name)
     except RuntimeError:
-        raise AttnError("there is no such home folder", where=name) from None
+        raise AttnError("the home folder does not exist", where=name) from None
     raise AttnError("a path can't have the character NUL", where=name)
 
 

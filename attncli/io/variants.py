@@ -91,7 +91,7 @@ class VariedKey:
         operator = DEFAULTS[self.key] if given is None or given.value is None else given.value
         if not isinstance(operator, Operator):
             hint = f"give {self.key} the name of one that has {self.parameter}"
-            raise AttnError(f"{self.key} names no operator", where=raw.origin.path(str(self)), hint=hint)
+            raise AttnError(f"{self.key} is not the name of an operator", where=raw.origin.path(str(self)), hint=hint)
         parameters = {name: value for name, value in operator.given.items() if name != self.parameter}
         if raw.value is not None:
             parameters[self.parameter] = raw.value
@@ -390,7 +390,7 @@ def _choices(
         choices[EDITS] = [_Choice("", partial(_edit, ())), _Choice(text, partial(_edit, edits))]
     if not choices:
         hint = f"give {VARY} KEY=VALUE, --as CONVENTION, or a second file"
-        raise AttnError("there is one problem, and nothing that varies", hint=hint)
+        raise AttnError("one problem and nothing that varies", hint=hint)
     return choices
 
 

@@ -16,21 +16,14 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.base.text import escape_overrides
 from attncli.io.formats import Lines
+from attncli.io.yaml_errors import MAX_DEPTH, TOO_DEEP, explain
 from attncli.numbers.formatting import format_rows
 from attncli.numbers.parsing import TypedNumber
 from attncli.problem.numbers import is_word, scalar
 
-MAX_DEPTH = 40
-TOO_DEEP = f"lists are nested more than {MAX_DEPTH} deep"
-LIBYAML_TOO_DEEP = "exceeded maximum nesting depth"  # since 0.2.6, of 1,000: it reads ahead, and no event comes before
 MAX_EXPANSION = 1_000_000  # values that all aliases together may repeat
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
-_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
-_SLICES = re.compile(r"[^\s,:\[{][\[][-\d\s.,:]*:[-\d\s.,:]*\]")  # after a name: `x.npy[0:2]`
-QUOTES = 'put a name with slices in quotes: "weights.npz#w_q[:, 0:768]"'
 # Two escapes of UTF-16, as JSON writes one character beyond U+FFFF: YAML has one of eight digits in their place.
 _SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})")
 STRING = "tag:yaml.org,2002:str"
@@ -57,21 +50,10 @@ def read(
                 for joined, pair in escapes.items():
                     event.value = event.value.replace(joined, pair)
             builder.add_event(event)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = (name, f"line {mark.line + 1}") if mark else (name,)
-        if error.problem == LIBYAML_TOO_DEEP:
-            raise AttnError(TOO_DEEP, where=place) from None
-        line = _line_at(mark, text) if mark else ""
-        if mark and line[mark.column : mark.column + 1] == "\t":
-            hint = "indent with spaces"
-            raise AttnError("is not YAML: tabs are not allowed", where=place, hint=hint) from None
-        quotes = QUOTES if _SLICES.search(_QUOTED.sub("", line)) else None
-        raise AttnError(f"is not YAML: {error.problem or error.context}", where=place, hint=quotes) from None
     except UnicodeEncodeError:  # an argument with bytes that the encoding of the locale has not
         raise AttnError("is not Unicode text", where=name, hint="write it in UTF-8") from None
     except yaml.YAMLError as error:
-        raise _unreadable(error, text, name) from None
+        raise explain(error, text, name) from None
     return builder.result, builder.lines
 
 
@@ -92,21 +74,6 @@ def _join_surrogates(text: str) -> tuple[str, dict[str, str]]:
         return f"{match[1]}{joined}"
 
     return _SURROGATES.sub(join, text), escapes
-
-
-def _line_at(mark: Any, text: str) -> str:
-    """The line of a mark; empty behind the end of the text."""
-    return "".join(_LINE_BREAK.split(text)[mark.line : mark.line + 1])
-
-
-def _unreadable(error: yaml.YAMLError, text: str, name: str) -> AttnError:
-    """The error of a text with characters that YAML has not, whose line LibYAML does not tell."""
-    control = _CONTROL.search(text)
-    if control is None:
-        return AttnError(f"is not YAML: {getattr(error, 'reason', error)}", where=name)
-    line = text.count("\n", 0, control.start()) + 1
-    hint = "leave it out, or write it as an escape in double quotes"
-    return AttnError(f"has the control character {control[0]!a}", where=(name, f"line {line}"), hint=hint)
 
 
 class _Builder:
@@ -178,7 +145,7 @@ class _Builder:
     def _alias(self, event: Any) -> Any:
         """The value that an alias refers to."""
         if event.anchor not in self._anchors:
-            self._fail(f"*{event.anchor} refers to nothing that was complete before it", event)
+            self._fail(f"*{event.anchor} refers to an anchor that is not defined before it", event)
         value, size = self._anchors[event.anchor]
         self._nodes += size
         self._expanded += size

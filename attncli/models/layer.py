@@ -16,11 +16,11 @@ from attncli.problem.spec import FIELDS
 
 # The attention's input until that is given.
 _TRIAL_ROWS: Mapping[str, Any] = {
-    "embeddings": {"value": "normal", "note": "drawn from --seed, unless the attention's input is given"},
+    "embeddings": {"value": "normal", "note": "drawn from --seed, unless embeddings are given"},
     "token_count": {"value": 5, "note": "how many are drawn"},
 }
 _TRIAL_QUERIES: Mapping[str, Any] = {
-    "query_embeddings": {"value": "normal", "note": "drawn from --seed too, unless the vectors that ask are given"},
+    "query_embeddings": {"value": "normal", "note": "drawn from --seed, unless query_embeddings are given"},
 }
 
 OF_THE_MODEL = "the model's code"  # of a value that every model of the family has

@@ -106,7 +106,7 @@ def attentional(
 
 
 def _value_at(value: Array, index: Array, weights: Array) -> Array:
-    """The value at each query's index; zeros for a query that attends to nothing, NaN for one with a weight of NaN."""
+    """The value at each query's index; zeros for a query that sees no key, NaN for one with a weight of NaN."""
     attends = (weights != 0).any(axis=-1)[..., None]
     chosen: Array = np.where(attends, np.take_along_axis(value, index[..., None], axis=-2), 0).astype(value.dtype)
     is_nan = np.isnan(weights).any(axis=-1, keepdims=True)
@@ -136,7 +136,7 @@ def argmax_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result
 def argmax(weights: Array, value: Array) -> Array:
     """The value of the key with the largest weight; of equal ones the first.
 
-    A query that attends to nothing gets zeros.
+    A query that sees no key gets zeros.
 
     >>> argmax(np.array([[0.25, 0.75], [0.0, 0.0]]), np.array([[4, 0], [8, 4]]))
     array([[8, 4],
@@ -195,7 +195,7 @@ def sample(
 ) -> Array:
     """The value of one key, drawn with the weights as probabilities; the same seed draws the same keys.
 
-    A query that attends to nothing gets zeros. `draws` are numbers in [0, 1); without them they are `uniform_draws` of
+    A query that sees no key gets zeros. `draws` are numbers in [0, 1); without them they are `uniform_draws` of
     the seed.
 
     >>> value = np.array([[4, 0], [8, 4]])

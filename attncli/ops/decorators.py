@@ -206,7 +206,7 @@ def mask(
     key_bounds: Callable[..., KeyBounds] | None = None,
     sign: MaskSign | None = None,
 ) -> Register:
-    """Register a mask: query_positions [… n] and key_positions [m] to truths [… n m], true where a query may attend.
+    """Register a mask: query_positions [… n] and key_positions [m] to truths [… n m], true where a query sees a key.
 
     With `key_bounds` blocks leave out the keys that no query sees; without it every key is looked at.
     The keywords are fields of `attncli.ops.records.OperatorRecord`.

@@ -30,7 +30,7 @@ def stream(name: StreamName, seed: int) -> Stream:
 
 
 @generator(
-    formula="whole numbers from low to high − 1, each as likely",
+    formula="uniform whole numbers from low to high − 1",
     shapes="-> [r c]",
     source="the tutorial: numpy.random.randint(3, size=(3, 3))",
     example=EXAMPLE,
@@ -53,7 +53,7 @@ def randint(stream: Stream, shape: Shape, *, low: int = 0, high: int = 3) -> Arr
     formula="x ~ U(low, high)", shapes="-> [r c]", source="the uniform distribution", example=EXAMPLE, is_drawn=True
 )
 def uniform(stream: Stream, shape: Shape, *, low: float = 0.0, high: float = 1.0) -> Array:
-    """Numbers between low and high, each as likely.
+    """Uniform random numbers from low to high.
 
     >>> uniform(stream("pcg64", 0), (2,)).round(4)
     array([0.637 , 0.2698])
@@ -65,7 +65,7 @@ def uniform(stream: Stream, shape: Shape, *, low: float = 0.0, high: float = 1.0
     formula="x ~ N(mean, std²)", shapes="-> [r c]", source="the normal distribution", example=EXAMPLE, is_drawn=True
 )
 def normal(stream: Stream, shape: Shape, *, mean: float = 0.0, std: float = 1.0) -> Array:
-    """Normally distributed numbers around a mean, of standard deviation std.
+    """Normal random numbers of a mean and a standard deviation, std.
 
     >>> normal(stream("pcg64", 0), (2,)).round(4)
     array([ 0.1257, -0.1321])
@@ -81,7 +81,7 @@ def normal(stream: Stream, shape: Shape, *, mean: float = 0.0, std: float = 1.0)
     is_drawn=True,
 )
 def xavier_uniform(stream: Stream, shape: Shape, *, gain: float = 1.0) -> Array:
-    """Uniform numbers, so small that a projection keeps the size of what it projects.
+    """Uniform random numbers, scaled so that a projection keeps the variance of its input.
 
     >>> xavier_uniform(stream("pcg64", 0), (1, 2)).round(4)
     array([[ 0.3874, -0.6511]])
@@ -98,7 +98,7 @@ def xavier_uniform(stream: Stream, shape: Shape, *, gain: float = 1.0) -> Array:
     is_drawn=True,
 )
 def xavier_normal(stream: Stream, shape: Shape, *, gain: float = 1.0) -> Array:
-    """Normal numbers, so small that a projection keeps the size of what it projects.
+    """Normal random numbers, scaled so that a projection keeps the variance of its input.
 
     >>> xavier_normal(stream("pcg64", 0), (1, 2)).round(4)
     array([[ 0.1027, -0.1079]])

@@ -1,4 +1,4 @@
-"""Masks: rules on the indices of queries and keys, true where the query may attend to the key.
+"""Masks: rules on the indices of queries and keys, true where the query sees the key.
 
 A rule gets the indices of any queries and keys, so that one function serves the whole table and every block of it.
 `query_positions` [… n] has the index of the key at each query's position; all indices are counted from 0.
@@ -49,9 +49,9 @@ def _verdict(reason: str, visible: Any) -> list[str]:
     sign=MaskSign("×", "masked"),
 )
 def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
-    """The user's own table of true and false.
+    """A table of your own: true for visible, false for hidden.
 
-    1 or true where the query may attend to the key. A table of one row serves every query; columns that the table lacks
+    1 or true where the query sees the key. A table of one row serves every query; columns that the table lacks
     are hidden.
 
     >>> mask_(np.array([[1, 0], [1, 1]]), np.arange(2), np.arange(3))

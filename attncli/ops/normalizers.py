@@ -143,7 +143,7 @@ def softmax1_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exp
     by_hand=softmax1_by_hand,
 )
 def softmax1(scores: Array, *, tap: Tap = no_tap) -> Array:
-    """Softmax with one more key that scores 0 and is dropped: a query may attend to nothing.
+    """Softmax with one extra logit 0, which is then discarded: weights may sum to less than 1.
 
     Rows sum to less than 1.
 

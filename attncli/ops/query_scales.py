@@ -78,7 +78,7 @@ def _logn_formula(*, length: float, factor: float | None = None) -> str:
     by_hand=logn_by_hand,
 )
 def logn(positions: Array, *, length: Annotated[float, Range(above=1)], factor: float | None = None) -> Array:
-    """The query's factor is 1 up to a length, and grows with the logarithm of the position behind it.
+    """The query's factor is 1 up to a length, and grows with the logarithm of the position beyond it.
 
     The length is that of the sequences in training. Without a factor it is 1 / ln(length), so that the query's is
     ln(posᵢ + 1) / ln(length).

@@ -52,11 +52,11 @@ def keys_unread_by_plan(problem: ProblemSpec) -> Mapping[str, str]:
 
     >>> from attncli.problem.build import build
     >>> keys_unread_by_plan(build({"embeddings": [[1, 2]], "seed": 1, "align": "bottom_right"}))
-    {'seed': 'no array is drawn', 'align': 'no mask and no position asks where the queries stand'}
+    {'seed': 'nothing is drawn', 'align': 'no mask and no position scheme reads the positions of the queries'}
     """
     plan, unread = plan_of(problem), dict(problem.unread)
     if problem.align != DEFAULTS["align"] and not asks_where_queries_stand(plan):
-        unread["align"] = "no mask and no position asks where the queries stand"
+        unread["align"] = "no mask and no position scheme reads the positions of the queries"
     for key in ("positions", "positions_of_queries"):
         is_looked_up = key == "positions" and problem.token_positions is not None
         is_read = is_looked_up or any(node.source == (key,) for node in plan.nodes)
@@ -76,7 +76,7 @@ def _why_positions_are_not_read(problem: ProblemSpec) -> str:
     """Why nothing reads the positions that were given."""
     if problem.position is None:
         return "there is no position and no query_scale"
-    return f"{problem.position.record.name} reads where rows stand in their sequence"
+    return f"{problem.position.record.name} reads the positions of the rows"
 
 
 def _why_no_row_is_filled(problem: ProblemSpec) -> str:

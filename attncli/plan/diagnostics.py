@@ -1,4 +1,4 @@
-"""Diagnostics: warnings on numbers that are not finite, and on queries that attend to nothing."""
+"""Diagnostics: warnings on numbers that are not finite, and on queries that see no key."""
 
 from collections.abc import Iterator, Sequence
 from math import isfinite
@@ -61,7 +61,7 @@ def _cell_text(trace: Trace, cell: Cell) -> str:
 
 
 def empty_rows_warning(plan: Plan, empty: Array, axes: Letters, labels: Sequence[str]) -> tuple[str, ...]:
-    """A warning that names the queries that attend to nothing, and says what they get.
+    """A warning that names the queries that see no key, and says what they get.
 
     `empty` [… n] is true for those; it has an axis for each letter, and `labels` name the entries of its last.
     """
@@ -73,7 +73,7 @@ def empty_rows_warning(plan: Plan, empty: Array, axes: Letters, labels: Sequence
     else:
         number = "0" if fill is None else "NaN"
         results = f"weights {number}, output {number}" if _is_as_empty(plan) else f"weights {number}"
-    return (f"nothing is attended by {'; '.join(_name_rows(empty, axes, labels))}: {results}",)
+    return (f"no key is visible to {'; '.join(_name_rows(empty, axes, labels))}: {results}",)
 
 
 def _is_as_empty(plan: Plan) -> bool:

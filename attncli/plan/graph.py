@@ -180,13 +180,13 @@ class Plan:
 
     @cached_property
     def empty_rows_fill(self) -> str | None:
-        """What queries that may attend to nothing get, nan or uniform; None where their weights are 0."""
+        """What queries that see no key get, nan or uniform; None where their weights are 0."""
         weights = self.by_name[self.results["weights"]]
         return weights.options["fill"] if weights.function is fill_empty_rows else None
 
     @cached_property
     def attending_weights(self) -> str:
-        """The name of the weights that are all 0 where a query attends to nothing: before such rows are filled."""
+        """The name of the weights that are all 0 where a query sees no key: before such rows are filled."""
         name = self.results["weights"]
         return name if self.empty_rows_fill is None else self.by_name[name].inputs["weights"]
 

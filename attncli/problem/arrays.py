@@ -201,7 +201,7 @@ def _to_boolean(cell: Any, row: Any, index: Index, path: ErrorPath) -> bool:
     """A cell of a table of booleans."""
     if isinstance(cell, bool):
         return cell
-    message, hint = f"{json_excerpt(cell)} stands among true and false", "write 1 and 0, or true and false"
+    message, hint = f"{json_excerpt(cell)} is among true and false", "write 1 and 0, or true and false"
     raise AttnError(message, where=_cell_path(index, path), hint=hint, subject=row)
 
 

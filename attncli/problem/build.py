@@ -15,6 +15,7 @@ from attncli.problem.convert import floating_type, to_field, to_unicode_labels
 from attncli.problem.inputs import check_inputs, unread_keys
 from attncli.problem.layout import layout_of
 from attncli.problem.lengths import bind_lengths, check_labels, check_masks, shape_key_lengths
+from attncli.problem.names_elsewhere import hint_elsewhere
 from attncli.problem.spec import DEFAULTS, FIELDS, LABEL_KEYS, ProblemSpec
 from attncli.problem.tokens import choose_input, embed, look_up_tokens
 from attncli.problem.weights import transpose_weights
@@ -29,15 +30,6 @@ LABELLED_AXES = {
         if field.is_random_fill and letter in field.letters
     ]
     for letter, name in LABEL_KEYS.items()
-}
-CONVENTION_HINT = "give the option --as; in Python convention=, and conventions= to compare"
-# What to give in place of names whose nearest key here means something else.
-NAMES_ELSEWHERE = {
-    "as": CONVENTION_HINT,
-    "convention": CONVENTION_HINT,
-    "set": "give the option --set, or set= in Python",
-    "attention_mask": "give key_mask",
-    "key_padding_mask": "give key_mask, which is 1 where key_padding_mask is 0",
 }
 
 
@@ -122,7 +114,7 @@ def check_name(name: str, where: str | None = None, others: Sequence[str] = ()) 
     """Raise UnknownNameError where a problem has no field of that name, and it is none of the others."""
     if name not in FIELDS and name not in others:
         error = UnknownNameError("key", name, [*FIELDS, *others], where=where)
-        error.hint = NAMES_ELSEWHERE.get(name, error.hint)
+        error.hint = hint_elsewhere(name) or error.hint
         raise error
 
 

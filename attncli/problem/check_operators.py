@@ -239,12 +239,12 @@ def _check_distribution(spec: ProblemSpec) -> None:
 
 
 def _check_probabilities(context: str, weights: Array) -> None:
-    """The weights of each query are probabilities, or all 0 where it attends to nothing."""
+    """The weights of each query are probabilities, or all 0 where it sees no key."""
     totals = weights.sum(axis=-1, dtype=np.float64)
     are_probabilities = (weights >= 0).all(axis=-1) & (np.isclose(totals, 1, rtol=0, atol=1e-2) | (totals == 0))
     if not are_probabilities.all():
         at = np.argwhere(~are_probabilities)[0]
-        message = f"{context} draws with the weights as probabilities; these are none"
+        message = f"{context} draws with the weights as probabilities; these weights are not"
         hint = "give numbers from 0 that add to 1 in each row"
         raise AttnError(message, where=("weights", f"row {at[-1] + 1}"), hint=hint)
 
@@ -255,7 +255,7 @@ def _check_position(spec: ProblemSpec, position: Operator) -> None:
     if record.acts_on == "embeddings":
         for name in ("query", "key"):
             if getattr(spec, name) is not None:
-                message = f"{record.name} is added to embeddings, and {name} is given already projected"
+                message = f"{record.name} is added to embeddings, and {name} is already projected"
                 raise AttnError(message, where="position", hint="give embeddings")
         if spec.embeddings is None and spec.query_embeddings is None:
             raise AttnError(f"{record.name} is added to embeddings, and there are none", where="position")

@@ -145,7 +145,7 @@ SCALE = Reading("in place of 1/√d")
 BEFORE_ALL = Reading("before bias and masks")
 TOP_LEFT = Reading("top left, query i attends to keys 0 … i")
 AT_END = {"align": "bottom_right"}
-BOTTOM_RIGHT = Reading("bottom right, the last query stands at the last real key", keys=AT_END)
+BOTTOM_RIGHT = Reading("bottom right, the last query is at the last real key", keys=AT_END)
 BESIDE_ITS_OWN = "so many keys on either side of its own"
 WINDOW = Reading(f"{BESIDE_ITS_OWN}; −1: no limit")
 GROUPED = Reading("query head h reads key head h // (heads / kv_heads)")
@@ -164,7 +164,7 @@ OUT_IN = Reading("stored out_in, x @ W.T", keys={"weight_layout": "out_in"})
 # attn itself: every word that a convention may read, as it is read without one.
 ATTN = Convention("attn", "attn, without a convention", "", "attn list, attn show", {
         "past_key": CACHE_FIRST, "mask": ATTENDS, "key_mask": REAL_KEYS, "bias": ADDED,
-        "causal": Reading("top left after any cache: query i stands at new key i, unless align is given"),
+        "causal": Reading("top left after any cache: query i is at new key i, unless align is given"),
         "window": WINDOW, "key_lengths": REAL_COUNTS, "scale": SCALE, "softcap": BEFORE_ALL,
         "position": Reading("alibi is −slope · |position of the query − j|; rope rotates halves"),
         "kv_heads": GROUPED, "sink": Reading("one more key in the softmax, which is dropped"),
@@ -188,7 +188,7 @@ ONNX = Convention("onnx", "ONNX operator Attention, opset 25", "1.23",
     "https://onnx.ai/onnx/operators/onnx__Attention.html", {
         "past_key": CACHE_FIRST, "mask": ATTENDS, "bias": ADDED,
         "causal": Reading("top left after any cache; with key_lengths bottom right"), "window": WINDOW,
-        "key_lengths": Reading("nonpad_kv_seqlen, the last query stands at the last real key",
+        "key_lengths": Reading("nonpad_kv_seqlen, the last query is at the last real key",
             keys=AT_END, beside=("causal", "window")),
         "scale": SCALE, "softcap": BEFORE_ALL, "kv_heads": GROUPED,
     }, defaults={"empty_rows": "zeros"}, exclusive=(("mask", "bias"), ("past_key", "key_lengths")))
@@ -196,7 +196,7 @@ ONNX = Convention("onnx", "ONNX operator Attention, opset 25", "1.23",
 FLASH = Convention("flash", "FlashAttention flash_attn_func", "2.8",
     "https://github.com/Dao-AILab/flash-attention, flash_attn_interface.py, README of 2.1, csrc mask.h", {
         "causal": BOTTOM_RIGHT, "window": Reading(f"bottom right, {BESIDE_ITS_OWN}; −1: no limit", keys=AT_END),
-        "key_lengths": Reading("cu_seqlens or cache_seqlens, the last query stands at the last real key"),
+        "key_lengths": Reading("cu_seqlens or cache_seqlens, the last query is at the last real key"),
         "past_key": CACHE_FIRST, "scale": SCALE, "softcap": Reading("before the masks"),
         "position alibi": Reading("−slope · |i + m − n − j|, bottom right", keys=AT_END), "kv_heads": GROUPED,
     }, defaults={"empty_rows": "zeros"}, layouts=(HEADS_THIRD,), is_run=False)
@@ -274,7 +274,7 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
 
     >>> values, use = read_words(find_convention("flash"), {"causal": True})
     >>> values["align"], use.changes
-    ('bottom_right', ('causal: bottom right, the last query stands at the last real key',))
+    ('bottom_right', ('causal: bottom right, the last query is at the last real key',))
     """
     found, defaults = _with_rule_as_key(given), {**DEFAULTS, **convention.defaults}
     words = {key: found[key] for key in ATTN.words if key in found and not _is_default(found[key], defaults[key])}

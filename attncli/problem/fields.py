@@ -70,7 +70,7 @@ PROJECTIONS = "Projections and heads"
 STAGES = "The three stages"
 RANDOM = "Random numbers"
 NUMBERS = "Numbers"
-MASKS = "Who may attend to whom"
+MASKS = "Which keys each query sees"
 CACHE = "The cache"
 QUERIES = "Which queries"
 

@@ -104,7 +104,7 @@ def _check_projected(given: Collection[str], replaced_by: Mapping[str, str]) -> 
     for what, name, replacement in own + [(what, name, replaced_by.get(part, "")) for what, name, part in packed]:
         if name in given and replacement in given:
             raise AttnError(
-                f"{replacement} is given already projected, so {what} would not be used",
+                f"{replacement} is already projected, so {what} would not be used",
                 where=name,
                 hint=f"leave out {name}, or give embeddings in place of {replacement}",
                 keys=(name, replacement),
@@ -136,7 +136,7 @@ def _check_inputs_with_table(table: str, given: set[str]) -> None:
         field = FIELDS[name]
         if field.kind in ("matrix", "vector") and field.used_by == "scores":
             message = f"{table} are given in place of what makes them, so {name} would not be used"
-            hint = f"leave out {name} or {table}; numbers to compare with stand under expected"
+            hint = f"leave out {name} or {table}; give numbers to compare with under expected"
             raise AttnError(message, where=name, hint=hint, keys=(name, table))
     _check_packed(given)
     _check_projected(given, {name: "value" for name in REPLACED_BY if FIELDS[name].used_by == "output"})

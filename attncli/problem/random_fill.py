@@ -46,7 +46,7 @@ _IN_PLACE_OF_DRAWN = (  # what to give where there is no seed
     "FILE (what comes before the layer's norm), or --tokens 464,3797 (rows of a token_table)"
 )
 _IN_PLACE_OF_LABELS = (  # the same where tokens are given, and are not looked up
-    "tokens are no more than labels without a token_table, which a model's first layer has; give --residual FILE (what "
+    "without a token_table, which the first layer of a model has, tokens are only labels; give --residual FILE (what "
     "comes before the layer's norm), --embeddings FILE (the attention's own input), or --seed 1"
 )
 
@@ -85,7 +85,7 @@ def fill(values: Mapping[str, Any]) -> RandomFill:
         if isinstance(filled.get(name), Operator):
             filled[name] = filler.fill_parameters(name, filled[name])
     read = {*filler.read, *sizes_of_parts(filled), *(["init"] if missing else [])}
-    reason = "no array is made that needs it" if filler.generators else "no array is drawn"
+    reason = "no drawn array needs it" if filler.generators else "nothing is drawn"
     keys = (name for name, field in FIELDS.items() if field.panel == RANDOM and values.get(name) is not None)
     return RandomFill(filled, {name: reason for name in keys if name not in read}, filler.generators)
 
@@ -265,7 +265,7 @@ class _Filler:
             return SENTENCE_DIM
         if letter not in FILLED_LETTERS:
             hint = "give the matrix"
-            raise AttnError("can't be drawn: nothing says how many rows it has", where=path, hint=hint)
+            raise AttnError("can't be drawn: its number of rows is not known", where=path, hint=hint)
         field = "token_count" if letter in "nm" else "dim"
         raise AttnError(f"{', '.join(path)} is drawn and its size is not known", where=field, hint=f"give {field}")
 

@@ -101,12 +101,13 @@ class ProblemSpec:
     embeddings: Array | None = matrix(INPUTS, "[b] m x", "the sequence, of which queries, keys and values are made",
         "[[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]", is_random_fill=True, is_common=True, template="active")
     residual: Array | None = matrix(INPUTS, "[b] m x",
-        "the residual stream before the layer's norm; residual_norm makes embeddings of it",
+        "the residual stream, before the norm of the layer; residual_norm makes embeddings of it",
         "[[3, 4, 0, 0], [0, 6, 8, 0], [1, 1, 1, 1]]", is_random_fill=True, template="together")
     residual_norm: Operator | None = row("residual_norm", INPUTS,
-        "the layer's norm: brings the vectors of residual, or of tokens, to one size", "rms", template="together")
-    query_embeddings: Array | None = matrix(INPUTS, "[b] n y", "a second sequence that asks (cross-attention)",
-        "[[1, 0, 0, 1], [0, 1, 1, 0]]", is_random_fill=True, used_by="scores")
+        "the norm of the layer: normalizes residual, or the vectors of tokens", "rms", template="together")
+    query_embeddings: Array | None = matrix(INPUTS, "[b] n y",
+        "a second sequence, of which queries are made (cross-attention)", "[[1, 0, 0, 1], [0, 1, 1, 0]]",
+        is_random_fill=True, used_by="scores")
     tokens: tuple[str, ...] | None = labels(INPUTS,
         "labels of the rows of embeddings or key; with token_table, the rows that are looked up", "[the, cat, sat]",
         axes="m", template="active")
@@ -120,9 +121,9 @@ class ProblemSpec:
     token_table: Array | None = matrix(INPUTS, "t x",
         "a vector in each row, looked up by tokens that are numbers: 464,3797",
         "[[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]]", is_row_table=True, template="together")
-    token_positions: Array | None = matrix(INPUTS, "t x", "row i is added to the token that stands at position i",
+    token_positions: Array | None = matrix(INPUTS, "t x", "row i is added to the token at position i",
         "[[0, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0]]", is_row_table=True, template="together")
-    token_scale: float | None = number(INPUTS, "number multiplied into the vectors of tokens, before positions", "2",
+    token_scale: float | None = number(INPUTS, "factor of the vectors of tokens, before positions are added", "2",
         template="together")
     query: Array | None = matrix(INPUTS, "[b h] n d", "queries, already projected", "[[1, 0, 0, 1], [0, 1, 1, 0]]",
         is_random_fill=True, used_by="scores", is_common=True)
@@ -131,10 +132,10 @@ class ProblemSpec:
     value: Array | None = matrix(INPUTS, "[b h] m e", "values, already projected; without it the keys",
         "[[1, 0], [0, 1], [2, 2]]", is_random_fill=True, is_common=True, template="together")
     scores: Array | None = matrix(INPUTS, "[b h] n m",
-        "scores in place of what makes them, before scale; [n m], [b n m], or with heads [h n m], [b h n m]",
+        "scores, in place of queries and keys, before scale; [n m], [b n m], or with heads [h n m], [b h n m]",
         "[[1.7, 0.2, 0.8]]", is_random_fill=True)
     weights: Array | None = matrix(INPUTS, "[b h] n m",
-        "weights in place of what makes them; [n m], [b n m], or with heads [h n m], [b h n m]",
+        "weights, in place of scores; [n m], [b n m], or with heads [h n m], [b h n m]",
         "[[0.5, 0.5, 0], [0, 0.5, 0.5]]", is_random_fill=True)
     w_q: Array | None = weight("y d", "query weights; without it the identity", "scores", is_common=True)
     w_k: Array | None = weight("x c", "key weights", "scores", is_common=True)
@@ -150,11 +151,11 @@ class ProblemSpec:
     w_kv: Array | None = weight("x c+e", "key and value weights in one matrix, as packing says")
     b_kv: Array | None = offset("c+e", "key and value bias in one list, as packing says", "ones")
     w_g: Array | None = weight("y u",
-        "gate weights: the merged heads are multiplied by a gate of the queries' sequence")
+        "gate weights: a gate, made of the sequence of the queries, multiplies the merged heads")
     b_g: Array | None = offset("u", "gate bias", "[0, 0, 0, 0]")
-    w_qg: Array | None = weight("y d+u", "query and gate weights in one matrix, of each head its query, then its gate")
-    b_qg: Array | None = offset("d+u", "query and gate bias in one list, of each head its query's, then its gate's",
-        "ones")
+    w_qg: Array | None = weight("y d+u", "query and gate weights in one matrix: of each head the query, then the gate")
+    b_qg: Array | None = offset("d+u",
+        "query and gate bias in one list: of each head that of the query, then of the gate", "ones")
     gate: str = word(PROJECTIONS, "the function of the projected gate", "silu", words=tuple(GATES), default="sigmoid",
         used_by="output")
     packing: str = word(PROJECTIONS,
@@ -172,46 +173,46 @@ class ProblemSpec:
         is_common=True)
     kv_heads: int | None = integer(PROJECTIONS, "key and value heads, each for several query heads", "1", least=1,
         used_by="output")
-    qk_norm: Operator | None = row("qk_norm", PROJECTIONS, "brings queries and keys of each head to one size", "l2",
+    qk_norm: Operator | None = row("qk_norm", PROJECTIONS, "normalizes the queries and keys of each head", "l2",
         used_by="scores")
     clip_qkv: float | None = number(PROJECTIONS,
-        "queries, keys and values are limited to ± this number after their projection", "8", above=0, used_by="output")
-    value_scale: float | None = number(PROJECTIONS, "number multiplied into the values after their projection", "1/2",
+        "clips queries, keys and values to ± this number, after their projection", "8", above=0, used_by="output")
+    value_scale: float | None = number(PROJECTIONS, "factor of the values, after their projection", "1/2",
         used_by="output")
     query_scale: Operator | None = row("query_scale", PROJECTIONS,
         "a factor for each query that grows with its position, after norm and rope", "log_steps:length=2,offset=0",
         used_by="scores")
-    value_norm: Operator | None = row("value_norm", PROJECTIONS, "brings values of each head to one size", "rms",
+    value_norm: Operator | None = row("value_norm", PROJECTIONS, "normalizes the values of each head", "rms",
         used_by="output")
     context_norm: Operator | None = row("context_norm", PROJECTIONS,
-        "brings the context of each head to one size, before w_o", "rms", used_by="output")
+        "normalizes the context of each head, before w_o", "rms", used_by="output")
     sink: Array | None = row("vector", PROJECTIONS,
         "one extra logit per head that joins the softmax and is then discarded", "[0]", axes="h",
         decides_dtype=False, used_by="weights")
     score: Operator = row("score", STAGES, "how well each key answers each query", "scaled_dot",
         default=Operator(look_up("score", "scaled_dot")), used_by="scores", is_common=True, template="active")
-    scale: float | None = number(STAGES, "number multiplied into the score instead of the score's own, or into scores",
-        "1/sqrt(2)", used_by="weights")
+    scale: float | None = number(STAGES, "factor of the scores, in place of the default of the score", "1/sqrt(2)",
+        used_by="weights")
     softcap: float | None = number(STAGES, "squeezes scores between -softcap and softcap, before bias and masks", "30",
         above=0, used_by="weights")
-    position: Operator | None = row("position", STAGES, "how positions take part",
+    position: Operator | None = row("position", STAGES, "the position scheme",
         "sinusoidal", is_common=True)
     positions: Array | None = row("positions", STAGES,
-        "where the rows of embeddings or key stand, for rope and positions added to embeddings; masks count rows",
+        "positions of the rows of embeddings or key, for rope and added positions; masks count rows",
         "[0, 1, 5]", axes="[s b] m")
     positions_of_queries: Array | None = row("positions", STAGES,
-        "where the rows of query_embeddings or query stand, if not where those of positions do", "[0, 1, 5]",
+        "positions of the rows of query_embeddings or query, where they differ from positions", "[0, 1, 5]",
         axes="[s b] n")
-    normalize: Operator = row("normalize", STAGES, "from scores to weights", "softmax",
+    normalize: Operator = row("normalize", STAGES, "makes weights of scores", "softmax",
         default=Operator(look_up("normalize", "softmax")), used_by="weights", is_common=True, template="active")
-    context: Operator = row("context", STAGES, "from weights and values to the answer", "weighted_sum",
+    context: Operator = row("context", STAGES, "makes the output of weights and values", "weighted_sum",
         default=Operator(look_up("context", "weighted_sum")), used_by="output", template="active")
     mask: Array | Operator | None = row("boolean_matrix", MASKS,
-        "1 where a query may attend to a key, or a mask's name",
+        "1 where a query sees a key, or the name of a mask",
         "[[1, 0, 1], [1, 1, 0], [1, 1, 1]]", axes="[b h] n m", neutral=1, used_by="weights", is_common=True)
     bias: Array | None = matrix(MASKS, "[b h] n m", "numbers added to the scores; broadcasts",
         "[[0, 0, -1], [0, 0, 0], [1/2, 0, 0]]", neutral=0, decides_dtype=False, used_by="weights")
-    causal: bool = row("flag", MASKS, "no query sees a key that stands after it", "true", default=False,
+    causal: bool = row("flag", MASKS, "no query sees a later key", "true", default=False,
         used_by="weights", is_common=True)
     window: tuple[float, float] | None = row("window", MASKS, "keys visible left and right of a query; inf or -1: all",
         "[1, 0]", used_by="weights", is_common=True)
@@ -221,20 +222,20 @@ class ProblemSpec:
     key_mask: Array | None = row("booleans", MASKS, "1 for a real key, 0 for padding, as tokenizers give it",
         "[1, 1, 0]", axes="b m", neutral=1, used_by="weights")
     align: str = word(MASKS,
-        "where queries stand among the keys: after the cache, at the first key of all, or up to the last real key",
+        "positions of the queries: from after the cache, from the first key, or up to the last real key",
         "bottom_right", words=("top_left", "first_key", "bottom_right"), default="top_left")
     empty_rows: str = word(MASKS, "weights of a query that sees no key", "nan",
         words=("zeros", "nan", "uniform"), default="zeros", used_by="weights")
-    past_key: Array | None = matrix(CACHE, "[b h] p c", "keys that come before key", "[[1, 0, 0, 0]]",
+    past_key: Array | None = matrix(CACHE, "[b h] p c", "cached keys, before key", "[[1, 0, 0, 0]]",
         used_by="scores", template="together")
-    past_value: Array | None = matrix(CACHE, "[b h] p e", "values that come before value", "[[0, 0, 0, 1]]",
+    past_value: Array | None = matrix(CACHE, "[b h] p e", "cached values, before value", "[[0, 0, 0, 1]]",
         template="together")
     only: tuple[str, ...] | None = labels(QUERIES, "the queries to compute: labels, or positions from 0", "[cat]",
         axes="n")
-    seed: int | None = integer(RANDOM, "starts the random numbers", "1", least=0, is_common=True)
+    seed: int | None = integer(RANDOM, "the seed of the random numbers", "1", least=0, is_common=True)
     generator: str = word(RANDOM, "the stream of random numbers: pcg64, or legacy (numpy.random.seed)", "legacy",
         words=("pcg64", "legacy"), default="pcg64")
-    init: Operator | None = row("generator", RANDOM, "draws every projection, and embedding, that is missing",
+    init: Operator | None = row("generator", RANDOM, "draws every projection and embedding that is missing",
         "identity")
     token_count: int | None = integer(RANDOM, "how many embeddings to draw", "3", least=1, sizes="m [n]",
         is_common=True)

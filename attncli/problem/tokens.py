@@ -130,7 +130,7 @@ def look_up_tokens(values: dict[str, Any]) -> None:
         at = _positions_of_tokens(values)
         wrong = next((position for position in at if not 0 <= position < positions.shape[0]), None)
         if wrong is not None:
-            message = f"has {count_of(positions.shape[0], 'row')}, and a token stands at position {wrong}"
+            message = f"has {count_of(positions.shape[0], 'row')}, and a token is at position {wrong}"
             raise AttnError(message, where="token_positions", hint="give a row for each position, counted from 0")
         values["token_positions"] = _rows(positions, at)
 

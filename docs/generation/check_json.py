@@ -10,7 +10,7 @@ OBJECT = {
     "agrees": "whether no number differs; null where nothing is expected and slips are looked for (`--slips`)",
     "results": "an object for each result or step, in the order of the computation",
     "first_difference": "the name of the first of them that differs, or null",
-    "reference": "in which type ours are computed: `float64`, `longdouble`, `50 digits`",
+    "reference": "the type in which the reference is computed: `float64`, `longdouble`, `50 digits`",
     "explained_by": "slips that explain the numbers, the simplest first: `slips`, their names, a `sentence`, and "
     "`parameters`, the numbers or maps that were found, by name",
     "tried": "how many slips and pairs of slips were tried",
@@ -26,7 +26,7 @@ RESULT = {
     "differ": "how many of them differ",
     "digits": "to how many significant digits all agree",
     "tolerance": "the largest difference that is allowed in any cell",
-    "tolerance_reason": "what the numbers are held to",
+    "tolerance_reason": "the tolerance, in a sentence",
     "max_abs": "the largest absolute error",
     "max_rel": "the largest relative error",
     "max_ulp": "the largest error in units in the last place of `ulp_dtype`",

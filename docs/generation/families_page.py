@@ -19,7 +19,7 @@ HEAD = """# Supported model families
 Generated from the files in `attncli/models/families` by `python docs/generate.py`. [`attn model`](models.md) reads the
 models of {count} families, by the `model_type` in config.json. The last column has the parts of a model, as `--part`
 takes them, and what their attention has beside heads, weights and biases: keys of a problem, with the operators and the
-switches that are the same in every checkpoint; the numbers are in config.json. *or* stands between what a checkpoint or
+switches that are the same in every checkpoint; the numbers are in config.json. *or* is between what a checkpoint or
 a layer has one of. *Not read* says which layers no problem can say.
 """
 

@@ -38,7 +38,7 @@ HEAD = """# Reference
 Generated from the program's records by `python docs/generate.py`. The same on the command line: `attn compute --help`,
 `attn list`, `attn show NAME`. The [guides](../README.md#guides) show what things are used for.
 
-In brackets stand the axes of an array, in letters:
+In brackets are the axes of an array, in letters:
 """
 
 KEYS = f"""## Keys of a problem

@@ -107,7 +107,7 @@ def test_the_same_seed_gives_the_same_problem() -> None:
 def test_a_slip_that_changes_no_number_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discriminating_problems, "ENOUGH_DRAWS", 2)
     problem = choose(window=[20, 0], token_count=4, dim=4)
-    sentence = "window_too_wide would go unnoticed, because it changes no number of this problem: "
+    sentence = "window_too_wide can't be revealed: it changes no number of this problem: "
     assert any(warning.startswith(sentence) for warning in problem.warnings)
     assert unnoticed_slips(problem) == {"window_too_wide", "window_too_narrow"}
 
@@ -122,8 +122,8 @@ def test_what_nothing_shows_is_an_error_that_names_it(monkeypatch: pytest.Monkey
     monkeypatch.setattr(discriminating_problems, "MAX_DRAWS", 2)
     with pytest.raises(AttnError) as caught:
         choose(scale=1e-9, causal=True, dtype="bfloat16")
-    message, names, hint = re.split("in the best of them |; ", str(caught.value))
-    assert message == "--telling: in each of 2 draws a slip would go unnoticed, "
+    message, names, hint = re.split("; the best of them lacks |; ", str(caught.value))
+    assert message == "--telling: none of 2 draws reveals every mistake"
     assert {"scaled_twice", "powers_of_two"} <= set(names.split(", ")) <= set(SLIPS)
     assert hint == "take more tokens or features, another seed, or a wider dtype"
 

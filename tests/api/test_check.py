@@ -90,7 +90,7 @@ NESTED.append(NESTED)
     [
         ({"against": {"outputs": [[1.0]]}}, "unknown result 'outputs'; .*'output'"),
         ({"against": {}}, "against: {} has no names; give the expected numbers by the names of results"),
-        ({"against": None}, "against: nothing is expected; give the expected numbers by the names of results"),
+        ({"against": None}, "against: no expected numbers; give the expected numbers by the names of results"),
         ({"against": [[1.0]]}, r"against: \[\[1.0\]\] has no names"),
         ({"against": {1: [[1.0]]}}, "against: 1 is not the name of a result"),
         ({"against": {"output": NESTED}}, "against, output: lists are nested too deep"),
@@ -129,7 +129,7 @@ def test_whether_inputs_can_tell_is_asked_without_expected_numbers() -> None:
     report = attncli.check(query=QUERY, key=np.ones((7, 4)), value=VALUE, slips=True)
     assert report.unnoticed is not None
     assert ("no_scale",) in [explanation.slips for explanation in report.unnoticed]
-    assert repr(report).startswith("Report(Nothing is expected; no_scale or")
+    assert repr(report).startswith("Report(No expected numbers; these inputs would not reveal no_scale or")
 
 
 @pytest.mark.parametrize(("typed", "differ"), [("0.8808", 0), ("0.8880", 1)])

@@ -90,7 +90,7 @@ def test_a_problem_keeps_its_convention_and_its_edits() -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({}, "there is one problem, and nothing that varies; give vary={"),
+        ({}, "one problem and nothing that varies; give vary={"),
         ({"vary": {"scal": [1]}}, "vary: unknown key 'scal'"),
         ({"vary": {"scale": 1}}, "vary, scale: 1 is not a list of values"),
         ({"vary": "scale"}, "vary: 'scale' has no keys; expected keys and lists of their values"),
@@ -99,8 +99,8 @@ def test_a_problem_keeps_its_convention_and_its_edits() -> None:
         ({"set": {"embeddings[dog,0]": 1}}, "set embeddings[dog,0]=1.0, row: unknown token 'dog'"),
         ({"set": 3}, "set: 3 has no cells; expected cells and their numbers"),
         ({"problem": 3}, "problem: 3 is not a Problem"),
-        ({"problem": []}, "problem: there is no problem in the list"),
-        ({"problem": {}}, "problem: there is no problem in the list"),
+        ({"problem": []}, "problem: the list of problems is empty"),
+        ({"problem": {}}, "problem: the list of problems is empty"),
         ({"problem": {"a": PROBLEM}, "scale": 1}, "problem: a Problem has its keys already"),
         ({"conventions": 3}, "conventions: 3 is not a list of names; give names of conventions, such as"),
         ({"vary": VARY, "scale": 1}, "problem: a Problem has its keys already; scale would change it"),

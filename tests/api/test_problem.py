@@ -409,7 +409,7 @@ def test_an_engine_takes_the_spec_of_a_problem_and_not_the_problem() -> None:
     """Its weights are as they were given, which is not as plans read them."""
     problem = attncli.Problem(query=[[1.0, 2.0]], key=[[3.0, 4.0]])
     assert run(problem.spec, ("output",)).output.tolist() == [[3.0, 4.0]]
-    with pytest.raises(AttributeError, match="an engine takes the problem's spec"):
+    with pytest.raises(AttributeError, match="pass the spec of the problem"):
         run(problem, ("output",))
 
 

@@ -27,4 +27,4 @@ def test_a_command_is_a_file_and_a_row(run: Run, tmp_path: Path, monkeypatch: py
     assert run("greet", "--name", "you").stdout == "hello you\n"
     assert "Print a greeting." in run("--help").stdout
     assert "Print a greeting." in run("greet", "--help").stdout
-    assert run("gret").stderr.startswith("attn: No such command 'gret'. Did you mean 'greet'?")
+    assert run("gret").stderr.startswith("attn: unknown command 'gret'; did you mean 'greet'?")

@@ -17,7 +17,7 @@ def lines(text: str) -> list[list[str]]:
 
 def test_the_heading_says_what_is_read_otherwise(tmp_path: Path, run: Run) -> None:
     shown = run("compute", write_file(tmp_path, CAUSAL), "--as", "flash", "--select", "weights").stdout
-    heading = "scaled_dot → softmax → weighted_sum, as flash (causal: bottom right, the last query stands at the last"
+    heading = "scaled_dot → softmax → weighted_sum, as flash (causal: bottom right, the last query is at the last"
     assert shown.startswith(heading)
     assert ["query_2", "0.1651", "0.3349", "0.3349", "0.1651"] in lines(shown)
 

@@ -57,7 +57,7 @@ def test_the_help_of_compare_lists_what_varies_and_no_keys(run: Run) -> None:
     assert {*OPTIONS}.isdisjoint(listed)
 
 
-@pytest.mark.parametrize("command", sorted({*COMMANDS} - {*WITH_PROBLEM} - {"init", "model"}))
+@pytest.mark.parametrize("command", sorted({*COMMANDS} - {*WITH_PROBLEM} - {"help", "init", "model"}))
 def test_a_help_that_is_short_anyway_leaves_nothing_out(command: str, run: Run) -> None:
     assert "--strict" in run(command, "--help").stdout.split()
 
@@ -72,10 +72,16 @@ def test_every_option_and_every_operator_is_shown_where_it_is_asked_for(command:
         assert ", ".join(operators(kind)) in ran.stdout
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_as_a_command_is_the_same(command: str, run: Run) -> None:
+    assert run("help", command).stdout == run(command, "--help").stdout
+    assert run("help").stdout == run("--help").stdout
+
+
 def test_it_names_the_defaults_that_are_in_force(run: Run) -> None:
     shown = " ".join(run("compute", "--help-all", env={"COLUMNS": "400"}).stdout.split())
-    assert f"Terms that a worked sum writes at most, without it {MAX_TERMS};" in shown
-    assert f"Decimals in tables and explanations; without it {DECIMALS}." in shown
+    assert f"Most terms in a worked sum, default {MAX_TERMS};" in shown
+    assert f"Decimals in tables and explanations; default {DECIMALS}." in shown
 
 
 def test_the_first_help_says_what_to_type_first(run: Run) -> None:

@@ -71,10 +71,10 @@ def test_an_error_of_an_option_names_the_option(key: str, run: Run, tmp_path: Pa
 CONTRADICTIONS = {
     "an option against a file": ("--embeddings [[1,2]]", "--embeddings: w_q has 3 rows (x); embeddings has 2 columns"),
     "a cache without values": ("--past-key [[1,2,3]]", "--past-key: a cache has keys and values; give past_key and"),
-    "a query of a file with weights": ("--query [[1,2]]", "--query: query is given already projected, so w_q would"),
+    "a query of a file with weights": ("--query [[1,2]]", "--query: query is already projected, so w_q would"),
     "a sentence and embeddings": ("--sentence a --vocabulary v.csv", "--sentence: sentence and embeddings are both"),
     "two options": ("--embeddings [[1,2]] --w-q [[1]]", "--w-q: w_q has 1 row (x); embeddings has 2 columns (x)"),
-    "a name with an underscore": ("--kv-heads [[1", "--kv-heads: is not YAML"),
+    "a name with an underscore": ("--kv-heads [[1", "--kv-heads: `[` is not closed; add ]"),
 }
 
 
@@ -86,20 +86,43 @@ def test_a_contradiction_names_the_option_that_makes_it(words: str, message: str
     assert ran.stderr.startswith(f"attn: {message}"), ran.stderr
 
 
-UNQUOTED = {
-    "a list": "--heads [1, 2]",
-    "numbers": "--query 1 2",
-    "numbers over the end": "--query 1 2 3",
-    "a matrix": "--w-q [[1, 0], [0, 1]]",
-    "a window": "--window 3 0",
+# What a shell splits, or what is no value, and what the error says to type.
+SPLIT = {
+    "a list for a number": ("--heads [1, 2]", "put a list in quotes, as in '[1, 2]'"),
+    "numbers": ("--query 1 2", "type --query '1 2'"),
+    "numbers over the end": ("--query 1 0 2", "type --query '1 0 2'"),
+    "numbers and a file": ("--query 1 0 2 p.yaml", "type --query '1 0 2'"),
+    "a negative number": ("--query -1 0 -2", "type --query '-1 0 -2'"),
+    "a matrix": ("--w-q [[1, 0], [0, 1]]", "type --w-q '[[1, 0], [0, 1]]'"),
+    "a window": ("--window 3 0", "type --window 3,0"),
+    "names": ("--select weights output", "type --select weights,output"),
+    "names with a comma": ("p.yaml --select weights, output", "type --select weights,output"),
+    "labels": ("--tokens the cat", "type --tokens the,cat"),
+    "a sentence": ("--sentence the cat sat", "type --sentence 'the cat sat'"),
+    "quotes of another shell": ("--query '1 0; 0 1'", 'type --query "1 0; 0 1"'),
+    "quotes of another shell without spaces": ("--query '[[1,0],[0,1]]'", 'type --query "[[1,0],[0,1]]"'),
+    "yes": ("--causal yes", "type --causal alone"),
+    "no": ("p.yaml --causal no", "type --no-causal"),
+    "a value of a flag": ("p.yaml --causal=yes", "type --causal alone"),
+    "a value of a flag without a contrary": ("p.yaml --explain false", "leave it out"),
+    "a word for a number": ("p.yaml --precision abc", "type one, such as --precision 2"),
 }
 
 
-@pytest.mark.parametrize("words", UNQUOTED.values(), ids=UNQUOTED)
-def test_a_list_without_quotes_is_said_to_be_one(words: str, run: Run) -> None:
+@pytest.mark.parametrize(("words", "typed"), SPLIT.values(), ids=SPLIT)
+def test_the_error_of_a_value_says_what_to_type(words: str, typed: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(PROBLEM)
     ran = run("compute", *words.split())
-    assert ran.returncode == 2
-    assert "put a list in quotes, as in '[1, 2]'" in ran.stderr
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)
+    assert typed in ran.stderr
+
+
+def test_a_file_behind_the_value_of_an_option_is_the_problem(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(PROBLEM)
+    (tmp_path / "1").write_text(PROBLEM)
+    assert run("compute", "--select", "weights", "p.yaml").returncode == 0
+    assert run("compute", "--w-q", "[[1, 0], [0, 1], [1, 1]]", "p.yaml").returncode == 0
+    assert run("compute", "--causal", "1").returncode == 0
 
 
 ARRAYS: dict[str, Callable[[io.BytesIO], None]] = {

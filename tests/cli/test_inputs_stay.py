@@ -48,7 +48,7 @@ def test_an_output_that_is_an_input_is_refused(
     ran = run(name, "p.yaml", "--w-v", "v.json", *options, "-o", file)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr == (
-        f"attn: --output {file}: is the input {file}; an input is never overwritten: name another file\n"
+        f"attn: --output {file}: is the input {file}; attn never overwrites an input: name another file\n"
     )
     assert contents(tmp_path) == inputs
 

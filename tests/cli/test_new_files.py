@@ -51,5 +51,5 @@ def test_an_input_is_never_replaced(output: str, run: Run, tmp_path: Path) -> No
     (tmp_path / "in" / "problem.yaml").write_text("embeddings: [[1]]\n")
     ran = run("generate", "in/problem.yaml", "-o", output, "--force")
     assert ran.returncode == 2
-    assert "is the input in/problem.yaml; an input is never overwritten" in ran.stderr
+    assert "is the input in/problem.yaml; attn never overwrites an input" in ran.stderr
     assert (tmp_path / "in" / "problem.yaml").read_text() == "embeddings: [[1]]\n"

@@ -86,7 +86,7 @@ def test_without_a_browser_the_page_is_written_and_a_warning_says_what_to_do(run
     ran = run("compute", "t.yaml", "--open", env={**env, **NO_BROWSER})
     assert ran.returncode == 0
     assert ran.stderr.startswith(
-        "attn: warning: --open has found no browser: open the file in one, or name one in BROWSER\n"
+        "attn: warning: --open found no browser: open the file in one, or name one in BROWSER\n"
     )
     assert page_of(ran).is_file()
 
@@ -108,7 +108,7 @@ def test_a_browser_that_cannot_be_started_is_a_warning(run: Run, env: dict[str, 
         (["-o", "x.json"], "attn: --output x.json: --open shows the page, which is HTML; name a .html file"),
         (["--plan"], "attn: --plan computes nothing, so --open would have no effect;"),
         (["--select", "nothing"], "attn: --select: unknown result 'nothing'"),
-        (["--strict"], "attn: --strict: --open has found no browser:"),
+        (["--strict"], "attn: --strict: --open found no browser:"),
     ],
 )
 def test_what_contradicts_it_is_an_error_and_leaves_no_file(

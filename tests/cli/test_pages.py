@@ -65,10 +65,10 @@ def test_results_that_are_too_large_are_refused_before_the_work(
 @pytest.mark.parametrize(
     ("option", "reason"),
     [
-        ("--explain", "a page has every step as it is"),
+        ("--explain", "a page has every step already"),
         ("--stats", "a page has no statistics"),
         ("--heatmap", "html has heat maps anyway"),
-        ("--terms=all", "a page writes sums as it has room for them"),
+        ("--terms=all", "a page shortens sums to fit"),
     ],
 )
 def test_an_option_that_a_page_does_not_read_is_a_warning(option: str, reason: str, run: Run) -> None:

@@ -34,11 +34,11 @@ def test_standard_input_is_computed(run: Run) -> None:
     [
         (["no.yaml"], "attn: no.yaml: there is no such file"),
         (["p.csv"], "attn: p.csv: there is no such file"),
-        (["comput"], "attn: No such command 'comput'. Did you mean 'compute', 'compare'?"),
-        (["tests/"], "attn: No such command 'tests/'"),
-        (["."], "attn: No such command '.'"),
-        (["p.yaml", "--casual"], "attn: No such option: --casual"),
-        (["a\0b"], "attn: No such command"),
+        (["comput"], "attn: unknown command 'comput'; did you mean 'compute'?"),
+        (["tests/"], "attn: unknown command 'tests/'"),
+        (["."], "attn: unknown command '.'"),
+        (["p.yaml", "--casual"], "attn: unknown option --casual; did you mean '--causal'?"),
+        (["a\0b"], "attn: unknown command"),
     ],
 )
 def test_other_words_keep_their_errors(words: list[str], message: str, run: Run) -> None:

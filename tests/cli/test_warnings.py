@@ -16,7 +16,7 @@ from tests.arrays import normal
 from tests.cli.running import Run
 
 PAIR = "compute --query [[1,2],[3,4]] --key [[1,2],[3,4]]"
-NOTHING_DRAWN = "no array is drawn"
+NOTHING_DRAWN = "nothing is drawn"
 # Words, and the options that have no effect in them, with the reasons.
 UNREAD = {
     "a seed": (f"{PAIR} --seed 3", {"seed": NOTHING_DRAWN}),
@@ -26,16 +26,16 @@ UNREAD = {
     "columns": (f"{PAIR} --d-k 2 --d-v 2", {"d_k": NOTHING_DRAWN, "d_v": NOTHING_DRAWN}),
     "a size that is known": (
         "compute --embeddings [[1,2],[3,4]] --init normal --seed 1 --token-count 2",
-        {"token_count": "no array is made that needs it"},
+        {"token_count": "no drawn array needs it"},
     ),
     "a seed of zeros": (
         "compute --embeddings [[1,2]] --init zeros --seed 1",
-        {"seed": "no array is made that needs it"},
+        {"seed": "no drawn array needs it"},
     ),
     "a layout without weights": (f"{PAIR} --weight-layout out_in", {"weight_layout": "there is no weight matrix"}),
     "an alignment": (
         f"{PAIR} --align bottom_right",
-        {"align": "no mask and no position asks where the queries stand"},
+        {"align": "no mask and no position scheme reads the positions of the queries"},
     ),
     "decimals of JSON": ("compute t.yaml --json --precision 2", {"precision": "json has every digit"}),
     "the usual decimals of JSON": ("compute t.yaml --json --precision 4", {"precision": "json has every digit"}),
@@ -44,7 +44,7 @@ UNREAD = {
     "a cell of JSON": ("compute t.yaml --json --cell 0,0", {"cell": "json has no worked lines"}),
     "terms of JSON": ("compute t.yaml --json --explain --terms all", {"terms": "json has no worked lines"}),
     "terms of tables": (
-        "compute t.yaml --terms all", {"terms": "no sum is worked out without --explain or --cell"}
+        "compute t.yaml --terms all", {"terms": "only --explain and --cell work out sums"}
     ),
     "statistics of an array": (
         "compute t.yaml -o x.npy --select weights --stats",
@@ -136,7 +136,7 @@ def test_an_option_that_is_read_is_no_warning(words: str, run: Run, tutorial: st
 
 
 STRICT = {
-    "an option": (f"{PAIR} --seed 3 --align bottom_right", "--seed has no effect: no array is drawn; --align has no "),
+    "an option": (f"{PAIR} --seed 3 --align bottom_right", "--seed has no effect: nothing is drawn; --align has no "),
     "nothing attended": (f"{PAIR} --mask [[0,0],[1,1]]", "query_1"),
     "an overflow": ("compute --query [[1e200]] --key [[1e200]]", ""),
     "a file": (f"{PAIR} --mask [[0,0],[1,1]] -o old.csv", "query_1"),

@@ -208,12 +208,12 @@ def test_the_name_of_a_file_that_is_not_there_can_be_mended_in_the_problem(watch
         (["p.yaml", "--heads", "x"], "attn: --heads: 'x' is not a whole number"),
         (["p.yaml", "--pager"], "attn: --pager and --watch contradict each other; leave out one of them"),
         (["p.yaml", "--plan"], "attn: --plan computes nothing, so --watch would have no effect; leave out one of them"),
-        (["-"], "attn: standard input: is a stream, which can be read once; name a file, or leave out --watch"),
+        (["-"], "attn: standard input: is a stream, which can be read only once; name a file, or leave out --watch"),
         (["folder"], "attn: folder: is a folder; name a file in it"),
-        (["p.yaml", "--mask", "pipe"], "attn: pipe: is a stream, which can be read once; name a file"),
+        (["p.yaml", "--mask", "pipe"], "attn: pipe: is a stream, which can be read only once; name a file"),
         (
             ["--query", "1", "--key", "1"],
-            "attn: --watch: the problem is not in a file that could be saved; name a file",
+            "attn: --watch: the problem is not in a file; name a file",
         ),
     ],
 )

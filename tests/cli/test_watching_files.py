@@ -70,7 +70,7 @@ def test_a_file_is_computed_again_however_it_is_saved(
 def test_a_half_saved_file_is_an_error_until_it_is_whole(watching: subprocess.Popen[str], tmp_path: Path) -> None:
     assert watching.stderr is not None
     (tmp_path / "p.yaml").write_text("query: [[1")
-    assert watching.stderr.readline().startswith("attn: p.yaml, line 2: is not YAML")
+    assert watching.stderr.readline().startswith("attn: p.yaml, line 1: `[` is not closed")
     (tmp_path / "p.yaml").write_text(PROBLEM)
     assert next_output(watching) == 1
     assert watching.stderr.readline().endswith("p.yaml saved, no number changed\n")

@@ -55,7 +55,7 @@ def test_every_convention_has_a_row() -> None:
 def test_the_row_of_a_convention_says_what_its_record_says(name: str) -> None:
     row, record = table_rows()[name], CONVENTIONS[name]
     mask, causal = record.words.get("mask"), record.words.get("causal")
-    assert re.search(EMPTY_ROWS[record.defaults["empty_rows"]], row["queries that may attend to nothing"].split(";")[0])
+    assert re.search(EMPTY_ROWS[record.defaults["empty_rows"]], row["queries that see no key"].split(";")[0])
     assert ("hides" in row["a boolean mask"]) == (mask is not None and mask.change is not None)
     assert (mask is None) == (row["a boolean mask"].startswith("none") or "real key" in row["a boolean mask"])
     assert causal is not None

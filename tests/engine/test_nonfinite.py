@@ -36,8 +36,8 @@ NAN_KEY, HEADS = with_number(KEY, (2, 1), NAN), normal(2, N, 2 * D)
 
 
 def unattended(queries: str) -> str:
-    """The warning of queries that attend to nothing."""
-    return f"nothing is attended by {queries}: weights NaN, output NaN"
+    """The warning of queries that see no key."""
+    return f"no key is visible to {queries}: weights NaN, output NaN"
 
 
 OVERFLOW = "the arithmetic overflowed, or divided by 0"

@@ -160,5 +160,5 @@ def test_a_file_that_shrinks_between_its_header_and_its_numbers_is_an_error(
         return map_array(source, *arguments)
 
     monkeypatch.setattr(module, "map_array", shrink_and_map)
-    with pytest.raises(AttnError, match=f"{name}: became shorter while it was read"):
+    with pytest.raises(AttnError, match=f"{name}: became shorter during reading"):
         formats.read_array(opened(tmp_path / name), "" if name == "x.npy" else "key")

@@ -227,7 +227,7 @@ def test_words_for_numbers_are_numbers(files: Path) -> None:
     [
         ("", "p.yaml, expected, weights: '' names no file"),
         ("1 2; 3 x", "p.yaml, expected, weights, row 2, number 2: 'x' is not a number"),
-        ("[1, 2", "p.yaml, expected, weights: is not YAML"),
+        ("[1, 2", "p.yaml, expected, weights: `[` is not closed"),
         ([["1/0"]], "p.yaml, expected, weights: 1/0 is not a finite number"),
         ("no.npy", "no.npy: there is no such file"),
         ("weigths", "p.yaml, expected, weights: unknown file 'weigths'"),

@@ -129,12 +129,12 @@ def test_one_value_without_which_there_is_no_problem_needs_a_second_one() -> Non
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "there is one problem, and nothing that varies; give --vary KEY=VALUE"),
+        ([], "one problem and nothing that varies; give --vary KEY=VALUE"),
         (["seed=1..101", "scale=1..100"], "there are 10,100 variants; at most 10,000 are compared: vary less"),
         (["heads=1,3"], "variant heads=3, --vary heads: 3 heads can't share the 2 features of the queries"),
         (
             ["position.base=1,2"],
-            "variant position.base=1, --vary position.base: position names no operator; give position the name of one",
+            "variant position.base=1, --vary position.base: position is not the name of an operator; give",
         ),
         (
             ["normalize=entmax", "normalize.temperature=2"],

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import pytest
+import yaml as pyyaml
 
 from attncli.base.errors import AttnError
 from attncli.io import yaml
@@ -19,7 +20,7 @@ SCALARS: dict[str, Any] = {
 }  # fmt: skip
 
 REFUSED = {
-    "a tab before a key": ("a:\n\tb: 1\n", "p.yaml, line 2: is not YAML: tabs are not allowed; indent with"),
+    "a tab before a key": ("a:\n\tb: 1\n", "p.yaml, line 2: tabs are not allowed; indent with"),
     "a control character": ("a: 1\nb: x\x07\n", "p.yaml, line 2: has the control character '\\x07'"),
     "a duplicate key": ("a: 1\nb: 2\na: 3\n", "p.yaml, line 3: the key 'a' is given twice; keep one of them"),
     "a duplicate key, inside": ("a:\n  b: 1\n  b: 2\n", "p.yaml, line 3: the key 'b' is given twice"),
@@ -27,21 +28,21 @@ REFUSED = {
     "mappings without end": ("{a: " * 100_000, "p.yaml, line 1: lists are nested more than 40 deep"),
     "a list that holds itself": (
         "a: &x [1, *x]\n",
-        "p.yaml, line 1: *x refers to nothing that was complete before it",
+        "p.yaml, line 1: *x refers to an anchor that is not defined before it",
     ),
-    "an alias of nothing": ("a: *x\n", "p.yaml, line 1: *x refers to nothing"),
+    "an alias of nothing": ("a: *x\n", "p.yaml, line 1: *x refers to an anchor"),
     "an object of Python": ("a: 1\nb: !!python/object:os.system {}\n", "p.yaml, line 2: has the tag"),
     "a scalar with a tag of its own": ("a: !secret x\n", "p.yaml, line 1: has the tag !secret; leave the tag out"),
     "a tag of another type": ("a: !!int x\n", "p.yaml, line 1: 'x' is not what its tag says"),
     "a second document": ("a: 1\n---\nb: 2\n", "p.yaml, line 2: a second document begins"),
-    "a list that is not closed": ("a: [1, 2\nb: 3\n", "p.yaml, line 2: is not YAML"),
+    "a list that is not closed": ("a: [1, 2\nb: 3\n", "p.yaml, line 1: `[` is not closed; add ]"),
     "slices without quotes": (
         "a: {b: x.npz#w[:, 0:2]}\n",
-        "p.yaml, line 1: is not YAML: did not find expected ',' or '}'; put a name with slices in quotes: ",
+        "p.yaml, line 1: `a: {b: x.npz#w[:, 0:2]}` can't be read; put a name with slices in quotes: ",
     ),
     "slices in quotes, and a list that is not closed": (
         'a: ["x.npz#w[:, 0:2]"\nb: 1\n',
-        "p.yaml, line 2: is not YAML: did not find expected ',' or ']'",
+        "p.yaml, line 1: `[` is not closed; add ]",
     ),
     "a number beyond all floats": (
         "a: 1\nb: [1.0e+400]\n",
@@ -53,6 +54,57 @@ REFUSED = {
     ),
     "a list as a key": ("? [1, 2]\n: 3\n", "p.yaml, line 1: a list or mapping can't be a key"),
 }
+
+
+# A text with one mistake, and the line with what is wrong; each is said in words of the text.
+MISTAKES = {
+    "a colon": ("query: [[1]]\ngaussian\nheads: 1\n", "line 2: `gaussian` needs a colon"),
+    "a colon on the first line": ("query [[1]]\nkey: [[1]]\n", "line 1: `query` needs a colon"),
+    "a colon before a list": ("query\n- [1]\nkey: [[1]]\n", "line 1: `query` needs a colon"),
+    "a colon inside": ("score:\n  gaussian\n    sigma: 2\n", "line 2: `gaussian` needs a colon"),
+    "a colon in braces": ("score: {gaussian {sigma: 2}}\n", "line 1: `gaussian` needs a colon"),
+    "an equals sign": ("query: [[1]]\nkey = [[1]]\n", "line 2: `key` needs a colon in place of =; write key: [[1]]"),
+    "a space": ("key: [[1]]\nheads:2\n", "line 2: `heads:` needs a space after the colon; write heads: 2"),
+    "a space on the first line": ("heads:2\nkey: [[1]]\n", "line 1: `heads:` needs a space after the colon"),
+    "a space after a hyphen": ("query:\n-[1]\n-[2]\n", "line 2: a hyphen needs a space after it; write - [1]"),
+    "a bracket": ("query: [[1, 2], [3, 4]\nkey: [[1]]\n", "line 1: `[` is not closed; add ]"),
+    "a brace": ("score: {gaussian: {sigma: 2}\nkey: 1\n", "line 1: `{` is not closed; add }"),
+    "another bracket": ("query: [[1, 2}]\n", "line 1: `[` is closed by `}`; write ]"),
+    "a bracket too many": ("query: [[1]]]\nkey: 1\n", "line 1: `]` closes no bracket; leave it out"),
+    "a bracket too few": ("w: [1, 2], [3, 4]]\n", "line 1: `, [3, 4]]` follows the last closing bracket; count the"),
+    "a comma": ("query: [[1, 2] [3, 4]]\n", "line 1: a comma is missing before `[3, 4]]`"),
+    "a quote": ('title: "mine\nkey: [[1]]\n', 'line 1: the quote of `"mine` is not closed; add "'),
+    "an apostrophe": ("title: 'it's mine'\n", "line 1: `s mine'` follows a closing quote; put the whole text in"),
+    "more indentation": (
+        "query: [[1]]\n  key: [[1]]\n",
+        "line 2: `key` is not in line with the keys above; begin it in",
+    ),
+    "indentation below a text": ("a: b\n c: d\n", "line 2: `c` is not in line with the keys above"),
+    "an item out of line": ("query:\n- [1]\n - [2]\n", "line 3: `- [2]` is not in line with the list above"),
+    "a row without a hyphen": ("query:\n- [1]\n[2]\n", "line 3: `[2]` belongs to no key; begin a row of a list with"),
+    "a list on the line of its key": ("query: - [1]\n", "line 1: `- [1]` is on the line of its key; begin the list on"),
+    "an at sign": ("title: @me\n", 'line 1: a value can\'t begin with `@`; put it in quotes: "@me"'),
+    "a percent sign": ("title: %5\n", "line 1: a value can't begin with `%`"),
+    "a backtick": ("title: `me`\n", "line 1: a value can't begin with a backtick"),
+    "a star": ("title: **bold**\n", "line 1: a value can't begin with `*`"),
+    "a directive": ("%a: 1\n", "line 1: a value can't begin with `%`"),
+    "a bar": ("title: |x\n", "line 1: a value can't begin with `|`"),
+    "two colons": ("title: Part 1: heads\n", 'the value has a colon; put it in quotes: title: "Part 1: heads"'),
+    "a path of Windows": ('title: "C:\\path"\n', "line 1: a backslash in double quotes is an escape"),
+    "a hyphen for minus": ("query: [[1, - 2]]\n", "line 1: `-` is followed by a space; write a negative number"),
+    "a second document": ("a: 1\n...\nb\n", "line 3: a second document begins"),
+}
+
+
+@pytest.mark.parametrize("loader", ["CSafeLoader", "SafeLoader"])
+@pytest.mark.parametrize(("text", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_named_in_words_of_the_text(
+    text: str, message: str, loader: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(yaml, "_LOADER", getattr(pyyaml, loader, pyyaml.SafeLoader))
+    with pytest.raises(AttnError) as caught:
+        yaml.read(text, "p.yaml")
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(("text", "value"), SCALARS.items(), ids=SCALARS)
@@ -168,5 +220,5 @@ def test_a_character_beyond_the_first_plane_may_be_written_as_json_writes_it(tex
 
 @pytest.mark.parametrize("text", [r'"\ud83d"', r'"\ude00\ud83d"', r'"\\ud83d\ude00"'])
 def test_half_a_character_is_an_error(text: str) -> None:
-    with pytest.raises(AttnError, match=r"p\.yaml, line 1: is not YAML"):
+    with pytest.raises(AttnError, match=r"p\.yaml, line 1: an escape is half a character"):
         yaml.read(text, "p.yaml")

@@ -45,7 +45,7 @@ position:                                 # in halves
       type: linear
       factor: 2
 
-# Who may attend to whom
+# Which keys each query sees
 window: [3, 0]
 causal: true
 """

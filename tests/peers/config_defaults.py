@@ -17,7 +17,7 @@ OF_ROPE = ("rope_theta", "partial_rotary_factor", "max_position_embeddings", "or
 
 
 def class_defaults() -> dict[str, dict[str, dict[str, Any]]]:
-    """By family and by the key of config.json under which a part's values stand: the default of each value."""
+    """By family and by the key of config.json under which a part's values are: the default of each value."""
     from transformers import CONFIG_MAPPING
 
     found: dict[str, dict[str, dict[str, Any]]] = {}

@@ -233,7 +233,7 @@ def test_hidden_cells_infinities_and_signs_of_masks_are_told_apart(page_of: Page
     show(page, "visible")
     assert texts(page)[0][0] == "●"
     assert "● visible: 2" in page.locator(".legend").text_content()
-    assert "nothing is attended by query_2" in page.locator(".warning").inner_text()
+    assert "no key is visible to query_2" in page.locator(".warning").inner_text()
 
 
 def test_numbers_beside_infinities_and_nan_are_not_cut(page_of: PageOf) -> None:

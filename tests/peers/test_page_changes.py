@@ -261,7 +261,7 @@ def test_steps_that_the_page_cannot_compute_have_no_numbers(page_of: PageOf) -> 
     page = page_of(keys)
     assert edit(page, "w_v", [0, 0], "7") is None
     assert page.locator(".fixed-steps").inner_text() == (
-        "After this change the page can't compute context, output: no number stands there."
+        "After this change the page can't compute context, output: there is no number."
     )
     assert not values_of(page).keys() & {"context", "output"}
     for name in ("context", "output"):

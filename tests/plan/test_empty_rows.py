@@ -71,7 +71,7 @@ def test_where_rows_are_filled_the_key_is_read() -> None:
 )
 def test_the_warning_says_what_the_query_gets(fill: str, text: str) -> None:
     result = attention(QUERY, KEY, VALUE, **FIRST_IS_EMPTY, empty_rows=fill)
-    assert result.trace.notes == [f"nothing is attended by query_1: {text}"]
+    assert result.trace.notes == [f"no key is visible to query_1: {text}"]
 
 
 # Keys of a problem whose query sees no key, and what the warning says that it gets.
@@ -88,4 +88,4 @@ GETS: list[tuple[dict[str, object], str]] = [
 @pytest.mark.parametrize(("keys", "gets"), GETS)
 def test_the_warning_says_no_output_that_something_is_added_to(keys: dict[str, object], gets: str) -> None:
     (note,) = run(problem(**EMPTY, **keys)).trace.notes
-    assert note == f"nothing is attended by query_1: {gets}"
+    assert note == f"no key is visible to query_1: {gets}"

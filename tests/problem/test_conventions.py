@@ -101,7 +101,7 @@ SAYINGS: list[tuple[str, Mapping[str, Any], list[str], list[str]]] = [
     ("torch-mha", {"mask": [[1, 0, 0]]}, ["mask: 1 or true hides"], []),
     ("torch-mha", {"scale": 2}, [], ["torch-mha has no scale: read as attn reads it"]),
     ("torch-mha", {"mask": "causal"}, [], []),
-    ("flash", {"mask": "causal"}, ["causal: bottom right, the last query stands at the last real key"], []),
+    ("flash", {"mask": "causal"}, ["causal: bottom right, the last query is at the last real key"], []),
     ("torch-sdpa", CACHE, [], []),
     (
         "torch-sdpa",

@@ -72,7 +72,7 @@ def test_a_gate_without_a_projection_is_not_read() -> None:
         ),
         (
             {"query": normal(2, 4), "key": normal(3, 4), "w_g": normal(X, 4)},
-            "w_g: query is given already projected, so w_g would not be used; "
+            "w_g: query is already projected, so w_g would not be used; "
             "leave out w_g, or give embeddings in place of query",
         ),
         (

@@ -49,7 +49,7 @@ def test_the_axes_of_given_scores(
         ({"scores": ROW, "embeddings": COLUMN, "w_q": [[1]]}, "w_q: scores are given in place of what makes them"),
         ({"scores": ROW, "past_key": COLUMN, "past_value": COLUMN}, "past_key: scores are given in place of what"),
         ({"scores": ROW, "embeddings": COLUMN, "value": COLUMN}, "embeddings: scores and value are given, so emb"),
-        ({"scores": ROW, "value": COLUMN, "w_v": [[1]]}, "w_v: value is given already projected, so w_v would not"),
+        ({"scores": ROW, "value": COLUMN, "w_v": [[1]]}, "w_v: value is already projected, so w_v would not"),
         ({"scores": ROW, "past_value": COLUMN}, "past_value: the values after the cached ones are missing; give value"),
         ({"scores": ROW, "value": COLUMN[:2]}, "value has 2 rows (m); scores has 3 columns (m)"),
         (

@@ -197,7 +197,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "positions for embeddings that are not there": (
         {"query": QUERY, "key": KEY, "position": "sinusoidal"},
-        "position: sinusoidal is added to embeddings, and query is given already projected; give embeddings",
+        "position: sinusoidal is added to embeddings, and query is already projected; give embeddings",
     ),
     "a table that is too short": (
         {"embeddings": normal(N, D), "position": {"learned": {"table": normal(N, D), "offset": 1}}},

@@ -151,8 +151,9 @@ def test_a_generator_of_an_array_that_is_not_drawn_is_refused(name: str, value: 
 def test_no_generator_is_proposed_where_none_may_stand(name: str, tmp_path: Path) -> None:
     with pytest.raises(AttnError) as caught:
         read_value(FIELDS[name], RawValue("nothing", Origin(folder=tmp_path)))
-    forms = "give numbers ('1 0; 0 1', '[[1, 0], [0, 1]]') or a file (words.csv, model.npz#w_q, -)"
-    assert str(caught.value) == f"{name}: unknown file 'nothing'; {forms}"
+    numbers = "give numbers ('1 0; 0 1', '[[1, 0], [0, 1]]') or a file (words.csv, model.npz#w_q, -)"
+    forms = {"vocabulary": "give small, which is built in, or a file with a vector for each word"}
+    assert str(caught.value) == f"{name}: unknown file 'nothing'; {forms.get(name, numbers)}"
 
 
 @pytest.mark.parametrize(

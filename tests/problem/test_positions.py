@@ -159,7 +159,7 @@ def test_positions_that_fit_no_rows_are_an_error(keys: dict[str, Any], message: 
     ("position", "reason"),
     [
         ({}, "there is no position and no query_scale"),
-        ({"position": "alibi"}, "alibi reads where rows stand in their sequence"),
+        ({"position": "alibi"}, "alibi reads the positions of the rows"),
     ],
 )
 def test_positions_that_nothing_reads_are_a_warning(position: dict[str, Any], reason: str) -> None:

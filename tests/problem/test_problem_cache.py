@@ -172,5 +172,5 @@ def test_what_is_wrong_is_refused_also_behind_a_problem_that_was_right(
 
 def test_weights_that_are_no_probabilities_are_refused_behind_others() -> None:
     attncli.Problem(weights=[[0.5, 0.5]], value=[[1], [2]], context="sample")
-    with pytest.raises(AttnError, match="these are none"):
+    with pytest.raises(AttnError, match="these weights are not"):
         attncli.Problem(weights=[[0.5, 0.9]], value=[[1], [2]], context="sample")

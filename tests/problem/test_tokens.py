@@ -289,7 +289,7 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"token_table": TABLE, "tokens": [-1]}, "tokens: there is no token -1"),
     (
         {"token_table": TABLE, "tokens": [0] * 5, "token_positions": POSITIONS},
-        "token_positions: has 4 rows, and a token stands at position 4",
+        "token_positions: has 4 rows, and a token is at position 4",
     ),
     (
         {"token_table": TABLE, "tokens": [0], "token_positions": POSITIONS, "positions": [0.5]},

@@ -51,11 +51,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "key weights for keys that are given": (
         {"query": X, "key": X, "w_v": W[3, 3]},
-        "w_v: key is given already projected, so w_v would not be used; leave out w_v",
+        "w_v: key is already projected, so w_v would not be used; leave out w_v",
     ),
     "queries that would not be used": (
         {"query": X, "embeddings": X, "query_embeddings": X},
-        "query_embeddings: query is given already projected, so query_embeddings would not be used",
+        "query_embeddings: query is already projected, so query_embeddings would not be used",
     ),
     "values that heads do not divide": (
         {"embeddings": W[5, 4], "w_v": W[4, 3], "heads": 2},
@@ -71,7 +71,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "weights that would not be used": (
         {"query": X, "key": X, "w_q": W[3, 3]},
-        "w_q: query is given already projected, so w_q would not be used; leave out w_q",
+        "w_q: query is already projected, so w_q would not be used; leave out w_q",
     ),
     "embeddings that would not be used": (
         {"query": X, "key": X, "embeddings": X},

@@ -149,7 +149,7 @@ TOKENS = {"embeddings": normal(3, 4)}
         ),
         (
             {"w_qkv": normal(4, 12), "query": normal(2, 4)},
-            "w_qkv: query is given already projected, so w_q of w_qkv would not be used; "
+            "w_qkv: query is already projected, so w_q of w_qkv would not be used; "
             "leave out w_qkv, or give embeddings in place of query",
         ),
         (

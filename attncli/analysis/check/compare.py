@@ -272,7 +272,7 @@ def with_relations(checker: Checker, results: Sequence[QuantityCheck]) -> tuple[
             continue
         unaffected = [other.name for other in results[at + 1 :] if _is_unaffected(checker, result, other)]
         which = join_words(unaffected)
-        remark = f"what is expected of {which} agrees with the reference, and does not follow from these numbers"
+        remark = f"the expected values of {which} agree with the reference, but do not follow from these numbers"
         remarks = (*result.remarks, remark) if unaffected else result.remarks
         related.append(replace(result, follows=_follows(checker, results[:at], result), remarks=remarks))
     return tuple(related)
@@ -323,7 +323,7 @@ def _replaceable_step(checker: Checker, result: QuantityCheck, name: str) -> str
 
 
 def _moved(checker: Checker, result: QuantityCheck, stream: "np.random.Generator") -> Array:
-    """Expected numbers moved by up to half a unit of the last digit typed, or by a unit of their type."""
+    """Expected numbers moved by up to half of the last digit given, or by a unit of their type."""
     numbers = checker.quantities[result.name]
     expected, allowed = numbers.array, numbers.half_units
     if result.computed.dtype.kind != "f":  # masks and positions are exact

@@ -332,7 +332,7 @@ class _Collector:
         for key, child in value.items():
             position = self.step.position(key, at, path)
             if position is None:
-                self.remarks[f"what is expected of {key} is not compared: it is not computed"] = None
+                self.remarks[f"the expected values of {key} are not compared: the problem does not compute them"] = None
             else:
                 self.add(child, (*index, position), (*path, str(key)))
 

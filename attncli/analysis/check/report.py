@@ -61,7 +61,7 @@ class QuantityCheck:
     differ: int
     digits: int  # to how many significant digits all numbers agree
     tolerance: float  # the largest difference that is allowed in any cell
-    tolerance_reason: str  # in a sentence: what the numbers are held to
+    tolerance_reason: str  # the tolerance, in a sentence
     max_abs: float
     max_rel: float
     max_ulp: float  # in units in the last place of `ulp_dtype`

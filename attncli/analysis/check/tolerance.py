@@ -257,7 +257,7 @@ class Tolerance:
     """By how much an expected number may differ from the reference, and why, in a sentence.
 
     A row is allowed `error`, but no more than `error_of_row` times its largest number, and no less than UNITS units of
-    the type for that number; half a unit of the last digit typed is added. A number that is the reference rounded to
+    the type for that number; half of the last digit given is added. A number that is the reference rounded to
     the type always agrees.
     """
 
@@ -312,7 +312,7 @@ def derived_tolerance(
 
     `rounding` is None where only the digits count.
     """
-    digits = "half a unit of the last digit typed"
+    digits = "half of the last digit given"
     if rounding is None:
         return Tolerance(precision, digits)
     reason = f"twice the error of the formula computed step by step in {precision.name}"

@@ -74,10 +74,10 @@ def norm_span(case: Computation) -> Iterator[Variant]:
 
 @problem_slip("a norm has a gain or a bias")
 def no_norm_gain(case: Computation) -> Iterator[Variant]:
-    """The gain and the bias of a norm are forgotten: vectors are divided by their size, and no more."""
+    """The gain and the bias of a norm are forgotten: vectors are only divided by their size."""
     for key, norm in _norms_with_arrays(case.problem):
         others = {name: value for name, value in norm.given.items() if name not in (*norm.arrays, "gain_plus_one")}
-        sentence = f"The gain and the bias of {key} are forgotten: vectors are divided by their size, and no more."
+        sentence = f"The gain and the bias of {key} are forgotten: vectors are only divided by their size."
         yield Variant(_with_norm(case.problem, key, norm, others), sentence)
 
 

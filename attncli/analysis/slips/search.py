@@ -300,14 +300,14 @@ class _Search:
             elif self._can_be_made(slip):
                 too_large.append(slip.name)
         if too_large:
-            why = "and these are too many" if self.problem.only is None else "and not all of them are computed"
-            self.untried.append(f"{', '.join(too_large)}: not tried, as they need all queries, {why}")
+            why = "of which there are too many" if self.problem.only is None else "which are not all computed"
+            self.untried.append(f"{', '.join(too_large)}: not tried, because they need all queries, {why}")
 
     def pairs(self) -> Iterator[Attempt]:
         """Each variant of two slips together; those that change the problem are made before those that change plans."""
         slips = sorted(SLIPS.values(), key=lambda slip: not slip.changes_problem)
         if self.only_alone:
-            self.untried.append(f"pairs with {', '.join(self.only_alone)}: not tried, as they need all queries")
+            self.untried.append(f"pairs with {', '.join(self.only_alone)}: not tried, because they need all queries")
         for at, slip in enumerate(slips):
             firsts: dict[_Needs, list[Attempt]] = {}
             for second in slips[at + 1 :]:
@@ -395,7 +395,7 @@ class _Search:
         """The attempts that are accepted, as long as there is time."""
         for attempt in attempts:
             if self.limits.clock() > self.end:
-                self.untried.append(f"{_names(attempt)}, and those after it: not tried, as there was no time left")
+                self.untried.append(f"{_names(attempt)}, and those after it: not tried, because time ran out")
                 return
             self.tried_count += 1
             if self._is_accepted(attempt):
@@ -419,7 +419,7 @@ class _Search:
             return False
         for part in all_parts(self.problem, self.limits, **needs._asdict()):
             if self.limits.clock() > self.end + self.limits.seconds:
-                self.untried.append(f"{_names(attempt)} was not tried on all numbers: there was no time left")
+                self.untried.append(f"{_names(attempt)} was not tried on all numbers: time ran out")
                 return True
             if self._is_refused(attempt, part):
                 refuting.append(part)

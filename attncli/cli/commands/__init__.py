@@ -71,6 +71,7 @@ COMMANDS = {
         ),
         has_problem=True,
     ),
+    "help": CommandRef(f"{_HERE}.help:show_help", "Show the help of a command."),
     "init": CommandRef(f"{_HERE}.init:init", "Write a problem to start from."),
     "list": CommandRef(f"{_HERE}.list:list_operators", "List the scores, normalizers, positions, masks …"),
     "model": CommandRef(

@@ -84,7 +84,7 @@ def check(
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help="What is expected: weights='.6 .4', output=o.npy …",
+            help="Expected numbers: weights='.6 .4', output=o.npy …",
             autocompletion=complete_expected,
         ),
     ] = None,
@@ -93,7 +93,9 @@ def check(
     ulp: Annotated[
         str | None, typer.Option(metavar="N", help="Tolerance in units in the last place of the type.")
     ] = None,
-    slips: Annotated[bool, typer.Option("--slips", help="Name the mistakes that would go unnoticed here.")] = False,
+    slips: Annotated[
+        bool, typer.Option("--slips", help="Name the mistakes that these inputs would not reveal.")
+    ] = False,
     reference: Annotated[
         bool, typer.Option("--reference", help="Compute the reference with more digits than float64.")
     ] = False,
@@ -102,7 +104,7 @@ def check(
         str | None, typer.Option(metavar="N", hidden=True, help="Check one batch item, counted from 0.")
     ] = None,
     precision: Annotated[
-        int | None, typer.Option(metavar="DIGITS", help="Decimals of worked lines; without it 4.")
+        int | None, typer.Option(metavar="DIGITS", help="Decimals of worked lines; default 4.")
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict alone, in one line.")] = False,
     output_options: OutputOptions,
@@ -267,7 +269,7 @@ def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> 
         if request.needs_expected:
             parts = [part for part in parts if part.expected.value is not None]
         if not parts:
-            raise AttnError("nothing is expected", where=name, hint=NOTHING_EXPECTED)
+            raise AttnError("no expected numbers", where=name, hint=NOTHING_EXPECTED)
     except AttnError as error:
         yield CheckOutcome(file or "", "", None, error, time.monotonic() - start)
         return
@@ -323,7 +325,7 @@ def _expected(part: "FilePart", names: Sequence[str], request: CheckRequest) -> 
         return read_against(request.against, request.inputs, names)
     expected = read_expected(part.expected, names)
     if not expected.by_name and request.needs_expected:
-        raise AttnError("nothing is expected", where=part.place, hint=NOTHING_EXPECTED)
+        raise AttnError("no expected numbers", where=part.place, hint=NOTHING_EXPECTED)
     return expected
 
 

@@ -74,13 +74,13 @@ def compare(
         typer.Option(
             "--as",
             metavar="CONVENTION",
-            help="The problem as frameworks read it: torch-sdpa,flash (attn list conventions).",
+            help="Interpret the problem as these frameworks do: torch-sdpa,flash (attn list conventions).",
             autocompletion=complete_convention,
         ),
     ] = None,
     edits: EditTexts = None,
     all_pairs: Annotated[
-        bool, typer.Option("--all-pairs", help="Compare every two variants, and not each with the first.")
+        bool, typer.Option("--all-pairs", help="Compare every pair of variants, not each with the first.")
     ] = False,
     stats: Annotated[
         bool | None,

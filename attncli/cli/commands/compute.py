@@ -140,7 +140,7 @@ def compute_and_open(edited: "EditedProblem", options: OutputOptions, earlier: "
         return compute_and_write(edited, options, earlier)
     has_browser = _has_browser()
     if not has_browser:
-        message = f"--open has found no browser: open the file in one, or name one in {VARIABLE}"
+        message = f"--open found no browser: open the file in one, or name one in {VARIABLE}"
         streams.write_warnings([message], strict=options.strict)
     result = compute_and_write(edited, options)
     assert options.file is not None

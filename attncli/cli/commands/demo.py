@@ -66,7 +66,7 @@ def demo(
     part: Annotated[int | None, typer.Option(metavar="N", help="Show one part, counted from 1.")] = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Show every step of each part.")] = False,
     precision: Annotated[
-        int | None, typer.Option(metavar="DIGITS", help="Decimals; without it those of the example, or 4.")
+        int | None, typer.Option(metavar="DIGITS", help="Decimals; default those of the example, or 4.")
     ] = None,
     output_options: OutputOptions,
     max_size: MaxSize = None,

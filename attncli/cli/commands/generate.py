@@ -58,7 +58,7 @@ def generate(
     document = read_problem_options(problem, keys, inputs)
     warnings: Sequence[str] = ()
     if by_hand and telling:
-        raise AttnError("are two ways to choose the numbers", where="--by-hand and --telling", hint="give one of them")
+        raise AttnError("both choose the numbers", where="--by-hand and --telling", hint="give one of them")
     if telling:
         from attncli.analysis import discriminating_problems
 

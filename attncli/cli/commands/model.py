@@ -39,7 +39,7 @@ def model(
     ],
     layer: Annotated[
         int | None,
-        typer.Option("--layer", help="Which layer, counted from 0, or from -1 at the end; without it what there is."),
+        typer.Option("--layer", help="Which layer: 0 is the first, -1 the last; without it a list of the layers."),
     ] = None,
     part: Annotated[
         str | None,
@@ -113,11 +113,11 @@ def _commands(rows: "LayerRows", entries: "Mapping[str, Entry]", file: str) -> d
     from attncli.problem.fields import option_name
 
     others = {key: f"{option_name(key)} FILE" for key in needed_inputs(entries)}
-    behind = ", behind the layer's norm" if "residual_norm" in entries else ""
-    asked = "what is attended to, and the vectors that ask"
+    behind = ", after the norm of the layer" if "residual_norm" in entries else ""
+    asked = "the sequence of the keys, and that of the queries"
     inputs = {"--embeddings FILE": asked if QUERIES in others else f"the input of the attention{behind}"}
     if "residual_norm" in entries:
-        inputs["--residual FILE"] = f"{_residual_name(rows)} of transformers: what comes before that norm"
+        inputs["--residual FILE"] = f"{_residual_name(rows)} of transformers: the input of that norm"
     if "token_table" in entries:
         inputs["--tokens 464,3797"] = "tokens by their numbers, which are looked up"
     command = f"attn compute {shlex.quote(file)}"

@@ -11,6 +11,7 @@ from attncli.cli.option_values import make_inputs
 from attncli.cli.problem_options import MaxSize, Strict
 from attncli.io.paths import is_there, path_of
 from attncli.ops import broken_packages, kinds, operators
+from attncli.problem.names_elsewhere import hint_elsewhere
 from attncli.problem.spec import FIELDS
 
 HINT = "attn list has the catalogue, attn compute --help-all every key"
@@ -37,8 +38,8 @@ def _complete_word() -> Meanings:
 
 
 def show(
-    word: Annotated[
-        str,
+    words: Annotated[
+        list[str],
         typer.Argument(
             metavar="WORD|FILE",
             help="An entry, key, result, step, symbol, slip, convention or word: additive, QKᵀ, gqa, flash; or a file.",
@@ -49,12 +50,16 @@ def show(
     max_size: MaxSize = None,
     strict: Strict = False,
 ) -> None:
-    """Write everything that a word means, or a line for each array in a file or a checkpoint's folder."""
+    """Write everything that a word means, or a line for each array in a file or a checkpoint's folder.
+
+    Words need no quotes: `attn show layer norm`.
+    """
     from attncli.io import formats
     from attncli.models.checkpoint import CONFIG
     from attncli.render.reports.meanings import every_meaning, find_meanings, render_meanings
 
     streams.write_warnings(broken_packages(), strict=strict)
+    word = " ".join(words)
     path = path_of(word)
     meanings = [] if formats.format_of_suffix(path) is not None else find_meanings(word)
     if meanings:
@@ -72,4 +77,5 @@ def show(
         streams.write_output(render_array_list(arrays, streams.output_target()))
     else:
         known = [name for meaning in every_meaning() for name in meaning.names]
-        raise AttnError(f"unknown name {word!r}", hint=did_you_mean(word, known) or HINT)
+        hint = hint_elsewhere(word, is_option=True) or did_you_mean(word, known) or HINT
+        raise AttnError(f"unknown name {word!r}", hint=hint)

@@ -11,20 +11,20 @@ from attncli.plan.stages.scores import mask_rules
 from attncli.problem.spec import ProblemSpec, position_axes, positions_of
 
 STEPS = {
-    "key_positions": "Where each key stands, counted from 0.",
-    "new_key_positions": "Where each new key stands, counted after the cached ones.",
+    "key_positions": "The position of each key, counted from 0.",
+    "new_key_positions": "The position of each new key, counted after the cached ones.",
     "query_rows": "The number of each query, counted from 0.",
-    "query_positions": "Where each query stands among the keys; causal masks, windows and positions count from there.",
-    "positions": "Where each key stands, as it was given.",
-    "positions_of_queries": "Where each query stands, as it was given.",
-    "positions_on_axes": "Where each key stands on each axis: on all of them by its number.",
-    "query_positions_on_axes": "Where each query stands on each axis: on all of them by its number.",
+    "query_positions": "The position of each query among the keys, from which causal masks and windows count.",
+    "positions": "The position of each key, as given.",
+    "positions_of_queries": "The position of each query, as given.",
+    "positions_on_axes": "The position of each key on each axis: its number on all of them.",
+    "query_positions_on_axes": "The position of each query on each axis: its number on all of them.",
     "position_count": "How long the sequence is: some scalings of positions depend on it.",
     "key_mask": "Which keys are real, 1, and which are padding, 0.",
     "key_lengths": "How many keys of each batch item are real, the rest is padding; or how many each query sees.",
-    "longest_key_lengths": "The keys of the query that sees most: the last query stands at the last of them.",
-    "real_key_ends": "Where the real keys of each batch item end; what stands after them is padding.",
-    "real_key_starts": "Where the real keys of each batch item begin; what stands before them is padding.",
+    "longest_key_lengths": "The keys of the query that sees most: the last query is at the last of them.",
+    "real_key_ends": "The end of the real keys of each batch item; padding follows.",
+    "real_key_starts": "The first real key of each batch item; padding precedes it.",
 }
 
 
@@ -161,7 +161,7 @@ def _add_query_positions(builder: PlanBuilder) -> None:
     problem, rows = builder.problem, builder.nodes["query_rows"]
     count, keys = problem.query_count, builder.key_count
     at_end = problem.align == "bottom_right"
-    end = ": the last query stands at the last real key" if at_end else ""
+    end = ": the last query is at the last real key" if at_end else ""
     ends = _real_key_ends(builder) if at_end else None
     inputs, axes = {"rows": rows.name}, rows.axes
     if ends is not None:

@@ -13,7 +13,7 @@ from attncli.problem.weights import has_projection
 STEPS = {
     "sink": "One extra logit per head that joins the softmax and is then discarded.",
     "scores_and_sink": "The sink is one more column, which may take weight away from every key.",
-    "weights": "How much of each key's value a query takes.",
+    "weights": "How much of the value of each key a query takes.",
     "context": "What each query gathers: the values, mixed by its weights.",
     "merged": "What the heads have found, side by side again in one vector for each query.",
     "w_g": "Learned weights that make the gates of the output of the queries' sequence.",
@@ -63,7 +63,7 @@ def _fills_empty_rows(builder: PlanBuilder) -> bool:
 
 
 def _fill_empty_rows(builder: PlanBuilder, before: Node) -> None:
-    """The weights of queries that may attend to nothing, by `empty_rows`."""
+    """The weights of queries that see no key, by `empty_rows`."""
     fill, keys = builder.problem.empty_rows, builder.key_count
     formula = f"{before.symbol}, {'NaN' if fill == 'nan' else f'1/{keys}'} in rows without keys"
     inputs, options, stage = {"weights": before.name}, {"fill": fill, "keys": keys}, "empty_rows"

@@ -14,12 +14,12 @@ from attncli.problem.spec import FIELDS, ProblemSpec
 STEPS = {
     "unscaled_scores": "How well each key answers each query, before the scale.",
     "scores": "How well each key answers each query: the higher, the more the query attends to it.",
-    "capped_scores": "No score is farther from 0 than the cap, so that no single key takes everything.",
+    "capped_scores": "No score is farther from 0 than the cap, so that no key takes all the weight.",
     "positioned_scores": "The scores with the bias of the positions.",
     "biased_scores": "The scores with the bias that was given.",
     "bias": "Numbers that are added to the scores: what is known beforehand of each pair.",
-    "mask": "Which keys each query may attend to: 1 where it may, 0 where it may not.",
-    "visible": "Which keys each query may attend to: those that no rule hides.",
+    "mask": "Which keys each query sees: 1 for visible, 0 for hidden.",
+    "visible": "Which keys each query sees: those that no rule hides.",
     "masked_scores": "A hidden key scores −∞, so that its weight is 0.",
 }
 SYMBOLS = {"scores": "S", "weights": "A"}

@@ -217,7 +217,7 @@ def _content_of(view: View) -> _Content:
     """What is drawn of a view; raises AttnError where that is nothing."""
     groups = list(_groups_of(view))
     if not groups:
-        raise AttnError("there is nothing to draw: no table of the result has numbers")
+        raise AttnError("no table of the result has numbers to draw")
     title, notes = escape_control(" ".join(view.title.split())), _notes_of(view, groups)
     _check_count(sum(group.count for group in groups))
     texts = [title, *notes, *(text for group in groups for text in group.texts)]

@@ -93,17 +93,17 @@ def _findings(report: CheckReport) -> Iterator[Block]:
     """The tolerances, and the slips that would not be noticed."""
     yield Lines(tuple(_tolerances(report)), "dim")
     if report.unnoticed:
-        yield Statement("These slips would not be noticed with these inputs, at this tolerance:")
+        yield Statement("These inputs, at this tolerance, would not reveal these mistakes:")
         yield Pairs(slip_lines(report.unnoticed))
     elif report.unnoticed is not None:
         which = "was tried" if report.untried else "applies to this problem"
-        yield Lines((f"Every slip that {which} would be noticed.",))
+        yield Lines((f"These inputs would reveal every mistake that {which}.",))
 
 
 def _tolerances(report: CheckReport) -> Iterator[str]:
     """The tolerance, once for all quantities of the same reason, and in what the reference was computed."""
     if report.searched:
-        yield f"Slips are looked for in {report.searched}, held to {report.searched_reason}."
+        yield f"Mistakes are looked for in {report.searched}. Tolerance: {report.searched_reason}."
     names: dict[str, list[str]] = {}
     for result in report.results:
         if result.count:
@@ -121,11 +121,11 @@ def explanation_blocks(report: CheckReport) -> Iterator[Block]:
         yield Statement("Explained by:")
         yield Pairs(slip_lines(report.explanations))
         if report.may_be_chance:
-            yield Lines(("So few numbers may be explained by chance; more of them would tell.",))
+            yield Lines(("So few numbers can agree by chance; give more of them.",))
     remarks = list(report.untried)
     if report.tried_count:
         singles, pairs = report.tried_count - report.pair_count, count_of(report.pair_count, "pair")
-        text = f"{count_of(singles, 'slip')}{f' and {pairs} of them' if report.pair_count else ''} were tried."
+        text = f"Tried {count_of(singles, 'mistake')}{f' and {pairs} of them' if report.pair_count else ''}."
         if not report.explanations:
             tried = f"{singles} tried{f', and {pairs}' if report.pair_count else ''}"
             text = f"No known mistake explains these numbers ({tried})."
@@ -176,7 +176,7 @@ def verdict(report: CheckReport) -> str:
     `3 of 28 numbers differ; the first step that differs is weights; explained by no_scale`
     """
     if not report.has_verdict:
-        text = f"nothing is expected; {_unnoticed(report)}"
+        text = f"no expected numbers; {_unnoticed(report)}"
     elif report.agrees:
         text = _agreement(report)
     else:
@@ -192,7 +192,7 @@ def short_verdict(report: CheckReport) -> str:
     Where slips were looked for that would not be noticed, they are counted.
     """
     if not report.has_verdict:
-        text = "nothing is expected"
+        text = "no expected numbers"
     elif report.agrees:
         text = _agreement(report)
     else:
@@ -208,8 +208,8 @@ def _agreement(report: CheckReport) -> str:
 def _unnoticed(report: CheckReport) -> str:
     """Which slips would not be noticed, in a part of a line."""
     if report.unnoticed:
-        return f"{_names(report.unnoticed)} would not be noticed"
-    return f"every slip {'that was tried ' if report.untried else ''}would be noticed"
+        return f"these inputs would not reveal {_names(report.unnoticed)}"
+    return f"these inputs would reveal every mistake{' that was tried' if report.untried else ''}"
 
 
 def _names(explanations: Sequence[Explanation]) -> str:
@@ -246,7 +246,7 @@ def _summary(outcomes: Sequence[CheckOutcome], left_out: Sequence[str]) -> Itera
     without = [*(outcome.name for outcome in outcomes if not outcome.has_verdict), *left_out]
     if without:
         others = [count_of(len(without) - MAX_FILES, "other file")] if len(without) > MAX_FILES else []
-        yield Lines((f"Nothing is expected in {join_words([*without[:MAX_FILES], *others])}.",), "dim")
+        yield Lines((f"No expected numbers in {join_words([*without[:MAX_FILES], *others])}.",), "dim")
 
 
 def junit_xml(outcomes: Sequence[CheckOutcome]) -> Iterator[str]:

@@ -341,7 +341,7 @@ def _with_columns(tables: TitledTables) -> Grid:
     """Tables of the same rows as one table, its columns under the titles of the parts: `causal, head 0, e1`."""
     rows = tables[0][1].rows
     if any(table.rows != rows for _, table in tables):
-        raise AttnError("the parts have different queries, so they can't stand side by side", where="together")
+        raise AttnError("the parts have different queries, so they can't be side by side", where="together")
     columns = tuple(
         ", ".join(filter(None, (title, table.slice_label, column if len(table.columns) > 1 else "")))
         for title, table in tables
@@ -368,7 +368,7 @@ def _numbers(labels: Sequence[str]) -> Array:
         try:
             numbers[at] = float(label)
         except ValueError:
-            hint = "a curve needs tokens and query_tokens that are numbers: where its points stand"
+            hint = "a curve needs tokens and query_tokens that are numbers: the positions of its points"
             raise AttnError(f"the label {label!r} is not a number", where="curve", hint=hint) from None
     return numbers
 

@@ -90,33 +90,59 @@ dot products, dot product, QKᵀ, QKT, query key product
     A sum: Σⱼ adds over the keys. The sum of a row's exponentials is what softmax divides by.
     see: exponentials, softmax
 
+exp, exponential, exponential function
+    e to the power of a number: always positive, and large for a large score. Softmax takes it of each score less the
+    largest of its row, so that none overflows.
+    see: exponentials, softmax
+
+logsumexp, lse, log-sum-exp
+    ln Σⱼ exp(Sᵢⱼ), the logarithm of softmax's denominator. Kernels return it to merge blocks of keys; attn keeps the
+    maximum and the sum of each row in its place.
+    see: softmax, exponentials, flash attention
+    source: Dao et al. 2022, algorithm 1
+
 −∞, minus infinity, negative infinity
     What a hidden score becomes before it is normalized: exp(−∞) = 0, so that its weight is 0.
     see: masked_scores, mask, bias
 
 mask, attention mask, attn_mask, masking, masked
-    Says which keys each query may attend to: 1 or true where it may, 0 or false where it may not.
+    Says which keys each query sees: 1 or true for visible, 0 or false for hidden.
     shapes: S[n m], M[n m] -> Sᵐ[n m]
     see: causal, window, key_mask, key_lengths, visible, masked_scores
 
 convention
-    What a framework makes of the same words: whether 1 in a mask attends or hides, where causal counts from, what
-    a query without keys gets. --as NAME reads a problem so; attn list conventions has the names.
+    How a framework reads the same options: whether 1 in a mask shows or hides a key, where causal counts from, what
+    a query that sees no key gets. --as NAME reads a problem so; attn list conventions has the names.
     see: torch-sdpa, torch-mha, flash, align, empty_rows
 
 empty row, row without keys, fully masked row
-    A query that may attend to nothing, because every key is hidden: weights 0 and output 0, unless empty_rows
-    says NaN or uniform.
+    A query that sees no key, because all are hidden: weights 0 and output 0, unless empty_rows says NaN or
+    uniform.
     see: empty_rows, mask, visible
 
 causal, causal mask, is_causal, autoregressive, look-ahead mask, triangular mask
-    No query sees a key that stands after it, so that a model that writes from left to right can't look ahead.
+    No query sees a later key, so that a model that writes from left to right can't look ahead.
     see: causal, align, mask
     source: Vaswani et al. 2017, 3.2.3
 
+tril, triu, triangle, lower triangle, torch.tril, np.tril
+    The lower triangle of a matrix of ones, a causal mask: query i sees the keys 0 to i. Give causal in its place.
+    see: causal, mask
+
+masked_fill, masked_fill_, masked fill
+    A function of PyTorch that writes −∞ into the scores where a mask is true. Give mask in its place, which is the
+    opposite: 1 where a query sees a key.
+    see: mask, masked_scores, −∞, mask_inverted
+
 padding, padding mask, pad
-    Tokens that fill the shorter sequences of a batch: no query may attend to them.
+    Tokens that fill the shorter sequences of a batch and that no query sees. Give key_mask, as tokenizers do, or
+    key_lengths.
     see: key_mask, key_lengths
+
+valid_lens, valid_len, valid lengths, seq_lens, sequence lengths
+    How many tokens of each sequence are real; the rest is padding. Give key_lengths in its place.
+    see: key_lengths, padding
+    source: Zhang et al. 2023, Dive into Deep Learning, 11.3
 
 sliding window, local attention, sliding window attention
     A query sees only keys near it. window LEFT,RIGHT counts the keys beside the query's own; Hugging Face's
@@ -144,7 +170,47 @@ embedding, word vector, token embedding, word embedding
     The vector of a token: a row of X.
     see: embeddings, vocabulary, sentence, token_table
 
-residual stream, hidden state, hidden states, pre-norm
+transformer, transformer layer, transformer block
+    A model of layers, each with attention and a feed-forward network. attn computes the attention of one layer;
+    attn model writes its problem file from a checkpoint.
+    see: head, feed-forward, residual stream, encoder, decoder
+    source: Vaswani et al. 2017, 3.1
+
+encoder
+    The half of a transformer that reads all tokens at once: self-attention in which each token sees every other.
+    Give embeddings without causal.
+    see: self-attention, decoder, embeddings
+    source: Vaswani et al. 2017, 3.1
+
+decoder
+    The half of a transformer that writes one token after the other: causal self-attention, then cross-attention to
+    the encoder. Give causal for the first, query_embeddings for the second.
+    see: causal, cross-attention, query_embeddings, encoder
+    source: Vaswani et al. 2017, 3.1
+
+feed-forward, feed-forward network, feed forward, ffn, mlp
+    Two linear layers with a function between them, which follow attention and act on each token alone. attn computes
+    attention and stops before them.
+    see: transformer, output
+    source: Vaswani et al. 2017, 3.3
+
+layer norm, layernorm, layer normalization, nn.LayerNorm
+    Takes the mean from each vector and divides by its standard deviation. Give residual_norm for the norm before
+    attention, qk_norm for that of queries and keys.
+    see: layer, rms, residual_norm, qk_norm
+    source: Ba, Kiros & Hinton 2016
+
+dropout, attention dropout
+    Sets random weights to 0 during training, so that a model does not rely on a few keys. attn computes inference,
+    which has no dropout.
+    see: weights, training
+    source: Srivastava et al. 2014
+
+training, backward pass, gradient, gradients, backpropagation, loss
+    Changes the weight matrices until the output is as wanted. attn computes the forward pass and trains nothing.
+    see: projection, output
+
+residual stream, hidden state, hidden states, pre-norm, residual connection, skip connection
     What goes from layer to layer, each of which adds its output to it; a layer's norm makes its input of it.
     see: residual, residual_norm, embeddings
     source: Elhage et al. 2021
@@ -171,7 +237,7 @@ token, word
     see: tokens, embeddings
 
 positional encoding, position encoding, positional embedding, positions
-    Tells the model where queries and keys stand; without one attention does not depend on their order.
+    Tells the model the positions of queries and keys; without one attention does not depend on their order.
     see: position, sinusoidal, rope, alibi, t5
     source: Vaswani et al. 2017, 3.5
 
@@ -205,7 +271,7 @@ attention sink, attention sinks, off-by-one attention
     source: Xiao et al. 2023
 
 QK norm, query key normalization
-    Queries and keys of each head are brought to one size before they are compared.
+    Queries and keys of each head are normalized before they are compared.
     see: qk_norm, l2, rms, layer
     source: Henry et al. 2020
 
@@ -230,8 +296,8 @@ slip, slips, mistake
     see: no_scale, mask_inverted, check
 
 tolerance, rtol, atol
-    How far an expected number may be from ours: twice the error of the same formula computed step by step in the
-    type of the numbers, or half a unit of the last digit that was typed.
+    How far an expected number may be from the reference: twice the error of the same formula computed step by
+    step in the type of the numbers, or half a unit of the last digit given.
     see: unit in the last place, check
     source: Dao et al. 2022, the tests of its code
 

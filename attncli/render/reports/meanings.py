@@ -199,8 +199,8 @@ def _of_slip(slip: Slip) -> Meaning:
     """A mistake that `attn check` looks for."""
     facts = (
         ("made where", slip.applies_where),
-        ("found by", "attn check, where it explains numbers that differ"),
-        ("", "attn check --slips, where it would not be noticed"),
+        ("found by", "attn check, where it explains a difference"),
+        ("", "attn check --slips, where the inputs would not reveal it"),
     )
     return Meaning((slip.name,), "slip", slip.sentence, facts)
 

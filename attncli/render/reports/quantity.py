@@ -96,7 +96,7 @@ def _consequence(report: CheckReport, result: QuantityCheck) -> str:
 def _errors(result: QuantityCheck) -> Iterator[str]:
     """The largest errors, and how alike both arrays are."""
     if np.isinf(result.max_abs):
-        yield "largest error infinite: NaN or an infinity stands on one side alone"
+        yield "largest error infinite: NaN or an infinity is on one side alone"
         return
     relative = f", relative {_short(result.max_rel)}" if result.max_rel else ""  # none where the reference is 0
     units = f", {_short(result.max_ulp)} units in the last place of {result.ulp_dtype}"

@@ -58,7 +58,7 @@ def test_where_no_number_is_expected_there_is_no_verdict(numbers: Any) -> None:
 
 def test_numbers_of_queries_that_are_not_computed_are_no_verdict() -> None:
     words = problem(embeddings=normal(3, 4), tokens=["the", "cat", "sat"], only=["sat"])
-    with pytest.raises(AttnError, match="no number to compare; what is expected of the is not compared"):
+    with pytest.raises(AttnError, match="no number to compare; the expected values of the are not compared"):
         check(words, {"weights": {"the": [0.2, 0.3, 0.5]}})
 
 
@@ -112,7 +112,7 @@ def test_every_step_of_a_problem_agrees_with_itself(name: str, dtype: str) -> No
 def test_numbers_of_a_worked_softmax_are_held_to_half_a_unit_of_the_last_digit(weights: str, differ: int) -> None:
     result = results(SOFTMAX, {"scores": typed("1.7 0.2 0.8"), "weights": typed(weights)})["weights"]
     assert (result.differ, result.count) == (differ, 3)
-    assert result.tolerance_reason == "half a unit of the last digit typed"
+    assert result.tolerance_reason == "half of the last digit given"
 
 
 def test_published_outputs_that_are_wrong_in_the_fourth_digit_are_found() -> None:
@@ -134,7 +134,7 @@ def test_a_published_row_of_keys_that_is_wrong_is_the_first_to_differ_and_what_f
     report = check(spec, expected, WITHOUT_SLIPS)
     assert report.first_difference == "key"
     assert [result.differ for result in report.results] == [1, 0]
-    remark = "what is expected of scores agrees with the reference, and does not follow from these numbers"
+    remark = "the expected values of scores agree with the reference, but do not follow from these numbers"
     assert report.results[0].remarks == (remark,)
     worst = report.results[0].worst
     assert worst is not None
@@ -299,7 +299,7 @@ def test_masks_that_are_expected_lead_to_other_scores_or_not() -> None:
     every = np.ones((3, 3), dtype=bool)
     found = results(spec, {"visible": every, "masked_scores": trace["scores"].value, "weights": trace["weights"].value})
     assert (found["masked_scores"].follows, found["weights"].agrees) == (True, True)
-    assert found["visible"].remarks[0].startswith("what is expected of weights agrees with the reference")
+    assert found["visible"].remarks[0].startswith("the expected values of weights agree with the reference")
 
 
 @pytest.mark.parametrize("dtype", ["longdouble", "float64"])

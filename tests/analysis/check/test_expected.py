@@ -160,7 +160,7 @@ def test_what_is_expected_of_other_queries_is_said_not_to_be_compared() -> None:
     some = problem(embeddings=normal(3, 4), tokens=["the", "cat", "sat"], only=["sat"])
     numbers = read(some, "weights", {"the": [1, 2, 3]})
     assert not numbers.is_given.any()
-    assert numbers.remarks == ("what is expected of the is not compared: it is not computed",)
+    assert numbers.remarks == ("the expected values of the are not compared: the problem does not compute them",)
 
 
 def test_numbers_of_a_library_have_a_type_and_typed_ones_digits() -> None:

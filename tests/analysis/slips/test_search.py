@@ -134,7 +134,7 @@ def test_a_search_ends_when_its_time_is_over_and_says_so() -> None:
     assert found.tried_count == 20
     assert found.pair_count == 0
     (sentence,) = found.untried[:1]
-    assert "no time left" in sentence
+    assert "time ran out" in sentence
 
 
 def test_what_there_is_no_time_to_confirm_is_an_explanation_and_it_is_said() -> None:
@@ -194,7 +194,7 @@ def test_slips_that_need_all_queries_are_tried_on_the_whole_where_it_is_small_en
     found = explain(problem(**LONG), expected, SearchLimits(part_cells=1, whole_cells=1))
     assert found.explanations == ()
     assert "weights_transposed" in found.untried[0]
-    assert "need all queries, and these are too many" in found.untried[0]
+    assert "need all queries, of which there are too many" in found.untried[0]
 
 
 def test_it_is_said_which_slips_were_tried_alone_but_not_in_pairs() -> None:

@@ -149,8 +149,8 @@ def test_a_warning_is_said_once_with_the_variants_that_it_is_of(run: Run) -> Non
     assert re.fullmatch(r"attn: warning: .* cat: [^()]*\n", ran.stderr)
     ran = run("compare", "p.yaml", "--vary", "seed=1..3", "--align", "bottom_right", "--json")
     assert ran.stderr.splitlines() == [
-        "attn: warning: --vary seed has no effect: no array is drawn",
-        "attn: warning: --align has no effect: no mask and no position asks where the queries stand",
+        "attn: warning: --vary seed has no effect: nothing is drawn",
+        "attn: warning: --align has no effect: no mask and no position scheme reads the positions of the queries",
     ]
     ran = run("compare", "p.yaml", "--seed", "1..3", "--json")
     assert ran.stderr.splitlines() == ["attn: warning: --seed has no effect: no array is drawn"]
@@ -161,7 +161,7 @@ def test_a_warning_is_said_once_with_the_variants_that_it_is_of(run: Run) -> Non
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("p.yaml",), "there is one problem, and nothing that varies; give --vary KEY=VALUE"),
+        (("p.yaml",), "one problem and nothing that varies; give --vary KEY=VALUE"),
         (("p.yaml", "--vary", "scale=a"), "--vary scale: 'a' is not a finite number"),
         (("p.yaml", "--vary", "scale=1", "--scale", "2"), "--scale: scale is given and varied; leave out one of them"),
         (("p.yaml", "--vary", "heads=1,3"), "variant heads=3, --vary heads: 3 heads can't share the 4 features"),
@@ -175,7 +175,7 @@ def test_a_warning_is_said_once_with_the_variants_that_it_is_of(run: Run) -> Non
         (("p.yaml", "--vary", "set=1"), "--vary: unknown key 'set'; give the option --set, or set= in Python"),
         (("p.yaml", "--vary", "scale=1", "--select", "wieghts"), "--select: unknown result 'wieghts'"),
         (("p.yaml", "--vary", "scale=1", "-o", "x.npz"), "--output x.npz: no comparison is written as npz"),
-        (("-", "--vary", "w_q=-"), "standard input: is named twice, and can be read once; use - once"),
+        (("-", "--vary", "w_q=-"), "standard input: is named twice, but can be read only once; use - once"),
         (("p.yaml", "--vary", "scale=1", "-o", "p.yaml"), "--output p.yaml: is the input p.yaml"),
         (
             ("p.yaml", "--vary", "scale=1", "--format", "csv", "--select", "weights,output"),

@@ -83,10 +83,10 @@ def test_a_check_of_a_telling_problem_would_notice_every_slip(run: Run) -> None:
     run("compute", "p.yaml", "--select", "output", "-o", "output.npy")
     checked = run("check", "p.yaml", "--against", "output=output.npy", "--slips")
     assert checked.returncode == 0
-    assert "Every slip that applies to this problem would be noticed." in checked.stdout
+    assert "These inputs would reveal every mistake that applies to this problem." in checked.stdout
 
 
 def test_a_problem_is_not_both_telling_and_to_do_by_hand(run: Run) -> None:
     ran = run("generate", "--telling", "--by-hand")
-    expected = "attn: --by-hand and --telling: are two ways to choose the numbers; give one of them\n"
+    expected = "attn: --by-hand and --telling: both choose the numbers; give one of them\n"
     assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", expected)

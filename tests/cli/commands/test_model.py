@@ -74,7 +74,7 @@ def test_a_file_in_another_folder_names_the_tensors_from_there(checkpoint: str, 
 def test_what_the_file_is_given_is_said_to_be_behind_the_norm_that_it_has(checkpoint: str, run: Run) -> None:
     lines = run("model", checkpoint, "--layer", "0").stdout.splitlines()
     (embeddings,) = [line for line in lines if line.startswith("#") and "--embeddings FILE " in line]
-    assert embeddings.endswith("the input of the attention, behind the layer's norm")
+    assert embeddings.endswith("the input of the attention, after the norm of the layer")
 
 
 def test_the_file_can_be_tried_with_random_numbers(checkpoint: str, run: Run) -> None:

@@ -69,6 +69,32 @@ def test_a_word_shows_everything_that_it_means(word: str, expected: set[str]) ->
     assert {meaning.kind for meaning in find_meanings(word)} >= expected
 
 
+# Words that a reader of a paper or of code looks up, and what each says to use here.
+ELSEWHERE = {
+    "dropout": "inference",
+    "transformer": "attn model",
+    "encoder": "without causal",
+    "decoder": "query_embeddings",
+    "tril": "Give causal",
+    "exp": "Softmax takes it",
+    "masked_fill": "Give mask",
+    "logsumexp": "denominator",
+    "feed-forward": "stops before",
+    "layer norm": "residual_norm",
+    "valid_lens": "Give key_lengths",
+    "padding": "Give key_mask",
+}
+
+
+@pytest.mark.parametrize(("word", "told"), ELSEWHERE.items())
+def test_a_word_that_is_no_key_says_what_there_is_in_its_place(word: str, told: str, run: Run) -> None:
+    assert told in " ".join(run("show", *word.split()).stdout.split())
+
+
+def test_a_name_of_another_library_says_what_to_give(run: Run) -> None:
+    assert run("show", "num_heads").stderr == "attn: unknown name 'num_heads'; give --heads 2\n"
+
+
 @pytest.mark.parametrize("word", ["Masked-Scores", "MASKED_SCORES", "masked scores", " masked_scores "])
 def test_capitals_hyphens_and_blanks_make_no_difference(word: str, run: Run) -> None:
     assert run("show", word).stdout == run("show", "masked_scores").stdout

@@ -208,7 +208,7 @@ def test_the_slips_that_explain_the_numbers_are_named_and_those_tried_counted() 
     report = replace(wrong_weights(), explanations=(SLIP,), tried_count=154, pair_count=120)
     shown = lines(report)
     assert " no_causal  the causal mask is forgotten" in shown
-    assert "34 slips and 120 pairs of them were tried." in shown
+    assert "Tried 34 mistakes and 120 pairs of them." in shown
     assert verdict(report).endswith("; explained by no_causal")
     assert short_verdict(report) == "2 of 18 numbers differ, first in weights (no_causal)"
     none = lines(replace(wrong_weights(), tried_count=34, untried=("rope_base needs all queries.",)))
@@ -230,10 +230,12 @@ def test_variants_of_a_slip_are_one_line() -> None:
 def test_slips_that_would_not_be_noticed_are_named_also_where_everything_agrees() -> None:
     report = check(WORDS, expected(WORDS, "scores"))
     assert " no_causal  the causal mask is forgotten" in lines(replace(report, unnoticed=(SLIP,)))
-    assert "Every slip that applies to this problem would be noticed." in lines(replace(report, unnoticed=()))
+    assert "These inputs would reveal every mistake that applies to this problem." in lines(
+        replace(report, unnoticed=())
+    )
     some = replace(report, unnoticed=(), untried=("no_scale: there was no time left",))
-    assert "Every slip that was tried would be noticed." in lines(some)
-    assert short_verdict(some).endswith("; every slip that was tried would be noticed")
+    assert "These inputs would reveal every mistake that was tried." in lines(some)
+    assert short_verdict(some).endswith("; these inputs would reveal every mistake that was tried")
     assert "noticed" not in written(report, TERMINAL)
 
 
@@ -271,14 +273,14 @@ def test_few_numbers_may_be_explained_by_chance() -> None:
     few, more = (check(spec, {"weights": given}) for given in ({0: [0.5, 0.5]}, [[0.5, 0.5], [0.5, 0.5]]))
     for report, is_said in ((few, True), (more, False)):
         shown = lines(replace(report, explanations=(SLIP,), tried_count=2))
-        assert ("So few numbers may be explained by chance; more of them would tell." in shown) == is_said
+        assert ("So few numbers can agree by chance; give more of them." in shown) == is_said
     assert replace(more, explanations=(Explanation(("a", "b"), "is wrong"),)).may_be_chance
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_numbers_that_are_not_finite_have_neither_an_error_nor_what_is_allowed(wrong: float) -> None:
     shown = lines(check(WORDS, {"weights": {0: {1: wrong}}}))
-    assert "    largest error infinite: NaN or an infinity stands on one side alone" in shown
+    assert "    largest error infinite: NaN or an infinity is on one side alone" in shown
     assert any(line.startswith(f"    at query the, key cat: yours {wrong}, correct 0") for line in shown)
 
 

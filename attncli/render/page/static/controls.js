@@ -158,7 +158,7 @@ function logOf(state) {
 
 function fixedStepsText(state) {
   const names = state.get().nodes.map(({ name }) => name).filter((name) => state.get().fixed.has(name));
-  return names.length ? `After this change the page can't compute ${names.join(", ")}: no number stands there.` : "";
+  return names.length ? `After this change the page can't compute ${names.join(", ")}: there is no number.` : "";
 }
 
 function commandOf(state, isChanged) {

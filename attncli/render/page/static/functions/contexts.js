@@ -19,7 +19,7 @@ function weightedValues(weights, value) {
 }
 
 /**
- * The value at each query's key; zeros for a query that attends to nothing, NaN for one with a weight of NaN.
+ * The value at each query's key; zeros for a query that sees no key, NaN for one with a weight of NaN.
  *
  * `choose(row, ...numbers)` returns the key of a row of weights, from it and from the numbers of `others` [… n].
  */
@@ -57,7 +57,7 @@ function contextName(cell) {
   return `${cell.symbol()}(${cell.label("n")})[${cell.label(cell.node.axes.at(-1))}]`;
 }
 
-/** The line of a query that attends to nothing; null where one weight differs from 0. */
+/** The line of a query that sees no key; null where one weight differs from 0. */
 function nothingAttendedLine(cell) {
   const isEmpty = cell.terms("weights").every((weight) => weight.value(null) === 0);
   return isEmpty ? [["no weight differs from 0: the context is 0"]] : null;

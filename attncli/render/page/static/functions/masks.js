@@ -1,4 +1,4 @@
-/* Masks: which keys a query may attend to, and the tables that the user gives of it. */
+/* Masks: which keys a query sees, and the tables that the user gives of it. */
 
 import { workedLines } from "../arithmetic.js";
 import { makeArray, mapNumbers, mapPairs, withAxis } from "../arrays.js";

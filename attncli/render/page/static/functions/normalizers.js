@@ -385,7 +385,7 @@ defineFunction("none", {
   },
 });
 
-/* What a query gets that may attend to nothing, where that is not 0: NaN, or the same weight for every key. */
+/* What a query gets that sees no key, where that is not 0: NaN, or the same weight for every key. */
 defineFunction("fill_empty_rows", {
   compute: ({ weights }, { fill, keys }) =>
     normalizedRows(weights, (row) => {

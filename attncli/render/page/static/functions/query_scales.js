@@ -27,7 +27,7 @@ function stepsOf(position, offset, length) {
   return Math.floor((Math.max(position, 0) + offset) / length);
 }
 
-/* The query's factor is 1 up to a length, and grows with the logarithm of the position behind it. */
+/* The query's factor is 1 up to a length, and grows with the logarithm of the position beyond it. */
 defineFunction("logn", {
   compute({ positions }, { length, factor }) {
     const times = factor ?? 1 / Math.log(length);

@@ -1,0 +1,31 @@
+"""`attn help`: what `attn --help` shows, or the help of a command."""
+
+from typing import Annotated, Any
+
+import typer
+
+from attncli.cli.commands import COMMANDS
+from attncli.cli.completion import complete_from
+from attncli.cli.usage_errors import unknown_command
+
+
+def show_help(
+    context: typer.Context,
+    command: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="COMMAND",
+            help=f"One of {', '.join(COMMANDS)}.",
+            autocompletion=complete_from(lambda: {name: ref.summary for name, ref in COMMANDS.items()}),
+        ),
+    ] = None,
+) -> None:
+    """Write the help of a command, or without one that of the program."""
+    group: Any = context.parent
+    if command is None:
+        typer.echo(group.get_help())
+        return
+    found = group.command.get_command(group, command)
+    if found is None:
+        raise unknown_command(command)
+    found.make_context(command, ["--help"], parent=group)  # which writes the help and ends the program

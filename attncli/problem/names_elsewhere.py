@@ -1,0 +1,140 @@
+"""What to give in place of a name that other libraries have: `attn_mask`, `temperature`, `num_heads`; one table."""
+
+import re
+
+from attncli.ops.records import REQUIRED
+from attncli.ops.registry import kinds, operators
+from attncli.problem.fields import option_name
+from attncli.problem.spec import FIELDS
+
+_CONVENTION = "give the option --as; in Python convention=, and conventions= to compare"
+_NO_DROPOUT = "leave it out: attn computes inference, which has no dropout"
+_NO_TRAINING = "leave it out: attn trains nothing"
+_ONE_LAYER = "leave it out: attn computes one layer; attn model --layer N picks it"
+_ONE_PROCESSOR = "leave it out: attn computes on the CPU"
+_NO_NETWORK = "leave it out: attn computes attention, not the feed-forward layer after it"
+_FILE = "name the file without an option: attn compute problem.yaml"
+_ORDER = "leave it out: arrays are (batch, tokens, features)"
+
+# The hint of each name, or of several; `{heads=8}` is a key or an option with its value, as the place writes it.
+_HINTS = {
+    # how a framework reads a problem
+    "as convention framework": _CONVENTION,
+    "set": "give the option --set, or set= in Python",
+    # inputs
+    "input inputs x hidden_states hidden_state memory encoder_hidden_states emb": "give {embeddings}",
+    "q queries query_states": "give {query}",
+    "k keys key_states": "give {key}",
+    "v values value_states": "give {value}",
+    "text prompt words": "give {sentence='the cat sat'}",
+    "labels names token_names": "give {tokens=the,cat,sat}",
+    "input_ids token_ids ids": "give {tokens=464,3797} and {token_table}",
+    "wte embedding_table embed_tokens": "give {token_table}",
+    "vocab words_file": "give {vocabulary=small}, or a file of your own",
+    "file filename path problem config": _FILE,
+    # weights
+    "wq w_query q_proj q_proj_weight query_weight": "give {w_q}",
+    "wk w_key k_proj k_proj_weight key_weight": "give {w_k}",
+    "wv w_value v_proj v_proj_weight value_weight": "give {w_v}",
+    "wo w_out o_proj out_proj output_weight": "give {w_o}",
+    "bias_q q_bias query_bias bq": "give {b_q}",
+    "bias_k k_bias key_bias bk": "give {b_k}",
+    "bias_v v_bias value_bias bv": "give {b_v}",
+    "bias_o o_bias out_bias output_bias bo": "give {b_o}",
+    "qkv qkv_proj c_attn in_proj_weight in_proj": "give {w_qkv}, and {packing} for its order",
+    "in_proj_bias qkv_bias": "give {b_qkv}",
+    # sizes and heads
+    "num_heads n_heads nhead n_head nheads num_attention_heads q_num_heads": "give {heads=2}",
+    "num_kv_heads n_kv_heads num_key_value_heads kv_num_heads num_groups": "give {kv_heads=2}",
+    "enable_gqa gqa mqa": "give {heads=8} and {kv_heads=2}",
+    "d_model embed_dim hidden_size n_embd embedding_dim model_dim": "give {dim=8}",
+    "head_dim d_head head_size key_dim kdim dk qk_head_size": "give {d_k=4}; it counts all heads together",
+    "vdim dv value_dim v_head_size": "give {d_v=4}; it counts all heads together",
+    "seq_len length n_tokens num_tokens sequence_length seq_length": "give {token_count=4}",
+    "batch_size": "leave it out: the arrays have a batch axis",
+    "batch_first": _ORDER,
+    "num_layers n_layers layers": _ONE_LAYER,
+    # masks
+    "attention_mask": "give {key_mask}",
+    "key_padding_mask src_key_padding_mask memory_key_padding_mask": (
+        "give {key_mask}, which is 1 where key_padding_mask is 0"
+    ),
+    "attn_mask src_mask tgt_mask block_mask": "give {mask}, or {bias} where it is added to the scores",
+    "padding_mask pad_mask": "give {key_mask}",
+    "is_causal causal_mask autoregressive unidirectional tril": "give {causal}",
+    "attn_bias attention_bias position_bias relative_position_bias": "give {bias}",
+    "valid_lens valid_len lengths seq_lens seqlens nonpad_kv_seqlen": "give {key_lengths=3,2}",
+    "sliding_window window_size local_window_size": "give {window=3,0}: keys on the left and on the right",
+    # scores and weights
+    "temperature temp softmax_temperature tau": "give {normalize=softmax:temperature=2}",
+    "beta inverse_temperature": "give {scale=2}",
+    "sm_scale softmax_scale scale_factor scaling norm_factor": "give {scale=0.5}",
+    "unscaled no_scale": "give {scale=1}",
+    "soft_cap logit_softcap logit_cap attn_logit_softcapping": "give {softcap=30}",
+    "topk top_k": "give {normalize=topk:k=2}",
+    "softmax_one quiet_softmax off_by_one": "give {normalize=softmax1}",
+    "activation normalization normalizer": "give {normalize=softmax}",
+    "score_function scoring similarity attention_type score_mod method": "give {score=dot}",
+    "bahdanau": "give {score=additive} with w1, w2 and v: attn show additive",
+    "luong": "give {score=general} with w: attn show general",
+    "gelu silu swish mlp ffn feed_forward": _NO_NETWORK,
+    "dropout dropout_p attn_dropout attention_dropout dropout_rate p": _NO_DROPOUT,
+    "lr learning_rate epochs train training": _NO_TRAINING,
+    # positions and the cache
+    "rotary rope_theta theta": "give {position=rope:base=10000}",
+    "alibi_slopes": "give {position=alibi}",
+    "pos_encoding positional_encoding pe": "give {position=sinusoidal}",
+    "position_ids pos": "give {positions=0,1,2}",
+    "cache kv_cache past_key_values past_kv layer_past": "give {past_key} and {past_value}",
+    # numbers
+    "random_seed random_state manual_seed rng": "give {seed=1}",
+    "fp16 half": "give {dtype=float16}",
+    "bf16": "give {dtype=bfloat16}",
+    "device cuda gpu": _ONE_PROCESSOR,
+    # what is shown
+    "decimals digits round ndigits places": "give {precision=2}",
+    "verbose debug steps trace show_steps": "give {explain}",
+    "out outfile output_file save": "give {output=result.csv}",
+    "plot figure image png svg": "give {output=weights.svg}",
+    "html page": "give {output=page.html}",
+    "need_weights return_weights output_attentions return_attention_scores": "give {select=weights,output}",
+}
+_ROWS = {name: hint for names, hint in _HINTS.items() for name in names.split()}
+_NAME = re.compile(r"\{(\w+)(?:=([^}]*))?\}")
+
+
+def hint_elsewhere(name: str, *, is_option: bool = False) -> str | None:
+    """What to give in place of a name that other libraries have, as an option or as a key; None for other names.
+
+    The name of an operator is one of them.
+
+    >>> hint_elsewhere("num-heads", is_option=True), hint_elsewhere("Temperature")
+    ('give --heads 2', 'give normalize: softmax:temperature=2')
+    >>> hint_elsewhere("sparsemax", is_option=True)
+    'give --normalize sparsemax'
+    """
+    plain = name.strip("-_").replace("-", "_").casefold()
+    template = _ROWS.get(plain) or _hint_of_operator(plain)
+    if template is None:
+        return None
+    return _NAME.sub(lambda found: _written(found[1], found[2], is_option=is_option), template)
+
+
+def _hint_of_operator(name: str) -> str | None:
+    """The key that takes an operator, with its name."""
+    taken = ((field.name, operators(field.kind)) for field in FIELDS.values() if field.kind in kinds())
+    key, records = next(((key, records) for key, records in taken if name in records), ("", {}))
+    if not key or name in FIELDS:
+        return None
+    needs = any(parameter.default is REQUIRED for parameter in records[name].parameters)
+    return f"give {{{key}={name}}}" + (f" with its parameters: attn show {name}" if needs else "")
+
+
+def _written(name: str, value: str | None, *, is_option: bool) -> str:
+    """A name with its value: `--heads 2` or `heads: 2`."""
+    field = FIELDS.get(name)
+    if is_option or field is None:
+        option = option_name(name) + (f" {value}" if value else "")
+        return option if is_option else f"the option {option}"
+    value = "true" if field.kind == "flag" else value
+    return f"{name}: {value}" if value else name
