@@ -244,8 +244,7 @@ def max_(weights: Array, value: Array, visible: Array | None = None) -> Array:
     counts = _counting_keys(weights, visible)
 
     def largest_of(numbers: Array) -> Array:
-        products = np.zeros(np.broadcast_shapes(weights.shape, numbers.shape), np.result_type(weights, numbers))
-        np.multiply(weights, numbers, out=products, where=weights != 0)
+        products = weights * np.where(weights != 0, numbers, 0)
         found: Array = np.where(counts, products, -np.inf).max(axis=-1)
         return found
 

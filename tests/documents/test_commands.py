@@ -67,7 +67,7 @@ def test_every_attn_command_in_a_sentence_can_be_called() -> None:
             else:
                 name = "tutorial" if command == "demo" else "softmax"
                 checkpoints = dict.fromkeys(("CHECKPOINT", "FOLDER"), "samples/tiny_model")
-                meanings = {"NAME": name, "FILE": "p.yaml", "WORD": "head", **checkpoints}
+                meanings = {"NAME": name, "FILE": "p.yaml", "WORD": "head", "COMMAND": "compute", **checkpoints}
                 words = [meanings.get(word, word) for word in arguments]
                 ran = run_in_process(command, *words, folder=folder)
                 assert (ran.returncode, ran.stderr) == (0, ""), span

@@ -28,7 +28,10 @@ def find_explanations(checker: Checker, results: Sequence[QuantityCheck]) -> Sea
     """The slips with which a computation gives the expected numbers, the simplest first."""
     problem, limits = _exact_problem(checker), SearchLimits(seconds=checker.options.seconds)
     accepts, priority = partial(matches_expected, checker), _priority(checker, results)
-    evidence = Evidence(partial(residuals, checker), partial(_expected, checker))
+    given = sum(int(numbers.is_given.sum()) for numbers in checker.quantities.values())
+    # A slip and its number are chosen so that they fit: few numbers do fit some of them.
+    is_enough = given >= 2 * FEW_NUMBERS
+    evidence = Evidence(partial(residuals, checker), partial(_expected, checker)) if is_enough else None
     return explain(problem, accepts, limits, dtype=_dtype(checker), priority=priority, evidence=evidence)
 
 

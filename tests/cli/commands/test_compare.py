@@ -153,7 +153,7 @@ def test_a_warning_is_said_once_with_the_variants_that_it_is_of(run: Run) -> Non
         "attn: warning: --align has no effect: no mask and no position scheme reads the positions of the queries",
     ]
     ran = run("compare", "p.yaml", "--seed", "1..3", "--json")
-    assert ran.stderr.splitlines() == ["attn: warning: --seed has no effect: no array is drawn"]
+    assert ran.stderr.splitlines() == ["attn: warning: --seed has no effect: nothing is drawn"]
     strict = run("compare", "p.yaml", "--vary", "seed=1..3", "--json", "--strict")
     assert (strict.returncode, strict.stdout) == (2, "")
 
