@@ -80,13 +80,14 @@ def _without_conversion(parameter: Any) -> Any:
     """
     convert: Any = parameter.process_value
     annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    is_integer = annotation is int or getattr(getattr(parameter, "type", None), "name", "") == "int"  # Typer 0.28
 
     def process(context: Any, value: Any) -> Any:
         if value is None and not parameter.required:
             return None
         if annotation in (str, list[str]) and value is not None:
             return list(value) if isinstance(value, tuple) else value
-        if annotation is int and isinstance(value, str):
+        if is_integer and isinstance(value, str):
             return whole_number(value, parameter.opts[0])
         return convert(context, value)
 
