@@ -91,6 +91,9 @@ _HINTS = {
     "fp16 half": "give {dtype=float16}",
     "bf16": "give {dtype=bfloat16}",
     "device cuda gpu": _ONE_PROCESSOR,
+    # what is expected
+    "expected expect reference_output": "give {against}: attn check --against output=o.npy",
+    "tolerance tol eps_rel": "give {rtol} or {atol}",
     # what is shown
     "decimals digits round ndigits places": "give {precision=2}",
     "verbose debug steps trace show_steps": "give {explain}",
@@ -100,6 +103,7 @@ _HINTS = {
     "need_weights return_weights output_attentions return_attention_scores": "give {select=weights,output}",
 }
 _ROWS = {name: hint for names, hint in _HINTS.items() for name in names.split()}
+_DIGIT = re.compile(r"\d")
 _NAME = re.compile(r"\{(\w+)(?:=([^}]*))?\}")
 
 
@@ -109,7 +113,7 @@ def hint_elsewhere(name: str, *, is_option: bool = False) -> str | None:
     The name of an operator is one of them.
 
     >>> hint_elsewhere("num-heads", is_option=True), hint_elsewhere("Temperature")
-    ('give --heads 2', 'give normalize: softmax:temperature=2')
+    ('give --heads, as in --heads 2', 'give normalize, as in normalize: softmax:temperature=2')
     >>> hint_elsewhere("sparsemax", is_option=True)
     'give --normalize sparsemax'
     """
@@ -131,10 +135,11 @@ def _hint_of_operator(name: str) -> str | None:
 
 
 def _written(name: str, value: str | None, *, is_option: bool) -> str:
-    """A name with its value: `--heads 2` or `heads: 2`."""
+    """A name with its value: `--output page.html` or `output: page.html`; with a number, which is only an example."""
     field = FIELDS.get(name)
-    if is_option or field is None:
-        option = option_name(name) + (f" {value}" if value else "")
-        return option if is_option else f"the option {option}"
-    value = "true" if field.kind == "flag" else value
-    return f"{name}: {value}" if value else name
+    option = option_name(name) if is_option else name if field is not None else f"the option {option_name(name)}"
+    value = "true" if field is not None and field.kind == "flag" and not is_option else value
+    if not value:
+        return option
+    written = f"{option} {value}" if is_option or field is None else f"{option}: {value}"
+    return f"{option}, as in {written.removeprefix('the option ')}" if _DIGIT.search(value) else written

@@ -12,17 +12,28 @@ from attncli.problem.names_elsewhere import hint_elsewhere
 from attncli.problem.spec import FIELDS
 
 ROWS = vars(names_elsewhere)["_ROWS"]
-OPTIONS = {f"--{name.replace('_', '-')}" for name in (*FIELDS, *OutputOptions.rows(), "as", "set", "layer")}
+OPTIONS = {
+    f"--{name.replace('_', '-')}"
+    for name in (*FIELDS, *OutputOptions.rows(), "as", "set", "layer", "against", "rtol", "atol")
+}
 
 # What a user of PyTorch, NumPy, ONNX or transformers types, as an option and as a key, and what to give.
 NAMES = [
-    ("temperature", "give --normalize softmax:temperature=2", "give normalize: softmax:temperature=2"),
+    (
+        "temperature",
+        "give --normalize, as in --normalize softmax:temperature=2",
+        "give normalize, as in normalize: softmax:temperature=2",
+    ),
     ("softmax", "give --normalize softmax", "give normalize: softmax"),
     ("sparsemax", "give --normalize sparsemax", "give normalize: sparsemax"),
     ("gaussian", "give --score gaussian", "give score: gaussian"),
     ("rope", "give --position rope", "give position: rope"),
-    ("decimals", "give --precision 2", "give the option --precision 2"),
-    ("num_heads", "give --heads 2", "give heads: 2"),
+    (
+        "decimals",
+        "give --precision, as in --precision 2",
+        "give the option --precision, as in --precision 2",
+    ),
+    ("num_heads", "give --heads, as in --heads 2", "give heads, as in heads: 2"),
     ("is_causal", "give --causal", "give causal: true"),
     ("queries", "give --query", "give query"),
     ("bias_q", "give --b-q", "give b_q"),

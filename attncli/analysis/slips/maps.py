@@ -201,6 +201,16 @@ def layout_misread(case: Computation) -> Iterator[Variant]:
     for name in names:
         read = read.with_changed_value(name, _other_layout)
     yield Variant(read)
+    problem, is_plain = case.problem, "visible" not in case.plan.by_name and case.problem.position is None
+    if is_plain and problem.layout.heads == problem.layout.kv_heads:
+        exchanged = case
+        for name in (*names, "context"):
+            exchanged = exchanged.with_changed_value(name, _exchanged_axes)
+        sentence = (
+            "Queries, keys and values (batch, heads, tokens, features) are taken for (batch, tokens, heads, features): "
+            "heads attend to one another within each token. --as flash reads arrays so."
+        )
+        yield Variant(exchanged, sentence)
 
 
 def _has_both(case: Computation) -> Callable[[str], bool]:
@@ -211,6 +221,11 @@ def _has_both(case: Computation) -> Callable[[str], bool]:
         return node.is_input and len(node.shape) >= 3 and min(node.shape[-3:-1]) > 1
 
     return has_both
+
+
+def _exchanged_axes(x: Array, **_: Any) -> Array:
+    """An array with its axes of heads and tokens exchanged."""
+    return x.swapaxes(-3, -2)
 
 
 def _other_layout(x: Array, **_: Any) -> Array:

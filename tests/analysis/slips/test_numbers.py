@@ -5,7 +5,7 @@ import pytest
 
 import attncli
 from attncli.analysis.slips import SLIPS
-from tests.analysis.slips.numbered_mistakes import MISTAKES, Mistake, given
+from tests.analysis.slips.numbered_mistakes import MISTAKES, Mistake, given, output_of
 from tests.arrays import normal
 
 ALIKE = ({"scale_factor", "temperature_factor"},)  # where nothing is added to the scores
@@ -56,3 +56,14 @@ def test_no_slip_explains_noise(seed: int) -> None:
 
 def test_every_slip_with_a_number_has_a_mistake_made_by_hand() -> None:
     assert {slip.name for slip in SLIPS.values() if slip.number is not None} <= {one.slip for one in MISTAKES}
+
+
+@pytest.mark.parametrize("shape", [(2, 6), (4, 4), (8, 6)], ids=str)
+def test_heads_that_are_taken_for_tokens_are_named(shape: tuple[int, int]) -> None:
+    heads, tokens = shape
+    arrays = {name: normal(1, heads, tokens, 8, seed=seed) for seed, name in enumerate(("query", "key", "value"))}
+    query, key, value = (x.swapaxes(1, 2) for x in arrays.values())
+    output = output_of(query[0] @ key[0].swapaxes(1, 2) / np.sqrt(8), value[0]).swapaxes(1, 2)
+    (found,) = attncli.check(against={"output": output}, **arrays).explained_by
+    assert found.slips == ("layout_misread",)
+    assert found.sentence.endswith("heads attend to one another within each token. --as flash reads arrays so.")

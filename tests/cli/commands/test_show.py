@@ -92,7 +92,7 @@ def test_a_word_that_is_no_key_says_what_there_is_in_its_place(word: str, told: 
 
 
 def test_a_name_of_another_library_says_what_to_give(run: Run) -> None:
-    assert run("show", "num_heads").stderr == "attn: unknown name 'num_heads'; give --heads 2\n"
+    assert run("show", "num_heads").stderr == "attn: unknown name 'num_heads'; give --heads, as in --heads 2\n"
 
 
 @pytest.mark.parametrize("word", ["Masked-Scores", "MASKED_SCORES", "masked scores", " masked_scores "])
