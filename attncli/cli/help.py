@@ -76,6 +76,8 @@ def _text_of_option(option: Any, *, every_option: bool) -> str:
 
     Operators of other packages are not looked up: that takes 30 ms, and the help is to appear at once.
     """
+    if option.rich_help_panel is None:  # it is not a key
+        return option.help or ""
     from attncli.ops.registry import kinds, plural_of, registered, taken_kinds
     from attncli.problem.spec import FIELDS
 

@@ -15,7 +15,6 @@ from attncli.problem.convert import floating_type, to_field, to_unicode_labels
 from attncli.problem.inputs import check_inputs, unread_keys
 from attncli.problem.layout import layout_of
 from attncli.problem.lengths import bind_lengths, check_labels, check_masks, shape_key_lengths
-from attncli.problem.names_elsewhere import hint_elsewhere
 from attncli.problem.spec import DEFAULTS, FIELDS, LABEL_KEYS, ProblemSpec
 from attncli.problem.tokens import choose_input, embed, look_up_tokens
 from attncli.problem.weights import transpose_weights
@@ -113,6 +112,8 @@ def _origins_of_arrays(values: Mapping[str, Any]) -> dict[str, ArrayOrigin]:
 def check_name(name: str, where: str | None = None, others: Sequence[str] = ()) -> None:
     """Raise UnknownNameError where a problem has no field of that name, and it is none of the others."""
     if name not in FIELDS and name not in others:
+        from attncli.problem.names_elsewhere import hint_elsewhere  # noqa: PLC0415 - only an error needs it
+
         error = UnknownNameError("key", name, [*FIELDS, *others], where=where)
         error.hint = hint_elsewhere(name) or error.hint
         raise error
