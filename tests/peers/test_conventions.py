@@ -72,7 +72,7 @@ def test_causal_lower_right_of_pytorch_is_bottom_right() -> None:
     arrays = [torch.from_numpy(array) for array in words.values()]
     expected = torch.nn.functional.scaled_dot_product_attention(*arrays, attn_mask=bias.causal_lower_right(2, 3))
     words |= {"causal": True, "align": "bottom_right"}
-    np.testing.assert_allclose(output(words, "torch-sdpa"), expected, rtol=1e-12)
+    np.testing.assert_allclose(output(words, "torch-sdpa"), expected, rtol=1e-12, atol=1e-15)
 
 
 def test_the_hint_of_multihead_attention_takes_the_place_of_its_mask_and_counts_from_the_first_key() -> None:
@@ -83,7 +83,7 @@ def test_the_hint_of_multihead_attention_takes_the_place_of_its_mask_and_counts_
     with torch.no_grad():
         hinted, _ = layer(query, key, key, attn_mask=nothing_hidden, is_causal=True, need_weights=False)
         expected, _ = layer(query, key, key, attn_mask=triangle)
-    np.testing.assert_allclose(hinted, expected, rtol=1e-12)
+    np.testing.assert_allclose(hinted, expected, rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("words", ["offset = nonpad_kv_seqlen - q_sequence_length", "zero output row, not `NaN`"])

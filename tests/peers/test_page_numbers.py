@@ -99,7 +99,7 @@ def test_what_follows_from_edited_numbers(scripts: Any, name: str) -> None:
     edited = [node for node in json.loads(text)["nodes"] if node["edit_key"] is not None]
     numbers = [[node["name"], int(np.prod(node["shape"])) - 1, 0.375 + at] for at, node in enumerate(edited)]
     edits = [
-        Edit(node["edit_key"], tuple(str(length - 1) for length in node["shape"]), number[2], "the test")
+        Edit(node["edit_key"], ("-1",) * len(node["shape"]), number[2], "the test")
         for node, number in zip(edited, numbers, strict=True)
     ]
     assert edits

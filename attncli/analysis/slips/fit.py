@@ -44,8 +44,9 @@ def _improved(residuals: Residuals, x: float) -> float:
         above, below = residuals(x + STEP), residuals(x - STEP)
         if error is None or above is None or below is None:
             return x
-        slope = (above - below) / (2 * STEP)
-        square = float(slope @ slope)
+        with np.errstate(all="ignore"):
+            slope = (above - below) / (2 * STEP)
+            square = float(slope @ slope)
         if not (square > 0 and math.isfinite(square)):
             return x
         step, size = min(max(-float(slope @ error) / square, -MAX_STEP), MAX_STEP), size_of(error)

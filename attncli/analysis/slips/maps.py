@@ -12,6 +12,7 @@ from attncli.analysis.slips.records import (
 )
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.graph import Node
+from attncli.problem.spec import ProblemSpec
 
 SAME = 1e-3  # of the largest number of a head: two heads that are no further apart are taken for the same
 MAX_HEADS = 64
@@ -201,8 +202,7 @@ def layout_misread(case: Computation) -> Iterator[Variant]:
     for name in names:
         read = read.with_changed_value(name, _other_layout)
     yield Variant(read)
-    problem, is_plain = case.problem, "visible" not in case.plan.by_name and case.problem.position is None
-    if is_plain and problem.layout.heads == problem.layout.kv_heads:
+    if _is_plain(case.problem) and "visible" not in case.plan.by_name:
         exchanged = case
         for name in (*names, "context"):
             exchanged = exchanged.with_changed_value(name, _exchanged_axes)
@@ -221,6 +221,14 @@ def _has_both(case: Computation) -> Callable[[str], bool]:
         return node.is_input and len(node.shape) >= 3 and min(node.shape[-3:-1]) > 1
 
     return has_both
+
+
+def _is_plain(problem: ProblemSpec) -> bool:
+    """Whether nothing but queries, keys and values has an axis of heads, with as many heads and rows of each."""
+    others = (problem.sink, problem.bias, problem.position, problem.qk_norm, problem.value_norm, problem.context_norm)
+    lengths, layout = problem.lengths, problem.layout
+    is_square = layout.heads == layout.kv_heads and lengths.get("n") == lengths.get("m")
+    return is_square and not problem.score.arrays and all(value is None for value in others)
 
 
 def _exchanged_axes(x: Array, **_: Any) -> Array:

@@ -145,7 +145,7 @@ def alibi_factor(case: Computation, number: float) -> Iterator[Variant]:
 
 def _epsilons(case: Computation) -> Sequence[float]:
     norm = case.problem.qk_norm
-    has_epsilon = norm is not None and any(parameter.name == "eps" for parameter in norm.record.parameters)
+    has_epsilon = norm is not None and norm.parameters.get("eps") is not None
     return [10.0 ** (-half / 2) for half in range(-2, 25)] if has_epsilon else []
 
 

@@ -5,8 +5,11 @@ import pytest
 
 import attncli
 from attncli.analysis.slips import SLIPS
+from attncli.analysis.slips.records import Computation
+from attncli.analysis.slips.search import own_attempt, run_attempt, with_slip
 from tests.analysis.slips.numbered_mistakes import MISTAKES, Mistake, given, output_of
 from tests.arrays import normal
+from tests.problems import PROBLEMS, problem
 
 ALIKE = ({"scale_factor", "temperature_factor"},)  # where nothing is added to the scores
 
@@ -67,3 +70,15 @@ def test_heads_that_are_taken_for_tokens_are_named(shape: tuple[int, int]) -> No
     (found,) = attncli.check(against={"output": output}, **arrays).explained_by
     assert found.slips == ("layout_misread",)
     assert found.sentence.endswith("heads attend to one another within each token. --as flash reads arrays so.")
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_slip_with_a_number_can_be_tried_on_every_problem(name: str) -> None:
+    """A number that explains nothing here is looked for in vain, without an error."""
+    own = own_attempt(problem(**PROBLEMS[name]))
+    for slip in SLIPS.values():
+        candidates = (
+            () if slip.number is None else slip.number.candidates(Computation(own.problem, own.plan, own.dtype))
+        )
+        for attempt in with_slip(own, slip, candidates[0]) if candidates else with_slip(own, SLIPS["layout_misread"]):
+            run_attempt(attempt, [attempt.plan.nodes[-1].name])
