@@ -115,6 +115,7 @@ def _other_heads(*words: str) -> Callable[[Computation, Mapping[str, Array]], It
     """The search for the key head that each query head reads its keys or values from."""
 
     def solve(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
+        """The key head of each query head, where every head has the result of one, and not all of their own."""
         found, heads, groups = _by_head(case, expected), _head_count(case), case.problem.layout.kv_heads
         if found is None or not {*words} <= _readers(case).keys() or not 1 < groups <= MAX_HEADS:
             return

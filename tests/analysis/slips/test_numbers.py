@@ -1,5 +1,7 @@
 """Mistakes with a number or a map in them: the slip is named, and the number is found."""
 
+from itertools import chain
+
 import numpy as np
 import pytest
 
@@ -76,9 +78,10 @@ def test_heads_that_are_taken_for_tokens_are_named(shape: tuple[int, int]) -> No
 def test_every_slip_with_a_number_can_be_tried_on_every_problem(name: str) -> None:
     """A number that explains nothing here is looked for in vain, without an error."""
     own = own_attempt(problem(**PROBLEMS[name]))
-    for slip in SLIPS.values():
-        candidates = (
-            () if slip.number is None else slip.number.candidates(Computation(own.problem, own.plan, own.dtype))
-        )
-        for attempt in with_slip(own, slip, candidates[0]) if candidates else with_slip(own, SLIPS["layout_misread"]):
-            run_attempt(attempt, [attempt.plan.nodes[-1].name])
+    case = Computation(own.problem, own.plan, own.dtype)
+    numbers = [(slip, slip.number.candidates(case)) for slip in SLIPS.values() if slip.number is not None]
+    layouts = with_slip(own, SLIPS["layout_misread"])
+    fitted = (attempt for slip, found in numbers if found for attempt in with_slip(own, slip, found[0]))
+    for attempt in chain(layouts, fitted):
+        values = run_attempt(attempt, [attempt.plan.nodes[-1].name])
+        assert len(values) == 1, attempt.slips
