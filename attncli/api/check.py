@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 from attncli.analysis.check.check import check as check_problem
 from attncli.analysis.check.check import check_expected
-from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation, QuantityCheck
+from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation, PartExplanation, QuantityCheck
 from attncli.api.arguments import ProblemKeys
 from attncli.api.problem import Problem, problem_of
 from attncli.api.result import WIDTH
@@ -69,6 +69,15 @@ class Report:
         `parameters` are the numbers, or the maps of heads, that were found: `{"factor": 1.4142}`.
         """
         return self._data.explanations
+
+    @property
+    def explained_in_part(self) -> Sequence[PartExplanation]:
+        """The slips that explain the numbers of some batch items, heads or queries, where none explains all of them.
+
+        Each has the `name` of a result, the `part` of one of its axes (its `positions` along `axis`), an `explanation`,
+        and `others_agree`, whether all other numbers are right.
+        """
+        return self._data.parts
 
     @property
     def unnoticed(self) -> Sequence[Explanation] | None:

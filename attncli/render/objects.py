@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from attncli.base.axes import AXIS_NOUNS
 from attncli.base.program import __version__
 from attncli.io.documents import json_text, plain_value
 from attncli.io.results import FORMAT, VALUE
@@ -17,7 +18,7 @@ from attncli.render.target import TextTarget
 from attncli.render.view import View, selected_labels, selected_value
 
 if TYPE_CHECKING:
-    from attncli.analysis.check.report import CheckOutcome, CheckReport, QuantityCheck
+    from attncli.analysis.check.report import CheckOutcome, CheckReport, PartExplanation, QuantityCheck
     from attncli.analysis.compare import Comparison
     from attncli.analysis.differences import Difference, FirstDifference, VariantResult
 
@@ -206,7 +207,7 @@ def _outcome(outcome: "CheckOutcome") -> dict[str, Any]:
         content["set"] = [vars(cell) for cell in outcome.before.cells]
         content["before"] = {
             "agrees": before.agrees if before.has_verdict else None,
-            "results": [_quantity(result) for result in before.results],
+            "results": [_quantity(before, result) for result in before.results],
             "first_difference": before.first_difference,
         }
     return content
@@ -216,10 +217,12 @@ def report_object(report: "CheckReport") -> dict[str, Any]:
     """The quantities in the order of the computation, and the slips; variants of a slip have one name."""
     unnoticed = [name for explanation in report.unnoticed or () for name in explanation.slips]
     return {
-        "results": [_quantity(result) for result in report.results],
+        "results": [_quantity(report, result) for result in report.results],
         "first_difference": report.first_difference,
         "reference": report.reference,
         "explained_by": [_object({}, explanation) for explanation in report.explanations],
+        "telling": None if report.telling is None else _object({}, report.telling),
+        "explained_in_part": [_part(report, part) for part in report.parts],
         "tried": report.tried_count,
         "untried": list(report.untried),
         "searched": report.searched or None,
@@ -227,9 +230,19 @@ def report_object(report: "CheckReport") -> dict[str, Any]:
     }
 
 
-def _quantity(result: "QuantityCheck") -> dict[str, Any]:
-    """One quantity, without its arrays."""
+def _part(report: "CheckReport", part: "PartExplanation") -> dict[str, Any]:
+    """What explains a part of the numbers: the axis with its positions, and the slips."""
+    letter = report.trace[part.name].axes[part.part.axis]
+    content = {"result": part.name, "axis": AXIS_NOUNS[letter], "positions": list(part.part.positions)}
+    return _object(content | {"others_agree": part.others_agree}, part.explanation)
+
+
+def _quantity(report: "CheckReport", result: "QuantityCheck") -> dict[str, Any]:
+    """One quantity, without its arrays, and what its error looks like where nothing explains it."""
+    from attncli.analysis.check.error_shapes import shapes_of  # noqa: PLC0415 - a result has no errors
+
     content = _object({"name": result.name, "agrees": result.agrees}, result, _ARRAYS)
+    content["error_shapes"] = [] if report.explanations else [_object({}, x) for x in shapes_of(report.trace, result)]
     worst = result.worst
     labels = {} if worst is None else {"labels": list(worst.labels)}
     return content | {"worst": None if worst is None else _object(labels, worst, ["allowed"])}

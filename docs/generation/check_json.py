@@ -13,6 +13,11 @@ OBJECT = {
     "reference": "the type in which the reference is computed: `float64`, `longdouble`, `50 digits`",
     "explained_by": "slips that explain the numbers, the simplest first: `slips`, their names, a `sentence`, and "
     "`parameters`, the numbers or maps that were found, by name",
+    "telling": "of several explanations: those that are the `same` on these inputs (and whether other inputs tell them "
+    "apart, `by_other_inputs`), and a number, of the result `name` at the cell `labels`, that tells others apart: "
+    "`numbers`, by the names of slips; otherwise null",
+    "explained_in_part": "where nothing explains all numbers, what explains those at some `positions` along an `axis` "
+    "of a `result`: as above, and `others_agree`, whether all others are right",
     "tried": "how many slips and pairs of slips were tried",
     "untried": "sentences: which were not, and why",
     "searched": "where nothing is expected: the result in which slips were looked for; otherwise null",
@@ -34,6 +39,7 @@ RESULT = {
     "correlation": "that of both arrays; null where one of them does not vary",
     "cosine": "that of the angle between both arrays; null where one of them is 0",
     "worst": "the cell whose error is largest beside its tolerance: its `labels`, `position`, `expected`, `computed`",
+    "error_shapes": "what the error looks like where no slip explains it: `name`, `sentence`, `parameters`",
     "follows": "whether what differs follows from the numbers expected before it; null where that is not known",
     "remarks": "sentences: which shapes were matched, which part was checked",
 }

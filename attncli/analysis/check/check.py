@@ -6,8 +6,9 @@ from typing import Any
 
 from attncli.analysis.check.compare import Checker, with_relations
 from attncli.analysis.check.expected import CheckedPart, ExpectedNumbers, ExpectedStep, expected_numbers
+from attncli.analysis.check.part_slips import explain_differences
 from attncli.analysis.check.report import CheckOptions, CheckReport
-from attncli.analysis.check.slips import explanations, find_explanations, find_unnoticed
+from attncli.analysis.check.slips import explanations, find_unnoticed
 from attncli.analysis.check.tolerance import compute_reference
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.errors import AttnError
@@ -44,10 +45,13 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
     results = () if searched else with_relations(checker, [checker.compare(name) for name in quantities])
     report = CheckReport(reference.trace, results, reference.name, reference_remark=reference.remark)
     if options.tries_slips and not report.agrees:
-        found = find_explanations(checker, results)
+        explained = explain_differences(checker, results)
+        found = explained.whole
         report = replace(
             report,
             explanations=explanations(found.explanations),
+            parts=explained.parts,
+            telling=explained.telling,
             tried_count=found.tried_count,
             pair_count=found.pair_count,
             untried=found.untried,

@@ -109,12 +109,12 @@ def _parts(differs: Array, is_given: Array) -> Iterator[AxisPart]:
     """The part of each axis that has differences, where it is not the whole axis, and can be named."""
     for axis in range(-differs.ndim, 0):
         others = tuple(other for other in range(-differs.ndim, 0) if other != axis)
-        positions = _named_positions(*(np.asarray(array.any(axis=others)) for array in (differs, is_given)))
+        positions = named_positions(*(np.asarray(array.any(axis=others)) for array in (differs, is_given)))
         if positions is not None:
             yield AxisPart(axis, positions, differs.shape[axis])
 
 
-def _named_positions(has_difference: Array, has_given: Array) -> Sequence[int] | None:
+def named_positions(has_difference: Array, has_given: Array) -> Sequence[int] | None:
     """The positions that have differences, as few as can be named; None where that is all, or no simple part."""
     size = len(has_difference)
     found = np.flatnonzero(has_difference)

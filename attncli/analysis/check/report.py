@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from attncli.analysis.check.patterns import AxisPart
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.engine.options import RunOptions
@@ -100,6 +101,31 @@ class Explanation:
 
 
 @dataclass(frozen=True)
+class Telling:
+    """Which explanations are the `same` on these inputs, and a number in which others differ.
+
+    It is of the result `name`, at the cell of these labels, with the `numbers` by the names of slips; the name is empty
+    where there is no such number. `by_other_inputs` says that other inputs of the same shapes tell more of them apart.
+    """
+
+    same: tuple[tuple[str, ...], ...]
+    name: str = ""
+    labels: tuple[str, ...] = ()
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    by_other_inputs: bool = False
+
+
+@dataclass(frozen=True)
+class PartExplanation:
+    """Slips that explain the numbers at some positions along an axis of a result, where none explains all of them."""
+
+    name: str
+    part: AxisPart
+    explanation: Explanation
+    others_agree: bool = False  # or differ, and are not explained by it
+
+
+@dataclass(frozen=True)
 class CheckReport:
     """What a check found: the quantities in the order of the computation, and the slips that explain them."""
 
@@ -107,6 +133,8 @@ class CheckReport:
     results: tuple[QuantityCheck, ...]
     reference: str  # in which type the reference was computed: "float64", "longdouble", "50 digits"
     explanations: tuple[Explanation, ...] = ()
+    telling: Telling | None = None  # of several explanations
+    parts: tuple[PartExplanation, ...] = ()  # where nothing explains all numbers
     tried_count: int = 0  # how many variants of slips and of pairs of slips were tried
     untried: tuple[str, ...] = ()  # sentences: which were not, and why
     unnoticed: tuple[Explanation, ...] | None = None  # slips that would not be noticed; None where it was not asked
@@ -149,6 +177,11 @@ class CheckReport:
     def may_be_chance(self) -> bool:
         """Whether so few numbers are expected that slips may explain them by chance."""
         return any(self.count < FEW_NUMBERS * explanation.chosen_count for explanation in self.explanations)
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether so few numbers are expected that slips explain them which are not the same on these inputs."""
+        return self.may_be_chance and self.telling is not None and len(self.telling.numbers) > 1
 
 
 @dataclass(frozen=True)

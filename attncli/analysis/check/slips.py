@@ -1,6 +1,6 @@
 """The slips of a check: those that explain the numbers that differ, and those that would go unnoticed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,7 +10,7 @@ from attncli.analysis.check.report import FEW_NUMBERS, Explanation, QuantityChec
 from attncli.analysis.check.tolerance import FACTOR, FLOAT64, Tolerance, in_type, measure, median
 from attncli.analysis.slips.parts import Part, Priority, SearchLimits
 from attncli.analysis.slips.records import evaluate_names
-from attncli.analysis.slips.search import Attempt, Evidence, SearchResult, explain, run_attempt, unnoticed
+from attncli.analysis.slips.search import Attempt, Evidence, SearchResult, explain, in_all_parts, run_attempt, unnoticed
 from attncli.base.dtypes import Precision, as_floats, coarsest
 from attncli.base.lazy_numpy import Array, np
 from attncli.problem.spec import ProblemSpec
@@ -24,21 +24,39 @@ Quantities = Mapping[str, ExpectedNumbers]
 Values = Mapping[str, Array]
 
 
-def find_explanations(checker: Checker, results: Sequence[QuantityCheck]) -> SearchResult:
-    """The slips with which a computation gives the expected numbers, the simplest first."""
-    problem, limits = _exact_problem(checker), SearchLimits(seconds=checker.options.seconds)
+def limits_of(checker: Checker) -> SearchLimits:
+    """How long slips are tried in a check."""
+    return SearchLimits(seconds=checker.options.seconds)
+
+
+def find_explanations(
+    checker: Checker, results: Sequence[QuantityCheck], skips_pairs: Callable[[], bool] = lambda: False
+) -> SearchResult:
+    """The slips with which a computation gives the expected numbers, the simplest first.
+
+    Where no slip alone does, `skips_pairs` is asked whether pairs are left out.
+    """
+    problem, limits = exact_problem(checker), limits_of(checker)
     accepts, priority = partial(matches_expected, checker), _priority(checker, results)
     given = sum(int(numbers.is_given.sum()) for numbers in checker.quantities.values())
     # A slip and its number are chosen so that they fit: few numbers do fit some of them.
     is_enough = given >= 2 * FEW_NUMBERS
     evidence = Evidence(partial(residuals, checker), partial(_expected, checker)) if is_enough else None
-    return explain(problem, accepts, limits, dtype=_dtype(checker), priority=priority, evidence=evidence)
+    return explain(
+        problem,
+        accepts,
+        limits,
+        dtype=_dtype(checker),
+        priority=priority,
+        evidence=evidence,
+        skips_pairs=skips_pairs,
+    )
 
 
 def find_unnoticed(checker: Checker) -> SearchResult:
     """The slips with which a computation gives the reference within the tolerance: these inputs can't tell them."""
-    problem, limits = _exact_problem(checker), SearchLimits(seconds=checker.options.seconds)
-    return unnoticed(problem, partial(matches_reference, checker), limits, dtype=_dtype(checker))
+    accepts = partial(matches_reference, checker)
+    return unnoticed(exact_problem(checker), accepts, limits_of(checker), dtype=_dtype(checker))
 
 
 def explanations(attempts: Iterable[Attempt]) -> tuple[Explanation, ...]:
@@ -46,7 +64,7 @@ def explanations(attempts: Iterable[Attempt]) -> tuple[Explanation, ...]:
     return tuple(Explanation(attempt.slips, attempt.sentence, attempt.parameters) for attempt in attempts)
 
 
-def _exact_problem(checker: Checker) -> ProblemSpec:
+def exact_problem(checker: Checker) -> ProblemSpec:
     """The problem of the reference, in float64 where that is wider than its own type."""
     is_extended = Precision(checker.problem.precision.name).epsilon < Precision(FLOAT64).epsilon
     return checker.trace.problem if is_extended else in_type(checker.trace.problem, FLOAT64)
@@ -57,14 +75,17 @@ def _dtype(checker: Checker) -> str:
 
 
 def _priority(checker: Checker, results: Sequence[QuantityCheck]) -> Priority:
-    """The queries whose numbers differ, and the batch item and head of the worst, in the first quantity with any."""
+    """The queries whose numbers differ, the batch item and the head with most of them, in the first such quantity."""
     for result in results:
         letters = checker.trace.plan[result.name].letters
-        if result.worst is not None and "n" in letters:
-            at = dict(zip(letters, result.worst.position, strict=True))
-            others = tuple(axis for axis, letter in enumerate(letters) if letter != "n")
-            rows: list[int] = np.flatnonzero(result.differs.any(axis=others)).tolist()
-            return Priority(rows, at.get("b", 0), at.get("h", 0))
+        if "n" in letters and result.differs.any():
+            counts = {
+                letter: result.differs.sum(axis=tuple(at for at in range(len(letters)) if at != axis))
+                for axis, letter in enumerate(letters)
+            }
+            rows: list[int] = np.flatnonzero(counts["n"]).tolist()
+            item, head = (int(counts[letter].argmax()) if letter in counts else 0 for letter in ("b", "h"))
+            return Priority(rows, item, head)
     return Priority()
 
 
@@ -119,6 +140,23 @@ def residuals(checker: Checker, attempt: Attempt) -> Array | None:
         largest = float(np.max(abs(expected), initial=0, where=np.isfinite(expected))) or 1.0
         parts.append(np.where(is_same_nan, 0, np.where(np.isfinite(difference), difference / largest, np.inf)))
     return np.concatenate(parts) if parts else None
+
+
+def agreement(checker: Checker, attempt: Attempt, letter: str) -> Array:
+    """For each position along an axis whether an attempt gives what is expected there, within its rounding error."""
+    agrees = np.ones(checker.trace.plan.axis_length(letter), dtype=bool)
+    quantities = {name: x for name, x in checker.quantities.items() if letter in checker.trace.plan[name].letters}
+    rounding = measure(attempt.problem, attempt.plan, list(quantities), _dtype(checker))
+    for same in in_all_parts(attempt, exact_problem(checker), limits_of(checker)):
+        values = _computed(same, quantities)
+        positions = same.part.positions(letter)
+        for name, numbers in _in_part(checker, quantities, same.part).items():
+            tolerance = checker.derived_tolerance(name, Precision(_dtype(checker)), rounding)
+            cells = _agreeing(numbers, values[name], tolerance) | ~numbers.is_given
+            axis = checker.trace.plan[name].letters.index(letter)
+            own = cells.all(axis=tuple(at for at in range(cells.ndim) if at != axis))
+            agrees[slice(None) if positions is None else list(positions)] &= own
+    return agrees
 
 
 def matches_reference(checker: Checker, attempt: Attempt) -> bool:

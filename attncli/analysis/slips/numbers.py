@@ -45,7 +45,11 @@ def scale_factor(case: Computation, number: float) -> Iterator[Variant]:
     own = own_scale(case.problem)
     scales = "" if own is None else f": {text_of(own * number)} instead of {text_of(own)}"
     changed = case.with_changed_value(name, _multiplied, options={"factor": number})
-    yield Variant(changed, f"The scores are {_times(number)}{scales}.")
+    softmax = softmax_node(case)
+    is_temperature = softmax is not None and softmax.inputs.get("scores") == name and not _has_terms(case)
+    temperature = (1.0 if softmax is None else softmax.options.get("temperature", 1.0)) / number
+    same = f"; a temperature of {text_of(temperature)} is the same here" if is_temperature else ""
+    yield Variant(changed, f"The scores are {_times(number)}{scales}{same}.")
 
 
 @plan_slip(

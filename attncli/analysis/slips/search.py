@@ -162,13 +162,20 @@ def _result_numbers(attempt: Attempt) -> Mapping[str, int]:
     return {result: numbers[name] for result, name in attempt.plan.results.items()}
 
 
-def _with_same_slips(own: Attempt, attempt: Attempt) -> Attempt:
-    """The slips of an attempt made in another part of its problem, as far as they can be made there."""
+def in_part(attempt: Attempt, problem: ProblemSpec, part: Part) -> Attempt:
+    """The slips of an attempt made in a part of a problem, as far as they can be made there."""
+    own = own_attempt(problem, attempt.dtype, part)
     for name, sentence, number in zip(attempt.slips, attempt.sentences, attempt.numbers, strict=True):
         variants = with_slip(own, SLIPS[name], number)
         made = (changed for changed in variants if changed.sentences[-1] == sentence)
         own = next(made, own)
     return own
+
+
+def in_all_parts(attempt: Attempt, problem: ProblemSpec, limits: SearchLimits) -> Iterator[Attempt]:
+    """The slips of an attempt made in the parts that are all of a problem together."""
+    for part in all_parts(problem, limits, **needs_of([attempt])._asdict()):
+        yield in_part(attempt, problem, part)
 
 
 def run_attempt(attempt: Attempt, names: Iterable[str]) -> Mapping[str, Array]:
@@ -228,13 +235,15 @@ def explain(
     dtype: str | None = None,
     priority: Priority = NO_PRIORITY,
     evidence: Evidence | None = None,
+    skips_pairs: Callable[[], bool] = lambda: False,
 ) -> SearchResult:
     """The slips that explain numbers: single ones, those with a number, or pairs; the first variant of each.
 
     `accepts(attempt)` says whether the numbers are those of an attempt. Without `evidence` slips with a number are
     tried with usual numbers alone. `dtype` is the type of the numbers, where the
     problem is computed in a wider one; `priority` says where numbers differ. A large problem is tried on a part, and
-    what explains that on the whole. Half precision, whose error is large enough to explain much, is named where nothing
+    what explains that on the whole. Where nothing alone explains the numbers, `skips_pairs` is asked whether pairs are
+    left out. Half precision, whose error is large enough to explain much, is named where nothing
     else explains the numbers.
     """
     search = _Search(problem, accepts, limits, dtype, priority)
@@ -243,7 +252,7 @@ def explain(
     if not found and evidence is not None:
         found = search.first_of_each(search.accepted(search.fitted(evidence)))
     singles = search.tried_count
-    if not found:
+    if not found and not skips_pairs():
         found = search.first_of_each(search.accepted(search.pairs()))
     return SearchResult(tuple(found), search.tried_count, search.tried_count - singles, tuple(search.untried))
 
@@ -266,6 +275,11 @@ class _Needs(NamedTuple):
 
     all_queries: bool
     all_heads: bool
+
+
+def needs_of(attempts: Iterable[Attempt]) -> _Needs:
+    """What any of some attempts needs."""
+    return _needs_of(*(SLIPS[name] for attempt in attempts for name in attempt.slips))
 
 
 def _needs_of(*slips: Slip) -> _Needs:
@@ -413,7 +427,7 @@ class _Search:
         """Whether an attempt that is accepted in a part is so in all; where the time ends before, it is taken to be."""
         if attempt.part == ALL:
             return True
-        needs = _needs_of(*(SLIPS[name] for name in attempt.slips))
+        needs = needs_of([attempt])
         refuting = self.refuting.setdefault(needs, [])
         if any(self._is_refused(attempt, part) for part in refuting):  # which refute most slips that are like one
             return False
@@ -428,7 +442,7 @@ class _Search:
 
     def _is_refused(self, attempt: Attempt, part: Part) -> bool:
         """Whether the same slips are not accepted in another part."""
-        same = _with_same_slips(own_attempt(self.problem, self.dtype, part), attempt)
+        same = in_part(attempt, self.problem, part)
         return not self._is_accepted(replace(same, is_confirmation=True))
 
     def _is_accepted(self, attempt: Attempt) -> bool:

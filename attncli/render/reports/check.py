@@ -5,12 +5,12 @@ from dataclasses import replace
 from html import escape
 from itertools import takewhile
 
-from attncli.analysis.check.report import CheckOutcome, CheckReport, Explanation
+from attncli.analysis.check.report import CheckOutcome, CheckReport, Explanation, PartExplanation
 from attncli.base.text import count_of, escape_control, join_words
 from attncli.render.document import Answer, Block, Document, Lines, Pairs, Section, Statement
 from attncli.render.formats import terminal
 from attncli.render.objects import check_object, suite_object
-from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, quantity_blocks
+from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, describe_part, quantity_blocks
 from attncli.render.sections import edits_text
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import DECIMALS
@@ -118,19 +118,45 @@ def _tolerances(report: CheckReport) -> Iterator[str]:
 def explanation_blocks(report: CheckReport) -> Iterator[Block]:
     """The slips that explain the numbers that differ, or that none does; nothing where none was tried."""
     if report.explanations:
-        yield Statement("Explained by:")
+        yield Statement("Too few numbers to tell; candidates:" if report.is_undecided else "Explained by:")
         yield Pairs(slip_lines(report.explanations))
-        if report.may_be_chance:
-            yield Lines(("So few numbers can agree by chance; give more of them.",))
+        yield Lines(tuple(_telling(report)))
+    for part in report.parts:
+        yield Statement(f"In {_place(report, part)}:")
+        yield Pairs(slip_lines([part.explanation]))
+    if report.parts:
+        others = "All other numbers agree." if report.parts[0].others_agree else "Other numbers differ otherwise."
+        yield Lines((others,))
     remarks = list(report.untried)
     if report.tried_count:
         singles, pairs = report.tried_count - report.pair_count, count_of(report.pair_count, "pair")
         text = f"Tried {count_of(singles, 'mistake')}{f' and {pairs} of them' if report.pair_count else ''}."
         if not report.explanations:
             tried = f"{singles} tried{f', and {pairs}' if report.pair_count else ''}"
-            text = f"No known mistake explains these numbers ({tried})."
+            numbers = "all of these numbers" if report.parts else "these numbers"
+            text = f"No known mistake explains {numbers} ({tried})."
         remarks.insert(0, text)
     yield Lines(tuple(remarks), "dim")
+
+
+def _telling(report: CheckReport) -> Iterator[str]:
+    """What tells explanations apart, or what else to give."""
+    telling = report.telling
+    if telling is None:
+        if report.may_be_chance:
+            yield "So few numbers can agree by chance; give more of them."
+        return
+    for names in telling.same:
+        others = " Other inputs, such as numbers drawn at random, tell them apart." if telling.by_other_inputs else ""
+        yield f"{join_words(names)} are the same on these inputs.{others}"
+    if telling.name:
+        numbers = join_words([f"{number:.4g} with {names}" for names, number in telling.numbers.items()])
+        yield f"To tell them apart, give {telling.name} at {', '.join(telling.labels)}: {numbers}."
+
+
+def _place(report: CheckReport, part: PartExplanation) -> str:
+    """Where a part of the numbers is: `heads from 4 on`."""
+    return describe_part(report.trace, report.trace[part.name], part.part)
 
 
 def slip_lines(explanations: Iterable[Explanation]) -> list[tuple[str, str]]:
@@ -182,7 +208,10 @@ def verdict(report: CheckReport) -> str:
     else:
         differ = count_of_differences(report.differ, report.count)
         text = f"{differ}; the first step that differs is {report.first_difference}"
-        text += f"; explained by {_names(report.explanations)}" if report.explanations else ""
+        how = "too few numbers to tell:" if report.is_undecided else "explained by"
+        text += f"; {how} {_names(report.explanations)}" if report.explanations else ""
+        for part in report.parts[:1]:
+            text += f"; explained by {_slip_names(part.explanation)} in {_place(report, part)}"
     return text[0].upper() + text[1:]
 
 

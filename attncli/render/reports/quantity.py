@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from attncli.analysis.check.error_shapes import shapes_of
 from attncli.analysis.check.patterns import AxisPart, Band, ErrorPattern, find_pattern, tables
 from attncli.analysis.check.report import CheckReport, QuantityCheck
 from attncli.analysis.check.tolerance import has_every_step
@@ -60,7 +61,8 @@ def quantity_blocks(report: CheckReport, result: QuantityCheck, decimals: int, a
         yield Lines(_indented(_arithmetic(trace, result, decimals), "  "), "cyan", "mathematics")
         pattern = find_pattern(result.differs, result.is_given, _query_positions(trace, result.name))
         if result.differ > 1:
-            yield Lines(_indented([f"where: {_where(trace, result, pattern)}"]))
+            shapes = () if report.explanations else shapes_of(trace, result)
+            yield Lines(_indented([f"where: {_where(trace, result, pattern)}", *(shape.sentence for shape in shapes)]))
             yield Fitted(lambda target: _picture(target, trace, result, pattern))
     yield Lines(_indented(result.remarks), "dim")
 
@@ -155,7 +157,7 @@ def _where(trace: Trace, result: QuantityCheck, pattern: ErrorPattern) -> str:
         cells = [_own_positions(step, position) for position in np.argwhere(result.differs).tolist()]
         names = (", ".join(_label(trace, step, axis, at, has_number=False) for axis, at in cell) for cell in cells)
         return join_words([f"({name})" for name in names])
-    parts = [_describe_part(trace, step, part) for part in pattern.parts]
+    parts = [describe_part(trace, step, part) for part in pattern.parts]
     parts += [] if pattern.band is None else [_describe_band(pattern.band)]
     share = f"{pattern.coverage:.0%} of the numbers"
     if parts:
@@ -191,7 +193,7 @@ def _plural(letter: str) -> str:
     return f"{AXIS_NOUNS[letter]}s" if letter in COUNTED_FROM_0 else LEGEND.get(letter, f"entries along {letter}")
 
 
-def _describe_part(trace: Trace, step: Step, part: AxisPart) -> str:
+def describe_part(trace: Trace, step: Step, part: AxisPart) -> str:
     """`query word_1`, `keys key_1 and key_3`, `queries from query_513 on`, `every second value feature from e1`."""
     positions, noun = part.positions, _plural(step.axes[part.axis])
     labels = [_label(trace, step, part.axis, at, has_number=True) for at in positions]

@@ -185,7 +185,7 @@ def test_a_large_table_is_drawn_in_80_columns_with_its_scale() -> None:
     numbers["weights"][2, :, 128:] += 1
     shown = lines(check(spec, numbers))
     assert max(map(len, shown)) <= 80
-    assert len(shown) < 40
+    assert len(shown) < 42
     assert "    where: batch item 2, keys from key_129 on" in shown
     assert any("one sign for 38 × 9" in line for line in shown)
 
