@@ -11,7 +11,7 @@ from attncli.base.lazy_numpy import np
 from attncli.base.memory import missing_memory
 from attncli.cli import streams
 from attncli.cli.output_file import shortage_of
-from attncli.cli.output_options import OutputOptions
+from attncli.cli.output_options import OutputOptions, selection_error
 from attncli.cli.terminal import ProgressBar, write_pages
 from attncli.engine.options import EXECUTORS, RunOptions, in_memory, is_executor
 from attncli.engine.run import has_many_scores, is_large, run
@@ -216,7 +216,7 @@ def _check_selection(names: Iterable[str], problem: ProblemSpec) -> None:
         try:
             plan_of(problem).resolve(name)
         except AttnError as error:
-            raise error.at("--select") from None
+            raise selection_error(error, [name]) from None
 
 
 def _check_format(problem: ProblemSpec, options: OutputOptions) -> None:

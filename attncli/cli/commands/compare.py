@@ -19,7 +19,7 @@ from attncli.cli.option_values import (
     read_problem_options,
 )
 from attncli.cli.output_file import check_free_space, check_is_no_input
-from attncli.cli.output_options import OutputOptions, with_output_options
+from attncli.cli.output_options import OutputOptions, selection_error, with_output_options
 from attncli.cli.problem_options import EditTexts, MaxSize, with_problem_options
 from attncli.cli.terminal import ProgressBar
 from attncli.io.paths import STDIN
@@ -183,7 +183,7 @@ def _selection(variants: "Sequence[Variant]", options: OutputOptions) -> tuple[t
     try:
         names = selected_names(variants, options.selected_names)
     except AttnError as error:
-        raise error.at("--select") from None
+        raise selection_error(error, options.selected_names or ()) from None
     output_format, plans = options.output_format, [plan_of(variant.problem) for variant in variants]
     if options.select is not None:
         return names, ""
