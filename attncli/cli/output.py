@@ -248,7 +248,7 @@ def _check_space(problem: ProblemSpec, options: OutputOptions, cut_axes: Sequenc
     Where it fits if its numbers are as short as those of the inputs, which are whole, there is a warning. `cut_axes`
     are the letters of the axes of which one position is written, `result_count` the results that are written together.
     """
-    plan, row = plan_of(problem), options.output_format
+    plan, row = plan_of(problem), replace(options.output_format, is_lossless=options.writes_every_digit)
     is_picture = row.is_figure or options.has_effect("heatmap")  # which has no more pixels or blocks than a page
     if plan.size <= ALWAYS_FITS or is_picture:
         return 0

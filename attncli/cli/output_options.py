@@ -175,11 +175,11 @@ class OutputOptions:
         example="1",
     )
     precision: int | None = _option(
-        "Decimals in tables and explanations; default 4.",
+        "Decimals; default 4, in CSV every digit.",
         metavar="DIGITS",
         view=lambda options, _: {"decimals": options.decimals},
         idle=(
-            _where(lambda row: row.is_lossless, "{format} has every digit"),
+            _where(lambda row: row.has_every_digit, "{format} has every digit"),
             (lambda o: o.draws_curve_alone, "a plot has ticks and no numbers of the result; --select adds tables"),
         ),
         example="1",
@@ -304,9 +304,14 @@ class OutputOptions:
         """Whether an option is given, and has an effect."""
         return name in self.given and self.why_idle(name) is None
 
+    @property
+    def writes_every_digit(self) -> bool:
+        """Whether the numbers are written in full: also in CSV, unless it has so many decimals."""
+        return self.output_format.is_lossless and not self.has_effect("precision")
+
     def in_target(self, target: TextTarget) -> TextTarget:
         """A target of text with what the options say of it."""
-        return replace(target, quotes_formulas=self.safe_csv)
+        return replace(target, quotes_formulas=self.safe_csv, decimals=self.precision)
 
     @property
     def warnings(self) -> list[str]:

@@ -208,8 +208,8 @@ def _check_space(
     from attncli.plan.build import plan_of
     from attncli.render.output_size import SizeEstimator
 
-    output_format = options.output_format
-    if not output_format.is_lossless:  # a reader gets no more than some rows of each
+    output_format = replace(options.output_format, is_lossless=options.writes_every_digit)
+    if not options.output_format.is_lossless:  # a reader gets no more than some rows of each
         return
     sizes: dict[str, int] = dict.fromkeys(names, 0)
     for variant in variants:

@@ -82,6 +82,11 @@ class OutputFormat:
         return not self.is_lossless and not self.is_figure
 
     @property
+    def has_every_digit(self) -> bool:
+        """Whether its numbers can't be rounded: a table of CSV is for people too, who may ask for so many decimals."""
+        return self.is_lossless and not self.compares_cells
+
+    @property
     def is_picture(self) -> bool:
         """Whether its files are opened to look at them: figures, and the page."""
         return self.is_figure or self.name == PAGE
