@@ -41,6 +41,7 @@ WRONG = {
     "a folder for an output": ("compute t.yaml -o full", "--output full: is a folder; name a file in it"),
     "a folder with a suffix": ("compute t.yaml -o d.yaml", "d.yaml: is a folder; name a file in it"),
     "two formats": ("compute t.yaml --json --format csv", "--json and --format csv contradict each other"),
+    "JSON in a file of CSV": ("compute t.yaml --json -o x.csv", "x.csv: json and the suffix .csv contradict each"),
     "an unknown suffix": ("compute t.yaml -o x.gif", "--output x.gif: the suffix '.gif' names no format"),
     "no suffix": ("compute t.yaml -o x", "--output x: the suffix '' names no format"),
     "a folder that is not there": ("compute t.yaml -o no/x.csv", "no/x.csv: can't be written (No such file"),

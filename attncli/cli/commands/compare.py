@@ -18,7 +18,7 @@ from attncli.cli.option_values import (
     read_edits,
     read_problem_options,
 )
-from attncli.cli.output_file import check_free_space, check_is_no_input
+from attncli.cli.output_file import check_free_space, check_is_no_input, say_written
 from attncli.cli.output_options import OutputOptions, selection_error, with_output_options
 from attncli.cli.problem_options import EditTexts, MaxSize, with_problem_options
 from attncli.cli.terminal import ProgressBar
@@ -152,6 +152,7 @@ def _compare_and_write(
         chunks = output_format.render_comparison(comparison, options.in_target(TEXT_FILE), view)
         for chunk in streams.buffer_chunks(chunks):
             stream.write(chunk.encode("utf-8", "surrogateescape"))
+    say_written(options.file)
 
 
 def _compare(variants: "Sequence[Variant]", options: OutputOptions, all_pairs: bool) -> "Comparison":
