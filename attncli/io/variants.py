@@ -10,7 +10,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.memory import missing_memory
-from attncli.base.text import repr_excerpt, shorten
+from attncli.base.text import count_of, repr_excerpt, shorten
 from attncli.io.assemble import assemble, convert_document, convert_value, read_option
 from attncli.io.parse import read_inline, split_outside_brackets
 from attncli.io.problem_files import PYTHON, Document, Origin, RawValue
@@ -384,7 +384,10 @@ def _check_memory(problem: ProblemSpec, count: int) -> None:
     drawn = [getattr(problem, name) for name in problem.generators if name in FIELDS and FIELDS[name].is_random_fill]
     missing = missing_memory(count * sum(array.nbytes for array in drawn))
     if missing is not None:
-        message, hint = f"to draw the numbers of {count} more variants {missing}", "vary less, or draw fewer numbers"
+        message, hint = (
+            f"to draw the numbers of {count_of(count, 'more variant')} {missing}",
+            "vary less, or draw fewer numbers",
+        )
         raise AttnError(message, hint=hint)
 
 

@@ -1,5 +1,6 @@
 """Errors on the command line: one line on standard error, nothing on standard output, exit status 2."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,7 @@ def test_an_error_is_one_line_on_standard_error(
     assert ran.stderr.startswith("attn: ")
     assert ran.stderr.count("\n") == 1
     assert message in ran.stderr
+    assert not re.search(r"(?<![\w.])1 (?!is\b|has\b|attends\b)[a-z]+s\b", ran.stderr), "one thing is no plural"
 
 
 # Words with a slip of the keyboard, how the error begins, and the name that it proposes.
