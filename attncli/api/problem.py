@@ -8,7 +8,7 @@ from typing import Any, Literal, NoReturn, Self, Unpack
 from attncli.api.arguments import Cells, Position, ProblemKeys, to_edits, to_names
 from attncli.api.result import ExplanationText, Result, of_computed
 from attncli.base.errors import AttnError
-from attncli.base.text import repr_excerpt
+from attncli.base.text import count_of, repr_excerpt
 from attncli.engine.options import THREADS, RunOptions
 from attncli.engine.run import LOCAL, run
 from attncli.io.expected import Expected, read_expected
@@ -214,7 +214,7 @@ def problem_of(problem: object, keys: Mapping[str, Any], convention: str | None 
 def _value_text(value: Any) -> str:
     """The value of a key in a table: of an array its lengths, of words these."""
     if isinstance(value, Mapping):  # a vocabulary
-        return f"{len(value)} words"
+        return count_of(len(value), "word")
     if isinstance(value, tuple):
         return ", ".join(map(format_value, value))
     return " × ".join(map(str, value.shape)) if hasattr(value, "shape") else format_value(value)

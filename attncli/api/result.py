@@ -29,7 +29,7 @@ from attncli.render.formats import (
 )
 from attncli.render.sections import document_of
 from attncli.render.statistics import statistics_of
-from attncli.render.target import TextTarget
+from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import DECIMALS, View
 
 if TYPE_CHECKING:
@@ -250,8 +250,9 @@ class Result(RunResult):
         Tables are `.txt`, `.md` and `.tex`, data `.json`, `.yaml`, `.csv`, `.tsv`, `.npy`, `.npz` and `.safetensors`,
         figures `.svg`, `.png` and `.pdf`, and `.html` is the page, which has every step of a problem that is not too
         large. `head` and `batch` choose a head and a batch item by their positions from 0. `decimals` are those of
-        rounded numbers, by default 4, in figures 2. `title` is that of a figure or a page, `size` that of a figure:
-        "15x10cm", or a width and a height in inches. A file of that name is replaced when all is written.
+        rounded numbers, by default 4, in figures 2; CSV has every digit without them. `title` is that of a figure or a
+        page, `size` that of a figure: "15x10cm", or a width and a height in inches. A file of that name is replaced
+        when all is written.
 
         Raises AttnError where the suffix names no format, a parameter has no effect in the format, a package that it
         needs is not installed, or the file can't be written.
@@ -263,15 +264,16 @@ class Result(RunResult):
         attncli.base.errors.AttnError: title: has no effect: npz has no title; leave it out
         """
         file = SavedFile.of(path, title, size)
+        is_rounded = decimals is not None
         if decimals is None:
             decimals = DECIMALS if file.format.decimals is None else file.format.decimals
-        elif file.format.is_lossless:
+        elif file.format.has_every_digit:
             file.refuse("decimals", "has every digit")
         part = ShownPart(None, head, batch, MAX_TERMS, decimals)
         if file.format.has_room_for_steps(self.trace.plan):
             file.save(self._view_of_steps(part, explain=False))
         else:
-            file.save(part.view(self, explain=False, before=self._before))
+            file.save(part.view(self, explain=False, before=self._before), is_rounded=is_rounded)
 
     def mark_changes_since(self, before: "Result") -> "Result":
         r"""The same result, whose tables mark the numbers that changed: ▲ rose, ▼ fell, ◆ changed otherwise.
@@ -384,8 +386,8 @@ class SavedFile:
         """Raise AttnError for a parameter that the format does not read."""
         raise AttnError(f"has no effect: {self.format.name} {reason}", where=parameter, hint="leave it out")
 
-    def save(self, view: View) -> None:
-        """Write a view; a file of that name is replaced when all is written.
+    def save(self, view: View, *, is_rounded: bool = False) -> None:
+        """Write a view; a file of that name is replaced when all is written; CSV has its decimals where it is rounded.
 
         What the format can't show of it is a warning. Raises AttnError where it can't hold the view, or the file can't
         be written.
@@ -398,7 +400,8 @@ class SavedFile:
         except AttnError as error:
             raise error.at(self.name) from None
         with atomic_write(self.name) as stream:
-            write_view(view, self.format, stream)
+            target = replace(TEXT_FILE, decimals=view.decimals if is_rounded else None)
+            write_view(view, self.format, stream, target=target)
 
     def _check(self, view: View) -> None:
         """Raise AttnError where the format has no room for what a view shows."""

@@ -1,11 +1,18 @@
 """Errors: AttnError, for everything that the user can correct, and its subclass for unknown names."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 ErrorPath = tuple[str, ...]
 MAX_LISTED = 100  # names, such as those of tokens; of more only some are listed
 FIRST_LISTED = 3  # of these, before the last
+# How alike the letters are of a slip of the keyboard, and at least of another name; of three letters two may change
+# places.
+SAME_WORD, SIMILAR, SIMILAR_SHORT = 0.85, 0.7, 0.6
+SHORTEST_WORD = 3  # letters of a word in a name that tells it from others
+MOST_PROPOSED = 3  # names that share a word
+_WORDS = re.compile(r"[\W_]+")
 
 
 class AttnError(Exception):
@@ -95,16 +102,44 @@ def _list_names(names: Sequence[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """The question whether the nearest of some names was meant, capitals apart; None where none is near.
+    """The question whether the nearest of some names was meant, or of a few; None where none is near.
+
+    Near is a name with nearly the same letters, or one whose words are among those of the wrong name; capitals and the
+    hyphens before an option do not count.
 
     >>> did_you_mean("Casual", ["causal", "window"])
     "did you mean 'causal'?"
+    >>> did_you_mean("flashattention", ["keras-attention", "flash"]), did_you_mean("torch", ["torch-sdpa", "torch-mha"])
+    ("did you mean 'flash'?", "did you mean 'torch-sdpa' or 'torch-mha'?")
     """
     from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
 
-    names = {known_name.casefold(): known_name for known_name in known}
-    nearest = get_close_matches(name.casefold(), list(names), n=1)
-    return f"did you mean {names[nearest[0]]!r}?" if nearest else None
+    names = {known_name.casefold().lstrip("-"): known_name for known_name in known}
+    wrong = name.casefold().lstrip("-")
+    nearest = get_close_matches(wrong, list(names), n=1, cutoff=SAME_WORD) or _sharing_words(wrong, names)
+    least = SIMILAR if len(wrong) > SHORTEST_WORD else SIMILAR_SHORT
+    nearest = nearest or get_close_matches(wrong, list(names), n=1, cutoff=least)
+    return f"did you mean {' or '.join(repr(names[each]) for each in nearest)}?" if nearest else None
+
+
+def _sharing_words(wrong: str, names: Iterable[str]) -> list[str]:
+    """The names with the word that the wrong name begins with, or else the next; none where they are many."""
+    found: dict[int, list[str]] = {}
+    for name in names:
+        words = [word for word in _WORDS.split(name) if len(word) >= SHORTEST_WORD]
+        if starts := [start for word in words if (start := _start_of_word(word, wrong)) is not None]:
+            found.setdefault(min(starts), []).append(name)
+    first = found[min(found)] if found else []
+    return first if len(first) <= MOST_PROPOSED else []
+
+
+def _start_of_word(word: str, text: str) -> int | None:
+    """Where a word begins in a text, as a word of its own or, if it is long, at the start or the end of another."""
+    pattern = rf"(?<![^\W_]){re.escape(word)}(?![^\W_])"
+    if len(word) > SHORTEST_WORD:
+        pattern = rf"(?<![^\W_]){re.escape(word)}|{re.escape(word)}(?![^\W_])"
+    found = re.search(pattern, text)
+    return found.start() if found else None
 
 
 def missing_package(package: str, extra: str, where: str = "", needs: str = "needs") -> AttnError:

@@ -68,10 +68,26 @@ def join_words(words: Sequence[str]) -> str:
 def count_of(number: int, noun: str) -> str:
     """A number of things.
 
-    >>> count_of(1, "row"), count_of(2, "row")
-    ('1 row', '2 rows')
+    >>> count_of(1, "row"), count_of(2, "row"), count_of(0, "query"), count_of(3, "axis")
+    ('1 row', '2 rows', '0 queries', '3 axes')
     """
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {noun if number == 1 else _plural(noun)}"
+
+
+def there_are(number: int, noun: str) -> str:
+    """That there is a number of things.
+
+    >>> there_are(1, "label"), there_are(2, "label")
+    ('there is 1 label', 'there are 2 labels')
+    """
+    return f"there {'is' if number == 1 else 'are'} {count_of(number, noun)}"
+
+
+def _plural(noun: str) -> str:
+    """The plural of a noun."""
+    if noun.endswith("xis"):
+        return f"{noun[:-2]}es"
+    return f"{noun[:-1]}ies" if re.search(r"[^aeou]y\Z", noun) else f"{noun}s"
 
 
 def sentence(text: str) -> str:

@@ -136,6 +136,8 @@ class CommandGroup(_OwnHelp, TyperGroup):
         """The command that the first argument names; `compute` where it is a problem or a sentence of several words."""
         if args[0] not in COMMANDS and (is_problem(args[0]) or is_sentence(args[0])):
             args = [DEFAULT_COMMAND, *args]
+        if args[0] not in COMMANDS and not context.resilient_parsing:
+            raise usage_errors.unknown_command(args[0], args[1:])
         return super().resolve_command(context, args)
 
     def format_help(self, context: Any, formatter: Any, *, every_option: bool = False) -> None:

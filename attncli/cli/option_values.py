@@ -49,11 +49,11 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
 
 def _check_single_values(texts: Mapping[str, Any]) -> None:
     """Raise AttnError, which says how they are compared, where an option has several values of its key."""
-    from attncli.io.variants import VARY, has_several_values
+    from attncli.io.variants import VARY, has_several_values, spelled_range
 
     for name, text in texts.items():
         if has_several_values(name, text):
-            hint = f"attn compare {VARY} {name}={text}"
+            hint = f"attn compare {VARY} {name}={spelled_range(text)}"
             raise AttnError("several values", where=option_name(name), hint=hint)
 
 

@@ -10,8 +10,8 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import np
 from attncli.base.memory import missing_memory
 from attncli.cli import streams
-from attncli.cli.output_file import shortage_of
-from attncli.cli.output_options import OutputOptions
+from attncli.cli.output_file import say_written, shortage_of
+from attncli.cli.output_options import OutputOptions, selection_error
 from attncli.cli.terminal import ProgressBar, write_pages
 from attncli.engine.options import EXECUTORS, RunOptions, in_memory, is_executor
 from attncli.engine.run import has_many_scores, is_large, run
@@ -41,7 +41,10 @@ def compute_and_write(edited: EditedProblem, options: OutputOptions, earlier: Ru
     _check_format(edited.after, options)
     streams.write_warnings(options.warnings, strict=options.strict)
     if options.file is not None:
-        return _compute_to_file(edited, options, options.file, earlier)
+        result = _compute_to_file(edited, options, options.file, earlier)
+        if earlier is None and not options.open:  # those say it themselves
+            say_written(options.file)
+        return result
     view = _marked(_view_for_reader(edited, options), earlier)
     streams.write_warnings(view.result.trace.notes, strict=options.strict)
     with ProgressBar("writing", is_shown=not streams.is_terminal()) as progress:
@@ -63,6 +66,7 @@ def write_plan(problem: ProblemSpec, options: OutputOptions) -> None:
         from attncli.io.output_files import atomic_write_file
 
         atomic_write_file(options.file, text)
+        say_written(options.file)
 
 
 def _compute_to_file(edited: EditedProblem, options: OutputOptions, file: str, earlier: RunResult | None) -> RunResult:
@@ -216,7 +220,7 @@ def _check_selection(names: Iterable[str], problem: ProblemSpec) -> None:
         try:
             plan_of(problem).resolve(name)
         except AttnError as error:
-            raise error.at("--select") from None
+            raise selection_error(error, [name]) from None
 
 
 def _check_format(problem: ProblemSpec, options: OutputOptions) -> None:
@@ -248,7 +252,7 @@ def _check_space(problem: ProblemSpec, options: OutputOptions, cut_axes: Sequenc
     Where it fits if its numbers are as short as those of the inputs, which are whole, there is a warning. `cut_axes`
     are the letters of the axes of which one position is written, `result_count` the results that are written together.
     """
-    plan, row = plan_of(problem), options.output_format
+    plan, row = plan_of(problem), replace(options.output_format, is_lossless=options.writes_every_digit)
     is_picture = row.is_figure or options.has_effect("heatmap")  # which has no more pixels or blocks than a page
     if plan.size <= ALWAYS_FITS or is_picture:
         return 0

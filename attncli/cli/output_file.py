@@ -1,6 +1,7 @@
 """The file that an output is written to: what it must not be, the format that it picks, and the space it needs."""
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -61,8 +62,31 @@ def check_is_new(file: str | None, *, force: bool) -> None:
         check_file(file)
 
 
-def write_new_file(text: str, output: str, option: str, *, force: bool) -> bool:
-    """Write a YAML text to a new file, or to a pipe or an open file; whether it is a file, and not standard output.
+def said_of(file: str, about: str = "", following: str = "") -> str:
+    """What is said of a file that was written, with the command to type next.
+
+    >>> said_of("p.yaml", following="attn compute p.yaml"), said_of("out.npz (1.2 kB)")
+    ('Wrote p.yaml. Next: attn compute p.yaml', 'Wrote out.npz (1.2 kB).')
+    """
+    return f"Wrote {file}{about and f': {about}'}.{following and f' Next: {following}'}"
+
+
+def say_written(file: str | None, following: str = "") -> None:
+    """Say on standard error, where that is a terminal, that a file or a folder was written; of a pipe nothing is."""
+    from attncli.io.output_files import is_in_place
+
+    if file is None or not sys.stderr.isatty() or is_in_place(path := path_of(file)):
+        return
+    size = "" if path.is_dir() else f" ({format_bytes(path.stat().st_size)})"
+    streams.write_notice(said_of(f"{file}{size}", following=following))
+
+
+def write_new_file(
+    text: str, output: str, option: str, *, force: bool, about: str = "", command: str | None = None
+) -> None:
+    """Write a YAML text to a new file, or to a pipe or an open file, and say so: with the command to type next.
+
+    Without a command it is that which computes the file.
 
     Raises AttnError, which names the option, where the name is empty, where its suffix is another format's, and, unless
     `force`, where there is such a file.
@@ -75,14 +99,14 @@ def write_new_file(text: str, output: str, option: str, *, force: bool) -> bool:
     if file is None:
         check_is_new(file, force=force)
         streams.write_output(text)
-        return False
+        return
     path = path_of(file)
     if formats.format_of_suffix(path) not in (formats.YAML, None):
         hint = f"name a {' or '.join(formats.YAML.suffixes)} file"
         raise AttnError("the suffix is not that of a YAML file", where=file, hint=hint)
     check_is_new(file, force=force)
     atomic_write_file(file, text)
-    return True
+    streams.write_output(f"{said_of(file, about, command or f'attn compute {shlex.quote(file)} --explain')}\n")
 
 
 def check_is_no_input(file: str | None, inputs: "Inputs", option: str = "--output") -> None:

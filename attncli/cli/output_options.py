@@ -1,14 +1,14 @@
 """The output options: a row each, from which the option, its help, what it sets of the view and its warnings follow."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from attncli.base.errors import AttnError
+from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli.completion import complete_cell, complete_from, complete_selection
 from attncli.cli.option_values import no_effect
 from attncli.cli.output_file import format_of_output, output_file
@@ -175,11 +175,11 @@ class OutputOptions:
         example="1",
     )
     precision: int | None = _option(
-        "Decimals in tables and explanations; default 4.",
+        "Decimals; default 4, in CSV every digit.",
         metavar="DIGITS",
         view=lambda options, _: {"decimals": options.decimals},
         idle=(
-            _where(lambda row: row.is_lossless, "{format} has every digit"),
+            _where(lambda row: row.has_every_digit, "{format} has every digit"),
             (lambda o: o.draws_curve_alone, "a plot has ticks and no numbers of the result; --select adds tables"),
         ),
         example="1",
@@ -304,9 +304,14 @@ class OutputOptions:
         """Whether an option is given, and has an effect."""
         return name in self.given and self.why_idle(name) is None
 
+    @property
+    def writes_every_digit(self) -> bool:
+        """Whether the numbers are written in full: also in CSV, unless it has so many decimals."""
+        return self.output_format.is_lossless and not self.has_effect("precision")
+
     def in_target(self, target: TextTarget) -> TextTarget:
         """A target of text with what the options say of it."""
-        return replace(target, quotes_formulas=self.safe_csv)
+        return replace(target, quotes_formulas=self.safe_csv, decimals=self.precision)
 
     @property
     def warnings(self) -> list[str]:
@@ -441,6 +446,15 @@ def split_names(text: str | None, option: str) -> tuple[str, ...] | None:
         hint = f"expected names between commas, such as {','.join(DEFAULT_SELECTION)}"
         raise AttnError(f"a name is empty in {text!r}", where=option, hint=hint)
     return tuple(dict.fromkeys(names))
+
+
+def selection_error(error: AttnError, names: Iterable[str]) -> AttnError:
+    """The error of one of the names of `--select`; a statistic of the weights is no result, and has its own option."""
+    from attncli.render.statistics import COLUMNS, TITLE
+
+    if {*names} & {*COLUMNS, TITLE} and isinstance(error, UnknownNameError):
+        error.hint = "it is a statistic: leave it out and add --stats"
+    return error.at("--select")
 
 
 def with_output_options(*names: str) -> Callable[[Command], Command]:

@@ -76,9 +76,14 @@ def check_reader() -> None:
 
 
 def write_error(message: str) -> None:
-    """Write an error, a warning or a notice as a line on standard error; where that fails, nobody can be told."""
+    """Write an error, a warning or what the program waits for as a line on standard error."""
+    write_notice(f"attn: {message}")
+
+
+def write_notice(message: str) -> None:
+    """Write what was done as a line on standard error; where that fails, nobody can be told."""
     try:
-        print(f"attn: {TextTarget(encoding=sys.stderr.encoding).text(message)}", file=sys.stderr, flush=True)
+        print(TextTarget(encoding=sys.stderr.encoding).text(message), file=sys.stderr, flush=True)
     except OSError:
         discard(sys.stderr)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attncli.base.errors import AttnError, did_you_mean
+from attncli.base.lazy_numpy import import_object
 from attncli.cli.commands import COMMANDS, CommandRef
 from attncli.io.paths import STDIN, is_there
 
@@ -20,6 +21,22 @@ _JOINED = ("NAME,NAME", "LABELS", "LEFT,RIGHT")  # those that have commas
 _PART_OF_LIST = re.compile(r"[\[\](),;\d.eE+-]*\d[\[\](),;\d.eE+-]*|\[[^\[\]]+|[^\[\]]+(,|\]+)")
 _NUMBER = re.compile(r"-[\d.]")
 _OPTION = re.compile(r"--[\w-]+")
+_WORD = re.compile(r"[^\W\d_]+")
+# What is typed in place of a command: by other words for what it does, or for an option of `attn`.
+_COMMANDS_ELSEWHERE = {
+    "version": "attn --version",
+    "explain describe define what info": "attn show {words}",
+    "run calc calculate calculation attention attend": "attn compute {words}",
+    "verify validate test grade": "attn check {words}",
+    "diff vary sweep": "attn compare {words}",
+    "example examples tutorial walkthrough": "attn demo {words}",
+    "new create start template": "attn init {words}",
+    "random draw sample": "attn generate {words}",
+    "ls catalogue catalog": "attn list {words}",
+    "load layer checkpoint": "attn model {words}",
+    "plot picture figure": "attn compute -o weights.svg {words}",
+}
+_TYPE_INSTEAD = {name: text for names, text in _COMMANDS_ELSEWHERE.items() for name in names.split()}
 
 
 def is_problem(word: str) -> bool:
@@ -102,8 +119,6 @@ def explain(error: Any, parameters: Iterable[Any], ref: CommandRef | None, comma
     unknown_option = getattr(error, "option_name", None)
     if unknown_option is not None and message.startswith("No such option"):
         return _unknown_option(unknown_option, parameters, ref, command)
-    if unknown := re.match(r"No such command '(.*?)'", message):
-        return unknown_command(unknown[1])
     if extra := re.search(r"unexpected extra argument\S* \((.*)\)", message):
         words = extra[1].split()
         hint = QUOTE_HINT if any(map(is_part_of_list, words)) else _hint_of_extra(ref, command)
@@ -119,10 +134,12 @@ def _unknown_option(name: str, parameters: Iterable[Any], ref: CommandRef | None
 
     known = [opt for p in parameters if p.param_type_name == "option" for opt in (*p.opts, *p.secondary_opts)]
     hint = hint_elsewhere(name, is_option=True)
-    if hint is not None and not set(_OPTION.findall(hint)) <= {*known, "--layer"}:
-        hint = None if ref is None or not ref.has_problem else f"attn compute has it: {hint}"
+    named = set(_OPTION.findall(hint or ""))
+    if not named <= {*known, "--layer"}:
+        is_near = ref is not None and ref.has_problem and named <= _of_compute()
+        hint = f"attn compute has it: {hint}" if is_near else None
     if hint is None:
-        hint = did_you_mean(name, known) or f"{command} --help lists the options"
+        hint = did_you_mean(name, known) or _of_another_command(name, command)
     return AttnError(f"unknown option {name}", hint=hint)
 
 
@@ -133,9 +150,37 @@ def _hint_of_extra(ref: CommandRef | None, command: str) -> str:
     return f"{command} --help shows what it takes"
 
 
-def unknown_command(name: str) -> AttnError:
-    """The error of a command that there is not, with what to type in its place."""
+def _of_compute() -> set[str]:
+    """The options of `attn compute`, as far as they have the names of its parameters."""
+    import inspect
+
+    from attncli.problem.fields import option_name
+
+    return {*map(option_name, inspect.signature(import_object(COMMANDS["compute"].function)).parameters)}
+
+
+def _of_another_command(name: str, command: str) -> str:
+    """What to do about an option that `attn compute` may have: a command without `--output` prints what it says."""
+    if name in ("--output", "-o"):
+        return f"{command} writes to standard output: add > FILE"
+    has_it = name in _of_compute()
+    return f"attn compute has it; {command} --help lists its own" if has_it else f"{command} --help lists the options"
+
+
+def unknown_command(name: str, arguments: Sequence[str] | None = None) -> AttnError:
+    """The error of a command that there is not, with what to type in its place: None of its arguments is for help."""
+    import shlex
+
     from attncli.render.reports.meanings import find_meanings
 
-    others = f"attn show {name} explains it" if find_meanings(name) else "attn --help lists the commands"
-    return AttnError(f"unknown command {name!r}", hint=did_you_mean(name, COMMANDS) or others)
+    message = f"unknown command {name!r}"
+    if (nearest := did_you_mean(name, COMMANDS)) is not None:
+        return AttnError(message, hint=nearest)
+    if arguments is not None and (instead := _TYPE_INSTEAD.get(name.casefold())) is not None:
+        return AttnError(message, hint=f"type {instead.format(words=shlex.join(arguments)).strip()}")
+    if find_meanings(name):
+        return AttnError(message, hint=f"attn show {name} explains it")
+    hint = "attn --help lists the commands"
+    if arguments is not None and _WORD.fullmatch(name):
+        hint += f"; for a sentence of one word: attn compute --sentence {name}"
+    return AttnError(message, hint=hint)

@@ -18,6 +18,7 @@ from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, all_true, np
 from attncli.base.memory import keep_freed_memory
+from attncli.base.text import count_of
 from attncli.engine.options import BlockSizes
 from attncli.ops.products import product_in_parts
 from attncli.ops.records import MATMUL, TAP
@@ -134,7 +135,7 @@ def call(node: Node, arguments: Mapping[str, Any]) -> Array:
         result = np.asarray(node.function(**arguments, **node.options))
     kinds, what = ("b", "true and false") if record.kind == "mask" else ("fiu", "real numbers")
     if result.dtype.kind not in kinds or result.ndim != len(node.axes):
-        found = f"{result.ndim} axes of {result.dtype}"
+        found = f"{count_of(result.ndim, 'axis')} of {result.dtype}"
         hint = f"expected {what} with the axes [{' '.join(node.letters)}]"
         raise AttnError(f"its function returned {found}", where=f"{record.kind} {record.name}", hint=hint)
     return result

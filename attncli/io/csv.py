@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.text import most_common, shorten
+from attncli.base.text import count_of, most_common, shorten
 from attncli.numbers.parsing import DECIMAL, DECIMAL_COMMA, TypedNumber, non_finite, number_hint
 
 MALFORMED_NUMBER = re.compile(r"\s*[-+]?[0-9.,'’_\s]*[0-9][0-9.,'’_\s]*%?\s*\Z")
@@ -282,7 +282,9 @@ def _check_lengths(body: Sequence[Row], name: str, skip: int) -> None:
     common_length = most_common(lengths)
     for (line, _), length in zip(body, lengths, strict=True):
         if length != common_length:
-            raise AttnError(f"{length} numbers where the other rows have {common_length}", where=(name, f"line {line}"))
+            raise AttnError(
+                f"{count_of(length, 'number')} where the other rows have {common_length}", where=(name, f"line {line}")
+            )
     if common_length == 0:
         raise AttnError("has labels and no numbers", where=name)
 
@@ -291,6 +293,6 @@ def _check_header(header: Row | None, width: int, name: str, skip: int) -> None:
     """Raise AttnError where the header does not name each column of numbers, and no other but that of the labels."""
     if header and len(header[1]) not in (width, width + skip):
         raise AttnError(
-            f"the header has {len(header[1])} cells for {width + skip} columns",
+            f"the header has {count_of(len(header[1]), 'cell')} for {count_of(width + skip, 'column')}",
             where=(name, f"line {header[0]}"),
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
-from attncli.base.text import one_line, shorten
+from attncli.base.text import count_of, one_line, shorten
 from attncli.io.formats import ArrayDescription, Lines, Reader
 from attncli.io.inputs import Input
 from attncli.io.paths import split_slices
@@ -31,7 +31,9 @@ _POSITION = re.compile(r"\s*-?[0-9]+\s*", re.ASCII)
 
 def describe_array(name: str, found: GivenArray) -> ArrayDescription:
     """The description of an array that was read."""
-    labels = "" if found.labels is None else f", {len(found.labels)} labels: {shorten(', '.join(found.labels))}"
+    labels = (
+        "" if found.labels is None else f", {count_of(len(found.labels), 'label')}: {shorten(', '.join(found.labels))}"
+    )
     return ArrayDescription(name, found.array.shape, f"{found.dtype or found.array.dtype.name}{labels}")
 
 
@@ -93,7 +95,7 @@ class ArchiveReader(Reader):
         name, index = split_entry(text, entries, source.name)
         if not name and len(entries) != 1:
             hint = hint_to_name_one(source.name, entries) if entries else "expected one array"
-            raise AttnError(f"has {len(entries)} entries", where=source.name, hint=hint)
+            raise AttnError(f"has {count_of(len(entries), 'entry')}", where=source.name, hint=hint)
         name = name or next(iter(entries))
         if name not in entries:
             raise UnknownNameError("entry", name, entries, where=source.name)

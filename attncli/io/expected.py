@@ -12,6 +12,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError, did_you_mean
 from attncli.base.lazy_numpy import np
+from attncli.base.text import count_of
 from attncli.io import formats
 from attncli.io.entries import WHOLE, ArchiveEntry, Index, hint_to_name_one, split_entry, take, take_labelled
 from attncli.io.inputs import Input, Inputs
@@ -174,7 +175,7 @@ def _select(content: Any, text: str, name: str, source: Input) -> Any:
     if entries and all(isinstance(value, ArchiveEntry) for value in entries.values()):
         if len(entries) > 1:
             hint = hint_to_name_one(source.name, entries)
-            raise AttnError(f"has {len(entries)} entries and none is {name}", where=source.name, hint=hint)
+            raise AttnError(f"has {count_of(len(entries), 'entry')} and none is {name}", where=source.name, hint=hint)
         return _part(next(iter(entries.values())), index, source.name)
     return _part(content, index, source.name)
 

@@ -25,6 +25,7 @@ from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
 from attncli.problem.tokens import TOKEN_KEYS, residual_of_tokens
 from attncli.problem.weights import sizes_of_parts, stored_values
 
+PROBLEM_FILE = "problem.yaml"  # of a folder, beside its arrays
 SAMPLE_SIZE = 1000  # numbers that an array's size as text is estimated by
 COMMENT_COLUMN, TEMPLATE_WIDTH = 40, 100  # where the meaning of a key begins, and where a line ends
 
@@ -88,7 +89,7 @@ def problem_folder(problem: ProblemSpec, example: ExampleValues = NO_EXAMPLE) ->
             document[name] = f"{name}.csv"
         elif name != "tokens" or labels is None:  # otherwise embeddings.csv has them
             document[name] = value
-    files["problem.yaml"] = yaml_text(_document(document, example))
+    files[PROBLEM_FILE] = yaml_text(_document(document, example))
     return files
 
 

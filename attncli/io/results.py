@@ -7,9 +7,13 @@ from typing import Any
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.io.paths import is_there, locate, path_of
+from attncli.ops.records import format_value
+from attncli.ops.registry import is_operator, kinds, look_up, taken_kinds
 from attncli.problem.fields import option_name
+from attncli.problem.spec import FIELDS
 
 FORMAT = "attn.result/1"
+PIPELINE = "pipeline"
 PROBLEM, VALUE, FILE, SHAPE, CONVENTION = "problem", "value", "file", "shape", "convention"
 _DESCRIPTION = {VALUE, FILE, SHAPE, "option", "generator"}  # the keys that an array has in a result
 _OF_TOKENS = ("token_table", "token_positions")  # tables of which a result has the rows of the tokens alone
@@ -31,8 +35,27 @@ def problem_of_result(content: Mapping[str, Any], name: str, folder: Path) -> Ma
     if convention is not None and not isinstance(convention, Mapping):
         values[CONVENTION] = convention  # no key of a problem, which is said where keys are checked
     values = _with_residual(values)
+    pipeline = content.get(PIPELINE)
+    shown = pipeline if isinstance(pipeline, Mapping) else {}
+    values = {key: _as_given(key, value, str(shown.get(key, ""))) for key, value in values.items()}
     found = {key: _value(value, (name, key), option_name(key), folder) for key, value in values.items()}
     return {key: value for key, value in found.items() if key not in _OF_DRAWING}
+
+
+def _as_given(key: str, value: Any, shown: str) -> Any:
+    """An operator without the defaults that a result adds to what was given, which its pipeline shows.
+
+    >>> _as_given("normalize", "softmax:temperature=1", "softmax")
+    'softmax'
+    """
+    kind = FIELDS[key].kind if key in FIELDS else ""
+    name, _, parameters = value.partition(":") if isinstance(value, str) else ("", "", "")
+    if kind not in (*kinds(), *taken_kinds()) or not parameters or not is_operator(kind, name):
+        return value
+    given, defaults = shown.partition(":")[2].split(","), look_up(kind, name).defaults
+    added = {f"{parameter}={format_value(default)}" for parameter, default in defaults.items()} - {*given}
+    kept = ",".join(part for part in parameters.split(",") if part not in added)
+    return f"{name}:{kept}" if kept else name
 
 
 def _is_description(value: Any) -> bool:

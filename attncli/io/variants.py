@@ -10,7 +10,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.memory import missing_memory
-from attncli.base.text import repr_excerpt, shorten
+from attncli.base.text import count_of, repr_excerpt, shorten
 from attncli.io.assemble import assemble, convert_document, convert_value, read_option
 from attncli.io.parse import read_inline, split_outside_brackets
 from attncli.io.problem_files import PYTHON, Document, Origin, RawValue
@@ -30,6 +30,7 @@ VARY = "--vary"
 MAX_VARIANTS = 10_000  # nobody reads more of them, and all of their results are in memory
 NAMED = ("word", "flag", "boolean")  # the kinds of values that are names, as operators are
 _RANGE = re.compile(r"\s*([+-]?\d+)\s*\.\.\s*([+-]?\d+)\s*\Z")
+_RANGE_ELSEWHERE = re.compile(r"\s*(\d+)\s*(?:[-–:]|to)\s*(\d+)\s*")  # `1-30`, as others write `1..30`
 _BEGINS_WITH_NAME = re.compile(r"\s*[^\W\d][\w./-]*\s*(:|\Z)")  # `dot`, `gaussian:…`, `mask.csv`, and not `sigma=2`
 _HINT = "expected KEY=VALUE, such as normalize=softmax,sparsemax, scale=0.5,1,2 or seed=1..10"
 AS_GIVEN = "as given"  # the name of the problem that nothing changes
@@ -168,10 +169,25 @@ def has_several_values(name: str, text: Any) -> bool:
     >>> has_several_values("seed", "1..30"), has_several_values("score", "dot,cosine"), has_several_values("seed", "1")
     (True, True, False)
     """
-    if not isinstance(text, str) or not ("," in text or ".." in text):  # as most options
+    if not isinstance(text, str) or not ("," in text or _is_range(text)):  # as most options
         return False
     key = VariedKey(name)
-    return len(_split(key, text)) > 1 or (key.takes_numbers and ".." in text)
+    return len(_split(key, text)) > 1 or (key.takes_numbers and _is_range(text))
+
+
+def _is_range(text: str) -> bool:
+    """Whether a text is, or was to be, a range of numbers."""
+    return ".." in text or _RANGE_ELSEWHERE.fullmatch(text) is not None
+
+
+def spelled_range(text: str) -> str:
+    """A range as it is written here; any other text as it is.
+
+    >>> spelled_range("1-30"), spelled_range(".5,1")
+    ('1..30', '.5,1')
+    """
+    found = _RANGE_ELSEWHERE.fullmatch(text)
+    return f"{found[1]}..{found[2]}" if found else text
 
 
 def varied_keywords(vary: Mapping[str, Iterable[Any]]) -> Varied:
@@ -213,7 +229,7 @@ def _words(key: VariedKey, text: str, path: ErrorPath) -> Iterator[str]:
         word = part.strip()
         if not word:
             raise AttnError("a value is empty", where=path, hint=f"{key}={NOT_GIVEN} is the problem without the key")
-        yield from _range(key, word, path) if key.takes_numbers and ".." in word else (word,)
+        yield from _range(key, word, path) if key.takes_numbers and _is_range(word) else (word,)
 
 
 def _split(key: VariedKey, text: str) -> Sequence[str]:
@@ -249,7 +265,8 @@ def _range(key: VariedKey, text: str, path: ErrorPath) -> Sequence[str]:
     """The numbers of `1..100`, both ends included."""
     ends = _RANGE.match(text)
     if ends is None:
-        hint = f"expected two whole numbers, such as {key}=1..10"
+        spelled = spelled_range(text)
+        hint = f"write {key}={spelled}" if spelled != text else f"expected two whole numbers, such as {key}=1..10"
         raise AttnError(f"{text!r} is not a range", where=path, hint=hint)
     first, last = int(ends[1]), int(ends[2])
     if last < first:
@@ -367,7 +384,10 @@ def _check_memory(problem: ProblemSpec, count: int) -> None:
     drawn = [getattr(problem, name) for name in problem.generators if name in FIELDS and FIELDS[name].is_random_fill]
     missing = missing_memory(count * sum(array.nbytes for array in drawn))
     if missing is not None:
-        message, hint = f"to draw the numbers of {count} more variants {missing}", "vary less, or draw fewer numbers"
+        message, hint = (
+            f"to draw the numbers of {count_of(count, 'more variant')} {missing}",
+            "vary less, or draw fewer numbers",
+        )
         raise AttnError(message, hint=hint)
 
 

@@ -21,6 +21,7 @@ _HAS_KEY = re.compile(r"[^#]*:(\s|$)")
 _NO_SPACE = re.compile(r"(\s*(?:- )?)([\w.]+):([^ \t].*)")
 _NO_HYPHEN_SPACE = re.compile(r"(\s*)-([^\s\d.-].*)")
 _EQUALS = re.compile(r"(\s*)([\w.]+)\s*=\s*(.*)")
+_PRINTED = re.compile(r"^(?:[a-z]\\[a-z] |# \w+\n,)", re.MULTILINE)  # the corner of a table, or CSV below its name
 _CLOSING = {"[": "]", "{": "}"}
 _SAME_COLUMN = "begin it in the same column"
 
@@ -51,6 +52,8 @@ Explained = tuple[int, str, str | None]  # the line from 0, what is wrong, what 
 
 def explain(error: yaml.YAMLError, text: str, name: str) -> AttnError:
     """The AttnError of an error of PyYAML, whose own message is about tokens and contexts."""
+    if _PRINTED.search(text):
+        return _printed_table(name)
     if not isinstance(error, yaml.MarkedYAMLError):
         return _unreadable(text, name)
     if error.problem == LIBYAML_TOO_DEEP:
@@ -68,6 +71,8 @@ def explain(error: yaml.YAMLError, text: str, name: str) -> AttnError:
 
 def check_first_key(text: str, name: str) -> None:
     """Raise AttnError where the first line of a text was to be a key with its value, and YAML reads all as one text."""
+    if _PRINTED.search(text):
+        raise _printed_table(name)
     lines = _LINE_BREAK.split(text)
     for number, line in enumerate(lines):
         if line.strip() and not line.startswith("#"):
@@ -76,6 +81,11 @@ def check_first_key(text: str, name: str) -> None:
                 message, hint = broken
                 raise AttnError(message, where=(name, f"line {number + 1}"), hint=hint)
             return
+
+
+def _printed_table(name: str) -> AttnError:
+    """The error of a result that was printed for a reader, in place of one that can be computed again."""
+    return AttnError("is a table that attn printed, not a problem", where=name, hint="add --json to what printed it")
 
 
 def _explained(mistake: _Mistake) -> Explained:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number, parameter, tanh
 from attncli.ops.decorators import structural
@@ -46,7 +47,7 @@ def softcap(scores: Array, *, cap: float) -> Array:
 def clip_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, limit: float) -> list[str]:
     """Which entries of one vector are limited."""
     outside = int(np.count_nonzero(abs(x) > limit))
-    limited = f"{outside} of {x.size} numbers {'is' if outside == 1 else 'are'} limited"
+    limited = f"{outside} of {count_of(x.size, 'number')} {'is' if outside == 1 else 'are'} limited"
     return [limited if outside else f"every number is between −{limit:g} and {limit:g}"]
 
 

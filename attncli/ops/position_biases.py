@@ -211,9 +211,9 @@ def check_shaw(use: OperatorUse) -> None:
     rows, left = len(use.parameters["table"]), use.parameters.get("left")
     if left is None and rows % 2 == 0:
         hint = "expected an odd number: the middle is distance 0; or give left, the distance of its first row"
-        raise AttnError(f"has {rows} rows", where="table", hint=hint)
+        raise AttnError(f"has {count_of(rows, 'row')}", where="table", hint=hint)
     if left is not None and left >= rows:
-        message = f"{left} keys to the left and the query's own need {left + 1} rows; the table has {rows}"
+        message = f"the query and {count_of(left, 'key')} to the left need {left + 1} rows; the table has {rows}"
         raise AttnError(message, where="left")
 
 

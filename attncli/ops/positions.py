@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import cos, number, parameter, sin
 from attncli.ops.decorators import position, structural
@@ -61,7 +62,9 @@ def check_learned(use: OperatorUse) -> None:
     table, offset = use.parameters["table"], use.parameters["offset"]
     width = use.lengths.get("y", table.shape[-1])
     if width != table.shape[-1]:
-        raise AttnError(f"query_embeddings has {width} columns (y); the table has {table.shape[-1]} (x)", where="table")
+        raise AttnError(
+            f"query_embeddings has {count_of(width, 'column')} (y); the table has {table.shape[-1]} (x)", where="table"
+        )
     first, last = use.positions[0] + offset, use.positions[-1] + offset
     if first < 0 or last >= len(table):
         raise AttnError(

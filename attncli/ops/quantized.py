@@ -36,7 +36,7 @@ def scaled(weight: Array, scale: Array, *, block: Array | None = None) -> Array:
         _check_shape("scale", scale, expected, f"a weight of {shape[0]} × {shape[1]} in blocks")
         factors = scale.repeat(sizes[0], axis=0)[: shape[0]].repeat(sizes[1], axis=1)[:, : shape[1]]
     else:
-        _check_shape("scale", scale.reshape(-1), shape[:1], f"a weight of {shape[0]} rows, without block,")
+        _check_shape("scale", scale.reshape(-1), shape[:1], f"a weight of {count_of(shape[0], 'row')}, without block,")
         factors = scale.reshape(-1, 1)
     return _product(weight, factors)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of
 from attncli.ops.records import ParameterMapping, PositionAxes, format_value
 
 # Names in config.json.
@@ -81,7 +82,7 @@ class RopeScaling(ParameterMapping):
     def __str__(self) -> str:
         """In one line; of a list of numbers how many there are."""
         texts = {
-            name: f"[{len(value)} numbers]" if isinstance(value, tuple) else format_value(value)
+            name: f"[{count_of(len(value), 'number')}]" if isinstance(value, tuple) else format_value(value)
             for name, value in self.parameters
         }
         return "{" + ", ".join(f"{name}: {text}" for name, text in {TYPE: self.type, **texts}.items()) + "}"

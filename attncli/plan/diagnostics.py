@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from attncli.base.axes import AXIS_NOUNS, Letters
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of
 from attncli.plan.graph import Plan
 from attncli.plan.trace import Trace
 from attncli.problem.fields import OUTPUT
@@ -92,7 +93,7 @@ def _name_rows(empty: Array, axes: Letters, labels: Sequence[str]) -> Iterator[s
     for at in groups[:MAX_NAMES]:
         rows = np.flatnonzero(empty[at])
         queries = ", ".join(labels[row] for row in rows[:MAX_NAMES])
-        queries += f" and {len(rows) - MAX_NAMES} more queries" if len(rows) > MAX_NAMES else ""
+        queries += f" and {count_of(len(rows) - MAX_NAMES, 'more query')}" if len(rows) > MAX_NAMES else ""
         item = ", ".join(f"{AXIS_NOUNS[letter]} {index}" for letter, index in zip(axes, at, strict=False))
         yield f"{queries} ({item})" if item else queries
     if len(groups) > MAX_NAMES:

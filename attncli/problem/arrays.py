@@ -9,7 +9,7 @@ from typing import Any
 from attncli.base.dtypes import BFLOAT16
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.text import json_excerpt, most_common, one_line, shorten
+from attncli.base.text import count_of, json_excerpt, most_common, one_line, shorten
 from attncli.numbers.parsing import TypedNumber, number_hint, number_of_text
 
 
@@ -85,7 +85,7 @@ def nested_lists_to_array(value: Any, path: ErrorPath) -> Array:
     >>> nested_lists_to_array([[1, 2], [3]], ("w_q",))
     Traceback (most recent call last):
         ...
-    attncli.base.errors.AttnError: w_q, row 2: 1 numbers where the other rows have 2
+    attncli.base.errors.AttnError: w_q, row 2: 1 number where the other rows have 2
     """
     if not isinstance(value, (list, tuple)):
         raise AttnError(f"{json_excerpt(value)} is not a matrix", where=path, subject=value)
@@ -139,7 +139,7 @@ def _convert_rows(value: Any, index: Index, path: ErrorPath, convert_cell: Conve
     common_length = most_common(lengths)
     for number, length in enumerate(lengths, 1):
         if length != common_length:
-            message = f"{length} numbers where the other rows have {common_length}"
+            message = f"{count_of(length, 'number')} where the other rows have {common_length}"
             raise AttnError(message, where=(*path, f"row {number}"), subject=value[number - 1])
     return rows
 

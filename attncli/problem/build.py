@@ -115,7 +115,8 @@ def check_name(name: str, where: str | None = None, others: Sequence[str] = ()) 
         from attncli.problem.names_elsewhere import hint_elsewhere  # noqa: PLC0415 - only an error needs it
 
         error = UnknownNameError("key", name, [*FIELDS, *others], where=where)
-        error.hint = hint_elsewhere(name) or error.hint
+        is_near = error.hint is not None and error.hint.startswith("did you mean")
+        error.hint = hint_elsewhere(name) or (error.hint if is_near else "attn list keys has every key")
         raise error
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from attncli.base.axes import Length, bind_axes
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of, there_are
 from attncli.ops.norms import USES, array_letters, arrays_by_role, is_over_all
 from attncli.ops.records import Operator, OperatorUse, Parameter, PositionAxes
 from attncli.ops.registry import failures_named, operators
@@ -64,7 +65,7 @@ def bind_norm(key: str, operator: Operator, context: Operator, layout: Layout, l
         rows = _rows(role, context, layout, lengths)
         assert rows is not None  # a key that is read has something to normalize
         letters, bound = array_letters(key, operator, name), dict(lengths)
-        owner = f"all heads together have {rows.all_features} features ({letters[-1]})"
+        owner = f"all heads together have {count_of(rows.all_features, 'feature')} ({letters[-1]})"
         bound |= {operator.record.parameter(name).letters[-1]: rows.features}
         bound |= {letters[-1]: Length(rows.all_features, owner)} if is_over_all(operator) else {}
         leading = () if is_over_all(operator) or rows.heads == 1 else (rows.head_letter,)
@@ -103,7 +104,7 @@ def check_positions(spec: ProblemSpec, lengths: Lengths) -> None:
         _check_same_rows(spec, lengths)
     if scheme is not None and axes is not None and axes.are_needed and spec.positions is None:
         hint = f"give positions, [{axes.count} {lengths[spec.new_key_letter].size}]"
-        raise AttnError(f"the pairs of {scheme.name} read {axes.count} axes", where="positions", hint=hint)
+        raise AttnError(f"the pairs of {scheme.name} read {count_of(axes.count, 'axis')}", where="positions", hint=hint)
 
 
 def _check_shape(
@@ -130,7 +131,7 @@ def _check_same_rows(spec: ProblemSpec, lengths: Lengths) -> None:
     """Positions of the keys are those of the queries only where both are of one sequence."""
     queries, keys = lengths["n"], lengths[spec.new_key_letter]
     if spec.query_embeddings is not None or queries.size != keys.size:
-        message = f"are those of the {keys.size} keys, and there are {queries.size} queries of their own"
+        message = f"are those of {count_of(keys.size, 'key')}, and {there_are(queries.size, 'query')}"
         raise AttnError(message, where="positions", hint="give positions_of_queries too")
 
 

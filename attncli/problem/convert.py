@@ -8,7 +8,7 @@ from typing import Any
 from attncli.base.dtypes import BFLOAT16, NAMES
 from attncli.base.errors import AttnError, ErrorPath, did_you_mean
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.text import first_duplicate, json_excerpt, repr_excerpt, shorten
+from attncli.base.text import count_of, first_duplicate, json_excerpt, repr_excerpt, shorten
 from attncli.ops.records import Operator
 from attncli.problem.arrays import (
     LIST_OF_NUMBERS,
@@ -110,7 +110,7 @@ def _check_axis_count(count: int, field: Field, value: Any) -> None:
     allowed = field.allowed_axis_counts
     if count not in allowed:
         smallest = {1: "one row of numbers", 2: "rows of numbers"}[allowed[0]]
-        expected = smallest if count < allowed[0] or len(allowed) == 1 else f"at most {allowed[-1]} axes"
+        expected = smallest if count < allowed[0] or len(allowed) == 1 else f"at most {count_of(allowed[-1], 'axis')}"
         message = f"has {count} {'axis' if count == 1 else 'axes'}"
         raise AttnError(message, where=field.name, hint=f"expected {expected}", subject=value)
 

@@ -7,6 +7,7 @@ from typing import Any
 from attncli.base.axes import Letters
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
+from attncli.base.text import count_of
 from attncli.problem.fields import TABLES, VALUE_SOURCES, Field, given_table
 
 SEQUENCES = ("query", "key", "value", "residual", "embeddings", "query_embeddings")
@@ -87,7 +88,7 @@ def layout_of(values: Mapping[str, Any]) -> Layout:
     (first, array), *others = arrays.items()
     for name, other in others:
         if other.ndim != array.ndim:
-            raise AttnError(f"{name} has {other.ndim} axes; {first} has {array.ndim}", where=name)
+            raise AttnError(f"{name} has {count_of(other.ndim, 'axis')}; {first} has {array.ndim}", where=name)
     has_input_head_axis = array.ndim == 4
     heads = values["heads"] or 1
     kv_heads = values["kv_heads"] or heads
@@ -136,7 +137,7 @@ def _layout_of_table(values: Mapping[str, Any], name: str) -> Layout:
     count = int(table.shape[axes.index("h")]) if "h" in axes else None
     heads = values["heads"] or count or 1
     if count not in (None, heads):
-        raise AttnError(f"heads is {heads}; {name} has {count} heads in [{' '.join(axes)}]", where="heads")
+        raise AttnError(f"heads is {heads}; {name} has {count_of(count, 'head')} in [{' '.join(axes)}]", where="heads")
     letters = {"b": has_batch, "h": heads > 1 or has_input_head_axis, "n": True, "m": True}
     expected = tuple(letter for letter, is_there in letters.items() if is_there)
     if axes != expected:
@@ -144,12 +145,12 @@ def _layout_of_table(values: Mapping[str, Any], name: str) -> Layout:
         owner += f"; heads is {heads}" if values["heads"] else ""
         hint = f"expected [{' '.join(expected)}]"
         hint += "; give heads where the first axis is that of heads" if axes[0] == "b" and not has_batch else ""
-        raise AttnError(f"has {table.ndim} axes{owner}", where=name, hint=hint)
+        raise AttnError(f"has {count_of(table.ndim, 'axis')}{owner}", where=name, hint=hint)
     kv_heads = values["kv_heads"] or heads
     if has_input_head_axis and source is not None:
         kv_heads = _heads_of_array(values, "kv_heads", source)
     if source is not None and count is not None and values["kv_heads"] is None and heads % kv_heads:
-        message = f"has {heads} heads, which can't share the {kv_heads} of {source} evenly"
+        message = f"has {count_of(heads, 'head')}, which can't share the {kv_heads} of {source} evenly"
         raise AttnError(message, where=name, hint=f"expected a multiple of {kv_heads}", keys=(name, source))
     _check_kv_heads(values, heads, kv_heads, source or name)
     return Layout(table.shape[0] if has_batch else None, heads, kv_heads, has_input_head_axis, _new_key_letter(values))
@@ -160,5 +161,5 @@ def _heads_of_array(values: Mapping[str, Any], name: str, owner: str) -> int:
     count = int(values[owner].shape[1])
     given = values[name]
     if given is not None and given != count:
-        raise AttnError(f"{name} is {given}; {owner} has {count} heads on its second axis", where=name)
+        raise AttnError(f"{name} is {given}; {owner} has {count_of(count, 'head')} on its second axis", where=name)
     return count

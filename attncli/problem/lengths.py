@@ -6,7 +6,7 @@ from typing import Any
 from attncli.base.axes import LEGEND, Length, Letters, bind_axes
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.text import count_of
+from attncli.base.text import count_of, there_are
 from attncli.ops.records import Operator
 from attncli.problem.fields import INPUTS, PROJECTIONS, TABLES, given_table
 from attncli.problem.layout import Layout
@@ -148,7 +148,7 @@ def _lengths_of_one_head(values: Mapping[str, Any], layout: Layout, lengths: Len
         count, features = getattr(layout, field), lengths[letter]
         if features.size % count:
             raise AttnError(
-                f"{count} heads can't share the {features.size} features of the {rows}",
+                f"{count_of(count, 'head')} can't share the {count_of(features.size, 'feature')} of the {rows}",
                 where="heads" if values[field] is None else field,
                 hint=f"choose a divisor of {features.size}",
             )
@@ -282,22 +282,20 @@ def _check_key_mask(key_mask: Array, lengths: Lengths) -> None:
     rows = 1 if key_mask.ndim == 1 else key_mask.shape[0]
     if rows != count:
         owner = items.owner if items is not None else "there are no batch items"
-        noun = "row" if rows == 1 else "rows"
-        raise AttnError(f"key_mask has {rows} {noun} (b); {owner}", where="key_mask")
+        raise AttnError(f"key_mask has {count_of(rows, 'row')} (b); {owner}", where="key_mask")
     columns = key_mask.shape[-1]
     if columns != keys.size:
-        noun = "column" if columns == 1 else "columns"
         is_of_new_keys = "p" in lengths and columns == lengths["k"].size
         hint = "put 1 before them for each cached key" if is_of_new_keys else None
-        raise AttnError(f"key_mask has {columns} {noun} (m); {keys.owner}", where="key_mask", hint=hint)
+        raise AttnError(f"key_mask has {count_of(columns, 'column')} (m); {keys.owner}", where="key_mask", hint=hint)
 
 
 def check_labels(spec: ProblemSpec) -> None:
     """Raise AttnError where labels are too many or too few; those of cached keys may be left out."""
     past, new = spec.past_count, spec.new_key_count
-    for name, labels, counts, rows in (
-        ("tokens", spec.tokens, (new, past + new), "keys"),
-        ("query_tokens", spec.query_tokens, (spec.query_count,), "queries"),
+    for name, labels, counts, row in (
+        ("tokens", spec.tokens, (new, past + new), "key"),
+        ("query_tokens", spec.query_tokens, (spec.query_count,), "query"),
     ):
         if labels is not None and len(labels) not in counts:
-            raise AttnError(f"there are {len(labels)} labels for {counts[-1]} {rows}", where=name)
+            raise AttnError(f"{there_are(len(labels), 'label')} for {count_of(counts[-1], row)}", where=name)

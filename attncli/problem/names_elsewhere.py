@@ -51,16 +51,18 @@ _HINTS = {
     "head_dim d_head head_size key_dim kdim dk qk_head_size": "give {d_k=4}; it counts all heads together",
     "vdim dv value_dim v_head_size": "give {d_v=4}; it counts all heads together",
     "seq_len length n_tokens num_tokens sequence_length seq_length": "give {token_count=4}",
+    "q_len query_len query_length tgt_len": "give {token_count=4}; {query_embeddings} has queries of another length",
+    "kv_len key_len key_length k_len src_len": "give {token_count=4}; {key_lengths=3,2} where some of it is padding",
     "batch_size": "leave it out: the arrays have a batch axis",
     "batch_first": _ORDER,
     "num_layers n_layers layers": _ONE_LAYER,
     # masks
-    "attention_mask": "give {key_mask}",
+    "attention_mask": "give {key_mask}: 1 is a real key and 0 padding, as in attention_mask",
     "key_padding_mask src_key_padding_mask memory_key_padding_mask": (
         "give {key_mask}, which is 1 where key_padding_mask is 0"
     ),
-    "attn_mask src_mask tgt_mask block_mask": "give {mask}, or {bias} where it is added to the scores",
-    "padding_mask pad_mask": "give {key_mask}",
+    "attn_mask src_mask tgt_mask block_mask": "give {mask}, where 1 attends, or {bias}, which is added to the scores",
+    "padding_mask pad_mask": "give {key_mask}: 1 is a real key and 0 padding",
     "is_causal causal_mask autoregressive unidirectional tril": "give {causal}",
     "attn_bias attention_bias position_bias relative_position_bias": "give {bias}",
     "valid_lens valid_len lengths seq_lens seqlens nonpad_kv_seqlen": "give {key_lengths=3,2}",
@@ -94,7 +96,8 @@ _HINTS = {
     # what is expected
     "expected expect reference_output": "give {against}: attn check --against output=o.npy",
     "tolerance tol eps_rel": "give {rtol} or {atol}",
-    # what is shown
+    # what is shown and written
+    "overwrite replace redo": "give {force}, where a file may be replaced",
     "decimals digits round ndigits places": "give {precision=2}",
     "verbose debug steps trace show_steps": "give {explain}",
     "out outfile output_file save": "give {output=result.csv}",

@@ -168,8 +168,25 @@ def _name_and_parameters(kind: str, value: Any, path: ErrorPath) -> tuple[str, M
         parameters = {} if parameters is None else parameters
         if isinstance(parameters, Mapping) and all(isinstance(word, str) for word in (name, *parameters)):
             return name, parameters
-    hint = "write NAME, NAME:key=value or {NAME: {key: value}}"
+    hint = _hint_of_mapping(value, path) or "write NAME, NAME:key=value or {NAME: {key: value}}"
     raise AttnError(f"{json_excerpt(value)} is not a name", where=path, hint=hint, subject=value)
+
+
+def _hint_of_mapping(value: Any, path: ErrorPath) -> str | None:
+    """How a name that is an entry of a mapping, as other programs have it, is written; None where there is none.
+
+    >>> _hint_of_mapping({"name": "softmax"}, ("p.yaml", "normalize"))
+    'write normalize: softmax'
+    >>> _hint_of_mapping({"type": "gaussian", "sigma": 2}, ("--score",))
+    'write {gaussian: {sigma: 2}}'
+    """
+    word = next((word for word in ("name", "type", "kind") if isinstance(value, Mapping) and word in value), None)
+    if word is None or not isinstance(value[word], str):
+        return None
+    parameters = {key: parameter for key, parameter in value.items() if key != word}
+    written = json_excerpt({value[word]: parameters}).replace('"', "") if parameters else value[word]
+    key = f"{path[-1]}: " if path and not path[-1].startswith("-") else ""
+    return f"write {key}{written}"
 
 
 def chooses_operator(kind: str, value: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
-from attncli.base.text import count_of
+from attncli.base.text import count_of, there_are
 from attncli.problem.arrays import ArrayOrigin, EncodedArray
 from attncli.problem.operators import PendingRandom
 from attncli.problem.spec import FIELDS, ProblemSpec
@@ -142,7 +142,7 @@ def _positions_of_tokens(values: Mapping[str, Any]) -> Sequence[int]:
         first = 0 if past is None else past.shape[-2]
         return range(first, first + count)
     if given.shape != (count,):
-        message = f"has the shape [{' '.join(map(str, given.shape))}]; there are {count} tokens"
+        message = f"has the shape [{' '.join(map(str, given.shape))}]; {there_are(count, 'token')}"
         raise AttnError(message, where="positions", hint=f"expected [{count}]")
     wrong = next((position for position in given.tolist() if position != int(position)), None)
     if wrong is not None:

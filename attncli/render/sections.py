@@ -6,7 +6,7 @@ from typing import Any
 
 from attncli.analysis.rows import changed
 from attncli.base.lazy_numpy import np
-from attncli.base.text import escape_control
+from attncli.base.text import count_of, escape_control
 from attncli.numbers.formatting import decimal
 from attncli.plan.trace import RunResult, Step, Trace
 from attncli.problem.edits import EditedCell
@@ -209,5 +209,5 @@ def _numbers(value: Any, decimals: int) -> str:
     """One number, or several between spaces."""
     numbers = np.asarray(value).ravel()
     if numbers.size > MAX_NUMBERS:
-        return f"{numbers.size} numbers"
+        return count_of(numbers.size, "number")
     return " ".join(decimal(float(number), decimals) for number in numbers)

@@ -18,6 +18,7 @@ class TextTarget:
     column_gap: int = 3  # spaces between two columns of a table
     height: int | None = None  # lines of the screen
     quotes_formulas: bool = False  # of CSV: whether text that a spreadsheet takes for a formula has an apostrophe
+    decimals: int | None = None  # of CSV: those of its numbers; None for every digit
     color_system: Literal["auto", "truecolor"] = "auto"  # as Rich names it; "auto": as the environment says
 
     @property

@@ -1,5 +1,6 @@
 """Errors on the command line: one line on standard error, nothing on standard output, exit status 2."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,7 @@ WRONG = {
     "a folder for an output": ("compute t.yaml -o full", "--output full: is a folder; name a file in it"),
     "a folder with a suffix": ("compute t.yaml -o d.yaml", "d.yaml: is a folder; name a file in it"),
     "two formats": ("compute t.yaml --json --format csv", "--json and --format csv contradict each other"),
+    "JSON in a file of CSV": ("compute t.yaml --json -o x.csv", "x.csv: json and the suffix .csv contradict each"),
     "an unknown suffix": ("compute t.yaml -o x.gif", "--output x.gif: the suffix '.gif' names no format"),
     "no suffix": ("compute t.yaml -o x", "--output x: the suffix '' names no format"),
     "a folder that is not there": ("compute t.yaml -o no/x.csv", "no/x.csv: can't be written (No such file"),
@@ -64,6 +66,22 @@ WRONG = {
     "an operator for an option": ("compute t.yaml --softmax", "--softmax; give --normalize softmax"),
     "an operator for a command": ("softmax", "unknown command 'softmax'; attn show softmax explains it"),
     "help for another command": ("help comput", "unknown command 'comput'; did you mean 'compute'?"),
+    "another word for a command": ("explain softmax", "unknown command 'explain'; type attn show softmax"),
+    "the version as a command": ("version", "unknown command 'version'; type attn --version"),
+    "one word": ("hello", "'hello'; attn --help lists the commands; for a sentence of one word: attn compute "),
+    "a length of other libraries": ("compute t.yaml --q-len 3", "--q-len; give --token-count, as in --token-count 4; "),
+    "a mask of other libraries": ("compute t.yaml --attention-mask 1", "give --key-mask: 1 is a real key and 0"),
+    "an unknown option that is near none": ("init --rewrite", "unknown option --rewrite; attn init --help lists the"),
+    "another word for --force": ("init --redo", "unknown option --redo; give --force, where a file may be replaced"),
+    "a file for a report": ("check t.yaml --output x", "--output; attn check writes to standard output: add > FILE"),
+    "a picture of a check": ("check t.yaml --heatmap", "--heatmap; attn compute has it; attn check --help lists its"),
+    "a key that is near none": ("compare t.yaml --vary nope=1", "--vary: unknown key 'nope'; attn list keys has every"),
+    "a range with a hyphen": ("compare t.yaml --vary seed=1-30", "'1-30' is not a range; write seed=1..30"),
+    "a range for an option": ("compute t.yaml --seed 1-30", "--seed: several values; attn compare --vary seed=1..30"),
+    "a statistic for a result": ("compute t.yaml --select entropy", "it is a statistic: leave it out and add --stats"),
+    "a statistic to compare": ("compare t.yaml --vary scale=1,2 --select largest", "leave it out and add --stats"),
+    "a mapping with a name": ("compute name.yaml", '{"name": "softmax"} is not a name; write normalize: softmax'),
+    "a printed table": ("compute printed.yaml", "is a table that attn printed, not a problem; add --json to"),
     "an unknown vocabulary": ("compute --sentence cat --vocabulary large", "unknown file 'large'; give small, which"),
     "a word without quotes": ("compute --tokens [a, b]", "type --tokens '[a, b]'"),
     "brackets that do not close": ("compute t.yaml --w-q [[1,2]", "--w-q: `[` is not closed; add ]"),
@@ -88,12 +106,15 @@ def test_an_error_is_one_line_on_standard_error(
     (tmp_path / "full" / "mine").write_text("")
     (tmp_path / "x.csv").write_text("1,2\n")
     (tmp_path / "k.yaml").write_text("key: [[1]]\ntemperature: 2\n")
+    (tmp_path / "name.yaml").write_text("query: [[1]]\nkey: [[1]]\nnormalize: {name: softmax}\n")
+    (tmp_path / "printed.yaml").write_text("scaled_dot → softmax\n\nscores\nn\\m   a   b\na   1   2\n")
     ran = run(*words.split(" "))
     assert ran.returncode == 2
     assert ran.stdout == ""
     assert ran.stderr.startswith("attn: ")
     assert ran.stderr.count("\n") == 1
     assert message in ran.stderr
+    assert not re.search(r"(?<![\w.])1 (?!is\b|has\b|attends\b)[a-z]+s\b", ran.stderr), "one thing is no plural"
 
 
 # Words with a slip of the keyboard, how the error begins, and the name that it proposes.
@@ -107,6 +128,9 @@ NEAR = [
     ("compute t.yaml --as torch_sdpa", "--as: ", "torch-sdpa"),
     ("compute wrong.yaml", "wrong.yaml: ", "query"),
     ("check one.yaml --against ouput=1", "--against: ", "output"),
+    ("compute t.yaml --as flashattention", "--as: ", "flash"),
+    ("compute t.yaml --as torch", "--as: ", "torch-sdpa"),
+    ("compute t.yaml --score dot_product", "--score: ", "dot"),
     ("check t.yaml --as fash", "--as: ", "flash"),
     ("compare t.yaml --vary sead=1", "--vary: ", "seed"),
     ("compare t.yaml --as fash", "--as: ", "flash"),

@@ -81,7 +81,7 @@ def test_help_as_a_command_is_the_same(command: str, run: Run) -> None:
 def test_it_names_the_defaults_that_are_in_force(run: Run) -> None:
     shown = " ".join(run("compute", "--help-all", env={"COLUMNS": "400"}).stdout.split())
     assert f"Most terms in a worked sum, default {MAX_TERMS};" in shown
-    assert f"Decimals in tables and explanations; default {DECIMALS}." in shown
+    assert f"Decimals; default {DECIMALS}, in CSV every digit." in shown
 
 
 def test_the_first_help_says_what_to_type_first(run: Run) -> None:

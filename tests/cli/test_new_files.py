@@ -1,11 +1,12 @@
-"""Commands that make a problem never replace a file unless --force says so."""
+"""What is said of a file that was written; commands that make a problem never replace one unless --force says so."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.checkpoints import write_checkpoint
-from tests.cli.running import Run
+from tests.cli.running import Run, Terminal, run_in_process
 
 # The words of each command, the file that it makes, and the name that says where.
 MAKING = {
@@ -36,6 +37,28 @@ def test_a_file_is_replaced_where_force_says_so_and_nowhere_else(
     assert run(*words.split(), "--force").returncode == 0
     assert (tmp_path / file).read_text() == whole
     assert (tmp_path / "new" / "other").read_text() == "mine"
+
+
+# The words of a command, and what it says on standard error of the file where that is a terminal.
+SAID = {
+    "compute p.yaml --select output -o o.npy": "Wrote o.npy ({size} bytes).\n",
+    "compute p.yaml --plan -o plan.txt": "Wrote plan.txt ({size} bytes).\n",
+    "compare p.yaml --vary scale=1,2 -o o.csv": "Wrote o.csv ({size} bytes).\n",
+    "generate p.yaml -o new.yaml": "Wrote new.yaml ({size} bytes). Next: attn compute new.yaml\n",
+    "generate p.yaml -o folder": "Wrote folder. Next: attn compute folder/problem.yaml\n",
+    "compute p.yaml -o /dev/null": "",
+    "compute p.yaml": "",
+}
+
+
+@pytest.mark.parametrize("words", SAID)
+def test_a_terminal_is_told_of_a_file_and_a_script_is_not(words: str, run: Run, tmp_path: Path) -> None:
+    assert run("generate", "--seed", "1", "--token-count", "2", "--dim", "2", "-o", "p.yaml").stderr == ""
+    told = run_in_process(*words.split(), folder=tmp_path, errors_to=Terminal)
+    written = tmp_path / words.rsplit(maxsplit=1)[-1]
+    said = SAID[words].format(size=written.stat().st_size if written.is_file() else "")
+    assert (told.returncode, re.sub("\r.*\r", "", told.stderr)) == (0, said)
+    assert run(*words.split(), *(["--force"] if "generate" in words else [])).stderr == ""
 
 
 @pytest.mark.parametrize("words", ["init -", "demo", "model tiny", "model tiny --layer 0", "generate --seed 1 --dim 1"])

@@ -65,7 +65,7 @@ REFUSED = {
     "null": ("1,2\nnull,4\n", "t.csv, line 2, number 1: 'null' is not a number"),
     "an empty cell": ("1,2\n3,\n", "t.csv, line 2, number 2: an empty cell; write a number, 0 for nothing"),
     "an empty cell in the first row": ("1,\n3,4\n", "t.csv, line 1, number 2: an empty cell"),
-    "a shorter row": ("a,1,2\nb,3\n", "t.csv, line 2: 1 numbers where the other rows have 2"),
+    "a shorter row": ("a,1,2\nb,3\n", "t.csv, line 2: 1 number where the other rows have 2"),
     "a longer row, after comments": ("1,2\n# c\n\n3,4,5\n6,7\n", "t.csv, line 4: 3 numbers where the other rows"),
     "a decimal comma and a point": ("1.5;2\n3;1,5\n", "t.csv, line 2, number 2: '1,5' is not a number; write the"),
     "a comma that may divide thousands": ("1;2\n3;1,500\n", "t.csv, line 2, number 2: '1,500' is not a number"),

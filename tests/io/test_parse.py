@@ -150,7 +150,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "several entries and none named": ("two.yaml", "two.yaml, line 1: has several entries; name one: "),
     "not UTF-8": ("latin.csv", "latin.csv, line 2: is not UTF-8 text; save it as UTF-8"),
     "UTF-16": ("wide.csv", "wide.csv: is UTF-16 text; save it as UTF-8"),
-    "a ragged row": ("ragged.yaml", "ragged.yaml, line 3, w, row 2: 1 numbers where the other rows have 2"),
+    "a ragged row": ("ragged.yaml", "ragged.yaml, line 3, w, row 2: 1 number where the other rows have 2"),
     "a word in a row": ("yes.yaml", 'yes.yaml, line 3, w, row 2, number 1: "yes" is not a number'),
     "true in a row": ([[1, True]], "p.yaml, w_q, row 1, number 2: true is not a number"),
     "null in a row": ([[1, None]], "p.yaml, w_q, row 1, number 2: null is not a number"),

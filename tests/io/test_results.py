@@ -53,6 +53,8 @@ COMMANDS = [
     "--embeddings w.csv --score gaussian:sigma=2 --mask 'window:left=1,right=inf' --position rope:base=100",
     "--embeddings w.csv --position alibi --normalize topk:k=1 --context sample:seed=3",
     "--scores '1 -inf; 2 3' --value '1; 2'",
+    "--scores '1 2; 3 4' --value '1; 2' --normalize softmax:temperature=1",
+    "--embeddings w.csv --score cosine:beta=3 --normalize entmax",
     "--token-table w.csv --tokens 1,0,1",
     "tables.yaml --dtype float64",
 ]
@@ -76,7 +78,8 @@ def test_a_result_of_a_command_is_computed_again(words: str, file: str, run_word
     before, after = json.loads(text) if file.endswith(".json") else yaml.read(text, file)[0], json.loads(again.stdout)
     for name in ("scores", "weights", "output"):
         np.testing.assert_array_equal(np.array(before.get(name), float), np.array(after.get(name), float))
-    assert [before[name] for name in ("query_tokens", "key_tokens")] == [after["query_tokens"], after["key_tokens"]]
+    for name in ("query_tokens", "key_tokens", "pipeline"):
+        assert before[name] == after[name]
 
 
 def test_what_a_result_lacks_is_named(run_words: Run, tmp_path: Path) -> None:

@@ -182,7 +182,10 @@ def test_a_table_may_reach_farther_to_one_side() -> None:
     ("parameters", "message"),
     [
         ({"table": np.ones((4, 2))}, "position, table: has 4 rows; expected an odd number.*or give left"),
-        ({"table": np.ones((4, 2)), "left": 4}, "position, left: 4 keys to the left .* need 5 rows; the table has 4"),
+        (
+            {"table": np.ones((4, 2)), "left": 4},
+            "position, left: the query and 4 keys to the left need 5 rows; the table has 4",
+        ),
     ],
     ids=["an even number of rows", "too far to the left"],
 )

@@ -112,7 +112,7 @@ def test_a_malformed_problem_is_an_error_of_ours(seed: int) -> None:
         ({"softcap": -HUGE}, "softcap: <int too long to show> is not a finite number"),
         ({"window": HUGE}, "window: <int too long to show> is not a window; expected LEFT,RIGHT, such as 2,0"),
         ({"query": [[np.float64]]}, "query, row 1, number 1:"),
-        ({"query_tokens": np.float64}, "query_tokens: there are 1 labels"),
+        ({"query_tokens": np.float64}, "query_tokens: there is 1 label"),
     ],
     ids=["heads", "tokens", "align", "softcap", "window", "query", "query_tokens"],
 )

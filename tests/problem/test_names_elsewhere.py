@@ -14,7 +14,7 @@ from attncli.problem.spec import FIELDS
 ROWS = vars(names_elsewhere)["_ROWS"]
 OPTIONS = {
     f"--{name.replace('_', '-')}"
-    for name in (*FIELDS, *OutputOptions.rows(), "as", "set", "layer", "against", "rtol", "atol")
+    for name in (*FIELDS, *OutputOptions.rows(), "as", "set", "layer", "against", "rtol", "atol", "force")
 }
 
 # What a user of PyTorch, NumPy, ONNX or transformers types, as an option and as a key, and what to give.
@@ -37,7 +37,11 @@ NAMES = [
     ("is_causal", "give --causal", "give causal: true"),
     ("queries", "give --query", "give query"),
     ("bias_q", "give --b-q", "give b_q"),
-    ("attention_mask", "give --key-mask", "give key_mask"),
+    (
+        "attention_mask",
+        "give --key-mask: 1 is a real key and 0 padding, as in attention_mask",
+        "give key_mask: 1 is a real key and 0 padding, as in attention_mask",
+    ),
 ]
 
 

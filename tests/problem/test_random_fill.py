@@ -146,7 +146,7 @@ def test_a_score_may_have_its_own_matrix_drawn() -> None:
         ({"seed": 1, "token_count": 2, "dim": 1e13}, "dim: embeddings of 2 × 10000000000000 numbers needs"),
         ({"seed": 1, "token_count": 2, "dim": 2, "d_k": 10**20}, "d_k: w_q of 2 × 100000000000000000000 numbers needs"),
         ({"seed": 1, "token_count": 2, "dim": 2, "d_v": 10**18}, "d_v: w_v of 2 × 1000000000000000000 numbers needs"),
-        ({"embeddings": [[1]], "heads": 10**12}, "heads: 1000000000000 heads can't share the 1 features"),
+        ({"embeddings": [[1]], "heads": 10**12}, "heads: 1000000000000 heads can't share the 1 feature"),
         ({"embeddings": [[1]], "kv_heads": 10**30}, "kv_heads: 1 query head can't share 1"),
         ({"seed": 1, "dim": 2}, "token_count: embeddings is drawn and its size is not known"),
         ({"seed": 1, "token_count": 2}, "dim: embeddings is drawn and its size is not known"),

@@ -297,7 +297,7 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"token_table": TABLE, "tokens": [0], "token_positions": POSITIONS, "positions": [0, 1]},
-        "positions: has the shape [2]; there are 1 tokens; expected [1]",
+        "positions: has the shape [2]; there is 1 token; expected [1]",
     ),
     ({"token_table": TABLE, "tokens": [0], "token_positions": [[1, 2]]}, "token_positions has 2 columns (x)"),
     ({"residual": STREAM, "query": STREAM, "key": STREAM}, "query and key are given, so residual would not be used"),

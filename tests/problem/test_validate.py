@@ -1,5 +1,6 @@
 """Contradictions between keys, and lengths that disagree: errors with both sides."""
 
+import re
 from typing import Any
 
 import pytest
@@ -47,7 +48,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "too few labels of the query sequence": (
         {"embeddings": X, "query_embeddings": X[:2], "query_tokens": ["a"]},
-        "query_tokens: there are 1 labels for 2 queries",
+        "query_tokens: there is 1 label for 2 queries",
     ),
     "key weights for keys that are given": (
         {"query": X, "key": X, "w_v": W[3, 3]},
@@ -119,6 +120,7 @@ def test_a_contradiction_is_an_error_with_both_keys(keys: dict[str, Any], messag
     with pytest.raises(AttnError) as caught:
         problem(**keys)
     assert str(caught.value).startswith(message)
+    assert not re.search(r"(?<![\w.])1 (?!is\b|has\b|attends\b)[a-z]+s\b", str(caught.value)), "one thing is no plural"
 
 
 SIZES: dict[str, tuple[dict[str, Any], str, str]] = {

@@ -7,6 +7,7 @@ from math import log
 from attncli.analysis.slips.records import Computation, FittedNumber, Variant, plan_slip
 from attncli.analysis.slips.softmax import softmax_node
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of
 from attncli.ops.contexts import weighted_sum
 from attncli.plan.graph import Node
 
@@ -61,35 +62,37 @@ def _with_context(case: Computation, attend: Attend, sentence: str, **options: f
 @plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
 def accumulator_not_rescaled(case: Computation, number: int) -> Iterator[Variant]:
     """In the online softmax the sum of values is not rescaled when a later tile has a larger maximum."""
-    sentence = f"The sum of values is not rescaled when a later tile of {number} keys has a larger maximum."
+    sentence = f"The sum of values is not rescaled when a later tile of {count_of(number, 'key')} has a larger maximum."
     yield from _with_context(case, _online, sentence, tile=number, rescales_values=False, rescales_sum=True)
 
 
 @plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
 def denominator_not_rescaled(case: Computation, number: int) -> Iterator[Variant]:
     """In the online softmax the sum of exponentials is not rescaled when a later tile has a larger maximum."""
-    sentence = f"The sum of exponentials is not rescaled when a later tile of {number} keys has a larger maximum."
+    sentence = (
+        f"The sum of exponentials is not rescaled when a later tile of {count_of(number, 'key')} has a larger maximum."
+    )
     yield from _with_context(case, _online, sentence, tile=number, rescales_values=True, rescales_sum=False)
 
 
 @plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
 def nothing_rescaled(case: Computation, number: int) -> Iterator[Variant]:
     """In the online softmax neither sum is rescaled when a later tile has a larger maximum."""
-    sentence = f"Neither sum is rescaled when a later tile of {number} keys has a larger maximum."
+    sentence = f"Neither sum is rescaled when a later tile of {count_of(number, 'key')} has a larger maximum."
     yield from _with_context(case, _online, sentence, tile=number, rescales_values=False, rescales_sum=False)
 
 
 @plan_slip(WHERE, number=FittedNumber("keys", _pads, is_whole=True))
 def zero_keys_take_part(case: Computation, number: int) -> Iterator[Variant]:
     """Keys and values of zeros that fill the last tile take part in the softmax, each with exp(0)."""
-    sentence = f"{number} keys of zeros, such as those that fill the last tile, take part in the softmax."
+    sentence = f"Zeros take part in the softmax as {count_of(number, 'key')}, as where they fill the last tile."
     yield from _with_context(case, _with_zero_keys, sentence, count=number)
 
 
 @plan_slip(WHERE, number=FittedNumber("keys", _counts, is_whole=True))
 def tail_dropped(case: Computation, number: int) -> Iterator[Variant]:
     """The last keys, which do not fill a tile, are left out."""
-    sentence = f"The last {number} keys are left out, as a tail that does not fill a tile."
+    sentence = f"A tail of {count_of(number, 'key')}, which does not fill a tile, is left out."
     yield from _with_context(case, _without_tail, sentence, count=number)
 
 

@@ -18,8 +18,8 @@ from attncli.cli.option_values import (
     read_edits,
     read_problem_options,
 )
-from attncli.cli.output_file import check_free_space, check_is_no_input
-from attncli.cli.output_options import OutputOptions, with_output_options
+from attncli.cli.output_file import check_free_space, check_is_no_input, say_written
+from attncli.cli.output_options import OutputOptions, selection_error, with_output_options
 from attncli.cli.problem_options import EditTexts, MaxSize, with_problem_options
 from attncli.cli.terminal import ProgressBar
 from attncli.io.paths import STDIN
@@ -152,6 +152,7 @@ def _compare_and_write(
         chunks = output_format.render_comparison(comparison, options.in_target(TEXT_FILE), view)
         for chunk in streams.buffer_chunks(chunks):
             stream.write(chunk.encode("utf-8", "surrogateescape"))
+    say_written(options.file)
 
 
 def _compare(variants: "Sequence[Variant]", options: OutputOptions, all_pairs: bool) -> "Comparison":
@@ -183,7 +184,7 @@ def _selection(variants: "Sequence[Variant]", options: OutputOptions) -> tuple[t
     try:
         names = selected_names(variants, options.selected_names)
     except AttnError as error:
-        raise error.at("--select") from None
+        raise selection_error(error, options.selected_names or ()) from None
     output_format, plans = options.output_format, [plan_of(variant.problem) for variant in variants]
     if options.select is not None:
         return names, ""
@@ -208,8 +209,8 @@ def _check_space(
     from attncli.plan.build import plan_of
     from attncli.render.output_size import SizeEstimator
 
-    output_format = options.output_format
-    if not output_format.is_lossless:  # a reader gets no more than some rows of each
+    output_format = replace(options.output_format, is_lossless=options.writes_every_digit)
+    if not options.output_format.is_lossless:  # a reader gets no more than some rows of each
         return
     sizes: dict[str, int] = dict.fromkeys(names, 0)
     for variant in variants:

@@ -82,7 +82,8 @@ def demo(
     if list_all:
         _write_list(examples.by_topic())
     elif save is not None:
-        write_new_file(examples.text(name), save, "--save", force=force)
+        command = f"attn demo {shlex.quote(save)}"
+        write_new_file(examples.text(name), save, "--save", force=force, command=command)
     else:
         check_is_new(None, force=force)
         output_options.check_format("demo", lambda row: row.writes_documents)

@@ -1,5 +1,6 @@
 """`attn generate`: a complete problem, its numbers drawn from a seed, for `attn compute` and for changing by hand."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +10,7 @@ import typer
 from attncli.base.errors import AttnError
 from attncli.cli import streams
 from attncli.cli.option_values import make_inputs, problem_warnings, read_problem_options
-from attncli.cli.output_file import check_free_space, check_is_new, check_is_no_input, output_file
+from attncli.cli.output_file import check_free_space, check_is_new, check_is_no_input, output_file, say_written
 from attncli.cli.problem_options import Force, MaxSize, Strict, with_problem_options
 from attncli.io.paths import path_of
 
@@ -51,7 +52,14 @@ def generate(
     """Draw what a problem lacks, and write it, as the worked example that it may be, to a stream, file, or folder."""
     from attncli.io.assemble import assemble
     from attncli.io.output_files import atomic_write_file, atomic_write_folder, is_in_place
-    from attncli.io.problem_text import example_values, problem_folder, problem_json, problem_sizes, problem_yaml
+    from attncli.io.problem_text import (
+        PROBLEM_FILE,
+        example_values,
+        problem_folder,
+        problem_json,
+        problem_sizes,
+        problem_yaml,
+    )
 
     file = output_file(output)
     inputs = make_inputs(max_size)
@@ -85,3 +93,6 @@ def generate(
         for name in files:
             check_is_no_input(str(Path(file) / name), inputs)
         atomic_write_folder(file, files)
+    if file is not None:
+        named = file if not path_of(file).is_dir() else str(Path(file) / PROBLEM_FILE)
+        say_written(file, f"attn compute {shlex.quote(named)}")

@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from attncli.cli import streams
 from attncli.cli.output_file import STDOUT, write_new_file
 from attncli.cli.problem_options import Force
 
@@ -20,9 +19,6 @@ def init(
     force: Force = False,
 ) -> None:
     """Write a problem to start from, and the command that computes it."""
-    import shlex
-
     from attncli.io.problem_text import problem_template
 
-    if write_new_file(problem_template(every_key=every_key), file, "FILE", force=force):
-        streams.write_output(f"Wrote {file}. Next: attn compute {shlex.quote(file)} --explain\n")
+    write_new_file(problem_template(every_key=every_key), file, "FILE", force=force)

@@ -1,4 +1,4 @@
-"""`attn list`: the operators of every kind, the slips and the conventions, or one of these lists, or that of models."""
+"""`attn list`: the operators of every kind, the slips and the conventions, or one of these lists, or that of keys."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -6,22 +6,23 @@ from typing import Annotated
 import typer
 
 from attncli.base.errors import UnknownNameError
+from attncli.base.text import sentence
 from attncli.cli import streams
 from attncli.cli.completion import complete_from
 from attncli.cli.problem_options import Strict
 from attncli.ops import broken_packages, kinds, operators, taken_kinds
 from attncli.ops.registry import plural_of
 
-# The kinds of what is listed and is not an operator; the last three are listed where they are asked for.
-SLIP, CONVENTION, MODEL, SOURCE, WORD = "slip", "convention", "model", "source", "word"
+# The kinds of what is listed and is not an operator; the last four are listed where they are asked for.
+SLIP, CONVENTION, KEY, MODEL, SOURCE, WORD = "slip", "convention", "key", "model", "source", "word"
 VOCABULARY = "vocabulary"  # the plural of a word
 
 
 def _listed_kinds() -> dict[str, str]:
-    """The kinds of everything that is listed by their plurals: operators, slips, conventions, models, sources."""
+    """The kinds of everything that is listed by their plurals: operators, slips, conventions, keys and others."""
     return (
         {plural_of(kind): kind for kind in kinds()}
-        | {f"{kind}s": kind for kind in (SLIP, CONVENTION, MODEL, SOURCE)}
+        | {f"{kind}s": kind for kind in (SLIP, CONVENTION, KEY, MODEL, SOURCE)}
         | {VOCABULARY: WORD}
     )
 
@@ -40,8 +41,8 @@ def list_operators(
 ) -> None:
     """Write the name and summary of operators, slips and conventions, or those of one kind (its plural or name).
 
-    Models, the sources of all operators in the order of a bibliography, and the words of the small vocabulary with
-    their features, are listed where they are asked for.
+    The keys of a problem, models, the sources of all operators in the order of a bibliography, and the words of the
+    small vocabulary with their features, are listed where they are asked for.
     """
     from attncli.render.document import pairs_document
     from attncli.render.formats import terminal
@@ -50,7 +51,7 @@ def list_operators(
     known = {f"{name}s": name for name in taken_kinds()} | plurals  # also `qk_norms`, which are norms
     if kind is not None and known.get(kind, kind) not in known.values():
         raise UnknownNameError("kind", kind, plurals)
-    shown = {plural: name for plural, name in plurals.items() if name not in (MODEL, SOURCE, WORD)}
+    shown = {plural: name for plural, name in plurals.items() if name not in (KEY, MODEL, SOURCE, WORD)}
     titles = shown if kind is None else {kind: known.get(kind, kind)}
     groups = [(title, list(_summaries(name))) for title, name in titles.items()]
     streams.write_warnings(broken_packages(), strict=strict)
@@ -67,6 +68,10 @@ def _summaries(kind: str) -> Iterator[tuple[str, str]]:
         from attncli.problem.conventions import CONVENTIONS
 
         yield from ((record.name, f"{record.title} ({record.evidence})") for record in CONVENTIONS.values())
+    elif kind == KEY:
+        from attncli.problem.spec import FIELDS
+
+        yield from ((field.name, sentence(field.help)) for field in FIELDS.values())
     elif kind == MODEL:
         from attncli.models.families import family_names, read_family
 

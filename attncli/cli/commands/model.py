@@ -87,9 +87,8 @@ def _write_layer(checkpoint: "Checkpoint", layer: int, part_name: str | None, ou
     folder = Path() if output == STDOUT else path_of(output).parent
     commands = _commands(rows, entries, file)
     text = layer_text(entries, _head(rows, commands), folder)
-    if write_new_file(text, output, "-o", force=force):
-        said = f"Wrote {file}: layer {rows.layer} of the {part.label}"
-        streams.write_output(f"{said}. Next: {next(iter(commands))}\n")
+    about = f"layer {rows.layer} of the {part.label}"
+    write_new_file(text, output, "-o", force=force, about=about, command=next(iter(commands)))
 
 
 def _head(rows: "LayerRows", commands: Mapping[str, str]) -> list[str]:

@@ -14,7 +14,7 @@ from attncli.ops import broken_packages, kinds, operators
 from attncli.problem.names_elsewhere import hint_elsewhere
 from attncli.problem.spec import FIELDS
 
-HINT = "attn list has the catalogue, attn compute --help-all every key"
+HINT = "attn list has the catalogue, attn list keys every key"
 
 
 @complete_from

@@ -82,6 +82,11 @@ class OutputFormat:
         return not self.is_lossless and not self.is_figure
 
     @property
+    def has_every_digit(self) -> bool:
+        """Whether its numbers can't be rounded: a table of CSV is for people too, who may ask for so many decimals."""
+        return self.is_lossless and not self.compares_cells
+
+    @property
     def is_picture(self) -> bool:
         """Whether its files are opened to look at them: figures, and the page."""
         return self.is_figure or self.name == PAGE
@@ -261,16 +266,16 @@ def find_format(name: str) -> OutputFormat:
 def format_in_file(row: OutputFormat, file: str) -> OutputFormat:
     """The format in which a file has what a format writes: where it is an SVG that which draws its text.
 
-    Raises AttnError where the file is a figure or a page, which a format that is not a picture does not write.
+    Raises AttnError where the suffix is that of another format; any text may be in a .txt file.
 
     >>> format_in_file(find_format("table"), "table.svg").has_title
     True
     """
     suffix, picked = PurePath(file).suffix.lower(), format_of_suffix(file)
-    if picked is None or not picked.is_picture:
+    if picked is None or picked.name in (row.name, DEFAULT_FORMAT):
         return row
     if row.picture is None or suffix != PICTURE_SUFFIX:
-        drawn = f"{DEFAULT_FORMAT} is drawn in a {PICTURE_SUFFIX} file; " if row.picture else ""
+        drawn = f"{DEFAULT_FORMAT} is drawn in a {PICTURE_SUFFIX} file; " if row.picture and picked.is_picture else ""
         message = f"{row.name} and the suffix {suffix} contradict each other"
         hint = f"{drawn}leave out the format, or name a file with another suffix"
         raise AttnError(message, where=f"--output {file}", hint=hint)

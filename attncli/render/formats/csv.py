@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attncli.base.axes import COUNTED_FROM_0
 from attncli.base.errors import AttnError
 from attncli.base.labels import BATCH, FEATURE, HEAD, column_of_axis, long_columns
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import delimited_cell, delimited_rows, escape_control, without_formula
-from attncli.numbers.formatting import format_rows
+from attncli.numbers.formatting import MINUS, decimal, format_rows
 from attncli.plan.trace import value_at
 from attncli.render.document import Grid
 from attncli.render.tables import selected_plain_grids
@@ -29,9 +29,15 @@ def _texts_for(target: TextTarget) -> Callable[[str], str]:
     return without_formula if target.quotes_formulas else str
 
 
+def _numbers_for(target: TextTarget) -> Callable[[Any], str] | None:
+    """What a number is written as, where it has so many decimals; None for every digit."""
+    decimals = target.decimals
+    return None if decimals is None else lambda number: decimal(number, decimals).replace(MINUS, "-")
+
+
 def _tables(view: View, target: TextTarget = TEXT_FILE, *, delimiter: str) -> Iterator[str]:
     """A table for each result and head, with an empty line between two, and its name in a comment where it is one."""
-    as_text = _texts_for(target)
+    as_text, as_number = _texts_for(target), _numbers_for(target)
     trace = view.result.trace
     tables = [(name, grid) for name in view.names for grid in selected_plain_grids(view, trace[name])]
     others = _tables_of_queries(view)
@@ -39,11 +45,11 @@ def _tables(view: View, target: TextTarget = TEXT_FILE, *, delimiter: str) -> It
         yield "\n" if number else ""
         if len(tables) > 1 or others:
             yield f"# {escape_control(', '.join(label for label in (name, grid.slice_label) if label))}\n"
-        yield from _table(grid, delimiter, as_text)
+        yield from _table(grid, delimiter, target)
     for title, rows in others.items():
         yield f"\n# {title}\n"
         for row in rows:
-            cells = [as_text(cell) if isinstance(cell, str) else cell for cell in row]
+            cells = [as_text(cell) if isinstance(cell, str) else (as_number or str)(cell) for cell in row]
             yield delimited_rows([cells], delimiter)
 
 
@@ -57,18 +63,19 @@ def _tables_of_queries(view: View) -> Mapping[str, Iterator[Sequence[object]]]:
     return tables | ({statistics.TOP_TITLE: statistics.largest_keys_table(view)} if view.top else {})
 
 
-def _table(grid: Grid, delimiter: str, as_text: Callable[[str], str]) -> Iterator[str]:
-    """One grid, its numbers in full."""
+def _table(grid: Grid, delimiter: str, target: TextTarget) -> Iterator[str]:
+    """One grid, its numbers in full unless the target has decimals."""
+    as_text = _texts_for(target)
     yield delimited_rows([["", *map(as_text, grid.columns)]], delimiter)
     labels = map(as_text, grid.rows)
-    for rows in format_rows(grid.values, {}, delimiter):
+    for rows in format_rows(grid.values, {}, delimiter, _numbers_for(target)):
         # the numbers first: after the last chunk zip must not consume a label
         labelled_rows = zip(rows, labels, strict=False)
         yield "".join([f"{delimited_cell(label, delimiter)}{delimiter}{row}\n" for row, label in labelled_rows])
 
 
 def _long_table(comparison: "Comparison", target: TextTarget = TEXT_FILE, *, delimiter: str) -> Iterator[str]:
-    """One table of every variant of a comparison, every digit of its numbers: the header and the rows of each variant.
+    """One table of every variant of a comparison: the header and the rows of each variant.
 
     The columns are the variant, each varied key, the batch item and the head (0 where there is no such axis), the
     query and the key, and each selected result; of results with features, such as the output, the feature in place of
@@ -82,7 +89,7 @@ def _long_table(comparison: "Comparison", target: TextTarget = TEXT_FILE, *, del
     for one in comparison.variants:
         texts = [one.variant.name, *(one.variant.keys.get(key, "") for key in keys)]
         start = delimiter.join(delimited_cell(as_text(text), delimiter) for text in texts)
-        yield from _rows_of_variant(one, comparison, start, delimiter, as_text)
+        yield from _rows_of_variant(one, comparison, start, delimiter, target)
 
 
 def _entry_columns(comparison: "Comparison") -> tuple[str, ...]:
@@ -109,10 +116,10 @@ def _entry_columns(comparison: "Comparison") -> tuple[str, ...]:
 
 
 def _rows_of_variant(
-    one: "VariantResult", comparison: "Comparison", start: str, delimiter: str, as_text: Callable[[str], str]
+    one: "VariantResult", comparison: "Comparison", start: str, delimiter: str, target: TextTarget
 ) -> Iterator[str]:
     """The rows of a variant, each beginning with `start`, a chunk at a time."""
-    trace = one.result.trace
+    trace, as_text, as_number = one.result.trace, _texts_for(target), _numbers_for(target)
     if not one.result.select:
         return
     array = trace.labelled(trace[one.result.select[0]], comparison.positions)  # the others have the same axes
@@ -122,17 +129,19 @@ def _rows_of_variant(
     values = {name: value_at(trace, trace[name], comparison.positions) for name in one.result.select}
     for index in np.ndindex(*(axis.size for axis in array.axes if axis.noun)):  # they come first
         slices = {name: np.atleast_1d(value[index]).reshape(-1) for name, value in values.items()}
-        for numbers in _number_rows(slices, comparison.select, delimiter):
+        for numbers in _number_rows(slices, comparison.select, delimiter, as_number):
             # the numbers first: after the last chunk zip must not consume a row
             pairs = zip(numbers, rows, strict=False)
             yield "".join([f"{start}{delimiter}{row}{delimiter}{text}\n" for text, row in pairs])
 
 
-def _number_rows(values: Mapping[str, Array], names: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+def _number_rows(
+    values: Mapping[str, Array], names: Iterable[str], delimiter: str, as_number: Callable[[Any], str] | None
+) -> Iterator[list[str]]:
     """The numbers of the columns `names` as rows of text, in chunks; a name without values has empty cells."""
     table = np.stack([values[name] for name in names if name in values], axis=-1)
     is_missing = [name not in values for name in names]
-    for rows in format_rows(table, {}, delimiter):
+    for rows in format_rows(table, {}, delimiter, as_number):
         if not any(is_missing):
             yield rows
             continue

@@ -10,6 +10,7 @@ from rich.style import Style
 
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.lazy_numpy import np
+from attncli.base.text import count_of
 from attncli.render.aligned_numbers import align_numbers
 from attncli.render.document import Grid
 from attncli.render.formats.text_page import TextPage
@@ -193,7 +194,7 @@ class _Heatmaps:
         if any((np.isposinf(grid.values) & ~is_masked(grid)).any() for grid in tables):
             yield "∞ has the last colour"
         if cells.decimals is not None and cells.decimals < decimals:
-            yield f"rounded to {cells.decimals} decimals"
+            yield f"rounded to {count_of(cells.decimals, 'decimal')}"
         axes = (letter for letter in ("h", "b") if AXIS_NOUNS[letter] in tables[0].slice_label)
         option = next((OPTION_OF_AXIS[letter] for letter in axes), None)  # shows one of several tables
         rows, columns = cells.block

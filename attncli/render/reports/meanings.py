@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from rich.cells import cell_len
 
@@ -20,6 +21,7 @@ from attncli.problem.spec import DEFAULTS, FIELDS
 from attncli.render.formats.text_page import TextPage
 from attncli.render.reports.glossary import GLOSSARY, GlossaryTerm
 from attncli.render.target import TextTarget
+from attncli.render.view import DECIMALS
 
 GAP = "  "
 ARROW = " → "
@@ -173,9 +175,23 @@ def _facts(record: OperatorRecord) -> Iterator[tuple[str, str]]:
         yield title, fact
         if title == "shapes":
             yield "", legend(axis for axes in (*record.shapes.arrays.values(), record.shapes.result) for axis in axes)
-    arguments = [f"{name} = {value}" for name, value in record.example.items() if name != "gives"]
-    result = [f"gives {record.example['gives']}"] if "gives" in record.example else []
+    example = {name: _rounded(value) for name, value in record.example.items()}
+    arguments = [f"{name} = {value}" for name, value in example.items() if name != "gives"]
+    result = [f"gives {example['gives']}"] if "gives" in example else []
     yield "example", "\n".join([*arguments, *result])
+
+
+def _rounded(value: Any) -> Any:
+    """A value with the numbers in it rounded as those of tables are.
+
+    >>> _rounded({"beta": [1.0986122886681098, 2]})
+    {'beta': [1.0986, 2]}
+    """
+    if isinstance(value, Mapping):
+        return {name: _rounded(entry) for name, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_rounded, value))
+    return round(value, DECIMALS) if isinstance(value, float) else value
 
 
 def _of_key(field: Field) -> Meaning:

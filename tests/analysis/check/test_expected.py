@@ -182,7 +182,7 @@ def test_numbers_of_a_library_have_a_type_and_typed_ones_digits() -> None:
         ({"cat": {"the": [1, 2]}}, "expected, weights, cat, the: 2 numbers are expected and 1 computed"),
         ({"cat": {"the": {"sat": 1}}}, r"weights, cat, the: is nested deeper than its axes; expected \[n m\]"),
         ({}, "expected, weights: is empty"),
-        ([[1, 2], [3]], "expected, weights, row 2: 1 numbers where the other rows have 2"),
+        ([[1, 2], [3]], "expected, weights, row 2: 1 number where the other rows have 2"),
         ("cat", "expected, weights"),
         ([["cat"]], 'expected, weights, row 1, number 1: "cat" is not a number'),
         (normal(2, 3), "weights: 2 × 3 numbers are expected and 3 × 3 computed; expected 3 queries × 3 keys"),

@@ -144,7 +144,7 @@ def test_the_list_has_every_example_under_its_topic_in_80_columns(run: Run) -> N
 
 
 def test_an_example_is_saved_unchanged_and_never_over_a_file(run: Run, tmp_path: Path) -> None:
-    assert run("demo", "luong", "--save", "mine.yaml").stdout == ""
+    assert run("demo", "luong", "--save", "mine.yaml").stdout == "Wrote mine.yaml. Next: attn demo mine.yaml\n"
     assert (tmp_path / "mine.yaml").read_text(encoding="utf-8") == examples.text("luong")
     (tmp_path / "mine.yaml").write_text("changed")
     assert run("demo", "luong", "--save", "mine.yaml").returncode == 2

@@ -1,5 +1,6 @@
 """Lists, help, completion and start-up: all read the records."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -28,6 +29,11 @@ def test_the_list_has_every_operator_slip_and_convention_with_its_summary(run: R
 def test_one_kind_is_listed_by_its_plural(plural: str, kind: str, run: Run) -> None:
     shown = [line.split()[0] for line in run("list", plural).stdout.splitlines()]
     assert shown == [plural, *operators(kind)]
+
+
+@pytest.mark.parametrize(("kind", "name"), EVERY)
+def test_numbers_of_an_example_are_rounded_as_those_of_tables(kind: str, name: str, run: Run) -> None:
+    assert not re.search(r"\.\d{5}", run("show", name).stdout.partition("example")[2])
 
 
 @pytest.mark.parametrize("word", ["slips", "slip"])

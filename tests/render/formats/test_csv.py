@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from attncli.analysis.compare import CompareOptions, compare
 from attncli.base.errors import AttnError
 from attncli.io.variants import Variant
 from attncli.render.formats.csv import write_csv, write_long_csv, write_long_tsv, write_tsv
+from attncli.render.target import TEXT_FILE
 from attncli.render.view import View
 from tests.arrays import normal
 from tests.problems import problem
@@ -68,6 +70,28 @@ def test_every_digit_is_written_by_batch_item_and_head() -> None:
     ]
     (first, *_), last = found, found[-1]
     assert (first["query"], first["key"], last["query"], last["key"]) == ("query_1", "key_1", "query_5", "key_7")
+
+
+def test_numbers_have_the_decimals_that_are_asked_for() -> None:
+    target = replace(TEXT_FILE, decimals=2)
+    result = attncli.attention([[1.0, 0], [0, -1]], [[1.0, 0], [0, 1]], select=("scores",))
+    assert "".join(write_csv(View(result, statistics=True), target)).splitlines() == [
+        "# scores",
+        ",key_1,key_2",
+        "query_1,0.71,0",
+        "query_2,0,-0.71",
+        "",
+        "# statistics",
+        "batch,head,query,support,entropy,effective_keys,largest,largest_key",
+        "0,0,query_1,2,0.63,1.89,0.67,key_1",
+        "0,0,query_2,2,0.63,1.89,0.67,key_1",
+    ]
+    comparison = compare([Variant("a", {}, problem(**SCORES))], ["weights"], CompareOptions())
+    assert "".join(write_long_csv(comparison, target)).splitlines()[1:4] == [
+        'a,0,0,"q, 1",the#1,0.09',
+        'a,0,0,"q, 1",cat,0.24',
+        'a,0,0,"q, 1",the#2,0.67',
+    ]
 
 
 def test_a_selected_head_keeps_its_number() -> None:
