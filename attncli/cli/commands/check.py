@@ -10,12 +10,14 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.base.program import DIFFERS, FAILED
+from attncli.base.text import join_words
 from attncli.cli import streams
 from attncli.cli.completion import complete_expected
 from attncli.cli.option_values import (
     check_convention,
     check_stdin,
     edited_problem,
+    given_keys,
     make_inputs,
     problem_warnings,
     read_edits,
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from attncli.io.problem_files import FilePart
     from attncli.problem.edits import Edit
 
+# The options of arrays that are named in place of a problem, in this order.
+ARRAYS = ("--query ", "--key ", "--value ", "--against output=")
 NOTHING_EXPECTED = "write expected: {output: …} in the file, or give --against output=FILE"
 
 
@@ -142,6 +146,7 @@ def check(
         run=RunOptions(blas_is_limited=True),
     )
     request = CheckRequest(keys, against or (), options, head, batch, inputs, strict, convention, read_edits(edits))
+    _check_problems(problems or (), request)
     suite = _find_suite(problems or (), request)
     outcomes = _run_suite(suite, request, junit)
     _write_answer(outcomes, suite, inputs, output_options, is_quiet=quiet)
@@ -149,6 +154,26 @@ def check(
         raise typer.Exit(FAILED)
     if not all(outcome.agrees for outcome in outcomes):
         raise typer.Exit(DIFFERS)
+
+
+def _check_problems(problems: Sequence[str], request: CheckRequest) -> None:
+    """Raise AttnError, which has the options for them, where arrays are named in place of problems."""
+    import shlex
+
+    from attncli.io.formats import format_of_suffix
+
+    formats = [format_of_suffix(path_of(name)) for name in problems]
+    has_keys = bool(given_keys(request.keys))
+    options = ARRAYS[-1:] if has_keys else ARRAYS
+    is_known = (1 if has_keys else 2) <= len(problems) <= len(options)
+    if not is_known or any(row is None or row.holds_problems for row in formats):
+        return
+    words = [f"{option}{shlex.quote(name)}" for option, name in zip(options, problems, strict=False)]
+    if not has_keys and not request.against:
+        expected = {2: ["--against weights=FILE"], 3: ["--against output=FILE"]}.get(len(words), [])
+        words = ["attn check", *words, *expected]
+    what = "is a file of numbers" if len(problems) == 1 else "are files of numbers"
+    raise AttnError(f"{join_words(problems)} {what}, not of a problem", hint=f"type {' '.join(words)}")
 
 
 def _find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:

@@ -327,6 +327,52 @@ def test_an_error_of_an_option_names_the_file_of_a_suite(run: Run, folder: Path)
     ]
 
 
+ARRAYS = "q.npy k.npy v.npy output.npy"
+ONE_BY_ONE = "--query q.npy --key k.npy --value v.npy"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ARRAYS,
+            "q.npy, k.npy, v.npy and output.npy are files of numbers, not of a problem; "
+            f"type attn check {ONE_BY_ONE} --against output=output.npy",
+        ),
+        ("q.npy k.npy v.npy", f"type attn check {ONE_BY_ONE} --against output=FILE"),
+        ("q.npy k.npy", "type attn check --query q.npy --key k.npy --against weights=FILE"),
+        ("q.npy k.npy v.npy --against output=output.npy", f"type {ONE_BY_ONE}"),
+        (
+            f"output.npy {ONE_BY_ONE}",
+            "output.npy is a file of numbers, not of a problem; type --against output=output.npy",
+        ),
+        ("q.npy", "q.npy: is a NumPy array, not a problem; give it as an option: --embeddings q.npy"),
+        ("p.yaml --against weights=1 0 2", "the shell splits a value at spaces; type --against 'weights=1 0 2'"),
+        ("p.yaml --against weights=[.1, .2]", "the shell splits a value at spaces; type --against 'weights=[.1, .2]'"),
+    ],
+)
+def test_numbers_in_the_wrong_place_have_what_to_type(words: str, message: str, run: Run, folder: Path) -> None:
+    for name in "qkv":
+        np.save(folder / f"{name}.npy", np.eye(3))
+    ran = run("check", *words.split())
+    assert (ran.returncode, ran.stdout, ran.stderr.endswith(f"{message}\n")) == (2, "", True), ran.stderr
+
+
+FORGOTTEN = "no value is given, so the keys are used as values: output needs value, weights do not"
+
+
+@pytest.mark.parametrize(
+    ("against", "is_said"),
+    [("output=5 6", True), ("output=1 2 3", True), ("output=1 2", False), ("weights=.3", False)],
+)
+def test_a_forgotten_value_is_said_where_the_output_differs(against: str, is_said: bool, run: Run) -> None:
+    ran = run("check", "--query", "1 2", "--key", "1 2", "--against", against)
+    assert (FORGOTTEN in ran.stdout + ran.stderr) == is_said
+    assert (
+        FORGOTTEN not in run("check", "--query", "1 2", "--key", "1 2", "--value", "1 2", "--against", against).stdout
+    )
+
+
 def test_a_folder_without_a_problem_does_not_hide_the_others(run: Run, folder: Path) -> None:
     (folder / "empty").mkdir()
     ran = run("check", "empty", "agrees.yaml")
