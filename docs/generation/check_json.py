@@ -35,6 +35,7 @@ RESULT = {
     "cosine": "that of the angle between both arrays; null where one of them is 0",
     "worst": "the cell whose error is largest beside its tolerance: its `labels`, `position`, `expected`, `computed`",
     "follows": "whether what differs follows from the numbers expected before it; null where that is not known",
+    "other_step": "the step that has the few numbers that differ, in the same cells; null where none or several do",
     "remarks": "sentences: which shapes were matched, which part was checked",
 }
 

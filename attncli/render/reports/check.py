@@ -128,7 +128,7 @@ def explanation_blocks(report: CheckReport) -> Iterator[Block]:
     if report.tried_count:
         singles, pairs = report.tried_count - report.pair_count, count_of(report.pair_count, "pair")
         text = f"Tried {count_of(singles, 'mistake')}{f' and {pairs} of them' if report.pair_count else ''}."
-        if not report.explanations:
+        if not report.explanations and not report.other_step:
             tried = f"{singles} tried{f', and {pairs}' if report.pair_count else ''}"
             text = f"No known mistake explains these numbers ({tried})."
         remarks.insert(0, text)
@@ -184,7 +184,10 @@ def verdict(report: CheckReport) -> str:
     else:
         differ = count_of_differences(report.differ, report.count)
         text = f"{differ}; the first step that differs is {report.first_difference}"
-        text += f"; explained by {_names(report.explanations)}" if report.explanations else ""
+        if report.explanations:
+            text += f"; explained by {_names(report.explanations)}"
+        elif report.other_step:
+            text += f"; {'it is that' if report.differ == 1 else 'they are those'} of {report.other_step}"
     return text[0].upper() + text[1:]
 
 
