@@ -1,22 +1,24 @@
 """Variants computed and compared: each with the first, those with edits with those before them, or every two."""
 
+import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from attncli.analysis.differences import Difference, FirstDifference, VariantResult, difference, first_difference
-from attncli.analysis.rows import changed, row_statistics
+from attncli.analysis.rows import STATISTICS, changed, mean_statistics, row_statistics
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import Array
+from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import missing_memory
 from attncli.engine.memory import array_bytes
 from attncli.engine.options import Progress, RunOptions
 from attncli.engine.run import LOCAL, is_large, run
 from attncli.io.variants import Variant, before_edits, shared_keys
 from attncli.plan.build import plan_of
-from attncli.plan.trace import RunResult, value_at
+from attncli.plan.trace import RunResult, value_at, weight_rows_at
 from attncli.problem.fields import WEIGHTS
 
 Positions = tuple[int, ...]
+SEED = "seed"  # the key over whose values there are means
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,20 @@ class Comparison:
     shared_keys: Mapping[str, str]
     positions: Mapping[str, int] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class OverSeeds:
+    """The statistics of the weights of variants that differ in their seed alone; `keys` has what else is varied.
+
+    `mean` and `standard_deviation` (of a sample: divided by their number less one) are those of the variants, each of
+    which counts as the mean of its rows. A statistic is NaN where a variant has no row with that number.
+    """
+
+    keys: Mapping[str, str]
+    variants: Positions
+    mean: Mapping[str, float]
+    standard_deviation: Mapping[str, float]
 
 
 def compare(
@@ -172,6 +188,37 @@ def _remarks(computed: Sequence[VariantResult]) -> tuple[str, ...]:
     )
     named = f"tokens differ: numbers are compared by position, and named as in {computed[0].variant.name}"
     return (named,) if has_other_labels else ()
+
+
+def over_seeds(comparison: Comparison) -> tuple[OverSeeds, ...]:
+    """The means and deviations of variants that differ in their seed alone, in the order in which these begin.
+
+    Variants whose seed is alone, or whose weights have no statistics, are not among them.
+    """
+    groups: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for position, one in enumerate(comparison.variants):
+        if SEED in one.variant.keys and one.statistics is not None:
+            others = tuple((key, text) for key, text in one.variant.keys.items() if key != SEED)
+            groups.setdefault(others, []).append(position)
+    found = {others: tuple(positions) for others, positions in groups.items() if len(positions) > 1}
+    return tuple(_over_seeds(comparison, dict(others), positions) for others, positions in found.items())
+
+
+def _over_seeds(comparison: Comparison, keys: Mapping[str, str], positions: Positions) -> OverSeeds:
+    """The mean and the deviation of each statistic of some variants."""
+    numbers = np.array([[*variant_means(comparison, position).values()] for position in positions])
+    with np.errstate(invalid="ignore"):
+        both = numbers.mean(axis=0).tolist(), numbers.std(axis=0, ddof=1).tolist()
+    mean, deviation = (dict(zip(STATISTICS, found, strict=True)) for found in both)
+    return OverSeeds(keys, positions, mean, deviation)
+
+
+def variant_means(comparison: Comparison, position: int) -> Mapping[str, float]:
+    """The mean of each statistic over the rows of a variant that are compared; NaN where it has none."""
+    one = comparison.variants[position]
+    if one.statistics is None:
+        return dict.fromkeys(STATISTICS, math.nan)
+    return mean_statistics(one.statistics, weight_rows_at(one.result.trace, comparison.positions))
 
 
 def equal_variants(comparison: Comparison, name: str) -> tuple[Positions, ...]:

@@ -1,7 +1,7 @@
 """Rows of weights: the statistics of each, the difference of two, and which numbers of an array changed."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from attncli.base.dtypes import Precision, common_dtype
@@ -63,6 +63,23 @@ class RowStatistics:
         """The label of each largest key among those of all keys [… n]; None where there is no key."""
         labels: Array = np.array([*keys, None], dtype=object)  # the last one is at NO_KEY
         return np.asarray(labels[self.largest_key])
+
+
+STATISTICS = tuple(field.name for field in fields(RowStatistics) if field.name != "largest_key")  # that have a mean
+
+
+def mean_statistics(statistics: RowStatistics, rows: tuple[slice, ...]) -> Mapping[str, float]:
+    """The mean of each statistic over some rows [… n], of those that have a number; NaN without any.
+
+    >>> mean_statistics(row_statistics(np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 0.0]])), (slice(0, 3),))["largest"]
+    0.5
+    """
+    means = {}
+    for name in STATISTICS:
+        numbers = getattr(statistics, name)[rows].astype(np.float64)
+        found = numbers[~np.isnan(numbers)]
+        means[name] = float(found.mean()) if found.size else math.nan
+    return means
 
 
 def row_statistics(weights: Array, precision: Precision | None = None) -> RowStatistics:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from attncli.analysis import compare as report
-from attncli.analysis.compare import CompareOptions
+from attncli.analysis.compare import CompareOptions, OverSeeds
 from attncli.analysis.compare import compare as compare_variants
 from attncli.analysis.differences import Difference, FirstDifference, VariantResult
 from attncli.analysis.rows import RowStatistics
@@ -84,6 +84,15 @@ class Comparison:
     def first_differences(self) -> Sequence[FirstDifference]:
         """Where two variants part: the first `step` that differs (None where none does), its `labels` and `numbers`."""
         return self._data.first_differences
+
+    @property
+    def seeds(self) -> Sequence[OverSeeds]:
+        """The statistics of the weights over the variants that differ in their seed alone.
+
+        Each has `keys` (what else is varied), `variants` (their positions), and by the name of a statistic `mean` and
+        `standard_deviation`, of the means of each variant's rows.
+        """
+        return report.over_seeds(self._data)
 
     def to_pandas(self, name: str | None = None) -> "pandas.DataFrame":
         """The comparison in long form: a row for each variant, batch item, head, query and key, as `--format csv` has.

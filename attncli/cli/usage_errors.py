@@ -16,7 +16,8 @@ QUOTE_HINT = "put a list in quotes, as in '[1, 2]' or '[[1, 2], [3, 4]]'"
 # What follows a flag as if it had a value, and whether the flag is wanted.
 _BOOLEANS = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
 _MATRICES = ("MATRIX", "VECTOR", "FILE|small")  # the values of options that are numbers
-_SPACED = (*_MATRICES, "TEXT")  # those that may have spaces
+_NAMED = "NAME=VALUE"
+_SPACED = (*_MATRICES, "TEXT", _NAMED)  # those that may have spaces
 _JOINED = ("NAME,NAME", "LABELS", "LEFT,RIGHT")  # those that have commas
 _PART_OF_LIST = re.compile(r"[\[\](),;\d.eE+-]*\d[\[\](),;\d.eE+-]*|\[[^\[\]]+|[^\[\]]+(,|\]+)")
 _NUMBER = re.compile(r"-[\d.]")
@@ -100,7 +101,7 @@ def _check_value(name: str, metavar: str, following: Sequence[str]) -> None:
     has_brackets = any(map(is_part_of_list, words[1:])) and "[" in text
     if metavar in _MATRICES and not all(map(is_part_of_list, words[1:])):
         return
-    if len(words) == 1:
+    if len(words) == 1 or (metavar == _NAMED and "=" not in words[0]):
         return
     joined = text if metavar in _SPACED or has_brackets else ",".join(word.strip(",") for word in words)
     quoted = f'"{joined}"' if os.name == "nt" or "'" in joined else f"'{joined}'"

@@ -1,4 +1,4 @@
-"""Diagnostics: warnings on numbers that are not finite, and on queries that see no key."""
+"""Diagnostics: warnings on numbers that are not finite, on queries that see no key, and on values that are the keys."""
 
 from collections.abc import Iterator, Sequence
 from math import isfinite
@@ -11,6 +11,7 @@ from attncli.plan.graph import Plan
 from attncli.plan.trace import Trace
 from attncli.problem.fields import OUTPUT
 
+KEYS_ARE_VALUES = "no value is given, so the keys are used as values: output needs value, weights do not"
 MAX_NAMES = 5  # queries, and batch items or heads, that a warning names
 
 
@@ -98,3 +99,10 @@ def _name_rows(empty: Array, axes: Letters, labels: Sequence[str]) -> Iterator[s
         yield f"{queries} ({item})" if item else queries
     if len(groups) > MAX_NAMES:
         yield f"and in {len(groups) - MAX_NAMES} more"
+
+
+def remark_on_values(plan: Plan, name: str) -> str:
+    """What to know where a result is not what was expected: that it is computed of keys in place of values; else ""."""
+    value = plan.find("value")
+    are_keys = value is not None and plan.by_name[value].inputs.get("x") == "key"
+    return KEYS_ARE_VALUES if are_keys and value in plan.needed_for([name]) else ""

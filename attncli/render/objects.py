@@ -19,7 +19,7 @@ from attncli.render.view import View, selected_labels, selected_value
 
 if TYPE_CHECKING:
     from attncli.analysis.check.report import CheckOutcome, CheckReport, PartExplanation, QuantityCheck
-    from attncli.analysis.compare import Comparison
+    from attncli.analysis.compare import Comparison, OverSeeds
     from attncli.analysis.differences import Difference, FirstDifference, VariantResult
 
 FIRST_STEPS = ("query", "key", "value")
@@ -250,6 +250,8 @@ def _quantity(report: "CheckReport", result: "QuantityCheck") -> dict[str, Any]:
 
 def compare_object(comparison: "Comparison") -> dict[str, Any]:
     """The variants with their results and statistics, the differences, and the first step of each that differs."""
+    from attncli.analysis.compare import over_seeds  # noqa: PLC0415 - only a comparison needs it
+
     names = [one.variant.name for one in comparison.variants]
     return {
         "format": COMPARE_FORMAT,
@@ -257,8 +259,14 @@ def compare_object(comparison: "Comparison") -> dict[str, Any]:
         "variants": [_variant(one, comparison) for one in comparison.variants],
         "differences": [_difference(difference, names) for difference in comparison.differences],
         "first_differences": [_first_difference(difference, names) for difference in comparison.first_differences],
+        "seeds": [_over_seeds(found, names) for found in over_seeds(comparison)],
         "remarks": list(comparison.remarks),
     }
+
+
+def _over_seeds(found: "OverSeeds", names: Sequence[str]) -> dict[str, Any]:
+    """The mean and the standard deviation of each statistic of variants that differ in their seed alone."""
+    return {**vars(found), "variants": [names[at] for at in found.variants]}
 
 
 def _variant(one: "VariantResult", comparison: "Comparison") -> dict[str, Any]:

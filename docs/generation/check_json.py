@@ -41,6 +41,7 @@ RESULT = {
     "worst": "the cell whose error is largest beside its tolerance: its `labels`, `position`, `expected`, `computed`",
     "error_shapes": "what the error looks like where no slip explains it: `name`, `sentence`, `parameters`",
     "follows": "whether what differs follows from the numbers expected before it; null where that is not known",
+    "other_step": "the step that has the few numbers that differ, in the same cells; null where none or several do",
     "remarks": "sentences: which shapes were matched, which part was checked",
 }
 

@@ -8,6 +8,7 @@ OBJECT = {
     "variants": "an object for each variant, in the order of the command line; the last key varies fastest",
     "differences": "an object for each selected result of each pair of variants: the first and another, or every two",
     "first_differences": "an object for each pair: the first step in the order of the computation that differs",
+    "seeds": "an object for each set of variants that differ in their seed alone",
     "remarks": "sentences on several variants, each once",
 }
 
@@ -20,6 +21,13 @@ VARIANT = {
     "scores": "and every other selected result under its name",
     "statistics": "of the weights, without their axis of keys: `support`, `entropy`, `effective_keys`, `largest` and "
     "`largest_key`, the label; null where weights were not computed",
+}
+
+OVER_SEEDS = {
+    "keys": "what else is varied: its value, as text, by key",
+    "variants": "the names of the variants",
+    "mean": "of `support`, `entropy`, `effective_keys` and `largest`: each variant counts as the mean of its rows",
+    "standard_deviation": "of the same, of a sample (n − 1)",
 }
 
 DIFFERENCE = {

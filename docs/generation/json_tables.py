@@ -46,6 +46,7 @@ JSON_TABLES = (
     ),
     ("Each of `differences`:", compare_json.DIFFERENCE),
     ("Each of `first_differences`:", compare_json.FIRST_DIFFERENCE),
+    ("Each of `seeds`:", compare_json.OVER_SEEDS),
     (
         """## JSON of a worked example
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.analysis.compare import CompareOptions, Comparison, compare, equal_statistics, equal_variants
+from attncli.analysis.compare import CompareOptions, Comparison, compare, equal_statistics, equal_variants, over_seeds
 from attncli.analysis.differences import Difference, FirstDifference
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.io.variants import Variant
@@ -248,3 +248,40 @@ def test_statistics_of_other_types_are_the_same_where_the_weights_are() -> None:
 
 def test_statistics_are_known_where_the_weights_are_not_selected() -> None:
     assert equal_statistics(comparison_of({"a": A, "b": B, "c": A}, ["output"])) == ((0, 2), (1,))
+
+
+HALVES, QUARTERS = weights_of([0.5, 0.5], [0.5, 0.5]), weights_of([0.75, 0.25], [0.25, 0.75])
+
+
+def test_the_seeds_of_each_value_of_the_other_keys_have_a_mean_and_a_deviation() -> None:
+    named = {
+        "scale=1, seed=1": HALVES,
+        "scale=1, seed=2": QUARTERS,
+        "scale=2, seed=1": HALVES,
+        "scale=2, seed=2": HALVES,
+    }
+    first, second = over_seeds(comparison_of(named))
+    assert (first.keys, first.variants, second.keys, second.variants) == (
+        {"scale": "1"},
+        (0, 1),
+        {"scale": "2"},
+        (2, 3),
+    )
+    assert first.mean["largest"] == 0.625
+    assert first.standard_deviation["largest"] == pytest.approx(0.125 * math.sqrt(2))  # ⅛ from the mean, by n − 1 = 1
+    entropies = math.log(2), 0.75 * math.log(4 / 3) + 0.25 * math.log(4)
+    assert first.mean["entropy"] == pytest.approx(sum(entropies) / 2)
+    assert first.standard_deviation["entropy"] == pytest.approx((entropies[0] - entropies[1]) / math.sqrt(2))
+    assert second.mean == pytest.approx({"support": 2, "entropy": math.log(2), "effective_keys": 2, "largest": 0.5})
+    assert second.standard_deviation == pytest.approx(dict.fromkeys(second.mean, 0))
+
+
+def test_a_seed_counts_once_whatever_its_rows_and_one_row_may_have_no_statistics() -> None:
+    named = {"seed=1": weights_of([0.5, 0.5], [0, 0]), "seed=2": QUARTERS}
+    (found,) = over_seeds(comparison_of(named))
+    assert found.mean["effective_keys"] == pytest.approx((2 + 4 / 3**0.75) / 2)  # exp(ln 4 − ¾ ln 3)
+
+
+@pytest.mark.parametrize("names", [("scale=1", "scale=2"), ("scale=1, seed=1", "scale=2, seed=2")])
+def test_without_several_seeds_of_one_problem_there_is_no_mean(names: tuple[str, ...]) -> None:
+    assert over_seeds(comparison_of(dict.fromkeys(names, HALVES))) == ()

@@ -67,14 +67,16 @@ def test_the_reference_has_every_key_of_the_json_of_a_worked_example() -> None:
 
 
 def test_the_reference_has_every_key_of_the_json_of_a_comparison() -> None:
-    words = ("samples/three_words.yaml", "--vary", "scale=1,2", "--select", "scores", "--json")
+    words = ("samples/three_words.yaml", "--vary", "seed=1,2", "--select", "scores", "--json")
     compared = json.loads(run_in_process("compare", *words, folder=ROOT).stdout)
     assert list(compared) == list(compare_json.OBJECT)
     for name, keys in {
         "variants": compare_json.VARIANT,
         "differences": compare_json.DIFFERENCE,
         "first_differences": compare_json.FIRST_DIFFERENCE,
+        "seeds": compare_json.OVER_SEEDS,
     }.items():
+        assert compared[name], name
         assert all(list(item) == list(keys) for item in compared[name])
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from attncli.analysis.check.compare import Checker, with_relations
 from attncli.analysis.check.expected import CheckedPart, ExpectedNumbers, ExpectedStep, expected_numbers
+from attncli.analysis.check.other_steps import with_other_steps
 from attncli.analysis.check.part_slips import explain_differences
-from attncli.analysis.check.report import CheckOptions, CheckReport
+from attncli.analysis.check.report import CheckOptions, CheckReport, QuantityCheck
 from attncli.analysis.check.slips import explanations, find_unnoticed
 from attncli.analysis.check.tolerance import compute_reference
 from attncli.base.axes import AXIS_NOUNS
@@ -42,7 +43,7 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
         raise AttnError("has no number to compare", where=path, hint=next(iter(remarks), None))
     reference = compute_reference(problem, list(quantities), options)
     checker = Checker(problem, reference, quantities, options)
-    results = () if searched else with_relations(checker, [checker.compare(name) for name in quantities])
+    results = () if searched else _results(checker)
     report = CheckReport(reference.trace, results, reference.name, reference_remark=reference.remark)
     if options.tries_slips and not report.agrees:
         explained = explain_differences(checker, results)
@@ -62,6 +63,11 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
         report = replace(report, unnoticed=explanations(missed.explanations), untried=untried)
     reason = checker.tolerance(searched).reason if searched else ""
     return replace(report, searched=searched, searched_reason=reason)
+
+
+def _results(checker: Checker) -> tuple[QuantityCheck, ...]:
+    """The quantities compared, with how they are related to one another and to other steps."""
+    return with_other_steps(checker, with_relations(checker, [checker.compare(name) for name in checker.quantities]))
 
 
 def read_expected(

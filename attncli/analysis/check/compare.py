@@ -21,6 +21,7 @@ from attncli.base.dtypes import Precision, as_floats, coarsest
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import join_words
 from attncli.engine.dense import evaluate
+from attncli.plan.diagnostics import remark_on_values
 from attncli.plan.trace import Trace
 from attncli.problem.spec import ProblemSpec
 
@@ -245,6 +246,7 @@ class Checker:
             position, labels = self.trace.labelled(step).cell(at)
             both = float(numbers.array[position]), float(computed[position])
             worst = WorstCell(position, labels, *both, allowed)
+        on_values = remark_on_values(self.trace.plan, name) if worst is not None else ""
         return QuantityCheck(
             name=name,
             **found,
@@ -254,7 +256,7 @@ class Checker:
             expected=numbers.array,
             computed=computed,
             is_given=numbers.is_given,
-            remarks=numbers.remarks,
+            remarks=(*numbers.remarks, *filter(None, [on_values])),
         )
 
 

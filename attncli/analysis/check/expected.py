@@ -12,6 +12,7 @@ from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.labels import find_label
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.parsing import TypedNumber
+from attncli.plan.diagnostics import remark_on_values
 from attncli.plan.graph import Axes, Axis, Plan
 from attncli.plan.trace import Trace
 from attncli.problem.arrays import (
@@ -346,7 +347,9 @@ class _Collector:
             array, typed = _typed_array(value, path)
         shape = self.step.match(array.shape, index)
         if shape is None:
-            raise _shape_error(array.shape, self.step.axes[len(index) :], path, value)
+            error = _shape_error(array.shape, self.step.axes[len(index) :], path, value)
+            error.hint = "; ".join(filter(None, (error.hint, remark_on_values(self.step.plan, self.step.name))))
+            raise error
         remark = shape.remark(array.shape)
         if remark and not index:
             self.remarks[remark] = None

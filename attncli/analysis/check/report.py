@@ -75,6 +75,7 @@ class QuantityCheck:
     is_given: Array
     differs: Array
     follows: bool | None = None  # whether numbers that differ follow from those expected before them; None if unknown
+    other_step: str | None = None  # the step that has the few numbers that differ, in the same cells
     remarks: tuple[str, ...] = ()  # which shapes were matched, which part was checked
 
     @property
@@ -172,6 +173,11 @@ class CheckReport:
     def first_difference(self) -> str | None:
         """The name of the first quantity that differs."""
         return next((result.name for result in self.differing), None)
+
+    @property
+    def other_step(self) -> str | None:
+        """The step whose few numbers were given in place of those of the first quantity that differs; else None."""
+        return next((result.other_step for result in self.differing), None)
 
     @property
     def may_be_chance(self) -> bool:

@@ -10,12 +10,14 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.base.program import DIFFERS, FAILED
+from attncli.base.text import join_words
 from attncli.cli import streams
 from attncli.cli.completion import complete_expected
 from attncli.cli.option_values import (
     check_convention,
     check_stdin,
     edited_problem,
+    given_keys,
     make_inputs,
     problem_warnings,
     read_edits,
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from attncli.io.problem_files import FilePart
     from attncli.problem.edits import Edit
 
+# The options of arrays that are named in place of a problem, in this order.
+ARRAYS = ("--query ", "--key ", "--value ", "--against output=")
 NOTHING_EXPECTED = "write expected: {output: …} in the file, or give --against output=FILE"
 
 
@@ -106,7 +110,9 @@ def check(
     precision: Annotated[
         int | None, typer.Option(metavar="DIGITS", help="Decimals of worked lines; default 4.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict alone, in one line.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print the verdict alone, and of several files those that differ.")
+    ] = False,
     output_options: OutputOptions,
     junit: Annotated[
         str | None, typer.Option(metavar="FILE", help="Also write the verdicts as JUnit's XML, for CI.")
@@ -123,9 +129,8 @@ def check(
 
     output_options = replace(output_options, precision=precision)
     output_options.check_format("check", lambda row: row.writes_documents)
-    has_lines = output_options.output_format.name == DEFAULT_FORMAT  # a program reads one object
     _ = output_options.decimals  # an error before any work
-    if quiet and not has_lines:
+    if quiet and output_options.output_format.name != DEFAULT_FORMAT:  # a program reads one object
         message = f"--quiet and --format {output_options.output_format.name} contradict each other"
         raise AttnError(message, hint="leave out one of them")
     junit = None if junit is None else named_file(junit, "--junit")
@@ -141,13 +146,34 @@ def check(
         run=RunOptions(blas_is_limited=True),
     )
     request = CheckRequest(keys, against or (), options, head, batch, inputs, strict, convention, read_edits(edits))
+    _check_problems(problems or (), request)
     suite = _find_suite(problems or (), request)
-    outcomes = _run_suite(suite, request, junit, has_lines=suite.is_several and has_lines and not quiet)
+    outcomes = _run_suite(suite, request, junit)
     _write_answer(outcomes, suite, inputs, output_options, is_quiet=quiet)
     if any(outcome.error is not None for outcome in outcomes):
         raise typer.Exit(FAILED)
     if not all(outcome.agrees for outcome in outcomes):
         raise typer.Exit(DIFFERS)
+
+
+def _check_problems(problems: Sequence[str], request: CheckRequest) -> None:
+    """Raise AttnError, which has the options for them, where arrays are named in place of problems."""
+    import shlex
+
+    from attncli.io.formats import format_of_suffix
+
+    formats = [format_of_suffix(path_of(name)) for name in problems]
+    has_keys = bool(given_keys(request.keys))
+    options = ARRAYS[-1:] if has_keys else ARRAYS
+    is_known = (1 if has_keys else 2) <= len(problems) <= len(options)
+    if not is_known or any(row is None or row.holds_problems for row in formats):
+        return
+    words = [f"{option}{shlex.quote(name)}" for option, name in zip(options, problems, strict=False)]
+    if not has_keys and not request.against:
+        expected = {2: ["--against weights=FILE"], 3: ["--against output=FILE"]}.get(len(words), [])
+        words = ["attn check", *words, *expected]
+    what = "is a file of numbers" if len(problems) == 1 else "are files of numbers"
+    raise AttnError(f"{join_words(problems)} {what}, not of a problem", hint=f"type {' '.join(words)}")
 
 
 def _find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
@@ -200,15 +226,10 @@ def _checked_files(folder: str, files: Sequence[str], request: CheckRequest) -> 
     return checked
 
 
-def _run_suite(suite: Suite, request: CheckRequest, junit: str | None, *, has_lines: bool) -> "Sequence[CheckOutcome]":
-    """Check every problem of a suite and write the JUnit file where one is named.
-
-    Errors are written at once; so is, where the suite `has_lines`, a line for each problem.
-    """
+def _run_suite(suite: Suite, request: CheckRequest, junit: str | None) -> "Sequence[CheckOutcome]":
+    """Check every problem of a suite and write the JUnit file where one is named. Errors are written at once."""
     from attncli.io.output_files import atomic_write
-    from attncli.render.document import Document
-    from attncli.render.formats import terminal
-    from attncli.render.reports.check import junit_xml, section_of_line
+    from attncli.render.reports.check import junit_xml
 
     with nullcontext() if junit is None else atomic_write(junit) as stream:  # opened first: it may not be writable
         outcomes = []
@@ -218,10 +239,6 @@ def _run_suite(suite: Suite, request: CheckRequest, junit: str | None, *, has_li
                     text = str(outcome.error)  # that of an option does not say which problem
                     names_file = not suite.is_several or outcome.file in text
                     streams.write_error(text if names_file else f"{outcome.file}: {text}")
-                elif has_lines:
-                    check_is_no_input(None, request.inputs)
-                    line = Document([section_of_line(outcome)], 0)
-                    streams.write_while_read(terminal.render(line, streams.output_target()))
                 outcomes.append(outcome)
         if stream is not None:
             check_is_no_input(junit, request.inputs, "--junit")
@@ -232,22 +249,21 @@ def _run_suite(suite: Suite, request: CheckRequest, junit: str | None, *, has_li
 def _write_answer(
     outcomes: "Sequence[CheckOutcome]", suite: Suite, inputs: "Inputs", options: OutputOptions, *, is_quiet: bool
 ) -> None:
-    """Write the summary of several problems, or the reports of one and its parts; of text the lines are written.
+    """Write how many of several problems agree and a line for each, or the reports of one and its parts.
 
     Nothing is written of one problem that can't be checked, and the verdict alone where it `is_quiet`.
     """
     from attncli.render.formats import terminal
-    from attncli.render.reports.check import check_answer, summary_document
+    from attncli.render.reports.check import check_answer, quiet_document
 
     is_one = not suite.is_several and not any(outcome.part for outcome in outcomes)
     if is_one and outcomes[0].error is not None:
         return
     check_is_no_input(None, inputs)
     if is_quiet:
-        streams.write_while_read(terminal.render(summary_document(outcomes), streams.output_target()))
+        streams.write_while_read(terminal.render(quiet_document(outcomes), streams.output_target()))
         return
-    has_lines = options.output_format.name != DEFAULT_FORMAT
-    answer = check_answer(outcomes, suite.left_out, options.decimals, is_suite=suite.is_several, has_lines=has_lines)
+    answer = check_answer(outcomes, suite.left_out, options.decimals, is_suite=suite.is_several)
     streams.write_while_read(options.output_format.render_answer(answer, streams.output_target()))
 
 
@@ -308,7 +324,7 @@ def _check(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, Befor
     options = replace(request.options, head=positions.get("h"), batch=positions.get("b"))
     unchecked = [f"{name} is not a result, and is not checked" for name in expected.left_out]
     warn([*problem_warnings(problem, part.problem, keys_unread_by_plan(problem)), *unchecked])
-    with ProgressBar("checking") as progress:
+    with ProgressBar(f"checking {part.place}".rstrip()) as progress:
         options = replace(options, run=replace(options.run, progress=progress))
         report = check_expected(problem, expected, options, part.place)
         without_slips = replace(options, tries_slips=False, finds_unnoticed=False)

@@ -1,4 +1,4 @@
-"""The report of a check: a verdict, explanations, quantities in order; of several also lines, and JUnit XML."""
+"""The report of a check: a verdict, explanations, quantities in order; of several a line each, and JUnit XML."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -28,19 +28,17 @@ def check_document(report: CheckReport, decimals: int = DECIMALS) -> Document:
     return Document(_report_sections(report, decimals), decimals)
 
 
-def check_answer(
-    outcomes: Sequence[CheckOutcome], left_out: Sequence[str], decimals: int, *, is_suite: bool, has_lines: bool = True
-) -> Answer:
-    """The answer to a check: of a suite the lines, unless they were written before, and a summary.
+def check_answer(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], decimals: int, *, is_suite: bool) -> Answer:
+    """The answer to a check: of a suite how many agree, and a line for each problem.
 
-    Of one file it is its report, or the summary of its parts and their reports. `left_out` are files of folders in
+    Of one file it is its report, or how many of its parts agree, and their reports. `left_out` are files of folders in
     which nothing is expected.
     """
 
     def sections() -> Iterator[Section]:
-        lines = [line for outcome in outcomes for line in _line(outcome)]
         if is_suite or len(outcomes) > 1:
-            yield Section("", blocks=(*(lines if is_suite and has_lines else ()), *_summary(outcomes, left_out)))
+            lines = [line for outcome in outcomes for line in _line(outcome)] if is_suite else []
+            yield Section("", blocks=(*_summary(outcomes), *lines, *_without_expected(outcomes, left_out)))
         for outcome in () if is_suite else outcomes:
             yield from _outcome_sections(outcome, decimals)
 
@@ -51,12 +49,16 @@ def check_answer(
     )
 
 
-def summary_document(outcomes: Sequence[CheckOutcome]) -> Document:
-    """The document of a check in one line: the verdict of a problem, or how many of several agree."""
+def quiet_document(outcomes: Sequence[CheckOutcome]) -> Document:
+    """The verdict of one problem in a line; of several how many agree, and a line for each that differs."""
     one, *others = outcomes
-    report = one.report
-    line = _verdict_line(report) if not others and report is not None else next(_summary(outcomes, ()))
-    return Document([Section("", blocks=(line,))], 0)
+    if not others and one.report is not None:
+        blocks: list[Block] = [_verdict_line(one.report)]
+    else:
+        differing = [outcome for outcome in outcomes if not outcome.agrees]
+        blocks = [*_summary(outcomes), *(line for outcome in differing for line in _line(outcome))]
+        blocks = blocks or [*_without_expected(outcomes, ())]
+    return Document([Section("", blocks=tuple(blocks))], 0)
 
 
 def _outcome_sections(outcome: CheckOutcome, decimals: int) -> Iterator[Section]:
@@ -131,7 +133,7 @@ def explanation_blocks(report: CheckReport) -> Iterator[Block]:
     if report.tried_count:
         singles, pairs = report.tried_count - report.pair_count, count_of(report.pair_count, "pair")
         text = f"Tried {count_of(singles, 'mistake')}{f' and {pairs} of them' if report.pair_count else ''}."
-        if not report.explanations:
+        if not report.explanations and not report.other_step:
             tried = f"{singles} tried{f', and {pairs}' if report.pair_count else ''}"
             numbers = "all of these numbers" if report.parts else "these numbers"
             text = f"No known mistake explains {numbers} ({tried})."
@@ -209,7 +211,10 @@ def verdict(report: CheckReport) -> str:
         differ = count_of_differences(report.differ, report.count)
         text = f"{differ}; the first step that differs is {report.first_difference}"
         how = "too few numbers to tell:" if report.is_undecided else "explained by"
-        text += f"; {how} {_names(report.explanations)}" if report.explanations else ""
+        if report.explanations:
+            text += f"; {how} {_names(report.explanations)}"
+        elif report.other_step:
+            text += f"; {'it is that' if report.differ == 1 else 'they are those'} of {report.other_step}"
         for part in report.parts[:1]:
             text += f"; explained by {_slip_names(part.explanation)} in {_place(report, part)}"
     return text[0].upper() + text[1:]
@@ -248,12 +253,8 @@ def _names(explanations: Sequence[Explanation]) -> str:
     return " or ".join([*names[:MAX_NAMED], *more])
 
 
-def section_of_line(outcome: CheckOutcome) -> Section:
-    """Whether the numbers of a problem agree, in a line; nothing for one that could not be checked."""
-    return Section("", blocks=tuple(_line(outcome)))
-
-
 def _line(outcome: CheckOutcome) -> Iterator[Statement]:
+    """Whether the numbers of a problem agree, in a line; nothing for one that could not be checked."""
     if outcome.report is not None:
         sign, style = ("✓", AGREES) if outcome.agrees else ("✗", DIFFERS)
         before = "" if outcome.before is None else f"; before it was set: {short_verdict(outcome.before.report)}"
@@ -261,8 +262,8 @@ def _line(outcome: CheckOutcome) -> Iterator[Statement]:
         yield Statement(sign, text, style) if outcome.has_verdict else Statement(" ", text, "")
 
 
-def _summary(outcomes: Sequence[CheckOutcome], left_out: Sequence[str]) -> Iterator[Statement | Lines]:
-    """How many of the problems agree, differ, and can't be checked, and the files of folders that expect nothing."""
+def _summary(outcomes: Sequence[CheckOutcome]) -> Iterator[Statement]:
+    """How many of the problems agree, differ, and can't be checked; nothing where no number was to be compared."""
     compared = [outcome for outcome in outcomes if outcome.has_verdict]
     agree = sum(outcome.agrees for outcome in compared)
     failed = sum(outcome.report is None for outcome in compared)
@@ -272,6 +273,10 @@ def _summary(outcomes: Sequence[CheckOutcome], left_out: Sequence[str]) -> Itera
     parts += [f"{failed} can't be checked"] if failed else []
     if parts:
         yield Statement(f"{', '.join(parts)}.", style=AGREES if agree == len(compared) else DIFFERS)
+
+
+def _without_expected(outcomes: Sequence[CheckOutcome], left_out: Sequence[str]) -> Iterator[Lines]:
+    """The problems, and the files of folders, in which nothing is expected."""
     without = [*(outcome.name for outcome in outcomes if not outcome.has_verdict), *left_out]
     if without:
         others = [count_of(len(without) - MAX_FILES, "other file")] if len(without) > MAX_FILES else []

@@ -18,6 +18,7 @@ from attncli.render.objects import compare_object
 from attncli.render.reports.variant_tables import (
     heading,
     result_sections,
+    seeds_section,
     statistics_sections,
     summary_section,
     title,
@@ -182,6 +183,8 @@ def comparison_sections(comparison: Comparison, view: ComparisonView) -> Iterato
         yield Section("left out", remarks=(*lines, "-o FILE.md writes everything"))
     if not (is_short and has_few_variants):
         yield summary_section(comparison, labels)
+    if view.statistics is not False:
+        yield from seeds_section(comparison)
 
 
 def _numbers(comparison: Comparison, name: str) -> Iterator[int]:

@@ -57,7 +57,8 @@ def quantity_blocks(report: CheckReport, result: QuantityCheck, decimals: int, a
         source = f" from {'that' if result.count == 1 else 'those'} {adjective}" if adjective else ""
         text = f"{count_of_differences(result.differ, result.count)}{source}{_consequence(report, result)}"
         yield Statement(f"✗ {result.name}", f": {text}", DIFFERS)
-        yield Lines(_indented((*_errors(result), *_worst_cell(trace, result, adjective))))
+        lines = (*_errors(result), *_worst_cell(trace, result, adjective), *_other_step(trace, result))
+        yield Lines(_indented(lines))
         yield Lines(_indented(_arithmetic(trace, result, decimals), "  "), "cyan", "mathematics")
         pattern = find_pattern(result.differs, result.is_given, _query_positions(trace, result.name))
         if result.differ > 1:
@@ -127,6 +128,16 @@ def _worst_cell(trace: Trace, result: QuantityCheck, adjective: str) -> Iterator
         whose, computed = (adjective, "computed") if adjective else ("yours", "correct")
         both = f"{whose} {worst.expected:.{digits}g}{allowed}, {computed} {worst.computed:.{digits}g}"
         yield f"{'worst at' if result.differ > 1 else 'at'} {cell}: {both}"
+
+
+def _other_step(trace: Trace, result: QuantityCheck) -> Iterator[str]:
+    """The step that has the numbers that differ: `2.4142 is in the same cell of dot_products: Qᵢ·Kⱼ`."""
+    name = result.other_step
+    if name is not None:
+        numbers, is_one = result.expected[result.differs], result.differ == 1
+        formula = f": {trace[name].formula}" if name in trace else ""
+        what = f"{numbers[0]:.{MIN_DIGITS}g} is in the same cell" if is_one else "these numbers are in the same cells"
+        yield f"{what} of {name}{formula}"
 
 
 def _arithmetic(trace: Trace, result: QuantityCheck, decimals: int) -> tuple[str, ...]:

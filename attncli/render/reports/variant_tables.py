@@ -6,16 +6,16 @@ from dataclasses import replace
 
 from rich.cells import cell_len
 
-from attncli.analysis.compare import Comparison, equal_statistics, equal_variants
-from attncli.analysis.differences import Difference, VariantResult
+from attncli.analysis.compare import SEED, Comparison, equal_statistics, equal_variants, over_seeds, variant_means
+from attncli.analysis.differences import Difference
 from attncli.analysis.rows import changed
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import join_words
 from attncli.io.variants import CONVENTION, NOT_GIVEN
-from attncli.plan.trace import Trace, add_dependent_axes, weight_rows_at
+from attncli.plan.trace import Trace, add_dependent_axes
 from attncli.problem.fields import PIPELINE_STAGES, WEIGHTS
 from attncli.render.document import Grid, Section, change_marks, mark_grid
-from attncli.render.statistics import TITLE, statistics_grid, statistics_remarks, statistics_row
+from attncli.render.statistics import COLUMNS, TITLE, statistics_grid, statistics_remarks, statistics_row
 from attncli.render.tables import selected_tables, slices_of_axes
 from attncli.render.view import View
 
@@ -23,6 +23,8 @@ MAX_LABEL_WIDTH = 16  # so that a table of statistics fits 80 columns
 GAP = "  "  # between the number of a variant and its name, and between the label of a query and that of a variant
 NOUNS = {CONVENTION: "convention"}  # of keys that are not keys of a problem
 MAX_LISTED = 8  # variants that a title or a list has; of more there is a table that names them
+MEANING_OF_SEEDS = "±: the standard deviation of a sample (n − 1); each seed counts as the mean of its rows"
+NO_MEAN = "NaN: in some variant no row is a distribution"
 MEAN, TOTAL_VARIATION = "effective keys", "total variation"
 
 Labels = Sequence[str]
@@ -265,23 +267,17 @@ def summary_section(comparison: Comparison, labels: Labels) -> Section:
     differences = {(found.variants[1], found.name): found for found in comparison.differences if found.variants[0] == 0}
     columns = [MEAN, TOTAL_VARIATION, *comparison.select]
     rows = [
-        [_mean(comparison, one), *_largest_differences(differences, position, comparison.select)]
-        for position, one in enumerate(comparison.variants)
+        [
+            variant_means(comparison, position)["effective_keys"],
+            *_largest_differences(differences, position, comparison.select),
+        ]
+        for position in range(len(comparison.variants))
     ]
     values = np.array(rows, dtype=np.float64)
     shown = np.flatnonzero(~np.isnan(values[1:]).all(axis=0))  # the first one differs from itself by 0
     corner, found = ", ".join(varied_keys(comparison)), tuple(columns[at] for at in shown)
     grid = Grid(values[:, shown], row_labels(comparison, labels), found, corner=corner, aligns_columns=True)
     return Section("summary", (grid,) if found else (), remarks=tuple(_summary_remarks(comparison, grid)))
-
-
-def _mean(comparison: Comparison, one: VariantResult) -> float:
-    """The mean of the effective keys of the rows that have them; NaN without any."""
-    if one.statistics is None:
-        return np.nan
-    effective = one.statistics.effective_keys[weight_rows_at(one.result.trace, comparison.positions)]
-    found = effective[~np.isnan(effective)]
-    return float(found.mean()) if found.size else np.nan
 
 
 def _largest_differences(
@@ -309,3 +305,21 @@ def _summary_remarks(comparison: Comparison, grid: Grid) -> Iterator[str]:
     counts = ", ".join(f"{step} ({count})" for step, count in steps.most_common())
     yield f"first step that differs from {first}: {counts}"
     yield "fewer variants, or one result of few numbers (--select weights), have tables; --format csv has every number"
+
+
+def seeds_section(comparison: Comparison) -> Iterator[Section]:
+    """The mean and the standard deviation of each statistic over the seeds, for each value of the other keys."""
+    found = over_seeds(comparison)
+    if not found:
+        return
+    others = [key for key in varied_keys(comparison) if key != SEED]
+    labels = [_joined(*(one.keys[key] for key in others)) for one in found]
+    width, gap = max(map(cell_len, labels)), GAP if others else ""
+    rows = [f"{_padded(text, width)}{gap}{name}" for label in labels for text, name in ((label, "mean"), ("", "±"))]
+    values = np.array(
+        [[each[name] for name in COLUMNS] for one in found for each in (one.mean, one.standard_deviation)]
+    )
+    counts = {len(one.variants) for one in found}
+    title = f"over {counts.pop()} seeds" if len(counts) == 1 else "over the seeds"
+    grid = Grid(values, tuple(rows), tuple(COLUMNS.values()), corner=", ".join(others), aligns_columns=True)
+    yield Section(title, (grid,), remarks=(MEANING_OF_SEEDS, *([NO_MEAN] if np.isnan(values).any() else [])))

@@ -85,7 +85,9 @@ def test_standard_input_may_be_the_problem_or_what_is_expected(
 
 
 def test_standard_input_has_its_name_in_a_suite_and_in_errors(run: Run, folder: Path) -> None:
-    assert run("check", "-", "agrees.yaml", input=AGREES).stdout.startswith("✓ standard input: all 9 numbers agree\n")
+    assert (
+        run("check", "-", "agrees.yaml", input=AGREES).stdout.splitlines()[1] == "✓ standard input: all 9 numbers agree"
+    )
     assert run("check", "-", input=INPUTS).stderr.startswith("attn: standard input: no expected numbers")
 
 
@@ -109,18 +111,18 @@ def test_a_dump_of_weights_without_queries_is_a_problem_that_begins_with_them(ru
     assert verdict(run("check", "dump.npz")) == "All 2 numbers agree."
 
 
-def test_several_problems_have_a_line_each_and_a_summary(run: Run, folder: Path) -> None:
+def test_several_problems_have_a_summary_and_a_line_each(run: Run, folder: Path) -> None:
     ran = run("check", "agrees.yaml", "differs.yaml")
-    first, second, last = ran.stdout.splitlines()
+    summary, first, second = ran.stdout.splitlines()
     assert first == "✓ agrees.yaml: all 9 numbers agree"
     assert second.startswith("✗ differs.yaml: 1 of 3 numbers differs, first in weights")
-    assert last == "1 of 2 agree, 1 differs."
+    assert summary == "1 of 2 agree, 1 differs."
     assert (ran.returncode, ran.stderr) == (1, "")
 
 
 def test_one_that_cannot_be_read_does_not_hide_the_others(run: Run, folder: Path) -> None:
     ran = run("check", "broken.yaml", "agrees.yaml", "none.yaml", "p.yaml")
-    assert ran.stdout.splitlines() == ["✓ agrees.yaml: all 9 numbers agree", "1 of 4 agree, 3 can't be checked."]
+    assert ran.stdout.splitlines() == ["1 of 4 agree, 3 can't be checked.", "✓ agrees.yaml: all 9 numbers agree"]
     starts = ["attn: broken.yaml, line 1: `[` is not closed", "attn: none.yaml: there is no such file"]
     starts += ["attn: p.yaml: no expected numbers; write expected: {output: …} in the file, or give --against out"]
     assert [line.startswith(start) for line, start in zip(ran.stderr.splitlines(), starts, strict=True)] == [True] * 3
@@ -130,12 +132,12 @@ def test_one_that_cannot_be_read_does_not_hide_the_others(run: Run, folder: Path
 def test_a_folder_is_a_suite_of_the_files_that_expect_something(run: Run, folder: Path) -> None:
     ran = run("check", "cases")
     assert [line.partition(":")[0] for line in ran.stdout.splitlines()] == [
+        "1 of 2 agree, 1 differs.",
         "✓ cases/a.yaml",
         "✗ cases/more/b.yaml",
-        "1 of 2 agree, 1 differs.",
         "No expected numbers in cases/inputs.yaml.",
     ]
-    assert run("check", "cases", "--against", "results.npz").stdout.endswith("3 of 3 agree.\n")
+    assert run("check", "cases", "--against", "results.npz").stdout.startswith("3 of 3 agree.\n")
 
 
 @pytest.mark.parametrize(
@@ -147,11 +149,17 @@ def test_a_folder_is_a_suite_of_the_files_that_expect_something(run: Run, folder
             "1 of 3 numbers differs; the first step that differs is weights; explained by no_scale.",
             1,
         ),
-        (("agrees.yaml", "differs.yaml"), "1 of 2 agree, 1 differs.", 1),
+        (
+            ("agrees.yaml", "differs.yaml"),
+            "1 of 2 agree, 1 differs.\n✗ differs.yaml: 1 of 3 numbers differs, first in weights (no_scale)",
+            1,
+        ),
         (("agrees.yaml", "broken.yaml"), "1 of 2 agree, 1 can't be checked.", 2),
     ],
 )
-def test_quiet_is_one_line(words: tuple[str, ...], line: str, status: int, run: Run, folder: Path) -> None:
+def test_quiet_is_the_verdict_and_of_several_what_differs(
+    words: tuple[str, ...], line: str, status: int, run: Run, folder: Path
+) -> None:
     (folder / "broken.yaml").write_text("embeddings: [[1")
     ran = run("check", *words, "-q")
     assert (ran.stdout, ran.returncode) == (f"{line}\n", status)
@@ -319,13 +327,59 @@ def test_an_error_of_an_option_names_the_file_of_a_suite(run: Run, folder: Path)
     ]
 
 
+ARRAYS = "q.npy k.npy v.npy output.npy"
+ONE_BY_ONE = "--query q.npy --key k.npy --value v.npy"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ARRAYS,
+            "q.npy, k.npy, v.npy and output.npy are files of numbers, not of a problem; "
+            f"type attn check {ONE_BY_ONE} --against output=output.npy",
+        ),
+        ("q.npy k.npy v.npy", f"type attn check {ONE_BY_ONE} --against output=FILE"),
+        ("q.npy k.npy", "type attn check --query q.npy --key k.npy --against weights=FILE"),
+        ("q.npy k.npy v.npy --against output=output.npy", f"type {ONE_BY_ONE}"),
+        (
+            f"output.npy {ONE_BY_ONE}",
+            "output.npy is a file of numbers, not of a problem; type --against output=output.npy",
+        ),
+        ("q.npy", "q.npy: is a NumPy array, not a problem; give it as an option: --embeddings q.npy"),
+        ("p.yaml --against weights=1 0 2", "the shell splits a value at spaces; type --against 'weights=1 0 2'"),
+        ("p.yaml --against weights=[.1, .2]", "the shell splits a value at spaces; type --against 'weights=[.1, .2]'"),
+    ],
+)
+def test_numbers_in_the_wrong_place_have_what_to_type(words: str, message: str, run: Run, folder: Path) -> None:
+    for name in "qkv":
+        np.save(folder / f"{name}.npy", np.eye(3))
+    ran = run("check", *words.split())
+    assert (ran.returncode, ran.stdout, ran.stderr.endswith(f"{message}\n")) == (2, "", True), ran.stderr
+
+
+FORGOTTEN = "no value is given, so the keys are used as values: output needs value, weights do not"
+
+
+@pytest.mark.parametrize(
+    ("against", "is_said"),
+    [("output=5 6", True), ("output=1 2 3", True), ("output=1 2", False), ("weights=.3", False)],
+)
+def test_a_forgotten_value_is_said_where_the_output_differs(against: str, is_said: bool, run: Run) -> None:
+    ran = run("check", "--query", "1 2", "--key", "1 2", "--against", against)
+    assert (FORGOTTEN in ran.stdout + ran.stderr) == is_said
+    assert (
+        FORGOTTEN not in run("check", "--query", "1 2", "--key", "1 2", "--value", "1 2", "--against", against).stdout
+    )
+
+
 def test_a_folder_without_a_problem_does_not_hide_the_others(run: Run, folder: Path) -> None:
     (folder / "empty").mkdir()
     ran = run("check", "empty", "agrees.yaml")
     assert ran.returncode == 2
     assert ran.stderr.startswith("attn: empty: has no problem of which something is expected; expected a file")
-    assert ran.stdout.splitlines()[0].startswith("✓ agrees.yaml: ")
-    assert ran.stdout.splitlines()[-1] == "1 of 2 agree, 1 can't be checked."
+    assert verdict(ran) == "1 of 2 agree, 1 can't be checked."
+    assert ran.stdout.splitlines()[1].startswith("✓ agrees.yaml: ")
 
 
 def test_a_warning_names_the_file_and_is_an_error_where_that_is_asked_for(run: Run, folder: Path) -> None:
@@ -336,7 +390,7 @@ def test_a_warning_names_the_file_and_is_an_error_where_that_is_asked_for(run: R
     assert ran.stderr.startswith("attn: warning: empty_row.yaml: ")
     ran = run("check", "agrees.yaml", "empty_row.yaml", "--against", "output={the: [0, 0]}", "--strict")
     assert ran.stderr.startswith("attn: --strict: empty_row.yaml: ")
-    assert ran.stdout.splitlines()[-1] == "0 of 2 agree, 1 differs, 1 can't be checked."
+    assert verdict(ran) == "0 of 2 agree, 1 differs, 1 can't be checked."
 
 
 def test_a_file_of_what_is_expected_is_relative_to_the_problem(run: Run, folder: Path) -> None:
@@ -370,13 +424,10 @@ def test_in_a_suite_slips_that_would_go_unnoticed_are_named_of_every_problem(run
     (folder / "cases" / "results.yaml").write_text("output: [[1, 0]]\n")
     ran = run("check", "p.yaml", "cases", "--slips")
     lines = ran.stdout.splitlines()
-    assert lines[0] == f"  p.yaml: {UNNOTICED}"
-    assert lines[1].startswith("✓ cases/a.yaml: all 9 numbers agree; these inputs would not reveal weights_tran")
-    assert lines[2] == f"  cases/inputs.yaml: {UNNOTICED}"
-    assert lines[-2:] == [
-        "1 of 2 agree, 1 differs.",
-        "No expected numbers in p.yaml, cases/inputs.yaml and cases/results.yaml.",
-    ]
+    assert lines[:2] == ["1 of 2 agree, 1 differs.", f"  p.yaml: {UNNOTICED}"]
+    assert lines[2].startswith("✓ cases/a.yaml: all 9 numbers agree; these inputs would not reveal weights_tran")
+    assert lines[3] == f"  cases/inputs.yaml: {UNNOTICED}"
+    assert lines[-1] == "No expected numbers in p.yaml, cases/inputs.yaml and cases/results.yaml."
     assert ran.returncode == 1
     found = run("check", "p.yaml", "cases/inputs.yaml", "--slips", "-q").stdout
     assert found == "No expected numbers in p.yaml and cases/inputs.yaml.\n"

@@ -141,7 +141,7 @@ SECOND = weights_of([0.25, 0.75], [1, 0])
 
 def sections(count: int, *select: str) -> list[Section]:
     """The sections of a comparison of so many variants, of which the first one differs from the others."""
-    variants: dict[str, Keys] = {f"seed={seed}": SECOND if seed else FIRST for seed in range(count)}
+    variants: dict[str, Keys] = {f"scale={scale}": SECOND if scale else FIRST for scale in range(count)}
     return list(comparison_sections(comparison_of(variants, select or None), ComparisonView()))
 
 
@@ -153,10 +153,10 @@ def titles(found: list[Section]) -> list[str]:
 @pytest.mark.parametrize(
     ("count", "select", "expected"),
     [
-        (2, (), ["2 variants of seed", "differences from seed=0", "weights", "output", "statistics"]),
-        (8, ("output",), ["8 variants of seed", "differences from seed=0", "output", "statistics"]),
-        (9, (), ["9 variants of seed", "summary"]),
-        (9, ("weights",), ["9 variants of seed", "weights", "summary"]),
+        (2, (), ["2 variants of scale", "differences from scale=0", "weights", "output", "statistics"]),
+        (8, ("output",), ["8 variants of scale", "differences from scale=0", "output", "statistics"]),
+        (9, (), ["9 variants of scale", "summary"]),
+        (9, ("weights",), ["9 variants of scale", "weights", "summary"]),
     ],
 )
 def test_many_variants_have_a_summary_in_place_of_the_rest(
@@ -167,7 +167,7 @@ def test_many_variants_have_a_summary_in_place_of_the_rest(
 
 def test_large_tables_have_a_summary_in_their_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_NUMBERS", 11)
-    assert titles(sections(2)) == ["2 variants of seed", "differences from seed=0", "summary"]
+    assert titles(sections(2)) == ["2 variants of scale", "differences from scale=0", "summary"]
     assert titles(sections(2, "weights"))[2:] == ["weights", "statistics"]
 
 
@@ -194,14 +194,14 @@ def test_what_is_long_is_left_out_unless_it_is_asked_for(
 ) -> None:
     for name, limit in limits.items():
         monkeypatch.setattr(module, name, limit)
-    found = list(comparison_sections(comparison_of({"seed=0": FIRST, "seed=1": SECOND}), view))
+    found = list(comparison_sections(comparison_of({"scale=0": FIRST, "scale=1": SECOND}), view))
     assert titles(found)[2:] == expected
 
 
 def test_how_much_is_left_out_is_said_with_what_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_UNASKED", 7)
     monkeypatch.setattr(module, "MAX_ROWS", 3)
-    (*_, left_out) = comparison_sections(comparison_of({"seed=0": FIRST, "seed=1": SECOND}), SHORT)
+    (*_, left_out) = comparison_sections(comparison_of({"scale=0": FIRST, "scale=1": SECOND}), SHORT)
     assert left_out.remarks == (
         "weights: 2 × 2 numbers of each variant: --select weights shows them",
         "statistics: 4 rows: --stats shows them",
@@ -244,22 +244,22 @@ def test_what_the_marks_mean_is_said_once_below_the_last_of_them() -> None:
 def test_a_summary_has_the_means_of_each_variant_and_its_differences_from_the_first() -> None:
     summary = sections(9)[-1]
     (grid,) = summary.grids
-    assert (grid.corner, grid.rows) == ("seed", tuple(map(str, range(9))))
+    assert (grid.corner, grid.rows) == ("scale", tuple(map(str, range(9))))
     assert grid.columns == ("effective keys", "total variation", "weights", "output")
     np.testing.assert_allclose(grid.values[0], [(2 + 1) / 2, 0, 0, 0])
     entropy = 0.25 * np.log(4) + 0.75 * np.log(4 / 3)
     np.testing.assert_allclose(grid.values[8], [(np.exp(entropy) + 1) / 2, 0.25, 0.25, 1])
-    assert "first step that differs from seed=0: weights (8)" in summary.remarks
+    assert "first step that differs from scale=0: weights (8)" in summary.remarks
 
 
 def test_a_summary_lacks_what_no_variant_has() -> None:
-    variants: dict[str, Keys] = {f"seed={seed}": weights_of([seed, 2]) for seed in range(9)}
+    variants: dict[str, Keys] = {f"scale={scale}": weights_of([scale, 2]) for scale in range(9)}
     (grid,) = list(comparison_sections(comparison_of(variants), ComparisonView()))[-1].grids
     assert grid.columns == ("weights", "output")
 
 
 def test_a_summary_of_results_that_can_not_be_compared_has_no_column_of_them() -> None:
-    variants: dict[str, Keys] = {f"seed={seed}": weights_of(*[[0.5, 0.5]] * (1 + (seed > 0))) for seed in range(9)}
+    variants: dict[str, Keys] = {f"scale={scale}": weights_of(*[[0.5, 0.5]] * (1 + (scale > 0))) for scale in range(9)}
     summary = list(comparison_sections(comparison_of(variants, ["output"]), ComparisonView()))[-1]
     assert [grid.columns for grid in summary.grids] == [("effective keys",)]
     assert "no results can be compared" in summary.remarks
@@ -402,3 +402,11 @@ def test_numbers_are_counted_in_parts(
     before = np.ones(shape)
     assert count_changes(before, before + 1) == before.size
     assert count_changes(before, before) == 0
+
+
+def test_seeds_have_their_means_below_what_is_of_each_variant() -> None:
+    for count in (2, 9):
+        comparison = comparison_of({f"seed={seed}": SECOND if seed else FIRST for seed in range(count)})
+        assert titles(list(comparison_sections(comparison, ComparisonView())))[-1] == f"over {count} seeds"
+        without = list(comparison_sections(comparison, ComparisonView(statistics=False)))
+        assert f"over {count} seeds" not in titles(without)

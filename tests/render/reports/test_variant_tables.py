@@ -12,6 +12,7 @@ from attncli.render.reports.variant_tables import (
     heading,
     result_sections,
     row_labels,
+    seeds_section,
     statistics_sections,
     title,
     value_labels,
@@ -253,3 +254,18 @@ def test_a_statistic_is_marked_where_its_row_of_weights_changed_by_more_than_rou
     (grid,) = section.grids
     assert grid.changes is not None
     assert grid.changes.any(axis=-1).tolist() == [False, False, False, True]
+
+
+def test_seeds_have_two_rows_for_each_value_of_the_other_keys() -> None:
+    names = ("score=dot, seed=1", "score=dot, seed=2", "score=cosine, seed=1", "score=cosine, seed=2")
+    (section,) = seeds_section(comparison_of(dict.fromkeys(names, FIRST)))
+    (grid,) = section.grids
+    assert (section.title, grid.corner) == ("over 2 seeds", "score")
+    assert grid.rows == ("dot     mean", "        ±", "cosine  mean", "        ±")
+    np.testing.assert_allclose(grid.values[:, 3], [0.625, 0, 0.625, 0])  # ½ and ¾ are the largest of the rows
+
+
+def test_seeds_alone_have_two_rows() -> None:
+    (section,) = seeds_section(comparison_of({"seed=1": FIRST, "seed=2": SECOND, "seed=3": FIRST}))
+    assert (section.title, section.grids[0].rows) == ("over 3 seeds", ("mean", "±"))
+    assert list(seeds_section(comparison_of({"scale=1": FIRST, "scale=2": SECOND}))) == []
