@@ -93,7 +93,7 @@ class Explanation:
 
     slips: tuple[str, ...]
     sentence: str
-    parameters: Mapping[str, float | tuple[int, ...]] = field(default_factory=dict)
+    parameters: Mapping[str, float | tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def chosen_count(self) -> int:

@@ -1,8 +1,10 @@
 """The number of a mistake, found from the numbers that differ: a search in one dimension."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
+from attncli.analysis.slips.records import Computation, Variant, evaluate_names
 from attncli.base.lazy_numpy import Array, np
 
 STEP = 1e-5  # of the logarithm of a number, to see how what is computed changes with it
@@ -10,6 +12,7 @@ STARTS = 2  # candidates that the search goes on from
 MAX_STEPS, MAX_STEP = 24, 1.0
 MAX_LOGARITHM = 100.0  # of a number that is still one of a mistake
 PRECISE = 1e-13  # a change of the logarithm that moves no digit that matters
+MUCH_NEARER = 0.1  # of the right computation's distance, from which a solution is worth a try
 HALVINGS = 6  # of a step that does not come nearer
 
 Residuals = Callable[[float], Array | None]  # what is computed with a number minus what is expected; None without one
@@ -35,6 +38,41 @@ def nearest_factor(residuals: Residuals, candidates: Sequence[float], right: flo
     ]
     for at in sorted(lowest, key=lambda at: sizes[at])[:STARTS]:
         yield math.exp(_improved(lambda x: residuals(math.exp(x)), math.log(candidates[at])))
+
+
+def nearest_solutions(
+    case: Computation,
+    expected: Mapping[str, Array],
+    change: Callable[[Any], Iterator[Variant]],
+    candidates: Iterable[Any],
+) -> Iterator[Any]:
+    """The candidate that comes nearest to what is expected, if it comes much nearer than the right computation.
+
+    `change` makes changed computations of the same problem with a candidate.
+    """
+    found = [
+        (distance(variant.changed, expected), at, candidate)
+        for at, candidate in enumerate(candidates)
+        for variant in change(candidate)
+        if isinstance(variant.changed, Computation)
+    ]
+    if found:
+        nearest, _, candidate = min(found)
+        if nearest < MUCH_NEARER * distance(case, expected):
+            yield candidate
+
+
+def distance(case: Computation, expected: Mapping[str, Array]) -> float:
+    """The root of the sum of the squares of what is computed minus what is expected, where a number is expected."""
+    names = [name for name in expected if case.plan.find(name) is not None]
+    values = evaluate_names(case.plan, case.problem, names, case.problem.precision)
+    parts = []
+    for name in names:
+        computed, is_given = values[case.plan.resolve(name)], ~np.isnan(expected[name])
+        if computed.shape != is_given.shape:
+            return math.inf
+        parts.append((computed[is_given] - expected[name][is_given]).astype(np.float64))
+    return size_of(np.concatenate(parts)) if parts else math.inf
 
 
 def _improved(residuals: Residuals, x: float) -> float:

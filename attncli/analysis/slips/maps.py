@@ -30,7 +30,7 @@ def _head_count(case: Computation) -> int:
     return 0 if node is None else node.shape[node.letters.index("h")]
 
 
-def _by_head(case: Computation, expected: Mapping[str, Array]) -> Array | None:
+def expected_by_head(case: Computation, expected: Mapping[str, Array]) -> Array | None:
     """What is expected of each head [h …], by the context, or by an output of nothing but its heads side by side."""
     context = _context(case)
     if context is None:
@@ -46,7 +46,7 @@ def _by_head(case: Computation, expected: Mapping[str, Array]) -> Array | None:
     return np.moveaxis(numbers.reshape(*numbers.shape[:-1], heads, -1), -2, 0)
 
 
-def _computed_by_head(case: Computation) -> Array | None:
+def computed_by_head(case: Computation) -> Array | None:
     """The context [h … n e] of each head as a computation has it."""
     context = _context(case)
     if context is None:
@@ -67,7 +67,7 @@ def _matches(expected: Array, computed: Array) -> bool:
 
 def _order_of_heads(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
     """Which head's result each head has, where every head has that of one, and not all of their own."""
-    found, own = _by_head(case, expected), _computed_by_head(case)
+    found, own = expected_by_head(case, expected), computed_by_head(case)
     if found is None or own is None or found.shape != own.shape or len(own) > MAX_HEADS:
         return
     heads = range(len(own))
@@ -100,7 +100,7 @@ def heads_permuted(case: Computation, number: Sequence[int]) -> Iterator[Variant
         yield Variant(_with_heads(case, "context", number), f"The results of the heads are in another order: {shown}.")
 
 
-def _readers(case: Computation) -> Mapping[str, str]:
+def readers_by_head(case: Computation) -> Mapping[str, str]:
     """The nodes with the keys and the values that each query head reads, by these words."""
     context, score = _context(case), case.node_of_stage("score")
     names = {
@@ -116,15 +116,15 @@ def _other_heads(*words: str) -> Callable[[Computation, Mapping[str, Array]], It
 
     def solve(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
         """The key head of each query head, where every head has the result of one, and not all of their own."""
-        found, heads, groups = _by_head(case, expected), _head_count(case), case.problem.layout.kv_heads
-        if found is None or not {*words} <= _readers(case).keys() or not 1 < groups <= MAX_HEADS:
+        found, heads, groups = expected_by_head(case, expected), _head_count(case), case.problem.layout.kv_heads
+        if found is None or not {*words} <= readers_by_head(case).keys() or not 1 < groups <= MAX_HEADS:
             return
         per_group, contexts = heads // groups, []
         for group in range(groups):
             changed = case
             for word in words:
-                changed = _with_heads(changed, _readers(case)[word], [group * per_group] * heads)
-            contexts.append(_computed_by_head(changed))
+                changed = _with_heads(changed, readers_by_head(case)[word], [group * per_group] * heads)
+            contexts.append(computed_by_head(changed))
         read = []
         for head in range(heads):
             own = head // per_group
@@ -142,7 +142,7 @@ def _other_heads(*words: str) -> Callable[[Computation, Mapping[str, Array]], It
 
 def _reading(case: Computation, read: Sequence[int], words: Sequence[str], what: str) -> Iterator[Variant]:
     """The computation in which query heads read what these key heads have."""
-    readers, per_group = _readers(case), case.problem.layout.heads // max(case.problem.layout.kv_heads, 1)
+    readers, per_group = readers_by_head(case), case.problem.layout.heads // max(case.problem.layout.kv_heads, 1)
     if not {*words} <= readers.keys() or len(read) != _head_count(case):
         return
     for word in words:

@@ -16,6 +16,7 @@ from attncli.analysis.slips.records import (
 )
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import indices
+from attncli.ops.masks import chunked
 from attncli.plan.build import build_plan
 from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
@@ -171,9 +172,13 @@ def causal_added(case: Computation) -> Iterator[Variant]:
             yield from _made_causal(case, align, sentence)
 
 
+def _sizes_both_ways(case: Computation) -> Sequence[float]:
+    """So many keys more or less as there may be, the nearest first."""
+    return [shift for size in range(1, min(case.plan["weights"].shape[-1], 129)) for shift in (size, -size)]
+
+
 def _shifts(case: Computation) -> Sequence[float]:
-    most = min(case.plan["weights"].shape[-1], 129)
-    return [shift for size in range(1, most) for shift in (size, -size)] if "causal" in rules_of(case) else []
+    return _sizes_both_ways(case) if "causal" in rules_of(case) else []
 
 
 @plan_slip("the attention is causal", number=FittedNumber("keys", _shifts, is_whole=True, usual=(-1, 1)))
@@ -217,6 +222,51 @@ def window_too_wide(case: Computation, number: int) -> Iterator[Variant]:
 def window_too_narrow(case: Computation, number: int) -> Iterator[Variant]:
     """The window is one key too narrow, or more."""
     yield from _with_other_sides(case, -number, f"{number} key{'s' * (number > 1)} too narrow")
+
+
+def _chunk_sizes(case: Computation) -> Sequence[float]:
+    """Every power of two, every number up to 64, and those next to the chunk's own."""
+    keys, chunks = case.plan["weights"].shape[-1], _chunks(case)
+    if chunks is None:
+        return []
+    own = int(chunks.options["size"])
+    sizes = {*range(1, 65), *(2**power for power in range(7, 20)), own - 1, own + 1, own // 2, own * 2}
+    return sorted(size for size in sizes - {own} if 1 <= size < keys)
+
+
+@plan_slip("queries see the keys of their chunk", number=FittedNumber("size", _chunk_sizes, is_whole=True))
+def chunk_size(case: Computation, number: int) -> Iterator[Variant]:
+    """The chunks in which queries see keys have another size."""
+    chunks = _chunks(case)
+    if chunks is not None:
+        changed = replace(chunks, options={**chunks.options, "size": number})
+        yield Variant(case.with_nodes(changed), f"Chunks have {number} tokens instead of {chunks.options['size']}.")
+
+
+def _chunks(case: Computation) -> Node | None:
+    """The rule by which queries see the keys of their chunk."""
+    return next((rule for rule in rules_of(case).values() if rule.function is chunked), None)
+
+
+def _length_errors(case: Computation) -> Sequence[float]:
+    return _sizes_both_ways(case) if "key_lengths" in rules_of(case) else []
+
+
+@plan_slip("keys have lengths", number=FittedNumber("keys", _length_errors, is_whole=True, usual=(1, -1)))
+def key_lengths_off(case: Computation, number: int) -> Iterator[Variant]:
+    """The lengths of the keys are off by one, or by more: padding takes part, or the last real keys do not."""
+    if "key_lengths" in rules_of(case):
+        keys = case.plan["weights"].shape[-1]
+        changed = case.with_changed_value("key_lengths", _longer, options={"by": number, "most": keys})
+        size, what = abs(number), "padding takes part" if number > 0 else "the last real keys do not take part"
+        direction = "large" if number > 0 else "small"
+        yield Variant(changed, f"The lengths of the keys are {size} too {direction}: {what}.")
+
+
+def _longer(x: Array, *, by: int, most: int) -> Array:
+    """Lengths that are so many keys more or less."""
+    lengths: Array = np.clip(x + by, 0, most)
+    return lengths
 
 
 def _has_empty_rows(case: Computation) -> bool:

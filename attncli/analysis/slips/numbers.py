@@ -12,6 +12,9 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.ops.position_biases import alibi
 from attncli.ops.records import Operator
 
+LOGARITHMS = {"ln 2": log(2), "log₂ e": 1 / log(2)}  # between powers of 2 and of e
+WIDTHS = (32, 48, 64, 80, 96, 112, 128, 192, 256, 512, 576)  # of heads, with and without the features that rope turns
+
 
 def _factors(_case: Computation) -> Sequence[float]:
     """From 1/128 to 128, each 2^⅓ times the one before."""
@@ -21,10 +24,14 @@ def _factors(_case: Computation) -> Sequence[float]:
 def _known_scales(case: Computation) -> Mapping[str, float]:
     """Factors between scales that people confuse."""
     d, heads = case.problem.lengths.get("d", 1), case.problem.layout.heads
-    known = {"√2": sqrt(2), "1/√2": sqrt(0.5), "ln 2": log(2), "log₂ e": 1 / log(2), "2": 2.0, "1/2": 0.5}
+    known = {"√2": sqrt(2), "1/√2": sqrt(0.5), "2": 2.0, "1/2": 0.5} | LOGARITHMS
+    known |= {"(ln 2)²": log(2) ** 2, "(log₂ e)²": log(2) ** -2}
     if d > 1:
         known |= {"√d": sqrt(d), "1/√d": 1 / sqrt(d)}
-    return known | ({"√heads": sqrt(heads), "1/√heads": 1 / sqrt(heads)} if heads > 1 else {})
+    known |= {"√heads": sqrt(heads), "1/√heads": 1 / sqrt(heads)} if heads > 1 else {}
+    own = own_scale(case.problem)
+    widths = {} if own is None else {width: 1 / (own * sqrt(width)) for width in WIDTHS if width != d}
+    return known | {f"that of the scale 1/√{width}": factor for width, factor in widths.items()}
 
 
 def _times(factor: float) -> str:
@@ -75,7 +82,13 @@ def _softcaps(case: Computation) -> Sequence[float]:
     return [] if "scores" in case.problem.not_computed else [2.0 ** (half / 2) for half in range(-4, 20)]
 
 
-@problem_slip("there are scores", number=FittedNumber("softcap", _softcaps))
+def _known_softcaps(case: Computation) -> Mapping[str, float]:
+    """Softcaps that people confuse with a problem's own."""
+    cap, scale = case.problem.softcap, own_scale(case.problem)
+    return {} if cap is None or scale is None else {"that of scores which are scaled after the softcap": cap * scale}
+
+
+@problem_slip("there are scores", number=FittedNumber("softcap", _softcaps, known=_known_softcaps))
 def softcap_value(case: Computation, number: float) -> Iterator[Variant]:
     """The softcap is another one."""
     own = case.problem.softcap
@@ -98,7 +111,7 @@ def output_factor(case: Computation, number: float) -> Iterator[Variant]:
         yield Variant(changed, f"The output is {_times(number)}.")
 
 
-@plan_slip("there is a sink", number=FittedNumber("factor", _factors))
+@plan_slip("there is a sink", number=FittedNumber("factor", _factors, known=lambda _: LOGARITHMS))
 def sink_factor(case: Computation, number: float) -> Iterator[Variant]:
     """The sink is multiplied by a factor."""
     if case.problem.sink is not None and "sink" in case.plan.by_name:

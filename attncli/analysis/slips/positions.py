@@ -1,15 +1,17 @@
 """Slips of positions: of their schemes, of rope, and of the cache before the first new token."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from attncli.analysis.slips.fit import nearest_solutions
 from attncli.analysis.slips.records import (
     Computation,
     FittedNumber,
     Variant,
     plan_slip,
     problem_slip,
+    text_of,
 )
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import indices
@@ -51,21 +53,34 @@ def positions_not_read(case: Computation) -> Iterator[Variant]:
         yield Variant(replace(case.problem, positions=None, positions_of_queries=None))
 
 
-@problem_slip("positions are added to the embeddings")
-def position_offset(case: Computation) -> Iterator[Variant]:
+def _offsets(case: Computation) -> Sequence[float]:
+    """Numbers that positions may be counted from, the cache's first, by how far from the right one."""
+    past = case.problem.past_count
+    return [*([-past] if past else []), *SHIFTS] if _is_added(case.problem) else []
+
+
+def _is_added(problem: ProblemSpec) -> bool:
+    """Whether positions are added to the embeddings."""
+    return problem.position is not None and problem.position.record.function in (sinusoidal, learned)
+
+
+@problem_slip(
+    "positions are added to the embeddings",
+    number=FittedNumber("positions", _offsets, is_whole=True, usual=(1,)),
+)
+def position_offset(case: Computation, number: int) -> Iterator[Variant]:
     """The positions are counted from another number."""
     position, past = case.problem.position, case.problem.past_count
-    if position is None or position.record.function not in (sinusoidal, learned):
+    if position is None or not _is_added(case.problem):
         return
     offset, rows = position.parameters["offset"], len(position.arrays.get("table", ()))
     count = past + max(case.problem.new_key_count, len(case.problem.query_labels))
-    for shift, sentence in (
-        (1, "The positions are counted from 1 instead of 0."),
-        (-past, "The positions are counted without the cache."),
-    ):
-        if shift and (not rows or count + offset + shift <= rows):
-            changed = Operator(position.record, {**position.given, "offset": offset + shift})
-            yield Variant(replace(case.problem, position=changed), sentence)
+    if not rows or 0 <= offset + number <= rows - count:
+        changed = Operator(position.record, {**position.given, "offset": offset + number})
+        what = (
+            "without the cache" if number == -past else f"from {text_of(offset + number)} instead of {text_of(offset)}"
+        )
+        yield Variant(replace(case.problem, position=changed), f"The positions are counted {what}.")
 
 
 @plan_slip("there is alibi")
@@ -89,10 +104,30 @@ def alibi_heads(case: Computation, number: int) -> Iterator[Variant]:
         yield Variant(changed, f"Alibi's slopes are the first {slopes.shape[0]} of those of {number} heads.")
 
 
-def _slopes_among(x: Array, *, heads: int) -> Array:
-    """The first slopes of so many heads."""
-    slopes: Array = published_slopes(shape=(heads,))[: len(x)]
+def _slopes_among(x: Array, *, heads: int, first: int = 0) -> Array:
+    """The slopes of so many heads, from one of them on."""
+    slopes: Array = published_slopes(shape=(heads,))[first : first + len(x)]
     return slopes
+
+
+def _shards(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
+    """Which head of how many the first one is, where heads are dealt out to 2, 4, 8 or 16 devices."""
+    slopes = case.node("slopes")
+    if _alibi_node(case) is None or slopes is None:
+        return
+    heads = slopes.shape[0]
+    shards = [(heads * rank, heads * world) for world in (2, 4, 8, 16) for rank in range(1, world)]
+    yield from nearest_solutions(case, expected, lambda shard: alibi_shard(case, shard), shards)
+
+
+@plan_slip("there is alibi", needs_all_heads=True, number=FittedNumber("first_and_heads", solve=_shards))
+def alibi_shard(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
+    """Alibi's slopes are those of later heads, of a larger number of heads that are dealt out to several devices."""
+    slopes, (first, heads) = case.node("slopes"), number
+    if _alibi_node(case) is not None and slopes is not None and first + slopes.shape[0] <= heads:
+        changed = case.with_changed_value("slopes", _slopes_among, options={"heads": heads, "first": first})
+        last = first + slopes.shape[0] - 1
+        yield Variant(changed, f"Alibi's slopes are those of the heads {first} to {last} of {heads}.")
 
 
 @plan_slip("there is alibi, of a number of heads that is not a power of two")
@@ -181,6 +216,28 @@ def rope_dims(case: Computation) -> Iterator[Variant]:
     whole = scaling.without_share if isinstance(scaling, RopeScaling) else scaling
     sentence = f"Rope turns all {features} features of a head instead of the first {count}."
     yield Variant(_with_rope(case.problem, dims=None, scaling=whole), sentence)
+
+
+def _dims(case: Computation) -> Sequence[float]:
+    """Even numbers of features, without those that rope turns, and all of them, of which there is another slip."""
+    own, features = _rotated_count(case.problem), case.problem.lengths.get("d", 0)
+    return [dims for dims in range(2, features, 2) if dims != own] if _has_plain_rope(case.problem) else []
+
+
+def _has_plain_rope(problem: ProblemSpec) -> bool:
+    """Whether rope turns features by a base alone."""
+    parameters = _rope(problem)
+    is_plain = parameters.get("frequencies") is None and not isinstance(parameters.get("scaling"), RopeScaling)
+    return bool(parameters) and is_plain
+
+
+@problem_slip("there is rope, of several pairs", number=FittedNumber("dims", _dims, is_whole=True))
+def rope_dims_value(case: Computation, number: int) -> Iterator[Variant]:
+    """Rope turns another number of a head's features."""
+    own = _rotated_count(case.problem)
+    if number != own and _has_plain_rope(case.problem):
+        sentence = f"Rope turns the first {number} features of a head instead of {own}."
+        yield Variant(_with_rope(case.problem, dims=number), sentence)
 
 
 @problem_slip("rope has an attention factor, and that is not 1")

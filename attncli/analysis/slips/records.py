@@ -131,23 +131,23 @@ class Variant:
     sentence: str = ""
 
 
-Number = float | tuple[int, ...]  # of a slip: a number or a map
+Number = float | tuple[float, ...]  # of a slip: a number, several, or a map
 Change = Callable[..., Iterator[Variant]]  # of a Computation, and of the number of a slip that has one
 
 
-# A map, such as which head's numbers each head has, that follows from what is expected, by the names of results; NaN
-# where nothing is expected.
-Solve = Callable[[Computation, Mapping[str, Array]], Iterator[tuple[int, ...]]]
+# Several numbers, such as which head's numbers each head has, that follow from what is expected, by the names of
+# results; NaN where nothing is expected.
+Solve = Callable[[Computation, Mapping[str, Array]], Iterator[tuple[float, ...]]]
 
 
 @dataclass(frozen=True)
 class FittedNumber:
-    """The number of a mistake, or a map of several, which is found from the numbers that differ.
+    """The number of a mistake, or several, as of a map, which is found from the numbers that differ.
 
     `candidates` are all that are tried where it is whole (`is_whole`); otherwise they are positive, and the search goes
     on from the best ones, in logarithms. There are none where the mistake can't be made. `known` has numbers that
-    people know, by what they are called in a sentence; those that are `usual` are tried first, and in pairs. A map
-    is found by `solve`.
+    people know, by what they are called in a sentence; those that are `usual` are tried first, and in pairs. Several
+    numbers are found by `solve`.
     """
 
     name: str

@@ -12,7 +12,7 @@ from attncli.analysis.slips.records import (
     without,
 )
 from attncli.analysis.slips.scale import own_scale
-from attncli.base.lazy_numpy import np
+from attncli.base.lazy_numpy import Array, np
 from attncli.ops import elementwise, structural
 
 
@@ -58,6 +58,17 @@ def softcap_after_mask(case: Computation) -> Iterator[Variant]:
         yield Variant(uncapped.with_changed_value(masked.name, elementwise.softcap, options=capped.options))
 
 
+@plan_slip("there is a softcap, and that is not 1")
+def softcap_incomplete(case: Computation) -> Iterator[Variant]:
+    """The softcap lacks one of its two factors: tanh(s / softcap) is not multiplied by it, or s is not divided."""
+    capped = case.node("capped_scores")
+    if capped is not None and capped.options.get("cap", 1) != 1:
+        sentence = "The softcap is not multiplied by: the scores are tanh(s / softcap), and none exceeds 1."
+        yield Variant(case.with_function(capped.name, _capped_at_one), sentence)
+        sentence = "Scores are not divided by the softcap before the hyperbolic tangent: softcap · tanh(s)."
+        yield Variant(case.with_function(capped.name, _capped_undivided), sentence)
+
+
 @problem_slip("there is a bias")
 def no_bias(case: Computation) -> Iterator[Variant]:
     """The bias is forgotten: nothing is added to the scores."""
@@ -88,3 +99,13 @@ def _biases(case: Computation) -> list[str]:
     bias = case.problem.bias
     adds = bias is not None and bool((np.isfinite(bias) & (bias != 0)).any())
     return [name for name in ("position_bias", *(["bias"] if adds else [])) if name in case.plan.by_name]
+
+
+def _capped_at_one(scores: Array, *, cap: float) -> Array:
+    limited: Array = np.tanh(scores / cap)
+    return limited
+
+
+def _capped_undivided(scores: Array, *, cap: float) -> Array:
+    limited: Array = cap * np.tanh(scores)
+    return limited

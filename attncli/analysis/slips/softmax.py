@@ -112,6 +112,50 @@ def no_sink(case: Computation) -> Iterator[Variant]:
     return without(case, "sink")
 
 
+@plan_slip("there is a sink, and weights are a softmax")
+def sink_not_exponentiated(case: Computation) -> Iterator[Variant]:
+    """The sink itself is added to the sum of exponentials, instead of its exponential."""
+    yield from _with_sink(case, _sink_itself)
+    sentence = "The sink itself is added to the sum of exponentials of which no maximum is subtracted."
+    yield from _with_sink(case, _sink_itself_without_maximum, sentence)
+
+
+@plan_slip("there is a sink, and weights are a softmax")
+def sink_without_maximum(case: Computation) -> Iterator[Variant]:
+    """The row's maximum is subtracted from the scores, but not from the sink."""
+    yield from _with_sink(case, _sink_without_maximum)
+
+
+def _with_sink(case: Computation, in_sum: Function, sentence: str = "") -> Iterator[Variant]:
+    """The plan in which another number of the sink and of the row's maximum is added to the exponentials."""
+    node = softmax_node(case)
+    if node is not None and case.problem.sink is not None and "sink" in case.plan.by_name:
+        yield Variant(case.with_function(node.name, _softmax_and_sink, in_sum=in_sum), sentence)
+
+
+def _softmax_and_sink(scores: Array, *, in_sum: Function, temperature: float = 1.0) -> Array:
+    """The weights of the keys and of the sink, whose scores are the last column."""
+    powers = scores / temperature
+    largest = finite_max(powers[..., :-1])
+    exponentials = np.exp(powers[..., :-1] - largest)
+    sink = in_sum(powers[..., -1:], largest)
+    with np.errstate(all="ignore"):
+        weights: Array = np.concatenate([exponentials, sink], axis=-1) / (exponentials.sum(-1, keepdims=True) + sink)
+    return weights
+
+
+def _sink_itself(sink: Array, _largest: Array) -> Array:
+    return sink
+
+
+def _sink_itself_without_maximum(sink: Array, largest: Array) -> Array:
+    return sink * np.exp(-largest)
+
+
+def _sink_without_maximum(sink: Array, _largest: Array) -> Array:
+    return np.exp(sink)
+
+
 def softmax_node(case: Computation) -> Node | None:
     """The node of the normalizer where that is the softmax."""
     node = case.node_of_stage("normalize")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from math import log
+from math import e, log
 
 from attncli.analysis.slips.records import Computation, FittedNumber, Variant, plan_slip
 from attncli.analysis.slips.softmax import softmax_node
@@ -110,6 +110,13 @@ def splits_merged_in_base_2(case: Computation, number: int) -> Iterator[Variant]
     yield from _with_context(case, _merged_splits, sentence, splits=number, base=2.0)
 
 
+@plan_slip(WHERE, number=FittedNumber("splits", _splits, is_whole=True))
+def splits_merged_without_maxima(case: Computation, number: int) -> Iterator[Variant]:
+    """The results of splits are merged by their sums of exponentials, without the maxima that were subtracted."""
+    sentence = f"{number} splits of the keys are merged by their sums of exponentials, without their maxima."
+    yield from _with_context(case, _merged_splits, sentence, splits=number, base=e, keeps_maxima=False)
+
+
 def _online(
     scores: Array, value: Array, *, temperature: float, tile: int, rescales_values: bool, rescales_sum: bool
 ) -> Array:
@@ -148,25 +155,28 @@ def _without_tail(scores: Array, value: Array, *, temperature: float, count: int
     return _attended(scores[..., :-count] / temperature, value[..., :-count, :])[0]
 
 
-def _attended(scores: Array, value: Array) -> tuple[Array, Array]:
-    """The weighted sum and the log-sum-exp of each row; 0 and −∞ where no key is visible."""
+def _attended(scores: Array, value: Array) -> tuple[Array, Array, Array]:
+    """The weighted sum, the logarithm of the sum and the maximum of each row; 0, −∞ and 0 where no key is visible."""
     largest = scores.max(axis=-1, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, 0)
     exponentials = np.exp(scores - largest)
     total = exponentials.sum(axis=-1)
     with np.errstate(divide="ignore"):
-        return _quotient(exponentials @ value, total), np.log(total) + largest[..., 0]
+        return _quotient(exponentials @ value, total), np.log(total), largest[..., 0]
 
 
-def _merged_splits(scores: Array, value: Array, *, temperature: float, splits: int, base: float) -> Array:
-    """Weighted sums of nearly equal splits, merged with the weights base^lse."""
+def _merged_splits(
+    scores: Array, value: Array, *, temperature: float, splits: int, base: float, keeps_maxima: bool = True
+) -> Array:
+    """Weighted sums of nearly equal splits, merged with the weights base^lse, in which maxima may be left out."""
     keys = scores.shape[-1]
     size = -(-keys // splits)
     parts = [
         _attended(scores[..., first : first + size] / temperature, value[..., first : first + size, :])
         for first in range(0, keys, size)
     ]
-    outputs, sums = np.stack([part for part, _ in parts]), np.stack([lse for _, lse in parts])
+    outputs, sums, maxima = map(np.stack, zip(*parts, strict=True))
+    sums = sums + maxima if keeps_maxima else sums
     largest = sums.max(axis=0)
     exponents = np.where(np.isneginf(sums), -np.inf, sums - np.where(np.isfinite(largest), largest, 0))
     shares = np.where(np.isneginf(exponents), 0, np.exp(np.maximum(exponents, -700) * log(base)))

@@ -73,6 +73,35 @@ def slopes_of(heads: int) -> np.ndarray:
     return 2.0 ** (-8.0 * np.arange(1, heads + 1) / heads)
 
 
+def with_partial_rope(keys: Keys, dims: int) -> np.ndarray:
+    """The output with the first features of queries and keys turned."""
+    query, key = (
+        np.concatenate([turned(x[..., :dims], np.arange(x.shape[-2]), 10_000.0), x[..., dims:]], axis=-1)
+        for x in (keys["query"], keys["key"])
+    )
+    return output_of(scores_of({"query": query, "key": key}), values_of(keys))
+
+
+def with_sink(keys: Keys, in_sum: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+    """The output with a number of the sink and of the largest score added to the exponentials."""
+    scores = scores_of(keys)
+    largest = scores.max(axis=-1, keepdims=True)
+    powers = np.exp(scores - largest)
+    total = powers.sum(axis=-1, keepdims=True) + in_sum(keys["sink"][:, None, None], largest)
+    return (powers @ values_of(keys) / total)[None]
+
+
+def with_chunks(keys: Keys, size: int) -> np.ndarray:
+    """The output of queries that see the keys of their chunk."""
+    see = np.arange(N)[:, None] // size == np.arange(M) // size
+    return output_of(np.where(see, scores_of(keys), -np.inf), values_of(keys))
+
+
+def with_length(keys: Keys, length: int) -> np.ndarray:
+    """The output of so many keys."""
+    return output_of(scores_of(keys)[..., :length], values_of(keys)[:, :length])
+
+
 def with_alibi(keys: Keys, slopes: np.ndarray) -> np.ndarray:
     """The output with a penalty for distant keys."""
     distance = abs(np.arange(N)[:, None] - np.arange(M))
@@ -96,12 +125,13 @@ def in_tiles(keys: Keys, tile: int, *, values_too: bool, sum_too: bool) -> np.nd
     return output[None]
 
 
-def in_splits(keys: Keys, count: int, base: float) -> np.ndarray:
+def in_splits(keys: Keys, count: int, base: float, *, without_maxima: bool = False) -> np.ndarray:
     """Splits of the keys, merged with the weights base^lse; 1 for all of them alike."""
     scores, values, size = scores_of(keys), values_of(keys), -(-M // count)
     parts = [slice(first, first + size) for first in range(0, M, size)]
     outputs = np.stack([output_of(scores[..., part], values[:, part])[0] for part in parts])
-    shares = np.stack([base ** np.log(np.exp(scores[..., part]).sum(axis=-1)) for part in parts])
+    powers = exponentials if without_maxima else np.exp
+    shares = np.stack([base ** np.log(powers(scores[..., part]).sum(axis=-1)) for part in parts])
     return ((shares / shares.sum(axis=0))[..., None] * outputs).sum(axis=0)[None]
 
 
@@ -125,7 +155,8 @@ class Mistake:
 
     def keys(self, seed: int) -> dict[str, Any]:
         """The keys of the problem."""
-        return given(seed, **(self.more or {}))
+        keys = given(seed, **(self.more or {}))
+        return {name: value for name, value in keys.items() if value is not None}
 
 
 MASK = {"mask": (normal(N, M, seed=3) > -0.3) | (np.arange(M) == 0)}
@@ -149,10 +180,12 @@ def swapped(x: np.ndarray) -> np.ndarray:
     return x.reshape(items, rows, heads, features).transpose(0, 2, 1, 3)
 
 
-def plain(keys: Keys, factor: float = 1.0, cap: float = np.inf) -> np.ndarray:
-    """The output of scores that are multiplied by a factor and capped."""
+def plain(
+    keys: Keys, factor: float = 1.0, cap: float = np.inf, *, before: float = 1.0, after: float = 1.0
+) -> np.ndarray:
+    """The output of scores that are multiplied by a factor and capped, with factors before and after that."""
     scores = scores_of(keys, factor)
-    return output_of(scores if cap == np.inf else cap * np.tanh(scores / cap), values_of(keys))
+    return output_of(scores if cap == np.inf else after * cap * np.tanh(before * scores / cap), values_of(keys))
 
 
 def exchanged(keys: Keys, of_keys: Sequence[int] | None, of_values: Sequence[int]) -> np.ndarray:
@@ -165,6 +198,40 @@ def misread(keys: Keys) -> np.ndarray:
     return plain({name: swapped(keys[name]) for name in ("query", "key", "value")})
 
 
+def with_factors(keys: Keys, of_keys: Sequence[float], of_values: Sequence[float]) -> np.ndarray:
+    """The output with the keys and values of each head, or key head, multiplied."""
+    key, value = (np.repeat(factors, HEADS // len(factors))[:, None, None] for factors in (of_keys, of_values))
+    return output_of(key * scores_of(keys), value * values_of(keys))
+
+
+def to_integers(x: np.ndarray, rows: int) -> np.ndarray:
+    """Blocks of rows rounded to −127 … 127 times a scale."""
+    rounded = np.zeros(x.shape)
+    for head, first in np.ndindex(x.shape[1], -(-x.shape[2] // rows)):
+        block = x[0, head, first * rows : (first + 1) * rows]
+        scale = abs(block).max() / 127
+        rounded[0, head, first * rows : (first + 1) * rows] = np.rint(block / scale) * scale
+    return rounded
+
+
+def sinusoids(first: int) -> np.ndarray:
+    """Sines and cosines of positions from one on."""
+    angles = (first + np.arange(N))[:, None] / 10_000 ** (np.arange(0, D, 2) / D)
+    return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(N, D)
+
+
+def from_embeddings(keys: Keys, first: int) -> np.ndarray:
+    """The output of one head of embeddings with their positions."""
+    x = keys["embeddings"] + sinusoids(first)
+    return output_of(x @ keys["w_q"] @ (x @ keys["w_k"]).T / np.sqrt(D), x @ keys["w_v"])[0]
+
+
+EMBEDDED = {
+    **dict.fromkeys(("query", "key", "value")),
+    "embeddings": normal(N, D, seed=21),
+    **{name: normal(D, D, seed=22 + at) for at, name in enumerate(("w_q", "w_k", "w_v"))},
+    "position": "sinusoidal",
+}
 MISTAKES = [
     *(Mistake("scale_factor", f, plain) for f in (1.5896, 0.31, 17.0)),
     Mistake(
@@ -188,7 +255,27 @@ MISTAKES = [
     Mistake("mask_value", 2.7, lambda k, x: output_of(with_mask(k, scores_of(k), -x), values_of(k)), MASK),
     Mistake("alibi_factor", 1.3, lambda k, f: with_alibi(k, f * slopes_of(HEADS)), {"position": "alibi"}),
     Mistake("alibi_heads", 16, lambda k, h: with_alibi(k, slopes_of(h)), {"position": "alibi"}),
+    Mistake("alibi_shard", (8, 16), lambda k, s: with_alibi(k, slopes_of(16)[8:]), {"position": "alibi"}),
+    Mistake("sink_not_exponentiated", None, lambda k, _: with_sink(k, lambda sink, _: sink), SINK),
+    Mistake("sink_not_exponentiated", None, lambda k, _: with_sink(k, lambda sink, m: sink * np.exp(-m)), SINK),
+    Mistake("sink_without_maximum", None, lambda k, _: with_sink(k, lambda sink, _: np.exp(sink)), SINK),
+    Mistake("softcap_incomplete", None, lambda k, _: plain(k, cap=3.0, after=1 / 3), {"softcap": 3.0}),
+    Mistake("softcap_incomplete", None, lambda k, _: plain(k, cap=3.0, before=3.0), {"softcap": 3.0}),
+    *(
+        Mistake("chunk_size", size, with_chunks, {"mask": {"chunked": {"size": own}}})
+        for size, own in ((8, 16), (7, 8), (13, 3))
+    ),
+    *(
+        Mistake("key_lengths_off", off, lambda k, off: with_length(k, 23 + off), {"key_lengths": [23]})
+        for off in (-1, 1, 5)
+    ),
+    *(
+        Mistake("rope_dims_value", dims, with_partial_rope, {"position": position})
+        for dims, position in ((4, "rope"), (2, "rope:dims=6"))
+    ),
     Mistake("norm_eps", 0.05, normed, NORM),
+    Mistake("position_offset", 5, from_embeddings, EMBEDDED),
+    Mistake("position_offset", 1, from_embeddings, EMBEDDED),
     Mistake("rope_base", 1234.0, with_rope, {"position": "rope"}),
     *(Mistake("rope_offset", s, lambda k, s: with_rope(k, shift=s), {"position": "rope"}) for s in (7, -3)),
     *(
@@ -222,6 +309,7 @@ MISTAKES = [
     Mistake("tail_dropped", 7, lambda k, t: output_of(scores_of(k)[..., :-t], values_of(k)[:, :-t])),
     Mistake("splits_averaged", 4, lambda k, s: in_splits(k, s, 1.0)),
     Mistake("splits_merged_in_base_2", 3, lambda k, s: in_splits(k, s, 2.0)),
+    Mistake("splits_merged_without_maxima", 4, lambda k, s: in_splits(k, s, np.e, without_maxima=True)),
     Mistake("heads_permuted", (2, 0, 3, 1), lambda k, o: plain(k)[:, list(o)]),
     Mistake("key_heads_exchanged", (1, 0, 0, 0), lambda k, r: exchanged(k, r, r)),
     Mistake("value_heads_exchanged", (1, 1, 0, 0), lambda k, r: exchanged(k, None, r)),
@@ -229,5 +317,18 @@ MISTAKES = [
         Mistake("values_shifted", s, lambda k, s: output_of(scores_of(k), np.roll(values_of(k), -s, axis=1)))
         for s in (1, -4)
     ),
+    *(
+        Mistake("key_scale_per_head", f, lambda k, f: with_factors(k, f, [1] * HEADS))
+        for f in ((1.5, 0.75, 1.0, 2.2), (1.0, 1.0, 0.4, 1.0), (3.0, 0.9))
+    ),
+    *(
+        Mistake("value_scale_per_head", f, lambda k, f: with_factors(k, [1] * HEADS, f))
+        for f in ((1.5, 0.75, 1.0, 2.2), (3.0, 0.9))
+    ),
+    *(
+        Mistake("int8_blocks", rows, lambda k, r: plain({**k, "value": to_integers(k["value"], r)}))
+        for rows in (1, 16, M)
+    ),
+    Mistake("int8_blocks", 16, lambda k, r: plain({**k, "key": to_integers(k["key"], r)})),
     Mistake("layout_misread", None, lambda k, _: misread(k)),
 ]
