@@ -6,7 +6,7 @@ from typing import Any
 
 from attncli.analysis.check.compare import Checker, with_relations
 from attncli.analysis.check.expected import CheckedPart, ExpectedNumbers, ExpectedStep, expected_numbers
-from attncli.analysis.check.report import CheckOptions, CheckReport
+from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation
 from attncli.analysis.check.slips import explanations, find_explanations, find_unnoticed
 from attncli.analysis.check.tolerance import compute_reference
 from attncli.base.axes import AXIS_NOUNS
@@ -15,7 +15,9 @@ from attncli.base.lazy_numpy import np
 from attncli.io.expected import Expected
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Plan
+from attncli.problem.build import problems_of_other_layouts
 from attncli.problem.fields import EXPECTED
+from attncli.problem.layout import OWN_LAYOUTS, layout_text
 from attncli.problem.spec import ProblemSpec
 
 DEFAULT = CheckOptions()
@@ -43,7 +45,10 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
     checker = Checker(problem, reference, quantities, options)
     results = () if searched else with_relations(checker, [checker.compare(name) for name in quantities])
     report = CheckReport(reference.trace, results, reference.name, reference_remark=reference.remark)
-    if options.tries_slips and not report.agrees:
+    other = _other_layout(problem, expected, options) if options.tries_slips and not report.agrees else None
+    if other is not None:
+        report = replace(report, explanations=(other,), tried_count=1)
+    elif options.tries_slips and not report.agrees:
         found = find_explanations(checker, results)
         report = replace(
             report,
@@ -58,6 +63,21 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
         report = replace(report, unnoticed=explanations(missed.explanations), untried=untried)
     reason = checker.tolerance(searched).reason if searched else ""
     return replace(report, searched=searched, searched_reason=reason)
+
+
+def _other_layout(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptions) -> Explanation | None:
+    """The order of the axes of queries, keys and values with which all numbers agree; None where none was left open."""
+    quiet = replace(options, tries_slips=False, finds_unnoticed=False)
+    for other in problems_of_other_layouts(problem):
+        try:
+            agrees = check(other, expected, quiet).agrees
+        except AttnError:  # what is expected has another shape
+            continue
+        if agrees:
+            read, given = layout_text(OWN_LAYOUTS["h" not in str(other.layout)]), layout_text(str(other.layout))
+            sentence = f"Queries, keys and values {given} are read as {read}; with layout {other.layout} all agrees."
+            return Explanation(("layout_misread",), sentence)
+    return None
 
 
 def read_expected(

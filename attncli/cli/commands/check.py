@@ -307,7 +307,7 @@ def _check(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, Befor
         raise error.at(part.place) if part.name else error from None
     problem = edited.after
     expected = _expected(part, plan_of(problem).names, request)
-    positions, _ = OutputOptions(head=request.head, batch=request.batch).positions(problem.layout)
+    positions, _ = OutputOptions(head=request.head, batch=request.batch).positions(problem.leading)
     options = replace(request.options, head=positions.get("h"), batch=positions.get("b"))
     streams.write_notes(expected.notes)
     unchecked = [f"{name} is not a result, and is not checked" for name in expected.left_out]
