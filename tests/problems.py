@@ -106,6 +106,15 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "position": "rope:interleaved=true",
         "w_o": normal(66, 3),
     },
+    "tokens before heads, a cache": {
+        "query": normal(B, N, H, D),
+        "key": normal(B, K, G, D),
+        "value": normal(B, K, G, E),
+        "past_key": normal(B, P, G, D),
+        "past_value": normal(B, P, G, E),
+        "layout": "bnhd",
+        "causal": True,
+    },
     "a cache with heads in the features": {
         **WIDE,
         **GROUPS,

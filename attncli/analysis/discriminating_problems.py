@@ -16,6 +16,7 @@ from attncli.engine.run import run
 from attncli.io.assemble import assemble
 from attncli.io.problem_files import Document, Origin, RawValue
 from attncli.problem.arrays import GivenArray
+from attncli.problem.layout import LAID_OUT, as_given
 from attncli.problem.spec import ProblemSpec
 
 # Projections keep the size of what they project: scores are about as large as normal numbers, and softmax is neither
@@ -129,7 +130,7 @@ class _QueryArray:
         if self.feature is None:
             array = getattr(problem, self.name).copy()
             array[..., rows, :] *= gain
-            return {self.name: _given(array)}
+            return {self.name: _given(as_given(array, problem.layout) if self.name in LAID_OUT else array)}
         keys = self._embeddings(problem, rows, gain, self.feature)
         for name in KEY_WEIGHTS:
             weights = getattr(problem, name).copy()

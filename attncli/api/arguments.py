@@ -54,6 +54,7 @@ class KeysBesideVectors(TypedDict, total=False):
     token_table: Matrix
     token_positions: Matrix
     token_scale: Number
+    layout: Literal["bhnd", "bnhd", "nbhd", "hnd", "nhd", "bnd", "nbd"] | None
     scores: Matrix
     weights: Matrix
     w_q: Matrix
@@ -190,7 +191,7 @@ class ShownPart:
     def view(self, result: RunResult, *, explain: bool, before: RunResult | None) -> View:
         """The view of a result; raises AttnError where it has no such cell, head or item, or a number is wrong."""
         problem = result.trace.problem
-        positions, expanded_axes = find_positions(problem.layout, {"head": self.head, "batch": self.batch})
+        positions, expanded_axes = find_positions(problem.leading, {"head": self.head, "batch": self.batch})
         decimals = to_integer(self.decimals, ("decimals",), 0)
         if decimals > MAX_DECIMALS:
             hint = f"expected 0 to {MAX_DECIMALS}"

@@ -108,6 +108,13 @@ def problem_warnings(problem: "ProblemSpec", document: "Document", unread: Mappi
     return [*remarks, *(no_effect(name, reason) for name, reason in unread.items() if name in given)]
 
 
+def write_alias_notes(document: "Document") -> None:
+    """Say on standard error which names in the file of a problem are read as others."""
+    from attncli.io.entries import alias_notes
+
+    streams.write_notes(note for raw in document.values() for note in alias_notes(raw.origin.name, raw.origin.aliases))
+
+
 def no_effect(name: str, reason: str) -> str:
     """The warning on an option without effect, by the name of its key or parameter."""
     return f"{option_name(name)} has no effect: {reason}"

@@ -100,7 +100,7 @@ def _marked(view: View, earlier: RunResult | None) -> View:
     """
     if earlier is None or view.before is not None:
         return view
-    is_same_layout = earlier.trace.problem.layout == view.result.trace.problem.layout
+    is_same_layout = earlier.trace.problem.leading == view.result.trace.problem.leading
     return replace(view, before=earlier) if is_same_layout else view
 
 
@@ -237,7 +237,7 @@ def _check_format(problem: ProblemSpec, options: OutputOptions) -> None:
         raise AttnError(message, where=f"--output {options.file}", hint=hint)
     if output_format.check is None:
         return
-    plan, (positions, _) = plan_of(problem), options.positions(problem.layout)
+    plan, (positions, _) = plan_of(problem), options.positions(problem.leading)
     has_steps = options.explain and not output_format.shows_every_step
     names = [] if has_steps else [name for name in options.selection(problem) if plan.find(name) is not None]
     try:

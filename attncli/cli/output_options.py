@@ -68,7 +68,7 @@ def _where(has: Callable[[OutputFormat], bool], reason: str) -> Reason:
 
 def _positions(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, Any]:
     """The head or the batch item that is shown."""
-    positions, expanded_axes = options.positions(edited.after.layout)
+    positions, expanded_axes = options.positions(edited.after.leading)
     return {"positions": positions, "expanded_axes": expanded_axes}
 
 

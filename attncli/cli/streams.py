@@ -97,6 +97,12 @@ def write_warnings(warnings: Iterable[str], *, strict: bool) -> None:
         write_error(f"warning: {message}")
 
 
+def write_notes(notes: Iterable[str]) -> None:
+    """Write each notice, once, as a line on standard error; it is nothing that `--strict` is about."""
+    for note in dict.fromkeys(notes):
+        write_error(note)
+
+
 def discard(stream: TextIO) -> None:
     """Send what a stream still holds, and everything after it, nowhere: the end of the program would report it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -73,7 +73,7 @@ def run_blockwise(plan: Plan, problem: ProblemSpec, select: Sequence[str], optio
         engine.run(parts.before)
         if not parts.kept:
             return BlockwiseRun(engine.steps(), ())
-        table, layout = plan["weights"], problem.layout
+        table, layout = plan["weights"], problem.leading
         lengths = Lengths(layout.batch or 1, layout.heads, layout.kv_heads, *table.shape[-2:])
         block_plan = make_block_plan(parts, engine.values, lengths, problem.precision)
         buffers = ResultBuffers(block_plan, parts, options.allocate)

@@ -9,12 +9,12 @@ from typing import Any
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
-from attncli.base.text import count_of, one_line, shorten
+from attncli.base.text import count_of, join_words, one_line, shorten
 from attncli.io.formats import ArrayDescription, Lines, Reader
 from attncli.io.inputs import Input
 from attncli.io.paths import split_slices
 from attncli.problem.arrays import ArrayOrigin, GivenArray, to_array
-from attncli.problem.fields import EXPECTED, RESULTS
+from attncli.problem.fields import EXPECTED, OUTPUT, RESULTS
 from attncli.problem.spec import FIELDS
 
 AxisIndex = int | slice | EllipsisType
@@ -24,6 +24,9 @@ WHOLE: Index = ()
 MAX_ENTRIES = 3  # that an error names
 MAX_TEXT_LENGTH = 60  # of what is not an array
 HINT = "expected NumPy's slices, such as [:, 0:768] or [0]"
+# Names that kernels and their dumps give to arrays, and the key or result that each is.
+ALIASES: Mapping[str, str] = {"q": "query", "k": "key", "v": "value", "o": OUTPUT, "out": OUTPUT}
+NOT_COMPUTED = ("lse",)  # results of kernels that are not results here
 _QUERIES = {"query", "embeddings"}  # keys of which one gives the queries
 _SLICE = re.compile(r"\s*(-?[0-9]*)\s*:\s*(-?[0-9]*)\s*(?::\s*(-?[0-9]*)\s*)?", re.ASCII)
 _POSITION = re.compile(r"\s*-?[0-9]+\s*", re.ASCII)
@@ -110,13 +113,15 @@ class ArchiveReader(Reader):
         if not entries:
             hint = "expected arrays with the names of keys, such as query and key"
             raise AttnError("has no entries", where=source.name, hint=hint)
-        if not set(entries) & set(FIELDS):  # a model's checkpoint, for example
+        keys = own_names(entries)
+        if not set(keys.values()) & set(FIELDS):  # a model's checkpoint, for example
             hint = f"name the entry where it belongs, as in --w-q '{source.name}#{next(iter(entries))}'"
             raise AttnError("has no entry with the name of a key", where=source.name, hint=hint)
         source.limit.check(sum(entry.size_in_memory for entry in entries.values()), source.name)
         values = {key: entry.read() for key, entry in entries.items()}
         expected = {key: values.pop(key) for key in expected_entries(entries)}
-        plain = {key: _plain_value(value, FIELDS[key].kind if key in FIELDS else "") for key, value in values.items()}
+        kinds = {name: FIELDS[key].kind if key in FIELDS else "" for name, key in keys.items()}
+        plain = {name: _plain_value(value, kinds[name]) for name, value in values.items()}
         return plain | ({EXPECTED: expected} if expected else {}), {}
 
     def descriptions(self, source: Input) -> list[ArrayDescription]:
@@ -137,17 +142,46 @@ def hint_to_name_one(name: str, entries: Iterable[str]) -> str:
     return f"name one: {', '.join(f'{name}#{entry}' for entry in islice(entries, MAX_ENTRIES))}"
 
 
+def own_names(names: Iterable[str]) -> dict[str, str]:
+    """The key or result that each entry is: an alias is what it stands for, unless that is there too.
+
+    >>> own_names(["q", "key", "k", "out"])
+    {'q': 'query', 'key': 'key', 'k': 'k', 'out': 'output'}
+    """
+    names = list(names)
+    taken = set(names)
+    found: dict[str, str] = {}
+    for name in names:
+        key = ALIASES.get(name, name)
+        found[name] = name if key in taken else key
+        taken.add(found[name])
+    return found
+
+
+def alias_notes(file: str, aliases: Mapping[str, str]) -> tuple[str, ...]:
+    """What is said of the names in a file that are read as others: one sentence, or none.
+
+    >>> alias_notes("dump.npz", {"q": "query", "out": "output"})
+    ('dump.npz: q and out are read as query and output',)
+    """
+    if not aliases:
+        return ()
+    verb = "is" if len(aliases) == 1 else "are"
+    return (f"{file}: {join_words([*aliases])} {verb} read as {join_words([*aliases.values()])}",)
+
+
 def expected_entries(names: Iterable[str]) -> list[str]:
     """The names of results among those of the entries of a problem: a kernel's inputs and what it made of them.
 
     Scores and weights may be given in place of what makes them; next to queries they are results.
 
-    >>> expected_entries(["query", "key", "weights", "output"]), expected_entries(["weights", "value", "output"])
-    (['weights', 'output'], ['output'])
+    >>> expected_entries(["q", "k", "weights", "out"]), expected_entries(["weights", "value", "output"])
+    (['weights', 'out'], ['output'])
     """
-    names = list(names)
-    has_queries = not _QUERIES.isdisjoint(names)
-    return [name for name in names if name in RESULTS and (has_queries or name not in FIELDS)]
+    keys = own_names(names)
+    has_queries = not _QUERIES.isdisjoint(keys.values())
+    results = {name for name in (*RESULTS, *NOT_COMPUTED) if has_queries or name not in FIELDS}
+    return [name for name, key in keys.items() if key in results]
 
 
 def _plain_value(value: Any, kind: str) -> Any:

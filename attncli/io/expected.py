@@ -14,7 +14,18 @@ from attncli.base.errors import AttnError, ErrorPath, UnknownNameError, did_you_
 from attncli.base.lazy_numpy import np
 from attncli.base.text import count_of
 from attncli.io import formats
-from attncli.io.entries import WHOLE, ArchiveEntry, Index, hint_to_name_one, split_entry, take, take_labelled
+from attncli.io.entries import (
+    NOT_COMPUTED,
+    WHOLE,
+    ArchiveEntry,
+    Index,
+    alias_notes,
+    hint_to_name_one,
+    own_names,
+    split_entry,
+    take,
+    take_labelled,
+)
 from attncli.io.inputs import Input, Inputs
 from attncli.io.parse import open_file, read_inline
 from attncli.io.paths import is_there
@@ -23,6 +34,7 @@ from attncli.numbers.parsing import TypedNumber, number_of_text
 from attncli.problem.arrays import GivenArray, is_row
 from attncli.problem.fields import EXPECTED, OUTPUT
 from attncli.problem.numbers import is_number, read_digits, read_typed_matrix
+from attncli.problem.spec import FIELDS
 
 AGAINST = "against"  # the option in place of the key
 RESULT_FORMAT = "attn.result/"  # how the `format` of an object begins that `attn compute` wrote
@@ -45,10 +57,11 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Expected:
-    """What is expected of each result, by its name, and the entries of files that name no result."""
+    """What is expected of each result, by its name, the entries of files that name no result, and notes on names."""
 
     by_name: Mapping[str, Expectation]
     left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 NOTHING = Expected({})
@@ -66,9 +79,12 @@ def read_expected(raw: RawValue, known: Collection[str] | None) -> Expected:
         return _read_file(raw.value, EXPECTED, raw.origin, known)
     if not isinstance(raw.value, Mapping):
         raise AttnError("has no names", where=raw.origin.path(EXPECTED), hint="write NAME: its numbers")
-    for name in raw.value:
-        _check_name(name, raw.value if known is None else known, raw.origin.path(EXPECTED))
-    return _read_values(raw.value, EXPECTED, raw.origin)
+    left_out = [name for name in raw.value if name in NOT_COMPUTED and name not in (known or ())]
+    values = {name: value for name, value in raw.value.items() if name not in left_out}
+    for name in values:
+        _check_name(name, values if known is None else known, raw.origin.path(EXPECTED))
+    read = _read_values(values, EXPECTED, raw.origin)
+    return Expected(read.by_name, tuple(f"{raw.origin.name}#{name}" for name in left_out))
 
 
 def read_against(texts: Sequence[str], inputs: Inputs, known: Collection[str]) -> Expected:
@@ -90,7 +106,8 @@ def read_against(texts: Sequence[str], inputs: Inputs, known: Collection[str]) -
             read = _read_file(text, AGAINST, origin, known)
         for twice in read.by_name.keys() & found.by_name.keys():
             raise AttnError("is given twice", where=origin.path(AGAINST, twice), hint="give it once")
-        found = Expected({**found.by_name, **read.by_name}, found.left_out + read.left_out)
+        by_name = {**found.by_name, **read.by_name}
+        found = Expected(by_name, found.left_out + read.left_out, found.notes + read.notes)
     return found
 
 
@@ -122,15 +139,18 @@ def _read_file(text: str, key: str, origin: Origin, known: Collection[str] | Non
         example = f"--against {OUTPUT}={text}" if key == AGAINST else f"{EXPECTED}: {{{OUTPUT}: {text}}}"
         message = f"{text} is one array without a name"
         raise AttnError(message, where=origin.path(key), hint=f"say which result it is, such as {example}")
-    known = content if known is None else known
-    unknown = [name for name in content if name not in known]
+    names = own_names(content)
+    known = names.values() if known is None else known
+    unknown = [name for name in content if names[name] not in known]
     for name in unknown:
-        if len(unknown) == len(content) or did_you_mean(name, known):
+        if len(unknown) == len(content) or (did_you_mean(name, known) and names[name] not in FIELDS):
             raise UnknownNameError("result", name, known, where=source.name)
     if not content:
         raise AttnError("has no results", where=source.name)
-    read = _read_values({name: value for name, value in content.items() if name in known}, key, origin)
-    return Expected(read.by_name, tuple(f"{source.name}#{name}" for name in unknown))
+    read = _read_values({names[name]: content[name] for name in content if name not in unknown}, key, origin)
+    aliases = {name: names[name] for name in content if name not in unknown and names[name] != name}
+    left_out = tuple(f"{source.name}#{name}" for name in unknown if names[name] not in FIELDS)
+    return Expected(read.by_name, left_out, alias_notes(source.name, aliases))
 
 
 def read_expected_value(value: Any, name: str, key: str, origin: Origin) -> Any:
@@ -170,8 +190,9 @@ def _select(content: Any, text: str, name: str, source: Input) -> Any:
         raise AttnError(f"has no entries, so #{entry} names nothing", where=source.name)
     if entry and entry not in entries:
         raise UnknownNameError("entry", entry, entries, where=source.name)
-    if entry or name in entries:
-        return _part(entries[entry or name], index, source.name)
+    own = next((given for given, key in own_names(entries).items() if key == name), name)
+    if entry or own in entries:
+        return _part(entries[entry or own], index, source.name)
     if entries and all(isinstance(value, ArchiveEntry) for value in entries.values()):
         if len(entries) > 1:
             hint = hint_to_name_one(source.name, entries)

@@ -8,7 +8,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.io import formats
-from attncli.io.entries import expected_entries
+from attncli.io.entries import expected_entries, own_names
 from attncli.io.inputs import Input, Inputs
 from attncli.io.paths import STDIN, check_is_not_refused, nearest_file, path_of
 from attncli.problem.arrays import ArrayOrigin
@@ -24,7 +24,8 @@ class Origin:
     `option` is the option that names the key (`--vary`); it is empty where the key has an option of its own.
     `lines` are those of lists, mappings and entries of the file. In Python a text names no file
     (`opens_files` is False); elsewhere files that are named are opened through `inputs`. An option, and what
-    `overrides` a file from Python, wins over the value of the file.
+    `overrides` a file from Python, wins over the value of the file. `aliases` are the names in the file that are read
+    as other names.
     """
 
     name: str = ""
@@ -35,6 +36,7 @@ class Origin:
     opens_files: bool = True
     overrides: bool = False
     inputs: Inputs = field(default_factory=Inputs)
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     def path(self, *parts: str, subject: Any = None, entry: int | None = None) -> ErrorPath:
         """The path of an error at a key and its inner parts: `p.yaml`, `line 3`, `w_q`; or `--w-q`.
@@ -127,9 +129,17 @@ def parse_document(text: str, name: str) -> Document:
 
 
 def _document(values: Mapping[str, Any], lines: formats.Lines, origin: Origin) -> Document:
-    """Each value with its origin."""
-    origin = replace(origin, lines=lines)
-    return {key: RawValue(value, origin) for key, value in values.items()}
+    """Each value with its origin, by its own name; under an alias only what may be an array is read."""
+    arrays = {name: value for name, value in values.items() if not isinstance(value, (bool, int, float, type(None)))}
+    keys = {name: key for name, key in own_names(arrays).items() if key in FIELDS and key not in values}
+    aliases, expected = dict(keys), values.get(EXPECTED)
+    if isinstance(expected, Mapping):
+        results = own_names(expected)
+        aliases |= {name: result for name, result in results.items() if name != result}
+        if results.keys() != set(results.values()):  # otherwise the same object, by which errors find its line
+            values = {**values, EXPECTED: {results[name]: value for name, value in expected.items()}}
+    origin = replace(origin, lines=lines, aliases=aliases)
+    return {keys.get(name, name): RawValue(value, origin) for name, value in values.items()}
 
 
 def files_of_problems(folder: str) -> list[str]:
@@ -158,14 +168,15 @@ def expects_something(file: str, inputs: Inputs) -> bool:
     """
     source = inputs.open(file)
     names = _names(source)
+    inputs_given = not _INPUTS.isdisjoint(own_names(names).values())
     if formats.formats_of(source)[-1].is_archive:
-        return bool(expected_entries(names)) and not names.isdisjoint(_INPUTS)
+        return bool(expected_entries(names)) and inputs_given
     return not _KEYS.isdisjoint(names)
 
 
 def is_problem(file: str, inputs: Inputs) -> bool:
     """Whether a file has parts, or a key of a problem that is not a result."""
-    return not _names(inputs.open(file)).isdisjoint({*_INPUTS, *_KEYS})
+    return not {*_INPUTS, *_KEYS}.isdisjoint(own_names(_names(inputs.open(file))).values())
 
 
 def _names(source: Input) -> set[str]:

@@ -37,10 +37,14 @@ _HEAD = """\
 # past_key and past_value go together; sentence and vocabulary replace embeddings and tokens;
 # residual, with residual_norm, replaces embeddings, and so does token_table, where tokens are
 # numbers: [2, 0, 1].
-# token_positions, token_scale and residual_norm go with token_table.
+# token_positions, token_scale and residual_norm go with token_table; layout is of 3 or 4 axes.
 """
-# The keys that describe only how arrays and tokens are made, which are written in their place.
-_HOW_MADE = {name for name, field in FIELDS.items() if field.panel == RANDOM or field.kind in ("text", "vocabulary")}
+# The keys that describe only how arrays and tokens are made or given, which are written in their place.
+_HOW_MADE = {
+    name
+    for name, field in FIELDS.items()
+    if field.panel == RANDOM or field.kind in ("text", "vocabulary") or field.says_how_given
+}
 _MARKS: Mapping[TemplateUse, str] = {"active": "", "optional": "#", "together": "##"}
 
 

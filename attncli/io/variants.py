@@ -436,7 +436,7 @@ def positions_of_variants(
     positions: dict[str, int] = {}
     for variant in variants:
         try:
-            positions |= choose(variant.problem.layout)
+            positions |= choose(variant.problem.leading)
         except AttnError as error:
             raise error.at(f"variant {variant.name}") from None
     return positions

@@ -61,7 +61,7 @@ class PlanBuilder:
     def __init__(self, problem: ProblemSpec, purposes: Mapping[str, str] = NOTHING) -> None:
         self.problem = problem
         self.purposes = purposes
-        self.layout = problem.layout
+        self.layout = problem.leading
         self.nodes: dict[str, Node] = {}
         self.current: dict[str, str] = {}
         self.results: dict[str, str] = {}

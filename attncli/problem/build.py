@@ -1,6 +1,6 @@
 """The only way to a ProblemSpec: values are converted, completed and checked, once."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +13,7 @@ from attncli.problem.arrays import ArrayOrigin, AxisLabels, EncodedArray, GivenA
 from attncli.problem.check_operators import check_operators, check_positions, shape_norms
 from attncli.problem.convert import floating_type, to_field, to_unicode_labels
 from attncli.problem.inputs import check_inputs, unread_keys
-from attncli.problem.layout import layout_of
+from attncli.problem.layout import laid_out, layout_of, layout_text, other_layouts, read_layout
 from attncli.problem.lengths import bind_lengths, check_labels, check_masks, shape_key_lengths
 from attncli.problem.spec import DEFAULTS, FIELDS, LABEL_KEYS, ProblemSpec
 from attncli.problem.tokens import choose_input, embed, look_up_tokens
@@ -62,17 +62,20 @@ def build(
         converted.setdefault("dtype", common_dtype(found_dtypes))
     _embed_sentence(converted)
     look_up_tokens(converted)
-    use, origins = None, {**origins, **_origins_of_arrays(values)}
+    use, given, origins = None, dict(converted), {**origins, **_origins_of_arrays(values)}
     if convention is not None:
         from attncli.problem.conventions import find_convention, read_words  # noqa: PLC0415 - most have none
 
-        given = dict(converted)
         converted, use = read_words(find_convention(convention), converted)
+    if converted.get("layout") is not None:
+        converted = read_layout(converted)
+    if convention is not None or "layout" in converted:
         origins = _of_changed(origins, [name for name in given if converted.get(name) is not given[name]])
     try:
         spec = _complete(converted, origins, unread)
     except AttnError as error:
-        error.hint = error.hint or _layout_hint(converted)
+        error.hint = "; ".join(filter(None, (error.hint or _layout_hint(converted), _array_layout_hint(converted))))
+        error.hint = error.hint or None
         raise
     return spec if use is None else replace(spec, convention=use)
 
@@ -86,6 +89,16 @@ def replace_values(spec: ProblemSpec, values: Mapping[str, Any]) -> ProblemSpec:
     converted, _, _ = _convert(values)
     filled = random_fill.RandomFill({**kept, **converted}, spec.unread, spec.generators)
     return replace(_check(filled, _of_changed(spec.origins, values)), convention=spec.convention)
+
+
+def problems_of_other_layouts(spec: ProblemSpec) -> Iterator[ProblemSpec]:
+    """The problems with queries, keys and values read in another order of axes, where none was named and it fits."""
+    arrays = {name: getattr(spec, name) for name in laid_out(vars(spec))}
+    for layout in other_layouts(arrays) if spec.layout is None and spec.convention is None else ():
+        try:
+            yield replace_values(spec, read_layout({**arrays, "layout": layout}))
+        except AttnError:
+            continue
 
 
 def _of_changed(origins: Mapping[str, ArrayOrigin], names: Iterable[str]) -> Mapping[str, ArrayOrigin]:
@@ -193,6 +206,14 @@ def _layout_hint(converted: Mapping[str, Any]) -> str | None:
     return None if one is None else f"it fits if {one} is transposed"
 
 
+def _array_layout_hint(converted: Mapping[str, Any]) -> str | None:
+    """What to do where the values are no problem, but are one with arrays in another order of axes."""
+    for layout in other_layouts(converted) if converted.get("layout") is None else ():
+        if _is_problem(read_layout({**converted, "layout": layout})):
+            return f"with layout {layout}, {layout_text(layout)}, it fits"
+    return None
+
+
 def _is_problem(converted: Mapping[str, Any]) -> bool:
     """Whether a problem can be made of converted values."""
     try:
@@ -211,7 +232,12 @@ def _check(filled: random_fill.RandomFill, origins: Mapping[str, ArrayOrigin]) -
     values = shape_key_lengths(shape_norms(values, layout, lengths), layout)
     sizes = {letter: length.size for letter, length in lengths.items()}
     spec = ProblemSpec(
-        **values, layout=layout, lengths=sizes, origins=origins, generators=filled.generators, unread=filled.unread
+        **values,
+        leading=layout,
+        lengths=sizes,
+        origins=origins,
+        generators=filled.generators,
+        unread=filled.unread,
     )
     check_labels(spec)
     check_positions(spec, lengths)

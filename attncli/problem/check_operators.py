@@ -111,7 +111,7 @@ def _check_shape(
     spec: ProblemSpec, key: str, array: Array, letter: str, axes: PositionAxes | None, lengths: Lengths
 ) -> None:
     """Positions are [rows] or [b rows], before them the axes of a position."""
-    count, batch = lengths[letter].size, spec.layout.batch
+    count, batch = lengths[letter].size, spec.leading.batch
     leading = () if axes is None else (axes.count,)
     allowed = [(*leading, count), *([(*leading, batch, count)] if batch is not None else [])]
     if array.shape not in allowed:
@@ -190,9 +190,9 @@ def _check_operator(name: str, operator: Operator, lengths: Lengths, spec: Probl
                 owner = re.sub(r"\(\w\)", f"({letters[-1]})", own.owner)  # the letter that the operator has for it
                 raise AttnError(f"{owner}; {other.owner}")
     is_out_in = spec.weight_layout == "out_in"
-    leading = ("h",) if spec.layout.has_heads and name in PER_HEAD_FIELDS else ()
+    leading = ("h",) if spec.leading.has_heads and name in PER_HEAD_FIELDS else ()
     if name in USES:
-        bind_norm(name, operator, spec.context, spec.layout, lengths)
+        bind_norm(name, operator, spec.context, spec.leading, lengths)
         return
     for parameter_name, array in operator.arrays.items():
         parameter, shape = record.parameter(parameter_name), array.shape

@@ -10,13 +10,12 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import repr_excerpt
 from attncli.ops.records import Operator
 from attncli.problem.convert import to_field
+from attncli.problem.layout import OWN_LAYOUTS, laid_out, layout_text
 from attncli.problem.spec import DEFAULTS, FIELDS, ConventionUse
 
 Window = tuple[float, float]
 
-ARRAYS = ("query", "key", "value", "past_key", "past_value")  # those that a convention gives the order of axes of
 HEADS_SECOND, HEADS_THIRD, HEADS_OF_ONE_ITEM = "bhnd", "bnhd", "nhd"  # orders of axes; the first is that of attn
-_AXES = {"b": "batch", "n": "tokens", "h": "heads", "d": "features"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +49,8 @@ class Convention:
 
     `words` has what it makes of each word that it has: a key, or one operator of a key, `position alibi`. `defaults`
     are keys in force unless they are given. Of the words in one group of `exclusive` it takes one. `layouts` are the
-    orders of the axes of its queries, keys and values: an array is read by the one that has as many axes.
+    orders of the axes of its queries, keys and values: the one that has as many axes is the key `layout`, unless that
+    is given.
     """
 
     name: str
@@ -83,22 +83,7 @@ class Convention:
         >>> find_convention("jax").layout_text
         '(batch, tokens, heads, features) or (tokens, heads, features)'
         """
-        return " or ".join(map(_layout_text, self.layouts))
-
-
-def _layout_text(layout: str) -> str:
-    """An order of axes in words."""
-    return f"({', '.join(_AXES[letter] for letter in layout)})"
-
-
-def _heads_second(array: Array, layout: str) -> Array:
-    """An array [… n … d] with its axes in attn's order, a batch of one where it has no batch axis.
-
-    >>> _heads_second(np.zeros((2, 5, 3)), "nhd").shape
-    (1, 5, 2, 3)
-    """
-    turned = array.transpose([layout.index(letter) for letter in HEADS_SECOND if letter in layout])
-    return turned if "b" in layout else turned[None]
+        return " or ".join(map(layout_text, self.layouts))
 
 
 def _inverted(mask: Array) -> Array:
@@ -295,27 +280,24 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
             changed.setdefault(reading, []).append(_name(convention, key, value))
         in_force |= keys
     values |= {name: to_field(FIELDS[name], value) for name, value in in_force.items() if name not in given}
-    turned = _read_layouts(convention, given)
-    values |= {name: _heads_second(given[name], layout) for layout, names in turned.items() for name in names}
-    changes = tuple(f"{', '.join(names)}: {_layout_text(layout)}" for layout, names in turned.items())
+    changes: tuple[str, ...] = ()
+    layout = given.get("layout") or _layout(convention, given)
+    if layout is not None:
+        values["layout"] = layout
+        changes = (f"{', '.join(laid_out(given))}: {layout_text(layout)}",) if layout not in OWN_LAYOUTS else ()
     changes += tuple(
         f"{', '.join(names)}: {reading.text}"
         for reading, names in changed.items()
         if reading.change is not None or reading.keys.items() & in_force.items()  # a later word may win
     )
     remarks = tuple(_remarks(convention, words))
-    return values, ConventionUse(convention.name, convention.version, changes, remarks, has_heads_third=bool(turned))
+    return values, ConventionUse(convention.name, convention.version, changes, remarks)
 
 
-def _read_layouts(convention: Convention, given: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
-    """The arrays that the convention reads in another order of axes than attn does, by this order."""
-    turned: dict[str, list[str]] = {}
-    for name in ARRAYS:
-        count = getattr(given.get(name), "ndim", None)
-        layout = next((layout for layout in convention.layouts if len(layout) == count), HEADS_SECOND)
-        if layout != HEADS_SECOND:
-            turned.setdefault(layout, []).append(name)
-    return turned
+def _layout(convention: Convention, given: Mapping[str, Any]) -> str | None:
+    """The order of axes that the convention reads arrays with so many axes in; None where it is attn's own."""
+    counts = {given[name].ndim for name in laid_out(given)}
+    return next((layout for layout in convention.layouts if {len(layout)} == counts and layout != HEADS_SECOND), None)
 
 
 def _with_rule_as_key(given: Mapping[str, Any]) -> Mapping[str, Any]:

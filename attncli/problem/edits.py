@@ -120,7 +120,7 @@ def _array_of_operator(spec: ProblemSpec, name: str, operator: Any, parameter_na
         raise AttnError(f"{key} is not an array", hint=hint)
     is_transposed = parameter.is_weight and spec.weight_layout == "out_in"
     is_of_key_heads = name in USES and USES[name].letters_of(parameter_name)[0] == "g"
-    heads: Letters = spec.layout.with_kv_heads(("h",)) if is_of_key_heads else ("h",)
+    heads: Letters = spec.leading.with_kv_heads(("h",)) if is_of_key_heads else ("h",)
     leading = parameter.leading or heads
     letters = (leading if array.ndim > len(parameter.letters) else ()) + parameter.letters
     return labelled_array(spec, key, array, letters, is_transposed=is_transposed)
@@ -144,7 +144,7 @@ def _check_is_read(spec: ProblemSpec, name: str) -> None:
 
 def _neutral_table(spec: ProblemSpec, field: Field) -> Array:
     """The table of a field that changes nothing, which is what no table at all is."""
-    sizes = {"n": spec.query_count, "m": spec.lengths["m"], "b": spec.layout.batch}
+    sizes = {"n": spec.query_count, "m": spec.lengths["m"], "b": spec.leading.batch}
     shape = [size for letter in field.letters if (size := sizes[letter]) is not None]
     return np.full(shape, field.neutral, dtype=np.bool_ if field.is_boolean else np.float64)
 

@@ -106,6 +106,7 @@ class Field:
     is_common: bool = False  # used most: the short help lists it
     neutral: float | None = None  # of a table that broadcasts: the number that changes nothing, as no table at all
     decides_dtype: bool = True  # an array whose floating type takes part in that of the computation
+    says_how_given: bool = False  # how other keys are given: where they are written they have attn's own form
     used_by: LastResult = ""  # the last result that reads it: nothing does where that is not computed
 
     @property

@@ -6,6 +6,7 @@ from typing import Any
 from attncli.base.errors import AttnError
 from attncli.ops.records import ActsOn, Operator
 from attncli.problem.fields import PROJECTIONS, TABLES, VALUE_SOURCES, LastResult, given_table, reasons_not_computed
+from attncli.problem.layout import laid_out
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import PACKED, has_packed, has_projection, has_weights
 
@@ -31,6 +32,7 @@ def unread_keys(values: Mapping[str, Any]) -> dict[str, str]:
         ("weight_layout", has_weights(values), "weight matrix"),
         ("packing", has_packed(values), "packed projection"),
         ("gate", has_projection(values, "g"), "projection of a gate"),
+        ("layout", bool(laid_out(values)), "query, key or value"),
     ):
         if values.get(name) is not None and not has_reader:
             unread[name] = f"there is no {what}"

@@ -41,7 +41,7 @@ def letters_of_field(spec: ProblemSpec, field: Field, array: Array) -> Letters:
     if field.packs:
         return (*field.letters[:-1], columns_letter(spec, field.name))
     if field.kind != "positions":
-        return spec.layout.letters(field, array.ndim)
+        return spec.leading.letters(field, array.ndim)
     axes: Letters = () if position_axes(spec) is None else ("s",)
     rows = tuple(spec.new_key_letter if letter == "m" else letter for letter in field.letters)
     return (*axes, "b", *rows) if array.ndim - len(axes) > 1 else (*axes, *rows)

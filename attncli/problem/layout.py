@@ -1,4 +1,4 @@
-"""Layout: which axes come before those of queries and keys, and how many batch items and heads there are."""
+"""Layouts: the axes before those of queries and keys, and the order in which arrays are given."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +10,20 @@ from attncli.base.lazy_numpy import Array
 from attncli.base.text import count_of
 from attncli.problem.fields import TABLES, VALUE_SOURCES, Field, given_table
 
+# Orders of the axes of queries, keys and values by the letters of batch items, heads, tokens and features, attn's own
+# first; without heads these are side by side in the features. A framework that has the order, where one is known by it.
+ARRAY_LAYOUTS: Mapping[str, str] = {
+    "bhnd": "PyTorch's scaled_dot_product_attention, ONNX, MLX; read so without layout",
+    "bnhd": "FlashAttention, JAX, xFormers, Keras",
+    "nbhd": "Megatron, whose sbhd it is",
+    "hnd": "one batch item",
+    "nhd": "packed sequences: FlashAttention's varlen functions, FlashInfer",
+    "bnd": "heads side by side in the features; read so without layout",
+    "nbd": "torch.nn.MultiheadAttention without batch_first",
+}
+OWN_LAYOUTS = ("bhnd", "bnd")
+LAID_OUT = ("query", "key", "value", "past_key", "past_value")  # the arrays that are given in an order of axes
+_AXES = {"b": "batch", "n": "tokens", "h": "heads", "d": "features"}
 SEQUENCES = ("query", "key", "value", "residual", "embeddings", "query_embeddings")
 
 
@@ -72,6 +86,71 @@ class Layout:
         leading = (*self.batch_axes, "h") if "h" in field.leading and is_with_heads else self.batch_axes
         rows = self.new_key_letter if own[0] == "m" else own[0]
         return (*(leading if rows == "n" else self.with_kv_heads(leading)), rows, *own[1:])
+
+
+def layout_text(layout: str) -> str:
+    """An order of axes in words.
+
+    >>> layout_text("nhd")
+    '(tokens, heads, features)'
+    """
+    return f"({', '.join(_AXES[letter] for letter in layout)})"
+
+
+def in_own_order(array: Array, layout: str) -> Array:
+    """An array with its axes in attn's order, [b h n d] or [b n h·d]: a batch of one where it has no batch axis.
+
+    >>> import numpy as np
+    >>> in_own_order(np.zeros((2, 5, 3)), "nhd").shape, in_own_order(np.zeros((2, 5, 3)), "nbd").shape
+    ((1, 5, 2, 3), (5, 2, 3))
+    """
+    own = OWN_LAYOUTS["h" not in layout]
+    turned = array.transpose([layout.index(letter) for letter in own if letter in layout])
+    return turned if "b" in layout else turned[None]
+
+
+def as_given(array: Array, layout: str | None) -> Array:
+    """An array in attn's order of axes in the order that a layout says: what `in_own_order` reads.
+
+    >>> import numpy as np
+    >>> as_given(np.zeros((1, 5, 2, 3)), "nhd").shape, as_given(np.zeros((5, 2, 3)), None).shape
+    ((2, 5, 3), (5, 2, 3))
+    """
+    if layout is None:
+        return array
+    own = OWN_LAYOUTS["h" not in layout]
+    array, own = (array, own) if "b" in layout else (array[0], own[1:])
+    return array.transpose([own.index(letter) for letter in layout])
+
+
+def laid_out(values: Mapping[str, Any]) -> list[str]:
+    """The names of the arrays among the values of a problem that are given in an order of axes."""
+    return [name for name in LAID_OUT if getattr(values.get(name), "ndim", 0)]
+
+
+def read_layout(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a problem with queries, keys and values in attn's order of axes, by the key `layout`.
+
+    Raises AttnError where an array has not as many axes as the layout.
+    """
+    read: dict[str, Any] = dict(values)
+    layout: str = read.get("layout") or ""
+    for name in laid_out(values) if layout else ():
+        count = values[name].ndim
+        if count != len(layout):
+            message = f"layout {layout} has {len(layout)} axes; {name} has {count}"
+            fitting = [other for other in ARRAY_LAYOUTS if len(other) == count]
+            hint = f"of {count} axes are {', '.join(fitting)}" if fitting else None
+            raise AttnError(message, where="layout", hint=hint, keys=("layout", name))
+        if layout not in OWN_LAYOUTS:
+            read[name] = in_own_order(values[name], layout)
+    return read
+
+
+def other_layouts(values: Mapping[str, Any]) -> list[str]:
+    """The orders of axes, other than attn's, that queries, keys and values may have by how many axes they have."""
+    counts = {values[name].ndim for name in laid_out(values)}
+    return [name for name in ARRAY_LAYOUTS if {len(name)} == counts and "b" in name and name not in OWN_LAYOUTS]
 
 
 def layout_of(values: Mapping[str, Any]) -> Layout:

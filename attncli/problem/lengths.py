@@ -213,9 +213,9 @@ def context_features(context: Operator, value_features: Length) -> Length | None
 def check_masks(spec: ProblemSpec, lengths: Lengths) -> None:
     """Raise AttnError where a mask or a bias does not broadcast to the scores, or a length exceeds the keys."""
     if spec.mask is not None and not isinstance(spec.mask, Operator):
-        _check_table("mask", spec.mask, spec.layout, lengths)
+        _check_table("mask", spec.mask, spec.leading, lengths)
     if spec.bias is not None:
-        _check_table("bias", spec.bias, spec.layout, lengths)
+        _check_table("bias", spec.bias, spec.leading, lengths)
     if spec.key_lengths is not None:
         _check_key_lengths(spec.key_lengths, lengths)
     if spec.key_mask is not None:

@@ -35,7 +35,7 @@ from attncli.problem.fields import (
     weight,
     word,
 )
-from attncli.problem.layout import Layout
+from attncli.problem.layout import ARRAY_LAYOUTS, OWN_LAYOUTS, Layout, laid_out, layout_text
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,13 @@ class ConventionUse:
     """How the keys of a problem were read: the convention's name and version, and what was read otherwise than usual.
 
     `changes` has a line for each word that was given and that the convention reads otherwise than attn does, `remarks`
-    one for each that it does not have, which is read as attn reads it. With `has_heads_third` queries, keys and values
-    were given with heads after tokens; so is what is expected of steps like them.
+    one for each that it does not have, which is read as attn reads it.
     """
 
     name: str
     version: str
     changes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
-    has_heads_third: bool = False
 
     def __str__(self) -> str:
         return f"as {self.name} ({'; '.join(self.changes)})" if self.changes else f"as {self.name}"
@@ -131,6 +129,10 @@ class ProblemSpec:
         "[[1, 0, 0, 1], [0, 1, 1, 0], [1, 1, 0, 0]]", is_random_fill=True, used_by="scores", is_common=True)
     value: Array | None = matrix(INPUTS, "[b h] m e", "values, already projected; without it the keys",
         "[[1, 0], [0, 1], [2, 2]]", is_random_fill=True, is_common=True, template="together")
+    layout: str | None = word(INPUTS,
+        "the axes of query, key and value: batch items b, heads h, tokens n, features d", "bnhd", template="together",
+        words=tuple(ARRAY_LAYOUTS), says_how_given=True,
+        word_meanings=tuple(f"{layout_text(layout)}: {use}" for layout, use in ARRAY_LAYOUTS.items()))
     scores: Array | None = matrix(INPUTS, "[b h] n m",
         "scores, in place of queries and keys, before scale; [n m], [b n m], or with heads [h n m], [b h n m]",
         "[[1.7, 0.2, 0.8]]", is_random_fill=True)
@@ -249,7 +251,7 @@ class ProblemSpec:
         words=NAMES)
     # fmt: on
 
-    layout: Layout = field(repr=False)
+    leading: Layout = field(repr=False)
     # The length of each axis letter, as one head has it.
     lengths: Mapping[str, int] = field(repr=False)
     # Where each field was given, by its name, or `score.w1` of an operator's array; nothing in Python.
@@ -267,6 +269,14 @@ class ProblemSpec:
             vocabulary = self.origins.get("vocabulary")
             return None if vocabulary is None else ArrayOrigin(vocabulary.name)
         return self.origins.get(name)
+
+    @property
+    def reading(self) -> str:
+        """How keys were read otherwise than usual, as a heading says it; "" where they were not."""
+        if self.convention is not None:
+            return str(self.convention)
+        is_usual = self.layout is None or self.layout in OWN_LAYOUTS or not laid_out(vars(self))
+        return "" if is_usual else f"layout {self.layout} {layout_text(str(self.layout))}"
 
     @property
     def drawn_sentence(self) -> tuple[str, ...]:
@@ -355,7 +365,7 @@ class ProblemSpec:
     @property
     def new_key_letter(self) -> str:
         """The letter of the keys that are given or projected: `m`, or `k` where others are cached."""
-        return self.layout.new_key_letter
+        return self.leading.new_key_letter
 
     @property
     def key_feature_letter(self) -> str:

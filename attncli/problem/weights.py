@@ -133,7 +133,7 @@ def columns_letter(spec: ProblemSpec, name: str) -> str:
 
 def parts_of_problem(spec: ProblemSpec, name: str) -> Sequence[PackedPart]:
     """The parts of a packed array that a problem has."""
-    return packed_parts(vars(spec), Heads(spec.layout.heads, spec.layout.kv_heads), name)
+    return packed_parts(vars(spec), Heads(spec.leading.heads, spec.leading.kv_heads), name)
 
 
 def labels_of_packed(spec: ProblemSpec) -> dict[str, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from attncli.ops.records import Operator, ParameterMapping
 from attncli.plan.build import asks_where_queries_stand, keys_unread_by_plan
 from attncli.plan.trace import Step, Trace, weight_rows_at
 from attncli.problem.inputs import is_read
-from attncli.problem.spec import ProblemSpec
+from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import has_packed, has_projection, has_weights, stored_values
 from attncli.render.target import TextTarget
 from attncli.render.view import View, selected_labels, selected_value
@@ -125,7 +125,8 @@ def _keys_not_in_force(trace: Trace) -> set[str]:
     """The keys that nothing reads, flags that are off, and what a sentence replaces."""
     problem = trace.problem
     values = stored_values(problem)
-    ignored = {*keys_unread_by_plan(problem), *(name for name, value in values.items() if value is False)}
+    ignored = {*keys_unread_by_plan(problem), *(name for name, field in FIELDS.items() if field.says_how_given)}
+    ignored |= {name for name, value in values.items() if value is False}
     ignored |= {name for name in values if not is_read(problem, name)}
     acts = {
         "weight_layout": has_weights(values),

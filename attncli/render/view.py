@@ -100,7 +100,8 @@ class View:
         """The stages, and what a convention has read otherwise: `scaled_dot → softmax → weighted_sum, as flash`."""
         trace = self.result.trace
         stages = " → ".join(trace.pipeline[stage] for stage in PIPELINE_STAGES if stage in trace.pipeline)
-        return stages if trace.problem.convention is None else f"{stages}, {trace.problem.convention}"
+        reading = trace.problem.reading
+        return f"{stages}, {reading}" if reading else stages
 
 
 @dataclass(frozen=True)

@@ -293,7 +293,11 @@ def test_a_problem_has_its_lengths_and_layout() -> None:
     )
     expected = {"b": 2, "h": 4, "g": 2, "n": 5, "k": 5, "p": 3, "m": 8, "d": 3, "c": 3, "e": 3}
     assert dict(problem.lengths) == expected
-    assert (problem.layout.heads, problem.layout.kv_heads, problem.layout.splits_heads) == (4, 2, True)
+    assert (problem.leading.heads, problem.leading.kv_heads, problem.leading.splits_heads) == (
+        4,
+        2,
+        True,
+    )
 
 
 def test_a_problem_has_a_dir_and_a_repr() -> None:

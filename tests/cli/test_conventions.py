@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import numpy as np
+
 from tests.cli.running import Run
 from tests.problems import write_file
 
@@ -82,3 +84,14 @@ def test_the_shell_completes_conventions(run: Run) -> None:
     words = "attn compute --as torch"
     ran = run(env={"_ATTN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "3"})
     assert ran.stdout.split() == ["torch-sdpa", "torch-mha"]
+
+
+def test_a_layout_is_in_the_heading_and_a_result_has_the_arrays_as_they_were_read(tmp_path: Path, run: Run) -> None:
+    x = np.arange(2 * 3 * 5 * 4.0).reshape(2, 3, 5, 4)
+    np.savez(tmp_path / "p.npz", query=x, key=x)
+    heading = run("compute", "p.npz", "--layout", "bnhd", "--select", "output").stdout.splitlines()[0]
+    assert heading == "scaled_dot → softmax → weighted_sum, layout bnhd (batch, tokens, heads, features)"
+    first = run("compute", "p.npz", "--layout", "bnhd", "--json").stdout
+    (tmp_path / "result.json").write_text(first)
+    again = run("compute", "result.json", "--json").stdout
+    assert json.loads(first)["output"] == json.loads(again)["output"]

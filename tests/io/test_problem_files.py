@@ -167,6 +167,10 @@ def test_a_text_expects_something_by_its_keys(text: str, expects: bool, tmp_path
         (("weights", "value", "output"), True),
         (("query", "key"), False),
         (("output",), False),
+        (("q", "k", "out"), True),
+        (("q", "query", "o"), True),
+        (("out", "v"), True),
+        (("out",), False),
         (("scores", "weights", "output"), False),
     ],
 )
@@ -179,3 +183,18 @@ def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text("a: [")
     with pytest.raises(AttnError, match=r"p\.yaml, line 1: `\[` is not closed"):
         expects_something(str(tmp_path / "p.yaml"), Inputs())
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "json"])
+def test_lists_under_the_names_of_kernels_are_read_and_numbers_are_not(suffix: str, tmp_path: Path) -> None:
+    file = tmp_path / f"p.{suffix}"
+    file.write_text('{"q": [[1, 0]], "k": [[1, 0], [0, 1]], "expected": {"out": [[0.5, 0.5]]}}')
+    problem = attncli.load(file)
+    assert (problem.query.tolist(), problem.key.shape) == ([[1.0, 0.0]], (2, 2))
+    assert list(problem.expected.by_name) == ["output"]
+    file.write_text('{"query": [[1, 0]], "key": [[1, 0]], "k": 2}')
+    with pytest.raises(AttnError, match="unknown key 'k'"):
+        attncli.load(file)
+    file.write_text('{"query": [[1, 0]], "key": [[1, 0]], "q": [[1, 0]]}')
+    with pytest.raises(AttnError, match="unknown key 'q'"):
+        attncli.load(file)

@@ -8,7 +8,7 @@ from attncli.analysis.check.compare import Checker, with_relations
 from attncli.analysis.check.expected import CheckedPart, ExpectedNumbers, ExpectedStep, expected_numbers
 from attncli.analysis.check.other_steps import with_other_steps
 from attncli.analysis.check.part_slips import explain_differences
-from attncli.analysis.check.report import CheckOptions, CheckReport, QuantityCheck
+from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation, QuantityCheck
 from attncli.analysis.check.slips import explanations, find_unnoticed
 from attncli.analysis.check.tolerance import compute_reference
 from attncli.base.axes import AXIS_NOUNS
@@ -17,7 +17,9 @@ from attncli.base.lazy_numpy import np
 from attncli.io.expected import Expected
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Plan
+from attncli.problem.build import problems_of_other_layouts
 from attncli.problem.fields import EXPECTED
+from attncli.problem.layout import OWN_LAYOUTS, layout_text
 from attncli.problem.spec import ProblemSpec
 
 DEFAULT = CheckOptions()
@@ -45,7 +47,10 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
     checker = Checker(problem, reference, quantities, options)
     results = () if searched else _results(checker)
     report = CheckReport(reference.trace, results, reference.name, reference_remark=reference.remark)
-    if options.tries_slips and not report.agrees:
+    other = _other_layout(problem, expected, options) if options.tries_slips and not report.agrees else None
+    if other is not None:
+        report = replace(report, explanations=(other,), tried_count=1)
+    elif options.tries_slips and not report.agrees:
         explained = explain_differences(checker, results)
         found = explained.whole
         report = replace(
@@ -68,6 +73,21 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
 def _results(checker: Checker) -> tuple[QuantityCheck, ...]:
     """The quantities compared, with how they are related to one another and to other steps."""
     return with_other_steps(checker, with_relations(checker, [checker.compare(name) for name in checker.quantities]))
+
+
+def _other_layout(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptions) -> Explanation | None:
+    """The order of the axes of queries, keys and values with which all numbers agree; None where none was left open."""
+    quiet = replace(options, tries_slips=False, finds_unnoticed=False)
+    for other in problems_of_other_layouts(problem):
+        try:
+            agrees = check(other, expected, quiet).agrees
+        except AttnError:  # what is expected has another shape
+            continue
+        if agrees:
+            read, given = layout_text(OWN_LAYOUTS["h" not in str(other.layout)]), layout_text(str(other.layout))
+            sentence = f"Queries, keys and values {given} are read as {read}; with layout {other.layout} all agrees."
+            return Explanation(("layout_misread",), sentence)
+    return None
 
 
 def read_expected(

@@ -1,7 +1,7 @@
 """Expected numbers of every form and equivalent shape, as an array with the axes of the step that they are of."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -23,13 +23,20 @@ from attncli.problem.arrays import (
     to_array,
     to_lists,
 )
-from attncli.problem.layout import Layout
+from attncli.problem.layout import OWN_LAYOUTS, Layout
 from attncli.problem.spec import ProblemSpec
 
 EVERY_DIGIT = 15  # so many significant digits, or more, are all that a float64 has
 LONG_FRACTION = 9  # decimals of a number that nobody rounds to by hand
 NARROW_TYPES = (*reversed(HALF), "float32")
 ROWS, FEATURES = ("n", "q", "m", "k", "p"), ("d", "c", "e")
+# The letter that a layout has for each axis of a sequence.
+_LAYOUT_LETTERS = {
+    "b": "b",
+    **dict.fromkeys(("h", "g"), "h"),
+    **dict.fromkeys(ROWS, "n"),
+    **dict.fromkeys((*FEATURES, "o"), "d"),
+}
 
 CheckedPart = Mapping[str, int]  # the one head and the one batch item that are checked, by the letters of their axes
 Index = tuple[int, ...]
@@ -120,10 +127,21 @@ class EquivalentShape:
     axes: Axes
     step_axes: Axes
     operation: str = "none"  # or "split", "merge", "swap", "swap and merge"
+    order: Index = ()  # of axes that are in the layout of the problem: where each of those before the operation is
+
+    def in_layout(self, layout: str) -> "EquivalentShape | None":
+        """The same with the axes in a layout; None where they are not those of a sequence."""
+        letters = [_LAYOUT_LETTERS.get(axis.letter.rpartition("·")[2], "") for axis in self.axes]
+        layout = layout if "b" in layout else f"b{layout}"
+        if sorted(letters) != sorted(layout) or "".join(letters) not in OWN_LAYOUTS:
+            return None
+        at = [letters.index(letter) for letter in layout]
+        return replace(self, axes=tuple(self.axes[axis] for axis in at), order=tuple(map(at.index, range(len(at)))))
 
     def to_step(self, x: Array) -> Array:
         """An array of this shape with the axes of the step."""
         x = x.reshape([axis.length for axis in self.axes])
+        x = x.transpose(self.order) if self.order else x
         if self.operation == "split":
             heads = self.step_axes[-3].length
             x = x.reshape(*x.shape[:-1], heads, x.shape[-1] // heads)
@@ -134,10 +152,10 @@ class EquivalentShape:
     def remark(self, shape: Index) -> str:
         """How an array of a shape was read, in a sentence; empty where it has the axes of the step."""
         lengths, letters = [axis.length for axis in self.step_axes], " ".join(axis.letter for axis in self.step_axes)
-        if self.operation == "none" and shape == tuple(lengths):
+        if self.operation == "none" and not self.order and shape == tuple(lengths):
             return ""
         own = f"{format_lengths(lengths)} [{letters}]"
-        if self.operation != "none":
+        if self.operation != "none" or self.order:
             own = f"[{' '.join(axis.letter for axis in self.axes)}] of [{letters}]"
         return f"{format_lengths(shape)} numbers are read as {own}"
 
@@ -233,10 +251,10 @@ class ExpectedStep:
 
     def match(self, shape: Index, index: Index) -> EquivalentShape | None:
         """The first equivalent shape with these lengths, axes of length 1 apart, of all that follows an index."""
-        use, axes = self.problem.convention, self.axes[len(index) :]
-        shapes = list(equivalent_shapes(axes, self.problem.layout, self.part, len(self.every_query)))
-        if use is not None and use.has_heads_third:  # as a framework has them, which may be as long in either order
-            shapes.sort(key=lambda found: found.operation != "swap")
+        layout, axes = self.problem.layout, self.axes[len(index) :]
+        shapes = list(equivalent_shapes(axes, self.problem.leading, self.part, len(self.every_query)))
+        if layout not in (None, *OWN_LAYOUTS):  # as queries are given, before axes that may be as long in another order
+            shapes = [*filter(None, (found.in_layout(str(layout)) for found in shapes)), *shapes]
         lengths = [size for size in shape if size != 1]
         return next((found for found in shapes if lengths == [a.length for a in found.axes if a.length != 1]), None)
 

@@ -116,7 +116,7 @@ def _other_heads(*words: str) -> Callable[[Computation, Mapping[str, Array]], It
 
     def solve(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
         """The key head of each query head, where every head has the result of one, and not all of their own."""
-        found, heads, groups = expected_by_head(case, expected), _head_count(case), case.problem.layout.kv_heads
+        found, heads, groups = expected_by_head(case, expected), _head_count(case), case.problem.leading.kv_heads
         if found is None or not {*words} <= readers_by_head(case).keys() or not 1 < groups <= MAX_HEADS:
             return
         per_group, contexts = heads // groups, []
@@ -142,7 +142,7 @@ def _other_heads(*words: str) -> Callable[[Computation, Mapping[str, Array]], It
 
 def _reading(case: Computation, read: Sequence[int], words: Sequence[str], what: str) -> Iterator[Variant]:
     """The computation in which query heads read what these key heads have."""
-    readers, per_group = readers_by_head(case), case.problem.layout.heads // max(case.problem.layout.kv_heads, 1)
+    readers, per_group = readers_by_head(case), case.problem.leading.heads // max(case.problem.leading.kv_heads, 1)
     if not {*words} <= readers.keys() or len(read) != _head_count(case):
         return
     for word in words:
@@ -197,7 +197,7 @@ def _rolled(x: Array, *, by: int) -> Array:
 def layout_misread(case: Computation) -> Iterator[Variant]:
     """Queries, keys and values (batch, heads, tokens, features) are read as (batch, tokens, heads, features)."""
     names = [name for name in ("query", "key", "value") if name in case.plan.by_name]
-    if not case.problem.layout.has_input_head_axis or len(names) < 2 or not all(map(_has_both(case), names)):
+    if not case.problem.leading.has_input_head_axis or len(names) < 2 or not all(map(_has_both(case), names)):
         return
     read = case
     for name in names:
@@ -209,7 +209,7 @@ def layout_misread(case: Computation) -> Iterator[Variant]:
             exchanged = exchanged.with_changed_value(name, _exchanged_axes)
         sentence = (
             "Queries, keys and values (batch, heads, tokens, features) are taken for (batch, tokens, heads, features): "
-            "heads attend to one another within each token. --as flash reads arrays so."
+            "heads attend to one another within each token. With layout bnhd arrays are read so."
         )
         yield Variant(exchanged, sentence)
 
@@ -227,7 +227,7 @@ def _has_both(case: Computation) -> Callable[[str], bool]:
 def _is_plain(problem: ProblemSpec) -> bool:
     """Whether nothing but queries, keys and values has an axis of heads, with as many heads and rows of each."""
     others = (problem.sink, problem.bias, problem.position, problem.qk_norm, problem.value_norm, problem.context_norm)
-    lengths, layout = problem.lengths, problem.layout
+    lengths, layout = problem.lengths, problem.leading
     is_square = layout.heads == layout.kv_heads and lengths.get("n") == lengths.get("m")
     return is_square and not problem.score.arrays and all(value is None for value in others)
 

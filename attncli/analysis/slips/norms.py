@@ -52,7 +52,7 @@ def no_context_norm(case: Computation) -> Iterator[Variant]:
 @problem_slip("there are several heads, and a norm has no arrays or those of all their features", needs_all_heads=True)
 def norm_span(case: Computation) -> Iterator[Variant]:
     """A norm is taken over each head instead of over all heads together, or the other way."""
-    layout = case.problem.layout
+    layout = case.problem.leading
     for key, use in USES.items():
         norm = getattr(case.problem, key)
         if norm is None or not norm.record.is_built_in or OVER not in use.parameters:

@@ -23,7 +23,7 @@ def _factors(_case: Computation) -> Sequence[float]:
 
 def _known_scales(case: Computation) -> Mapping[str, float]:
     """Factors between scales that people confuse."""
-    d, heads = case.problem.lengths.get("d", 1), case.problem.layout.heads
+    d, heads = case.problem.lengths.get("d", 1), case.problem.leading.heads
     known = {"√2": sqrt(2), "1/√2": sqrt(0.5), "2": 2.0, "1/2": 0.5} | LOGARITHMS
     known |= {"(ln 2)²": log(2) ** 2, "(log₂ e)²": log(2) ** -2}
     if d > 1:

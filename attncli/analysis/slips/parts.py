@@ -95,7 +95,7 @@ def first_part(
     """The part of a large problem that slips are tried on: of one batch item and key head where it has such parts."""
     if cell_count(problem) <= limits.part_cells:
         return ALL
-    per_group = problem.layout.heads // problem.layout.kv_heads
+    per_group = problem.leading.heads // problem.leading.kv_heads
     item = priority.item if has_batch_parts(problem) else None
     group = priority.head // per_group if has_head_parts(problem) and not all_heads else None
     part = Part(None, item, group, per_group)
@@ -111,7 +111,7 @@ def all_parts(
     if cell_count(problem) <= limits.whole_cells:
         yield ALL
         return
-    layout = problem.layout
+    layout = problem.leading
     groups = range(layout.kv_heads) if has_head_parts(problem) and not all_heads else (None,)
     for item in range(layout.batch or 1) if has_batch_parts(problem) else (None,):
         for group in groups:
@@ -152,7 +152,7 @@ def _spread(items: Sequence[int], count: int) -> list[int]:
 
 def has_batch_parts(problem: ProblemSpec) -> bool:
     """Whether one batch item of a problem is a problem."""
-    return (problem.layout.batch or 1) > 1 and not _has_given_tables(problem) and not _reads_positions_of_all(problem)
+    return (problem.leading.batch or 1) > 1 and not _has_given_tables(problem) and not _reads_positions_of_all(problem)
 
 
 def has_head_parts(problem: ProblemSpec) -> bool:
@@ -160,7 +160,7 @@ def has_head_parts(problem: ProblemSpec) -> bool:
 
     Not where heads are merged and projected, nor where an operator has numbers of its own for each head.
     """
-    layout = problem.layout
+    layout = problem.leading
     return (
         layout.has_input_head_axis
         and layout.kv_heads > 1
@@ -192,7 +192,7 @@ def problem_part(problem: ProblemSpec, part: Part) -> ProblemSpec:
         array = getattr(problem, name)
         if isinstance(array, np.ndarray):
             changed[name] = of_heads.take(array, letters_of_field(problem, field, array))
-    layout = problem.layout
+    layout = problem.leading
     if part.item is not None:
         layout = replace(layout, batch=1)
     if part.group is not None:
@@ -201,7 +201,7 @@ def problem_part(problem: ProblemSpec, part: Part) -> ProblemSpec:
         changed |= {name: count for name, count in counts.items() if getattr(problem, name) is not None}
     sizes = {"b": layout.batch or 1, "h": layout.heads, "g": layout.kv_heads}
     lengths = {letter: sizes.get(letter, length) for letter, length in problem.lengths.items()}
-    return part_of(replace(problem, **changed, layout=layout, lengths=lengths), part.rows)
+    return part_of(replace(problem, **changed, leading=layout, lengths=lengths), part.rows)
 
 
 def part_of(problem: ProblemSpec, rows: Sequence[int] | None) -> ProblemSpec:

@@ -92,7 +92,7 @@ def alibi_sign(case: Computation) -> Iterator[Variant]:
 
 
 def _head_counts(case: Computation) -> Sequence[int]:
-    return range(case.problem.layout.heads, MAX_HEADS + 1)
+    return range(case.problem.leading.heads, MAX_HEADS + 1)
 
 
 @plan_slip("there is alibi", number=FittedNumber("heads", _head_counts, is_whole=True))

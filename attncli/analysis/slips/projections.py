@@ -74,7 +74,7 @@ def _all_and_each(names: list[str]) -> list[list[str]]:
 @problem_slip("projections of several heads are packed in one matrix")
 def packing_misread(case: Computation) -> Iterator[Variant]:
     """The columns of packed projections are read in another order than they have."""
-    problem, layout = case.problem, case.problem.layout
+    problem, layout = case.problem, case.problem.leading
     if has_packed(vars(problem)):
         apart = "per_head" if layout.kv_heads == layout.heads else "per_group"
         packing = CONCATENATED if problem.packing != CONCATENATED else apart

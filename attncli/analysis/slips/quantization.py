@@ -77,7 +77,7 @@ def _if_several(case: Computation, factors: Array, errors: Callable[[Array], Arr
     common = np.full(len(factors), np.exp(np.log(factors).mean()))
     if (errors(common) ** 2).sum() < MUCH_FARTHER**2 * (errors(factors) ** 2).sum():
         return
-    by_group = factors.reshape(case.problem.layout.kv_heads, -1)
+    by_group = factors.reshape(case.problem.leading.kv_heads, -1)
     is_by_group = bool((by_group.max(axis=1) <= by_group.min(axis=1) * (1 + SAME)).all())
     yield tuple((by_group.mean(axis=1) if is_by_group else factors).tolist())
 
@@ -100,7 +100,7 @@ def _times(x: Array, *, factors: Sequence[float], shape: Sequence[int]) -> Array
 
 def _scaled(case: Computation, word: str, factors: Sequence[float]) -> Iterator[Variant]:
     """The plan whose keys or values are multiplied by the factors of heads or key heads."""
-    layout = case.problem.layout
+    layout = case.problem.leading
     if len(factors) not in (layout.heads, layout.kv_heads) or word not in readers_by_head(case):
         return
     noun = "head" if len(factors) == layout.heads else "key head"

@@ -85,7 +85,7 @@ def scaled_anyway(case: Computation) -> Iterator[Variant]:
 @problem_slip("there are several heads, and the scores are divided by √d", needs_all_heads=True)
 def scale_by_model_width(case: Computation) -> Iterator[Variant]:
     """The scores are divided by the root of the features of all heads together instead of those of one head."""
-    heads = case.problem.layout.heads
+    heads = case.problem.leading.heads
     if heads > 1 and _divides_by_root(case.problem):
         yield from _with_scale(case, 1 / sqrt(heads * case.problem.lengths["d"]))
 

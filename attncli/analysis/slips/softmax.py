@@ -219,7 +219,7 @@ def _largest_score(problem: ProblemSpec) -> float:
         return inf
     if problem.score.record.unscaled is None or scale is None:
         return inf
-    together = problem.layout.heads if is_over_all(norm) else 1
+    together = problem.leading.heads if is_over_all(norm) else 1
     return together * problem.lengths.get("d", inf) * abs(scale)  # a normalized vector of d features is at most √d long
 
 

@@ -22,6 +22,7 @@ from attncli.cli.option_values import (
     problem_warnings,
     read_edits,
     read_problem_options,
+    write_alias_notes,
 )
 from attncli.cli.output_file import check_is_no_input, named_file
 from attncli.cli.output_options import OutputOptions, with_output_options
@@ -281,7 +282,8 @@ def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> 
     try:
         if file in suite.errors:
             raise suite.errors[file]
-        parts = file_parts(read_problem_options(file, request.keys, request.inputs), name)
+        document = read_problem_options(file, request.keys, request.inputs)
+        parts = file_parts(document, name)
         if request.needs_expected:
             parts = [part for part in parts if part.expected.value is not None]
         if not parts:
@@ -289,6 +291,7 @@ def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> 
     except AttnError as error:
         yield CheckOutcome(file or "", "", None, error, time.monotonic() - start)
         return
+    write_alias_notes(document)
     for part in parts:
         report = before = reason = None
         try:
@@ -320,8 +323,9 @@ def _check(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, Befor
         raise error.at(part.place) if part.name else error from None
     problem = edited.after
     expected = _expected(part, plan_of(problem).names, request)
-    positions, _ = OutputOptions(head=request.head, batch=request.batch).positions(problem.layout)
+    positions, _ = OutputOptions(head=request.head, batch=request.batch).positions(problem.leading)
     options = replace(request.options, head=positions.get("h"), batch=positions.get("b"))
+    streams.write_notes(expected.notes)
     unchecked = [f"{name} is not a result, and is not checked" for name in expected.left_out]
     warn([*problem_warnings(problem, part.problem, keys_unread_by_plan(problem)), *unchecked])
     with ProgressBar(f"checking {part.place}".rstrip()) as progress:

@@ -17,6 +17,7 @@ from attncli.cli.option_values import (
     no_effect,
     read_edits,
     read_problem_options,
+    write_alias_notes,
 )
 from attncli.cli.output_file import check_free_space, check_is_no_input, say_written
 from attncli.cli.output_options import OutputOptions, selection_error, with_output_options
@@ -239,6 +240,7 @@ def _documents(options: VariantOptions, inputs: "Inputs") -> "Sequence[NamedDocu
         if name in documents:
             raise AttnError("is given twice", where=name, hint="name each problem once")
         documents[name] = NamedDocument(name, read_problem_options(problem, options.keys, inputs))
+        write_alias_notes(documents[name].document)
     if len(documents) > 1 or options.vary or options.several or options.conventions or options.edits:
         return list(documents.values())
     ((name, document),) = documents.items()

@@ -20,6 +20,7 @@ from attncli.cli.option_values import (
     problem_warnings,
     read_edits,
     read_problem_options,
+    write_alias_notes,
 )
 from attncli.cli.output_file import STDOUT, check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_output_options
@@ -69,6 +70,7 @@ def compute(
         document = read_problem_options(problem, keys, inputs)
         spec = assemble(document, convention)
         check_is_no_input(output_options.file, inputs)
+        write_alias_notes(document)
         warnings = problem_warnings(spec, document, keys_unread_by_plan(spec))
         streams.write_warnings(warnings, strict=output_options.strict)
         title = to_text(document["title"].value) if "title" in document else ""

@@ -9,7 +9,7 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
-from attncli.cli.option_values import make_inputs, problem_warnings, read_problem_options
+from attncli.cli.option_values import make_inputs, problem_warnings, read_problem_options, write_alias_notes
 from attncli.cli.output_file import check_free_space, check_is_new, check_is_no_input, output_file, say_written
 from attncli.cli.problem_options import Force, MaxSize, Strict, with_problem_options
 from attncli.io.paths import path_of
@@ -64,6 +64,7 @@ def generate(
     file = output_file(output)
     inputs = make_inputs(max_size)
     document = read_problem_options(problem, keys, inputs)
+    write_alias_notes(document)
     warnings: Sequence[str] = ()
     if by_hand and telling:
         raise AttnError("both choose the numbers", where="--by-hand and --telling", hint="give one of them")

@@ -431,3 +431,29 @@ def test_in_a_suite_slips_that_would_go_unnoticed_are_named_of_every_problem(run
     assert ran.returncode == 1
     found = run("check", "p.yaml", "cases/inputs.yaml", "--slips", "-q").stdout
     assert found == "No expected numbers in p.yaml and cases/inputs.yaml.\n"
+
+
+NOTE = "attn: dump.npz: q, k, v and out are read as query, key, value and output\n"
+
+
+def test_a_dump_with_the_names_of_kernels_is_read_and_that_is_said(run: Run, folder: Path) -> None:
+    q = np.eye(3, 4, dtype=np.float32)
+    out = np.float32(attncli.attention(q, q, causal=True).output)
+    np.savez(folder / "dump.npz", q=q, k=q, v=q, out=out)
+    for words in (("check", "dump.npz", "--causal", "-q"), ("check", "dump.npz", "--causal", "-q", "--strict")):
+        ran = run(*words)
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, "All 12 numbers agree.\n", NOTE)
+    assert run("compute", "dump.npz", "--select", "output").stderr == NOTE
+    assert run("check", "dump.npz", "--causal", "--against", "output=dump.npz", "-q").stderr == NOTE
+    np.savez(folder / "q.npz", query=q, key=q, lse=np.zeros(3), out=out)
+    assert run("check", "q.npz", "--causal", "-q").stderr == (
+        "attn: q.npz: out is read as output\nattn: warning: q.npz: q.npz#lse is not a result, and is not checked\n"
+    )
+
+
+@pytest.mark.parametrize("against", ["out.npz", "output=out.npz", "output=out.npz#o"])
+def test_expected_numbers_may_have_the_name_of_a_kernel_too(against: str, run: Run, folder: Path) -> None:
+    rows = np.eye(3, 4)
+    np.savez(folder / "out.npz", o=attncli.attention(rows, rows).output, q=rows)
+    np.savez(folder / "in.npz", q=rows, k=rows)
+    assert verdict(run("check", "in.npz", "--against", against)).startswith("All ")
