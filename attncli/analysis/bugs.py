@@ -53,8 +53,10 @@ def _bug(source: str, *, problem: Mapping[str, Any], parameters: Mapping[str, An
     return Bug(source, problem=_with_drawn_arrays(problem), parameters=numbers, **row)
 
 
-def _number(value: Any, name: str) -> float | tuple[int, ...]:
-    return tuple(value) if isinstance(value, list) else to_number(value, (FILE, name))
+def _number(value: Any, name: str) -> float | tuple[float, ...]:
+    """A number, or a map of several."""
+    path = (FILE, name)
+    return tuple(to_number(one, path) for one in value) if isinstance(value, list) else to_number(value, path)
 
 
 def _with_drawn_arrays(problem: Mapping[str, Any]) -> Mapping[str, Any]:

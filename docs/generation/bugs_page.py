@@ -27,9 +27,10 @@ drawn with seed {seed}: `token_count` rows of `d_k` numbers.
 TOLERANCES = """
 ## How many of them a tolerance lets pass
 
-The same kernels and inputs in half precision: inputs and outputs are float16, and what is between is exact. So many of
-the {count} wrong outputs pass a test with the tolerance. These inputs are small: over many keys an output is an
-average, errors are smaller, and more pass. `python -m tests.analysis.bugs.tolerances` counts them.
+The same kernels and inputs in half precision: inputs and outputs are float16, or float32 where the inputs say so, and
+what is between is exact. So many of the {count} wrong outputs pass a test with the tolerance. These inputs are small:
+over many keys an output is an average, errors are smaller, and more pass. `python -m tests.analysis.bugs.tolerances`
+counts them.
 """
 
 
@@ -52,7 +53,7 @@ def _slip(bug: Bug) -> str:
 
 
 def _number(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, tuple) else text_of(value)
+    return " ".join(map(text_of, value if isinstance(value, tuple) else (value,)))
 
 
 def _inputs(bug: Bug) -> str:

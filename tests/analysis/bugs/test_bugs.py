@@ -43,7 +43,7 @@ def test_a_row_names_a_project_and_a_number_and_says_one_sentence(bug: Bug) -> N
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.source)
-def test_a_bug_shows_in_half_precision(bug: Bug) -> None:
+def test_a_bug_shows_in_the_precision_of_kernels(bug: Bug) -> None:
     assert not agrees(outputs_of(bug))
 
 

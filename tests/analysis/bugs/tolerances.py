@@ -15,15 +15,15 @@ from attncli.plan.build import plan_of
 from attncli.problem.spec import ProblemSpec
 from tests.analysis.bugs.cases import output_of, problem_of
 
-DTYPE = "float16"
+DTYPE = "float16"  # that kernels return, where a problem does not name another
 
 
 class Outputs(NamedTuple):
-    """The output of a bug, the right one, the right one computed in half precision step by step, and the problem."""
+    """The output of a bug, the right one, the right one computed in its type step by step, and the problem."""
 
     wrong: np.ndarray
     right: np.ndarray
-    in_half: np.ndarray
+    rounded: np.ndarray
     problem: ProblemSpec
 
 
@@ -40,15 +40,15 @@ def correlates(outputs: Outputs) -> bool:
     return bool(np.corrcoef(outputs.wrong.ravel(), outputs.right.ravel())[0, 1] >= 0.99)
 
 
-def is_near_as_half_precision(outputs: Outputs) -> bool:
-    """Whether the largest error is at most twice that of the formula in half precision."""
-    error, of_half = (abs(x - outputs.right).max() for x in (outputs.wrong, outputs.in_half))
-    return bool(error <= 2 * of_half)
+def is_near_as_its_type(outputs: Outputs) -> bool:
+    """Whether the largest error is at most twice that of the formula in the same type."""
+    error, of_type = (abs(x - outputs.right).max() for x in (outputs.wrong, outputs.rounded))
+    return bool(error <= 2 * of_type)
 
 
 def agrees(outputs: Outputs) -> bool:
     """Whether `attn check` finds no difference."""
-    numbers = outputs.wrong.astype(DTYPE)
+    numbers = outputs.wrong.astype(outputs.problem.precision.name)
     return check(outputs.problem, {"output": numbers}, CheckOptions(seconds=0)).agrees
 
 
@@ -57,22 +57,23 @@ TOLERANCES: Mapping[str, Accepts] = {
     "correlation 0.99": correlates,
     "atol 1e-2, rtol 1e-2": is_close(1e-2, 1e-2),
     "atol 1e-3, rtol 1e-3": is_close(1e-3, 1e-3),
-    "twice the largest error of half precision, as FlashAttention's tests": is_near_as_half_precision,
+    "twice the largest error of the same type, as FlashAttention's tests": is_near_as_its_type,
     "`attn check`": agrees,
 }
 
 
 def outputs_of(bug: Bug) -> Outputs:
-    """The outputs of a bug, whose inputs and output are in half precision."""
-    problem = problem_of(bug, dtype=DTYPE)
-    right, in_half = (
+    """The outputs of a bug, whose inputs and output are in half precision, or in the type of its problem."""
+    dtype = bug.problem.get("dtype", DTYPE)
+    problem = problem_of(bug, dtype=dtype)
+    right, rounded = (
         evaluate_names(plan_of(spec), spec, ["output"], precision)[plan_of(spec).resolve("output")]
         for spec, precision in (
             (in_type(problem.spec, "float64"), Precision()),
-            (problem.spec, StepwisePrecision(DTYPE)),
+            (problem.spec, StepwisePrecision(dtype)),
         )
     )
-    outputs = (np.asarray(x, dtype=np.float64) for x in (output_of(bug, problem), right, in_half))
+    outputs = (np.asarray(x, dtype=np.float64) for x in (output_of(bug, problem), right, rounded))
     return Outputs(*outputs, problem.spec)
 
 
