@@ -2,23 +2,35 @@
 
 `python docs/generate.py` writes the keywords of problems in attncli/api/arguments.py from the keys of a problem,
 docs/api.md from the docstrings, docs/reference.md from the records, docs/families.md from the files in
-attncli/models/families, the steps that `attn show` explains from plans, those samples anew that are worked examples,
-and samples/tiny_model. `--outputs` runs each command and each Python session of the README and of
-docs/*.md, as the tests do, and puts what is printed now in place of what stands there; `--outputs docs/learner.md`
-does so in that document alone. `--pictures` runs those that write a picture to samples/, and photographs the page: it
-needs Matplotlib, Playwright and Chromium. Read the difference before you commit it, and look at the pictures.
+attncli/models/families, docs/bugs.md from attncli/analysis/bugs.yaml and its tests, the steps that `attn show` explains
+from plans, those samples anew that are worked examples, and samples/tiny_model. `--outputs` runs each command and each
+Python session of the README and of docs/*.md, as the tests do, and puts what is printed now in place of what stands
+there; `--outputs docs/learner.md` does so in that document alone. `--pictures` runs those that write a picture to
+samples/, and photographs the page: it needs Matplotlib, Playwright and Chromium. Read the difference before you commit
+it, and look at the pictures.
 """
 
 import sys
 
-from generation import api_keys, api_page, console_blocks, families_page, pictures, reference_page, steps, tiny_model
+from generation import (
+    api_keys,
+    api_page,
+    bugs_page,
+    console_blocks,
+    families_page,
+    pictures,
+    reference_page,
+    steps,
+    tiny_model,
+)
 
 from attncli.io import examples
 
 
 def main(arguments: list[str]) -> None:
     """Write the pages and samples, and with `--outputs` the output of commands, with `--pictures` the pictures."""
-    for page in (api_keys, steps, api_page, reference_page, families_page):
+    sys.path.append(str(console_blocks.ROOT))  # for the kernels with the bugs, which are tests
+    for page in (api_keys, steps, api_page, reference_page, families_page, bugs_page):
         page.PAGE.write_text(page.generate(), encoding="utf-8")
     for sample in (console_blocks.ROOT / "samples").glob("*.yaml"):
         if sample.stem in examples.names():

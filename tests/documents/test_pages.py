@@ -16,6 +16,7 @@ from attncli.problem.spec import FIELDS
 from docs.generation import (
     api_keys,
     api_page,
+    bugs_page,
     check_json,
     compare_json,
     console_blocks,
@@ -45,7 +46,7 @@ def test_the_extra_all_has_every_extra_of_a_user() -> None:
     assert set(re.findall(r"\w+", everything)) == {"attncli", *extras} - {"all", "test", "lint", "peers"}
 
 
-@pytest.mark.parametrize("page", [api_keys, api_page, families_page, reference_page, steps])
+@pytest.mark.parametrize("page", [api_keys, api_page, bugs_page, families_page, reference_page, steps])
 def test_what_is_generated_is_that_of_today(page: Any) -> None:
     assert page.PAGE.read_text(encoding="utf-8") == page.generate(), "python docs/generate.py writes it anew"
 

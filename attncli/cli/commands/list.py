@@ -13,16 +13,16 @@ from attncli.cli.problem_options import Strict
 from attncli.ops import broken_packages, kinds, operators, taken_kinds
 from attncli.ops.registry import plural_of
 
-# The kinds of what is listed and is not an operator; the last four are listed where they are asked for.
-SLIP, CONVENTION, KEY, MODEL, SOURCE, WORD = "slip", "convention", "key", "model", "source", "word"
+# The kinds of what is listed and is not an operator; all but the first two are listed where they are asked for.
+SLIP, CONVENTION, BUG, KEY, MODEL, SOURCE, WORD = "slip", "convention", "bug", "key", "model", "source", "word"
 VOCABULARY = "vocabulary"  # the plural of a word
 
 
 def _listed_kinds() -> dict[str, str]:
-    """The kinds of everything that is listed by their plurals: operators, slips, conventions, keys and others."""
+    """The kinds of everything that is listed, by their plurals."""
     return (
         {plural_of(kind): kind for kind in kinds()}
-        | {f"{kind}s": kind for kind in (SLIP, CONVENTION, KEY, MODEL, SOURCE)}
+        | {f"{kind}s": kind for kind in (SLIP, CONVENTION, BUG, KEY, MODEL, SOURCE)}
         | {VOCABULARY: WORD}
     )
 
@@ -41,8 +41,8 @@ def list_operators(
 ) -> None:
     """Write the name and summary of operators, slips and conventions, or those of one kind (its plural or name).
 
-    The keys of a problem, models, the sources of all operators in the order of a bibliography, and the words of the
-    small vocabulary with their features, are listed where they are asked for.
+    Listed where they are asked for: bugs of public projects, each with the slip that names it; the keys of a problem;
+    models; the sources of all operators in the order of a bibliography; and the words of the small vocabulary.
     """
     from attncli.render.document import pairs_document
     from attncli.render.formats import terminal
@@ -51,7 +51,7 @@ def list_operators(
     known = {f"{name}s": name for name in taken_kinds()} | plurals  # also `qk_norms`, which are norms
     if kind is not None and known.get(kind, kind) not in known.values():
         raise UnknownNameError("kind", kind, plurals)
-    shown = {plural: name for plural, name in plurals.items() if name not in (KEY, MODEL, SOURCE, WORD)}
+    shown = {plural: name for plural, name in plurals.items() if name not in (BUG, KEY, MODEL, SOURCE, WORD)}
     titles = shown if kind is None else {kind: known.get(kind, kind)}
     groups = [(title, list(_summaries(name))) for title, name in titles.items()]
     streams.write_warnings(broken_packages(), strict=strict)
@@ -68,6 +68,10 @@ def _summaries(kind: str) -> Iterator[tuple[str, str]]:
         from attncli.problem.conventions import CONVENTIONS
 
         yield from ((record.name, f"{record.title} ({record.evidence})") for record in CONVENTIONS.values())
+    elif kind == BUG:
+        from attncli.analysis.bugs import bugs
+
+        yield from ((bug.source, f"{bug.sentence} ({bug.slip})") for bug in bugs().values())
     elif kind == KEY:
         from attncli.problem.spec import FIELDS
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from attncli.analysis.bugs import bugs
 from attncli.analysis.slips import SLIPS
 from attncli.ops import kinds, operators
 from attncli.problem.conventions import CONVENTIONS, Convention
@@ -44,6 +45,11 @@ def test_slips_are_listed_by_their_plural_and_their_name(word: str, run: Run) ->
 @pytest.mark.parametrize("word", ["conventions", "convention"])
 def test_conventions_are_listed_by_their_plural_and_their_name(word: str, run: Run) -> None:
     assert [line.split()[0] for line in run("list", word).stdout.splitlines()] == [word, *CONVENTIONS]
+
+
+def test_bugs_are_listed_with_what_was_wrong_and_the_slip_that_names_it(run: Run) -> None:
+    lines = [line.split(None, 1) for line in run("list", "bugs").stdout.splitlines()[1:]]
+    assert [tuple(line) for line in lines] == [(bug.source, f"{bug.sentence} ({bug.slip})") for bug in bugs().values()]
 
 
 def test_the_sources_of_all_operators_are_listed_in_the_order_of_a_bibliography(run: Run) -> None:

@@ -1,0 +1,66 @@
+"""Bugs of public projects in attention, as data in `bugs.yaml`: what was wrong, the source, the slip that names it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from attncli.io import yaml
+from attncli.problem.numbers import to_number
+
+FILE = "bugs.yaml"
+DRAWN = ("query", "key", "value")  # where a problem gives neither these nor embeddings
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Bug:
+    """One bug: its source, `owner/project#number`, what was wrong, and the slip that names it.
+
+    `problem` has the keys of small inputs that show it, `parameters` the number of the slip that is found on them.
+    """
+
+    source: str
+    sentence: str
+    slip: str
+    problem: Mapping[str, Any]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def url(self) -> str:
+        """The page of the issue, or of the pull request, which GitHub shows at the same address."""
+        project, _, number = self.source.partition("#")
+        return f"https://github.com/{project}/issues/{number}"
+
+
+@cache
+def bugs() -> Mapping[str, Bug]:
+    """All bugs by their sources, in the order of the file.
+
+    >>> bug = bugs()["ollama/ollama#13893"]
+    >>> bug.slip, bug.url
+    ('scale_factor', 'https://github.com/ollama/ollama/issues/13893')
+    """
+    text = resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8")
+    rows: Mapping[str, Mapping[str, Any]] = yaml.read(text, FILE)[0]
+    return {source: _bug(source, **row) for source, row in rows.items()}
+
+
+def _bug(source: str, *, problem: Mapping[str, Any], parameters: Mapping[str, Any] | None = None, **row: str) -> Bug:
+    """The bug of a row, with the arrays that are drawn and the numbers that are expressions."""
+    numbers = {name: _number(value, name) for name, value in (parameters or {}).items()}
+    return Bug(source, problem=_with_drawn_arrays(problem), parameters=numbers, **row)
+
+
+def _number(value: Any, name: str) -> float | tuple[float, ...]:
+    """A number, or a map of several."""
+    path = (FILE, name)
+    return tuple(to_number(one, path) for one in value) if isinstance(value, list) else to_number(value, path)
+
+
+def _with_drawn_arrays(problem: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The keys, and normal random numbers for the arrays that are not given."""
+    drawn = {} if "embeddings" in problem else dict.fromkeys(DRAWN, "normal")
+    sizes = {"d_v": problem["d_k"]} if "d_k" in problem else {}
+    return {**drawn, **sizes, "seed": SEED, **problem}

@@ -1,0 +1,28 @@
+"""The problem of a bug, and the output that has it: the numbers of the problem handed to a kernel written by hand."""
+
+from typing import Any
+
+import numpy as np
+
+import attncli
+from attncli.analysis.bugs import Bug
+from tests.analysis.bugs.kernels import KERNELS, given
+
+
+def problem_of(bug: Bug, **more: Any) -> attncli.Problem:
+    """The problem of a bug, with more keys."""
+    return attncli.Problem(**{**bug.problem, **more})
+
+
+def output_of(bug: Bug, problem: attncli.Problem) -> np.ndarray:
+    """What a kernel with the bug returns for the numbers of a problem, in the problem's type."""
+    arrays = {name: getattr(problem, name) for name in bug.problem if name in problem_arrays(problem)}
+    wide = {name: x.astype(np.float64) if x.dtype.kind == "f" else x for name, x in arrays.items()}
+    with np.errstate(over="ignore"):
+        output = KERNELS[bug.source](given({**bug.problem, **wide}))
+    return output.astype(problem.spec.precision.numpy_name)
+
+
+def problem_arrays(problem: attncli.Problem) -> set[str]:
+    """The names of the keys whose values are arrays."""
+    return {name for name, value in vars(problem.spec).items() if isinstance(value, np.ndarray)}
