@@ -18,6 +18,7 @@ from attncli.problem.spec import ProblemSpec
 # No rounding error of a formula is as large as so many units of the largest number, or as this part of it.
 LOOSE_UNITS, LOOSE_PART = 512, 0.5
 ROUGH_PART = 1 / 4  # of the typical error of half precision: smaller errors are not those of a computation in it
+MIN_DIGITS = 6  # of the numbers beyond those that a slip and its number are chosen by
 ALONG = 0.9  # the cosine of errors with the reference from which these are scaled, not rounded
 
 Quantities = Mapping[str, ExpectedNumbers]
@@ -38,9 +39,7 @@ def find_explanations(
     """
     problem, limits = exact_problem(checker), limits_of(checker)
     accepts, priority = partial(matches_expected, checker), _priority(checker, results)
-    given = sum(int(numbers.is_given.sum()) for numbers in checker.quantities.values())
-    # A slip and its number are chosen so that they fit: few numbers do fit some of them.
-    is_enough = given >= 2 * FEW_NUMBERS
+    is_enough = _digits_to_spare(checker) >= MIN_DIGITS
     evidence = Evidence(partial(residuals, checker), partial(_expected, checker)) if is_enough else None
     return explain(
         problem,
@@ -51,6 +50,20 @@ def find_explanations(
         evidence=evidence,
         skips_pairs=skips_pairs,
     )
+
+
+def _digits_to_spare(checker: Checker) -> float:
+    """How many digits the expected numbers have together, but for two: a slip and its number are chosen to fit these."""
+    digits = []
+    for name, numbers in checker.quantities.items():
+        sizes = abs(numbers.array[numbers.is_given & np.isfinite(numbers.array)].astype(np.float64))
+        error = Precision(checker.dtype_of(name)).epsilon * np.max(sizes, initial=0)
+        if numbers.half_units is not None:
+            error = np.fmax(error, numbers.half_units[numbers.is_given & np.isfinite(numbers.array)])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            digits.append(np.nan_to_num(np.log10(np.broadcast_to(sizes / error, sizes.shape)), neginf=0).clip(0))
+    known = np.sort(np.concatenate(digits))
+    return float(known[:-2].sum())
 
 
 def find_unnoticed(checker: Checker) -> SearchResult:
@@ -151,11 +164,12 @@ def agreement(checker: Checker, attempt: Attempt, letter: str) -> Array:
         values = _computed(same, quantities)
         positions = same.part.positions(letter)
         for name, numbers in _in_part(checker, quantities, same.part).items():
-            tolerance = checker.derived_tolerance(name, Precision(_dtype(checker)), rounding)
-            cells = _agreeing(numbers, values[name], tolerance) | ~numbers.is_given
+            own = checker.derived_tolerance(name, Precision(_dtype(checker)), rounding)
+            agreeing = (_agreeing(numbers, values[name], tolerance) for tolerance in (own, checker.tolerance(name)))
+            cells = np.logical_or(*agreeing) | ~numbers.is_given
             axis = checker.trace.plan[name].letters.index(letter)
-            own = cells.all(axis=tuple(at for at in range(cells.ndim) if at != axis))
-            agrees[slice(None) if positions is None else list(positions)] &= own
+            others = tuple(at for at in range(cells.ndim) if at != axis)
+            agrees[slice(None) if positions is None else list(positions)] &= cells.all(axis=others)
     return agrees
 
 
