@@ -14,6 +14,7 @@ from attncli.analysis.slips import (  # noqa: F401 - imported to be registered
     numbers,
     tiles,
     maps,
+    rows,
     quantization,
 )
 

@@ -30,20 +30,25 @@ def _head_count(case: Computation) -> int:
     return 0 if node is None else node.shape[node.letters.index("h")]
 
 
-def expected_by_head(case: Computation, expected: Mapping[str, Array]) -> Array | None:
-    """What is expected of each head [h …], by the context, or by an output of nothing but its heads side by side."""
-    context = _context(case)
-    if context is None:
-        return None
-    if "context" in expected:
-        return np.moveaxis(expected["context"], context.letters.index("h"), 0)
+def expected_context(case: Computation, expected: Mapping[str, Array]) -> Array | None:
+    """What is expected of the context, also by an output that is nothing but its heads side by side."""
+    context = case.node("context")
+    if context is None or "context" in expected:
+        return expected.get("context")
     numbers, problem = expected.get("output"), case.problem
-    if numbers is None or problem.w_o is not None or problem.b_o is not None or "gated" in case.plan.by_name:
+    is_context = all(x is None for x in (problem.w_o, problem.b_o, problem.context_norm))
+    if numbers is None or not is_context or "gated" in case.plan.by_name:
         return None
     if numbers.ndim == len(context.shape):
-        return np.moveaxis(numbers, context.letters.index("h"), 0)
-    heads = _head_count(case)
-    return np.moveaxis(numbers.reshape(*numbers.shape[:-1], heads, -1), -2, 0)
+        return numbers
+    at = context.letters.index("h")
+    return np.moveaxis(numbers.reshape(*numbers.shape[:-1], context.shape[at], -1), -2, at)
+
+
+def expected_by_head(case: Computation, expected: Mapping[str, Array]) -> Array | None:
+    """What is expected of each head [h …], by the context, or by an output of nothing but its heads side by side."""
+    context, found = _context(case), expected_context(case, expected)
+    return None if context is None or found is None else np.moveaxis(found, context.letters.index("h"), 0)
 
 
 def computed_by_head(case: Computation) -> Array | None:
@@ -168,6 +173,17 @@ def key_heads_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Va
 def value_heads_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
     """Query heads read the values, but not the keys, of other key heads."""
     yield from _reading(case, number, ("value",), "values")
+
+
+def read_rows(case: Computation) -> Mapping[str, str]:
+    """The nodes of the keys and values that the scores and the context read, by these words."""
+    score, context = case.node_of_stage("score"), case.node("context")
+    names = {
+        "key": "" if score is None else score.inputs.get("key", ""),
+        "value": "" if context is None else context.inputs.get("value", ""),
+    }
+    nodes = case.plan.by_name
+    return {word: name for word, name in names.items() if name in nodes and nodes[name].letters[-2:-1] == ("m",)}
 
 
 def _shifts(case: Computation) -> Sequence[int]:

@@ -116,6 +116,13 @@ def masked_with_zero(case: Computation) -> Iterator[Variant]:
         yield Variant(_with_masked_scores(case, _fill, fill=0.0))
 
 
+@plan_slip("there is a mask")
+def mask_added(case: Computation) -> Iterator[Variant]:
+    """The mask is added to the scores as a number: visible keys get 1 more, and no key is hidden."""
+    if rules_of(case):
+        yield Variant(_with_masked_scores(case, _add_visible))
+
+
 @plan_slip("the masks hide all keys from a query")
 def masked_with_finite(case: Computation) -> Iterator[Variant]:
     """Masked scores are a large negative number instead of −∞: where no key is visible the weights are uniform."""
@@ -243,6 +250,39 @@ def chunk_size(case: Computation, number: int) -> Iterator[Variant]:
         yield Variant(case.with_nodes(changed), f"Chunks have {number} tokens instead of {chunks.options['size']}.")
 
 
+@plan_slip("queries see the keys of their chunk, and the first keys are padding")
+def chunk_offset(case: Computation) -> Iterator[Variant]:
+    """The chunks are counted from the first key, which is padding, instead of from the first real one."""
+    chunks = _chunks(case)
+    if chunks is not None and "real_key_starts" in chunks.inputs:
+        inputs = {name: source for name, source in chunks.inputs.items() if name != "real_key_starts"}
+        yield Variant(case.with_nodes(replace(chunks, inputs=inputs)))
+
+
+@plan_slip("several batch items have masks, for several heads", needs_all_heads=True, needs_all_items=True)
+def masks_tiled(case: Computation) -> Iterator[Variant]:
+    """The masks of batch items are tiled for the heads instead of repeated: a head reads that of another item."""
+    for name, rule in rules_of(case).items():
+        heads = case.problem.layout.heads
+        if rule.letters[:1] == ("b",) and rule.shape[0] > 1 and heads > 1 and "h" not in _long_letters(rule):
+            sentence = (
+                f"The masks {name} of batch items are tiled for the heads instead of repeated: a head reads another."
+            )
+            yield Variant(case.with_changed_value(rule.name, _tiled, options={"heads": heads}), sentence)
+
+
+def _long_letters(node: Node) -> list[str]:
+    """The letters of the axes along which a node has several entries."""
+    return [axis.letter for axis in node.axes if axis.length > 1]
+
+
+def _tiled(rule: Array, *, heads: int) -> Array:
+    """Masks [b … n m], in which head h of item i has that of item (i · heads + h) mod b."""
+    items = len(rule)
+    of_item = rule.reshape(items, *rule.shape[-2:])
+    return of_item[np.arange(items * heads).reshape(items, heads) % items]
+
+
 def _chunks(case: Computation) -> Node | None:
     """The rule by which queries see the keys of their chunk."""
     return next((rule for rule in rules_of(case).values() if rule.function is chunked), None)
@@ -352,6 +392,10 @@ def _fill(scores: Array, visible: Array, *, fill: float) -> Array:
 
 def _add_fill(scores: Array, visible: Array) -> Array:
     return scores + np.where(visible, 0, FINITE_FILL)
+
+
+def _add_visible(scores: Array, visible: Array) -> Array:
+    return scores + visible
 
 
 def _transpose(rule: Array) -> Array:

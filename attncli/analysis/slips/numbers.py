@@ -12,13 +12,15 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.ops.position_biases import alibi
 from attncli.ops.records import Operator
 
+LARGEST_HALF = 65504.0  # of float16
 LOGARITHMS = {"ln 2": log(2), "log₂ e": 1 / log(2)}  # between powers of 2 and of e
 WIDTHS = (32, 48, 64, 80, 96, 112, 128, 192, 256, 512, 576)  # of heads, with and without the features that rope turns
 
 
 def _factors(_case: Computation) -> Sequence[float]:
-    """From 1/128 to 128, each 2^⅓ times the one before."""
-    return [2.0 ** (third / 3) for third in range(-21, 22)]
+    """From 1/128 to 128, each 2^⅓ times the one before; then, as scales of quantization are, to 4096 by twos."""
+    far = [2.0**power for power in range(8, 13)]
+    return [*(1 / factor for factor in reversed(far)), *(2.0 ** (third / 3) for third in range(-21, 22)), *far]
 
 
 def _known_scales(case: Computation) -> Mapping[str, float]:
@@ -136,10 +138,14 @@ def _raised(x: Array, *, by: float) -> Array:
 
 
 def _magnitudes(_case: Computation) -> Sequence[float]:
-    return [2.0 ** (half / 2) for half in range(-4, 16)]
+    return sorted([2.0 ** (half / 2) for half in range(-4, 36)] + [1e4, 1e5, LARGEST_HALF])
 
 
-@plan_slip("there is a mask", number=FittedNumber("value", _magnitudes))
+def _known_magnitudes(_case: Computation) -> Mapping[str, float]:
+    return {"the largest number of float16": LARGEST_HALF}
+
+
+@plan_slip("there is a mask", number=FittedNumber("value", _magnitudes, known=_known_magnitudes))
 def mask_value(case: Computation, number: float) -> Iterator[Variant]:
     """Masked scores are a number that is not small enough instead of −∞, and take part in the softmax."""
     if {"visible", "masked_scores"} <= case.plan.by_name.keys():

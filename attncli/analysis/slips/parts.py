@@ -91,12 +91,13 @@ def first_part(
     *,
     all_queries: bool = False,
     all_heads: bool = False,
+    all_items: bool = False,
 ) -> Part:
     """The part of a large problem that slips are tried on: of one batch item and key head where it has such parts."""
     if cell_count(problem) <= limits.part_cells:
         return ALL
     per_group = problem.leading.heads // problem.leading.kv_heads
-    item = priority.item if has_batch_parts(problem) else None
+    item = priority.item if has_batch_parts(problem) and not all_items else None
     group = priority.head // per_group if has_head_parts(problem) and not all_heads else None
     part = Part(None, item, group, per_group)
     if all_queries or not _has_query_parts(problem):
@@ -105,7 +106,12 @@ def first_part(
 
 
 def all_parts(
-    problem: ProblemSpec, limits: SearchLimits, *, all_queries: bool = False, all_heads: bool = False
+    problem: ProblemSpec,
+    limits: SearchLimits,
+    *,
+    all_queries: bool = False,
+    all_heads: bool = False,
+    all_items: bool = False,
 ) -> Iterator[Part]:
     """Parts that are the whole problem together; some may be larger than the limits where all queries are needed."""
     if cell_count(problem) <= limits.whole_cells:
@@ -113,7 +119,7 @@ def all_parts(
         return
     layout = problem.leading
     groups = range(layout.kv_heads) if has_head_parts(problem) and not all_heads else (None,)
-    for item in range(layout.batch or 1) if has_batch_parts(problem) else (None,):
+    for item in range(layout.batch or 1) if has_batch_parts(problem) and not all_items else (None,):
         for group in groups:
             part = Part(None, item, group, layout.heads // layout.kv_heads)
             if all_queries or not _has_query_parts(problem):

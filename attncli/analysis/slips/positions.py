@@ -130,6 +130,34 @@ def alibi_shard(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
         yield Variant(changed, f"Alibi's slopes are those of the heads {first} to {last} of {heads}.")
 
 
+def _rank_counts(case: Computation) -> Sequence[float]:
+    """How many devices heads may be dealt out to."""
+    slopes = case.node("slopes")
+    heads = 0 if slopes is None or _alibi_node(case) is None else slopes.shape[0]
+    return [ranks for ranks in range(2, heads + 1) if heads % ranks == 0]
+
+
+@plan_slip(
+    "there is alibi, of several heads",
+    needs_all_heads=True,
+    number=FittedNumber("ranks", _rank_counts, is_whole=True),
+)
+def alibi_ranks(case: Computation, number: int) -> Iterator[Variant]:
+    """Heads are dealt out to several devices, each of which takes alibi's slopes from the first one on."""
+    slopes = case.node("slopes")
+    if _alibi_node(case) is not None and slopes is not None and slopes.shape[0] % number == 0:
+        of_device = slopes.shape[0] // number
+        for heads, which in ((slopes.shape[0], f"the first {of_device}"), (of_device, f"{of_device}")):
+            options = {"ranks": number, "heads": heads}
+            sentence = f"Alibi's slopes are those of {which} heads on each of {number} devices."
+            yield Variant(case.with_changed_value("slopes", _repeated_slopes, options=options), sentence)
+
+
+def _repeated_slopes(x: Array, *, ranks: int, heads: int) -> Array:
+    """The first slopes of so many heads, on each device anew."""
+    return np.tile(_slopes_among(x[: len(x) // ranks], heads=heads), ranks)
+
+
 @plan_slip("there is alibi, of a number of heads that is not a power of two")
 def alibi_slopes(case: Computation) -> Iterator[Variant]:
     """Alibi's slopes are 2^(−8/h), 2^(−16/h) and so on, also where the number of heads h is not a power of two."""
@@ -240,6 +268,33 @@ def rope_dims_value(case: Computation, number: int) -> Iterator[Variant]:
         yield Variant(_with_rope(case.problem, dims=number), sentence)
 
 
+def _scalings(case: Computation) -> Sequence[float]:
+    """From 1/64 to 64, each 2^¼ times the one before."""
+    return [2.0 ** (quarter / 4) for quarter in range(-24, 25)] if _has_plain_rope(case.problem) else []
+
+
+@problem_slip("there is rope", number=FittedNumber("scaling", _scalings))
+def rope_scaling_value(case: Computation, number: float) -> Iterator[Variant]:
+    """Rope divides positions by another scaling."""
+    if _has_plain_rope(case.problem):
+        own = format_value(_rope(case.problem)["scaling"])
+        sentence = f"Rope divides positions by {text_of(number)} instead of {own}."
+        yield Variant(_with_rope(case.problem, scaling=number), sentence)
+
+
+@problem_slip("rope turns a part of a head's features, by a base")
+def rope_of_head_width(case: Computation) -> Iterator[Variant]:
+    """Rope that turns a part of a head's features has the frequencies of the whole head."""
+    count, features = _rotated_count(case.problem), case.problem.lengths.get("d", 0)
+    if not _has_plain_rope(case.problem) or not 0 < count < features or features % 2:
+        return
+    of_head = rope_frequencies(features, _rope(case.problem)["base"])
+    yield Variant(_with_rope(case.problem, dims=None, frequencies=of_head[: count // 2]))
+    turning = np.where(np.arange(features // 2) < count // 2, of_head, 0)
+    sentence = "Rope that turns a part of a head's features has the pairs and frequencies of the whole head."
+    yield Variant(_with_rope(case.problem, dims=None, frequencies=turning), sentence)
+
+
 @problem_slip("rope has an attention factor, and that is not 1")
 def no_attention_factor(case: Computation) -> Iterator[Variant]:
     """Rope's attention factor is forgotten: cosines and sines are not multiplied by it."""
@@ -261,6 +316,28 @@ def rope_offset(case: Computation, number: int) -> Iterator[Variant]:
         shifted = _with_shifted_positions(case, "rotated_query", number)
         positions = "one position" if abs(number) == 1 else f"{abs(number)} positions"
         yield Variant(shifted, f"Rope puts each query {positions} {'after' if number > 0 else 'before'} its own.")
+
+
+def _new_token_shifts(case: Computation) -> Sequence[float]:
+    past = case.problem.past_count
+    return [past, *(shift for shift in SHIFTS if abs(shift) != past)] if past and _rope(case.problem) else []
+
+
+@plan_slip(
+    "rope turns the queries and keys after a cache",
+    number=FittedNumber("positions", _new_token_shifts, is_whole=True),
+)
+def rope_cache_offset(case: Computation, number: int) -> Iterator[Variant]:
+    """Rope puts queries and new keys at other positions, as where the cache is counted twice."""
+    past = case.problem.past_count
+    if past and _rope(case.problem) and {"rotated_query", "rotated_key"} <= case.plan.by_name.keys():
+        shifted = case
+        for name in ("rotated_query", "rotated_key"):
+            shifted = _with_shifted_positions(shifted, name, number)
+        where = "after" if number > 0 else "before"
+        counted = ": the cache is counted twice" if number == past else ""
+        sentence = f"Rope puts the new tokens {abs(number)} positions {where} their own{counted}."
+        yield Variant(shifted, sentence)
 
 
 @plan_slip("there is rope, and the last query is at the last key")

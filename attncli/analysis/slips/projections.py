@@ -107,6 +107,29 @@ def key_as_value(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_inputs(context.name, value=plan[used].name), sentence)
 
 
+@plan_slip("values are projected by a square matrix")
+def values_not_projected(case: Computation) -> Iterator[Variant]:
+    """The values are not projected: they are the input of their projection."""
+    value = _projected_values(case)
+    if value is not None and case.plan[value.inputs["x"]].shape == value.shape:
+        yield Variant(case.with_identity("value"))
+
+
+@plan_slip("values are projected from as many features as keys have")
+def values_of_projected_keys(case: Computation) -> Iterator[Variant]:
+    """The values are projected from the keys, which are projected already, instead of from the input."""
+    key, value = case.node("key"), _projected_values(case)
+    if key is None or value is None or "x" not in key.inputs or case.plan[value.inputs["x"]].shape != key.shape:
+        return
+    yield Variant(case.with_inputs("value", x="key"))
+
+
+def _projected_values(case: Computation) -> Node | None:
+    """The node of the values, where they are projected."""
+    value = case.node("value")
+    return value if value is not None and value.function is structural.project else None
+
+
 @plan_slip("queries and keys are projected from one sequence, to the same shape")
 def query_as_key(case: Computation) -> Iterator[Variant]:
     """The queries are used as keys: both are made with W_Q."""

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from attncli.analysis.slips.maps import computed_by_head, expected_by_head, readers_by_head
-from attncli.analysis.slips.records import Computation, FittedNumber, Variant, plan_slip, text_of
+from attncli.analysis.slips.maps import computed_by_head, expected_by_head, read_rows, readers_by_head
+from attncli.analysis.slips.records import Computation, FittedNumber, Variant, evaluate_names, plan_slip, text_of
+from attncli.base.dtypes import HALF
 from attncli.base.lazy_numpy import Array, np
 
 FEW = 8  # factors that are all named
@@ -136,35 +137,34 @@ def value_scale_per_head(case: Computation, number: Sequence[float]) -> Iterator
     yield from _scaled(case, "value", number)
 
 
-def _read_rows(case: Computation) -> Mapping[str, str]:
-    """The nodes of the keys that the scores read and of the values that the context reads, by these words."""
-    score, context = case.node_of_stage("score"), case.node("context")
-    names = {
-        "key": "" if score is None else score.inputs.get("key", ""),
-        "value": "" if context is None else context.inputs.get("value", ""),
-    }
-    nodes = case.plan.by_name
-    return {word: name for word, name in names.items() if name in nodes and nodes[name].letters[-2:-1] == ("m",)}
-
-
 def _blocks(case: Computation) -> Sequence[float]:
     """How many rows a block has, in the end all of them."""
     keys = case.plan["weights"].shape[-1]
-    return [*(size for size in BLOCKS if size < keys), keys] if _read_rows(case) else []
+    is_finer = case.dtype not in HALF  # than 8-bit integers by more than half types are
+    return [*(size for size in BLOCKS if size < keys), keys] if read_rows(case) and is_finer else []
 
 
-@plan_slip("there are keys and values", number=FittedNumber("rows", _blocks, is_whole=True))
+@plan_slip(
+    "there are keys and values, of no half type",
+    number=FittedNumber("rows", _blocks, is_whole=True),
+)
 def int8_blocks(case: Computation, number: int) -> Iterator[Variant]:
     """Keys or values are rounded to 8-bit integers, in blocks of rows that share a scale."""
-    names, keys = _read_rows(case), case.plan["weights"].shape[-1]
+    names, keys = read_rows(case), case.plan["weights"].shape[-1]
     block = "row" if number == 1 else f"block of {number} rows" if number < keys else "head"
     for words in (("key",), ("value",), ("key", "value")):
-        if names.keys() >= {*words}:
+        if names.keys() >= {*words} and any(_is_rounded(case, names[word], number) for word in words):
             changed = case
             for word in words:
                 changed = changed.with_changed_value(names[word], _to_integers, options={"rows": number})
             what = " and ".join(f"{word}s" for word in words)
             yield Variant(changed, f"The {what} are rounded to 8-bit integers, with a scale for each {block}.")
+
+
+def _is_rounded(case: Computation, name: str, rows: int) -> bool:
+    """Whether integers do not hold the numbers of a node."""
+    x = evaluate_names(case.plan, case.problem, [name], case.problem.precision)[name]
+    return not np.allclose(_to_integers(x, rows=rows), x, rtol=SAME)
 
 
 def _to_integers(x: Array, *, rows: int) -> Array:

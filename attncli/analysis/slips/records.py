@@ -164,7 +164,8 @@ class Slip:
 
     `change` yields nothing where the mistake can't be made, and several variants where there are several; of a slip
     with a `number` it takes that too. Where `needs_all_queries` is set, the result of a query depends on the others,
-    and no part of them can be computed alone; where `needs_all_heads` is, that of a head does.
+    and no part of them can be computed alone; where `needs_all_heads` or `needs_all_items` is, that of a head or of a
+    batch item does. Without `is_paired` it is tried in no pair of slips.
     """
 
     name: str
@@ -174,6 +175,8 @@ class Slip:
     changes_problem: bool
     needs_all_queries: bool = False
     needs_all_heads: bool = False
+    needs_all_items: bool = False
+    is_paired: bool = True
     number: FittedNumber | None = None
 
 
@@ -193,10 +196,17 @@ def plan_slip(
     *,
     needs_all_queries: bool = False,
     needs_all_heads: bool = False,
+    needs_all_items: bool = False,
+    is_paired: bool = True,
     number: FittedNumber | None = None,
 ) -> Callable[[Change], Change]:
     """A decorator: the function yields computations of changed plans; name and docstring are as of a `problem_slip`."""
-    needs = {"needs_all_queries": needs_all_queries, "needs_all_heads": needs_all_heads}
+    needs = {
+        "needs_all_queries": needs_all_queries,
+        "needs_all_heads": needs_all_heads,
+        "needs_all_items": needs_all_items,
+        "is_paired": is_paired,
+    }
     return _register(applies_where, changes_problem=False, number=number, **needs)
 
 

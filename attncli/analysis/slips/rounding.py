@@ -1,6 +1,6 @@
 """Slips of rounding: steps that are rounded before they are used, and computation in half precision."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,10 +15,12 @@ from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.ops.normalizers import finite_max, safe_divide
+from attncli.ops.rope import pair_slices, position_axes, rope, rope_frequencies
 from attncli.problem.spec import FIELDS
 
 DECIMALS = (4, 3, 2, 1)
 LARGE = 8  # the size of scores and of their exponentials
+DROPPED = 2**13 - 1  # the bits of float32 that TF32 does not have
 LARGEST_POWER = 80.0  # whose exponential float32 holds
 
 
@@ -57,6 +59,77 @@ def inputs_rounded(case: Computation) -> Iterator[Variant]:
             yield Variant(replace(case.problem, **rounded), f"Only the inputs are rounded to {dtype}.")
 
 
+@plan_slip("the numbers are of float32 or wider", is_paired=False)
+def tf32_products(case: Computation) -> Iterator[Variant]:
+    """Both products are computed in TF32: what they multiply is rounded to 10 binary digits after the first."""
+    score, context = case.node_of_stage("score"), case.node("context")
+    if not _half_types(case) or score is None or context is None:
+        return
+    names = [node.inputs.get(name, "") for node, name in ((score, "query"), (score, "key"), (context, "value"))]
+    weights = context.inputs.get("weights", "")
+    if {*names, weights} <= case.plan.by_name.keys():
+        for name in dict.fromkeys([*names, weights]):
+            case = case.with_changed_value(name, _to_tf32)
+        yield Variant(case)
+
+
+@plan_slip("there are weights, of a wider type than float16 and bfloat16", is_paired=False)
+def weights_in_half(case: Computation) -> Iterator[Variant]:
+    """The weights are rounded to half precision before they are multiplied by the values."""
+    context = case.node("context")
+    if context is None or context.inputs.get("weights", "") not in case.plan.by_name:
+        return
+    for dtype in _half_types(case):
+        name, node = context.inputs["weights"], softmax_node(case)
+        options = {"dtype": dtype}
+        yield Variant(
+            case.with_changed_value(name, _to_type, options=options),
+            f"The weights are rounded to {dtype} before they are multiplied by the values.",
+        )
+        if node is not None and node.name == name:
+            yield Variant(
+                case.with_function(name, _softmax_of_half_exponentials, **options),
+                f"The exponentials are rounded to {dtype} for their product with the values, and not in their sum.",
+            )
+
+
+@plan_slip("there is rope, and the numbers are of a wider type than float16 and bfloat16", is_paired=False)
+def rope_frequencies_rounded(case: Computation) -> Iterator[Variant]:
+    """Rope's frequencies are rounded to half precision before they are multiplied by the positions."""
+    sentence = "Rope's frequencies are rounded to {} before they are multiplied by the positions."
+    yield from _with_rounded_rope(case, sentence, frequencies=True)
+
+
+@plan_slip("there is rope, and the numbers are of a wider type than float16 and bfloat16", is_paired=False)
+def rope_angles_rounded(case: Computation) -> Iterator[Variant]:
+    """Rope's positions, frequencies and angles are rounded to half precision, or its cosines and sines are."""
+    sentence = "Rope's positions, frequencies and angles are rounded to {}."
+    yield from _with_rounded_rope(case, sentence, positions=True, frequencies=True, angles=True)
+    yield from _with_rounded_rope(case, "Rope's cosines and sines are rounded to {}.", sines=True)
+
+
+def _with_rounded_rope(case: Computation, sentence: str, **rounded: bool) -> Iterator[Variant]:
+    """The plan in which some of what rope computes is rounded to each of the half types."""
+    nodes = [node for node in case.plan.nodes if node.stage == "position" and node.function is rope]
+    if nodes and all(position_axes(node.options) is None for node in nodes):
+        for dtype in _half_types(case):
+            changed = case
+            for node in nodes:
+                changed = changed.with_function(node.name, _rope_rounded, dtype=dtype, rounded=rounded)
+            yield Variant(changed, sentence.format(dtype))
+
+
+@plan_slip("queries and keys have a norm, and the type is wider than float16 and bfloat16", is_paired=False)
+def norm_in_half(case: Computation) -> Iterator[Variant]:
+    """The norm of queries and keys is computed in half precision: its result is rounded."""
+    names = [node.name for node in case.plan.nodes if node.stage == "qk_norm" and node.tapped_from is None]
+    for dtype in _half_types(case) if names else ():
+        changed = case
+        for name in names:
+            changed = changed.with_changed_value(name, _to_type, options={"dtype": dtype})
+        yield Variant(changed, f"The result of the norm of queries and keys is rounded to {dtype}.")
+
+
 @problem_slip("the numbers are of a wider type than float16 and bfloat16")
 def half_precision(case: Computation) -> Iterator[Variant]:
     """Every step is computed in half precision."""
@@ -92,7 +165,63 @@ def _softmax_of_rounded(scores: Array, *, decimals: int, temperature: float = 1.
     """Exponentials, of which no maximum is subtracted where they do not overflow, rounded and divided by their sum."""
     powers = scores / temperature
     exponentials = np.round(np.exp(powers - np.maximum(finite_max(powers) - LARGEST_POWER, 0)), decimals)
-    return safe_divide(exponentials, exponentials.sum(axis=-1, keepdims=True))
+    total = exponentials.sum(axis=-1, keepdims=True)
+    vanishes = (total == 0) & np.isfinite(powers).any(axis=-1, keepdims=True)
+    return np.where(vanishes, np.nan, safe_divide(exponentials, total))
+
+
+def _to_type(x: Array, *, dtype: str) -> Array:
+    """Numbers rounded to a type, in their own."""
+    with np.errstate(over="ignore"):
+        return Precision(dtype).round(x).astype(x.dtype)
+
+
+def _to_tf32(x: Array) -> Array:
+    """Numbers of float32 rounded to 10 binary digits after the first, halves away from 0."""
+    single = np.asarray(x, dtype=np.float32)
+    bits = np.where(np.isfinite(single), single.view(np.uint32) + np.uint32(DROPPED // 2 + 1), single.view(np.uint32))
+    rounded: Array = (bits & np.uint32(0xFFFFFFFF - DROPPED)).view(np.float32).astype(x.dtype)
+    return rounded
+
+
+def _softmax_of_half_exponentials(scores: Array, *, dtype: str, temperature: float = 1.0) -> Array:
+    """Rounded exponentials divided by the sum of those that are not rounded."""
+    powers = scores / temperature
+    exponentials = np.exp(powers - finite_max(powers))
+    return safe_divide(_to_type(exponentials, dtype=dtype), exponentials.sum(axis=-1, keepdims=True))
+
+
+def _rope_rounded(
+    x: Array,
+    positions: Array,
+    *,
+    dtype: str,
+    base: float = 10000.0,
+    dims: int | None = None,
+    interleaved: bool = False,
+    scaling: float = 1.0,
+    offset: float = 0.0,
+    frequencies: Array | None = None,
+    attention_factor: Array | float | None = None,
+    reverse: bool | None = None,
+    rounded: Mapping[str, bool],
+) -> Array:
+    """Rope of which positions, frequencies, angles or sines are rounded to a type."""
+
+    def to_type(name: str, numbers: Array) -> Array:
+        return _to_type(numbers, dtype=dtype) if rounded.get(name) else numbers
+
+    if frequencies is None:
+        frequencies = rope_frequencies(x.shape[-1] if dims is None else dims, base)
+    at = to_type("positions", (np.asarray(positions, dtype=np.float64) + offset) / scaling)
+    angle = to_type("angles", at[..., None] * to_type("frequencies", frequencies))
+    factor = 1.0 if attention_factor is None else attention_factor
+    cosine, sine = (factor * to_type("sines", function(angle)) for function in (np.cos, np.sin))
+    one, other = pair_slices(angle.shape[-1], interleaved)
+    turned, sine = x.copy(), -sine if reverse else sine
+    turned[..., one] = x[..., one] * cosine - x[..., other] * sine
+    turned[..., other] = x[..., other] * cosine + x[..., one] * sine
+    return turned
 
 
 def _round(x: Array, *, decimals: int) -> Array:

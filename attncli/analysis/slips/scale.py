@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import sqrt
 
-from attncli.analysis.slips.records import Computation, Variant, problem_slip, without
+from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip, without
+from attncli.ops import elementwise
 from attncli.ops.records import Operator, format_value
 from attncli.ops.registry import look_up
 from attncli.problem.spec import ProblemSpec
@@ -64,6 +65,15 @@ def scale_inverted(case: Computation) -> Iterator[Variant]:
     """The scores are multiplied by √d instead of divided by it."""
     if _divides_by_root(case.problem):
         yield from _with_scale(case, sqrt(case.problem.lengths["d"]))
+
+
+@plan_slip("the scores are scaled, and not by 1")
+def scaled_after_softmax(case: Computation) -> Iterator[Variant]:
+    """The weights are scaled after the softmax, instead of the scores before it."""
+    scale, scores = own_scale(case.problem), case.plan.results.get("scores", "")
+    if scale not in (None, 0, 1) and case.node_of_stage("score") is not None and "weights" in case.plan.by_name:
+        unscaled = case.with_changed_value(scores, elementwise.scale, options={"scale": 1 / scale})
+        yield Variant(unscaled.with_changed_value("weights", elementwise.scale, options={"scale": scale}))
 
 
 @problem_slip("the scores are dot products that are not divided by √d, and d is not 1")

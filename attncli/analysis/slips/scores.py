@@ -69,6 +69,15 @@ def softcap_incomplete(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_function(capped.name, _capped_undivided), sentence)
 
 
+@plan_slip("there is a softcap and a bias, of positions or the user's own")
+def softcap_after_bias(case: Computation) -> Iterator[Variant]:
+    """The softcap is applied after the bias is added, which it should not limit."""
+    capped, biased = case.node("capped_scores"), case.node(case.plan.results.get("biased_scores", ""))
+    if capped is not None and biased is not None and biased.name != capped.name and "cap" in capped.options:
+        uncapped = case.with_identity(capped.name, "scores")
+        yield Variant(uncapped.with_changed_value(biased.name, elementwise.softcap, options=capped.options))
+
+
 @problem_slip("there is a bias")
 def no_bias(case: Computation) -> Iterator[Variant]:
     """The bias is forgotten: nothing is added to the scores."""

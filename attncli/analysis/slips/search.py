@@ -271,10 +271,11 @@ def unnoticed(
 
 
 class _Needs(NamedTuple):
-    """Whether all queries and all heads are needed to compute any of them."""
+    """Whether all queries, all heads and all batch items are needed to compute any of them."""
 
     all_queries: bool
     all_heads: bool
+    all_items: bool
 
 
 def needs_of(attempts: Iterable[Attempt]) -> _Needs:
@@ -283,7 +284,11 @@ def needs_of(attempts: Iterable[Attempt]) -> _Needs:
 
 
 def _needs_of(*slips: Slip) -> _Needs:
-    return _Needs(any(slip.needs_all_queries for slip in slips), any(slip.needs_all_heads for slip in slips))
+    return _Needs(
+        any(slip.needs_all_queries for slip in slips),
+        any(slip.needs_all_heads for slip in slips),
+        any(slip.needs_all_items for slip in slips),
+    )
 
 
 class _Search:
@@ -319,7 +324,8 @@ class _Search:
 
     def pairs(self) -> Iterator[Attempt]:
         """Each variant of two slips together; those that change the problem are made before those that change plans."""
-        slips = sorted(SLIPS.values(), key=lambda slip: not slip.changes_problem)
+        paired = [slip for slip in SLIPS.values() if slip.is_paired]
+        slips = sorted(paired, key=lambda slip: not slip.changes_problem)
         if self.only_alone:
             self.untried.append(f"pairs with {', '.join(self.only_alone)}: not tried, because they need all queries")
         for at, slip in enumerate(slips):

@@ -17,6 +17,7 @@ from attncli.analysis.slips.records import (
 from attncli.analysis.slips.scale import own_scale
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
+from attncli.ops import structural
 from attncli.ops.normalizers import finite_max, softmax
 from attncli.ops.norms import is_over_all
 from attncli.ops.records import Operator, Tap, no_tap
@@ -124,6 +125,21 @@ def sink_not_exponentiated(case: Computation) -> Iterator[Variant]:
 def sink_without_maximum(case: Computation) -> Iterator[Variant]:
     """The row's maximum is subtracted from the scores, but not from the sink."""
     yield from _with_sink(case, _sink_without_maximum)
+
+
+@plan_slip("each of several heads has a sink", needs_all_queries=True, needs_all_heads=True)
+def sinks_by_row(case: Computation) -> Iterator[Variant]:
+    """The sink of a query is that of the head with its row's number, modulo the number of heads."""
+    node, sink = case.node("scores_and_sink"), case.problem.sink
+    if node is not None and sink is not None and len(sink) > 1 and node.function is structural.with_column:
+        yield Variant(case.with_function(node.name, _with_sinks_by_row))
+
+
+def _with_sinks_by_row(scores: Array, sink: Array, *, heads: int | None) -> Array:
+    """The scores [… n m] with a column, in which row i has the sink of head i mod h."""
+    rows = np.arange(scores.shape[-2]) % (heads or 1)
+    column = np.broadcast_to(sink[rows][:, None], (*scores.shape[:-1], 1))
+    return np.concatenate([scores, column], axis=-1)
 
 
 def _with_sink(case: Computation, in_sum: Function, sentence: str = "") -> Iterator[Variant]:

@@ -2,17 +2,22 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from math import e, log
+from math import e, exp, log
 
-from attncli.analysis.slips.records import Computation, FittedNumber, Variant, plan_slip
+from attncli.analysis.slips.records import Computation, FittedNumber, Variant, evaluate_names, plan_slip, text_of
+from attncli.analysis.slips.scale import own_scale
 from attncli.analysis.slips.softmax import softmax_node
+from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.ops.contexts import weighted_sum
+from attncli.ops.normalizers import finite_max, safe_divide
 from attncli.plan.graph import Node
 
 MAX_KEYS, MAX_ZERO_KEYS = 512, 127  # that a tile has, and that fill the last one
+STARTS = (-5e4, 0.0)  # that are usual for a running maximum
 SPLITS = (*range(2, 17), 20, 24, 32, 48, 64, 128)
+LOW = "weights are a softmax, and all scores of a query are low"
 WHERE = "weights are a softmax, of several keys, and the output their weighted sum"
 
 Attend = Callable[..., Array]
@@ -20,7 +25,7 @@ Attend = Callable[..., Array]
 
 def _tile_sizes(case: Computation) -> Sequence[float]:
     """Every power of two that makes two tiles or more, and then every other number of keys."""
-    keys = case.plan["weights"].shape[-1] if _reads(case) is not None else 0
+    keys = case.plan["weights"].shape[-1] if reads_of_context(case) is not None else 0
     most = min(keys - 1, MAX_KEYS)
     powers = [size for size in (8, 16, 32, 64, 128, 256, 512) if size <= most]
     return [*powers, *(size for size in range(1, most + 1) if size not in powers and size <= 64)]
@@ -28,19 +33,24 @@ def _tile_sizes(case: Computation) -> Sequence[float]:
 
 def _counts(case: Computation) -> Sequence[float]:
     """How many keys a tail may have."""
-    return range(1, min(case.plan["weights"].shape[-1], MAX_KEYS)) if _reads(case) is not None else ()
+    return range(1, min(case.plan["weights"].shape[-1], MAX_KEYS)) if reads_of_context(case) is not None else ()
 
 
 def _pads(case: Computation) -> Sequence[float]:
-    return range(1, MAX_ZERO_KEYS + 1) if _reads(case) is not None else ()
+    return range(1, MAX_ZERO_KEYS + 1) if reads_of_context(case) is not None else ()
 
 
 def _splits(case: Computation) -> Sequence[float]:
-    keys = case.plan["weights"].shape[-1] if _reads(case) is not None else 0
+    keys = case.plan["weights"].shape[-1] if reads_of_context(case) is not None else 0
     return [count for count in SPLITS if count <= keys]
 
 
-def _reads(case: Computation) -> Node | None:
+def _starts(case: Computation) -> Sequence[float]:
+    """Numbers that a running maximum may begin at."""
+    return [-start for start in (0.0, 1e2, 1e3, 1e4, 5e4, 1e5)] if softmax_node(case) is not None else []
+
+
+def reads_of_context(case: Computation) -> Node | None:
     """The node of the context, where it is the weighted sum of a softmax's weights; None elsewhere."""
     context, weights = case.node("context"), softmax_node(case)
     if context is None or weights is None or context.function is not weighted_sum:
@@ -50,7 +60,7 @@ def _reads(case: Computation) -> Node | None:
 
 def _with_context(case: Computation, attend: Attend, sentence: str, **options: float) -> Iterator[Variant]:
     """The plan whose context is made of scores and values at once, as a kernel does it, by another function."""
-    context, weights = _reads(case), softmax_node(case)
+    context, weights = reads_of_context(case), softmax_node(case)
     if context is None or weights is None:
         return
     inputs = {"scores": weights.inputs["scores"], "value": context.inputs["value"]}
@@ -105,9 +115,13 @@ def splits_averaged(case: Computation, number: int) -> Iterator[Variant]:
 
 @plan_slip(WHERE, number=FittedNumber("splits", _splits, is_whole=True))
 def splits_merged_in_base_2(case: Computation, number: int) -> Iterator[Variant]:
-    """The results of splits are merged by powers of 2 of a log-sum-exp that is a natural logarithm."""
+    """The results of splits are merged by powers of 2 of a natural log-sum-exp, or by powers of e of one in base 2."""
     sentence = f"{number} splits of the keys are merged by powers of 2 of natural log-sum-exps, instead of powers of e."
     yield from _with_context(case, _merged_splits, sentence, splits=number, base=2.0)
+    sentence = (
+        f"{number} splits of the keys are merged by powers of e of log-sum-exps in base 2, instead of powers of 2."
+    )
+    yield from _with_context(case, _merged_splits, sentence, splits=number, base=exp(1 / log(2)))
 
 
 @plan_slip(WHERE, number=FittedNumber("splits", _splits, is_whole=True))
@@ -115,6 +129,65 @@ def splits_merged_without_maxima(case: Computation, number: int) -> Iterator[Var
     """The results of splits are merged by their sums of exponentials, without the maxima that were subtracted."""
     sentence = f"{number} splits of the keys are merged by their sums of exponentials, without their maxima."
     yield from _with_context(case, _merged_splits, sentence, splits=number, base=e, keeps_maxima=False)
+
+
+@plan_slip(LOW, is_paired=False, number=FittedNumber("value", _starts, is_whole=True, usual=STARTS))
+def maximum_not_below(case: Computation, number: float) -> Iterator[Variant]:
+    """The running maximum begins at a finite number instead of −∞: exponentials of lower scores vanish."""
+    node, scale = softmax_node(case), own_scale(case.problem)
+    if node is None:
+        return
+    dtype = _type_of_exponentials(case)
+    starts = {number: ""} if scale is None or number == 0 else {number * scale: " of the unscaled scores", number: ""}
+    for start, what in starts.items() if _vanish_below(case, node, max(starts)) else ():
+        sentence = (
+            f"The running maximum{what} begins at {text_of(number)} instead of −∞: exponentials vanish in {dtype}."
+        )
+        options = {"start": start, "dtype": dtype}
+        yield Variant(case.with_function(node.name, _softmax_from_maximum, **options), sentence)
+
+
+@plan_slip(LOW, is_paired=False, number=FittedNumber("tile", _tile_sizes, is_whole=True))
+def maximum_0_after_hidden_tile(case: Computation, number: int) -> Iterator[Variant]:
+    """The running maximum is 0 after a tile whose keys are all hidden: exponentials of low scores vanish."""
+    node = softmax_node(case)
+    if node is not None and "visible" in case.plan.by_name and _vanish_below(case, node, 0.0):
+        dtype = _type_of_exponentials(case)
+        sentence = f"The running maximum is 0 after a tile of {number} hidden keys: exponentials vanish in {dtype}."
+        options = {"start": 0.0, "dtype": dtype, "tile": number}
+        yield Variant(case.with_function(node.name, _softmax_from_maximum, **options), sentence)
+
+
+def _vanish_below(case: Computation, node: Node, start: float) -> bool:
+    """Whether all exponentials of a row with visible keys vanish in their type, of which so much is subtracted."""
+    name, dtype = node.inputs["scores"], _type_of_exponentials(case)
+    largest = evaluate_names(case.plan, case.problem, [name], case.problem.precision)[name].max(axis=-1)
+    lowest = float(np.min(largest, initial=np.inf, where=~np.isneginf(largest))) / node.options.get("temperature", 1.0)
+    return bool(lowest - start < np.log(np.finfo(Precision(dtype).numpy_name).tiny))
+
+
+def _type_of_exponentials(case: Computation) -> str:
+    """The type that kernels compute exponentials in."""
+    return "float32" if case.dtype in HALF else case.dtype
+
+
+def _softmax_from_maximum(
+    scores: Array, *, start: float, dtype: str, tile: int | None = None, temperature: float = 1.0
+) -> Array:
+    """The weights of exponentials, rounded to a type, of which no less than a number is subtracted.
+
+    With a tile that holds for the rows that have one of this size whose keys are all hidden.
+    """
+    powers, precision = scores / temperature, Precision(dtype)
+    largest = finite_max(powers)
+    subtracted = np.maximum(largest, start)
+    if tile is not None:
+        hidden = np.isneginf(powers)
+        tiles = [hidden[..., first : first + tile].all(-1, keepdims=True) for first in range(0, hidden.shape[-1], tile)]
+        subtracted = np.where(np.any(tiles, axis=0), subtracted, largest)
+    with np.errstate(under="ignore"):
+        exponentials = precision.widen(precision.round(np.exp(powers - subtracted)))
+    return safe_divide(exponentials, exponentials.sum(axis=-1, keepdims=True))
 
 
 def _online(

@@ -43,7 +43,7 @@ def values_of(keys: Keys, read: Sequence[int] | None = None) -> np.ndarray:
 def output_of(scores: np.ndarray, values: np.ndarray, more: np.ndarray | float = 0.0) -> np.ndarray:
     """The weighted sums [1 h n e]; `more` is added to each sum of exponentials, as they are without their maximum."""
     powers = exponentials(scores)
-    extra = more * np.exp(-scores.max(axis=-1, keepdims=True))
+    extra = more * np.exp(-scores.max(axis=-1, keepdims=True)) if np.any(more) else 0
     return (powers @ values / (powers.sum(axis=-1, keepdims=True) + extra))[None]
 
 
@@ -62,10 +62,11 @@ def turned(x: np.ndarray, positions: np.ndarray, base: float) -> np.ndarray:
     )
 
 
-def with_rope(keys: Keys, base: float = 10_000.0, shift: int = 0) -> np.ndarray:
+def with_rope(keys: Keys, base: float = 10_000.0, shift: int = 0, stretch: float = 1.0) -> np.ndarray:
     """The output with queries and keys turned, the queries as if they were so many positions later."""
-    query = turned(keys["query"], np.arange(N) + shift, base)
-    return output_of(scores_of({"query": query, "key": turned(keys["key"], np.arange(M), base)}), values_of(keys))
+    query = turned(keys["query"], (np.arange(N) + shift) / stretch, base)
+    key = turned(keys["key"], np.arange(M) / stretch, base)
+    return output_of(scores_of({"query": query, "key": key}), values_of(keys))
 
 
 def slopes_of(heads: int) -> np.ndarray:
@@ -91,9 +92,9 @@ def with_sink(keys: Keys, in_sum: Callable[[np.ndarray, np.ndarray], np.ndarray]
     return (powers @ values_of(keys) / total)[None]
 
 
-def with_chunks(keys: Keys, size: int) -> np.ndarray:
-    """The output of queries that see the keys of their chunk."""
-    see = np.arange(N)[:, None] // size == np.arange(M) // size
+def with_chunks(keys: Keys, size: int, real: np.ndarray | bool = True) -> np.ndarray:
+    """The output of queries that see the real keys of their chunk."""
+    see = (np.arange(N)[:, None] // size == np.arange(M) // size) & real
     return output_of(np.where(see, scores_of(keys), -np.inf), values_of(keys))
 
 
@@ -159,6 +160,10 @@ class Mistake:
         return {name: value for name, value in keys.items() if value is not None}
 
 
+ALONG = np.ones((1, HEADS, N, D))
+ROPE = {"position": "rope"}
+BELOW = {"query": abs(normal(1, HEADS, N, D, seed=3)), "key": -abs(normal(1, GROUPS, M, D, seed=4)), "scale": 4e3}
+FAR_BELOW = {"query": 1e3 * ALONG, "key": -abs(normal(1, GROUPS, M, D, seed=4)) - 30}
 MASK = {"mask": (normal(N, M, seed=3) > -0.3) | (np.arange(M) == 0)}
 SINK = {"sink": np.array([0.5, -0.25, 1.5, 0.75])}
 NORM = {"qk_norm": {"rms": {"eps": 1e-6}}}
@@ -169,9 +174,10 @@ def rms(x: np.ndarray, eps: float) -> np.ndarray:
     return x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps)
 
 
-def normed(keys: Keys, eps: float) -> np.ndarray:
+def normed(keys: Keys, eps: float, *, in_half: bool = False) -> np.ndarray:
     """The output with queries and keys of one size."""
-    return output_of(scores_of({"query": rms(keys["query"], eps), "key": rms(keys["key"], eps)}), values_of(keys))
+    query, key = (half(x) if in_half else x for x in (rms(keys["query"], eps), rms(keys["key"], eps)))
+    return output_of(scores_of({"query": query, "key": key}), values_of(keys))
 
 
 def swapped(x: np.ndarray) -> np.ndarray:
@@ -220,10 +226,141 @@ def sinusoids(first: int) -> np.ndarray:
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(N, D)
 
 
-def from_embeddings(keys: Keys, first: int) -> np.ndarray:
+def from_embeddings(keys: Keys, first: int, w_v: np.ndarray | None = None) -> np.ndarray:
     """The output of one head of embeddings with their positions."""
     x = keys["embeddings"] + sinusoids(first)
-    return output_of(x @ keys["w_q"] @ (x @ keys["w_k"]).T / np.sqrt(D), x @ keys["w_v"])[0]
+    value = x @ (keys["w_v"] if w_v is None else w_v)
+    return output_of(x @ keys["w_q"] @ (x @ keys["w_k"]).T / np.sqrt(D), value)[0]
+
+
+def after_cache(keys: Keys, shift: int) -> np.ndarray:
+    """The output of queries and keys after a cache, turned at positions so many more."""
+    past = keys["past_key"].shape[-2]
+    at = past + np.arange(N)
+    key = np.concatenate([keys["past_key"], turned(keys["key"], at + shift, 10_000.0)], axis=2)
+    value = np.concatenate([keys["past_value"], keys["value"]], axis=2)
+    query = turned(keys["query"], at + shift, 10_000.0)
+    return output_of(scores_of({"query": query, "key": key}), values_of({"value": value}))
+
+
+CACHED = {
+    **{name: normal(1, GROUPS, N, D, seed=31 + at) for at, name in enumerate(("key", "value"))},
+    **{name: normal(1, GROUPS, 3, D, seed=33 + at) for at, name in enumerate(("past_key", "past_value"))},
+    "position": "rope",
+}
+
+
+def with_rope_of_head_width(keys: Keys, partner: int) -> np.ndarray:
+    """The output of features 0 and 1 turned with those so far from them, by the frequencies of the whole head."""
+
+    def halfway(x: np.ndarray) -> np.ndarray:
+        angles = np.arange(x.shape[-2])[:, None] * 10_000.0 ** (-np.arange(2) / (D // 2))
+        pairs = (x[..., :2] + 1j * x[..., partner : partner + 2]) * np.exp(1j * angles)
+        result = x.copy()
+        result[..., :2], result[..., partner : partner + 2] = pairs.real, pairs.imag
+        return result
+
+    return output_of(scores_of({"query": halfway(keys["query"]), "key": halfway(keys["key"])}), values_of(keys))
+
+
+def half(x: np.ndarray) -> np.ndarray:
+    """The nearest numbers of float16."""
+    return np.asarray(x.astype(np.float16), dtype=np.float64)
+
+
+def with_rounded_rope(keys: Keys, rounded: Sequence[str]) -> np.ndarray:
+    """The output with some of rope's numbers in float16."""
+
+    def as_far(name: str, x: np.ndarray) -> np.ndarray:
+        return half(x) if name in rounded else x
+
+    turned = []
+    for x in (keys["query"], keys["key"]):
+        frequencies = as_far("frequencies", 10_000.0 ** (-np.arange(D // 2) / (D // 2)))
+        angles = as_far("angles", np.arange(x.shape[-2])[:, None] * frequencies)
+        cosine, sine = as_far("sines", np.cos(angles)), as_far("sines", np.sin(angles))
+        first, second = x[..., : D // 2], x[..., D // 2 :]
+        turned.append(np.concatenate([first * cosine - second * sine, second * cosine + first * sine], axis=-1))
+    return output_of(scores_of(dict(zip(("query", "key"), turned, strict=True))), values_of(keys))
+
+
+def tf32(x: np.ndarray) -> np.ndarray:
+    """Ten binary digits after the first."""
+    fractions, exponents = np.frexp(np.float32(x))
+    return np.ldexp(np.trunc(np.float64(fractions) * 2**11 + np.copysign(0.5, fractions)), exponents - 11)
+
+
+def in_tf32(keys: Keys) -> np.ndarray:
+    """The output of products of rounded numbers."""
+    powers = exponentials(scores_of({name: tf32(keys[name]) for name in ("query", "key")}))
+    return (tf32(powers / powers.sum(axis=-1, keepdims=True)) @ tf32(values_of(keys)))[None]
+
+
+def with_half_weights(keys: Keys, *, of_exponentials: bool) -> np.ndarray:
+    """The output of weights in float16, or of exponentials whose sum is not rounded."""
+    powers = exponentials(scores_of(keys))
+    total = powers.sum(axis=-1, keepdims=True)
+    return ((half(powers) / total if of_exponentials else half(powers / total)) @ values_of(keys))[None]
+
+
+def with_tiled_masks(keys: Keys) -> np.ndarray:
+    """The output of two items, of which head h of item i has the mask (4 i + h) mod 2."""
+    outputs = []
+    for item in range(2):
+        one = {name: keys[name][item : item + 1] for name in ("query", "key", "value")}
+        mask = keys["mask"][(4 * item + np.arange(HEADS)) % 2, 0]
+        outputs.append(output_of(np.where(mask, scores_of(one), -np.inf), values_of(one)))
+    return np.concatenate(outputs)
+
+
+TWO_ITEMS = {
+    "query": normal(2, HEADS, N, D, seed=41),
+    **{name: normal(2, GROUPS, M, D, seed=42 + at) for at, name in enumerate(("key", "value"))},
+    "mask": (normal(2, 1, N, M, seed=3) > -0.3) | (np.arange(M) == 0),
+}
+
+
+def from_zero(keys: Keys, visible: np.ndarray | bool = True, rows: np.ndarray | None = None) -> np.ndarray:
+    """The output of exponentials of which no less than 0 is subtracted, in some rows; nothing where all vanish."""
+    scores = np.where(visible, keys["scale"] * np.sqrt(D) * scores_of(keys), -np.inf)
+    largest = scores.max(axis=-1, keepdims=True)
+    is_low = (largest < 0) & (True if rows is None else rows[:, None])
+    powers = np.exp(scores - np.where(is_low, 0, largest))
+    total = powers.sum(axis=-1, keepdims=True)
+    return (powers @ values_of(keys) / np.where(total > 0, total, 1))[None]
+
+
+Rows = Callable[[np.ndarray], np.ndarray]
+
+
+def with_rows(keys: Keys, of_keys: Rows, of_values: Rows) -> np.ndarray:
+    """The output with the rows of keys and of values changed."""
+    scores = scores_of({**keys, "key": of_keys(keys["key"])})
+    scores = np.where(causal(0), scores, -np.inf) if keys.get("causal") else scores
+    return output_of(scores, values_of({"value": of_values(keys["value"])}))
+
+
+def same(x: np.ndarray) -> np.ndarray:
+    """The rows as they are."""
+    return x
+
+
+def without(x: np.ndarray, first: int, count: int) -> np.ndarray:
+    """Rows of which some are 0."""
+    return x * ~((np.arange(M) >= first) & (np.arange(M) < first + count))[:, None]
+
+
+def stale(x: np.ndarray, count: int) -> np.ndarray:
+    """The last rows are those before them."""
+    rows = [row - count if row >= M - count else row for row in range(M)]
+    return x[:, :, rows]
+
+
+def exchange(x: np.ndarray, tokens: int, one: int, other: int) -> np.ndarray:
+    """Two pages are exchanged."""
+    pages = {one: other, other: one}
+    rows = [pages.get(row // tokens, row // tokens) * tokens + row % tokens for row in range(M)]
+    return x[:, :, rows]
 
 
 EMBEDDED = {
@@ -253,6 +390,12 @@ MISTAKES = [
         "sink_count", 3, lambda k, c: output_of(scores_of(k), values_of(k), c * np.exp(k["sink"])[:, None, None]), SINK
     ),
     Mistake("mask_value", 2.7, lambda k, x: output_of(with_mask(k, scores_of(k), -x), values_of(k)), MASK),
+    Mistake(
+        "mask_value",
+        1e4,
+        lambda k, x: output_of(with_mask(k, scores_of(k), -x), values_of(k)),
+        {**MASK, "query": 1e3 * ALONG, "key": normal(1, GROUPS, M, D, seed=4) - 4},
+    ),
     Mistake("alibi_factor", 1.3, lambda k, f: with_alibi(k, f * slopes_of(HEADS)), {"position": "alibi"}),
     Mistake("alibi_heads", 16, lambda k, h: with_alibi(k, slopes_of(h)), {"position": "alibi"}),
     Mistake("alibi_shard", (8, 16), lambda k, s: with_alibi(k, slopes_of(16)[8:]), {"position": "alibi"}),
@@ -330,5 +473,78 @@ MISTAKES = [
         for rows in (1, 16, M)
     ),
     Mistake("int8_blocks", 16, lambda k, r: plain({**k, "key": to_integers(k["key"], r)})),
+    Mistake("splits_merged_in_base_2", 4, lambda k, s: in_splits(k, s, np.exp(1 / np.log(2)))),
+    Mistake("mask_added", None, lambda k, _: output_of(scores_of(k) + k["mask"], values_of(k)), MASK),
+    Mistake(
+        "softcap_after_bias",
+        None,
+        lambda k, _: output_of(2 * np.tanh((scores_of(k) + k["bias"]) / 2), values_of(k)),
+        {"softcap": 2.0, "bias": normal(N, M, seed=9)},
+    ),
+    Mistake("scaled_after_softmax", None, lambda k, _: plain(k, np.sqrt(D)) / np.sqrt(D)),
+    Mistake("alibi_ranks", 2, lambda k, r: with_alibi(k, np.tile(slopes_of(HEADS)[:2], r)), {"position": "alibi"}),
+    Mistake("alibi_ranks", 2, lambda k, r: with_alibi(k, np.tile(slopes_of(2), r)), {"position": "alibi"}),
+    Mistake("rope_cache_offset", 3, after_cache, CACHED),
+    Mistake("rope_scaling_value", 8.0, lambda k, s: with_rope(k, stretch=s), {"position": "rope"}),
+    Mistake("rope_scaling_value", 1.5, lambda k, s: with_rope(k, stretch=s), {"position": "rope:scaling=2.5"}),
+    Mistake("rope_of_head_width", None, lambda k, _: with_rope_of_head_width(k, 2), {"position": "rope:dims=4"}),
+    Mistake("rope_of_head_width", None, lambda k, _: with_rope_of_head_width(k, 4), {"position": "rope:dims=4"}),
+    Mistake(
+        "rope_frequencies_rounded", None, lambda k, _: with_rounded_rope(k, ("frequencies",)), {"position": "rope"}
+    ),
+    Mistake(
+        "rope_angles_rounded",
+        None,
+        lambda k, _: with_rounded_rope(k, ("frequencies", "angles")),
+        {"position": "rope"},
+    ),
+    Mistake("rope_angles_rounded", None, lambda k, _: with_rounded_rope(k, ("sines",)), {"position": "rope"}),
+    Mistake("tf32_products", None, lambda k, _: in_tf32(k)),
+    Mistake("weights_in_half", None, lambda k, _: with_half_weights(k, of_exponentials=False)),
+    Mistake("weights_in_half", None, lambda k, _: with_half_weights(k, of_exponentials=True)),
+    Mistake("norm_in_half", None, lambda k, _: normed(k, 1e-6, in_half=True), NORM),
+    Mistake("values_not_projected", None, lambda k, _: from_embeddings(k, 0, np.eye(D)), EMBEDDED),
+    Mistake("values_of_projected_keys", None, lambda k, _: from_embeddings(k, 0, k["w_k"] @ k["w_v"]), EMBEDDED),
+    Mistake("masks_tiled", None, lambda k, _: with_tiled_masks(k), TWO_ITEMS),
+    Mistake("sinks_by_row", None, lambda k, _: with_sink(k, lambda s, m: np.exp(s[np.arange(N) % HEADS, 0] - m)), SINK),
+    Mistake("maximum_not_below", -5e4, lambda k, x: np.zeros((1, HEADS, N, D)), FAR_BELOW),
+    Mistake("maximum_not_below", 0.0, lambda k, x: from_zero(k), BELOW),
+    Mistake(
+        "maximum_0_after_hidden_tile",
+        8,
+        lambda k, t: from_zero(k, causal(0), np.arange(N) // t < (M - 1) // t),
+        {**BELOW, "causal": True},
+    ),
+    Mistake(
+        "chunk_offset",
+        None,
+        lambda k, _: with_chunks(k, 8, np.arange(M) >= 3),
+        {"mask": {"chunked": {"size": 8}}, "key_mask": [[0] * 3 + [1] * (M - 3)]},
+    ),
+    *(
+        Mistake("rows_of_zeros", n, lambda k, n: with_rows(k, lambda x: without(x, *n), lambda x: without(x, *n)), more)
+        for n, more in (((2, 2), {}), ((9, 1), {}), ((5, 8), {"causal": True}), ((20, 4), {"causal": True}))
+    ),
+    Mistake("rows_of_zeros", (11, 3), lambda k, n: with_rows(k, same, lambda x: without(x, *n))),
+    *(
+        Mistake("rows_stale", t, lambda k, t: with_rows(k, same, lambda x: stale(x, t)), more)
+        for t, more in ((1, {}), (8, {"causal": True}))
+    ),
+    Mistake("rows_stale", 4, lambda k, t: with_rows(k, lambda x: stale(x, t), lambda x: stale(x, t))),
+    *(
+        Mistake("pages_exchanged", n, lambda k, n: with_rows(k, same, lambda x: exchange(x, *n)), more)
+        for n, more in (((8, 0, 2), {}), ((8, 1, 2), {"causal": True}))
+    ),
+    Mistake(
+        "pages_exchanged",
+        (8, 0, 1),
+        lambda k, n: with_rows(k, lambda x: exchange(x, *n), lambda x: exchange(x, *n)),
+        {"causal": True},
+    ),
+    Mistake("pages_exchanged", (8, 0, 1), lambda k, n: with_rows(k, lambda x: exchange(x, *n), same), {"causal": True}),
+    *(
+        Mistake("rows_permuted", rows, lambda k, rows: plain(k)[:, :, list(rows)])
+        for rows in ((*range(N - 1), N - 2), (3, 3, 1, *range(3, N)))
+    ),
     Mistake("layout_misread", None, lambda k, _: misread(k)),
 ]

@@ -290,7 +290,8 @@ def test_inputs_that_can_not_tell_let_slips_go_unnoticed(
 
 def test_on_random_inputs_with_different_sizes_slips_do_not_go_unnoticed() -> None:
     spec = problem(**given(0, heads=6, kv_heads=2), **rope(), causal=True, align="bottom_right")
-    assert names_of(unnoticed(spec, ours(spec)).explanations) <= {"no_maximum"}
+    unseen = {"no_maximum", "maximum_not_below", "maximum_0_after_hidden_tile"}  # which only extreme scores show
+    assert names_of(unnoticed(spec, ours(spec)).explanations) <= unseen
 
 
 def test_what_goes_unnoticed_on_a_part_is_looked_for_in_all_queries() -> None:
