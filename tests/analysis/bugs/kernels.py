@@ -201,6 +201,11 @@ def softmax_over_axis_2_of_four(g: Given) -> np.ndarray:
     return merged(softmax(products(g)[None], axis=2)[0] @ g.v)
 
 
+@bug("heykeetae/Self-Attention-GAN#11")
+def weights_of_the_keys(g: Given) -> np.ndarray:
+    return (g.v[0].T @ softmax(products(g, 1.0)[0])).T
+
+
 # Masks
 
 
@@ -317,6 +322,21 @@ def documents_that_see_each_other(g: Given) -> np.ndarray:
     return attended(g, hidden(products(g), lower(g)))
 
 
+@bug("Gen-Verse/MMaDA#19")
+def the_bias_not_handed_on(g: Given) -> np.ndarray:
+    return attended(g, products(g))
+
+
+@bug("vllm-project/vllm-metal#665")
+def capped_by_0(g: Given) -> np.ndarray:
+    return attended(g, hidden(products(g), lower(g)))
+
+
+@bug("facebookresearch/xformers#1185")
+def sequences_that_see_ahead(g: Given) -> np.ndarray:
+    return attended(g, hidden(products(g), np.kron(np.eye(2), np.ones((3, 3))) > 0))
+
+
 # ALiBi and rope
 
 
@@ -339,6 +359,12 @@ def slopes_of_a_geometric_sequence(g: Given) -> np.ndarray:
 @bug("paiml/aprender#2143")
 def slopes_from_1(g: Given) -> np.ndarray:
     return with_alibi(g, (2.0 ** (-8 * np.arange(g.heads) / g.heads))[:, None, None])
+
+
+@bug("meta-pytorch/attention-gym#86")
+def distance_rewarded(g: Given) -> np.ndarray:
+    bias = slopes(g.heads) * (np.arange(g.n)[:, None] - np.arange(g.m))
+    return attended(g, hidden(products(g) + bias, lower(g)))
 
 
 def frequencies(dims: int, base: float = 10_000.0) -> np.ndarray:
@@ -474,6 +500,29 @@ def one_more_than_the_gain(g: Given) -> np.ndarray:
     return attended(g, products(replace(g, q=gain * rms(g.q, 1e-6), k=gain * rms(g.k, 1e-6))))
 
 
+@bug("Integral2u/SharpMind#39")
+def rotated_without_a_norm(g: Given) -> np.ndarray:
+    return attended(g, with_rope(g, places(g)[:, None] * frequencies(g.d)))
+
+
+@bug("vllm-project/vllm#16311")
+def normalized_over_all_heads(g: Given) -> np.ndarray:
+    q, k = (in_heads(rms(merged(x), 1e-5), g.heads) for x in (g.q, g.k))
+    return attended(g, products(replace(g, q=q, k=k)))
+
+
+@bug("lucidrains/x-transformers#352")
+def normalized_without_the_gain(g: Given) -> np.ndarray:
+    return attended(g, products(replace(g, q=rms(g.q, 0), k=rms(g.k, 0))))
+
+
+@bug("vllm-project/vllm-metal#664")
+def normalized_and_then_rotated(g: Given) -> np.ndarray:
+    q = np.array([0.5, 1.5, 1.25, 0.75]) * rms(g.q, 1e-5)
+    k = np.array([2, 0.5, 1, 1.5]) * rms(g.k, 1e-5)
+    return attended(g, with_rope(replace(g, q=q, k=k), places(g)[:, None] * frequencies(g.d)))
+
+
 # Heads and layouts
 
 
@@ -515,6 +564,19 @@ def columns_in_another_order(g: Given) -> np.ndarray:
 @bug("meta-pytorch/torchtune#21")
 def keys_for_values(g: Given) -> np.ndarray:
     return attended(replace(g, v=g.k), products(g))
+
+
+@bug("sbryngelson/ANEForge#253")
+def projected_without_biases(g: Given) -> np.ndarray:
+    q, k, v = (g.keys["embeddings"] @ g.keys[name] for name in ("w_q", "w_k", "w_v"))
+    return softmax(q @ k.T / np.sqrt(k.shape[1])) @ v
+
+
+@bug("lucidrains/alphafold2#84")
+def gate_without_its_function(g: Given) -> np.ndarray:
+    x = g.keys["embeddings"]
+    q, k, v = (x @ g.keys[name] for name in ("w_q", "w_k", "w_v"))
+    return softmax(q @ k.T / np.sqrt(k.shape[1])) @ v * (x @ g.keys["w_g"])
 
 
 # Sinks
