@@ -56,12 +56,13 @@ def _digits_to_spare(checker: Checker) -> float:
     """How many digits the expected numbers have together, but for two: a slip and its number are chosen to fit these."""
     digits = []
     for name, numbers in checker.quantities.items():
-        sizes = abs(numbers.array[numbers.is_given & np.isfinite(numbers.array)].astype(np.float64))
-        error = Precision(checker.dtype_of(name)).epsilon * np.max(sizes, initial=0)
+        given = numbers.is_given & np.isfinite(numbers.array)
+        sizes = abs(numbers.array[given].astype(np.float64))
+        errors = np.full(sizes.shape, Precision(checker.dtype_of(name)).epsilon * np.max(sizes, initial=0))
         if numbers.half_units is not None:
-            error = np.fmax(error, numbers.half_units[numbers.is_given & np.isfinite(numbers.array)])
+            errors = np.fmax(errors, numbers.half_units[given])
         with np.errstate(divide="ignore", invalid="ignore"):
-            digits.append(np.nan_to_num(np.log10(np.broadcast_to(sizes / error, sizes.shape)), neginf=0).clip(0))
+            digits.append(np.nan_to_num(np.log10(sizes / errors), neginf=0).clip(0))
     known = np.sort(np.concatenate(digits))
     return float(known[:-2].sum())
 

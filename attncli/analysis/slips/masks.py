@@ -263,7 +263,7 @@ def chunk_offset(case: Computation) -> Iterator[Variant]:
 def masks_tiled(case: Computation) -> Iterator[Variant]:
     """The masks of batch items are tiled for the heads instead of repeated: a head reads that of another item."""
     for name, rule in rules_of(case).items():
-        heads = case.problem.layout.heads
+        heads = case.problem.leading.heads
         if rule.letters[:1] == ("b",) and rule.shape[0] > 1 and heads > 1 and "h" not in _long_letters(rule):
             sentence = (
                 f"The masks {name} of batch items are tiled for the heads instead of repeated: a head reads another."

@@ -112,7 +112,7 @@ def check(
         int | None, typer.Option(metavar="DIGITS", help="Decimals of worked lines; default 4.")
     ] = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print the verdict alone, and of several files those that differ.")
+        bool, typer.Option("--quiet", "-q", help="Print the verdict, and which of several files differ.")
     ] = False,
     output_options: OutputOptions,
     junit: Annotated[

@@ -182,6 +182,30 @@ def value_scale_left_out(g: Given) -> np.ndarray:
     return attended(replace(g, v=stored), products(g))
 
 
+@bug("FrancescoSaverioZuppichini/ViT#2")
+def scaled_after_the_softmax(g: Given) -> np.ndarray:
+    return merged(softmax(products(g, 1.0)) / np.sqrt(g.d) @ g.v)
+
+
+@bug("sgl-project/sgl-kernel-xpu#252")
+def value_scale_of_the_first_head(g: Given) -> np.ndarray:
+    scales = np.array([0.5, 0.25, 2.0, 1.5])[:, None, None]
+    stored = g.v / scales
+    return merged(softmax(products(g)) @ stored * scales[0])
+
+
+def in_tf32(x: np.ndarray) -> np.ndarray:
+    """Numbers of float32 with the 10 bits that tensor cores read."""
+    bits = np.asarray(x, dtype=np.float32).view(np.uint32)
+    return ((bits + 0x1000) & np.uint32(0xFFFFE000)).view(np.float32)
+
+
+@bug("triton-lang/triton#1671")
+def products_in_tf32(g: Given) -> np.ndarray:
+    scores = in_tf32(g.q) @ in_tf32(g.k).transpose(0, 2, 1) / np.float32(np.sqrt(g.d))
+    return merged(in_tf32(softmax(scores)) @ in_tf32(g.v))
+
+
 # The axis of the softmax
 
 
@@ -337,6 +361,40 @@ def sequences_that_see_ahead(g: Given) -> np.ndarray:
     return attended(g, hidden(products(g), np.kron(np.eye(2), np.ones((3, 3))) > 0))
 
 
+@bug("huggingface/transformers#41443")
+def boolean_mask_added(g: Given) -> np.ndarray:
+    return attended(g, products(g) + g.keys["mask"])
+
+
+@bug("TransformerLensOrg/TransformerLens#318")
+def hidden_by_100_000(g: Given) -> np.ndarray:
+    return attended(g, hidden(products(g), lower(g), fill=-1e5))
+
+
+@bug("NVIDIA/TransformerEngine#3391")
+def capped_after_the_bias(g: Given) -> np.ndarray:
+    cap, distance = g.keys["softcap"], abs(np.arange(g.n)[:, None] - np.arange(g.m))
+    return attended(g, cap * np.tanh((products(g) - slopes(g.heads) * distance) / cap))
+
+
+@bug("huggingface/transformers#40324")
+def chunks_counted_with_the_padding(g: Given) -> np.ndarray:
+    chunk = np.arange(g.m) // 3
+    visible = (chunk[:, None] == chunk) & lower(g) & is_real(g)
+    return np.nan_to_num(attended(g, hidden(products(g), visible)))
+
+
+@bug("line/lighthouse#77")
+def masks_of_other_items(g: Given) -> np.ndarray:
+    items, heads = len(g.keys["query"]), g.keys["heads"]
+    masks = np.tile(g.keys["mask"][:, 0], (heads, 1, 1))  # M0 M1 M0 M1, not M0 M0 M1 M1
+    outputs = []
+    for item, own in enumerate(np.split(masks, items)):
+        one = given({"heads": heads, **{name: g.keys[name][item] for name in ("query", "key", "value")}})
+        outputs.append(attended(one, hidden(products(one), own)))
+    return np.stack(outputs)
+
+
 # ALiBi and rope
 
 
@@ -476,6 +534,46 @@ def positions_counted_with_the_padding(g: Given) -> np.ndarray:
     return softmax(scores) @ x
 
 
+@bug("bigscience-workshop/Megatron-DeepSpeed#227")
+def slopes_of_the_first_rank(g: Given) -> np.ndarray:
+    ranks = 2
+    return with_alibi(g, np.concatenate([slopes(g.heads)[: g.heads // ranks]] * ranks))
+
+
+@bug("pie-project/pie#603")
+def partners_by_the_width_of_the_head(g: Given) -> np.ndarray:
+    pairs = g.keys["position"]["rope"]["dims"] // 2
+    angles = places(g)[:, None] * frequencies(g.d)
+    angles[:, pairs:] = 0
+    return attended(g, with_rope(g, angles))
+
+
+@bug("ollama/ollama#12348")
+def stretched_by_8(g: Given) -> np.ndarray:
+    return attended(g, with_rope(g, places(g)[:, None] / 8 * frequencies(g.d)))
+
+
+@bug("skyzh/tiny-llm#46")
+def cache_counted_twice(g: Given) -> np.ndarray:
+    past = g.m - g.n
+    later = np.arange(past, g.m) + past
+    return after_cache(g, later, later)
+
+
+@bug("EleutherAI/gpt-neox#1003")
+def angles_in_half_precision(g: Given) -> np.ndarray:
+    step = frequencies(g.d).astype(np.float16)
+    angles = places(g)[:, None].astype(np.float16) * step
+    return attended(g, with_rope(g, angles.astype(np.float64)))
+
+
+@bug("Modalities/modalities#462")
+def frequencies_in_bfloat16(g: Given) -> np.ndarray:
+    bits = frequencies(g.d).astype(np.float32).view(np.uint32)
+    step = ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).view(np.float32)
+    return attended(g, with_rope(g, places(g)[:, None] * step.astype(np.float64)))
+
+
 # Norms
 
 
@@ -579,6 +677,20 @@ def gate_without_its_function(g: Given) -> np.ndarray:
     return softmax(q @ k.T / np.sqrt(k.shape[1])) @ v * (x @ g.keys["w_g"])
 
 
+@bug("facebookresearch/Motionformer#6")
+def values_not_projected(g: Given) -> np.ndarray:
+    x = g.keys["embeddings"]
+    query, key = x @ g.keys["w_q"], x @ g.keys["w_k"]
+    return softmax(query @ key.T / np.sqrt(query.shape[1])) @ x
+
+
+@bug("shenweichen/DeepCTR#494")
+def values_of_projected_keys(g: Given) -> np.ndarray:
+    x = g.keys["embeddings"]
+    query, key = x @ g.keys["w_q"], x @ g.keys["w_k"]
+    return softmax(query @ key.T / np.sqrt(query.shape[1])) @ (key @ g.keys["w_v"])
+
+
 # Sinks
 
 
@@ -597,6 +709,11 @@ def sink_left_out(g: Given) -> np.ndarray:
 @bug("ROCm/rocm-libraries#12227")
 def sink_of_two_splits(g: Given) -> np.ndarray:
     return with_sink(g, np.asarray(g.keys["sink"])[:, None], count=2)
+
+
+@bug("modular/modular#6591")
+def sink_by_the_row(g: Given) -> np.ndarray:
+    return with_sink(g, np.asarray(g.keys["sink"])[np.arange(g.n) % g.heads])
 
 
 # Tiles, splits and caches
@@ -641,3 +758,43 @@ def without_the_current_token(g: Given) -> np.ndarray:
 @bug("UChi-JCL/CacheGen#8")
 def last_row_of_the_cache_cut_off(g: Given) -> np.ndarray:
     return attended(replace(g, k=g.k[:, :-1], v=g.v[:, :-1]), products(g)[..., :-1])
+
+
+@bug("Dao-AILab/flash-attention#2082")
+def maximum_of_0_after_hidden_keys(g: Given) -> np.ndarray:
+    scores, tile = hidden(products(g), lower(g)).astype(np.float32), 2
+    largest = np.full((g.heads, g.n, 1), -np.inf, np.float32)
+    for first in reversed(range(0, g.m, tile)):
+        largest = np.maximum(largest, scores[..., first : first + tile].max(axis=-1, keepdims=True))
+        largest = np.where(np.isneginf(largest), np.float32(0), largest)
+    powers = np.exp(scores - largest)
+    total = powers.sum(axis=-1, keepdims=True)
+    return merged(powers @ g.v / np.where(total > 0, total, 1))
+
+
+@bug("flashinfer-ai/flashinfer#4267")
+def maximum_from_minus_50_000(g: Given) -> np.ndarray:
+    unscaled = products(g, 1.0)
+    largest = np.maximum(unscaled.max(axis=-1, keepdims=True), -5e4)
+    powers = np.exp((unscaled - largest) / np.sqrt(g.d))
+    total = powers.sum(axis=-1, keepdims=True)
+    return merged(powers @ g.v / np.where(total > 0, total, 1))
+
+
+@bug("vllm-project/vllm#28840")
+@bug("lightseekorg/tokenspeed#571")
+def sums_in_base_2_merged_in_base_e(g: Given) -> np.ndarray:
+    scores, half = products(g), -(-g.m // 2)
+    parts = [slice(0, half), slice(half, g.m)]
+    outputs = [softmax(scores[..., part]) @ g.v[:, part] for part in parts]
+    sums = [np.log2(np.exp(scores[..., part]).sum(axis=-1, keepdims=True)) for part in parts]
+    shares = softmax(np.stack(sums), axis=0)
+    return merged((shares * np.stack(outputs)).sum(axis=0))
+
+
+@bug("tenstorrent/tt-metal#54413")
+def rows_of_the_cache_left_empty(g: Given) -> np.ndarray:
+    key, value = g.k.copy(), g.v.copy()
+    key[:, 2:4], value[:, 2:4] = 0, 0
+    read = replace(g, k=key, v=value)
+    return attended(read, products(read))
