@@ -36,6 +36,7 @@ RESULT = {
     "worst": "the cell whose error is largest beside its tolerance: its `labels`, `position`, `expected`, `computed`",
     "follows": "whether what differs follows from the numbers expected before it; null where that is not known",
     "other_step": "the step that has the few numbers that differ, in the same cells; null where none or several do",
+    "half_type": "the half type of the numbers where the problem has a finer one and `--dtype` would allow them",
     "remarks": "sentences: which shapes were matched, which part was checked",
 }
 

@@ -186,6 +186,8 @@ def verdict(report: CheckReport) -> str:
         text = f"{differ}; the first step that differs is {report.first_difference}"
         if report.explanations:
             text += f"; explained by {_names(report.explanations)}"
+        elif report.half_type is not None:
+            text += f"; within the error of arithmetic in {report.half_type}"
         elif report.other_step:
             text += f"; {'it is that' if report.differ == 1 else 'they are those'} of {report.other_step}"
     return text[0].upper() + text[1:]
