@@ -121,7 +121,7 @@ def test_each_line_of_several_checks_says_what_was_found_before(run: Run, tmp_pa
     write_file(tmp_path, PROBLEM, "q.yaml")
     lines = run("check", "p.yaml", "q.yaml", "--set", "w_q[0,0]=2").stdout.splitlines()
     before = "before it was set: 4 of 9 numbers differ, first in scores"
-    assert lines[0] == f"✓ p.yaml: all 9 numbers agree; {before}"
+    assert lines[1] == f"✓ p.yaml: all 9 numbers agree; {before}"
 
 
 def test_a_part_that_can_not_be_edited_is_named(run: Run, tmp_path: Path) -> None:
