@@ -12,7 +12,7 @@ from attncli.base.memory import missing_memory
 from attncli.cli import streams
 from attncli.cli.output_file import say_written, shortage_of
 from attncli.cli.output_options import OutputOptions, selection_error
-from attncli.cli.terminal import ProgressBar, write_pages
+from attncli.cli.terminal import ProgressBar, with_length, write_pages
 from attncli.engine.options import EXECUTORS, RunOptions, in_memory, is_executor
 from attncli.engine.run import has_many_scores, is_large, run
 from attncli.plan.build import build_plan, plan_of
@@ -22,7 +22,7 @@ from attncli.problem.edits import EditedProblem
 from attncli.problem.fields import CONTEXT, OUTPUT, WEIGHTS
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.weights import stored_values
-from attncli.render.formats import format_of_file, write_view
+from attncli.render.formats import DEFAULT_FORMAT, format_of_file, write_view
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import View, selected_value
 
@@ -52,8 +52,21 @@ def compute_and_write(edited: EditedProblem, options: OutputOptions, earlier: Ru
         contents = _count_rows(chunks, view, options, progress)
         if options.watch:
             contents = _one_of_several(contents, output_format.divider, is_first=earlier is None)
-        (write_pages if options.pager else streams.write_output)(contents)
+        write_result(contents, options)
     return view.result
+
+
+def write_result(contents: str | Iterable[str], options: OutputOptions) -> None:
+    """Write a result to standard output: through a pager, or with how long it is where a terminal can't show it whole.
+
+    Raises BrokenPipeError where the reader of a pipe has closed it.
+    """
+    if options.pager:
+        write_pages(contents)
+    elif options.watch or options.output_format.name != DEFAULT_FORMAT:
+        streams.write_output(contents)
+    else:
+        streams.write_output(with_length(contents))
 
 
 def write_plan(problem: ProblemSpec, options: OutputOptions) -> None:

@@ -252,7 +252,7 @@ class OutputOptions:
         example="1",
     )
     heatmap: bool = _option(
-        "Show tables as blocks of colour, all heads side by side.",
+        "Show tables in colour, heads side by side if they fit.",
         default=False,
         view=lambda options, _: {"heatmap": options.has_effect("heatmap")},
         idle=(

@@ -50,13 +50,14 @@ def write_output(contents: str | Iterable[str]) -> None:
     sys.stdout.flush()
 
 
-def write_while_read(contents: str | Iterable[str]) -> None:
-    """Write to standard output as `write_output` does, and nowhere once its reader has closed it.
+@contextmanager
+def while_read() -> Iterator[None]:
+    """A block that writes to standard output, and nowhere once its reader has closed it.
 
     For what goes on all the same: the exit status and other files count too.
     """
     try:
-        write_output(contents)
+        yield
     except BrokenPipeError:
         discard(sys.stdout)
 

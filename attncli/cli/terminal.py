@@ -28,6 +28,24 @@ QUIT_KEYS = (b"q", b"Q", b"\x04", b"\x1b", b"")  # Ctrl-D, Escape, and the end o
 DELAY = 1.0  # seconds of work before the bar appears
 
 
+def with_length(contents: str | Iterable[str]) -> Iterator[str]:
+    """The chunks of a text; where a terminal can't show it whole, a last line says how long it is, and what does."""
+    if not streams.is_terminal():
+        yield from [contents] if isinstance(contents, str) else contents
+        return
+    from attncli.render.formats.text_page import TextPage, line_width
+
+    target, count, line = streams.output_target(), 0, ""
+    for chunk in [contents] if isinstance(contents, str) else contents:
+        yield chunk
+        *whole, line = (line + chunk).split("\n")
+        count += sum(max(-(-line_width(text) // target.page_width), 1) for text in whole)
+    if target.height and count >= target.height:  # the last line of the screen is that of the prompt
+        page = TextPage(target)
+        page.print((f"{count} lines: --pager shows them a page at a time", "dim"))
+        yield page.text
+
+
 def write_pages(contents: str | Iterable[str]) -> None:
     """Write a text, or its chunks, through the user's pager; directly where standard output is not a terminal.
 

@@ -39,10 +39,11 @@ RESULT = {
     "correlation": "that of both arrays; null where one of them does not vary",
     "cosine": "that of the angle between both arrays; null where one of them is 0",
     "worst": "the cell whose error is largest beside its tolerance: its `labels`, `position`, `expected`, `computed`",
-    "error_shapes": "what the error looks like where no slip explains it: `name`, `sentence`, `parameters`",
     "follows": "whether what differs follows from the numbers expected before it; null where that is not known",
     "other_step": "the step that has the few numbers that differ, in the same cells; null where none or several do",
+    "half_type": "the half type of the numbers where the problem has a finer one and `--dtype` would allow them",
     "remarks": "sentences: which shapes were matched, which part was checked",
+    "error_shapes": "what the error looks like where no slip explains it: `name`, `sentence`, `parameters`",
 }
 
 SUITE = {

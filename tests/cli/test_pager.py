@@ -61,3 +61,33 @@ def test_a_pipe_is_not_paged_and_with_a_file_the_option_has_no_effect(run: Run) 
     assert (paged.stdout, paged.stderr) == (run(*OUTPUT).stdout, "")
     ran = run(*OUTPUT, "--pager", "-o", "x.md")
     assert ran.stderr == "attn: warning: --pager has no effect: the result is written to a file\n"
+
+
+SHORT = ("compute", "--query", "1 2", "--key", "1 2; 3 4")  # its terminal has 50 lines
+LONG = ("compute", "--sentence", "the cat sat on the mat and looked at me", "--dim", "4")
+CHECK = ("check", *SHORT[1:], "--against")
+COMPARE = ("compare", *LONG[1:], "--seed", "1..60")
+
+
+@pytest.mark.parametrize(
+    ("words", "is_long", "status"),
+    [
+        (SHORT, False, 0),
+        ((*LONG, "--explain"), True, 0),
+        ((*LONG, "--explain", "--pager"), False, 0),
+        ((*LONG, "--json"), False, 0),
+        ((*LONG, "--explain", "--format", "markdown"), False, 0),
+        (COMPARE, True, 0),
+        ((*COMPARE, "--pager"), False, 0),
+        ((*CHECK, "weights=.0142 .9858"), False, 0),
+    ],
+)
+def test_below_a_result_that_a_terminal_can_not_show_whole_is_what_does(
+    words: tuple[str, ...], is_long: bool, status: int, tmp_path: Path
+) -> None:
+    shown = STYLE.sub("", on_a_terminal(*words, folder=tmp_path, env={"PAGER": "cat"}, status=status)).splitlines()
+    assert (shown[-1] == f"{len(shown) - 1} lines: --pager shows them a page at a time") == is_long
+
+
+def test_a_pipe_is_not_told_how_long_a_result_is(run: Run) -> None:
+    assert "--pager" not in run(*LONG, "--explain").stdout

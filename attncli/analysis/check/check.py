@@ -10,7 +10,7 @@ from attncli.analysis.check.other_steps import with_other_steps
 from attncli.analysis.check.part_slips import explain_differences
 from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation, QuantityCheck
 from attncli.analysis.check.slips import explanations, find_unnoticed
-from attncli.analysis.check.tolerance import compute_reference
+from attncli.analysis.check.tolerance import compute_reference, with_half_units
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
@@ -97,10 +97,11 @@ def read_expected(
     plan = plan_of(problem)
     order = {node.name: position for position, node in enumerate(plan.nodes)}
     part = part_of(plan, options)
-    return {
+    found = {
         name: expected_numbers(expected[name], ExpectedStep(problem, plan, name, part), ("expected", name))
         for name in sorted(expected, key=lambda name: order[plan.resolve(name)])
     }
+    return {name: with_half_units(numbers, problem.precision) for name, numbers in found.items()}
 
 
 def part_of(plan: Plan, options: CheckOptions) -> CheckedPart:

@@ -13,8 +13,10 @@ from attncli.analysis.check.tolerance import (
     RoundingError,
     Tolerance,
     chosen_tolerance,
+    compute_reference,
     derived_tolerance,
     has_every_step,
+    is_rounded_once,
     rounding_error,
 )
 from attncli.base.dtypes import Precision, as_floats, coarsest
@@ -70,7 +72,7 @@ def statistics(numbers: ExpectedNumbers, computed: Array, tolerance: Tolerance) 
             is_finite = part.is_given & np.isfinite(part.array) & np.isfinite(reference)
             error = np.where(is_finite, error, np.where(differ, np.inf, 0))
             size = np.maximum(abs(part.array), abs(reference))
-            units = tolerance.precision.units(np.where(is_finite, size, 0))
+            units = tolerance.number_type.units(np.where(is_finite, size, 0))
             relative = np.where(reference != 0, error / abs(reference), 0)
             ratio = np.where(differ, error / allowed, 0)
         found = {"tolerance": np.where(part.is_given, allowed, 0), "max_abs": error, "max_ulp": error / units}
@@ -136,7 +138,7 @@ def _digits(part: ExpectedNumbers, error: Array, tolerance: Tolerance) -> float:
     typed = np.zeros(1) if part.half_units is None else np.where(part.is_given, np.nan_to_num(part.half_units), 0)
     resolution = np.maximum(error, typed).max(axis=-1)[rows].astype(np.float64)
     size = size[rows].astype(np.float64)
-    resolution = np.maximum(resolution, tolerance.precision.epsilon / 2 * size)
+    resolution = np.maximum(resolution, tolerance.number_type.epsilon / 2 * size)
     with np.errstate(divide="ignore", over="ignore"):
         digits = np.floor(np.log10(size)) + 1 - np.log10(2 * resolution)
     return float(max(np.floor(digits.min() + 1e-6), 0))  # half a unit has all its digits, also after rounding
@@ -198,9 +200,24 @@ class Checker:
         return self.reference.trace
 
     def dtype_of(self, name: str) -> str:
-        """The type that the numbers of a quantity have: the coarser of that of the problem, and their own."""
+        """The type in which the numbers of a quantity are computed: the coarser of that of the problem, and their own.
+
+        It is that of the problem where this is finer than their half type, to which they may be rounded in the end.
+        """
         own = self.quantities[name].dtype
-        return coarsest([self.problem.precision.name, *([own] if own else [])])
+        if own is None or is_rounded_once(own, self.problem.precision):
+            return self.problem.precision.name
+        return coarsest([self.problem.precision.name, own])
+
+    def half_type_that_allows(self, name: str) -> str | None:
+        """The half type in which the numbers of a quantity agree, were the problem computed in it; None without one."""
+        numbers = self.quantities[name]
+        if numbers.dtype is None or not is_rounded_once(numbers.dtype, self.problem.precision):
+            return None
+        problem = replace(self.problem, dtype=numbers.dtype)
+        reference = compute_reference(problem, [name], self.options)
+        in_half = Checker(problem, reference, {name: replace(numbers, half_units=None)}, self.options)
+        return None if in_half.count_differences(name, reference.value(name), None) else numbers.dtype
 
     def needs_rounding_error(self, name: str) -> bool:
         """Whether the tolerance of a quantity follows from the rounding error of its type.
@@ -228,7 +245,8 @@ class Checker:
 
     def derived_tolerance(self, name: str, precision: Precision, rounding: RoundingError | None) -> Tolerance:
         """The tolerance of a quantity for a type and a rounding error in it, unless the user has chosen one."""
-        chosen = chosen_tolerance(self.options, precision)
+        own = self.quantities[name].dtype
+        chosen = chosen_tolerance(self.options, Precision(coarsest([precision.name, *([own] if own else [])])))
         return chosen or derived_tolerance(self.quantities[name], precision, rounding, name)
 
     def count_differences(self, name: str, computed: Array, half_units: Array | None) -> int:
@@ -247,15 +265,17 @@ class Checker:
             both = float(numbers.array[position]), float(computed[position])
             worst = WorstCell(position, labels, *both, allowed)
         on_values = remark_on_values(self.trace.plan, name) if worst is not None else ""
+        allowed_by = self.half_type_that_allows(name) if worst is not None else None
         return QuantityCheck(
             name=name,
             **found,
             tolerance_reason=tolerance.reason,
-            ulp_dtype=tolerance.precision.name,
+            ulp_dtype=tolerance.number_type.name,
             worst=worst,
             expected=numbers.array,
             computed=computed,
             is_given=numbers.is_given,
+            half_type=allowed_by,
             remarks=(*numbers.remarks, *filter(None, [on_values])),
         )
 

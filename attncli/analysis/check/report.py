@@ -76,6 +76,7 @@ class QuantityCheck:
     differs: Array
     follows: bool | None = None  # whether numbers that differ follow from those expected before them; None if unknown
     other_step: str | None = None  # the step that has the few numbers that differ, in the same cells
+    half_type: str | None = None  # in which they would agree, were the problem computed in it and not in a finer type
     remarks: tuple[str, ...] = ()  # which shapes were matched, which part was checked
 
     @property
@@ -178,6 +179,12 @@ class CheckReport:
     def other_step(self) -> str | None:
         """The step whose few numbers were given in place of those of the first quantity that differs; else None."""
         return next((result.other_step for result in self.differing), None)
+
+    @property
+    def half_type(self) -> str | None:
+        """The half type in which all quantities would agree, were the problem computed in it; None without one."""
+        types = {result.half_type for result in self.differing}
+        return types.pop() if len(types) == 1 else None
 
     @property
     def may_be_chance(self) -> bool:

@@ -53,7 +53,7 @@ def find_explanations(
 
 
 def _digits_to_spare(checker: Checker) -> float:
-    """How many digits the expected numbers have together, but for two: a slip and its number are chosen to fit these."""
+    """How many digits the expected numbers but two have together: a slip and its number are chosen to fit two."""
     digits = []
     for name, numbers in checker.quantities.items():
         given = numbers.is_given & np.isfinite(numbers.array)

@@ -256,7 +256,8 @@ def _has_fast_longdouble(plan: Plan) -> bool:
 class Tolerance:
     """By how much an expected number may differ from the reference, and why, in a sentence.
 
-    A row is allowed `error`, but no more than `error_of_row` times its largest number, and no less than UNITS units of
+    `rounded_to` is the type that the numbers were rounded to in the end, where they were computed in a finer one. A row
+    is allowed `error`, but no more than `error_of_row` times its largest number, and no less than UNITS units of
     the type for that number; half of the last digit given is added. A number that is the reference rounded to
     the type always agrees.
     """
@@ -268,6 +269,12 @@ class Tolerance:
     relative: float | None = None  # of the expected number: given by the user, as the two that follow
     absolute: float = 0.0
     units: float = 0.0
+    rounded_to: Precision | None = None
+
+    @property
+    def number_type(self) -> Precision:
+        """The type that the numbers have in the end."""
+        return self.rounded_to or self.precision
 
     def allowed(self, expected: Array, computed: Array, half_units: Array | None) -> Array:
         """The difference that is allowed of each number of some rows [… columns]."""
@@ -287,9 +294,28 @@ class Tolerance:
         with np.errstate(all="ignore"):
             error = abs(expected - computed)
             same = (expected == computed) | (np.isnan(expected) & np.isnan(computed))
-            is_rounded = self.precision.round(computed) == expected
+            is_rounded = self.number_type.round(computed) == expected
             agrees: Array = same | is_rounded | (np.isfinite(error) & (error <= allowed))
             return agrees
+
+
+def is_rounded_once(dtype: str, precision: Precision) -> bool:
+    """Whether numbers of a half type are expected where a problem is in a finer one: these are rounded in the end."""
+    return dtype in HALF and precision.name not in HALF
+
+
+def with_half_units(numbers: ExpectedNumbers, precision: Precision) -> ExpectedNumbers:
+    """The expected numbers of a problem; those that were rounded in the end have half of the last digit of their type.
+
+    >>> numbers = ExpectedNumbers(np.array([1.0, 3.0]), np.ones(2, bool), dtype="float16")
+    >>> with_half_units(numbers, Precision("float32")).half_units.tolist()
+    [0.00048828125, 0.0009765625]
+    """
+    if numbers.dtype is None or not is_rounded_once(numbers.dtype, precision):
+        return numbers
+    half_units = Precision(numbers.dtype).units(numbers.array) / 2
+    typed = half_units if numbers.half_units is None else np.fmax(half_units, numbers.half_units)
+    return replace(numbers, half_units=typed)
 
 
 def chosen_tolerance(options: CheckOptions, precision: Precision) -> Tolerance | None:
@@ -312,13 +338,15 @@ def derived_tolerance(
 
     `rounding` is None where only the digits count.
     """
-    digits = "half of the last digit given"
+    own = expected.dtype
+    rounded_to = Precision(own) if own is not None and is_rounded_once(own, precision) else None
+    digits = "half of the last digit given" if rounded_to is None else f"one rounding to {own}"
     if rounding is None:
-        return Tolerance(precision, digits)
+        return Tolerance(precision, digits, rounded_to=rounded_to)
     reason = f"twice the error of the formula computed step by step in {precision.name}"
     reason += f" ({rounding.remark})" if rounding.remark else ""
     reason += f", and no less than {UNITS} units in the last place of the largest number of its row"
     if expected.half_units is not None:
         reason = f"{digits}{'; of numbers with every digit' if expected.has_every_digit else ', and'} {reason}"
     error = rounding.errors[name]
-    return Tolerance(precision, reason, FACTOR * error.largest, FACTOR * error.of_row)
+    return Tolerance(precision, reason, FACTOR * error.largest, FACTOR * error.of_row, rounded_to=rounded_to)

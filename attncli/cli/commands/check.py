@@ -24,6 +24,7 @@ from attncli.cli.option_values import (
     read_problem_options,
     write_alias_notes,
 )
+from attncli.cli.output import write_result
 from attncli.cli.output_file import check_is_no_input, named_file
 from attncli.cli.output_options import OutputOptions, with_output_options
 from attncli.cli.problem_options import As, EditTexts, MaxSize, Strict, with_problem_options
@@ -78,7 +79,7 @@ class Suite:
 
 
 @with_problem_options()
-@with_output_options("format", "json")
+@with_output_options("format", "json", "pager")
 def check(
     problems: Annotated[
         list[str] | None,
@@ -262,10 +263,12 @@ def _write_answer(
         return
     check_is_no_input(None, inputs)
     if is_quiet:
-        streams.write_while_read(terminal.render(quiet_document(outcomes), streams.output_target()))
+        with streams.while_read():
+            streams.write_output(terminal.render(quiet_document(outcomes), streams.output_target()))
         return
     answer = check_answer(outcomes, suite.left_out, options.decimals, is_suite=suite.is_several)
-    streams.write_while_read(options.output_format.render_answer(answer, streams.output_target()))
+    with streams.while_read():
+        write_result(options.output_format.render_answer(answer, streams.output_target()), options)
 
 
 def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> "Iterator[CheckOutcome]":

@@ -19,6 +19,7 @@ from attncli.cli.option_values import (
     read_problem_options,
     write_alias_notes,
 )
+from attncli.cli.output import write_result
 from attncli.cli.output_file import check_free_space, check_is_no_input, say_written
 from attncli.cli.output_options import OutputOptions, selection_error, with_output_options
 from attncli.cli.problem_options import EditTexts, MaxSize, with_problem_options
@@ -52,7 +53,7 @@ class VariantOptions:
 
 
 @with_problem_options(are_listed=False)
-@with_output_options("head", "batch", "precision", "format", "json", "output", "select", "safe_csv", "strict")
+@with_output_options("head", "batch", "precision", "format", "json", "output", "select", "safe_csv", "pager", "strict")
 def compare(
     problems: Annotated[
         list[str] | None,
@@ -146,7 +147,7 @@ def _compare_and_write(
     if options.file is None:
         comparison = _compare(variants, options, all_pairs)
         target = options.in_target(streams.output_target())
-        streams.write_output(output_format.render_comparison(comparison, target, view))
+        write_result(output_format.render_comparison(comparison, target, view), options)
         return
     with atomic_write(options.file) as stream:
         comparison = _compare(variants, options, all_pairs)

@@ -28,6 +28,7 @@ UNLIMITED_WIDTH = 1_000_000
 COLORS = {"256": 256, "truecolor": 2**24}  # by Rich's names; of its other terminals 16
 MAX_LINES = 200  # rows, and columns, that a screen shows of a grid
 ABRIDGED_LINES = 18  # those of a longer axis in an explanation, whose worked lines name the first and the last numbers
+MIN_GAP = 2  # between columns, where they then fit the width
 MIN_LABEL_WIDTH = 6  # to which the labels of rows are folded on a narrow screen
 PLAIN, DIM, BOLD, MARKED = Style(), Style(dim=True), Style(bold=True), Style(bold=True, reverse=True)
 CHANGED = {
@@ -163,12 +164,21 @@ def screen_tables(grid: Grid, decimals: int, target: TextTarget) -> Iterator[Seg
         column.width if available is None else max(min(column.width, available - gap), column.number_width)
         for column in layout.columns
     ]
+    if available is not None:
+        gap = _narrowed_gap(gap, widths, available, has_marks=grid.changes is not None)
     styles = _Styles(grid, rows)
     for block in column_blocks([width + gap for width in widths], available):
         if block.start:
             yield Segment("\n")
         block_columns = [(layout.columns[position], widths[position]) for position in block]
         yield from _block(layout, label_width, block_columns, styles, gap)
+
+
+def _narrowed_gap(gap: int, widths: Sequence[int], available: int, *, has_marks: bool) -> int:
+    """The gap between columns, narrower where all of them then fit; the marks of changes are a gap of their own."""
+    fitting = (gap - less for less in range(gap) if sum(widths) + (gap - less) * len(widths) <= available)
+    narrowed = next(fitting, gap)
+    return narrowed if narrowed >= (1 if has_marks else MIN_GAP) else gap
 
 
 @dataclass(frozen=True)

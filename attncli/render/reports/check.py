@@ -213,6 +213,8 @@ def verdict(report: CheckReport) -> str:
         how = "too few numbers to tell:" if report.is_undecided else "explained by"
         if report.explanations:
             text += f"; {how} {_names(report.explanations)}"
+        elif report.half_type is not None:
+            text += f"; within the error of arithmetic in {report.half_type}"
         elif report.other_step:
             text += f"; {'it is that' if report.differ == 1 else 'they are those'} of {report.other_step}"
         for part in report.parts[:1]:

@@ -65,7 +65,9 @@ def quantity_blocks(report: CheckReport, result: QuantityCheck, decimals: int, a
             shapes = () if report.explanations else shapes_of(trace, result)
             yield Lines(_indented([f"where: {_where(trace, result, pattern)}", *(shape.sentence for shape in shapes)]))
             yield Fitted(lambda target: _picture(target, trace, result, pattern))
-    yield Lines(_indented(result.remarks), "dim")
+    half = result.half_type
+    allows = () if half is None else (f"within the error of arithmetic in {half}: --dtype {half} allows it",)
+    yield Lines(_indented((*allows, *result.remarks)), "dim")
 
 
 def _indented(lines: Iterable[str], further: str = "") -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """The rounding error of a formula is that of its steps in a type, and the difference that is allowed follows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -131,3 +133,54 @@ def test_late_queries_of_a_causal_problem_do_not_have_the_error_of_the_first(dty
     (differs,) = check(spec, {"output": Precision(dtype).round(wrong)}, options).results
     assert agrees.agrees
     assert differs.differ > 32 * 16 / 2
+
+
+EXACT = problem(query=normal(5, 8), key=normal(7, 8), value=normal(7, 3))
+
+
+def rounded(change: float, dtype: str) -> np.ndarray:
+    """The output, computed in float64 with the first score times 1 + `change`, rounded to a type in the end."""
+    scores = EXACT.query @ EXACT.key.T / np.sqrt(8)
+    scores[0, 0] *= 1 + change
+    weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    return np.asarray(Precision(dtype).round(weights @ EXACT.value).astype(dtype if dtype != "bfloat16" else "float32"))
+
+
+@pytest.mark.parametrize("own", ["float64", "float32"])
+@pytest.mark.parametrize(
+    ("change", "dtype", "agrees", "half_type"),
+    [
+        (0, "float16", True, None),
+        (0.01, "float16", False, "float16"),
+        (3, "float16", False, None),
+        (0, "float32", True, None),
+        (0.01, "float32", False, None),
+    ],
+)
+def test_an_output_in_half_precision_of_finer_inputs_is_held_to_one_rounding(
+    own: str, change: float, dtype: str, agrees: bool, half_type: str | None
+) -> None:
+    spec = replace(EXACT, dtype=own)
+    (result,) = check(spec, {"output": rounded(change, dtype)}, CheckOptions(tries_slips=False)).results
+    assert (result.agrees, result.half_type) == (agrees, half_type)
+    assert ("one rounding to float16" in result.tolerance_reason) == (dtype == "float16")
+
+
+def test_where_the_problem_is_in_half_precision_the_arithmetic_is_allowed() -> None:
+    spec = replace(EXACT, dtype="float16")
+    (result,) = check(spec, {"output": rounded(0.01, "float16")}, CheckOptions(tries_slips=False)).results
+    assert (result.agrees, result.half_type) == (True, None)
+
+
+def test_units_that_are_allowed_are_those_of_the_numbers() -> None:
+    numbers = rounded(0, "float16")
+    moved = np.nextafter(numbers, np.float16(9))
+    for ulp, agrees in ((1.6, True), (0.4, False)):
+        (result,) = check(EXACT, {"output": moved}, CheckOptions(ulp=ulp, tries_slips=False)).results
+        assert (result.agrees, result.ulp_dtype) == (agrees, "float16")
+
+
+def test_what_overflows_when_it_is_rounded_agrees_with_an_infinity() -> None:
+    spec = problem(query=[[300.0]], key=[[300.0], [1.0]], score="dot")
+    (result,) = check(spec, {"scores": np.array([[np.inf, 300]], np.float16)}, CheckOptions(tries_slips=False)).results
+    assert result.agrees

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import attncli
 from attncli.engine.run import run
 from attncli.io import examples
-from attncli.render.document import Grid, Section
-from attncli.render.formats import find_format, format_in_file
+from attncli.render.document import Document, Grid, Section
+from attncli.render.formats import find_format, format_in_file, terminal
 from attncli.render.formats.rich_printer import ABRIDGED_LINES, MAX_LINES
 from attncli.render.sections import sections
 from attncli.render.target import TEXT_FILE, TextTarget
@@ -274,3 +274,17 @@ def test_a_file_of_a_picture_has_no_other_format(words: Sequence[str], message: 
     ran = run_in_process("compute", "--scores", "2 0", *words, folder=tmp_path)
     assert (ran.returncode, list(tmp_path.iterdir())) == (2, [])
     assert f"attn: --output {words[-1]}: {message}" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("width", "rules"),
+    [
+        (2 + 8 * 9, ["─" * (2 + 8 * 9)]),  # three spaces between columns of six
+        (2 + 8 * 8, ["─" * (2 + 8 * 8)]),  # two
+        (2 + 8 * 8 - 1, ["─" * (2 + 7 * 9), "─" * (2 + 9)]),  # two blocks, with three again
+    ],
+)
+def test_columns_are_closer_where_they_all_fit_then(width: int, rules: list[str]) -> None:
+    grid = Grid(np.full((1, 8), 0.1234), ("ab",), tuple("abcdefgh"))
+    lines = "".join(terminal.render(Document([Section("", (grid,))], 4), TextTarget(width))).splitlines()
+    assert [line for line in lines if line.startswith("─")] == rules
