@@ -27,7 +27,7 @@ from attncli.problem.weights import sizes_of_parts, stored_values
 
 PROBLEM_FILE = "problem.yaml"  # of a folder, beside its arrays
 SAMPLE_SIZE = 1000  # numbers that an array's size as text is estimated by
-COMMENT_COLUMN, TEMPLATE_WIDTH = 40, 80  # where the meaning of a key begins, and where a line ends
+COMMENT_COLUMN, TEMPLATE_WIDTH = 22, 80  # where the meaning of a key begins, and where a line ends
 
 _SHORT_HEAD = "# Remove a # to try a key; attn show KEY explains one, attn init --all has all."
 _HEAD = """\
