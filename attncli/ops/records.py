@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 from attncli.base.axes import Letters, Signature
 from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array
-from attncli.numbers.formatting import decimal
 
 Interval = tuple[float, float]  # half-open: from the first key to before the last
 
@@ -206,7 +205,6 @@ class _Required:
     """The default of a parameter that has none."""
 
 
-FORMULA_DECIMALS = 4  # of numbers in formulas, as in tables
 REQUIRED = _Required()
 
 
@@ -453,12 +451,3 @@ def format_value(value: Any) -> str:
         return str(value)
     short = f"{value:g}"
     return short if float(short) == value or math.isnan(value) else repr(float(value)).removesuffix(".0")
-
-
-def formula_value(value: Any) -> str:
-    """The value of a parameter as formulas write it: a number with the decimals and the sign of those worked out below.
-
-    >>> formula_value(-1 / 3), formula_value(30.0)
-    ('−0.3333', '30')
-    """
-    return decimal(value, FORMULA_DECIMALS) if isinstance(value, (int, float)) else format_value(value)

@@ -101,11 +101,6 @@ def test_a_step_alone_says_which_head_it_is_of(tutorial: str, run: Run) -> None:
     assert "cell" not in run(*words).stdout
 
 
-def test_a_factor_in_a_formula_has_the_digits_of_the_numbers_below_it(tutorial: str, run: Run) -> None:
-    shown = run("compute", tutorial, "--scale", "-1/3", "--cell", "word_1,word_1", "--step", "scores").stdout
-    assert "S = −0.3333 S₀\n  −0.333333·8 = −2.6667" in shown
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -2,7 +2,7 @@
 
 from attncli.base.axes import Letters
 from attncli.ops import elementwise, indices, positions, structural
-from attncli.ops.records import Operator, formula_value
+from attncli.ops.records import Operator, format_value
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import GIVEN, LOOK_UP, Axes, Axis, Node, axes_of
 from attncli.plan.stages.heads import add_norm
@@ -65,7 +65,7 @@ def clip_projections(builder: PlanBuilder) -> None:
     for role in builder.roles if limit is not None else ():
         source, options = builder.current_node(role), {"limit": limit}
         name, symbol = f"clipped_{role}", f"{source.symbol}ᶜ"
-        formula = f"{source.symbol}, limited to ±{formula_value(limit)}"
+        formula = f"{source.symbol}, limited to ±{format_value(limit)}"
         builder.add_made_of(source, name, symbol, formula, "clip", elementwise.clip, options, role=role)
 
 
@@ -75,7 +75,7 @@ def scale_values(builder: PlanBuilder) -> None:
     if factor is not None and "value" in builder.roles:
         source = builder.current_node("value")
         symbol, options = f"{source.symbol}ˢ", {"factor": factor}
-        formula, function = f"{symbol} = {formula_value(factor)} {source.symbol}", elementwise.multiply
+        formula, function = f"{symbol} = {format_value(factor)} {source.symbol}", elementwise.multiply
         builder.add_made_of(source, "scaled_value", symbol, formula, "value_scale", function, options, role="value")
 
 
@@ -158,7 +158,7 @@ def _look_up(builder: PlanBuilder, axes: Axes) -> Node:
     formula = "the row of each token, looked up in the token table"
     vectors = builder.add("token_vectors", "H₀", formula, axes, LOOK_UP, source=("token_table",), role=role)
     if problem.token_scale is not None:
-        name, formula = "scaled_token_vectors", f"H₁ = {formula_value(problem.token_scale)} H₀"
+        name, formula = "scaled_token_vectors", f"H₁ = {format_value(problem.token_scale)} H₀"
         function, options = elementwise.multiply, {"factor": problem.token_scale}
         vectors = builder.add_made_of(vectors, name, "H₁", formula, "scale_tokens", function, options, role=role)
     if problem.token_positions is None:

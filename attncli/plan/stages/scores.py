@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from attncli.base.dtypes import square_root
 from attncli.ops import elementwise, masks, structural
-from attncli.ops.records import Operator, formula_value
+from attncli.ops.records import Operator, format_value
 from attncli.ops.registry import look_up
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Axis, Node
@@ -35,7 +35,7 @@ def add_given_table(builder: PlanBuilder) -> None:
     node_name, symbol = (name, SYMBOLS[name]) if scale is None else ("unscaled_scores", "S₀")
     builder.add_given(node_name, symbol, axes, function, source=(name,), options=options, role=name)
     if scale is not None:
-        _add_scale(builder, scale, f"S = {formula_value(scale)} S₀")
+        _add_scale(builder, scale, f"S = {format_value(scale)} S₀")
     builder.set_result(name, name)
 
 
@@ -65,7 +65,7 @@ def score(builder: PlanBuilder) -> None:
         _add_sum(builder, rest[0], symbol, f"{symbol} = S₀ + R", "content_scores", "relative_scores")
     if scale is not None:
         symbol, is_own = builder.current_node("scores").symbol, builder.problem.scale is None
-        _add_scale(builder, scale, f"S = {symbol} / √d" if is_own else f"S = {formula_value(scale)} {symbol}")
+        _add_scale(builder, scale, f"S = {symbol} / √d" if is_own else f"S = {format_value(scale)} {symbol}")
     builder.set_result("scores", "scores")
 
 
@@ -79,7 +79,7 @@ def softcap(builder: PlanBuilder) -> None:
     """Limit the scores to between −softcap and softcap."""
     cap, axes = builder.problem.softcap, builder.table_axes
     if cap is not None:
-        name, formula = "capped_scores", f"{formula_value(cap)} tanh(S / {formula_value(cap)})"
+        name, formula = "capped_scores", f"{format_value(cap)} tanh(S / {format_value(cap)})"
         inputs, options = {"scores": builder.current["scores"]}, {"cap": cap}
         builder.add(name, "Sᶜ", formula, axes, "cap", elementwise.softcap, inputs, options, role="scores")
     builder.set_result("capped_scores", "scores")
