@@ -27,17 +27,18 @@ from attncli.problem.weights import sizes_of_parts, stored_values
 
 PROBLEM_FILE = "problem.yaml"  # of a folder, beside its arrays
 SAMPLE_SIZE = 1000  # numbers that an array's size as text is estimated by
-COMMENT_COLUMN, TEMPLATE_WIDTH = 40, 100  # where the meaning of a key begins, and where a line ends
+COMMENT_COLUMN, TEMPLATE_WIDTH = 22, 80  # where the meaning of a key begins, and where a line ends
 
-_SHORT_HEAD = "# Remove a # to try a key; attn init --all has every key, attn show KEY says more of one."
+_SHORT_HEAD = "# Remove a # to try a key; attn show KEY explains one, attn init --all has all."
 _HEAD = """\
 # A problem of attention; every key of it. `attn show KEY` says more of one.
 # A line that begins with # is not in force: remove the # to try it.
-# One that begins with ## needs another key, or takes the place of one: value needs key;
-# past_key and past_value go together; sentence and vocabulary replace embeddings and tokens;
-# residual, with residual_norm, replaces embeddings, and so does token_table, where tokens are
-# numbers: [2, 0, 1].
-# token_positions, token_scale and residual_norm go with token_table; layout is of 3 or 4 axes.
+# One that begins with ## needs another key, or takes the place of one: value
+# needs key; past_key and past_value go together; sentence and vocabulary
+# replace embeddings and tokens; residual, with residual_norm, replaces
+# embeddings, and so does token_table, where tokens are numbers: [2, 0, 1].
+# token_positions, token_scale and residual_norm go with token_table; layout is
+# of 3 or 4 axes.
 """
 # The keys that describe only how arrays and tokens are made or given, which are written in their place.
 _HOW_MADE = {

@@ -90,11 +90,12 @@ def _selection(view: View) -> Iterator[Section]:
 def _worked_cells(view: View) -> Iterator[Section]:
     """The arithmetic of cells in each step, without tables: the cells, then a section for each step that has any.
 
-    Where numbers were set it is that before and after. The steps that the view names are shown without the cells.
+    Where numbers were set it is that before and after. The steps that the view names are shown without the cells,
+    unless there are heads or batch items of which one is shown.
     """
     trace, worked = view.result.trace, worked_positions(view)
     named = _named_steps(view)
-    if not named:
+    if not named or len(trace["weights"].axes) > len(("n", "m")):
         yield worked_cells(view, worked)
     needed = named or trace.plan.needed_for(view.result.select)
     for step in trace.computed:

@@ -95,6 +95,12 @@ def test_the_steps_of_an_option_are_shown_alone(
     assert [block.partition("  ")[0] for block in ran.stdout.split("\n\n")[1:]] == headings
 
 
+def test_a_step_alone_says_which_head_it_is_of(tutorial: str, run: Run) -> None:
+    words = ("compute", "--seed", "1", "--token-count", "3", "--dim", "4", "--cell", "0,1", "--step", "weights")
+    assert "cell  head 0, query token_1, key token_2\n" in run(*words, "--heads", "2").stdout
+    assert "cell" not in run(*words).stdout
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -36,6 +36,7 @@ from attncli.render.view import View, selected_value
 
 PUBLISHED, EXPECTED = "published", "expected"  # numbers that somebody published, and the reference's own
 RULE, PROMPT = "── ", "$ "  # before the title of a part, and before a command
+PLOT_ROWS = 13  # of the plot of all parts: with the verdict a page shows it
 NARROW_TYPES = ("float16", "bfloat16", "float32")  # which may have fewer digits than were printed
 
 TitledTables = Sequence[tuple[str, Grid]]
@@ -139,12 +140,16 @@ def _end_blocks(report: ExampleReport) -> Iterator[Block]:
         yield from _tables(list(together(report.parts, report.together)), view)
     if report.curve:
         yield EMPTY_LINE
+        yield from _paragraph(f"The {report.curve} of each is a curve, over the keys with their values as points:")
+        yield EMPTY_LINE
         drawn = curve_of_parts(report.parts, report.curve)
-        yield Fitted(lambda target: [_code(plot(drawn.points, drawn.curves, target.page_width))])
+        yield Fitted(lambda target: [_code(plot(drawn.points, drawn.curves, target.page_width, PLOT_ROWS))])
     line = verdict(report.checks, report.adjective)
     if line is not None:
         yield EMPTY_LINE
         yield line
+    if report.save_command:
+        yield Lines((f"Next: change it: {report.save_command}",))
 
 
 def verdict(checks: Sequence[CheckReport], adjective: str) -> Statement | None:

@@ -10,6 +10,7 @@ from attncli.render.reports.example import PROMPT, RULE
 from attncli.render.target import TextTarget
 
 MAX_LINES = 20  # of a piece, with its title: a terminal of 24 lines shows it
+LAST_LINES = 2  # the verdict, and what to type next
 
 
 def document_pages(document: Document, target: TextTarget) -> Iterator[str]:
@@ -36,9 +37,9 @@ def _parts(chunks: Iterable[str]) -> Iterator[str]:
 
 
 def _pages_of_part(part: str, width: int) -> Iterator[str]:
-    """Paragraphs of a part, as many at once as fit; a last line, which is a verdict, is not left alone."""
+    """Paragraphs of a part, as many at once as fit; the last lines, a verdict and what is next, are not left alone."""
     paragraphs = part.strip("\n").split("\n\n")
-    if len(paragraphs) > 1 and "\n" not in paragraphs[-1]:
+    if len(paragraphs) > 1 and len(paragraphs[-1].splitlines()) <= LAST_LINES:
         paragraphs[-2:] = ["\n\n".join(paragraphs[-2:])]
     page: list[str] = []
     height = 1  # of the heading

@@ -199,7 +199,8 @@ def test_a_part_that_is_shown_alone_has_its_results(run: Run) -> None:
     shown = run("demo", "normalizers", "--part", "4").stdout
     assert "── 4. sparsemax" in shown
     assert "the query   0.75   0.25" in shown
-    assert shown.endswith("All 6 expected numbers agree, to every printed digit.\n")
+    assert "All 6 expected numbers agree, to every printed digit.\n" in shown
+    assert shown.endswith("Next: change it: attn demo normalizers --save normalizers.yaml\n")
 
 
 @pytest.mark.parametrize(
