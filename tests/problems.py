@@ -115,6 +115,16 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "layout": "bnhd",
         "causal": True,
     },
+    "packed sequences": {
+        "query": normal(N, H, D),
+        "key": normal(K, G, D),
+        "layout": "nhd",
+        "cu_seqlens": [0, 2, 2, 5],
+        "cu_seqlens_k": [0, 4, 5, 7],
+        "causal": True,
+        "position": "alibi",
+    },
+    "packed sequences of tokens": {**TOKENS, **GROUPS, "cu_seqlens": [0, 3, 5], "position": "rope", "only": [4, 0]},
     "a cache with heads in the features": {
         **WIDE,
         **GROUPS,

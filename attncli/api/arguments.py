@@ -99,6 +99,8 @@ class KeysBesideVectors(TypedDict, total=False):
     window: Window
     key_lengths: Vector
     key_mask: Matrix
+    cu_seqlens: Vector
+    cu_seqlens_k: Vector
     align: Literal["top_left", "first_key", "bottom_right"] | None
     empty_rows: Literal["zeros", "nan", "uniform"] | None
     past_key: Matrix

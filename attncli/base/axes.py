@@ -27,6 +27,7 @@ LEGEND = {
     "y": "query embedding features",
     "o": "output features",
     "u": "gates",
+    "z": "bounds of packed sequences",
 }
 
 # The noun for one entry along an axis; batch items and heads are counted from 0.

@@ -29,6 +29,7 @@ _METAVARS = {
     "booleans": "MATRIX",
     "counts": "VECTOR",
     "positions": "MATRIX",
+    "sequence_bounds": "VECTOR",
     "window": "LEFT,RIGHT",
 }
 _OPERATOR = "NAME"

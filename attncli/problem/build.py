@@ -15,6 +15,7 @@ from attncli.problem.convert import floating_type, to_field, to_unicode_labels
 from attncli.problem.inputs import check_inputs, unread_keys
 from attncli.problem.layout import laid_out, layout_of, layout_text, other_layouts, read_layout
 from attncli.problem.lengths import bind_lengths, check_labels, check_masks, shape_key_lengths
+from attncli.problem.packed_sequences import check_packed_sequences, with_positions
 from attncli.problem.spec import DEFAULTS, FIELDS, LABEL_KEYS, ProblemSpec
 from attncli.problem.tokens import choose_input, embed, look_up_tokens
 from attncli.problem.weights import transpose_weights
@@ -69,6 +70,8 @@ def build(
         converted, use = read_words(find_convention(convention), converted)
     if converted.get("layout") is not None:
         converted = read_layout(converted)
+    if converted.get("cu_seqlens") is not None and convention is None:  # as kernels of packed sequences align them
+        converted.setdefault("align", "bottom_right")
     if convention is not None or "layout" in converted:
         origins = _of_changed(origins, [name for name in given if converted.get(name) is not given[name]])
     try:
@@ -86,6 +89,8 @@ def replace_values(spec: ProblemSpec, values: Mapping[str, Any]) -> ProblemSpec:
     Arrays that were drawn stay as they were drawn, and everything else stays. Raises AttnError as `build`.
     """
     kept = {name: getattr(spec, name) for name in FIELDS}
+    if not {"cu_seqlens", "cu_seqlens_k"}.isdisjoint(values):  # positions follow from these
+        kept |= {"positions": None, "positions_of_queries": None}
     converted, _, _ = _convert(values)
     filled = random_fill.RandomFill({**kept, **converted}, spec.unread, spec.generators)
     return replace(_check(filled, _of_changed(spec.origins, values)), convention=spec.convention)
@@ -224,7 +229,7 @@ def _is_problem(converted: Mapping[str, Any]) -> bool:
 
 def _check(filled: random_fill.RandomFill, origins: Mapping[str, ArrayOrigin]) -> ProblemSpec:
     """The problem of converted values; raises AttnError where they contradict each other."""
-    values = filled.values
+    values = with_positions(filled.values)
     check_inputs(values)
     layout = layout_of(values)
     lengths = bind_lengths(values, layout)
@@ -239,6 +244,7 @@ def _check(filled: random_fill.RandomFill, origins: Mapping[str, ArrayOrigin]) -
         unread=filled.unread,
     )
     check_labels(spec)
+    check_packed_sequences(spec, lengths)
     check_positions(spec, lengths)
     check_operators(spec, lengths)
     check_masks(spec, lengths)

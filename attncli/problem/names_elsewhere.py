@@ -53,6 +53,7 @@ _HINTS = {
     "seq_len length n_tokens num_tokens sequence_length seq_length": "give {token_count=4}",
     "batch_size": "leave it out: the arrays have a batch axis",
     "batch_first": _ORDER,
+    "qkv_format kv_layout tensor_layout input_layout": "give {layout=bnhd}",
     "num_layers n_layers layers": _ONE_LAYER,
     # masks
     "attention_mask": "give {key_mask}",
@@ -64,6 +65,8 @@ _HINTS = {
     "is_causal causal_mask autoregressive unidirectional tril": "give {causal}",
     "attn_bias attention_bias position_bias relative_position_bias": "give {bias}",
     "valid_lens valid_len lengths seq_lens seqlens nonpad_kv_seqlen": "give {key_lengths=3,2}",
+    "cu_seqlens_q cu_seq_q cu_seq_lens_q": "give {cu_seqlens=0,3,5}",
+    "cu_seq_k cu_seq_lens_k cu_seqlens_kv": "give {cu_seqlens_k=0,4,6}",
     "sliding_window window_size local_window_size": "give {window=3,0}: keys on the left and on the right",
     # scores and weights
     "temperature temp softmax_temperature tau": "give {normalize=softmax:temperature=2}",

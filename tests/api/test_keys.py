@@ -16,6 +16,7 @@ TYPES = {
     "booleans": keys.Matrix,
     "vector": keys.Vector,
     "counts": keys.Vector,
+    "sequence_bounds": keys.Vector,
     "boolean_matrix": keys.Matrix | keys.OperatorChoice,
     "text": str | None,
     "flag": bool | None,
