@@ -115,6 +115,16 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "layout": "bnhd",
         "causal": True,
     },
+    "pages of keys and values": {
+        "query": normal(B, H, N, D),
+        "key": normal(5 * 3, G, D),
+        "value": normal(5 * 3, G, E),
+        "page_table": [[4, 0, 2], [1, 3, -1]],
+        "page_size": 3,
+        "key_lengths": [8, 5],
+        "causal": True,
+        "align": "bottom_right",
+    },
     "packed sequences": {
         "query": normal(N, H, D),
         "key": normal(K, G, D),

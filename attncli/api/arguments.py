@@ -105,6 +105,8 @@ class KeysBesideVectors(TypedDict, total=False):
     empty_rows: Literal["zeros", "nan", "uniform"] | None
     past_key: Matrix
     past_value: Matrix
+    page_table: Matrix
+    page_size: Integer
     only: Labels
     seed: Integer
     generator: Literal["pcg64", "legacy"] | None

@@ -28,6 +28,7 @@ LEGEND = {
     "o": "output features",
     "u": "gates",
     "z": "bounds of packed sequences",
+    "l": "pages of a batch item",
 }
 
 # The noun for one entry along an axis; batch items and heads are counted from 0.

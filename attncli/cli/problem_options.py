@@ -30,6 +30,7 @@ _METAVARS = {
     "counts": "VECTOR",
     "positions": "MATRIX",
     "sequence_bounds": "VECTOR",
+    "page_numbers": "MATRIX",
     "window": "LEFT,RIGHT",
 }
 _OPERATOR = "NAME"

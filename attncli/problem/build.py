@@ -16,6 +16,7 @@ from attncli.problem.inputs import check_inputs, unread_keys
 from attncli.problem.layout import laid_out, layout_of, layout_text, other_layouts, read_layout
 from attncli.problem.lengths import bind_lengths, check_labels, check_masks, shape_key_lengths
 from attncli.problem.packed_sequences import check_packed_sequences, with_positions
+from attncli.problem.paged_cache import read_pages
 from attncli.problem.spec import DEFAULTS, FIELDS, LABEL_KEYS, ProblemSpec
 from attncli.problem.tokens import choose_input, embed, look_up_tokens
 from attncli.problem.weights import transpose_weights
@@ -64,6 +65,8 @@ def build(
     _embed_sentence(converted)
     look_up_tokens(converted)
     use, given, origins = None, dict(converted), {**origins, **_origins_of_arrays(values)}
+    if converted.get("page_table") is not None:
+        converted = read_pages(converted)
     if convention is not None:
         from attncli.problem.conventions import find_convention, read_words  # noqa: PLC0415 - most have none
 
@@ -72,7 +75,7 @@ def build(
         converted = read_layout(converted)
     if converted.get("cu_seqlens") is not None and convention is None:  # as kernels of packed sequences align them
         converted.setdefault("align", "bottom_right")
-    if convention is not None or "layout" in converted:
+    if convention is not None or not {"layout", "page_table"}.isdisjoint(converted):
         origins = _of_changed(origins, [name for name in given if converted.get(name) is not given[name]])
     try:
         spec = _complete(converted, origins, unread)

@@ -226,6 +226,13 @@ def _to_counts(field: Field, value: Any) -> GivenArray:
     return GivenArray(to_counts(_given(field, _to_row(value), "whole numbers"), (field.name,), value))
 
 
+def _to_page_numbers(field: Field, value: Any) -> GivenArray:
+    """The numbers of pages, from 0, −1 where there is none; one row is that of one batch item."""
+    array = np.atleast_2d(_given(field, value, "numbers of pages")).astype(np.float64)
+    numbers = to_counts(np.where(array == -1, 0, array), (field.name,), value)
+    return GivenArray(np.where(array == -1, -1, numbers))
+
+
 def _to_sequence_bounds(field: Field, value: Any) -> GivenArray:
     """Where each of several sequences begins, and the end of the last: integers from 0 that do not decrease."""
     bounds = _to_counts(field, value).array
@@ -250,6 +257,7 @@ CONVERTERS: Mapping[str, Callable[[Field, Any], Any]] = {
     "counts": _to_counts,
     "positions": _to_positions,
     "sequence_bounds": _to_sequence_bounds,
+    "page_numbers": _to_page_numbers,
     "vocabulary": _to_vocabulary,
     "labels": _to_labels,
     "text": _to_text,

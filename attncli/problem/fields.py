@@ -118,7 +118,7 @@ class Field:
     @property
     def is_array(self) -> bool:
         """Whether its value is an array, or a vector for each word."""
-        kinds = ("matrix", "vector", "counts", "positions", "sequence_bounds", "vocabulary")
+        kinds = ("matrix", "vector", "counts", "positions", "sequence_bounds", "page_numbers", "vocabulary")
         return self.is_boolean or self.kind in kinds
 
     @property

@@ -33,6 +33,7 @@ def unread_keys(values: Mapping[str, Any]) -> dict[str, str]:
         ("packing", has_packed(values), "packed projection"),
         ("gate", has_projection(values, "g"), "projection of a gate"),
         ("layout", bool(laid_out(values)), "query, key or value"),
+        ("page_size", values.get("page_table") is not None, "page_table"),
     ):
         if values.get(name) is not None and not has_reader:
             unread[name] = f"there is no {what}"

@@ -88,6 +88,11 @@ _HINTS = {
     "alibi_slopes": "give {position=alibi}",
     "pos_encoding positional_encoding pe": "give {position=sinusoidal}",
     "position_ids pos": "give {positions=0,1,2}",
+    "block_table block_tables page_tables pages": "give {page_table}, and key and value as pages",
+    "block_size page_block_size": "give {page_size=16}",
+    "k_cache key_cache": "give {key}, with {page_table} where it has pages",
+    "v_cache value_cache": "give {value}, with {page_table} where it has pages",
+    "cache_seqlens context_lens seqused_k": "give {key_lengths=3,2}",
     "cache kv_cache past_key_values past_kv layer_past": "give {past_key} and {past_value}",
     # numbers
     "random_seed random_state manual_seed rng": "give {seed=1}",

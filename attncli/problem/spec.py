@@ -238,6 +238,11 @@ class ProblemSpec:
         used_by="scores", template="together")
     past_value: Array | None = matrix(CACHE, "[b h] p e", "cached values, before value", "[[0, 0, 0, 1]]",
         template="together")
+    page_table: Array | None = row("page_numbers", CACHE,
+        "the pages of each batch item, in order; key and value are pages (pages, page size, heads, features)",
+        "[[0]]", axes="b l", template="together", says_how_given=True)
+    page_size: int | None = integer(CACHE, "keys of a page, where pages are one after the other in key and value", "2",
+        least=1, template="together", says_how_given=True)
     only: tuple[str, ...] | None = labels(QUERIES, "the queries to compute: labels, or positions from 0", "[cat]",
         axes="n")
     seed: int | None = integer(RANDOM, "the seed of the random numbers", "1", least=0, is_common=True)

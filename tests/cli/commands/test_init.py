@@ -27,6 +27,12 @@ TOGETHER: Mapping[tuple[str, ...], Mapping[str, str | None]] = {
         "layout": "nhd",
     },
     ("cu_seqlens", "cu_seqlens_k"): {},
+    ("query", "key", "page_table", "page_size"): {
+        "embeddings": None,
+        "tokens": None,
+        "query": "[[[[1, 0], [0, 1]]]]",
+        "key": "[[[[1, 0]], [[0, 1]]]]",
+    },
     ("sentence", "vocabulary"): {"embeddings": None, "tokens": None},
     ("residual", "residual_norm"): {"embeddings": None},
     ("token_table", "token_positions", "token_scale", "residual_norm"): {"embeddings": None, "tokens": "[2, 0, 1]"},
