@@ -99,10 +99,14 @@ class KeysBesideVectors(TypedDict, total=False):
     window: Window
     key_lengths: Vector
     key_mask: Matrix
+    cu_seqlens: Vector
+    cu_seqlens_k: Vector
     align: Literal["top_left", "first_key", "bottom_right"] | None
     empty_rows: Literal["zeros", "nan", "uniform"] | None
     past_key: Matrix
     past_value: Matrix
+    page_table: Matrix
+    page_size: Integer
     only: Labels
     seed: Integer
     generator: Literal["pcg64", "legacy"] | None

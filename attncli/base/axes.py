@@ -27,6 +27,8 @@ LEGEND = {
     "y": "query embedding features",
     "o": "output features",
     "u": "gates",
+    "z": "bounds of packed sequences",
+    "l": "pages of a batch item",
 }
 
 # The noun for one entry along an axis; batch items and heads are counted from 0.

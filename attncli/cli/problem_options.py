@@ -29,6 +29,8 @@ _METAVARS = {
     "booleans": "MATRIX",
     "counts": "VECTOR",
     "positions": "MATRIX",
+    "sequence_bounds": "VECTOR",
+    "page_numbers": "MATRIX",
     "window": "LEFT,RIGHT",
 }
 _OPERATOR = "NAME"

@@ -165,7 +165,8 @@ def _read_operator(kind: str, value: Any, field: Field, origin: Origin) -> Any:
 
 
 _TEXT_READERS: Mapping[str, Callable[[str, Field, Origin], Any]] = {
-    **dict.fromkeys(("matrix", "vector", "counts", "positions", "booleans"), _read_array),
+    **dict.fromkeys(("matrix", "vector", "booleans", "counts", "positions"), _read_array),
+    **dict.fromkeys(("sequence_bounds", "page_numbers"), _read_array),
     "vocabulary": _read_vocabulary,
     "window": _read_window,
 }

@@ -38,7 +38,8 @@ _HEAD = """\
 # replace embeddings and tokens; residual, with residual_norm, replaces
 # embeddings, and so does token_table, where tokens are numbers: [2, 0, 1].
 # token_positions, token_scale and residual_norm go with token_table; layout is
-# of 3 or 4 axes.
+# of 3 or 4 axes; page_table and page_size make pages of key and value;
+# cu_seqlens_k needs cu_seqlens.
 """
 # The keys that describe only how arrays and tokens are made or given, which are written in their place.
 _HOW_MADE = {

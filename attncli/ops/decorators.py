@@ -167,6 +167,7 @@ def position(
     position_axes: AxesInForce | None = None,
     flatten: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
     derivative: Callable[..., Any] | None = None,
+    counts_from_first_key: bool = False,
 ) -> Register:
     """Register a position scheme.
 
@@ -205,6 +206,7 @@ def mask(
     check: Callable[[OperatorUse], None] | None = None,
     key_bounds: Callable[..., KeyBounds] | None = None,
     sign: MaskSign | None = None,
+    counts_from_first_key: bool = False,
 ) -> Register:
     """Register a mask: query_positions [… n] and key_positions [m] to truths [… n m], true where a query sees a key.
 

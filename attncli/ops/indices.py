@@ -62,6 +62,35 @@ def on_axes(positions: Array, *, count: int) -> Array:
 
 
 @structural(is_exact=True)
+def sequence_numbers(rows: Array, bounds: Array) -> Array:
+    """The number of the packed sequence that each row is in, [n] and [z] to [n]; `bounds` are those of all, one more.
+
+    >>> sequence_numbers(np.arange(5), np.array([0, 2, 2, 5]))
+    array([0, 0, 2, 2, 2])
+    """
+    numbers: Array = np.searchsorted(bounds, rows, side="right") - 1
+    return numbers
+
+
+@structural(is_exact=True)
+def query_positions_in_sequences(
+    rows: Array, sequences: Array, bounds: Array, bounds_of_keys: Array | None = None, *, at_end: bool
+) -> Array:
+    """The position of each query among all keys, that of its packed sequence begin there: [n], [n] and [z] to [n].
+
+    The first query of a sequence is at its first key, or, `at_end`, the last at its last.
+
+    >>> bounds, bounds_of_keys = np.array([0, 1, 3]), np.array([0, 2, 6])
+    >>> rows, sequences = np.arange(3), np.array([0, 1, 1])
+    >>> query_positions_in_sequences(rows, sequences, bounds, bounds_of_keys, at_end=True).tolist()
+    [1, 4, 5]
+    """
+    shifts = (bounds if bounds_of_keys is None else bounds_of_keys) - bounds
+    positions: Array = rows + shifts[sequences + at_end]
+    return positions
+
+
+@structural(is_exact=True)
 def query_positions(rows: Array, *, first: int) -> Array:
     """The position of each query among the keys, [n] to [n]: row i of the queries is at key i + first."""
     return rows + first

@@ -250,6 +250,40 @@ def key_mask(key_mask: Array) -> Array:
     return key_mask.astype(bool, copy=False)[..., None, :]
 
 
+def packed_key_bounds(query_sequences: Array, key_sequences: Array) -> KeyBounds:
+    """The keys from the first sequence of a block of queries to the last; those of the one sequence of all of them."""
+    first, last = query_sequences.min(), query_sequences.max()
+    any_visible = np.searchsorted(key_sequences, first), np.searchsorted(key_sequences, last, side="right")
+    start, end = int(any_visible[0]), int(any_visible[1])
+    return KeyBounds((start, end), (start, end) if first == last else (start, start))
+
+
+@mask(
+    formula="visible where query and key are of one sequence",
+    shapes="query_sequences[n], key_sequences[m] -> [n m]",
+    source="FlashAttention 2.8, flash_attn_varlen_func (cu_seqlens_q, cu_seqlens_k); PyTorch 2.13, varlen_attn",
+    example={
+        "query_sequences": [0, 1],
+        "key_sequences": [0, 0, 1],
+        "gives": [[True, True, False], [False, False, True]],
+    },
+    key_bounds=packed_key_bounds,
+    by_hand=lambda write, query_sequences, key_sequences, result: _verdict(
+        f"{write.query} is in sequence {query_sequences}, {write.key} in {key_sequences}", result
+    ),
+    sign=MaskSign("∥", "in another sequence", precedence=1),
+)
+def cu_seqlens(query_sequences: Array, key_sequences: Array) -> Array:
+    """Of sequences that are packed one after the other a query sees the keys of its own.
+
+    >>> cu_seqlens(np.array([0, 1]), np.array([0, 0, 1]))
+    array([[ True,  True, False],
+           [False, False,  True]])
+    """
+    visible: Array = query_sequences[:, None] == key_sequences
+    return visible
+
+
 def chunked_key_bounds(
     query_positions: Array, key_positions: Array, real_key_starts: Array | None = None, *, size: int
 ) -> KeyBounds:
@@ -292,6 +326,7 @@ def chunked_by_hand(
     },
     key_bounds=chunked_key_bounds,
     by_hand=chunked_by_hand,
+    counts_from_first_key=True,
     sign=MaskSign("≠", "in another chunk"),
 )
 def chunked(

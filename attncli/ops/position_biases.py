@@ -363,6 +363,7 @@ def _offsets_by_hand(
     },
     by_hand=grid_bias_by_hand,
     check=check_grid_bias,
+    counts_from_first_key=True,
     acts_on="scores",
 )
 def grid_bias(

@@ -336,6 +336,7 @@ class OperatorRecord:
     key_bounds: Callable[..., KeyBounds] | None = None  # mask: a function of the mask's arguments
     sign: MaskSign | None = None  # mask: in a table of signs
     acts_on: ActsOn | None = None  # position
+    counts_from_first_key: bool = False  # mask, position: other results where queries and keys are all shifted alike
     is_drawn: bool = False  # generator: from a stream of random numbers
 
     @property

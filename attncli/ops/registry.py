@@ -53,6 +53,8 @@ ARGUMENTS: Mapping[str, frozenset[str]] = {
             "key_positions",
             "key_lengths",
             "query_key_lengths",
+            "query_sequences",
+            "key_sequences",
             "key_mask",
             "real_key_starts",
         }

@@ -15,6 +15,8 @@ from attncli.problem.convert import floating_type, to_field, to_unicode_labels
 from attncli.problem.inputs import check_inputs, unread_keys
 from attncli.problem.layout import laid_out, layout_of, layout_text, other_layouts, read_layout
 from attncli.problem.lengths import bind_lengths, check_labels, check_masks, shape_key_lengths
+from attncli.problem.packed_sequences import check_packed_sequences, with_positions
+from attncli.problem.paged_cache import read_pages
 from attncli.problem.spec import DEFAULTS, FIELDS, LABEL_KEYS, ProblemSpec
 from attncli.problem.tokens import choose_input, embed, look_up_tokens
 from attncli.problem.weights import transpose_weights
@@ -63,13 +65,17 @@ def build(
     _embed_sentence(converted)
     look_up_tokens(converted)
     use, given, origins = None, dict(converted), {**origins, **_origins_of_arrays(values)}
+    if converted.get("page_table") is not None:
+        converted = read_pages(converted)
     if convention is not None:
         from attncli.problem.conventions import find_convention, read_words  # noqa: PLC0415 - most have none
 
         converted, use = read_words(find_convention(convention), converted)
     if converted.get("layout") is not None:
         converted = read_layout(converted)
-    if convention is not None or "layout" in converted:
+    if converted.get("cu_seqlens") is not None and convention is None:  # as kernels of packed sequences align them
+        converted.setdefault("align", "bottom_right")
+    if convention is not None or not {"layout", "page_table"}.isdisjoint(converted):
         origins = _of_changed(origins, [name for name in given if converted.get(name) is not given[name]])
     try:
         spec = _complete(converted, origins, unread)
@@ -86,6 +92,8 @@ def replace_values(spec: ProblemSpec, values: Mapping[str, Any]) -> ProblemSpec:
     Arrays that were drawn stay as they were drawn, and everything else stays. Raises AttnError as `build`.
     """
     kept = {name: getattr(spec, name) for name in FIELDS}
+    if not {"cu_seqlens", "cu_seqlens_k"}.isdisjoint(values):  # positions follow from these
+        kept |= {"positions": None, "positions_of_queries": None}
     converted, _, _ = _convert(values)
     filled = random_fill.RandomFill({**kept, **converted}, spec.unread, spec.generators)
     return replace(_check(filled, _of_changed(spec.origins, values)), convention=spec.convention)
@@ -225,7 +233,7 @@ def _is_problem(converted: Mapping[str, Any]) -> bool:
 
 def _check(filled: random_fill.RandomFill, origins: Mapping[str, ArrayOrigin]) -> ProblemSpec:
     """The problem of converted values; raises AttnError where they contradict each other."""
-    values = filled.values
+    values = with_positions(filled.values)
     check_inputs(values)
     layout = layout_of(values)
     lengths = bind_lengths(values, layout)
@@ -240,6 +248,7 @@ def _check(filled: random_fill.RandomFill, origins: Mapping[str, ArrayOrigin]) -
         unread=filled.unread,
     )
     check_labels(spec)
+    check_packed_sequences(spec, lengths)
     check_positions(spec, lengths)
     check_operators(spec, lengths)
     check_masks(spec, lengths)

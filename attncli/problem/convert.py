@@ -226,6 +226,29 @@ def _to_counts(field: Field, value: Any) -> GivenArray:
     return GivenArray(to_counts(_given(field, _to_row(value), "whole numbers"), (field.name,), value))
 
 
+def _to_page_numbers(field: Field, value: Any) -> GivenArray:
+    """The numbers of pages, from 0, −1 where there is none; one row is that of one batch item."""
+    array = np.atleast_2d(_given(field, value, "numbers of pages")).astype(np.float64)
+    numbers = to_counts(np.where(array == -1, 0, array), (field.name,), value)
+    return GivenArray(np.where(array == -1, -1, numbers))
+
+
+def _to_sequence_bounds(field: Field, value: Any) -> GivenArray:
+    """Where each of several sequences begins, and the end of the last: integers from 0 that do not decrease."""
+    bounds = _to_counts(field, value).array
+    if bounds.size < 2:
+        hint = "give the first row of each sequence, and the number of all rows: 0,3,5"
+        raise AttnError("has no sequence", where=field.name, hint=hint, subject=value)
+    if bounds[0] != 0:
+        hint = "sequence i has the rows from number i to number i + 1"
+        raise AttnError(f"begins with {bounds[0]}, not with 0", where=field.name, hint=hint, subject=value)
+    if (wrong := np.flatnonzero(np.diff(bounds) < 0)).size:
+        message = f"decreases from {bounds[wrong[0]]} to {bounds[wrong[0] + 1]}"
+        hint = "expected cumulative lengths, 0,3,5 of sequences of 3 and 2 rows"
+        raise AttnError(message, where=field.name, hint=hint, subject=value)
+    return GivenArray(bounds)
+
+
 CONVERTERS: Mapping[str, Callable[[Field, Any], Any]] = {
     "matrix": _to_matrix,
     "vector": lambda field, value: _to_matrix(field, _to_row(value)),
@@ -233,6 +256,8 @@ CONVERTERS: Mapping[str, Callable[[Field, Any], Any]] = {
     "booleans": _to_booleans,
     "counts": _to_counts,
     "positions": _to_positions,
+    "sequence_bounds": _to_sequence_bounds,
+    "page_numbers": _to_page_numbers,
     "vocabulary": _to_vocabulary,
     "labels": _to_labels,
     "text": _to_text,

@@ -106,6 +106,7 @@ class Field:
     is_common: bool = False  # used most: the short help lists it
     neutral: float | None = None  # of a table that broadcasts: the number that changes nothing, as no table at all
     decides_dtype: bool = True  # an array whose floating type takes part in that of the computation
+    completes_mask: str = ""  # of a key that a mask reads besides its own: the key of the mask
     says_how_given: bool = False  # how other keys are given: where they are written they have attn's own form
     used_by: LastResult = ""  # the last result that reads it: nothing does where that is not computed
 
@@ -117,12 +118,13 @@ class Field:
     @property
     def is_array(self) -> bool:
         """Whether its value is an array, or a vector for each word."""
-        return self.is_boolean or self.kind in ("matrix", "vector", "counts", "positions", "vocabulary")
+        kinds = ("matrix", "vector", "counts", "positions", "sequence_bounds", "page_numbers", "vocabulary")
+        return self.is_boolean or self.kind in kinds
 
     @property
     def is_mask(self) -> bool:
         """Whether its value is that of the mask operator of the same name."""
-        return self.panel == MASKS and self.kind != "word"
+        return self.panel == MASKS and self.kind != "word" and not self.completes_mask
 
     @cached_property
     def letters(self) -> Letters:

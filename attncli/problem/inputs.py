@@ -33,6 +33,7 @@ def unread_keys(values: Mapping[str, Any]) -> dict[str, str]:
         ("packing", has_packed(values), "packed projection"),
         ("gate", has_projection(values, "g"), "projection of a gate"),
         ("layout", bool(laid_out(values)), "query, key or value"),
+        ("page_size", values.get("page_table") is not None, "page_table"),
     ):
         if values.get(name) is not None and not has_reader:
             unread[name] = f"there is no {what}"
@@ -75,6 +76,7 @@ def check_inputs(values: Mapping[str, Any]) -> None:
         )
     if not given & {"query", "query_embeddings", "embeddings"}:
         raise AttnError("nobody asks", hint="give query, query_embeddings or embeddings")
+    _check_packed_sequences(given)
     if "key" not in given and "value" in given:
         message, hint = "value is given and key is not", "give key too, or w_v in place of value"
         raise AttnError(message, hint=hint, keys=("value",))
@@ -92,6 +94,22 @@ def check_inputs(values: Mapping[str, Any]) -> None:
             hint="leave out one or the other",
             keys=(sequence, "query", "key"),
         )
+
+
+def _check_packed_sequences(given: Collection[str]) -> None:
+    """Raise AttnError where packed sequences have another key that says how many keys there are of each."""
+    if "cu_seqlens" not in given:
+        if "cu_seqlens_k" in given:
+            message = "cu_seqlens_k is given without cu_seqlens"
+            raise AttnError(message, where="cu_seqlens", hint="give both", keys=("cu_seqlens_k",))
+        return
+    for name, hint in (
+        ("key_lengths", "cu_seqlens says how long each sequence is: leave out one of them"),
+        ("past_key", "put cached keys into key, and say with cu_seqlens_k how many keys each sequence has"),
+    ):
+        if name in given:
+            message = f"cu_seqlens and {name} are both given"
+            raise AttnError(message, where=name, hint=hint, keys=("cu_seqlens", name))
 
 
 def _sequence(given: Collection[str]) -> str:

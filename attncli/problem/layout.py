@@ -23,6 +23,7 @@ ARRAY_LAYOUTS: Mapping[str, str] = {
 }
 OWN_LAYOUTS = ("bhnd", "bnd")
 LAID_OUT = ("query", "key", "value", "past_key", "past_value")  # the arrays that are given in an order of axes
+PAGED = ("key", "value")  # those that are pages where a page table says whose
 _AXES = {"b": "batch", "n": "tokens", "h": "heads", "d": "features"}
 SEQUENCES = ("query", "key", "value", "residual", "embeddings", "query_embeddings")
 
@@ -124,8 +125,9 @@ def as_given(array: Array, layout: str | None) -> Array:
 
 
 def laid_out(values: Mapping[str, Any]) -> list[str]:
-    """The names of the arrays among the values of a problem that are given in an order of axes."""
-    return [name for name in LAID_OUT if getattr(values.get(name), "ndim", 0)]
+    """The names of the arrays among the values of a problem that are given in an order of axes, which pages are not."""
+    paged = PAGED if values.get("page_table") is not None else ()
+    return [name for name in LAID_OUT if getattr(values.get(name), "ndim", 0) and name not in paged]
 
 
 def read_layout(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -55,6 +55,7 @@ _HINTS = {
     "kv_len key_len key_length k_len src_len": "give {token_count=4}; {key_lengths=3,2} where some of it is padding",
     "batch_size": "leave it out: the arrays have a batch axis",
     "batch_first": _ORDER,
+    "qkv_format kv_layout tensor_layout input_layout": "give {layout=bnhd}",
     "num_layers n_layers layers": _ONE_LAYER,
     # masks
     "attention_mask": "give {key_mask}: 1 is a real key and 0 padding, as in attention_mask",
@@ -66,6 +67,8 @@ _HINTS = {
     "is_causal causal_mask autoregressive unidirectional tril": "give {causal}",
     "attn_bias attention_bias position_bias relative_position_bias": "give {bias}",
     "valid_lens valid_len lengths seq_lens seqlens nonpad_kv_seqlen": "give {key_lengths=3,2}",
+    "cu_seqlens_q cu_seq_q cu_seq_lens_q": "give {cu_seqlens=0,3,5}",
+    "cu_seq_k cu_seq_lens_k cu_seqlens_kv": "give {cu_seqlens_k=0,4,6}",
     "sliding_window window_size local_window_size": "give {window=3,0}: keys on the left and on the right",
     # scores and weights
     "temperature temp softmax_temperature tau": "give {normalize=softmax:temperature=2}",
@@ -87,6 +90,11 @@ _HINTS = {
     "alibi_slopes": "give {position=alibi}",
     "pos_encoding positional_encoding pe": "give {position=sinusoidal}",
     "position_ids pos": "give {positions=0,1,2}",
+    "block_table block_tables page_tables pages": "give {page_table}, and key and value as pages",
+    "block_size page_block_size": "give {page_size=16}",
+    "k_cache key_cache": "give {key}, with {page_table} where it has pages",
+    "v_cache value_cache": "give {value}, with {page_table} where it has pages",
+    "cache_seqlens context_lens seqused_k": "give {key_lengths=3,2}",
     "cache kv_cache past_key_values past_kv layer_past": "give {past_key} and {past_value}",
     # numbers
     "random_seed random_state manual_seed rng": "give {seed=1}",

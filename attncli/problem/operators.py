@@ -214,7 +214,7 @@ def check_spelling(kind: str, value: Any, path: ErrorPath) -> None:
 
 def named_masks() -> Sequence[str]:
     """The names of the masks that `mask` can be by themselves: those that read no array of the user's."""
-    own = {"table", "key_lengths", "query_key_lengths", "key_mask"}
+    own = {"table", "key_lengths", "query_key_lengths", "key_mask", "query_sequences"}
     return [name for name, record in operators("mask").items() if not own & set(record.shapes.arrays)]
 
 

@@ -10,7 +10,7 @@ from attncli.problem.operators import PendingRandom
 from attncli.problem.spec import FIELDS, ProblemSpec, signature_of
 
 # The kinds of fields whose numbers are checked, or make other arrays of the problem: such a problem has no form.
-KINDS_OF_NUMBERS = ("positions", "vocabulary")
+KINDS_OF_NUMBERS = ("positions", "sequence_bounds", "vocabulary")
 MAX_FORMS = 128
 
 NO_ORIGINS: Mapping[str, ArrayOrigin] = {}  # a mapping that can be pickled

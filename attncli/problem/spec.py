@@ -223,6 +223,12 @@ class ProblemSpec:
         "[2]", axes="b [n]", used_by="weights")
     key_mask: Array | None = row("booleans", MASKS, "1 for a real key, 0 for padding, as tokenizers give it",
         "[1, 1, 0]", axes="b m", neutral=1, used_by="weights")
+    cu_seqlens: Array | None = row("sequence_bounds", MASKS,
+        "sequences one after the other, in one array: i has the rows from number i to number i + 1",
+        "[0, 1, 3]", axes="z", used_by="weights")
+    cu_seqlens_k: Array | None = row("sequence_bounds", MASKS,
+        "the same of the keys, where their sequences have other lengths", "[0, 1, 3]", axes="z", used_by="weights",
+        template="together", completes_mask="cu_seqlens")
     align: str = word(MASKS,
         "positions of the queries: from after the cache, from the first key, or up to the last real key",
         "bottom_right", words=("top_left", "first_key", "bottom_right"), default="top_left")
@@ -232,6 +238,11 @@ class ProblemSpec:
         used_by="scores", template="together")
     past_value: Array | None = matrix(CACHE, "[b h] p e", "cached values, before value", "[[0, 0, 0, 1]]",
         template="together")
+    page_table: Array | None = row("page_numbers", CACHE,
+        "the pages of each batch item, in order; key and value are pages (pages, page size, heads, features)",
+        "[[0]]", axes="b l", template="together", says_how_given=True)
+    page_size: int | None = integer(CACHE, "keys of a page, where pages are one after the other in key and value", "2",
+        least=1, template="together", says_how_given=True)
     only: tuple[str, ...] | None = labels(QUERIES, "the queries to compute: labels, or positions from 0", "[cat]",
         axes="n")
     seed: int | None = integer(RANDOM, "the seed of the random numbers", "1", least=0, is_common=True)

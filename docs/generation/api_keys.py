@@ -12,8 +12,8 @@ VECTORS = ("query", "key", "value")  # which `attention` takes by their position
 
 # The type of each kind; a kind that is not here is one of operators, whose type is OperatorChoice.
 TYPES = {
-    **dict.fromkeys(("matrix", "vocabulary", "positions", "booleans"), "Matrix"),
-    **dict.fromkeys(("vector", "counts"), "Vector"),
+    **dict.fromkeys(("matrix", "vocabulary", "positions", "booleans", "page_numbers"), "Matrix"),
+    **dict.fromkeys(("vector", "counts", "sequence_bounds"), "Vector"),
     "boolean_matrix": "Matrix | OperatorChoice",
     "text": "str | None",
     "flag": "bool | None",

@@ -16,6 +16,8 @@ TYPES = {
     "booleans": keys.Matrix,
     "vector": keys.Vector,
     "counts": keys.Vector,
+    "sequence_bounds": keys.Vector,
+    "page_numbers": keys.Matrix,
     "boolean_matrix": keys.Matrix | keys.OperatorChoice,
     "text": str | None,
     "flag": bool | None,

@@ -447,7 +447,8 @@ def test_a_mask_of_a_block_is_the_block_of_the_mask(record: OperatorRecord) -> N
     assert whole.dtype == bool
     rows, columns = slice(1, 4), slice(2, 6)
     part = {name: value[..., rows] if name.startswith("query_") else value for name, value in given.items()}
-    part |= {name: given[name][..., columns] for name in ("key_positions", "key_mask") if name in given}
+    of_keys = {"key_positions", "key_mask", "key_sequences"} & given.keys()
+    part |= {name: given[name][..., columns] for name in of_keys}
     found = record.function(**part, **parameters)
     queries = rows if any(name.startswith("query_") for name in given) else slice(None)
     np.testing.assert_array_equal(found, whole[..., queries, columns])
@@ -473,3 +474,11 @@ def test_a_generator_makes_the_requested_shape(record: OperatorRecord, shape: tu
     assert drawn[0].shape == shape
     np.testing.assert_array_equal(drawn[0], drawn[1])
     assert np.array_equal(drawn[0], drawn[2]) != record.is_drawn
+
+
+@of_kind("mask", "position")
+def test_queries_and_keys_shifted_alike_are_the_same_unless_the_record_says_so(record: OperatorRecord) -> None:
+    given = arguments(record, 0)
+    shifted = {name: given[name] + 5 for name in ("query_positions", "key_positions") if name in given}
+    if len(shifted) == 2 and not record.counts_from_first_key:
+        np.testing.assert_array_equal(compute(record, **given), compute(record, **{**given, **shifted}))

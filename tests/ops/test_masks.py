@@ -69,6 +69,14 @@ BLOCKS: dict[str, tuple[str, dict[str, Any]]] = {  # a mask, and what it reads o
         {"key_positions": np.arange(MANY), "query_key_lengths": np.array([[5, 11, 8], [7, 6, 5]])},
     ),
     "padding": ("key_mask", {"key_mask": TABLE}),
+    "packed sequences": (
+        "cu_seqlens",
+        {"query_sequences": np.array([1, 2]), "key_sequences": np.arange(MANY) // 3},
+    ),
+    "one of the packed sequences": (
+        "cu_seqlens",
+        {"query_sequences": np.array([2, 2]), "key_sequences": np.arange(MANY) // 3},
+    ),
     "a table": ("mask", {"table": TABLE, **ROWS_OF_TABLE}),
     "a bias": ("bias", {"table": np.where(TABLE, 0.0, -np.inf), **ROWS_OF_TABLE}),
 }

@@ -52,6 +52,8 @@ ARGUMENTS: Mapping[str, Callable[[Letters, int], Any]] = {
     "key_lengths": lambda letters, seed: np.random.default_rng(seed).integers(0, 8, length("b")),
     "query_key_lengths": lambda letters, seed: np.random.default_rng(seed).integers(0, 8, (length("b"), length("n"))),
     "key_mask": lambda letters, seed: random_numbers(letters, seed) > -0.5,
+    "query_sequences": lambda letters, seed: np.sort(np.random.default_rng(seed).integers(0, 4, length("n"))),
+    "key_sequences": lambda letters, seed: np.sort(np.random.default_rng(seed + 1).integers(0, 4, length("m"))),
     "real_key_starts": lambda letters, seed: np.random.default_rng(seed).integers(0, 3, length("b")),
     "features": lambda letters, seed: length("x"),
     "heads": lambda letters, seed: length("h"),

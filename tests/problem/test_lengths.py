@@ -111,7 +111,7 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
 }
 # Tables may have more rows than are looked up; nothing else has the queries of weights; columns that masks lack are
 # hidden.
-UNBOUND = {("token_table", 0), ("token_positions", 0), ("weights", 2)}
+UNBOUND = {("token_table", 0), ("token_positions", 0), ("weights", 2), ("page_table", 1)}
 CONTRADICTED = "heads can't share|labels for|token_table has"  # by heads, labels or rows that are counted
 MAY_BE_SHORT = {("mask", -1), ("bias", -1)}
 

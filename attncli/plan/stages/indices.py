@@ -13,6 +13,10 @@ from attncli.problem.spec import ProblemSpec, position_axes, positions_of
 STEPS = {
     "key_positions": "The position of each key, counted from 0.",
     "new_key_positions": "The position of each new key, counted after the cached ones.",
+    "cu_seqlens": "The first row of each packed sequence, and the number of all rows.",
+    "cu_seqlens_k": "The first key of each packed sequence, and the number of all keys.",
+    "query_sequences": "The number of the packed sequence that each query is of.",
+    "key_sequences": "The number of the packed sequence that each key is of.",
     "query_rows": "The number of each query, counted from 0.",
     "query_positions": "The position of each query among the keys, from which causal masks and windows count.",
     "positions": "The position of each key, as given.",
@@ -46,6 +50,8 @@ def add_indices(builder: PlanBuilder) -> None:
             _add_count(builder, "new_key_positions", "jₖ", "the keys after the cache", "k", range(past, past + new))
     if read & {"query_positions", "query_rows"}:
         _add_query_rows(builder)
+    if "query_sequences" in read:
+        _add_sequences(builder)
     if "query_positions" in read:
         _add_query_positions(builder)
     if "position_count" in read:
@@ -61,7 +67,7 @@ def _read_indices(builder: PlanBuilder) -> set[str]:
     read = {name for record in records for name in record.shapes.arrays}
     for operator in operators.values():
         read |= {role for derived in _needed(operator).values() for role in derived.inputs(operator.parameters)}
-    if builder.reads("bias"):
+    if builder.reads("bias") or builder.reads("cu_seqlens"):
         read |= {"query_rows", "key_positions"}
     position = operators.get("position")
     if position is not None and position.record.acts_on == "query_and_key":
@@ -156,8 +162,38 @@ def _add_position_count(builder: PlanBuilder) -> None:
     builder.add(name, "N", formula, (), "index", indices.position_count, options=options, role=name)
 
 
+def _add_sequences(builder: PlanBuilder) -> None:
+    """Add the bounds of packed sequences, and the number of the sequence that each query and each key is of."""
+    for name, symbol in (("cu_seqlens", "z_Q"), ("cu_seqlens_k", "z_K")):
+        array = getattr(builder.problem, name)
+        if array is not None:
+            options = {"shape": array.shape}
+            builder.add_given(name, symbol, (Axis("z", len(array)),), structural.reshape, options=options, role=name)
+    bounds_of_keys = builder.current.get("cu_seqlens_k", "cu_seqlens")
+    for name, symbol, rows, bounds in (
+        ("query_sequences", "s_Q", "query_rows", "cu_seqlens"),
+        ("key_sequences", "s_K", "key_positions", bounds_of_keys),
+    ):
+        node, inputs = builder.nodes[rows], {"rows": rows, "bounds": bounds}
+        formula = f"the last that begins at {node.symbol} or before"
+        builder.add(name, symbol, formula, node.axes, "index", indices.sequence_numbers, inputs, role=name)
+
+
+def _add_positions_in_sequences(builder: PlanBuilder) -> None:
+    """Add the position of each query among all keys, where its packed sequence begins there."""
+    rows, name, at_end = builder.nodes["query_rows"], "query_positions", builder.problem.align == "bottom_right"
+    inputs = {"rows": rows.name, "sequences": "query_sequences", "bounds": "cu_seqlens"}
+    inputs |= {"bounds_of_keys": "cu_seqlens_k"} if "cu_seqlens_k" in builder.nodes else {}
+    end = "the last query is at the last key" if at_end else "the first query is at the first key"
+    function, options = indices.query_positions_in_sequences, {"at_end": at_end}
+    builder.add(name, "pos", f"of each sequence {end}", rows.axes, "align", function, inputs, options, role=name)
+
+
 def _add_query_positions(builder: PlanBuilder) -> None:
     """Add the position of each query among the keys, by `align`."""
+    if "query_sequences" in builder.nodes:
+        _add_positions_in_sequences(builder)
+        return
     problem, rows = builder.problem, builder.nodes["query_rows"]
     count, keys = problem.query_count, builder.key_count
     at_end = problem.align == "bottom_right"

@@ -166,7 +166,7 @@ def _add_rule(builder: PlanBuilder, name: str, operator: Operator) -> Node:
     inputs |= builder.add_arrays("mask", operator)
     of_inputs = ([x for x in builder.nodes[name].axes if x.letter in ("b", "h")] for name in inputs.values())
     leading = max(of_inputs, key=len, default=[])
-    reads_queries = any(x in record.shapes.arrays for x in ("query_rows", "query_positions", "query_key_lengths"))
+    reads_queries = any(name.startswith("query_") for name in record.shapes.arrays)
     axes = (*leading, Axis("n", builder.query_count if reads_queries else 1), Axis("m", builder.key_count))
     function, options = record.function, operator.options
     return builder.add(f"visible_by_{name}", f"M_{name}", "", axes, "mask", function, inputs, options)

@@ -26,6 +26,13 @@ TOGETHER: Mapping[tuple[str, ...], Mapping[str, str | None]] = {
         "key": "[[[1, 0], [0, 1]], [[1, 1], [2, 0]]]",
         "layout": "nhd",
     },
+    ("cu_seqlens", "cu_seqlens_k"): {},
+    ("query", "key", "page_table", "page_size"): {
+        "embeddings": None,
+        "tokens": None,
+        "query": "[[[[1, 0], [0, 1]]]]",
+        "key": "[[[[1, 0]], [[0, 1]]]]",
+    },
     ("sentence", "vocabulary"): {"embeddings": None, "tokens": None},
     ("residual", "residual_norm"): {"embeddings": None},
     ("token_table", "token_positions", "token_scale", "residual_norm"): {"embeddings": None, "tokens": "[2, 0, 1]"},
@@ -76,7 +83,7 @@ def test_it_runs_with_any_line_uncommented(whole: str, name: str, tmp_path: Path
 
 def test_every_key_that_needs_another_is_tried_with_it() -> None:
     needy = {name for name, field in FIELDS.items() if field.template == "together"}
-    assert {name for names in TOGETHER for name in names} == {*needy, "query", "key"}
+    assert {name for names in TOGETHER for name in names} == {*needy, "query", "key", "cu_seqlens"}
 
 
 @pytest.mark.parametrize("names", TOGETHER, ids=" and ".join)

@@ -10,6 +10,23 @@ defineFunction("query_positions", {
   work: (cell) => [cell.equation(sumOf([cell.term("rows"), numberTerm(cell.options.first)]))],
 });
 
+/* The number of the packed sequence that each row is in: the last that begins there or before. */
+defineFunction("sequence_numbers", {
+  compute: ({ rows, bounds }) => mapNumbers(rows, (row) => bounds.data.findLastIndex((first) => first <= row)),
+  whole: ["z"],
+  work: (cell) => [[`row ${cell.term("rows").value(null)} is in sequence ${cell.number}`]],
+});
+
+/* The position of each query among all keys, where its packed sequence begins there, or ends. */
+defineFunction("query_positions_in_sequences", {
+  compute({ rows, sequences, bounds, bounds_of_keys: ofKeys = bounds }, { at_end: atEnd }) {
+    const shift = (sequence) => ofKeys.data[sequence + Number(atEnd)] - bounds.data[sequence + Number(atEnd)];
+    return mapPairs(rows, sequences, (row, sequence) => row + shift(sequence));
+  },
+  whole: ["z"],
+  work: (cell) => [[`${cell.label("n")} is at key ${cell.number} of all`]],
+});
+
 /* The position of each query, counted from the end of each batch item's real keys: [n] and [b …] to [b … n]. */
 defineFunction("query_positions_at_end", {
   compute: ({ rows, key_lengths: lengths }, { first }) =>

@@ -93,6 +93,18 @@ function windowSides({ left, right }) {
   return { left: Number(left), right: Number(right) };
 }
 
+/* Of packed sequences a query sees the keys of its own. */
+defineFunction("cu_seqlens", {
+  compute: ({ query_sequences: queries, key_sequences: keys }) =>
+    mapPairs(withAxis(queries, -1), keys, (query, key) => Number(query === key)),
+  work(cell) {
+    const [query, key] = [cell.term("query_sequences"), cell.term("key_sequences")];
+    return [
+      cell.sentence(`${cell.label("n")} is in sequence `, query, `, ${cell.label("m")} in `, key, `: ${verdict(cell)}`),
+    ];
+  },
+});
+
 /* The sequence is cut into chunks of one size, and a query sees the keys of its own chunk. */
 defineFunction("chunked", {
   compute(inputs, { size }) {
