@@ -105,7 +105,7 @@ def _priority(checker: Checker, results: Sequence[QuantityCheck]) -> Priority:
 
 def matches_expected(checker: Checker, attempt: Attempt) -> bool:
     """Whether an attempt gives all expected numbers of its part, within its own rounding error in their type."""
-    quantities, values = _in_part(checker, checker.quantities, attempt.part), _computed(attempt, checker.quantities)
+    quantities, values = _expected_of(checker, attempt), _computed(attempt, checker.quantities)
     if values.keys() != quantities.keys():
         return False
     own = attempt.problem.precision
@@ -129,6 +129,19 @@ def matches_expected(checker: Checker, attempt: Attempt) -> bool:
         _is_explained(checker, name, numbers, values[name], dtypes[name], attempt)
         for name, numbers in quantities.items()
     )
+
+
+def _expected_of(checker: Checker, attempt: Attempt) -> Quantities:
+    """What is expected of the part of an attempt.
+
+    Where digits were rounded off, a number that was fitted to the others is off by what they lost, and so are its own.
+    """
+    quantities = _in_part(checker, checker.quantities, attempt.part)
+    if not attempt.is_fitted:
+        return quantities
+    return {
+        name: x if x.half_units is None else replace(x, half_units=2 * x.half_units) for name, x in quantities.items()
+    }
 
 
 def _expected(checker: Checker, part: Part) -> Values:
@@ -164,7 +177,7 @@ def agreement(checker: Checker, attempt: Attempt, letter: str) -> Array:
     for same in in_all_parts(attempt, exact_problem(checker), limits_of(checker)):
         values = _computed(same, quantities)
         positions = same.part.positions(letter)
-        for name, numbers in _in_part(checker, quantities, same.part).items():
+        for name, numbers in _expected_of(replace(checker, quantities=quantities), same).items():
             own = checker.derived_tolerance(name, Precision(_dtype(checker)), rounding)
             agreeing = (_agreeing(numbers, values[name], tolerance) for tolerance in (own, checker.tolerance(name)))
             cells = np.logical_or(*agreeing) | ~numbers.is_given

@@ -90,6 +90,7 @@ class Attempt:
     part: Part = ALL
     known: KnownValues = field(default_factory=KnownValues, compare=False, repr=False)
     numbers: tuple[Number | None, ...] = ()
+    remark: str = ""  # what number people know a number as
     is_confirmation: bool = False  # whether another part is explained already
 
     @property
@@ -99,9 +100,19 @@ class Attempt:
         return {number.name: found for number, found in pairs if number is not None and found is not None}
 
     @property
+    def is_fitted(self) -> bool:
+        """Whether a number in it was found by a search among all numbers, not among a few."""
+        fitted = (SLIPS[name].number for name in self.slips)
+        return any(
+            number is not None and not number.is_whole and found not in number.usual
+            for number, found in zip(fitted, self.numbers, strict=True)
+        )
+
+    @property
     def sentence(self) -> str:
         """What is done wrong."""
-        return " ".join(self.sentences)
+        sentence = " ".join(self.sentences)
+        return f"{sentence.removesuffix('.')} ({self.remark})." if self.remark else sentence
 
     def compute_known_values(self) -> None:
         """Compute all steps of the attempt, for those that are made from it to start from."""
@@ -378,8 +389,7 @@ class _Search:
                 for name, value in number.known(case).items():
                     attempt = made(value) if abs(found / value - 1) < NEAR_KNOWN else None
                     if attempt is not None and self._is_accepted(attempt):
-                        sentence = f"{attempt.sentences[-1].removesuffix('.')} ({text_of(value)} is {name})."
-                        yield replace(attempt, sentences=(*attempt.sentences[:-1], sentence))
+                        yield replace(attempt, remark=f"{text_of(value)} is {name}")
                 attempt = made(found)
                 if attempt is not None:
                     yield attempt
