@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from attncli.base.dtypes import BFLOAT16, NAMES
+from attncli.base.dtypes import HELD_AS_SINGLE, NAMES
 from attncli.base.errors import AttnError, ErrorPath, did_you_mean
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import first_duplicate, json_excerpt, repr_excerpt, shorten
@@ -43,7 +43,7 @@ from attncli.problem.operators import (
 )
 from attncli.problem.vocabularies import SMALL_NAME, small_vocabulary
 
-FLOATING_TYPES = frozenset(NAMES) - {BFLOAT16}  # of arrays of NumPy's own
+FLOATING_TYPES = frozenset(NAMES) - {*HELD_AS_SINGLE}  # of arrays of NumPy's own
 _NO_LETTER = re.compile("[\ud800-\udfff\0]")  # in a label
 
 

@@ -71,7 +71,7 @@ def test_heads_that_are_taken_for_tokens_are_named(shape: tuple[int, int]) -> No
     output = output_of(query[0] @ key[0].swapaxes(1, 2) / np.sqrt(8), value[0]).swapaxes(1, 2)
     (found,) = attncli.check(against={"output": output}, **arrays).explained_by
     assert found.slips == ("layout_misread",)
-    assert found.sentence.endswith("heads attend to one another within each token. --as flash reads arrays so.")
+    assert found.sentence.endswith("with layout bnhd all agrees.")
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
