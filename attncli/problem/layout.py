@@ -20,6 +20,8 @@ ARRAY_LAYOUTS: Mapping[str, str] = {
     "bnd": "heads side by side in the features; read so without layout",
     "nbd": "torch.nn.MultiheadAttention without batch_first",
 }
+# The same orders with other letters for tokens: Transformer Engine's bshd, sbhd and thd.
+LAYOUTS_ELSEWHERE = {layout.replace("n", letter): layout for layout in ARRAY_LAYOUTS for letter in "st"}
 OWN_LAYOUTS = ("bhnd", "bnd")
 LAID_OUT = ("query", "key", "value", "past_key", "past_value")  # the arrays that are given in an order of axes
 PAGED = ("key", "value")  # those that are pages where a page table says whose
