@@ -237,6 +237,7 @@ def of_items(keys: Keys, of_keys: Sequence[int] = (0, 1, 2), of_values: Sequence
     return np.concatenate(outputs)
 
 
+MANY_QUERIES = {"query": normal(1, HEADS, 2 * M, D, seed=61)}
 ITEMS = {
     "query": normal(3, HEADS, N, D, seed=51),
     **{name: normal(3, GROUPS, M, D, seed=52 + at) for at, name in enumerate(("key", "value"))},
@@ -583,6 +584,10 @@ MISTAKES = [
     *(
         Mistake("rows_permuted", rows, lambda k, rows: plain(k)[:, :, list(rows)])
         for rows in ((*range(N - 1), N - 2), (3, 3, 1, *range(3, N)))
+    ),
+    *(
+        Mistake("values_permuted", rows, lambda k, r: output_of(scores_of(k), values_of(k)[:, list(r)]), MANY_QUERIES)
+        for rows in (tuple(reversed(range(M))), (0, 2, 1, *range(3, M)))
     ),
     *(
         Mistake("batch_items_permuted", items, lambda k, i: of_items(k)[list(i)], ITEMS)

@@ -57,6 +57,14 @@ def test_no_slip_explains_noise(seed: int) -> None:
     assert attncli.check(against={"output": normal(1, 4, 29, 8, seed=seed + 50)}, **keys).explained_by == ()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_no_slip_explains_small_noise(dtype: str) -> None:
+    keys = {name: x.astype(dtype) for name, x in given(7).items()}
+    right = attncli.attention(**keys).output
+    noisy = right * (1 + 1e-3 * normal(*right.shape, seed=8))
+    assert attncli.check(against={"output": noisy.astype(dtype)}, **keys).explained_by == ()
+
+
 def test_every_slip_with_a_number_has_a_mistake_made_by_hand() -> None:
     assert {slip.name for slip in SLIPS.values() if slip.number is not None} <= {one.slip for one in MISTAKES}
 
