@@ -7,7 +7,7 @@ from typing import Any
 from attncli.analysis.slips.maps import computed_by_head, expected_by_head, read_rows, readers_by_head
 from attncli.analysis.slips.records import Computation, FittedNumber, Variant, evaluate_names, plan_slip, text_of
 from attncli.analysis.slips.softmax import softmax_node
-from attncli.base.dtypes import HALF
+from attncli.base.dtypes import FLOAT8, HALF, to_float8
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.normalizers import finite_max, safe_divide
 
@@ -17,7 +17,6 @@ MUCH_FARTHER = 4  # times the error of several factors is that of one, where the
 COARSE = [2.0**power for power in range(-7, 8)]  # factors from which the search goes on
 MAX_STEPS, MAX_STEP, STEP, PRECISE = 24, 0.5, 1e-4, 1e-13  # of logarithms
 LARGEST_INTEGER, LARGEST_FLOAT8 = 127.0, 448.0  # of 8 bits
-LEAST_EXPONENT, DIGITS = -6, 3  # of float8_e4m3: the powers of 2 of its normal numbers, and the digits after the first
 FLOAT8_FACTORS = [*(2.0**power for power in range(13)), 240.0, 448.0]
 BLOCKS = (1, 16, 32, 64, 128)
 
@@ -172,11 +171,7 @@ def _softmax_in_float8(scores: Array, *, factor: float, temperature: float = 1.0
 
 
 def _to_float8(x: Array) -> Array:
-    """The nearest numbers of float8_e4m3; larger ones become its largest."""
-    _, exponents = np.frexp(x)
-    step = np.ldexp(1.0, np.maximum(exponents - 1, LEAST_EXPONENT) - DIGITS)
-    rounded: Array = np.clip(np.round(x / step) * step, -LARGEST_FLOAT8, LARGEST_FLOAT8)
-    return rounded
+    return to_float8(x, FLOAT8[0]).astype(x.dtype)
 
 
 @plan_slip("there are keys and values, of no half type", number=FittedNumber("rows", _blocks, is_whole=True))
