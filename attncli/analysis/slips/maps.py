@@ -304,6 +304,14 @@ def _rolled(x: Array, *, by: int) -> Array:
     return np.roll(x, -by, axis=-2)
 
 
+@plan_slip("the output has an axis of heads, as many as queries", needs_all_queries=True, needs_all_heads=True)
+def output_axes_exchanged(case: Computation) -> Iterator[Variant]:
+    """The heads and the queries of the output are exchanged: it is (batch, tokens, heads, features)."""
+    node = case.node(case.plan.results.get("output", ""))
+    if node is not None and node.letters[-3:-1] == ("h", "n") and node.shape[-3] == node.shape[-2] > 1:
+        yield Variant(case.with_changed_value(node.name, _exchanged_axes))
+
+
 @plan_slip(
     "queries, keys and values have an axis of heads, and several of both", needs_all_queries=True, needs_all_heads=True
 )

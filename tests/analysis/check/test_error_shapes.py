@@ -18,6 +18,8 @@ SHAPES = {
     "a factor of each column": (RIGHT * COLUMNS, ["column_factors"], "factor of its own, from 0.5 to 2."),
     "a number in each row": (RIGHT + ROWS, ["row_offsets"], "is added, from 0.5 to 2."),
     "growth": (RIGHT + 10 ** (3 * ROWS) * NOISE, ["growth"], "The error grows with the query"),
+    "signs": (np.where(NOISE > 0, RIGHT, -RIGHT), ["signs"], "Only signs differ."),
+    "nothing written": (np.zeros_like(RIGHT), ["zeros"], "All numbers are 0, as in an array that is not written."),
     "noise": (RIGHT + 0.1 * NOISE, [], ""),
     "one number": (RIGHT + np.eye(16, 8), [], ""),
 }

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -160,6 +161,17 @@ class Mistake:
         return {name: value for name, value in keys.items() if value is not None}
 
 
+def packed(keys: Keys, bounds: Sequence[int]) -> np.ndarray:
+    """The output of causal sequences one after the other."""
+    output = np.zeros((1, HEADS, M, D))
+    for first, last in pairwise(bounds):
+        own = {name: keys[name][..., first:last, :] for name in ("query", "key", "value")}
+        scores = np.where(np.tri(last - first, dtype=bool), scores_of(own), -np.inf)
+        output[..., first:last, :] = output_of(scores, values_of(own))
+    return output
+
+
+PACKED = {"query": normal(1, HEADS, M, D, seed=70), "causal": True, "cu_seqlens": [0, 9, 20, M]}
 ALONG = np.ones((1, HEADS, N, D))
 ROPE = {"position": "rope"}
 BELOW = {"query": abs(normal(1, HEADS, N, D, seed=3)), "key": -abs(normal(1, GROUPS, M, D, seed=4)), "scale": 4e3}
@@ -488,6 +500,18 @@ MISTAKES = [
     Mistake("denominator_not_rescaled", 16, lambda k, t: in_tiles(k, t, values_too=True, sum_too=False)),
     Mistake("nothing_rescaled", 8, lambda k, t: in_tiles(k, t, values_too=False, sum_too=False)),
     Mistake("zero_keys_take_part", 33, lambda k, z: output_of(scores_of(k), values_of(k), z)),
+    Mistake(
+        "window_added", 4, lambda k, left: output_of(np.where(causal(M, left), scores_of(k), -np.inf), values_of(k))
+    ),
+    Mistake("sequence_bounds_off", 2, lambda k, by: packed(k, [0, 9 + by, 20 + by, M]), PACKED),
+    Mistake("sequence_bounds_off", -1, lambda k, by: packed(k, [0, 9 + by, 20 + by, M]), PACKED),
+    Mistake("sequences_not_separated", None, lambda k, _: packed(k, [0, M]), PACKED),
+    Mistake(
+        "output_axes_exchanged",
+        None,
+        lambda k, _: plain(k).swapaxes(1, 2),
+        {"query": normal(1, HEADS, HEADS, D, seed=71)},
+    ),
     Mistake("tail_dropped", 7, lambda k, t: output_of(scores_of(k)[..., :-t], values_of(k)[:, :-t])),
     Mistake("splits_averaged", 4, lambda k, s: in_splits(k, s, 1.0)),
     Mistake("splits_merged_in_base_2", 3, lambda k, s: in_splits(k, s, 2.0)),
