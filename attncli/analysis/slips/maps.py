@@ -193,6 +193,17 @@ def key_items_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Va
 
 
 @plan_slip(
+    "there are several batch items", needs_all_items=True, number=FittedNumber("items", solve=_other_items("key"))
+)
+def key_items_alone_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
+    """Batch items read the keys, but not the values, of others."""
+    if "key" in _read_items(case):
+        items = ", ".join(map(str, number))
+        sentence = f"Batch items read the keys of others: those numbered {items}."
+        yield Variant(_reading_items(case, number, ("key",)), sentence)
+
+
+@plan_slip(
     "there are several batch items", needs_all_items=True, number=FittedNumber("items", solve=_other_items("value"))
 )
 def value_items_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Variant]:

@@ -213,6 +213,27 @@ def causal_off_by_one(case: Computation, number: int) -> Iterator[Variant]:
     yield Variant(case.with_nodes(shifted, changed), sentence)
 
 
+def _tiles(case: Computation) -> Sequence[float]:
+    keys = case.plan["weights"].shape[-1] if "causal" in rules_of(case) else 0
+    return [size for size in (*range(2, 65), 96, 128, 256) if size < keys]
+
+
+@plan_slip("the attention is causal", number=FittedNumber("tile", _tiles, is_whole=True))
+def causal_by_tiles(case: Computation, number: int) -> Iterator[Variant]:
+    """The causal mask hides whole tiles alone: queries see all keys of the tile in which their own is."""
+    node = rules_of(case).get("causal")
+    if node is not None:
+        options = {**node.options, "tile": number}
+        sentence = f"The causal mask hides whole tiles of {number} keys: queries see all keys of that of their own."
+        yield Variant(case.with_nodes(replace(node, function=_causal_by_tiles, options=options)), sentence)
+
+
+def _causal_by_tiles(query_positions: Array, key_positions: Array, *, tile: int) -> Array:
+    """True where a key's tile is not after the query's."""
+    visible: Array = key_positions // tile <= query_positions[..., :, None] // tile
+    return visible
+
+
 def _widths(case: Computation) -> Sequence[float]:
     return range(1, min(case.plan["weights"].shape[-1], 257)) if "window" in rules_of(case) else []
 
@@ -351,6 +372,26 @@ def key_lengths_off(case: Computation, number: int) -> Iterator[Variant]:
         size, what = abs(number), "padding takes part" if number > 0 else "the last real keys do not take part"
         direction = "large" if number > 0 else "small"
         yield Variant(changed, f"The lengths of the keys are {size} too {direction}: {what}.")
+
+
+def _page_sizes(case: Computation) -> Sequence[float]:
+    keys = case.plan["weights"].shape[-1]
+    return [size for size in (2, 4, 8, 16, 32, 64, 128, 256) if size <= keys] if "key_lengths" in rules_of(case) else []
+
+
+@plan_slip("keys have lengths", number=FittedNumber("block", _page_sizes, is_whole=True))
+def last_block_read_whole(case: Computation, number: int) -> Iterator[Variant]:
+    """The lengths of the keys are rounded up to whole blocks or pages: the padding in the last one takes part."""
+    if "key_lengths" in rules_of(case):
+        most = case.plan["weights"].shape[-1]
+        changed = case.with_changed_value("key_lengths", _in_blocks, options={"size": number, "most": most})
+        yield Variant(changed, f"The last block of {number} keys is read whole: the padding in it takes part.")
+
+
+def _in_blocks(x: Array, *, size: int, most: int) -> Array:
+    """Lengths that are whole blocks."""
+    lengths: Array = np.minimum(-(-x // size) * size, most)
+    return lengths
 
 
 def _longer(x: Array, *, by: int, most: int) -> Array:
