@@ -49,6 +49,7 @@ def find_explanations(
         limits,
         dtype=_dtype(checker),
         priority=priority,
+        on_demand=_on_demand(checker),
         evidence=evidence,
         skips_pairs=skips_pairs,
     )
@@ -72,7 +73,13 @@ def _digits_to_spare(checker: Checker) -> float:
 def find_unnoticed(checker: Checker) -> SearchResult:
     """The slips with which a computation gives the reference within the tolerance: these inputs can't tell them."""
     accepts = partial(matches_reference, checker)
-    return unnoticed(exact_problem(checker), accepts, limits_of(checker), dtype=_dtype(checker))
+    problem, on_demand = exact_problem(checker), _on_demand(checker)
+    return unnoticed(problem, accepts, limits_of(checker), dtype=_dtype(checker), on_demand=on_demand)
+
+
+def _on_demand(checker: Checker) -> tuple[str, ...]:
+    """The names of what is checked and is computed only where it is selected."""
+    return tuple(name for name in checker.quantities if checker.trace.plan[name].is_on_demand)
 
 
 def explanations(attempts: Iterable[Attempt]) -> tuple[Explanation, ...]:
