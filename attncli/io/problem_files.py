@@ -8,7 +8,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, did_you_mean
 from attncli.io import formats
-from attncli.io.entries import NOT_COMPUTED, expected_entries, own_names
+from attncli.io.entries import expected_entries, own_names
 from attncli.io.inputs import Input, Inputs
 from attncli.io.paths import STDIN, check_is_not_refused, nearest_file, path_of
 from attncli.problem.arrays import ArrayOrigin
@@ -176,7 +176,7 @@ def expects_something(file: str, inputs: Inputs) -> bool:
     source = inputs.open(file)
     names = _names(source)
     inputs_given = not _INPUTS.isdisjoint(own_names(names).values())
-    known = {*FIELDS, *RESULTS, *EXAMPLE_KEYS, *NOT_COMPUTED}
+    known = {*FIELDS, *RESULTS, *EXAMPLE_KEYS}
     if inputs_given and any(did_you_mean(name, (EXPECTED, *RESULTS)) for name in {*own_names(names).values()} - known):
         return True
     if formats.formats_of(source)[-1].is_archive:
