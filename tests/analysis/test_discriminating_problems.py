@@ -49,7 +49,7 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
 
 
 DTYPES = ("bfloat16", "float32", "float64", "float16")
-QUICK = ("nothing", "grouped heads, a window", "a mask with an empty row", "a softcap", "scores")
+QUICK = ("nothing", "a mask with an empty row", "scores")
 
 
 @pytest.mark.parametrize(
@@ -112,6 +112,7 @@ def test_a_slip_that_changes_no_number_is_named(monkeypatch: pytest.MonkeyPatch)
     assert unnoticed_slips(problem) == {"window_too_wide", "window_too_narrow"}
 
 
+@pytest.mark.deep
 def test_a_maximum_that_only_rounding_shows_is_no_reason_to_draw_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discriminating_problems, "ENOUGH_DRAWS", 2)
     problem = choose(score="cosine", token_count=8, dim=8)

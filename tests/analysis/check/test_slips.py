@@ -166,6 +166,7 @@ def test_a_slip_is_named_in_every_type(dtype: str) -> None:
     assert check(spec, {"output": Precision(dtype).round(kernel(query, key, value, np.tri(11, dtype=bool)))}).agrees
 
 
+@pytest.mark.deep
 def test_two_slips_are_named_together() -> None:
     query, key, value = QUERIES[0, 0], KEYS[0, 0], VALUES[0, 0]
     spec = problem(query=query, key=key, value=value, causal=True)
