@@ -10,7 +10,6 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.base.program import DIFFERS, FAILED
-from attncli.base.text import join_words
 from attncli.cli import streams
 from attncli.cli.completion import complete_expected
 from attncli.cli.option_values import (
@@ -29,6 +28,7 @@ from attncli.cli.output_file import check_is_no_input, named_file
 from attncli.cli.output_options import OutputOptions, with_output_options
 from attncli.cli.problem_options import As, EditTexts, MaxSize, Strict, with_problem_options
 from attncli.cli.terminal import ProgressBar
+from attncli.cli.usage_errors import named_arrays_error
 from attncli.io.paths import STDIN, is_there, path_of
 from attncli.render.formats import DEFAULT_FORMAT
 
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from attncli.io.problem_files import FilePart
     from attncli.problem.edits import Edit
 
-# The options of arrays that are named in place of a problem, in this order.
-ARRAYS = ("--query ", "--key ", "--value ", "--against output=")
 NOTHING_EXPECTED = "write expected: {output: …} in the file, or give --against output=FILE"
 
 
@@ -148,7 +146,9 @@ def check(
         run=RunOptions(blas_is_limited=True),
     )
     request = CheckRequest(keys, against or (), options, head, batch, inputs, strict, convention, read_edits(edits))
-    _check_problems(problems or (), request)
+    given = {*given_keys(keys), *(["against"] if against else []), *(["as"] if convention else [])}
+    if problems and (error := named_arrays_error("attn check", problems, given, takes_expected=True)) is not None:
+        raise error
     suite = _find_suite(problems or (), request)
     outcomes = _run_suite(suite, request, junit)
     _write_answer(outcomes, suite, inputs, output_options, is_quiet=quiet)
@@ -156,26 +156,6 @@ def check(
         raise typer.Exit(FAILED)
     if not all(outcome.agrees for outcome in outcomes):
         raise typer.Exit(DIFFERS)
-
-
-def _check_problems(problems: Sequence[str], request: CheckRequest) -> None:
-    """Raise AttnError, which has the options for them, where arrays are named in place of problems."""
-    import shlex
-
-    from attncli.io.formats import format_of_suffix
-
-    formats = [format_of_suffix(path_of(name)) for name in problems]
-    has_keys = bool(given_keys(request.keys))
-    options = ARRAYS[-1:] if has_keys else ARRAYS
-    is_known = (1 if has_keys else 2) <= len(problems) <= len(options)
-    if not is_known or any(row is None or row.holds_problems for row in formats):
-        return
-    words = [f"{option}{shlex.quote(name)}" for option, name in zip(options, problems, strict=False)]
-    if not has_keys and not request.against:
-        expected = {2: ["--against weights=FILE"], 3: ["--against output=FILE"]}.get(len(words), [])
-        words = ["attn check", *words, *expected]
-    what = "is a file of numbers" if len(problems) == 1 else "are files of numbers"
-    raise AttnError(f"{join_words(problems)} {what}, not of a problem", hint=f"type {' '.join(words)}")
 
 
 def _find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
