@@ -12,10 +12,9 @@ from attncli.base.lazy_numpy import import_object
 from attncli.cli.commands import COMMANDS, CommandRef
 from attncli.io.paths import STDIN, is_there, path_of
 from attncli.problem.fields import OUTPUT, option_name
+from attncli.problem.numbers import BOOLEAN_WORDS
 
 QUOTE_HINT = "put a list in quotes, as in '[1, 2]' or '[[1, 2], [3, 4]]'"
-# What follows a flag as if it had a value, and whether the flag is wanted.
-_BOOLEANS = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
 _VARY = "--vary"  # the option of a command that compares the values of a key
 _MATRICES = ("MATRIX", "VECTOR", "FILE|small")  # the values of options that are numbers
 _NAMED = ("NAME=VALUE", "CELL=X")
@@ -95,7 +94,7 @@ def _check_repeated(options: Mapping[str, Any], args: Sequence[str]) -> None:
     from attncli.problem.spec import FIELDS
 
     given: dict[str, list[str]] = {}
-    for token, following in zip(args, [*args[1:], ""], strict=True):
+    for token, following in zip(args, [*args[1:], ""], strict=False):
         name, equals, value = token.partition("=")
         option = options.get(name)
         if option is not None and not option.is_flag and not option.multiple and option.name in FIELDS:
@@ -116,7 +115,7 @@ def _is_option(token: str) -> bool:
 def _check_flag(name: str, option: Any, following: Sequence[str]) -> None:
     """Raise AttnError where a flag is followed by `yes`, `false` or the like."""
     for word in following:
-        wanted = _BOOLEANS.get(word.casefold())
+        wanted = BOOLEAN_WORDS.get(word.casefold())
         if wanted is not None and not is_there(Path(word)):
             others = option.opts if name in option.secondary_opts else option.secondary_opts
             other = f"type {others[0]}" if others else "leave it out"
@@ -170,7 +169,7 @@ def explain(error: Any, parameters: Iterable[Any], ref: CommandRef | None, comma
 
 def _value_of(name: str, args: Sequence[str]) -> str | None:
     """The value that an unknown option was given; None where there is none."""
-    for token, following in zip(args, [*args[1:], "-"], strict=True):
+    for token, following in zip(args, [*args[1:], "-"], strict=False):
         option, equals, value = token.partition("=")
         if option == name:
             return value if equals else None if _is_option(following) else following

@@ -25,7 +25,9 @@ MAX_ENTRIES = 3  # that an error names
 MAX_TEXT_LENGTH = 60  # of what is not an array
 HINT = "expected NumPy's slices, such as [:, 0:768] or [0]"
 # Names that kernels and their dumps give to arrays, and the key or result that each is.
-ALIASES: Mapping[str, str] = {"q": "query", "k": "key", "v": "value", "o": OUTPUT, "out": OUTPUT}
+ALIASES: Mapping[str, str] = {"q": "query", "k": "key", "v": "value", "o": OUTPUT, "out": OUTPUT} | {
+    "cu_seqlens_q": "cu_seqlens"
+}
 NOT_COMPUTED = ("lse",)  # results of kernels that are not results here
 _QUERIES = {"query", "embeddings"}  # keys of which one gives the queries
 _SLICE = re.compile(r"\s*(-?[0-9]*)\s*:\s*(-?[0-9]*)\s*(?::\s*(-?[0-9]*)\s*)?", re.ASCII)

@@ -102,7 +102,8 @@ def read_document(name: str, inputs: Inputs | None = None) -> Document:
     check_is_not_refused(path, name)
     is_known = name == STDIN or formats.format_of_suffix(path) is not None or os.path.lexists(path)
     if not is_known and nearest_file(path) is None:
-        raise AttnError("is not a problem file", where=name, hint=f"expected {formats.expected('problem')} or -")
+        hint = f"expected {formats.expected('problem')} or -"
+        raise AttnError("there is no such file or folder", where=name, hint=hint)
     source = inputs.open(name)
     return _document(*formats.read_problem(source), Origin(source.name, path.parent, inputs=inputs))
 

@@ -218,7 +218,7 @@ def _array_layout_hint(converted: Mapping[str, Any]) -> str | None:
     """What to do where the values are no problem, but are one with arrays in another order of axes."""
     for layout in other_layouts(converted) if converted.get("layout") is None else ():
         if _is_problem(read_layout({**converted, "layout": layout})):
-            return f"with layout {layout}, {layout_text(layout)}, it fits"
+            return f"it fits layout {layout}, {layout_text(layout)}: give --layout {layout}"
     return None
 
 

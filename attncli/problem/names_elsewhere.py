@@ -69,6 +69,7 @@ _HINTS = {
     "valid_lens valid_len lengths seq_lens seqlens nonpad_kv_seqlen": "give {key_lengths=3,2}",
     "cu_seqlens_q cu_seq_q cu_seq_lens_q": "give {cu_seqlens=0,3,5}",
     "cu_seq_k cu_seq_lens_k cu_seqlens_kv": "give {cu_seqlens_k=0,4,6}",
+    "max_seqlen_q max_seqlen_k max_seqlen": "leave it out: cu_seqlens says how long each sequence is",
     "sliding_window window_size local_window_size": "give {window=3,0}: keys on the left and on the right",
     # scores and weights
     "temperature temp softmax_temperature tau": "give {normalize=softmax:temperature=2}",

@@ -69,7 +69,7 @@ WRONG = {
     "another word for a command": ("explain softmax", "unknown command 'explain'; type attn show softmax"),
     "the version as a command": ("version", "unknown command 'version'; type attn --version"),
     "one word": ("hello", "'hello'; attn --help lists the commands; for a sentence of one word: attn compute "),
-    "a sentence without quotes": ("my dog ate it", "'my'; attn --help lists the commands; for a sentence: attn 'my dog"),
+    "a sentence without quotes": ("my dog ate it", "lists the commands; for a sentence: attn 'my dog ate it'"),
     "words of an option behind": ("the cat --causal", "for a sentence: attn 'the cat' --causal"),
     "a sentence to compute": ("compute my dog ate it", "put a sentence in quotes: attn compute 'my dog ate it'"),
     "spaces in an edit": ("compute t.yaml --set embeddings[cat,x2] = 1", "type --set 'embeddings[cat,x2]=1'"),
@@ -83,7 +83,7 @@ WRONG = {
         "check q.npy --causal k.npy v.npy my_o.npy",
         "type --query q.npy --key k.npy --value v.npy --against output=my_o.npy",
     ),
-    "arrays in another order": ("check --query q.npy o.npy v.npy --key k.npy", "type --against output=o.npy --value v.npy"),
+    "arrays in another order": ("check --query q.npy o.npy v.npy --key k.npy", "--against output=o.npy --value v.npy"),
     "an unknown letter": ("compute t.yaml -x", "unknown option -x; attn compute --help lists the options"),
     "a temperature": ("compute t.yaml --temperature 0.5", "give --normalize softmax:temperature=0.5"),
     "temperatures": ("compare t.yaml --vary temperature=1,2", "'temperature'; give --vary normalize.temperature=1,2"),
@@ -113,7 +113,20 @@ WRONG = {
         "compute - --w-q -",
         "standard input: is named twice, but can be read only once; use - once",
     ),
-    "nothing to compute": ("compute", "no input; give embeddings, or query and key"),
+    "nothing to compute": ("compute", "no input; type attn compute --embeddings '1 0 1; 0 1 0; 1 1 0' --explain"),
+    "nothing to check": ("check", "no input; type attn check problem.yaml or attn check problem.yaml --against"),
+    "nothing to compare": ("compare", "no input; type attn compare problem.yaml --vary "),
+    "options alone": ("compute --causal", "no input; give embeddings, or query and key, or sentence, or seed"),
+    "no folder to check": ("check nosuchdir", "nosuchdir: there is no such file or folder; expected .json, "),
+    "a flag in words": ("compare t.yaml --vary causal=no,yes", "'no' is neither true nor false; write false"),
+    "a number of one cell": (
+        "check --query [[1]] --key [[1]] --against weights[0,1]=0.6",
+        "is not NAME=NUMBERS; write 'weights={0: {1: 0.6}}'",
+    ),
+    "numbers without a name": ("check --query [[1]] --key [[1]] --against .4,.6", "'.4,.6' has no name; write NAME=NUMBERS: output=.4,.6"),
+    "numbers left out": ("check --query [[1]] --key [[1]] --against weights=?,1", "out; give those that you know: weights={"),
+    "results for a problem": ("compute both.yaml", "leave out one of them; attn check PROBLEM --against FILE compares"),
+    "two names of which one means nothing": ("show w_q softmaxx", "unknown name 'w_q softmaxx'"),
     "no seed": ("compute --token-count 2 --dim 2", "seed: embeddings is drawn at random and there is no seed"),
     "an example over a file": ("demo tutorial --save t.yaml", "t.yaml: already exists; choose another name"),
     "a folder that is not empty": ("generate --seed 1 --token-count 2 --dim 2 -o full", "full: already exists; choose"),
@@ -131,6 +144,7 @@ def test_an_error_is_one_line_on_standard_error(
     (tmp_path / "x.csv").write_text("1,2\n")
     (tmp_path / "k.yaml").write_text("key: [[1]]\ntemperature: 2\n")
     (tmp_path / "name.yaml").write_text("query: [[1]]\nkey: [[1]]\nnormalize: {name: softmax}\n")
+    (tmp_path / "both.yaml").write_text("scores: [[1]]\nweights: [[1]]\n")
     (tmp_path / "printed.yaml").write_text("scaled_dot → softmax\n\nscores\nn\\m   a   b\na   1   2\n")
     ran = run(*words.split(" "))
     assert ran.returncode == 2

@@ -14,7 +14,9 @@ from attncli.cli import streams
 from attncli.cli.completion import complete_expected
 from attncli.cli.option_values import (
     check_convention,
+    check_is_given,
     check_stdin,
+    document_notes,
     edited_problem,
     given_keys,
     make_inputs,
@@ -25,7 +27,7 @@ from attncli.cli.option_values import (
 )
 from attncli.cli.output import write_result
 from attncli.cli.output_file import check_is_no_input, named_file
-from attncli.cli.output_options import OutputOptions, with_output_options
+from attncli.cli.output_options import OutputOptions, with_output_options, writes_documents
 from attncli.cli.problem_options import As, EditTexts, MaxSize, Strict, with_problem_options
 from attncli.cli.terminal import ProgressBar
 from attncli.cli.usage_errors import named_arrays_error
@@ -77,7 +79,7 @@ class Suite:
 
 
 @with_problem_options()
-@with_output_options("format", "json", "pager")
+@with_output_options("format", "json", "pager", is_written=writes_documents)
 def check(
     problems: Annotated[
         list[str] | None,
@@ -88,7 +90,7 @@ def check(
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help="Expected numbers: weights='.6 .4', output=o.npy …",
+            help="Expected: weights='.6 .4', 'weights={cat: {sat: .6}}'.",
             autocompletion=complete_expected,
         ),
     ] = None,
@@ -128,11 +130,12 @@ def check(
     from attncli.engine.options import RunOptions
 
     output_options = replace(output_options, precision=precision)
-    output_options.check_format("check", lambda row: row.writes_documents)
+    output_options.check_format("check", writes_documents)
     _ = output_options.decimals  # an error before any work
     if quiet and output_options.output_format.name != DEFAULT_FORMAT:  # a program reads one object
         message = f"--quiet and --format {output_options.output_format.name} contradict each other"
         raise AttnError(message, hint="leave out one of them")
+    check_is_given("check", problems, keys)
     junit = None if junit is None else named_file(junit, "--junit")
     check_stdin(*(problems or ()), *(text.partition("=")[2] or text for text in against or ()), *keys.values())
     check_convention(convention)
@@ -308,7 +311,8 @@ def _check(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, Befor
     expected = _expected(part, plan_of(problem).names, request)
     positions, _ = OutputOptions(head=request.head, batch=request.batch).positions(problem.leading)
     options = replace(request.options, head=positions.get("h"), batch=positions.get("b"))
-    streams.write_notes(expected.notes)
+    said = document_notes(part.problem)
+    streams.write_notes(note for note in expected.notes if note not in said)
     unchecked = [f"{name} is not a result, and is not checked" for name in expected.left_out]
     warn([*problem_warnings(problem, part.problem, keys_unread_by_plan(problem)), *unchecked])
     with ProgressBar(f"checking {part.place}".rstrip()) as progress:

@@ -174,7 +174,7 @@ def test_each_part_of_a_file_has_a_report(run: Run, folder: Path) -> None:
     ran = run("check", "parts.yaml")
     assert "\n\nparts.yaml, part causal\nAll 9 numbers agree.\n\n✓ weights: 9 numbers agree" in ran.stdout
     assert verdict(ran) == "1 of 2 agree, 1 can't be checked."
-    assert ran.stderr.startswith("attn: parts.yaml, part 3, line 8, expected, output: 1 × 1 numbers are expected")
+    assert ran.stderr.startswith("attn: parts.yaml, part 3, line 8, expected, output: has 1 × 1 numbers")
     assert ran.returncode == 2
 
 
@@ -280,11 +280,11 @@ def test_the_file_of_junit_is_no_input(name: str, run: Run, folder: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "no expected numbers; write expected: {output: …} in the file, or give --against output=FILE"),
+        ((), "no input; type attn check problem.yaml or attn check problem.yaml --against"),
         (("p.yaml",), "p.yaml: no expected numbers"),
         (("none.yaml", "--against", "output=output.npy"), "none.yaml: there is no such file"),
         (("p.yaml", "--against", "output=weights.npy"), "weights.npy: there is no such file"),
-        (("p.yaml", "--against", "output=results.npz#weights"), "--against, output: 3 × 3 numbers are expected"),
+        (("p.yaml", "--against", "output=results.npz#weights"), "--against, output: has 3 × 3 numbers; expected"),
         (("p.yaml", "--against", "output={dog: [1, 2]}"), "--against, output: unknown query 'dog'; expected one of th"),
         (("p.yaml", "--against", "output={the: null}"), "--against, output: has no number to compare"),
         (("differs.yaml", "--only", "sat"), "differs.yaml, expected, weights: has no number to compare; the expected"),

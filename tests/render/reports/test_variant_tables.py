@@ -62,7 +62,7 @@ CASES = {
         ("score=gaussian:sigma=0.125", "score=dot"),
         ("1", "2"),
         "2 variants of score: gaussian:sigma=0.125, dot",
-        (),
+        ("1  score=gaussian:sigma=0.125", "2  score=dot"),
     ),
     "one value in all": (("a=1, b=2", "a=1, b=3"), ("a=1, b=2", "a=1, b=3"), "2 variants of b: 2, 3", ("all: a=1",)),
     "conventions": (
