@@ -10,6 +10,7 @@ import numpy as np
 import attncli
 from attncli.engine.run import run
 from attncli.io.problem_files import Document, Origin, RawValue
+from attncli.plan.build import plan_of
 from attncli.plan.trace import Trace
 from attncli.problem.layout import LAID_OUT
 from attncli.problem.spec import FIELDS, ProblemSpec
@@ -22,8 +23,13 @@ def problem(**keys: Any) -> ProblemSpec:
 
 
 def dense_trace(spec: ProblemSpec) -> Trace:
-    """Every step of a problem of any size, by the dense engine."""
-    return run(spec, spec.default_selection[-1], every_step=True).trace
+    """Every step of a problem of any size, those on demand too, by the dense engine."""
+    return run(spec, (spec.default_selection[-1], *steps_on_demand(spec)), every_step=True).trace
+
+
+def steps_on_demand(spec: ProblemSpec) -> tuple[str, ...]:
+    """The names of the steps of a problem that are computed only where they are selected."""
+    return tuple(node.name for node in plan_of(spec).nodes if node.is_on_demand)
 
 
 NO_ORIGIN = Origin()

@@ -110,6 +110,7 @@ class Result(RunResult):
     scores: Array
     capped_scores: Array
     masked_scores: Array
+    lse: Array
     weights: Array
     context: Array
     output: Array

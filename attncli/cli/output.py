@@ -70,7 +70,7 @@ def write_result(contents: str | Iterable[str], options: OutputOptions) -> None:
 def write_plan(problem: ProblemSpec, options: OutputOptions) -> None:
     """Write the plan of a problem, a line a node; raises AttnError where another option would have no effect."""
     options.check_plan()
-    text = f"{build_plan(problem)}\n"
+    text = f"{build_plan(problem).for_results(problem.default_selection)}\n"
     if options.file is None:
         streams.write_output(streams.output_target().encodable(text))
     else:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from attncli.base.axes import Letters
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine import tiles
-from attncli.engine.blocks import CONTEXT, Block, BlockPlan, Values, key_bounds
+from attncli.engine.blocks import Block, BlockPlan, Values, key_bounds
 from attncli.engine.dense import evaluate, evaluate_wide
 from attncli.engine.tile_plan import TilePlan
+from attncli.problem.fields import CONTEXT, LSE
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ class Output:
 class BlockTask:
     """The arrays that every block reads, and how a block is computed: in tiles, or in whole rows of the nodes `names`.
 
-    With `every_key` rows have all keys, also those that are masked for the whole block. Tiles write the context to an
-    `output`; without it, it is a value of the result.
+    With `every_key` rows have all keys, also those that are masked for the whole block. Tiles have the context, and
+    the log-sum-exp where it is named; they write the context to an `output`; without it, it is a value of the result.
     """
 
     plan: BlockPlan
@@ -61,9 +62,10 @@ class BlockTask:
         with np.errstate(all="ignore"):
             if self.tile_plan is not None:
                 out = None if self.output is None else self.output.part(block)
-                context, attends = yield from tiles.compute(self.plan, self.tile_plan, arrays, out)
-                values = {CONTEXT: context} if out is None else {}
-                return BlockResult(values, attends, (0, self.plan.lengths.keys))
+                found = yield from tiles.compute(self.plan, self.tile_plan, arrays, out)
+                values = {} if out is not None else {CONTEXT: found.context}
+                values |= {LSE: found.log_sum_exp()} if LSE in self.names else {}
+                return BlockResult(values, found.attends, (0, self.plan.lengths.keys))
             yield
             bounds = key_bounds(self.plan.score_nodes, arrays, self.plan.lengths.keys)
             first, end = map(int, bounds.any_visible)

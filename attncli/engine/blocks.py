@@ -15,8 +15,8 @@ from attncli.ops.records import KeyBounds
 from attncli.ops.structural import repeat_kv
 from attncli.plan.build import MAX_PLANS
 from attncli.plan.graph import Node, Plan
+from attncli.problem.fields import LSE, WEIGHTS
 
-CONTEXT, WEIGHTS = "context", "weights"
 ALL = slice(None)
 FEW_ROWS = 8  # blocks of fewer have as many heads as one of so many: reading the keys takes most of their time
 MIN_BLOCKS = 2  # so that there is work for two workers
@@ -215,13 +215,16 @@ class PlanParts:
 def last_of_blocks(plan: Plan, select: Collection[str]) -> str:
     """The name of the node at which blocks end: the context, or where no node in `select` needs it, the last table.
 
-    That is the last node that makes one of the tables in `select`; without any, the weights.
+    That is the last node that makes one of the tables in `select`; without any, the weights. Of the log-sum-exp alone
+    it is the context, with which tiles have it.
     """
     computing = _computing_nodes(plan, select)
     context = plan.results.get("context", "")
     if context in plan.needed_for(node.name for node in computing):
         return context
     tables = [node.name for node in computing if node.is_pair_table and not node.is_input]
+    if not tables and context and any(node.name == LSE for node in computing):
+        return context
     return tables[-1] if tables else plan["weights"].name
 
 

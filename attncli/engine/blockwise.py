@@ -11,9 +11,7 @@ from attncli.engine import tiles
 from attncli.engine.block_task import BlockResult, BlockTask, Output
 from attncli.engine.blocks import (
     ALL,
-    CONTEXT,
     MIN_BLOCKS,
-    WEIGHTS,
     Block,
     BlockPlan,
     Lengths,
@@ -38,6 +36,7 @@ from attncli.ops.elementwise import add_bias
 from attncli.plan.diagnostics import empty_rows_warning
 from attncli.plan.graph import Plan
 from attncli.plan.trace import Step
+from attncli.problem.fields import CONTEXT, LSE, WEIGHTS
 from attncli.problem.spec import ProblemSpec
 
 POSITIONS = "query_positions"  # masks that read them, such as causal ones, leave out more keys of smaller blocks
@@ -94,7 +93,7 @@ class _BlockedTask:
 
 def _fill(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptions, pool: ThreadsExecutor | None) -> None:
     """Compute every block and keep its results."""
-    in_tiles = list(buffers.values) == [CONTEXT] and can_tile(problem)
+    in_tiles = CONTEXT in buffers.values and buffers.values.keys() <= {CONTEXT, LSE} and can_tile(problem)
     is_for_one = in_tiles and _is_for_one_thread(buffers.plan, problem, options.sizes)
     with executor(options, None if is_for_one else pool) as run:
         if in_tiles:
@@ -147,7 +146,7 @@ def _tile_work(buffers: "ResultBuffers", problem: ProblemSpec, options: RunOptio
         blocks = [part for block in blocks for part in _split_first_queries(block)]
     with np.errstate(all="ignore"):
         plan, tile_plan = make_tile_plan(plan, problem.normalize, rows, keys, sizes)
-    return _BlockedTask(BlockTask(plan, tile_plan, output=output), blocks)
+    return _BlockedTask(BlockTask(plan, tile_plan, tuple(buffers.values), output=output), blocks)
 
 
 def _split_first_queries(block: Block) -> Iterator[Block]:

@@ -16,6 +16,7 @@ from attncli.plan.build import plan_of
 from attncli.plan.diagnostics import Cell, GivenValue, nonfinite_warning
 from attncli.plan.graph import Node, Plan
 from attncli.plan.trace import Step, Trace
+from attncli.problem.fields import LSE
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 READ_CELLS = 2**20  # numbers of a table that are looked at together
@@ -167,9 +168,14 @@ def _row_numbers(array: Array) -> Array:
 
 
 def cells_not_finite(plan: Plan, node: Node, value: Array) -> Array:
-    """Where a value is NaN or infinite; in the user's bias or scores, and in scores after masks, −∞ is a hidden key."""
+    """Where a value is NaN or infinite; in the user's bias or scores, and in scores after masks, −∞ is a hidden key.
+
+    The log-sum-exp of hidden keys is −∞ too.
+    """
     if value.dtype.kind != "f":
         return np.zeros(value.shape, dtype=bool)
+    if node.stage == LSE:
+        node = plan.by_name[node.inputs["scores"]]
     found: Array = ~np.isfinite(value)
     is_masked = node.role == "scores" and "visible" in plan.by_name and not is_before_mask(plan, node)
     is_masked = is_masked or (node.role == "scores" and plan.by_name["scores"].is_input)  # they may be masked already

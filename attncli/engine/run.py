@@ -31,7 +31,7 @@ def run(
     """
     names = problem.default_selection if select is None else select
     select = (names,) if isinstance(names, str) else tuple(names)
-    plan = plan_of(problem)
+    plan = plan_of(problem).for_results(select)
     nodes = [plan[name] for name in select]  # raises before anything is computed
     is_dense = every_step or not is_large(plan, options.sizes)
     if options.caller_bytes or _most_numbers(plan, select, is_dense=is_dense) > ALWAYS_FITS:

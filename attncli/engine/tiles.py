@@ -118,6 +118,16 @@ class Accumulator:
         """Whether further tiles are worth adding."""
         return True
 
+    def log_sum_exp(self) -> Array:
+        """The logarithm of the whole denominator [… n], with the running maximum that was subtracted."""
+        denominator = np.zeros((*self.rows, 1), self.tiles.dtype) if self.denominator is None else self.denominator
+        logarithm = np.log(self._whole_denominator(denominator))
+        if self.running_max is not None:
+            assert self.rule.exp_scale is not None  # else there is no log-sum-exp
+            logarithm = logarithm + self.rule.exp_scale(self.tiles.parameters) * self.running_max
+        result: Array = logarithm[..., 0]
+        return result
+
     def result(self) -> Array:
         """Divide the context [… n e]; which queries attend to anything [… n]."""
         context, denominator = self.context, self.denominator
@@ -205,10 +215,19 @@ class KeyTile:
         return sum(end - first for first, end in self.masked) == self.end - self.first
 
 
+@dataclass(frozen=True)
+class TilesResult:
+    """The context of a block, which of its queries attend to anything, and the function that has their log-sum-exp."""
+
+    context: Array
+    attends: Array
+    log_sum_exp: Callable[[], Array]
+
+
 def compute(
     plan: BlockPlan, tiles: TilePlan, arrays: Values, out: Array | None = None
-) -> Generator[None, None, tuple[Array, Array]]:
-    """The context of a block, and which of its queries attend to anything; yields before the first tile and after each.
+) -> Generator[None, None, TilesResult]:
+    """The result of a block; yields before the first tile and after each.
 
     The context is written to `out` [… n e], where there is one.
     """
@@ -231,7 +250,7 @@ def compute(
         np.copyto(context, np.nan if tiles.fill == "nan" else mean, where=~attends[..., None])
     if out is not None and not is_in_place:
         out[...] = context
-    return context, attends
+    return TilesResult(context, attends, sums.log_sum_exp)
 
 
 def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTile]:

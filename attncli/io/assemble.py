@@ -6,10 +6,10 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.io.parse import import_operator, read_inline, read_named, read_text_array
-from attncli.io.problem_files import EXAMPLE_KEYS, PYTHON, Document, Origin, RawValue
+from attncli.io.problem_files import PYTHON, Document, Origin, RawValue, check_keys
 from attncli.ops.registry import is_operator, look_up, taken_kinds
 from attncli.problem.arrays import ArrayOrigin, GivenArray
-from attncli.problem.build import LABELLED_AXES, build, check_name
+from attncli.problem.build import LABELLED_AXES, build
 from attncli.problem.convert import labels_of_value, to_field
 from attncli.problem.fields import Field
 from attncli.problem.numbers import is_number
@@ -18,12 +18,6 @@ from attncli.problem.spec import DEFAULTS, FIELDS, OPERATOR_FIELDS, ProblemSpec
 from attncli.problem.vocabularies import SMALL_NAME
 
 NOTHING = ("none", "no", "off", "null")  # in place of the name of an operator
-
-
-def check_keys(document: Mapping[str, RawValue]) -> None:
-    """Raise UnknownNameError at the first key that neither a problem nor a worked example has."""
-    for key, raw in document.items():
-        check_name(key, where=raw.origin.name or None, others=EXAMPLE_KEYS)
 
 
 def is_nothing(field: Field, value: Any) -> bool:

@@ -14,7 +14,7 @@ from attncli.io.formats import ArrayDescription, Lines, Reader
 from attncli.io.inputs import Input
 from attncli.io.paths import split_slices
 from attncli.problem.arrays import ArrayOrigin, GivenArray, to_array
-from attncli.problem.fields import EXPECTED, OUTPUT, RESULTS
+from attncli.problem.fields import EXPECTED, LSE, OUTPUT, RESULTS
 from attncli.problem.spec import FIELDS
 
 AxisIndex = int | slice | EllipsisType
@@ -25,10 +25,16 @@ MAX_ENTRIES = 3  # that an error names
 MAX_TEXT_LENGTH = 60  # of what is not an array
 HINT = "expected NumPy's slices, such as [:, 0:768] or [0]"
 # Names that kernels and their dumps give to arrays, and the key or result that each is.
-ALIASES: Mapping[str, str] = {"q": "query", "k": "key", "v": "value", "o": OUTPUT, "out": OUTPUT} | {
-    "cu_seqlens_q": "cu_seqlens"
+ALIASES: Mapping[str, str] = {
+    "q": "query",
+    "k": "key",
+    "v": "value",
+    "o": OUTPUT,
+    "out": OUTPUT,
+    "softmax_lse": LSE,
+    "logsumexp": LSE,
+    "cu_seqlens_q": "cu_seqlens",
 }
-NOT_COMPUTED = ("lse",)  # results of kernels that are not results here
 _QUERIES = {"query", "embeddings"}  # keys of which one gives the queries
 _SLICE = re.compile(r"\s*(-?[0-9]*)\s*:\s*(-?[0-9]*)\s*(?::\s*(-?[0-9]*)\s*)?", re.ASCII)
 _POSITION = re.compile(r"\s*-?[0-9]+\s*", re.ASCII)
@@ -182,7 +188,7 @@ def expected_entries(names: Iterable[str]) -> list[str]:
     """
     keys = own_names(names)
     has_queries = not _QUERIES.isdisjoint(keys.values())
-    results = {name for name in (*RESULTS, *NOT_COMPUTED) if has_queries or name not in FIELDS}
+    results = {name for name in RESULTS if has_queries or name not in FIELDS}
     return [name for name, key in keys.items() if key in results]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.io import formats
-from attncli.io.assemble import assemble, check_keys
+from attncli.io.assemble import assemble
 from attncli.io.inputs import Inputs
 from attncli.io.paths import STDIN, is_there
 from attncli.io.problem_files import (
@@ -110,13 +110,13 @@ def by_topic() -> Mapping[str, Mapping[str, str]]:
 
 def _example(document: Document, file: str) -> Example:
     """The example in a document; without `parts` it is one part."""
-    check_keys(document)
+    parts = file_parts(document, file)
     keys = {key: document[key].value if key in document else None for key in EXAMPLE_KEYS}
     return Example(
         file=file,
         **{**{key: to_text(keys[key]) for key in ABOUT_KEYS}, "title": to_text(keys["title"]) or file},
         precision=checked(keys["precision"], int, "whole number", (file, "precision"), _PRECISION_HINT),
-        parts=[_part(part) for part in file_parts(document, file)],
+        parts=[_part(part) for part in parts],
         together=to_names(keys["together"], (file, "together")),
         curve=checked(keys["curve"], str, "name of a result", (file, "curve"), "write one, such as output"),
     )

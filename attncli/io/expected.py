@@ -16,7 +16,6 @@ from attncli.base.lazy_numpy import np
 from attncli.base.text import count_of, shorten
 from attncli.io import formats
 from attncli.io.entries import (
-    NOT_COMPUTED,
     WHOLE,
     ArchiveEntry,
     Index,
@@ -33,7 +32,7 @@ from attncli.io.paths import is_there
 from attncli.io.problem_files import Origin, RawValue
 from attncli.numbers.parsing import TypedNumber, number_of_text
 from attncli.problem.arrays import GivenArray, is_row
-from attncli.problem.fields import EXPECTED, OUTPUT
+from attncli.problem.fields import EXPECTED, LSE, OUTPUT, RESULTS
 from attncli.problem.numbers import is_number, read_digits, read_typed_matrix
 from attncli.problem.spec import FIELDS
 
@@ -83,7 +82,7 @@ def read_expected(raw: RawValue, known: Collection[str] | None) -> Expected:
         return _read_file(raw.value, EXPECTED, raw.origin, known)
     if not isinstance(raw.value, Mapping):
         raise AttnError("has no names", where=raw.origin.path(EXPECTED), hint="write NAME: its numbers")
-    left_out = [name for name in raw.value if name in NOT_COMPUTED and name not in (known or ())]
+    left_out = [name for name in raw.value if name == LSE and known is not None and name not in known]
     values = {name: value for name, value in raw.value.items() if name not in left_out}
     for name in values:
         _check_name(name, values if known is None else known, raw.origin.path(EXPECTED))
@@ -101,7 +100,8 @@ def read_against(texts: Sequence[str], inputs: Inputs, known: Collection[str]) -
     for text in texts:
         name, equals, value = text.partition("=")
         if equals and _NAME.fullmatch(name) and not is_there(Path(text)):
-            _check_name(name.strip(), known, origin.path(AGAINST))
+            if name.strip() not in RESULTS:  # of a result that the problem lacks the plan says why
+                _check_name(name.strip(), known, origin.path(AGAINST))
             read = _read_values({name.strip(): value}, AGAINST, origin)
         elif text.strip() in known and not is_there(Path(text)):
             hint = f"write {text}='.6 .4' or {text}=FILE"

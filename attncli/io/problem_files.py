@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from attncli.base.errors import AttnError, ErrorPath
+from attncli.base.errors import AttnError, ErrorPath, did_you_mean
 from attncli.io import formats
 from attncli.io.entries import expected_entries, own_names
 from attncli.io.inputs import Input, Inputs
@@ -49,6 +49,11 @@ class Origin:
         of_entry = None if entry is None else self.lines.get((id(subject), entry))
         line = of_entry or self.lines.get(id(subject))
         return (*((self.name,) if self.name else ()), *((f"line {line}",) if line else ()), *parts)
+
+    def place_of_key(self, key: str) -> ErrorPath:
+        """The file and the line of a key of it, as far as they are known."""
+        line = self.lines.get(key)
+        return (*((self.name,) if self.name else ()), *((f"line {line}",) if line else ()))
 
     def of_array(self, value: Any) -> ArrayOrigin:
         """The origin of an array that was given in this file as nested lists, with the line of each row."""
@@ -143,6 +148,12 @@ def _document(values: Mapping[str, Any], lines: formats.Lines, origin: Origin) -
     return {keys.get(name, name): RawValue(value, origin) for name, value in values.items()}
 
 
+def check_keys(document: Mapping[str, RawValue]) -> None:
+    """Raise UnknownNameError at the first key that neither a problem nor a worked example has."""
+    for key, raw in document.items():
+        check_name(key, where=raw.origin.place_of_key(key), others=EXAMPLE_KEYS)
+
+
 def files_of_problems(folder: str) -> list[str]:
     """The files in a folder, and in the folders in it, whose suffix a problem may have, sorted.
 
@@ -165,11 +176,15 @@ def files_of_problems(folder: str) -> list[str]:
 def expects_something(file: str, inputs: Inputs) -> bool:
     """Whether a file is a problem with the key `expected`, with parts, or, an archive, with entries of results.
 
-    An archive of results alone does not: it may be what another file expects.
+    An archive of results alone does not: it may be what another file expects. A file does that has a key nearly of
+    such a name: it can't be checked, which is then said.
     """
     source = inputs.open(file)
     names = _names(source)
     inputs_given = not _INPUTS.isdisjoint(own_names(names).values())
+    known = {*FIELDS, *RESULTS, *EXAMPLE_KEYS}
+    if inputs_given and any(did_you_mean(name, (EXPECTED, *RESULTS)) for name in {*own_names(names).values()} - known):
+        return True
     if formats.formats_of(source)[-1].is_archive:
         return bool(expected_entries(names)) and inputs_given
     return not _KEYS.isdisjoint(names)
@@ -209,8 +224,9 @@ def file_parts(document: Document, file: str) -> Sequence[FilePart]:
     """The parts of the document of a file, or all of it as one part.
 
     An option replaces the key of a part. Raises AttnError where `parts` is not a list of parts, UnknownNameError for a
-    key that a part does not have.
+    key that a file or a part does not have.
     """
+    check_keys(document)
     values = {key: raw.value for key, raw in document.items()}
     shared = {key: values[key] for key in (*SHOWN_KEYS, EXPECTED) if key in values}
     parts = values.get("parts")

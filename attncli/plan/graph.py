@@ -13,7 +13,7 @@ from attncli.ops.elementwise import fill_empty_rows
 from attncli.ops.records import OperatorRecord, StructuralRecord, format_value
 from attncli.ops.registry import record_of
 from attncli.ops.structural import identity
-from attncli.problem.fields import OUTPUT, RENAMED_STEPS, RESULTS, TABLES
+from attncli.problem.fields import LSE, OUTPUT, RENAMED_STEPS, RESULTS, TABLES
 
 GIVEN = "given"  # the stage, and the formula, of what the user gave
 LOOK_UP = "look_up"  # the stage of embeddings that the words of a sentence have in a vocabulary
@@ -53,6 +53,7 @@ class Node:
     is_lookup: bool = False  # of an input: read by the indices of queries and keys, and never sliced along them
     notes: tuple[str, ...] = ()  # warnings that follow from lengths alone
     purpose: str = ""  # what it is for, in one sentence
+    is_on_demand: bool = False  # computed where it is selected alone: nothing else reads it
 
     @cached_property
     def letters(self) -> Letters:
@@ -147,6 +148,27 @@ class Plan:
 
     nodes: tuple[Node, ...]
     results: Mapping[str, str]
+    not_selected: tuple[str, ...] = ()  # nodes on demand that it was left without
+
+    def for_results(self, names: Iterable[str]) -> "Plan":
+        """The plan of a run that selects these results or nodes: of the nodes on demand it has those alone.
+
+        Raises as `resolve` does.
+        """
+        selected = {self.resolve(name) for name in names}
+        return self if all(name in selected for name in self._on_demand) else self._without_on_demand
+
+    @cached_property
+    def _on_demand(self) -> Sequence[str]:
+        """The names of the nodes that are computed where they are selected."""
+        return [node.name for node in self.nodes if node.is_on_demand]
+
+    @cached_property
+    def _without_on_demand(self) -> "Plan":
+        """The plan of a run that selects none of those."""
+        names = tuple(self._on_demand)
+        results = {result: name for result, name in self.results.items() if name not in names}
+        return Plan(tuple(node for node in self.nodes if not node.is_on_demand), results, names)
 
     @cached_property
     def by_name(self) -> Mapping[str, Node]:
@@ -245,11 +267,23 @@ class Plan:
 
     def _missing_result(self, name: str) -> AttnError:
         """The error of a result that the plan lacks: what is given instead of it, or what is missing."""
+        if name in self.not_selected:
+            return AttnError(f"{name} is computed only where it is selected", hint=f"select {name}")
+        if name == LSE:
+            return self._missing_log_sum_exp()
         table = next((table for table in TABLES if table in self.by_name and self.by_name[table].is_input), None)
         if OUTPUT in self.results or name == "present_key":
             hint = f"give query and key in place of {table}"
             return AttnError(f"{name} is not computed: {table} are given", hint=hint)
         return AttnError(f"{name} is not computed: there are no values", hint="give value")
+
+    def _missing_log_sum_exp(self) -> AttnError:
+        """The error of a plan whose normalizer has no log-sum-exp, or whose weights are given."""
+        normalizers = (node.record for node in self.nodes if node.record and node.record.kind == "normalize")
+        record = next(normalizers, None)
+        if record is None:
+            return AttnError(f"{LSE} is not computed: weights are given", hint="give scores, or query and key")
+        return AttnError(f"{record.name} has no {LSE}", hint="softmax and softmax1 have one")
 
     def __str__(self) -> str:
         """A line for each node: its name, the lengths of its axes, the call that computes it, and its result names."""

@@ -9,9 +9,20 @@ from typing import Any, Literal
 from attncli.base.axes import Letters
 from attncli.ops.records import Operator
 
-RESULTS = ("scores", "capped_scores", "masked_scores", "weights", "context", "output", "present_key", "present_value")
+RESULTS = (
+    "scores",
+    "capped_scores",
+    "masked_scores",
+    "lse",
+    "weights",
+    "context",
+    "output",
+    "present_key",
+    "present_value",
+)
 EXPECTED = "expected"  # the key of a file that has the numbers that are expected of results
 WEIGHTS = "weights"  # the result that statistics are of
+LSE = "lse"  # of each query: the log-sum-exp of its scores, which is computed where it is selected
 CONTEXT = "context"  # of each head, before heads are merged and projected
 OUTPUT = "output"  # the answer: what an error proposes to select alone
 DEFAULT_SELECTION = ("scores", WEIGHTS, OUTPUT)

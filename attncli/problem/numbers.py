@@ -12,7 +12,7 @@ from typing import Any
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import repr_excerpt, shorten
-from attncli.numbers.parsing import DECIMAL, TypedNumber, non_finite, number_hint, number_of_text
+from attncli.numbers.parsing import DECIMAL, DECIMAL_COMMA, TypedNumber, non_finite, number_hint, number_of_text
 from attncli.problem.arrays import to_lists, to_python_number
 
 UNLIMITED = float("inf")
@@ -270,6 +270,11 @@ def read_typed_matrix(text: str, path: ErrorPath, read_cell: ReadCell = read_num
     if text[:1] in ("[", "{") and not brackets:  # nested lists, which may be long
         return None
     lines = _END_OF_ROW.split(brackets[1] if brackets else text)
+    if all(_is_of_decimal_commas(line) for line in lines if line.strip()):
+        first = lines[0].strip()
+        separated = ", ".join(re.split("[, ]+", first))
+        hint = f"write {first.replace(',', '.')}, or where commas separate numbers {separated}"
+        raise AttnError("has commas inside its numbers, and spaces between them", where=path, hint=hint)
     rows = [_SEPARATOR.split(_without_inner_spaces(line).strip()) for line in lines]
     if len(rows) > 1 and rows[-1] == [""]:  # the last row may be ended too
         del rows[-1]
@@ -282,6 +287,12 @@ def read_typed_matrix(text: str, path: ErrorPath, read_cell: ReadCell = read_num
         for row, cells in enumerate(rows, 1)
         for place in ([f"row {row}"] if len(rows) > 1 else [],)
     ]
+
+
+def _is_of_decimal_commas(line: str) -> bool:
+    """Whether a row is several words, each a number with a decimal comma: `1,5 0,5`, and not `1,5` or `1, 5`."""
+    words = line.split()
+    return len(words) > 1 and all(DECIMAL_COMMA.fullmatch(word) for word in words)
 
 
 def _without_inner_spaces(line: str) -> str:

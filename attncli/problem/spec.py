@@ -420,7 +420,11 @@ class ProblemSpec:
         if self.only is None:
             return None
         labels, selected = self.query_labels, list[int]()
+        known = frozenset(labels)
         for entry, label in enumerate(self.only):
+            if label.isdecimal() and label not in known and int(label) < len(labels):  # mostly, where there are many
+                selected.append(int(label))
+                continue
             try:
                 selected += find_label(label, labels, where="only")
             except AttnError as error:

@@ -13,6 +13,7 @@ from attncli.problem.operators import PendingRandom
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 _JOINERS = "\u200c\u200d"  # zero-width joiner and non-joiner: characters inside a word
+_SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"  # of the emoji before them
 
 
 def embed(sentence: str, vocabulary: Mapping[str, Array]) -> tuple[tuple[str, ...], Array]:
@@ -62,14 +63,15 @@ def distinct_words(sentence: str) -> tuple[str, ...]:
 
 
 def _words(sentence: str) -> list[str]:
-    """Runs of letters, digits and their marks, in any script; an apostrophe or a hyphen may be inside a word."""
+    """Runs of letters, digits, their marks and emoji, in any script; an apostrophe or a hyphen may be inside a word."""
     kinds = "".join("w" if _in_word(c) else "-" if c in "'’-" else " " for c in sentence)
     return [sentence[match.start() : match.end()] for match in re.finditer("w+(?:-w+)*", kinds)]
 
 
 def _in_word(letter: str) -> bool:
     """Whether a character is part of a word."""
-    return letter.isalnum() or letter == "_" or letter in _JOINERS or unicodedata.category(letter)[0] == "M"
+    is_emoji = unicodedata.category(letter) == "So" or letter in _SKIN_TONES
+    return letter.isalnum() or letter in f"_{_JOINERS}" or is_emoji or unicodedata.category(letter)[0] == "M"
 
 
 TOKEN_KEYS = ("token_table", "token_positions", "token_scale")  # what makes a residual stream of tokens

@@ -15,6 +15,7 @@ from attncli.ops.registry import failures_named, record_of
 from attncli.ops.structural import project
 from attncli.plan.builder import symbols_of
 from attncli.plan.trace import AxisPositions, Step, Trace, add_dependent_axes
+from attncli.problem.fields import LSE
 from attncli.render.aligned_numbers import needs_exponents
 from attncli.render.document import Section
 from attncli.render.masks import VISIBLE_STEP
@@ -22,7 +23,7 @@ from attncli.render.tables import position_label
 from attncli.render.view import DECIMALS, Cell, View
 
 LEADING = set(COUNTED_FROM_0)
-ROW_STAGES = {"normalize", "context"}  # stages that read all keys of a query at once
+ROW_STAGES = {"normalize", LSE, "context"}  # stages that read all keys of a query at once
 EVERY_KEY_IS_HIDDEN = "every key is hidden: all weights are 0"
 A_SCORE_IS_NAN = "a score of the row is NaN: the weights of all visible keys are NaN"
 _KEY_LETTERS = {"k": "m", "p": "m", "m+1": "m"}  # new keys, cached keys, and keys before a sink are keys

@@ -10,7 +10,7 @@ from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
 from attncli.engine.threads import ThreadsExecutor
 from tests.arrays import normal
-from tests.problems import problem
+from tests.problems import dense_trace, problem
 
 HEADS, GROUPS, KEYS, FEATURES = 6, 2, 37, 8
 MASK = np.random.default_rng(7).random((5, KEYS)) < 0.6
@@ -170,3 +170,40 @@ def test_a_key_that_is_no_number_contributes_nothing_where_a_bias_hides_it() -> 
     expected = in_tiles(**given, bias=bias)
     given["key"][..., 7, :] = np.nan
     np.testing.assert_allclose(in_tiles(**given, bias=bias), expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "keys", [keys for keys in PROBLEMS if keys.get("normalize") not in ("sigmoid", "sum")], ids=str
+)
+@pytest.mark.parametrize("size", [1.0, 60.0])  # of scores whose exponentials are summed as they are, and of others
+def test_tiles_have_the_log_sum_exp_of_whole_rows(keys: dict[str, Any], size: float) -> None:
+    given = arrays()
+    spec = problem(**{**given, "query": size * given["query"]}, **keys)
+    whole = dense_trace(spec)["lse"].value
+    for select in (("lse",), ("output", "lse"), ("lse", "weights")):  # the last in whole rows
+        for sizes in (BlockSizes(0, 3, 3, 30, 4, 50, alone_multiplications=0), BlockSizes(0)):
+            found = run(spec, select, options=RunOptions("serial", sizes=sizes))
+            np.testing.assert_allclose(found.lse, whole, rtol=1e-13, atol=1e-13)
+            tables = [step.name for step in found.trace if step.node.is_pair_table and not step.node.is_input]
+            assert tables == (["weights"] if "weights" in select else [])
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"), [({}, -np.inf), ({"normalize": "softmax1"}, 0.0), ({"sink": np.full(HEADS, 7.5)}, 7.5)]
+)
+@pytest.mark.parametrize("mask", [np.zeros((5, KEYS), bool), None], ids=["a table", "lengths"])
+def test_the_log_sum_exp_of_a_query_without_keys_is_what_is_left(
+    keys: dict[str, Any], expected: float, mask: Any
+) -> None:
+    hidden = {"key_lengths": [0, 0]} if mask is None else {"mask": mask}
+    found = run(problem(**arrays(), **hidden, **keys), ("lse",), options=RunOptions("serial", sizes=BlockSizes(0)))
+    assert np.array_equal(found.lse, np.full((2, HEADS, 5), expected))
+    assert not [note for step in found.trace for note in step.notes if "inf" in note]
+
+
+def test_the_log_sum_exp_of_many_keys_needs_no_table() -> None:
+    query, key = normal(3, 8).astype(np.float32), normal(65_536, 8).astype(np.float32)
+    result = run(problem(query=query, key=key), ("lse",))
+    scores = query.astype(np.float64) @ key.T.astype(np.float64) / np.sqrt(8)
+    np.testing.assert_allclose(result.lse, np.logaddexp.reduce(scores, axis=1), rtol=1e-6)
+    assert "scores" not in result.trace

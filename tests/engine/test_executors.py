@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from itertools import product
 from typing import Any, cast
 
 import numpy as np
@@ -23,8 +24,14 @@ from tests.problems import problem
 Q, K, V = (normal(700, 16, seed=seed) for seed in range(3))
 
 
-@pytest.mark.parametrize("select", ["output", "weights"])
-@pytest.mark.parametrize("keys", [{}, {"causal": True, "heads": 4}, {"normalize": "sparsemax"}], ids=str)
+@pytest.mark.parametrize(
+    ("keys", "select"),
+    [
+        *product([{}, {"causal": True, "heads": 4}, {"normalize": "sparsemax"}], ["output", "weights"]),
+        *product([{}, {"causal": True, "heads": 4}, {"normalize": "softmax1"}], ["lse"]),
+    ],
+    ids=str,
+)
 def test_threads_give_what_one_thread_gives(keys: dict[str, Any], select: str, monkeypatch: pytest.MonkeyPatch) -> None:
     one = problem(query=Q[:90], key=K[:90], value=V[:90], dtype="float64", **keys)
     sizes = BlockSizes(0, rows=13, masked_rows=13, tile_cells=13 * 90, row_cells=13 * 90, alone_multiplications=0)

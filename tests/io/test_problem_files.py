@@ -13,7 +13,7 @@ from attncli.io.problem_files import expects_something, files_of_problems
 from tests.problems import write_file
 
 REFUSED = {
-    "an unknown key": ("embedings: [[1]]", "p.yaml: unknown key 'embedings'"),
+    "an unknown key": ("embedings: [[1]]", "p.yaml, line 1: unknown key 'embedings'"),
     "no mapping": ("[[1, 2]]", "p.yaml: is not a problem; expected keys such as embeddings:"),
     "nothing": ("# nothing\n", "p.yaml: is empty"),
     "a number as text": ("embeddings: [[1]]\nheads: '2'", "p.yaml, heads: '2' is not a whole number"),

@@ -44,7 +44,7 @@ def cluster() -> Iterator[Any]:
 def test_a_cluster_computes_the_results_of_threads(cluster: Any, keys: dict[str, Any]) -> None:
     if "sink" in keys:
         keys = keys | {"sink": [0.3]}
-    select = ("output", "weights") if "normalize" in keys else ("output",)
+    select = ("output", "weights") if "normalize" in keys else ("output", "lse")
     one = Problem(**INPUTS, **keys)
     here, there = one.compute(select), one.compute(select, executor=cluster.scheduler_address)
     for name in select:

@@ -289,3 +289,11 @@ def test_multi_head_attention_is_that_of_pytorch(heads: int, cross: bool, bias: 
     np.testing.assert_allclose(
         result.weights.reshape(heads, *result.weights.shape[-2:]), weights[0].numpy(), atol=1e-14
     )
+
+
+@given(problems())
+@settings(max_examples=100, deadline=None)
+def test_the_log_sum_exp_is_that_of_the_masked_scores(problem: dict[str, Any]) -> None:
+    found = attention(**problem, select=("lse", "masked_scores"))
+    expected = torch.logsumexp(torch.tensor(found.masked_scores), dim=-1)
+    np.testing.assert_allclose(found.lse, expected.numpy(), **CLOSE)

@@ -10,7 +10,7 @@ from attncli.analysis.check.other_steps import with_other_steps
 from attncli.analysis.check.part_slips import explain_differences
 from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation, QuantityCheck
 from attncli.analysis.check.slips import explanations, find_unnoticed
-from attncli.analysis.check.tolerance import compute_reference, with_half_units
+from attncli.analysis.check.tolerance import LARGE_PART, compute_reference, with_half_units
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
@@ -80,10 +80,11 @@ def _other_layout(problem: ProblemSpec, expected: Mapping[str, Any], options: Ch
     quiet = replace(options, tries_slips=False, finds_unnoticed=False)
     for other in problems_of_other_layouts(problem):
         try:
-            agrees = check(other, expected, quiet).agrees
+            report = check(other, expected, quiet)
         except AttnError:  # what is expected has another shape
             continue
-        if agrees:
+        sizes = ((result.tolerance, np.max(abs(result.computed), initial=0)) for result in report.results)
+        if report.agrees and all(tolerance <= LARGE_PART * size for tolerance, size in sizes):
             read, given = layout_text(OWN_LAYOUTS["h" not in str(other.layout)]), layout_text(str(other.layout))
             sentence = f"Queries, keys and values {given} are read as {read}; with layout {other.layout} all agrees."
             return Explanation(("layout_misread",), sentence)

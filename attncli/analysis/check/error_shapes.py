@@ -23,7 +23,7 @@ class ErrorShape:
 
 
 def shapes_of(trace: Trace, result: QuantityCheck) -> tuple[ErrorShape, ...]:
-    """The traits of the error of a quantity of which several numbers differ."""
+    """The traits of the error of a quantity of which numbers differ."""
     step, visible = trace[result.name], trace.by_name.get("visible")
     hidden = None
     if visible is not None and step.axes[-2:] == ("n", "m"):
@@ -32,7 +32,7 @@ def shapes_of(trace: Trace, result: QuantityCheck) -> tuple[ErrorShape, ...]:
     expected = np.where(result.is_given, result.expected, np.nan)
     has_queries = step.axes[-2:-1] == ("n",)
     shapes = error_shapes(expected, result.computed, result.differs, hidden=hidden, has_queries=has_queries)
-    return tuple(shapes) if result.differ > 1 else ()
+    return tuple(shapes)
 
 
 def error_shapes(
@@ -50,6 +50,14 @@ def error_shapes(
     if hidden is not None and differs.any() and not (differs & ~hidden).any():
         yield ErrorShape("hidden_cells", "All numbers that differ are of keys that the mask hides.")
     is_known = np.isfinite(expected) & np.isfinite(computed)
+    wrong = (expected[differs], computed[differs])
+    if differs.any() and np.allclose(abs(wrong[0]), abs(wrong[1]), rtol=NEAR_LINE, atol=0):
+        yield ErrorShape("signs", "Only signs differ.")
+    if differs.sum() < 2:
+        return
+    if not expected[is_known].any():
+        yield ErrorShape("zeros", "All numbers are 0, as in an array that is not written.")
+        return
     expected, computed = (np.where(is_known, x, 0).astype(np.float64) for x in (expected, computed))
     factor = next(_factor(expected, computed), None)
     if factor is not None:

@@ -179,6 +179,9 @@ def equivalent_shapes(axes: Axes, layout: Layout, part: CheckedPart, query_count
 def _shapes_with_moved_heads(axes: Axes, layout: Layout) -> Iterator[EquivalentShape]:
     """The shapes whose heads are elsewhere: on an axis of their own, or side by side in the features."""
     letters = [axis.letter for axis in axes]
+    if letters[-2:] == ["h", "n"]:  # a number for each query, as the log-sum-exp
+        order = (*range(len(axes) - 2), len(axes) - 1, len(axes) - 2)
+        yield EquivalentShape(tuple(axes[at] for at in order), axes, order=order)
     if not layout.has_heads or len(axes) < 2 or letters[-2] not in ROWS or letters[-1] not in FEATURES:
         return
     *before, rows, features = axes

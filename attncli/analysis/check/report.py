@@ -192,6 +192,12 @@ class CheckReport:
         return any(self.count < FEW_NUMBERS * explanation.chosen_count for explanation in self.explanations)
 
     @property
+    def has_late_steps_alone(self) -> bool:
+        """Whether nothing before the context is expected, although it is computed."""
+        early = {name for name in ("scores", "weights") if name in self.trace.plan.results}
+        return bool(early) and early.isdisjoint(result.name for result in self.results if result.count)
+
+    @property
     def is_undecided(self) -> bool:
         """Whether so few numbers are expected that slips explain them which are not the same on these inputs."""
         return self.may_be_chance and self.telling is not None and len(self.telling.numbers) > 1

@@ -39,6 +39,8 @@ def find_explanations(
     """
     problem, limits = exact_problem(checker), limits_of(checker)
     accepts, priority = partial(matches_expected, checker), _priority(checker, results)
+    if not any(x.array[x.is_given].any() for x in checker.quantities.values()):
+        return SearchResult((), 0)  # all is 0: nothing was written, or a slip would have to make that of any numbers
     is_enough = _digits_to_spare(checker) >= MIN_DIGITS
     evidence = Evidence(partial(residuals, checker), partial(_expected, checker)) if is_enough else None
     return explain(
@@ -47,6 +49,7 @@ def find_explanations(
         limits,
         dtype=_dtype(checker),
         priority=priority,
+        on_demand=_on_demand(checker),
         evidence=evidence,
         skips_pairs=skips_pairs,
     )
@@ -70,7 +73,13 @@ def _digits_to_spare(checker: Checker) -> float:
 def find_unnoticed(checker: Checker) -> SearchResult:
     """The slips with which a computation gives the reference within the tolerance: these inputs can't tell them."""
     accepts = partial(matches_reference, checker)
-    return unnoticed(exact_problem(checker), accepts, limits_of(checker), dtype=_dtype(checker))
+    problem, on_demand = exact_problem(checker), _on_demand(checker)
+    return unnoticed(problem, accepts, limits_of(checker), dtype=_dtype(checker), on_demand=on_demand)
+
+
+def _on_demand(checker: Checker) -> tuple[str, ...]:
+    """The names of what is checked and is computed only where it is selected."""
+    return tuple(name for name in checker.quantities if checker.trace.plan[name].is_on_demand)
 
 
 def explanations(attempts: Iterable[Attempt]) -> tuple[Explanation, ...]:
@@ -282,6 +291,8 @@ def _is_explained(
         return True  # as near as the right numbers have to be; that of the first part was measured
     rounding = measure(attempt.problem, attempt.plan, [name], dtype)
     tolerance = checker.derived_tolerance(name, Precision(dtype), rounding)
+    if tolerance.allows_anything(computed):
+        return False
     if not _agree({name: numbers}, {name: computed}, {name: tolerance}):
         return False
     if tolerance.relative is not None:  # the user has chosen it

@@ -30,6 +30,7 @@ SLOW_PRODUCTS = 2**24  # so many products take longdouble, which no processor ha
 RUNS = 4  # with numbers moved at random, in addition to the one without: of one run the largest error is chance
 UNITS = 4  # the floor: units in the last place of the largest number of a row
 FACTOR = 2  # how much larger the error of another program may be than that of the steps of a plan
+LARGE_PART = 0.25  # of the largest number: agreement within such an error says nothing
 
 
 @dataclass(frozen=True)
@@ -319,6 +320,15 @@ class Tolerance:
             allowed = np.maximum(error, UNITS * self.precision.units(largest))
             typed = 0 if half_units is None else np.nan_to_num(half_units)
             return np.broadcast_to(allowed + typed, expected.shape)
+
+    def allows_anything(self, computed: Array) -> bool:
+        """Whether the derived error is so large a part of the largest number that agreement says nothing.
+
+        It is where a formula overflows in its type.
+        """
+        with np.errstate(all="ignore"):
+            largest = float(np.max(abs(computed), initial=0, where=np.isfinite(computed)))
+        return self.relative is None and min(self.error, self.error_of_row * largest) > LARGE_PART * largest > 0
 
     def agrees(self, expected: Array, computed: Array, allowed: Array) -> Array:
         """Which numbers agree; NaN and infinities do with their like alone."""

@@ -8,6 +8,7 @@ from attncli.analysis.slips.records import Computation, Variant, evaluate_names
 from attncli.base.lazy_numpy import Array, np
 
 STEP = 1e-5  # of the logarithm of a number, to see how what is computed changes with it
+NEAR = 1.01  # so many times the right number the search begins beside it
 STARTS = 2  # candidates that the search goes on from
 MAX_STEPS, MAX_STEP = 24, 1.0
 MAX_LOGARITHM = 100.0  # of a number that is still one of a mistake
@@ -30,7 +31,13 @@ def nearest_whole(residuals: Residuals, candidates: Sequence[float], right: floa
 
 def nearest_factor(residuals: Residuals, candidates: Sequence[float], right: float) -> Iterator[float]:
     """Positive numbers that come nearest to what is expected: the best candidates, improved by Gauss-Newton steps."""
-    sizes = [size_of(residuals(number)) for number in candidates]
+    errors = {number: residuals(number) for number in candidates}
+    for number, error in list(errors.items()):
+        if error is None:  # the right number itself: the wrong one may be near
+            del errors[number]
+            errors |= {near: residuals(near) for near in (number / NEAR, number * NEAR)}
+    candidates = sorted(errors)
+    sizes = [size_of(errors[number]) for number in candidates]
     lowest = [
         at
         for at, size in enumerate(sizes)

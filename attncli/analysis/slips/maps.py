@@ -193,6 +193,17 @@ def key_items_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Va
 
 
 @plan_slip(
+    "there are several batch items", needs_all_items=True, number=FittedNumber("items", solve=_other_items("key"))
+)
+def key_items_alone_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
+    """Batch items read the keys, but not the values, of others."""
+    if "key" in _read_items(case):
+        items = ", ".join(map(str, number))
+        sentence = f"Batch items read the keys of others: those numbered {items}."
+        yield Variant(_reading_items(case, number, ("key",)), sentence)
+
+
+@plan_slip(
     "there are several batch items", needs_all_items=True, number=FittedNumber("items", solve=_other_items("value"))
 )
 def value_items_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
@@ -302,6 +313,14 @@ def values_shifted(case: Computation, number: int) -> Iterator[Variant]:
 
 def _rolled(x: Array, *, by: int) -> Array:
     return np.roll(x, -by, axis=-2)
+
+
+@plan_slip("the output has an axis of heads, as many as queries", needs_all_queries=True, needs_all_heads=True)
+def output_axes_exchanged(case: Computation) -> Iterator[Variant]:
+    """The heads and the queries of the output are exchanged: it is (batch, tokens, heads, features)."""
+    node = case.node(case.plan.results.get("output", ""))
+    if node is not None and node.letters[-3:-1] == ("h", "n") and node.shape[-3] == node.shape[-2] > 1:
+        yield Variant(case.with_changed_value(node.name, _exchanged_axes))
 
 
 @plan_slip(

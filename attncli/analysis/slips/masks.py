@@ -15,6 +15,7 @@ from attncli.analysis.slips.records import (
     problem_slip,
 )
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of
 from attncli.ops import indices
 from attncli.ops.masks import chunked
 from attncli.plan.build import build_plan
@@ -59,7 +60,7 @@ def no_mask(case: Computation) -> Iterator[Variant]:
     """The mask is forgotten: every key is visible."""
     rules = rules_of(case)
     for name in rules:
-        if _base_name(name) not in ("causal", "window", "bias"):  # which have slips of their own
+        if _base_name(name) not in ("causal", "window", "bias", "cu_seqlens"):  # which have slips of their own
             yield Variant(_without_rules(case, name), f"The mask is forgotten: {name} hides no key.")
     if len(rules) > 1:
         yield Variant(_without_rules(case, *rules), "All masks are forgotten: every key is visible.")
@@ -212,6 +213,27 @@ def causal_off_by_one(case: Computation, number: int) -> Iterator[Variant]:
     yield Variant(case.with_nodes(shifted, changed), sentence)
 
 
+def _tiles(case: Computation) -> Sequence[float]:
+    keys = case.plan["weights"].shape[-1] if "causal" in rules_of(case) else 0
+    return [size for size in (*range(2, 65), 96, 128, 256) if size < keys]
+
+
+@plan_slip("the attention is causal", number=FittedNumber("tile", _tiles, is_whole=True))
+def causal_by_tiles(case: Computation, number: int) -> Iterator[Variant]:
+    """The causal mask hides whole tiles alone: queries see all keys of the tile in which their own is."""
+    node = rules_of(case).get("causal")
+    if node is not None:
+        options = {**node.options, "tile": number}
+        sentence = f"The causal mask hides whole tiles of {number} keys: queries see all keys of that of their own."
+        yield Variant(case.with_nodes(replace(node, function=_causal_by_tiles, options=options)), sentence)
+
+
+def _causal_by_tiles(query_positions: Array, key_positions: Array, *, tile: int) -> Array:
+    """True where a key's tile is not after the query's."""
+    visible: Array = key_positions // tile <= query_positions[..., :, None] // tile
+    return visible
+
+
 def _widths(case: Computation) -> Sequence[float]:
     return range(1, min(case.plan["weights"].shape[-1], 257)) if "window" in rules_of(case) else []
 
@@ -229,6 +251,55 @@ def window_too_wide(case: Computation, number: int) -> Iterator[Variant]:
 def window_too_narrow(case: Computation, number: int) -> Iterator[Variant]:
     """The window is one key too narrow, or more."""
     yield from _with_other_sides(case, -number, f"{number} key{'s' * (number > 1)} too narrow")
+
+
+def _sides_of_one_added(case: Computation) -> Sequence[float]:
+    """How many keys before its own a query would see, where there is no window."""
+    has_window = "window" in rules_of(case) or "masked_scores" not in case.plan.results
+    return [] if has_window else range(min(case.plan["weights"].shape[-1] - 1, 257))
+
+
+@problem_slip("there is no window", number=FittedNumber("left", _sides_of_one_added, is_whole=True))
+def window_added(case: Computation, number: int) -> Iterator[Variant]:
+    """A window is applied, although the problem has none: queries do not see keys farther away."""
+    if "window" in rules_of(case):
+        return
+    keys = count_of(number, "key")
+    for right, where in ((math.inf, "before"), (float(number), "before and after")):
+        sentence = f"A window of {keys} {where} each query is applied, although the problem has none."
+        yield Variant(replace(case.problem, window=(float(number), right)), sentence)
+
+
+def _bound_shifts(case: Computation) -> Sequence[float]:
+    return (1, -1, 2, -2) if case.problem.cu_seqlens is not None else ()
+
+
+@problem_slip("sequences are packed", number=FittedNumber("rows", _bound_shifts, is_whole=True, usual=(1, -1)))
+def sequence_bounds_off(case: Computation, number: int) -> Iterator[Variant]:
+    """The bounds between packed sequences are off by one row, or by more."""
+    problem = case.problem
+    if problem.cu_seqlens is None:
+        return
+    given = {name: getattr(problem, name) for name in ("cu_seqlens", "cu_seqlens_k")}
+    moved = {name: _moved(bounds, number) for name, bounds in given.items() if bounds is not None}
+    if any((np.diff(bounds) < 0).any() for bounds in moved.values()):
+        return
+    rows = count_of(abs(number), "row")
+    sentence = f"The bounds between packed sequences are {rows} too {'late' if number > 0 else 'early'}."
+    changes: dict[str, Any] = moved
+    yield Variant(replace(problem, **changes), sentence)
+
+
+def _moved(bounds: Array, by: int) -> Array:
+    """Bounds of sequences of which all but the first and the last are moved."""
+    return np.concatenate([bounds[:1], bounds[1:-1] + by, bounds[-1:]])
+
+
+@problem_slip("sequences are packed")
+def sequences_not_separated(case: Computation) -> Iterator[Variant]:
+    """Packed sequences are taken for one: they see one another, and positions run on from one to the next."""
+    if case.problem.cu_seqlens is not None:
+        yield Variant(replace(case.problem, cu_seqlens=None, cu_seqlens_k=None))
 
 
 def _chunk_sizes(case: Computation) -> Sequence[float]:
@@ -301,6 +372,26 @@ def key_lengths_off(case: Computation, number: int) -> Iterator[Variant]:
         size, what = abs(number), "padding takes part" if number > 0 else "the last real keys do not take part"
         direction = "large" if number > 0 else "small"
         yield Variant(changed, f"The lengths of the keys are {size} too {direction}: {what}.")
+
+
+def _page_sizes(case: Computation) -> Sequence[float]:
+    keys = case.plan["weights"].shape[-1]
+    return [size for size in (2, 4, 8, 16, 32, 64, 128, 256) if size <= keys] if "key_lengths" in rules_of(case) else []
+
+
+@plan_slip("keys have lengths", number=FittedNumber("block", _page_sizes, is_whole=True))
+def last_block_read_whole(case: Computation, number: int) -> Iterator[Variant]:
+    """The lengths of the keys are rounded up to whole blocks or pages: the padding in the last one takes part."""
+    if "key_lengths" in rules_of(case):
+        most = case.plan["weights"].shape[-1]
+        changed = case.with_changed_value("key_lengths", _in_blocks, options={"size": number, "most": most})
+        yield Variant(changed, f"The last block of {number} keys is read whole: the padding in it takes part.")
+
+
+def _in_blocks(x: Array, *, size: int, most: int) -> Array:
+    """Lengths that are whole blocks."""
+    lengths: Array = np.minimum(-(-x // size) * size, most)
+    return lengths
 
 
 def _longer(x: Array, *, by: int, most: int) -> Array:

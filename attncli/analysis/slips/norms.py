@@ -37,6 +37,16 @@ def no_qk_norm(case: Computation) -> Iterator[Variant]:
     return without(case, "qk_norm")
 
 
+@plan_slip("queries and keys are normalized")
+def qk_norm_of_one(case: Computation) -> Iterator[Variant]:
+    """Only the queries are normalized, or only the keys."""
+    for what, other in (("queries", "key"), ("keys", "query")):
+        name = f"normalized_{other}"
+        if name in case.plan.by_name:
+            changed = case.with_identity(name)
+            yield Variant(changed, f"Only the {what} are normalized.")
+
+
 @problem_slip("values are normalized")
 def no_value_norm(case: Computation) -> Iterator[Variant]:
     """The norm of the values is forgotten."""

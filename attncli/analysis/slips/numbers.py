@@ -99,6 +99,19 @@ def softcap_value(case: Computation, number: float) -> Iterator[Variant]:
     yield Variant(replace(case.problem, softcap=number), f"{what} {text_of(number)}{instead}.")
 
 
+def _limited(x: Array, *, limit: float) -> Array:
+    return np.clip(x, -limit, limit)
+
+
+@plan_slip("there are scores", number=FittedNumber("limit", _softcaps))
+def scores_clamped(case: Computation, number: float) -> Iterator[Variant]:
+    """Scores are clamped: those beyond a limit become the limit."""
+    name = case.plan.results.get("scores")
+    if name is not None:
+        changed = case.with_changed_value(name, _limited, options={"limit": number})
+        yield Variant(changed, f"The scores are clamped to numbers from −{text_of(number)} to {text_of(number)}.")
+
+
 def _known_factors(_case: Computation) -> Mapping[str, float]:
     """Factors of outputs that people forget."""
     dropouts = {f"1/(1 − {p}), that of a dropout of {p}": 1 / (1 - p) for p in (0.1, 0.2, 0.5)}

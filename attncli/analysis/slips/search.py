@@ -92,6 +92,7 @@ class Attempt:
     numbers: tuple[Number | None, ...] = ()
     remark: str = ""  # what number people know a number as
     is_confirmation: bool = False  # whether another part is explained already
+    on_demand: tuple[str, ...] = ()  # results that are computed where they are selected, and are checked
 
     @property
     def parameters(self) -> Mapping[str, Number]:
@@ -121,10 +122,19 @@ class Attempt:
         self.known.keep(engine)
 
 
-def own_attempt(problem: ProblemSpec, dtype: str | None = None, part: Part = ALL) -> Attempt:
+def own_attempt(
+    problem: ProblemSpec, dtype: str | None = None, part: Part = ALL, on_demand: tuple[str, ...] = ()
+) -> Attempt:
     """The right computation of a part of a problem, with no slip; `dtype` is the type that is checked, if another."""
     own = problem_part(problem, part)
-    return Attempt((), (), own, build_plan(own), dtype or problem.precision.name, part)
+    plan, dtype = _plan(own, on_demand), dtype or problem.precision.name
+    return Attempt((), (), own, plan, dtype, part, on_demand=on_demand)
+
+
+def _plan(problem: ProblemSpec, on_demand: Iterable[str]) -> Plan:
+    """The plan of a problem, with those results on demand that it has."""
+    plan = build_plan(problem)
+    return plan.for_results(name for name in on_demand if plan.find(name) is not None)
 
 
 def attempts(problem: ProblemSpec, dtype: str | None = None) -> Iterator[Attempt]:
@@ -160,7 +170,7 @@ def with_slip(attempt: Attempt, slip: Slip, number: Number | None = None) -> Ite
         if isinstance(variant.changed, Computation):
             changed = replace(attempt, plan=variant.changed.plan)
         else:
-            changed = replace(attempt, problem=variant.changed, plan=build_plan(variant.changed))
+            changed = replace(attempt, problem=variant.changed, plan=_plan(variant.changed, attempt.on_demand))
         if _result_numbers(changed) != _result_numbers(attempt):
             sentence = variant.sentence or slip.sentence
             slips, sentences = (*attempt.slips, slip.name), (*attempt.sentences, sentence)
@@ -175,7 +185,7 @@ def _result_numbers(attempt: Attempt) -> Mapping[str, int]:
 
 def in_part(attempt: Attempt, problem: ProblemSpec, part: Part) -> Attempt:
     """The slips of an attempt made in a part of a problem, as far as they can be made there."""
-    own = own_attempt(problem, attempt.dtype, part)
+    own = own_attempt(problem, attempt.dtype, part, attempt.on_demand)
     for name, sentence, number in zip(attempt.slips, attempt.sentences, attempt.numbers, strict=True):
         variants = with_slip(own, SLIPS[name], number)
         made = (changed for changed in variants if changed.sentences[-1] == sentence)
@@ -245,19 +255,20 @@ def explain(
     *,
     dtype: str | None = None,
     priority: Priority = NO_PRIORITY,
+    on_demand: tuple[str, ...] = (),
     evidence: Evidence | None = None,
     skips_pairs: Callable[[], bool] = lambda: False,
 ) -> SearchResult:
     """The slips that explain numbers: single ones, those with a number, or pairs; the first variant of each.
 
     `accepts(attempt)` says whether the numbers are those of an attempt. Without `evidence` slips with a number are
-    tried with usual numbers alone. `dtype` is the type of the numbers, where the
-    problem is computed in a wider one; `priority` says where numbers differ. A large problem is tried on a part, and
-    what explains that on the whole. Where nothing alone explains the numbers, `skips_pairs` is asked whether pairs are
-    left out. Half precision, whose error is large enough to explain much, is named where nothing
-    else explains the numbers.
+    tried with usual numbers alone. `dtype` is the type of the numbers, where the problem is computed in a wider one;
+    `priority` says where numbers differ; `on_demand` names the results that are compared and computed only where they
+    are selected. A large problem is tried on a part, and what explains that on the whole. Where nothing alone explains
+    the numbers, `skips_pairs` is asked whether pairs are left out. Half precision, whose error is large enough to
+    explain much, is named where nothing else explains the numbers.
     """
-    search = _Search(problem, accepts, limits, dtype, priority)
+    search = _Search(problem, accepts, limits, dtype, priority, on_demand)
     found = search.first_of_each(search.accepted(search.singles()))
     found = [attempt for attempt in found if attempt.problem.dtype == problem.dtype] or found
     if not found and evidence is not None:
@@ -269,13 +280,18 @@ def explain(
 
 
 def unnoticed(
-    problem: ProblemSpec, agrees: Judge, limits: SearchLimits = DEFAULT_LIMITS, *, dtype: str | None = None
+    problem: ProblemSpec,
+    agrees: Judge,
+    limits: SearchLimits = DEFAULT_LIMITS,
+    *,
+    dtype: str | None = None,
+    on_demand: tuple[str, ...] = (),
 ) -> SearchResult:
     """Every variant of every slip that can be made in a problem and changes no number of it that is compared.
 
     `agrees(attempt)` says whether an attempt agrees with the right computation.
     """
-    search = _Search(problem, agrees, limits, dtype, NO_PRIORITY)
+    search = _Search(problem, agrees, limits, dtype, NO_PRIORITY, on_demand)
     found = [attempt for attempt in list(search.accepted(search.singles())) if search.is_confirmed(attempt)]
     found += search.first_of_each(search.accepted(search.examples()))
     return SearchResult(tuple(found), search.tried_count, untried=tuple(search.untried))
@@ -306,9 +322,16 @@ class _Search:
     """One search: what was tried, and what was not."""
 
     def __init__(
-        self, problem: ProblemSpec, accepts: Judge, limits: SearchLimits, dtype: str | None, priority: Priority
+        self,
+        problem: ProblemSpec,
+        accepts: Judge,
+        limits: SearchLimits,
+        dtype: str | None,
+        priority: Priority,
+        on_demand: tuple[str, ...],
     ) -> None:
         self.problem, self.accepts, self.limits, self.priority = problem, accepts, limits, priority
+        self.on_demand = on_demand
         self.end = limits.clock() + limits.seconds
         self.dtype = dtype or problem.precision.name
         self.starts: dict[tuple[_Needs, int], Attempt] = {}
@@ -405,7 +428,7 @@ class _Search:
         if key not in self.starts:
             limits = replace(self.limits, part_cells=key[1])
             part = first_part(self.problem, limits, self.priority, **needs._asdict())
-            own = own_attempt(self.problem, self.dtype, part)
+            own = own_attempt(self.problem, self.dtype, part, self.on_demand)
             if needs.all_queries and cell_count(own.problem) > self.limits.whole_cells:
                 return None
             own.compute_known_values()
@@ -418,7 +441,7 @@ class _Search:
 
     def _can_be_made(self, slip: Slip) -> bool:
         """Whether a slip that is not tried could be made with all queries."""
-        whole = own_attempt(replace(self.problem, only=None), self.dtype)
+        whole = own_attempt(replace(self.problem, only=None), self.dtype, on_demand=self.on_demand)
         return next(self._made(whole, slip), None) is not None
 
     def accepted(self, attempts: Iterable[Attempt]) -> Iterator[Attempt]:

@@ -23,6 +23,7 @@ from attncli.ops.norms import is_over_all
 from attncli.ops.records import Operator, Tap, no_tap
 from attncli.ops.registry import failures_named
 from attncli.plan.graph import Node
+from attncli.problem.fields import LSE
 from attncli.problem.spec import ProblemSpec
 
 
@@ -114,6 +115,24 @@ def no_temperature(case: Computation) -> Iterator[Variant]:
 def no_sink(case: Computation) -> Iterator[Variant]:
     """The sink is forgotten: the weights of the keys sum to 1."""
     return without(case, "sink")
+
+
+@plan_slip("the log-sum-exp is checked", is_paired=False)
+def lse_in_base_2(case: Computation) -> Iterator[Variant]:
+    """The log-sum-exp is the logarithm to base 2: lse / ln 2."""
+    if case.node(LSE) is not None:
+        yield Variant(case.with_changed_value(LSE, _in_base_2))
+
+
+@plan_slip("the log-sum-exp is checked, and there is a sink", is_paired=False)
+def lse_without_sink(case: Computation) -> Iterator[Variant]:
+    """The log-sum-exp is of the keys alone, though the weights have the sink."""
+    if case.node(LSE) is not None and "scores_and_sink" in case.plan.by_name:
+        yield Variant(case.with_inputs(LSE, scores=case.plan["masked_scores"].name))
+
+
+def _in_base_2(lse: Array) -> Array:
+    return lse / log(2)
 
 
 @plan_slip("there is a sink, and weights are a softmax")

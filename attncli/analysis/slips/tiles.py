@@ -92,6 +92,17 @@ def nothing_rescaled(case: Computation, number: int) -> Iterator[Variant]:
     yield from _with_context(case, _online, sentence, tile=number, rescales_values=False, rescales_sum=False)
 
 
+@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
+def rescaled_in_another_base(case: Computation, number: int) -> Iterator[Variant]:
+    """In the online softmax sums are rescaled by powers of another base than that of the exponentials."""
+    for factor, wrong in ((1 / log(2), "exp((m − m′)/ln 2)"), (log(2), "2^(m − m′)")):
+        sentence = (
+            f"Both sums are rescaled by {wrong} instead of exp(m − m′) after each tile of {count_of(number, 'key')}."
+        )
+        options = {"tile": number, "rescales_values": True, "rescales_sum": True, "power": factor}
+        yield from _with_context(case, _online, sentence, **options)
+
+
 @plan_slip(WHERE, number=FittedNumber("keys", _pads, is_whole=True))
 def zero_keys_take_part(case: Computation, number: int) -> Iterator[Variant]:
     """Keys and values of zeros that fill the last tile take part in the softmax, each with exp(0)."""
@@ -191,7 +202,14 @@ def _softmax_from_maximum(
 
 
 def _online(
-    scores: Array, value: Array, *, temperature: float, tile: int, rescales_values: bool, rescales_sum: bool
+    scores: Array,
+    value: Array,
+    *,
+    temperature: float,
+    tile: int,
+    rescales_values: bool,
+    rescales_sum: bool,
+    power: float = 1.0,
 ) -> Array:
     """A weighted sum, tile by tile, with or without the factors of a new maximum."""
     shape = scores.shape[:-1]
@@ -202,7 +220,7 @@ def _online(
         with np.errstate(all="ignore"):
             new = np.maximum(largest, part.max(axis=-1))
             finite = np.where(np.isfinite(new), new, 0)
-            factor = np.where(np.isneginf(largest), 0, np.exp(largest - finite))
+            factor = np.where(np.isneginf(largest), 0, np.exp(power * (largest - finite)))
             exponentials = np.exp(part - finite[..., None])
         values = (values * factor[..., None] if rescales_values else values) + exponentials @ part_values
         total = (total * factor if rescales_sum else total) + exponentials.sum(axis=-1)

@@ -4,15 +4,19 @@ from attncli.base.lazy_numpy import Array
 from attncli.ops import structural
 from attncli.ops.elementwise import fill_empty_rows
 from attncli.ops.gates import GATES, apply_gate
+from attncli.ops.log_sum_exp import log_sum_exp, log_sum_exp_options
+from attncli.ops.records import format_value
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Axis, Node
 from attncli.plan.stages.heads import add_merged, normalize_context
 from attncli.plan.stages.projections import add_projection
+from attncli.problem.fields import LSE
 from attncli.problem.weights import has_projection
 
 STEPS = {
     "sink": "One extra logit per head that joins the softmax and is then discarded.",
     "scores_and_sink": "The sink is one more column, which may take weight away from every key.",
+    "lse": "The logarithm of the softmax denominator of each query: results over parts of the keys merge by it.",
     "weights": "How much of the value of each key a query takes.",
     "context": "What each query gathers: the values, mixed by its weights.",
     "merged": "What the heads have found, side by side again in one vector for each query.",
@@ -32,7 +36,10 @@ def normalize(builder: PlanBuilder) -> None:
     problem, axes = builder.problem, builder.table_axes
     builder.set_result("masked_scores", "scores")
     if problem.sink is not None:
-        _normalize_with_sink(builder, problem.sink)
+        _add_sink(builder, problem.sink)
+    _add_log_sum_exp(builder)
+    if problem.sink is not None:
+        _normalize_with_sink(builder)
     elif _fills_empty_rows(builder):
         before = builder.add_operator("normalize", problem.normalize, "normalized_scores", "A₀", axes, role="weights")
         _fill_empty_rows(builder, before)
@@ -41,15 +48,34 @@ def normalize(builder: PlanBuilder) -> None:
     builder.set_result("weights", "weights")
 
 
-def _normalize_with_sink(builder: PlanBuilder, values: Array) -> None:
-    """Normalize the scores with the sink as one more column, which is dropped afterwards."""
-    problem, axes = builder.problem, builder.table_axes
+def _add_sink(builder: PlanBuilder, values: Array) -> None:
+    """Add the sink to the scores as one more column."""
+    axes = builder.table_axes
     sink = builder.add_given("sink", "z", (Axis("h", len(values)),))
     scores, wider = builder.current_node("scores"), (*axes[:-1], Axis("m+1", axes[-1].length + 1))
     inputs = {"scores": scores.name, "sink": sink.name}
     options = {"heads": builder.layout.heads if builder.layout.has_heads else None}
     name, formula, widen = "scores_and_sink", f"{scores.symbol}, and z after the last key", structural.with_column
     builder.add(name, "Sᶻ", formula, wider, "sink", widen, inputs, options, role="scores")
+
+
+def _add_log_sum_exp(builder: PlanBuilder) -> None:
+    """Add the log-sum-exp of the scores of each query, where the weights are exponentials divided by their sum."""
+    operator, scores = builder.problem.normalize, builder.current_node("scores")
+    options = log_sum_exp_options(operator)
+    if options is None:
+        return
+    total = f"Σⱼ exp({scores.symbol}ᵢⱼ{'/T' if options.get('temperature', 1) != 1 else ''})"
+    formula = f"lseᵢ = ln({format_value(options['extra'])} + {total})" if "extra" in options else f"lseᵢ = ln {total}"
+    inputs = {"scores": scores.name}
+    builder.add(LSE, LSE, formula, scores.axes[:-1], LSE, log_sum_exp, inputs, options, is_on_demand=True)
+    builder.results[LSE] = LSE
+
+
+def _normalize_with_sink(builder: PlanBuilder) -> None:
+    """Normalize the scores with the sink, the last column, and drop that afterwards."""
+    problem, axes = builder.problem, builder.table_axes
+    wider = builder.current_node("scores").axes
     both = builder.add_operator("normalize", problem.normalize, "weights_and_sink", "Aᶻ", wider)
     formula, inputs = "Aᶻ without the sink", {"weights": both.name}
     builder.add("weights", "A", formula, axes, "sink", structural.without_column, inputs, role="weights")

@@ -19,7 +19,7 @@ from attncli.plan.trace import Step, Trace
 from attncli.problem.build import replace_values
 from attncli.problem.conventions import find_convention
 from attncli.problem.edits import find_array, holds_booleans
-from attncli.problem.fields import WEIGHTS
+from attncli.problem.fields import LSE, WEIGHTS
 from attncli.problem.inputs import is_read
 from attncli.problem.spec import ProblemSpec
 from attncli.render.explanation import explained_steps, format_shape, section_of_copies, shapes_of, step_remarks
@@ -142,6 +142,8 @@ def _settings(node: Node, *, has_scale: bool) -> dict[str, str]:
     """
     if node.stage == SCALE:
         return {SCALE: SCALE} if has_scale else {}
+    if node.stage == LSE:
+        return {name: name for name in node.options if name != "extra"}
     if node.record is None or node.record.kind != "normalize":
         return {}
     return {parameter.name: parameter.name for parameter in changeable_parameters(node.record)}
@@ -329,6 +331,7 @@ def _variant_trace(variant: PlanVariant, own: Trace) -> Trace:
     Steps that are those of the own plan have their values; every other has zeros, which nobody reads.
     """
     plan, problem = plan_of(variant.problem), variant.problem
+    plan = plan.for_results(name for name in own.plan.by_name if name in plan.results)  # with the same on demand
     if plan is own.plan:
         return own
     engine, constant = DenseEngine(plan, problem, problem.precision), _constant_nodes(plan)

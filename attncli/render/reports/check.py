@@ -138,6 +138,8 @@ def explanation_blocks(report: CheckReport) -> Iterator[Block]:
             numbers = "all of these numbers" if report.parts else "these numbers"
             text = f"No known mistake explains {numbers} ({tried})."
         remarks.insert(0, text)
+        if not report.explanations and report.has_late_steps_alone:
+            remarks.append("Give scores and weights too: they tell which step is the first that differs.")
     yield Lines(tuple(remarks), "dim")
 
 

@@ -96,8 +96,9 @@ exp, exponential, exponential function
     see: exponentials, softmax
 
 logsumexp, lse, log-sum-exp
-    ln Σⱼ exp(Sᵢⱼ), the logarithm of softmax's denominator. Kernels return it to merge blocks of keys; attn keeps the
-    maximum and the sum of each row in its place.
+    ln Σⱼ exp(Sᵢⱼ), the logarithm of softmax's denominator. Kernels return it to merge blocks of keys, and for the
+    backward pass. --select lse has it: natural, of the scores that the normalizer reads, with the sink; −∞ of a query
+    that sees no key.
     see: softmax, exponentials, flash attention
     source: Dao et al. 2022, algorithm 1
 

@@ -61,9 +61,10 @@ def quantity_blocks(report: CheckReport, result: QuantityCheck, decimals: int, a
         yield Lines(_indented(lines))
         yield Lines(_indented(_arithmetic(trace, result, decimals), "  "), "cyan", "mathematics")
         pattern = find_pattern(result.differs, result.is_given, _query_positions(trace, result.name))
+        shapes = () if report.explanations else shapes_of(trace, result)
+        where = [f"where: {_where(trace, result, pattern)}"] if result.differ > 1 else []
+        yield Lines(_indented([*where, *(shape.sentence for shape in shapes)]))
         if result.differ > 1:
-            shapes = () if report.explanations else shapes_of(trace, result)
-            yield Lines(_indented([f"where: {_where(trace, result, pattern)}", *(shape.sentence for shape in shapes)]))
             yield Fitted(lambda target: _picture(target, trace, result, pattern))
     half = result.half_type
     allows = () if half is None else (f"within the error of arithmetic in {half}: --dtype {half} allows it",)

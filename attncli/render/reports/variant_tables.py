@@ -12,7 +12,8 @@ from attncli.analysis.differences import Difference
 from attncli.analysis.rows import changed
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import join_words
-from attncli.io.variants import CONVENTION, FILE, NOT_GIVEN
+from attncli.io.assemble import NOTHING
+from attncli.io.variants import CONVENTION, FILE
 from attncli.plan.trace import Trace, add_dependent_axes
 from attncli.problem.fields import PIPELINE_STAGES, WEIGHTS
 from attncli.render.document import Grid, Section, change_marks, mark_grid
@@ -36,7 +37,7 @@ def variant_labels(comparison: Comparison) -> tuple[str, ...]:
     choices = [tuple(one.variant.name for one in comparison.variants)]
     if len(varied_keys(comparison)) == 1:
         values = value_labels(comparison)
-        says_what = all(value[:1].isalpha() and value not in ("true", "false", NOT_GIVEN) for value in values)
+        says_what = all(value[:1].isalpha() and value not in ("true", "false", *NOTHING) for value in values)
         choices.insert(0 if says_what else 1, values)  # the name of an operator does by itself, a number does not
         if varied_keys(comparison) == [FILE]:
             choices += [

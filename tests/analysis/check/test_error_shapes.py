@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.analysis.check.error_shapes import error_shapes
+from attncli.analysis.check.check import check
+from attncli.analysis.check.error_shapes import error_shapes, shapes_of
+from attncli.analysis.check.report import CheckOptions
 from tests.arrays import normal
+from tests.problems import dense_trace, problem
 
 RIGHT = normal(2, 16, 8, seed=1)
 NOISE = normal(2, 16, 8, seed=2)
@@ -18,6 +21,8 @@ SHAPES = {
     "a factor of each column": (RIGHT * COLUMNS, ["column_factors"], "factor of its own, from 0.5 to 2."),
     "a number in each row": (RIGHT + ROWS, ["row_offsets"], "is added, from 0.5 to 2."),
     "growth": (RIGHT + 10 ** (3 * ROWS) * NOISE, ["growth"], "The error grows with the query"),
+    "signs": (np.where(NOISE > 0, RIGHT, -RIGHT), ["signs"], "Only signs differ."),
+    "nothing written": (np.zeros_like(RIGHT), ["zeros"], "All numbers are 0, as in an array that is not written."),
     "noise": (RIGHT + 0.1 * NOISE, [], ""),
     "one number": (RIGHT + np.eye(16, 8), [], ""),
 }
@@ -41,5 +46,6 @@ def test_errors_of_keys_that_the_mask_hides_are_said_to_be_there() -> None:
     query, key = normal(9, 4), normal(9, 4, seed=1)
     right = np.asarray(attncli.attention(query=query, key=key, causal=True, select=["weights"]).weights)
     wrong = right + np.triu(abs(normal(9, 9, seed=2)), 1) * 0.01
-    shown = str(attncli.check(query=query, key=key, causal=True, against={"weights": wrong}))
-    assert "All numbers that differ are of keys that the mask hides." in shown
+    spec = problem(query=query, key=key, causal=True)
+    (result,) = check(spec, {"weights": wrong}, CheckOptions(tries_slips=False)).results
+    assert [shape.name for shape in shapes_of(dense_trace(spec), result)] == ["hidden_cells"]

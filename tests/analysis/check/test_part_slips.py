@@ -14,7 +14,7 @@ from attncli.render.target import TextTarget
 from tests.arrays import normal
 from tests.problems import problem
 
-B, H, N, D = 2, 4, 16, 4
+B, H, N, D = 2, 4, 12, 4
 QUERY, KEY, VALUE = (normal(B, H, N, D, seed=seed) for seed in range(3))
 
 
@@ -50,7 +50,7 @@ PARTS = {
     "heads": ((ALL, slice(2, 4)), -3, (2, 3), attention(causal=True), "causal_added"),
     "one head": ((ALL, 1), -3, (1,), attention(causal=True), "causal_added"),
     "one batch item": ((1,), -4, (1,), attention(0.25), "scale_factor"),
-    "queries": ((ALL, ALL, slice(10, None)), -2, tuple(range(10, 16)), attention(3.0), "scale_factor"),
+    "queries": ((ALL, ALL, slice(8, None)), -2, tuple(range(8, 12)), attention(3.0), "scale_factor"),
 }
 
 
@@ -66,6 +66,7 @@ def test_what_is_wrong_in_a_part_is_named_there(name: str) -> None:
     assert f"; explained by {slip} in " in verdict(report)
 
 
+@pytest.mark.deep
 def test_two_parts_may_have_mistakes_of_their_own() -> None:
     report = check(with_part((ALL, slice(2, 4)), attention(causal=True), attention(0.6)))
     found = {tuple(one.part.positions): one.explanation.slips for one in report.parts}
@@ -73,6 +74,7 @@ def test_two_parts_may_have_mistakes_of_their_own() -> None:
     assert not any(one.others_agree for one in report.parts)
 
 
+@pytest.mark.deep
 def test_noise_in_a_part_is_not_explained_and_the_rest_is() -> None:
     noise = attention() + 0.01 * normal(B, H, N, D, seed=9)
     report = check(with_part((ALL, 0), noise, attention(causal=True)))
@@ -82,6 +84,7 @@ def test_noise_in_a_part_is_not_explained_and_the_rest_is() -> None:
     assert "Other numbers differ otherwise." in shown(report)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_a_part_is_named_through_the_rounding_of_a_type(dtype: str) -> None:
     output = with_part((1,), attention(3.3))

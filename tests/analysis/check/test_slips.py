@@ -188,6 +188,7 @@ def test_numbers_that_no_slip_gives_are_explained_by_none() -> None:
     assert report.tried_count > 20
 
 
+@pytest.mark.deep
 def test_a_slip_in_a_large_problem_is_found_on_some_queries_and_held_to_all() -> None:
     scores, value = normal(260, 260).astype(np.float32), normal(260, 3).astype(np.float32)  # more cells than a part has
     spec = problem(scores=scores, value=value, causal=True, dtype="float32")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,7 @@ def with_alibi(keys: Keys, slopes: np.ndarray) -> np.ndarray:
     return output_of(scores_of(keys) - slopes[:HEADS, None, None] * distance, values_of(keys))
 
 
-def in_tiles(keys: Keys, tile: int, *, values_too: bool, sum_too: bool) -> np.ndarray:
+def in_tiles(keys: Keys, tile: int, *, values_too: bool, sum_too: bool, power: float = 1.0) -> np.ndarray:
     """Online softmax, row by row, with or without the factors of a new maximum."""
     scores, values = scores_of(keys), values_of(keys)
     output = np.zeros((HEADS, N, D))
@@ -118,7 +119,7 @@ def in_tiles(keys: Keys, tile: int, *, values_too: bool, sum_too: bool) -> np.nd
         for first in range(0, M, tile):
             part = scores[head, row, first : first + tile]
             new = max(largest, part.max())
-            factor, powers = np.exp(largest - new), np.exp(part - new)
+            factor, powers = np.exp(power * (largest - new)), np.exp(part - new)
             summed = (summed * factor if values_too else summed) + powers @ values[head, first : first + tile]
             total = (total * factor if sum_too else total) + powers.sum()
             largest = new
@@ -160,6 +161,17 @@ class Mistake:
         return {name: value for name, value in keys.items() if value is not None}
 
 
+def packed(keys: Keys, bounds: Sequence[int]) -> np.ndarray:
+    """The output of causal sequences one after the other."""
+    output = np.zeros((1, HEADS, M, D))
+    for first, last in pairwise(bounds):
+        own = {name: keys[name][..., first:last, :] for name in ("query", "key", "value")}
+        scores = np.where(np.tri(last - first, dtype=bool), scores_of(own), -np.inf)
+        output[..., first:last, :] = output_of(scores, values_of(own))
+    return output
+
+
+PACKED = {"query": normal(1, HEADS, M, D, seed=70), "causal": True, "cu_seqlens": [0, 9, 20, M]}
 ALONG = np.ones((1, HEADS, N, D))
 ROPE = {"position": "rope"}
 BELOW = {"query": abs(normal(1, HEADS, N, D, seed=3)), "key": -abs(normal(1, GROUPS, M, D, seed=4)), "scale": 4e3}
@@ -235,6 +247,12 @@ def of_items(keys: Keys, of_keys: Sequence[int] = (0, 1, 2), of_values: Sequence
         read = {"query": item, "key": key, "value": value}
         outputs.append(plain({name: keys[name][at : at + 1] for name, at in read.items()}))
     return np.concatenate(outputs)
+
+
+def of_lengths(keys: Keys, lengths: Sequence[int]) -> np.ndarray:
+    """The outputs of items that read so many of their keys."""
+    items = [{name: keys[name][at : at + 1] for name in ("query", "key", "value")} for at in range(len(lengths))]
+    return np.concatenate([with_length(item, length) for item, length in zip(items, lengths, strict=True)])
 
 
 MANY_QUERIES = {"query": normal(1, HEADS, 2 * M, D, seed=61)}
@@ -458,7 +476,7 @@ MISTAKES = [
     Mistake("norm_eps", 0.05, normed, NORM),
     Mistake("position_offset", 5, from_embeddings, EMBEDDED),
     Mistake("position_offset", 1, from_embeddings, EMBEDDED),
-    Mistake("rope_base", 1234.0, with_rope, {"position": "rope"}),
+    *(Mistake("rope_base", base, with_rope, {"position": "rope"}) for base in (1234.0, 12_500.0)),
     *(Mistake("rope_offset", s, lambda k, s: with_rope(k, shift=s), {"position": "rope"}) for s in (7, -3)),
     *(
         Mistake(
@@ -488,6 +506,39 @@ MISTAKES = [
     Mistake("denominator_not_rescaled", 16, lambda k, t: in_tiles(k, t, values_too=True, sum_too=False)),
     Mistake("nothing_rescaled", 8, lambda k, t: in_tiles(k, t, values_too=False, sum_too=False)),
     Mistake("zero_keys_take_part", 33, lambda k, z: output_of(scores_of(k), values_of(k), z)),
+    Mistake(
+        "window_added", 4, lambda k, left: output_of(np.where(causal(M, left), scores_of(k), -np.inf), values_of(k))
+    ),
+    Mistake("sequence_bounds_off", 2, lambda k, by: packed(k, [0, 9 + by, 20 + by, M]), PACKED),
+    Mistake("sequence_bounds_off", -1, lambda k, by: packed(k, [0, 9 + by, 20 + by, M]), PACKED),
+    Mistake("sequences_not_separated", None, lambda k, _: packed(k, [0, M]), PACKED),
+    Mistake(
+        "output_axes_exchanged",
+        None,
+        lambda k, _: plain(k).swapaxes(1, 2),
+        {"query": normal(1, HEADS, HEADS, D, seed=71)},
+    ),
+    Mistake("scores_clamped", 0.7, lambda k, limit: output_of(scores_of(k).clip(-limit, limit), values_of(k))),
+    Mistake("qk_norm_of_one", None, lambda k, _: plain({**k, "query": rms(k["query"], 1e-6)}), NORM),
+    Mistake("qk_norm_of_one", None, lambda k, _: plain({**k, "key": rms(k["key"], 1e-6)}), NORM),
+    Mistake("key_items_alone_exchanged", (0, 0, 2), of_items, ITEMS),
+    Mistake(
+        "causal_by_tiles",
+        6,
+        lambda k, t: output_of(
+            np.where(np.arange(M) // t <= np.arange(N)[:, None] // t, scores_of(k), -np.inf), values_of(k)
+        ),
+        {"causal": True},
+    ),
+    Mistake(
+        "last_block_read_whole",
+        8,
+        lambda k, t: of_lengths(k, [-(-length // t) * t for length in k["key_lengths"]]),
+        {**ITEMS, "key_lengths": [13, 21, 9]},
+    ),
+    Mistake(
+        "rescaled_in_another_base", 5, lambda k, t: in_tiles(k, t, values_too=True, sum_too=True, power=np.log2(np.e))
+    ),
     Mistake("tail_dropped", 7, lambda k, t: output_of(scores_of(k)[..., :-t], values_of(k)[:, :-t])),
     Mistake("splits_averaged", 4, lambda k, s: in_splits(k, s, 1.0)),
     Mistake("splits_merged_in_base_2", 3, lambda k, s: in_splits(k, s, 2.0)),

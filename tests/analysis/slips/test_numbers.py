@@ -16,7 +16,11 @@ from tests.problems import PROBLEMS, problem
 ALIKE = ({"scale_factor", "temperature_factor"},)  # where nothing is added to the scores
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=str)
+FIRST = {mistake.slip: mistake for mistake in reversed(MISTAKES)}  # of each slip
+DEEP = [pytest.param(one, marks=() if FIRST[one.slip] is one else pytest.mark.deep) for one in MISTAKES]
+
+
+@pytest.mark.parametrize("mistake", DEEP, ids=str)
 def test_a_mistake_is_named_with_its_number(mistake: Mistake) -> None:
     keys = mistake.keys(seed=5)
     report = attncli.check(against={"output": mistake.wrong(keys, mistake.number)}, **keys)
@@ -50,12 +54,21 @@ def test_a_number_that_people_know_is_called_by_its_name(factor: float, name: st
     assert found.sentence.endswith("here." if name is None else f"(1.4142 is {name}).")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", range(4))
 def test_no_slip_explains_noise(seed: int) -> None:
     keys = given(seed)
     assert attncli.check(against={"output": normal(1, 4, 29, 8, seed=seed + 50)}, **keys).explained_by == ()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_no_slip_explains_noise_of_few_numbers(seed: int) -> None:
+    keys = {name: normal(4, 3, seed=3 * seed + at) for at, name in enumerate(("query", "key", "value"))}
+    report = attncli.check(against={"output": np.round(normal(4, 3, seed=seed + 50), 3).tolist()}, **keys)
+    assert (report.explained_by, report.explained_in_part) == ((), ())
+
+
+@pytest.mark.deep
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_no_slip_explains_small_noise(dtype: str) -> None:
     keys = {name: x.astype(dtype) for name, x in given(7).items()}

@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attncli.analysis.check.check import check
+from attncli.analysis.check.report import CheckOptions
 from attncli.analysis.slips import SLIPS, Slip
 from attncli.analysis.slips.search import Attempt, attempts, own_attempt, run_attempt, with_slip
 from attncli.problem.spec import ProblemSpec
 from tests.analysis.slips.numbered_mistakes import MISTAKES
-from tests.analysis.slips.wrong_attention import attention, in_digits
-from tests.analysis.slips.wrong_cases import PAIRS, Case, T, cases, given
+from tests.analysis.slips.wrong_attention import attention, in_digits, log_sum_exp
+from tests.analysis.slips.wrong_cases import PAIRS, Case, H, T, cases, given
 from tests.arrays import normal
 from tests.problems import PROBLEMS, problem
 
@@ -113,8 +115,34 @@ def test_a_slip_says_in_words_what_it_is_and_where_it_can_be_made(slip: Slip) ->
     assert not slip.applies_where.endswith(".")
 
 
+OF_LSE = ("lse_in_base_2", "lse_without_sink", "no_sink")
+
+
+@pytest.mark.parametrize("slip", OF_LSE)
+@pytest.mark.parametrize("gives_output", [False, True])
+def test_a_slip_of_the_log_sum_exp_explains_what_the_mistake_made_by_hand_computes(
+    slip: str, gives_output: bool
+) -> None:
+    """With the output, which may be right or have the mistake too, no other does."""
+    keys = {**given(0), "sink": normal(H)}
+    expected = {"lse": log_sum_exp(keys, **{slip: True})}
+    if gives_output:
+        expected["output"] = attention(keys, **({slip: True} if slip == "no_sink" else {}))["output"]
+    report = check(problem(**keys), expected, CheckOptions())
+    others = {"lse_without_sink", "no_sink"} if slip != "lse_in_base_2" and not gives_output else {slip}
+    assert {name for explanation in report.explanations for name in explanation.slips} == others
+
+
+def test_a_slip_of_the_log_sum_exp_is_not_tried_where_that_is_not_checked() -> None:
+    spec = problem(**{**given(0), "sink": normal(H)})
+    names = {attempt.slips[0] for attempt in attempts(spec)}
+    assert not names & {"lse_in_base_2", "lse_without_sink"}
+    checked = own_attempt(spec, on_demand=("lse",))
+    assert [len(list(with_slip(checked, SLIPS[name]))) for name in OF_LSE] == [1, 1, 1]
+
+
 def test_every_slip_has_a_mistake_made_by_hand() -> None:
-    by_hand = {case.slip for case in cases(0)} | {mistake.slip for mistake in MISTAKES}
+    by_hand = {case.slip for case in cases(0)} | {mistake.slip for mistake in MISTAKES} | {*OF_LSE}
     assert by_hand | {"half_precision"} == set(SLIPS)
 
 

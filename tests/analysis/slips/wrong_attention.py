@@ -432,3 +432,11 @@ def table_weights(table: np.ndarray, sink: float | None, mistakes: Keys, without
         powers = base ** (row - largest)
         rows.append(powers / (powers.sum() + (0 if sink is None else base ** (sink - largest))))
     return np.array(rows)
+
+
+def log_sum_exp(keys: Keys, **mistakes: Any) -> np.ndarray:
+    """The log-sum-exp [h n] of keys without masks, computed with these mistakes."""
+    total = np.exp(attention(keys)["scores"]).sum(axis=2)
+    if "sink" in keys and not {"no_sink", "lse_without_sink"} & set(mistakes):
+        total = total + np.exp(keys["sink"])[:, None]
+    return np.log2(total) if "lse_in_base_2" in mistakes else np.log(total)

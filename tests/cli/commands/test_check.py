@@ -311,11 +311,11 @@ def test_what_cannot_be_done_is_one_line(words: tuple[str, ...], message: str, r
 
 
 def test_entries_that_are_no_results_are_warned_of(run: Run, folder: Path) -> None:
-    np.savez(folder / "more.npz", output=np.load(folder / "output.npy"), lse=np.zeros(3))
+    np.savez(folder / "more.npz", output=np.load(folder / "output.npy"), row_max=np.zeros(3))
     ran = run("check", "p.yaml", "--against", "more.npz")
     assert (ran.returncode, ran.stderr) == (
         0,
-        "attn: warning: p.yaml: more.npz#lse is not a result, and is not checked\n",
+        "attn: warning: p.yaml: more.npz#row_max is not a result, and is not checked\n",
     )
 
 
@@ -445,10 +445,42 @@ def test_a_dump_with_the_names_of_kernels_is_read_and_that_is_said(run: Run, fol
         assert (ran.returncode, ran.stdout, ran.stderr) == (0, "All 12 numbers agree.\n", NOTE)
     assert run("compute", "dump.npz", "--select", "output").stderr == NOTE
     assert run("check", "dump.npz", "--causal", "--against", "output=dump.npz", "-q").stderr == NOTE
-    np.savez(folder / "q.npz", query=q, key=q, lse=np.zeros(3), out=out)
-    assert run("check", "q.npz", "--causal", "-q").stderr == (
-        "attn: q.npz: out is read as output\nattn: warning: q.npz: q.npz#lse is not a result, and is not checked\n"
+    assert run("check", "dump.npz", "--causal", "--against", "dump.npz", "-q").stderr == NOTE
+
+
+def test_the_bounds_of_the_queries_of_a_dump_are_those_of_its_sequences(run: Run, folder: Path) -> None:
+    q, bounds = np.eye(5, 4)[:, None], np.array([0, 2, 5])
+    out = attncli.attention(q, q, cu_seqlens=bounds, cu_seqlens_k=bounds, layout="nhd").output
+    np.savez(folder / "packed.npz", q=q, k=q, v=q, out=out, cu_seqlens_q=bounds, cu_seqlens_k=bounds)
+    ran = run("check", "packed.npz", "--layout", "nhd", "-q")
+    assert (ran.returncode, ran.stdout) == (0, "All 20 numbers agree.\n")
+    assert "cu_seqlens_q and out are read as query, key, value, cu_seqlens and output" in ran.stderr
+
+
+def test_the_log_sum_exp_of_a_dump_is_checked_where_the_problem_has_one(run: Run, folder: Path) -> None:
+    q = np.eye(3, 4)
+    result = attncli.attention(q, q, causal=True, select=("output", "lse"))
+    for name in ("lse", "softmax_lse", "logsumexp"):
+        np.savez(folder / "q.npz", query=q, key=q, output=result.output, **{name: result.lse})
+        assert run("check", "q.npz", "--causal", "-q").stdout == "All 15 numbers agree.\n"
+    np.savez(folder / "q.npz", query=q, key=q, output=attncli.attention(q, q, normalize="relu").output, lse=result.lse)
+    assert run("check", "q.npz", "--normalize", "relu", "-q").stderr == (
+        "attn: warning: q.npz: q.npz#lse is not a result, and is not checked\n"
     )
+    ran = run("check", "q.npz", "--normalize", "relu", "--against", "lse=1 2 3")
+    assert (ran.returncode, ran.stderr) == (2, "attn: q.npz: relu has no lse; softmax and softmax1 have one\n")
+
+
+def test_a_log_sum_exp_may_have_its_heads_last(run: Run, folder: Path) -> None:
+    """As [b n h]; where there are as many heads as queries it is read as [b h n]."""
+    shapes = {"query": (2, 3, 5, 4), "key": (2, 3, 7, 4), "value": (2, 3, 7, 4)}
+    arrays = {name: np.random.default_rng(0).standard_normal(shape) for name, shape in shapes.items()}
+    lse = attncli.attention(**arrays, select="lse").lse
+    np.savez(folder / "in.npz", **arrays)
+    np.save(folder / "lse.npy", lse.swapaxes(1, 2))
+    ran = run("check", "in.npz", "--against", "lse=lse.npy")
+    assert verdict(ran) == "All 30 numbers agree."
+    assert "2 × 5 × 3 numbers are read as [b n h] of [b h n]" in ran.stdout
 
 
 @pytest.mark.parametrize("against", ["out.npz", "output=out.npz", "output=out.npz#o"])

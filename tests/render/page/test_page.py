@@ -16,7 +16,7 @@ from attncli.render import page as page_module
 from attncli.render.page import page_object
 from attncli.render.view import Cell, View
 from tests.arrays import normal
-from tests.problems import PROBLEMS, dense_trace, problem
+from tests.problems import PROBLEMS, dense_trace, problem, steps_on_demand
 from tests.render.page.plans import assert_is_plan_of, own_nodes
 
 ONE_PLAN = {"dtype": "float32"}  # numbers of this type are not computed anew: nothing makes 39 other plans
@@ -33,7 +33,7 @@ def page(spec: ProblemSpec, select: Any = None, **view: Any) -> dict[str, Any]:
 def page_of(name: str) -> tuple[ProblemSpec, Mapping[str, Any]]:
     """One of the problems of all tests, and its page."""
     spec = problem(**{**PROBLEMS[name], "dtype": PROBLEMS[name].get("dtype", "float32")})
-    return spec, page(spec)
+    return spec, page(spec, (*spec.default_selection, *steps_on_demand(spec)))
 
 
 def section_names(content: Mapping[str, Any], plan: int = 0) -> list[tuple[int | None, list[str]]]:

@@ -16,7 +16,7 @@ from attncli.problem.spec import ProblemSpec
 from attncli.render.page import page_object
 from attncli.render.page.page_plans import plan_variants
 from attncli.render.view import View
-from tests.problems import PROBLEMS, dense_trace, problem
+from tests.problems import PROBLEMS, problem
 from tests.render.page.plans import assert_is_plan_of, own_nodes
 
 # A score without a scale, given scores, a mask and numbers beside the keys, a cache with rules.
@@ -59,7 +59,7 @@ def test_each_plan_is_that_of_the_problem_with_its_choices(name: str) -> None:
     content, variants = page(spec), plan_variants(spec)
     assert len(variants) > 1 or spec.given_table == "weights"
     for plan, variant in zip(content["plans"], variants, strict=True):
-        assert_is_plan_of(content, plan, dense_trace(variant.problem))
+        assert_is_plan_of(content, plan, run(variant.problem, every_step=True).trace)
 
 
 def test_the_choices_are_those_of_the_keys() -> None:
@@ -73,7 +73,7 @@ def test_the_choices_are_those_of_the_keys() -> None:
         keys |= {"scale": 1 / math.sqrt(2)} if plan["has_scale"] else {}
         normalizer = required.get(plan["normalizer"], plan["normalizer"])
         spec = attncli.Problem(**QUERIES, **keys, normalize=normalizer).spec
-        assert_is_plan_of(content, plan, dense_trace(spec))
+        assert_is_plan_of(content, plan, run(spec, every_step=True).trace)
 
 
 def test_a_mask_that_no_number_reaches_has_its_values() -> None:

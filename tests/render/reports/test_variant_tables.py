@@ -58,6 +58,18 @@ CASES = {
         "2 variants of position: rope, null",
         (),
     ),
+    "a position of no name": (
+        ("position=rope", "position=none"),
+        ("position=rope", "position=none"),
+        "2 variants of position: rope, none",
+        (),
+    ),
+    "files in a folder": (
+        ("file=kernels/of/may/before.yaml", "file=kernels/of/may/after.yaml"),
+        ("before.yaml", "after.yaml"),
+        "2 variants of file: kernels/of/may/before.yaml, kernels/of/may/after.yaml",
+        (),
+    ),
     "a long value": (
         ("score=gaussian:sigma=0.125", "score=dot"),
         ("1", "2"),

@@ -4,7 +4,7 @@ import { mapNumbers, mapRows } from "../arrays.js";
 import { logistic } from "../elementary.js";
 import { defineFunction } from "../functions.js";
 import {
-  differenceOf, expOf, maximumOf, negativeOf, numberTerm, parameterTerm, powerOf, productOf, quotientOf, rootOf,
+  differenceOf, expOf, lnOf, maximumOf, negativeOf, numberTerm, parameterTerm, powerOf, productOf, quotientOf, rootOf,
   sumOf,
 } from "../terms.js";
 
@@ -401,5 +401,32 @@ defineFunction("fill_empty_rows", {
     const { fill, keys } = cell.options;
     const weight = fill === "nan" ? "NaN" : `1/${keys} = ${cell.write(cell.number)}`;
     return [[`every key is hidden: ${weight}`]];
+  },
+});
+
+/* The log-sum-exp of a row: the logarithm of what divides its exponentials, `extra` among them. */
+defineFunction("log_sum_exp", {
+  compute({ scores }, { temperature = 1, extra = 0 }) {
+    const logarithm = (row) => {
+      const largest = extra === 0 ? finiteMax(row) : Math.max(finiteMax(row), 0);
+      const sum = sumOfNumbers(row.map((x) => Math.exp((x - largest) / temperature)));
+      return [largest / temperature + Math.log(sum + extra * Math.exp(-largest / temperature))];
+    };
+    return rowNumbers(mapRows(scores, 1, logarithm));
+  },
+  whole: ["m", "m+1"],
+  work(cell) {
+    const { temperature = 1, extra = 0 } = cell.options;
+    const scores = cell.terms("scores");
+    if (scores.some((score) => Number.isNaN(score.value(null)))) return [["a score of the row is NaN: the sum is NaN"]];
+    const visible = scores.filter((score) => score.value(null) !== -Infinity);
+    const candidates = extra === 0 ? visible : [ZERO, ...visible];
+    if (candidates.length === 0) return [["every key is hidden: the sum is 0, and its logarithm −∞"]];
+    const top = largestTerm(candidates);
+    const extras = extra === 0 ? [] : [productOf(parameterTerm(extra), exponentialTerm(ZERO, top, temperature))];
+    const powers = visible.map((score) => exponentialTerm(score, top, temperature));
+    const sum = cell.computed("Σⱼ exp", sumOf([...extras, ...powers]));
+    const shift = temperature === 1 ? top : quotientOf(top, parameterTerm(temperature));
+    return [sum.line, cell.equation(sumOf([shift, lnOf(sum)]))];
   },
 });
