@@ -43,7 +43,8 @@ class _OwnHelp:
     ref: CommandRef | None = None  # of a command: its row of COMMANDS
 
     def parse_args(self, context: Any, args: list[str]) -> Any:
-        """Parse the arguments; a usage error names the command."""
+        """Parse the arguments; a usage error names the command, and knows all arguments."""
+        args_given = tuple(args)  # the parser takes them out of the list
         try:
             if not context.resilient_parsing and self.ref is not None and self.ref.has_problem:
                 usage_errors.check_values(self.get_params(context), args)  # not of an unfinished command line
@@ -51,6 +52,7 @@ class _OwnHelp:
         except typer.TyperException as error:
             if getattr(error, "ctx", None) is None:  # of an option without its value: the parser knows no command
                 vars(error)["ctx"] = context
+            vars(error)["args_given"] = args_given
             raise
 
     def get_params(self, context: Any) -> Any:

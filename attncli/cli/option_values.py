@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from attncli.base.errors import AttnError
 from attncli.cli import streams
 from attncli.cli.command_group import is_sentence
+from attncli.cli.commands import COMMANDS
 from attncli.cli.usage_errors import QUOTE_HINT, is_part_of_list
 from attncli.io.paths import STDIN
 from attncli.problem.fields import option_name
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     from attncli.io.problem_files import Document
     from attncli.problem.edits import Edit, EditedProblem
     from attncli.problem.spec import ProblemSpec
+
+
+def check_is_given(command: str, problem: str | Sequence[str] | None, keys: Mapping[str, Any]) -> None:
+    """Raise AttnError, which has examples of what to type, where there is neither a problem nor a key of one."""
+    if not problem and not given_keys(keys):
+        raise AttnError("no input", hint=f"type {' or '.join(COMMANDS[command].examples[:2])}")
 
 
 def given_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,9 +117,14 @@ def problem_warnings(problem: "ProblemSpec", document: "Document", unread: Mappi
 
 def write_alias_notes(document: "Document") -> None:
     """Say on standard error which names in the file of a problem are read as others."""
+    streams.write_notes(document_notes(document))
+
+
+def document_notes(document: "Document") -> list[str]:
+    """Which names in the file of a problem are read as others, a sentence for each of its keys."""
     from attncli.io.entries import alias_notes
 
-    streams.write_notes(note for raw in document.values() for note in alias_notes(raw.origin.name, raw.origin.aliases))
+    return [note for raw in document.values() for note in alias_notes(raw.origin.name, raw.origin.aliases)]
 
 
 def no_effect(name: str, reason: str) -> str:

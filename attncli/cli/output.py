@@ -12,7 +12,7 @@ from attncli.base.memory import missing_memory
 from attncli.cli import streams
 from attncli.cli.output_file import say_written, shortage_of
 from attncli.cli.output_options import OutputOptions, selection_error
-from attncli.cli.terminal import ProgressBar, with_length, write_pages
+from attncli.cli.terminal import ProgressBar, write_text
 from attncli.engine.options import EXECUTORS, RunOptions, in_memory, is_executor
 from attncli.engine.run import has_many_scores, is_large, run
 from attncli.plan.build import build_plan, plan_of
@@ -61,12 +61,10 @@ def write_result(contents: str | Iterable[str], options: OutputOptions) -> None:
 
     Raises BrokenPipeError where the reader of a pipe has closed it.
     """
-    if options.pager:
-        write_pages(contents)
-    elif options.watch or options.output_format.name != DEFAULT_FORMAT:
+    if not options.pager and (options.watch or options.output_format.name != DEFAULT_FORMAT):
         streams.write_output(contents)
     else:
-        streams.write_output(with_length(contents))
+        write_text(contents, is_paged=options.pager)
 
 
 def write_plan(problem: ProblemSpec, options: OutputOptions) -> None:
@@ -172,8 +170,10 @@ def compute_view(edited: EditedProblem, options: OutputOptions, allocator: Any =
             check_data_fit(result.trace)
         except AttnError as error:
             raise error.at("--curve") from None
-    before_edits: dict[str, Any] = {"before": before[0], "edited_cells": edited.cells} if before else {}
-    return View(result, **shown, **before_edits)
+    others: dict[str, Any] = {"before": before[0], "edited_cells": edited.cells} if before else {}
+    if options.output_format.name != DEFAULT_FORMAT:  # its readers may have no command line
+        others["cell_option"] = ""
+    return View(result, **shown, **others)
 
 
 def _compute(

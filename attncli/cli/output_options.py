@@ -1,7 +1,7 @@
 """The output options: a row each, from which the option, its help, what it sets of the view and its warnings follow."""
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +12,7 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.cli.completion import complete_cell, complete_from, complete_selection
 from attncli.cli.option_values import no_effect
 from attncli.cli.output_file import format_of_output, output_file
-from attncli.cli.problem_options import STRICT_HELP, Command, parameters_of, with_parameters
+from attncli.cli.problem_options import PAGER_HELP, STRICT_HELP, Command, parameters_of, with_parameters
 from attncli.engine.options import REMOTE, SERIAL, THREADS
 from attncli.problem.fields import DEFAULT_SELECTION, option_name
 from attncli.render.formats import (
@@ -21,7 +21,6 @@ from attncli.render.formats import (
     JSON,
     OutputFormat,
     find_format,
-    format_choices,
     format_in_file,
 )
 from attncli.render.target import TextTarget
@@ -185,10 +184,9 @@ class OutputOptions:
         example="1",
     )
     format: str | None = _option(
-        "Write it as " + ", ".join(format_choices()) + ".",
+        "Write it as one of the formats.",
         metavar="NAME",
-        short="-f",
-        complete=complete_from(format_choices),
+        short="-f",  # which its parameter has
     )
     json: bool = _option("The same as --format json.", default=False)
     output: str | None = _option("Write a file: .npz .npy .csv .json .svg .png .html …", metavar="FILE", short="-o")
@@ -271,7 +269,7 @@ class OutputOptions:
     watch: bool = _option("Compute again when a file of the problem changes.", default=False, is_listed=False)
     open: bool = _option("Show the page, as -o page.html writes it, in the browser.", default=False)
     pager: bool = _option(
-        "On a terminal, show the result page by page, with PAGER or less.",
+        PAGER_HELP,
         default=False,
         is_listed=False,
         idle=((lambda o: o.file is not None, "the result is written to a file"),),
@@ -457,12 +455,26 @@ def selection_error(error: AttnError, names: Iterable[str]) -> AttnError:
     return error.at("--select")
 
 
-def with_output_options(*names: str) -> Callable[[Command], Command]:
+def writes_documents(row: OutputFormat) -> bool:
+    """Whether a format can hold an answer that is not a result: a check, a demo."""
+    return row.writes_documents
+
+
+def writes_comparisons(row: OutputFormat) -> bool:
+    """Whether a format can hold a comparison."""
+    return row.writes_documents or row.compares_cells
+
+
+def with_output_options(
+    *names: str, is_written: Callable[[OutputFormat], bool] | None = None
+) -> Callable[[Command], Command]:
     """Give a command output options, of these names or all, in place of its parameter `output_options`.
 
-    They arrive there as one object.
+    They arrive there as one object. The help of `--format` has the formats that the command writes: all, or those that
+    `is_written` says.
     """
-    options = [_parameter(option) for option in fields(OutputOptions) if not names or option.name in names]
+    choices = [row.name for row in FORMATS if row.is_choice and (is_written is None or is_written(row))]
+    options = [_parameter(option, choices) for option in fields(OutputOptions) if not names or option.name in names]
 
     def with_options(command: Command) -> Command:
         """The command with these options."""
@@ -480,9 +492,11 @@ def with_output_options(*names: str) -> Callable[[Command], Command]:
     return with_options
 
 
-def _parameter(option: Any) -> inspect.Parameter:
-    """A field of OutputOptions as a parameter of which Typer makes an option."""
+def _parameter(option: Any, formats: Sequence[str]) -> inspect.Parameter:
+    """A field of OutputOptions as a parameter of which Typer makes an option; `formats` can be chosen."""
     row: OutputOption = option.metadata["row"]
+    if option.name == "format":
+        row = replace(row, help=f"Write it as {', '.join(formats)}.", complete=complete_from(lambda: formats))
     made = typer.Option(
         option_name(option.name),
         *filter(None, [row.short]),

@@ -66,6 +66,8 @@ MaxSize = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
+PAGER_HELP = "On a terminal, show the result page by page, with PAGER or less."
+Pager = Annotated[bool, typer.Option("--pager", hidden=True, help=PAGER_HELP)]
 STRICT_HELP = "Make every warning an error: write nothing, exit with 2."
 Strict = Annotated[bool, typer.Option("--strict", hidden=True, help=STRICT_HELP)]
 

@@ -5,6 +5,7 @@ import os
 import select
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -84,9 +85,17 @@ def write_error(message: str) -> None:
 def write_notice(message: str) -> None:
     """Write what was done as a line on standard error; where that fails, nobody can be told."""
     try:
-        print(TextTarget(encoding=sys.stderr.encoding).text(message), file=sys.stderr, flush=True)
+        print(_wrapped(TextTarget(encoding=sys.stderr.encoding).text(message)), file=sys.stderr, flush=True)
     except OSError:
         discard(sys.stderr)
+
+
+def _wrapped(line: str) -> str:
+    """A line for standard error, on a terminal broken between words; a word that is too long is the terminal's."""
+    if not sys.stderr.isatty():
+        return line
+    width = shutil.get_terminal_size().columns
+    return textwrap.fill(line, max(width, MIN_WIDTH), break_long_words=False, break_on_hyphens=False)
 
 
 def write_warnings(warnings: Iterable[str], *, strict: bool) -> None:
@@ -176,7 +185,7 @@ def _with_encoding(stream: Any) -> TextIO:
 
 def announce_terminal(name: str) -> None:
     """Say on standard error that a terminal is read, and how to end what is typed."""
-    write_error(f"reading {name} from the terminal; Ctrl-D on a line of its own ends it")
+    write_error(f"reading {name} from the terminal; Ctrl-D on its own line ends it")
 
 
 def is_terminal() -> bool:

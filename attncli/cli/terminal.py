@@ -28,6 +28,14 @@ QUIT_KEYS = (b"q", b"Q", b"\x04", b"\x1b", b"")  # Ctrl-D, Escape, and the end o
 DELAY = 1.0  # seconds of work before the bar appears
 
 
+def write_text(text: str | Iterable[str], *, is_paged: bool) -> None:
+    """Write a text for readers: through a pager, or with how long it is where a terminal can't show it whole."""
+    if is_paged:
+        write_pages(text)
+    else:
+        streams.write_output(with_length(text))
+
+
 def with_length(contents: str | Iterable[str]) -> Iterator[str]:
     """The chunks of a text; where a terminal can't show it whole, a last line says how long it is, and what does."""
     if not streams.is_terminal():
@@ -123,7 +131,7 @@ def _no_terminals() -> Iterator[str]:
 
 def _reader_goes_on() -> bool:
     """Wait for a key behind a line that says which, and remove that line; false where the reader ends."""
-    prompt = streams.output_target().text("── Enter: the next part   q: end ")
+    prompt = streams.output_target().text("── Enter: the next page   q: end ")
     streams.write_output(prompt)
     try:
         key = _read_key()

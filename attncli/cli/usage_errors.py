@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -10,19 +10,26 @@ from typing import Any
 from attncli.base.errors import AttnError, did_you_mean
 from attncli.base.lazy_numpy import import_object
 from attncli.cli.commands import COMMANDS, CommandRef
-from attncli.io.paths import STDIN, is_there
+from attncli.io.paths import STDIN, is_there, path_of
+from attncli.problem.fields import OUTPUT, option_name
+from attncli.problem.numbers import BOOLEAN_WORDS
 
 QUOTE_HINT = "put a list in quotes, as in '[1, 2]' or '[[1, 2], [3, 4]]'"
-# What follows a flag as if it had a value, and whether the flag is wanted.
-_BOOLEANS = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
+_VARY = "--vary"  # the option of a command that compares the values of a key
 _MATRICES = ("MATRIX", "VECTOR", "FILE|small")  # the values of options that are numbers
-_NAMED = "NAME=VALUE"
-_SPACED = (*_MATRICES, "TEXT", _NAMED)  # those that may have spaces
-_JOINED = ("NAME,NAME", "LABELS", "LEFT,RIGHT")  # those that have commas
+_NAMED = ("NAME=VALUE", "CELL=X")
+_SPACED = (*_MATRICES, "TEXT", *_NAMED)  # those that may have spaces
+_JOINED = ("NAME,NAME", "LABELS", "LEFT,RIGHT", "QUERY,KEY", "KEY=VALUE")  # those that have commas
+# The first token of a value that needs no others.
+_WHOLE = {"CELL=X": re.compile("[^=]*=.+"), "QUERY,KEY": re.compile("[^,]+,.+")}
+_EQUALS = re.compile(r"[\s,]*=[\s,]*")
 _PART_OF_LIST = re.compile(r"[\[\](),;\d.eE+-]*\d[\[\](),;\d.eE+-]*|\[[^\[\]]+|[^\[\]]+(,|\]+)")
 _NUMBER = re.compile(r"-[\d.]")
 _OPTION = re.compile(r"--[\w-]+")
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"[^\W\d_]+(['’-][^\W\d_]+)*")
+_WORD_PARTS = re.compile(r"[\W_]+")
+_PUNCTUATION = ".,;:!?…"
+ARRAYS = ("query", "key", "value")  # that may be named in place of a problem, in this order
 # What is typed in place of a command: by other words for what it does, or for an option of `attn`.
 _COMMANDS_ELSEWHERE = {
     "version": "attn --version",
@@ -63,8 +70,13 @@ def is_part_of_list(word: str) -> bool:
 
 
 def check_values(parameters: Iterable[Any], args: Sequence[str]) -> None:
-    """Raise AttnError where a value has spaces and no quotes around it, or a flag is followed by a value."""
+    """Raise AttnError where a value has spaces and no quotes around it, or a flag is followed by a value.
+
+    Of a command that compares, also where an option of a key is given twice: its parser would keep the last value.
+    """
     options = {name: p for p in parameters if p.param_type_name == "option" for name in (*p.opts, *p.secondary_opts)}
+    if _VARY in options:
+        _check_repeated(options, args)
     for at, name in enumerate(takewhile(lambda token: token != "--", args)):
         option = options.get(name)
         if option is None:
@@ -76,6 +88,25 @@ def check_values(parameters: Iterable[Any], args: Sequence[str]) -> None:
             _check_value(name, option.metavar, following)
 
 
+def _check_repeated(options: Mapping[str, Any], args: Sequence[str]) -> None:
+    """Raise AttnError, which says how two values of a key are compared, where its option is given twice."""
+    from attncli.io.variants import has_several_values
+    from attncli.problem.spec import FIELDS
+
+    given: dict[str, list[str]] = {}
+    for token, following in zip(args, [*args[1:], ""], strict=False):
+        name, equals, value = token.partition("=")
+        option = options.get(name)
+        if option is not None and not option.is_flag and not option.multiple and option.name in FIELDS:
+            given.setdefault(option.name, []).append(value if equals else following)
+    for key, values in given.items():
+        if len(values) > 1:
+            name, joined = option_name(key), ",".join(values)
+            several = " ".join(f"{_VARY} {_quoted(f'{key}={value}')}" for value in values)
+            hint = f"{name} {_quoted(joined)}" if has_several_values(key, joined) else several
+            raise AttnError("is given twice", where=name, hint=f"to compare the values: {hint}")
+
+
 def _is_option(token: str) -> bool:
     """Whether an argument is the name of an option, and not a negative number."""
     return token.startswith("-") and token != STDIN and _NUMBER.match(token) is None
@@ -84,7 +115,7 @@ def _is_option(token: str) -> bool:
 def _check_flag(name: str, option: Any, following: Sequence[str]) -> None:
     """Raise AttnError where a flag is followed by `yes`, `false` or the like."""
     for word in following:
-        wanted = _BOOLEANS.get(word.casefold())
+        wanted = BOOLEAN_WORDS.get(word.casefold())
         if wanted is not None and not is_there(Path(word)):
             others = option.opts if name in option.secondary_opts else option.secondary_opts
             other = f"type {others[0]}" if others else "leave it out"
@@ -101,12 +132,20 @@ def _check_value(name: str, metavar: str, following: Sequence[str]) -> None:
     has_brackets = any(map(is_part_of_list, words[1:])) and "[" in text
     if metavar in _MATRICES and not all(map(is_part_of_list, words[1:])):
         return
-    if len(words) == 1 or (metavar == _NAMED and "=" not in words[0]):
+    is_unnamed = "=" in metavar and "=" not in text
+    if len(words) == 1 or is_unnamed or (metavar in _WHOLE and _WHOLE[metavar].fullmatch(words[0])):
         return
     joined = text if metavar in _SPACED or has_brackets else ",".join(word.strip(",") for word in words)
-    quoted = f'"{joined}"' if os.name == "nt" or "'" in joined else f"'{joined}'"
-    message = "the shell splits a value at spaces"
-    raise AttnError(message, where=name, hint=f"type {name} {quoted if ' ' in joined else joined}")
+    if "=" in metavar:
+        joined = _EQUALS.sub("=", joined, count=1)
+    raise AttnError("the shell splits a value at spaces", where=name, hint=f"type {name} {_quoted(joined)}")
+
+
+def _quoted(text: str) -> str:
+    """A value as it is typed: in quotes where it has spaces or brackets, which the shell reads."""
+    if not {*text} & {*" [{"}:
+        return text
+    return f'"{text}"' if os.name == "nt" or "'" in text else f"'{text}'"
 
 
 def _is_other(word: str) -> bool:
@@ -119,22 +158,102 @@ def explain(error: Any, parameters: Iterable[Any], ref: CommandRef | None, comma
     message = error.format_message().rstrip(".")
     unknown_option = getattr(error, "option_name", None)
     if unknown_option is not None and message.startswith("No such option"):
-        return _unknown_option(unknown_option, parameters, ref, command)
+        value = _value_of(unknown_option, getattr(error, "args_given", ()))
+        return _unknown_option(unknown_option, value, parameters, ref, command)
     if extra := re.search(r"unexpected extra argument\S* \((.*)\)", message):
-        words = extra[1].split()
-        hint = QUOTE_HINT if any(map(is_part_of_list, words)) else _hint_of_extra(ref, command)
-        return AttnError(f"unexpected argument {extra[1]}", hint=hint)
+        return _unexpected_arguments(extra[1].split(), error.ctx.params, ref, command)
     if "does not take a value" in message:
         return AttnError("takes no value", where=unknown_option, hint=f"type {unknown_option} alone")
     return AttnError(message, hint=f"{command} --help lists the options")
 
 
-def _unknown_option(name: str, parameters: Iterable[Any], ref: CommandRef | None, command: str) -> AttnError:
+def _value_of(name: str, args: Sequence[str]) -> str | None:
+    """The value that an unknown option was given; None where there is none."""
+    for token, following in zip(args, [*args[1:], "-"], strict=False):
+        option, equals, value = token.partition("=")
+        if option == name:
+            return value if equals else None if _is_option(following) else following
+    return None
+
+
+def _unexpected_arguments(
+    words: Sequence[str], given: Mapping[str, Any], ref: CommandRef | None, command: str
+) -> AttnError:
+    """The error of arguments too many, of a command with the parameters `given`: arrays, or a value or a sentence."""
+    from attncli.problem.spec import FIELDS
+
+    message = f"unexpected argument {' '.join(words)}"
+    if ref is None or not ref.has_problem:
+        return AttnError(message, hint=f"{command} --help shows what it takes")
+    first = given.get("problem")
+    names = [first, *words] if isinstance(first, str) else words
+    keys = {name for name, value in given.items() if name in (*FIELDS, "convention") and value not in (None, [], ())}
+    if (error := named_arrays_error(command, names, keys, takes_expected=False)) is not None:
+        return error
+    if any(map(is_part_of_list, words)):
+        return AttnError(message, hint=QUOTE_HINT)
+    if all(map(_is_word, names)) and not is_there(Path(names[0])):
+        return AttnError(message, hint=f"put a sentence in quotes: {command} {_quoted(' '.join(names))}")
+    return AttnError(message, hint=f"{command} takes one problem; attn compare takes several")
+
+
+def _is_word(text: str) -> bool:
+    """Whether an argument may be a word of a sentence."""
+    return _WORD.fullmatch(text.rstrip(_PUNCTUATION)) is not None
+
+
+def named_arrays_error(
+    command: str, names: Sequence[str], given: Collection[str], *, takes_expected: bool
+) -> AttnError | None:
+    """The error, with the options for them, of arrays that are named in place of a problem; None where they are none.
+
+    `given` are the keys that have a value. A file is the array that its name says where that is so of all, otherwise
+    they are query, key and value, and where `takes_expected` the output, in this order.
+    """
+    from attncli.base.text import join_words
+    from attncli.io.formats import format_of_suffix
+
+    formats = [format_of_suffix(path_of(name)) for name in names]
+    if any(row is None or row.holds_problems for row in formats):
+        return None
+    keys = _keys_of_arrays(names, given, takes_expected=takes_expected)
+    if not keys or (len(names) == 1 and not given):
+        return None
+    options = {OUTPUT: f"--against {OUTPUT}="}
+    words = [
+        f"{options.get(key, f'{option_name(key)} ')}{_quoted(name)}" for key, name in zip(keys, names, strict=True)
+    ]
+    if takes_expected and OUTPUT not in keys and "against" not in given:
+        words.append("--against output=FILE" if "value" in keys or "value" in given else "--against weights=FILE")
+    what = "is a file of numbers" if len(names) == 1 else "are files of numbers"
+    type_ = " ".join(words if given else [command, *words])
+    return AttnError(f"{join_words(names)} {what}, not of a problem", hint=f"type {type_}")
+
+
+def _keys_of_arrays(names: Sequence[str], given: Collection[str], *, takes_expected: bool) -> Sequence[str]:
+    """The key of each file of an array, by their names or else by their order; none where they are too many."""
+    from attncli.io.entries import ALIASES
+    from attncli.problem.spec import FIELDS
+
+    ends = [_WORD_PARTS.split(path_of(name).stem)[-1].casefold() for name in names]
+    by_name = [ALIASES.get(end, end) for end in ends]
+    results = {OUTPUT} if takes_expected and "against" not in given else set()
+    free = {name for name, field in FIELDS.items() if field.kind in ("matrix", "boolean_matrix")} | results
+    if len({*by_name}) == len(names) and {*by_name} <= free - {*given}:
+        return by_name
+    inputs = [key for key in ARRAYS if key not in given] if not {*given} & {"embeddings", "sentence"} else []
+    in_order = [*inputs, *sorted(results)]
+    return in_order[-1:] if len(names) == 1 else in_order[: len(names)] if len(names) <= len(in_order) else []
+
+
+def _unknown_option(
+    name: str, value: str | None, parameters: Iterable[Any], ref: CommandRef | None, command: str
+) -> AttnError:
     """The error of an option that the command does not have."""
     from attncli.problem.names_elsewhere import hint_elsewhere
 
     known = [opt for p in parameters if p.param_type_name == "option" for opt in (*p.opts, *p.secondary_opts)]
-    hint = hint_elsewhere(name, is_option=True)
+    hint = hint_elsewhere(name, is_option=True, value=value) if name.startswith("--") else None
     named = set(_OPTION.findall(hint or ""))
     if not named <= {*known, "--layer"}:
         is_near = ref is not None and ref.has_problem and named <= _of_compute()
@@ -142,13 +261,6 @@ def _unknown_option(name: str, parameters: Iterable[Any], ref: CommandRef | None
     if hint is None:
         hint = did_you_mean(name, known) or _of_another_command(name, command)
     return AttnError(f"unknown option {name}", hint=hint)
-
-
-def _hint_of_extra(ref: CommandRef | None, command: str) -> str:
-    """What to do about an argument too many."""
-    if ref is not None and ref.has_problem:
-        return f"{command} takes one problem; attn compare takes several"
-    return f"{command} --help shows what it takes"
 
 
 def _of_compute() -> set[str]:
@@ -179,9 +291,14 @@ def unknown_command(name: str, arguments: Sequence[str] | None = None) -> AttnEr
         return AttnError(message, hint=nearest)
     if arguments is not None and (instead := _TYPE_INSTEAD.get(name.casefold())) is not None:
         return AttnError(message, hint=f"type {instead.format(words=shlex.join(arguments)).strip()}")
-    if find_meanings(name):
-        return AttnError(message, hint=f"attn show {name} explains it")
+    words = [name, *takewhile(_is_word, arguments or ())]
+    for term in dict.fromkeys((" ".join(words), name)):
+        if find_meanings(term) and (term != name or len(words) == 1):
+            return AttnError(message, hint=f"attn show {term} explains it")
     hint = "attn --help lists the commands"
-    if arguments is not None and _WORD.fullmatch(name):
-        hint += f"; for a sentence of one word: attn compute --sentence {name}"
+    if arguments is not None and all(map(_is_word, words)):
+        rest = shlex.join(arguments[len(words) - 1 :])
+        one = f"for a sentence of one word: attn compute --sentence {name}"
+        several = f"for a sentence: attn {_quoted(' '.join(words))}"
+        hint += f"; {one if len(words) == 1 else f'{several} {rest}'.strip()}"
     return AttnError(message, hint=hint)

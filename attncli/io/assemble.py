@@ -14,8 +14,20 @@ from attncli.problem.convert import labels_of_value, to_field
 from attncli.problem.fields import Field
 from attncli.problem.numbers import is_number
 from attncli.problem.operators import FORMS, chooses_operator, form_of
-from attncli.problem.spec import FIELDS, ProblemSpec
+from attncli.problem.spec import DEFAULTS, FIELDS, OPERATOR_FIELDS, ProblemSpec
 from attncli.problem.vocabularies import SMALL_NAME
+
+NOTHING = ("none", "no", "off", "null")  # in place of the name of an operator
+
+
+def is_nothing(field: Field, value: Any) -> bool:
+    """Whether a value is as if its key were not given: None, or `none` in place of an operator that there need not be.
+
+    >>> is_nothing(FIELDS["position"], "none"), is_nothing(FIELDS["normalize"], "none")
+    (True, False)
+    """
+    is_optional = field.name in OPERATOR_FIELDS and DEFAULTS[field.name] is None
+    return value is None or (is_optional and isinstance(value, str) and value.strip().casefold() in NOTHING)
 
 
 def assemble(document: Mapping[str, RawValue], convention: str | None = None) -> ProblemSpec:
@@ -24,7 +36,7 @@ def assemble(document: Mapping[str, RawValue], convention: str | None = None) ->
     Raises AttnError whose path begins with the file and line, or the option, that a value was given in.
     """
     check_keys(document)
-    given = {key: raw for key, raw in document.items() if key in FIELDS and raw.value is not None}
+    given = {key: raw for key, raw in document.items() if key in FIELDS and not is_nothing(FIELDS[key], raw.value)}
     values = {key: read_value(FIELDS[key], raw) for key, raw in given.items()}
     elsewhere = {key: raw for key, raw in given.items() if raw.origin is not PYTHON}
     _prefer_overriding_labels(values, elsewhere)
@@ -181,8 +193,8 @@ def read_option(field: Field, value: Any, path: ErrorPath) -> Any:
 
 def convert_value(field: Field, raw: RawValue) -> RawValue:
     """The value of a key as the problem has it: the texts in it are read, from their files too, and it is converted."""
-    if raw.value is None:
-        return raw
+    if is_nothing(field, raw.value):
+        return replace(raw, value=None)
     read = read_value(field, raw)
     try:
         value = to_field(field, read)

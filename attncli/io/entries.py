@@ -33,6 +33,7 @@ ALIASES: Mapping[str, str] = {
     "out": OUTPUT,
     "softmax_lse": LSE,
     "logsumexp": LSE,
+    "cu_seqlens_q": "cu_seqlens",
 }
 _QUERIES = {"query", "embeddings"}  # keys of which one gives the queries
 _SLICE = re.compile(r"\s*(-?[0-9]*)\s*:\s*(-?[0-9]*)\s*(?::\s*(-?[0-9]*)\s*)?", re.ASCII)

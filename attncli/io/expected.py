@@ -5,6 +5,7 @@ wrote.
 """
 
 import re
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError, did_you_mean
 from attncli.base.lazy_numpy import np
-from attncli.base.text import count_of
+from attncli.base.text import count_of, shorten
 from attncli.io import formats
 from attncli.io.entries import (
     WHOLE,
@@ -37,6 +38,9 @@ from attncli.problem.spec import FIELDS
 
 AGAINST = "against"  # the option in place of the key
 RESULT_FORMAT = "attn.result/"  # how the `format` of an object begins that `attn compute` wrote
+PARTIAL = "weights={cat: {sat: 0.6}}"  # some of the numbers of a result, by query and key
+_CELL = re.compile(r"\s*([A-Za-z_]\w*)\s*\[([^\[\]]+)\]\s*=(.+)")
+_UNKNOWN = re.compile(r"[\s,;][?_x-](?=$|[\s,;])|^[?_x-][\s,;]")  # in place of a number
 _NAME = re.compile(r"\s*[A-Za-z_]\w*\s*")
 
 
@@ -103,12 +107,27 @@ def read_against(texts: Sequence[str], inputs: Inputs, known: Collection[str]) -
             hint = f"write {text}='.6 .4' or {text}=FILE"
             raise AttnError("has no numbers", where=origin.path(AGAINST, text), hint=hint)
         else:
+            _check_is_file(text, known, origin.path(AGAINST))
             read = _read_file(text, AGAINST, origin, known)
         for twice in read.by_name.keys() & found.by_name.keys():
             raise AttnError("is given twice", where=origin.path(AGAINST, twice), hint="give it once")
         by_name = {**found.by_name, **read.by_name}
         found = Expected(by_name, found.left_out + read.left_out, found.notes + read.notes)
     return found
+
+
+def _check_is_file(text: str, known: Collection[str], path: ErrorPath) -> None:
+    """Raise AttnError, which says what to write, where a text names no file but is numbers, or a number of one cell."""
+    if is_there(Path(text)):
+        return
+    cell = _CELL.fullmatch(text)
+    if cell is not None and cell[1] in known:
+        value = cell[3].strip()
+        for label in reversed(cell[2].split(",")):
+            value = f"{{{label.strip()}: {value}}}"
+        raise AttnError(f"{text!r} is not NAME=NUMBERS", where=path, hint=f"write '{cell[1]}={value}'")
+    if read_typed_matrix(text, path, read_digits) is not None:
+        raise AttnError(f"{text!r} has no name", where=path, hint=f"write NAME=NUMBERS: {OUTPUT}={shlex.quote(text)}")
 
 
 def _check_name(name: str, known: Collection[str], path: ErrorPath) -> None:
@@ -178,6 +197,9 @@ def _read_text(text: str, name: str, key: str, origin: Origin) -> Any:
         return [[typed]] if is_number(typed) else typed
     if text[:1] in ("[", "{"):
         return read_inline(text, path, typed_keys=None)
+    if _UNKNOWN.search(text) and not is_there(origin.folder / text):
+        message, hint = f"{shorten(repr(text))} leaves numbers out", f"give those that you know: {PARTIAL}"
+        raise AttnError(message, where=path, hint=hint)
     source, entry = open_file(text, (key, name), origin, None)
     return _select(_results_in(source), entry, name, source)
 

@@ -31,8 +31,9 @@ FILES = (
 MATRIX_FORMS = (*NUMBERS, *FILES, ("normal:std=2", "drawn from --seed"))
 
 Content = Literal["array", "problem"]
-# The first line of each list and mapping, by the object's id, and that of an entry of a list of texts, by both.
-Lines = Mapping[int | tuple[int, int], int]
+# The first line of each list and mapping, by the object's id, that of an entry of a list of texts, by both, and that of
+# a key of the outermost mapping, by its name.
+Lines = Mapping[int | str | tuple[int, int], int]
 T = TypeVar("T")
 
 

@@ -50,6 +50,11 @@ class Origin:
         line = of_entry or self.lines.get(id(subject))
         return (*((self.name,) if self.name else ()), *((f"line {line}",) if line else ()), *parts)
 
+    def place_of_key(self, key: str) -> ErrorPath:
+        """The file and the line of a key of it, as far as they are known."""
+        line = self.lines.get(key)
+        return (*((self.name,) if self.name else ()), *((f"line {line}",) if line else ()))
+
     def of_array(self, value: Any) -> ArrayOrigin:
         """The origin of an array that was given in this file as nested lists, with the line of each row."""
         lines = [self.lines.get(id(row)) for row in _rows(value)] if self.lines else []
@@ -102,7 +107,8 @@ def read_document(name: str, inputs: Inputs | None = None) -> Document:
     check_is_not_refused(path, name)
     is_known = name == STDIN or formats.format_of_suffix(path) is not None or os.path.lexists(path)
     if not is_known and nearest_file(path) is None:
-        raise AttnError("is not a problem file", where=name, hint=f"expected {formats.expected('problem')} or -")
+        hint = f"expected {formats.expected('problem')} or -"
+        raise AttnError("there is no such file or folder", where=name, hint=hint)
     source = inputs.open(name)
     return _document(*formats.read_problem(source), Origin(source.name, path.parent, inputs=inputs))
 
@@ -145,7 +151,7 @@ def _document(values: Mapping[str, Any], lines: formats.Lines, origin: Origin) -
 def check_keys(document: Mapping[str, RawValue]) -> None:
     """Raise UnknownNameError at the first key that neither a problem nor a worked example has."""
     for key, raw in document.items():
-        check_name(key, where=raw.origin.name or None, others=EXAMPLE_KEYS)
+        check_name(key, where=raw.origin.place_of_key(key), others=EXAMPLE_KEYS)
 
 
 def files_of_problems(folder: str) -> list[str]:

@@ -20,6 +20,7 @@ from attncli.problem.build import check_name
 from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.fields import Field
 from attncli.problem.layout import Layout
+from attncli.problem.names_elsewhere import varied_elsewhere
 from attncli.problem.numbers import is_number
 from attncli.problem.operators import PendingRandom
 from attncli.problem.spec import DEFAULTS, FIELDS, OPERATOR_FIELDS, ProblemSpec
@@ -148,7 +149,11 @@ def read_varied(texts: Iterable[str], origin: Origin) -> Varied:
         name, sign, value = text.partition("=")
         if not sign or not name.strip():
             raise AttnError(f"{shorten(repr(text))} is not KEY=VALUE", where=VARY, hint=_HINT)
-        key = varied_key(name.strip(), VARY)
+        try:
+            key = varied_key(name.strip(), VARY)
+        except UnknownNameError as error:
+            error.hint = _hint_elsewhere(name.strip(), value) or error.hint
+            raise
         varied.setdefault(str(key), []).extend(_read_several(key, value, origin))
     for name, values in varied.items():
         _check_duplicates(values, origin.path(name))
@@ -250,6 +255,17 @@ def _split(key: VariedKey, text: str) -> Sequence[str]:
         else:
             parts.append(part)
     return parts
+
+
+def _hint_elsewhere(name: str, values: str) -> str | None:
+    """How values are varied of what other libraries name so; None where that is not one number."""
+    found = varied_elsewhere(name)
+    if found is None:
+        return None
+    key, operator, parameter = found
+    is_default = not operator or str(DEFAULTS[key]) == operator
+    varied = VariedKey(key, parameter)
+    return f"give {'' if is_default else f'{VARY} {key}={operator} '}{VARY} {varied}={values}"
 
 
 def _hint_of_parameter(key: VariedKey, text: str) -> str | None:

@@ -85,7 +85,7 @@ class _Builder:
         self._typed_keys = () if typed_keys is None else typed_keys
         self._typed_depth = 0 if typed_keys is None else MAX_DEPTH  # of the containers whose numbers are typed
         self.result: Any = None
-        self.lines: dict[int | tuple[int, int], int] = {}
+        self.lines: dict[int | str | tuple[int, int], int] = {}
         self._containers: list[Any] = []
         self._keys: list[Any] = []
         self._are_texts: list[bool] = []  # of each container: whether it is a list of texts
@@ -170,6 +170,8 @@ class _Builder:
             if key in container:
                 self._fail(f"the key {key!r} is given twice", event, "keep one of them")
             self._keys[-1] = key
+            if len(self._containers) == 1:
+                self.lines[key] = event.start_mark.line + 1
         else:
             container[self._keys[-1]] = value
             self._keys[-1] = _NO_KEY

@@ -8,6 +8,7 @@ import yaml
 
 from attncli.base.errors import AttnError
 from attncli.base.text import shorten
+from attncli.problem.spec import OPERATOR_FIELDS
 
 MAX_DEPTH = 40
 TOO_DEEP = f"lists are nested more than {MAX_DEPTH} deep"
@@ -21,6 +22,8 @@ _HAS_KEY = re.compile(r"[^#]*:(\s|$)")
 _NO_SPACE = re.compile(r"(\s*(?:- )?)([\w.]+):([^ \t].*)")
 _NO_HYPHEN_SPACE = re.compile(r"(\s*)-([^\s\d.-].*)")
 _EQUALS = re.compile(r"(\s*)([\w.]+)\s*=\s*(.*)")
+_OPERATOR = re.compile(r"\s*(\w+):\s*(\w+\s*[:=]\s*[^\s,:=]+(?:,\s*\w+\s*[:=]\s*[^\s,:=]+)*)\s*(?:#.*)?")
+_SIGN = re.compile(r"\s*[:=]\s*")
 _PRINTED = re.compile(r"^(?:[a-z]\\[a-z] |# \w+\n,)", re.MULTILINE)  # the corner of a table, or CSV below its name
 _CLOSING = {"[": "]", "{": "}"}
 _SAME_COLUMN = "begin it in the same column"
@@ -134,6 +137,8 @@ def _colon_too_many(mistake: _Mistake) -> Explained:
     text = mistake.line(line)
     if _HAS_KEY.match(text[:column]):
         key, _, value = text.partition(": ")
+        if key.strip() in OPERATOR_FIELDS and (operator := _operator_in(value)) is not None:
+            return line, "the value has a colon", f"write {key.strip()}: {operator}"
         return line, "the value has a colon", f'put it in quotes: {key.strip()}: "{_excerpt(value)}"'
     above = line - 1
     while above >= 0 and not mistake.line(above).strip():
@@ -145,6 +150,16 @@ def _colon_too_many(mistake: _Mistake) -> Explained:
         first -= 1
     broken = _broken_key(mistake.line(first)) if first >= 0 else None
     return (first, *broken) if broken else _out_of_line(mistake)
+
+
+def _operator_in(value: str) -> str | None:
+    """An operator with its parameters as it is written on one line; None where a value is something else.
+
+    >>> _operator_in("softmax: temperature: 2")
+    'softmax:temperature=2'
+    """
+    found = _OPERATOR.fullmatch(value)
+    return found and f"{found[1]}:{_SIGN.sub('=', found[2]).replace(', ', ',')}"
 
 
 def _out_of_line(mistake: _Mistake) -> Explained:

@@ -130,7 +130,7 @@ def _origins_of_arrays(values: Mapping[str, Any]) -> dict[str, ArrayOrigin]:
     return {name: origin for name, origin in read.items() if origin is not None}
 
 
-def check_name(name: str, where: str | None = None, others: Sequence[str] = ()) -> None:
+def check_name(name: str, where: str | Iterable[str] | None = None, others: Sequence[str] = ()) -> None:
     """Raise UnknownNameError where a problem has no field of that name, and it is none of the others."""
     if name not in FIELDS and name not in others:
         from attncli.problem.names_elsewhere import hint_elsewhere  # noqa: PLC0415 - only an error needs it
@@ -218,7 +218,7 @@ def _array_layout_hint(converted: Mapping[str, Any]) -> str | None:
     """What to do where the values are no problem, but are one with arrays in another order of axes."""
     for layout in other_layouts(converted) if converted.get("layout") is None else ():
         if _is_problem(read_layout({**converted, "layout": layout})):
-            return f"with layout {layout}, {layout_text(layout)}, it fits"
+            return f"it fits layout {layout}, {layout_text(layout)}: give --layout {layout}"
     return None
 
 

@@ -72,7 +72,7 @@ def check_inputs(values: Mapping[str, Any]) -> None:
     if not given & {"embeddings", "key"}:
         raise AttnError(
             "no input",
-            hint="give embeddings, or query and key, or sentence and vocabulary, or seed, token_count and dim",
+            hint="give embeddings, or query and key, or sentence, or seed, token_count and dim",
         )
     if not given & {"query", "query_embeddings", "embeddings"}:
         raise AttnError("nobody asks", hint="give query, query_embeddings or embeddings")
@@ -151,7 +151,8 @@ def _check_inputs_with_table(table: str, given: set[str]) -> None:
     """
     if given.issuperset(TABLES):
         message = "scores and weights are both given, and weights are made of scores"
-        raise AttnError(message, where="weights", hint="leave out one of them", keys=TABLES)
+        hint = "leave out one of them; attn check PROBLEM --against FILE compares a file of results"
+        raise AttnError(message, where="weights", hint=hint, keys=TABLES)
     for name in given:
         field = FIELDS[name]
         if field.kind in ("matrix", "vector") and field.used_by == "scores":

@@ -69,6 +69,7 @@ _HINTS = {
     "valid_lens valid_len lengths seq_lens seqlens nonpad_kv_seqlen": "give {key_lengths=3,2}",
     "cu_seqlens_q cu_seq_q cu_seq_lens_q": "give {cu_seqlens=0,3,5}",
     "cu_seq_k cu_seq_lens_k cu_seqlens_kv": "give {cu_seqlens_k=0,4,6}",
+    "max_seqlen_q max_seqlen_k max_seqlen": "leave it out: cu_seqlens says how long each sequence is",
     "sliding_window window_size local_window_size": "give {window=3,0}: keys on the left and on the right",
     # scores and weights
     "temperature temp softmax_temperature tau": "give {normalize=softmax:temperature=2}",
@@ -119,24 +120,41 @@ _HINTS = {
 }
 _ROWS = {name: hint for names, hint in _HINTS.items() for name in names.split()}
 _DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"-?\d*\.?\d+(e-?\d+)?|\d+\.", re.IGNORECASE)
+_ONE_NUMBER = re.compile(r"give \{(?P<name>\w+)=(?P<operator>\w+:(?P<parameter>\w+)=)?[\d.]+\}")
 _NAME = re.compile(r"\{(\w+)(?:=([^}]*))?\}")
 
 
-def hint_elsewhere(name: str, *, is_option: bool = False) -> str | None:
+def hint_elsewhere(name: str, *, is_option: bool = False, value: str | None = None) -> str | None:
     """What to give in place of a name that other libraries have, as an option or as a key; None for other names.
 
-    The name of an operator is one of them.
+    The name of an operator is one of them. Where the name has a `value`, and the other one is that of one number, its
+    own is written.
 
     >>> hint_elsewhere("num-heads", is_option=True), hint_elsewhere("Temperature")
     ('give --heads, as in --heads 2', 'give normalize, as in normalize: softmax:temperature=2')
     >>> hint_elsewhere("sparsemax", is_option=True)
     'give --normalize sparsemax'
+    >>> hint_elsewhere("temperature", is_option=True, value="0.5")
+    'give --normalize softmax:temperature=0.5'
     """
     plain = name.strip("-_").replace("-", "_").casefold()
     template = _ROWS.get(plain) or _hint_of_operator(plain)
     if template is None:
         return None
+    if value is not None and _NUMBER.fullmatch(value) and (one := _ONE_NUMBER.fullmatch(template)):
+        return f"give {_assigned(one['name'], (one['operator'] or '') + value, is_option=is_option)}"
     return _NAME.sub(lambda found: _written(found[1], found[2], is_option=is_option), template)
+
+
+def varied_elsewhere(name: str) -> tuple[str, str, str] | None:
+    """The key in place of a name that other libraries have for one number; of a parameter, its operator and its name.
+
+    >>> varied_elsewhere("temperature"), varied_elsewhere("num_heads"), varied_elsewhere("dropout")
+    (('normalize', 'softmax', 'temperature'), ('heads', '', ''), None)
+    """
+    one = _ONE_NUMBER.fullmatch(_ROWS.get(name.replace("-", "_").casefold(), ""))
+    return one and (one["name"], (one["operator"] or "").partition(":")[0], one["parameter"] or "")
 
 
 def _hint_of_operator(name: str) -> str | None:
@@ -156,5 +174,12 @@ def _written(name: str, value: str | None, *, is_option: bool) -> str:
     value = "true" if field is not None and field.kind == "flag" and not is_option else value
     if not value:
         return option
-    written = f"{option} {value}" if is_option or field is None else f"{option}: {value}"
+    written = _assigned(name, value, is_option=is_option)
     return f"{option}, as in {written.removeprefix('the option ')}" if _DIGIT.search(value) else written
+
+
+def _assigned(name: str, value: str, *, is_option: bool) -> str:
+    """A key, or an option, with its value."""
+    if is_option:
+        return f"{option_name(name)} {value}"
+    return f"{name}: {value}" if name in FIELDS else f"the option {option_name(name)} {value}"

@@ -17,6 +17,8 @@ from attncli.problem.arrays import to_lists, to_python_number
 
 UNLIMITED = float("inf")
 MAX_COUNT = 2**53  # so many keys no machine has; up to it floating-point numbers count exactly
+# What others write for true and false, and what they mean.
+BOOLEAN_WORDS = dict.fromkeys(("yes", "true", "on", "1"), True) | dict.fromkeys(("no", "false", "off", "0"), False)
 MAX_INTEGER_DIGITS = 300  # digits; a longer one is read as a floating-point number, or is too large for one
 
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
@@ -66,7 +68,9 @@ def to_boolean(value: Any, path: ErrorPath) -> bool:
     """True or false, of Python's or NumPy's types."""
     if isinstance(value, np.bool_ if type(value).__module__ == "numpy" else bool):
         return bool(value)
-    raise AttnError(f"{repr_excerpt(value)} is neither true nor false", where=path, subject=value)
+    meant = BOOLEAN_WORDS.get(str(value).casefold())
+    hint = "write true or false" if meant is None else f"write {str(meant).lower()}"
+    raise AttnError(f"{repr_excerpt(value)} is neither true nor false", where=path, hint=hint, subject=value)
 
 
 def to_integer(value: Any, path: ErrorPath, least: float | None) -> int:

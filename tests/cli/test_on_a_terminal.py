@@ -86,9 +86,17 @@ def test_text_of_the_user_is_shown_literally(tmp_path: Path) -> None:
     assert "\x1b" not in shown
 
 
+def test_an_error_is_broken_between_words(tmp_path: Path) -> None:
+    shown = on_a_terminal("hello", folder=tmp_path, status=2)
+    assert shown == (
+        "attn: unknown command 'hello'; attn --help lists the commands; for a sentence of\n"
+        "one word: attn compute --sentence hello\n"
+    )
+
+
 def test_a_command_that_waits_for_a_terminal_says_so(tmp_path: Path) -> None:
     shown = on_a_terminal("compute", "-", folder=tmp_path, typed="embeddings: [[1, 2]]\n\x04")
-    assert "attn: reading standard input from the terminal; Ctrl-D on a line of its own ends it\n" in shown
+    assert "attn: reading standard input from the terminal; Ctrl-D on its own line ends it\n" in shown
     assert "token_1    1    2" in shown
 
 

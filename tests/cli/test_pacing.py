@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.running import STYLE, Run, on_a_terminal
 
-PROMPT = re.compile(r"── Enter: the next part   q: end \r +\r")
+PROMPT = re.compile(r"── Enter: the next page   q: end \r +\r")
 
 
 TITLE = re.compile(r"^.* · (\d) of 6$", re.MULTILINE)  # of the pages of the tutorial

@@ -79,6 +79,9 @@ COMPARE = ("compare", *LONG[1:], "--seed", "1..60")
         ((*LONG, "--explain", "--format", "markdown"), False, 0),
         (COMPARE, True, 0),
         ((*COMPARE, "--pager"), False, 0),
+        (("list", "bugs"), True, 0),
+        (("list", "bugs", "--pager"), False, 0),
+        (("show", "softmax"), False, 0),
         ((*CHECK, "weights=.0142 .9858"), False, 0),
     ],
 )

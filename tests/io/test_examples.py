@@ -99,8 +99,8 @@ def test_a_labelled_row_of_a_part_is_no_operator(tmp_path: Path) -> None:
         ("parts:\n  - {title: a, topics: 3}\n", "part 'a': unknown key 'topics'"),
         ("parts:\n  - {title: a, precision: 3}\n", "part 'a': unknown key 'precision'"),
         ("parts:\n  - {title: a, 3: 3}\n", "part 'a': unknown key '3'"),
-        ("hedas: 2\n", "e.yaml: unknown key 'hedas'"),
-        ("expcted: {weights: [[1, 0], [0, 1]]}\n", "e.yaml: unknown key 'expcted'"),
+        ("hedas: 2\n", "e.yaml, line 2: unknown key 'hedas'"),
+        ("expcted: {weights: [[1, 0], [0, 1]]}\n", "e.yaml, line 2: unknown key 'expcted'"),
     ],
 )
 def test_an_error_in_an_example_has_its_part_and_key(text: str, message: str, tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def test_a_number_sign_in_a_path_is_no_entry(tmp_path: Path, monkeypatch: pytest
 
 NAMES = ("words.csv", "problem.yaml", "model.npz")
 MISSING = {
-    "p.yam": "p.yam: is not a problem file; expected",
+    "p.yam": "p.yam: there is no such file or folder; expected",
     "problm.yaml": "problm.yaml: there is no such file; did you mean 'problem.yaml'?",
     "problem.yml": "problem.yml: there is no such file; did you mean 'problem.yaml'?",
     "problem": "problem: there is no such file; did you mean 'problem.yaml'?",

@@ -13,7 +13,7 @@ from attncli.io.problem_files import expects_something, files_of_problems
 from tests.problems import write_file
 
 REFUSED = {
-    "an unknown key": ("embedings: [[1]]", "p.yaml: unknown key 'embedings'"),
+    "an unknown key": ("embedings: [[1]]", "p.yaml, line 1: unknown key 'embedings'"),
     "no mapping": ("[[1, 2]]", "p.yaml: is not a problem; expected keys such as embeddings:"),
     "nothing": ("# nothing\n", "p.yaml: is empty"),
     "a number as text": ("embeddings: [[1]]\nheads: '2'", "p.yaml, heads: '2' is not a whole number"),
@@ -85,7 +85,10 @@ def test_an_error_in_a_problem_file_has_its_file_line_and_key(text: str, message
     [
         ("x.csv", "x.csv: is a table, not a problem; give it as an option: --embeddings x.csv"),
         ("x.png", "x.png: is not a problem file; expected .json, .yaml, .yml, .npz, .safetensors"),
-        ("picture.gif", "picture.gif: is not a problem file; expected .json, .yaml, .yml, .npz, .safetensors or -"),
+        (
+            "picture.gif",
+            "picture.gif: there is no such file or folder; expected .json, .yaml, .yml, .npz, .safetensors or -",
+        ),
         ("no.yaml", "no.yaml: there is no such file"),
         ("no.npz", "no.npz: there is no such file"),
     ],

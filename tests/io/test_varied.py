@@ -62,6 +62,8 @@ def test_values_are_between_commas_where_a_key_has_one_number_and_where_a_name_f
         ("causal=true", True),
         ("causal=false", False),
         ("causal=null", None),
+        ("position=none", None),
+        ("qk_norm=off", None),
         ("dtype=float32", "float32"),
         ("only=cat,sat", ("cat", "sat")),
         ("window=1,-1", (1, float("inf"))),

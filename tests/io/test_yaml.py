@@ -89,6 +89,11 @@ MISTAKES = {
     "a star": ("title: **bold**\n", "line 1: a value can't begin with `*`"),
     "a directive": ("%a: 1\n", "line 1: a value can't begin with `%`"),
     "a bar": ("title: |x\n", "line 1: a value can't begin with `|`"),
+    "a parameter on the line": (
+        "normalize: softmax: temperature: 2\n",
+        "colon; write normalize: softmax:temperature=2",
+    ),
+    "a parameter with =": ("score: gaussian: sigma=2, x: 3\n", "write score: gaussian:sigma=2,x=3"),
     "two colons": ("title: Part 1: heads\n", 'the value has a colon; put it in quotes: title: "Part 1: heads"'),
     "a path of Windows": ('title: "C:\\path"\n', "line 1: a backslash in double quotes is an escape"),
     "a hyphen for minus": ("query: [[1, - 2]]\n", "line 1: `-` is followed by a space; write a negative number"),

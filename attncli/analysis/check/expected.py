@@ -384,9 +384,8 @@ def _shape_error(shape: Index, axes: Axes, path: ErrorPath, value: Any) -> AttnE
     without_heads = [axis.length for axis in axes if axis.letter != "h"]
     if "h" in letters and [n for n in shape if n != 1] == [n for n in without_heads if n != 1]:
         hint = "give those of every head, not of their average, or check one head"
-    expected, computed = format_lengths(shape) or "1", format_lengths(lengths) or "1"
-    message = f"{expected} {'number is' if expected == '1' else 'numbers are'} expected and {computed} computed"
-    return AttnError(message, where=path, hint=hint, subject=value)
+    size = format_lengths(shape) or "1"
+    return AttnError(f"has {size} {'number' if size == '1' else 'numbers'}", where=path, hint=hint, subject=value)
 
 
 def _depth(value: Any, axes: int = MAX_AXES) -> int:

@@ -10,12 +10,13 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.base.program import DIFFERS, FAILED
-from attncli.base.text import join_words
 from attncli.cli import streams
 from attncli.cli.completion import complete_expected
 from attncli.cli.option_values import (
     check_convention,
+    check_is_given,
     check_stdin,
+    document_notes,
     edited_problem,
     given_keys,
     make_inputs,
@@ -26,9 +27,10 @@ from attncli.cli.option_values import (
 )
 from attncli.cli.output import write_result
 from attncli.cli.output_file import check_is_no_input, named_file
-from attncli.cli.output_options import OutputOptions, with_output_options
+from attncli.cli.output_options import OutputOptions, with_output_options, writes_documents
 from attncli.cli.problem_options import As, EditTexts, MaxSize, Strict, with_problem_options
 from attncli.cli.terminal import ProgressBar
+from attncli.cli.usage_errors import named_arrays_error
 from attncli.io.paths import STDIN, is_there, path_of
 from attncli.render.formats import DEFAULT_FORMAT
 
@@ -39,8 +41,6 @@ if TYPE_CHECKING:
     from attncli.io.problem_files import FilePart
     from attncli.problem.edits import Edit
 
-# The options of arrays that are named in place of a problem, in this order.
-ARRAYS = ("--query ", "--key ", "--value ", "--against output=")
 NOTHING_EXPECTED = "write expected: {output: …} in the file, or give --against output=FILE"
 
 
@@ -79,7 +79,7 @@ class Suite:
 
 
 @with_problem_options()
-@with_output_options("format", "json", "pager")
+@with_output_options("format", "json", "pager", is_written=writes_documents)
 def check(
     problems: Annotated[
         list[str] | None,
@@ -90,7 +90,7 @@ def check(
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help="Expected numbers: weights='.6 .4', output=o.npy …",
+            help="Expected: weights='.6 .4', 'weights={cat: {sat: .6}}'.",
             autocompletion=complete_expected,
         ),
     ] = None,
@@ -130,11 +130,12 @@ def check(
     from attncli.engine.options import RunOptions
 
     output_options = replace(output_options, precision=precision)
-    output_options.check_format("check", lambda row: row.writes_documents)
+    output_options.check_format("check", writes_documents)
     _ = output_options.decimals  # an error before any work
     if quiet and output_options.output_format.name != DEFAULT_FORMAT:  # a program reads one object
         message = f"--quiet and --format {output_options.output_format.name} contradict each other"
         raise AttnError(message, hint="leave out one of them")
+    check_is_given("check", problems, keys)
     junit = None if junit is None else named_file(junit, "--junit")
     check_stdin(*(problems or ()), *(text.partition("=")[2] or text for text in against or ()), *keys.values())
     check_convention(convention)
@@ -148,7 +149,9 @@ def check(
         run=RunOptions(blas_is_limited=True),
     )
     request = CheckRequest(keys, against or (), options, head, batch, inputs, strict, convention, read_edits(edits))
-    _check_problems(problems or (), request)
+    given = {*given_keys(keys), *(["against"] if against else []), *(["as"] if convention else [])}
+    if problems and (error := named_arrays_error("attn check", problems, given, takes_expected=True)) is not None:
+        raise error
     suite = _find_suite(problems or (), request)
     outcomes = _run_suite(suite, request, junit)
     _write_answer(outcomes, suite, inputs, output_options, is_quiet=quiet)
@@ -156,26 +159,6 @@ def check(
         raise typer.Exit(FAILED)
     if not all(outcome.agrees for outcome in outcomes):
         raise typer.Exit(DIFFERS)
-
-
-def _check_problems(problems: Sequence[str], request: CheckRequest) -> None:
-    """Raise AttnError, which has the options for them, where arrays are named in place of problems."""
-    import shlex
-
-    from attncli.io.formats import format_of_suffix
-
-    formats = [format_of_suffix(path_of(name)) for name in problems]
-    has_keys = bool(given_keys(request.keys))
-    options = ARRAYS[-1:] if has_keys else ARRAYS
-    is_known = (1 if has_keys else 2) <= len(problems) <= len(options)
-    if not is_known or any(row is None or row.holds_problems for row in formats):
-        return
-    words = [f"{option}{shlex.quote(name)}" for option, name in zip(options, problems, strict=False)]
-    if not has_keys and not request.against:
-        expected = {2: ["--against weights=FILE"], 3: ["--against output=FILE"]}.get(len(words), [])
-        words = ["attn check", *words, *expected]
-    what = "is a file of numbers" if len(problems) == 1 else "are files of numbers"
-    raise AttnError(f"{join_words(problems)} {what}, not of a problem", hint=f"type {' '.join(words)}")
 
 
 def _find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
@@ -328,7 +311,8 @@ def _check(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, Befor
     expected = _expected(part, plan_of(problem).names, request)
     positions, _ = OutputOptions(head=request.head, batch=request.batch).positions(problem.leading)
     options = replace(request.options, head=positions.get("h"), batch=positions.get("b"))
-    streams.write_notes(expected.notes)
+    said = document_notes(part.problem)
+    streams.write_notes(note for note in expected.notes if note not in said)
     unchecked = [f"{name} is not a result, and is not checked" for name in expected.left_out]
     warn([*problem_warnings(problem, part.problem, keys_unread_by_plan(problem)), *unchecked])
     with ProgressBar(f"checking {part.place}".rstrip()) as progress:

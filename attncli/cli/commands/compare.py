@@ -11,6 +11,7 @@ from attncli.cli import streams
 from attncli.cli.completion import complete_convention, complete_vary
 from attncli.cli.option_values import (
     check_convention,
+    check_is_given,
     check_stdin,
     given_keys,
     make_inputs,
@@ -21,7 +22,7 @@ from attncli.cli.option_values import (
 )
 from attncli.cli.output import write_result
 from attncli.cli.output_file import check_free_space, check_is_no_input, say_written
-from attncli.cli.output_options import OutputOptions, selection_error, with_output_options
+from attncli.cli.output_options import OutputOptions, selection_error, with_output_options, writes_comparisons
 from attncli.cli.problem_options import EditTexts, MaxSize, with_problem_options
 from attncli.cli.terminal import ProgressBar
 from attncli.io.paths import STDIN
@@ -53,7 +54,19 @@ class VariantOptions:
 
 
 @with_problem_options(are_listed=False)
-@with_output_options("head", "batch", "precision", "format", "json", "output", "select", "safe_csv", "pager", "strict")
+@with_output_options(
+    "head",
+    "batch",
+    "precision",
+    "format",
+    "json",
+    "output",
+    "select",
+    "safe_csv",
+    "pager",
+    "strict",
+    is_written=writes_comparisons,
+)
 def compare(
     problems: Annotated[
         list[str] | None,
@@ -95,6 +108,7 @@ def compare(
     """Make the variants of the problems in files and of the options (`keys`), and write how they compare."""
     from attncli.io.variants import has_several_values
 
+    check_is_given("compare", problems, keys)
     inputs = make_inputs(max_size)
     given = given_keys(keys)
     several = {key: text for key, text in given.items() if has_several_values(key, text)}
@@ -140,7 +154,7 @@ def _compare_and_write(
     output_format = options.output_format  # errors before any work
     shows_all = options.select is not None or options.file is not None
     view = ComparisonView(options.decimals, shows_all, statistics)
-    options.check_format("comparison", lambda row: row.writes_documents or row.compares_cells)
+    options.check_format("comparison", writes_comparisons)
     idle = statistics is not None and output_format.is_lossless
     why = "JSON and YAML have the statistics, CSV the results alone"
     streams.write_warnings([*options.warnings, *([no_effect("stats", why)] if idle else [])], strict=options.strict)

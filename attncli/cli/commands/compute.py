@@ -14,6 +14,7 @@ from attncli.base.errors import AttnError
 from attncli.cli import streams
 from attncli.cli.option_values import (
     check_convention,
+    check_is_given,
     edited_problem,
     given_keys,
     make_inputs,
@@ -63,6 +64,7 @@ def compute(
     from attncli.io.problem_files import to_text
     from attncli.plan.build import keys_unread_by_plan
 
+    check_is_given("compute", problem, keys)
     check_convention(convention)
 
     def read(inputs: "Inputs") -> "EditedProblem":

@@ -13,7 +13,7 @@ from attncli.cli import streams
 from attncli.cli.completion import complete_from
 from attncli.cli.option_values import make_inputs
 from attncli.cli.output_file import check_is_new, check_is_no_input, write_new_file
-from attncli.cli.output_options import OutputOptions, with_output_options
+from attncli.cli.output_options import OutputOptions, with_output_options, writes_documents
 from attncli.cli.problem_options import Force, MaxSize, Strict
 from attncli.cli.terminal import has_reader, write_at_readers_pace
 from attncli.render.formats import DEFAULT_FORMAT, OutputFormat
@@ -43,7 +43,7 @@ def _complete_name() -> Sequence[str]:
     return names()
 
 
-@with_output_options("format", "json")
+@with_output_options("format", "json", is_written=writes_documents)
 def demo(
     name: Annotated[
         str,
@@ -86,7 +86,7 @@ def demo(
         write_new_file(examples.text(name), save, "--save", force=force, command=command)
     else:
         check_is_new(None, force=force)
-        output_options.check_format("demo", lambda row: row.writes_documents)
+        output_options.check_format("demo", writes_documents)
         row = output_options.output_format
         if step and row.name != DEFAULT_FORMAT:
             raise AttnError(f"--step and --format {row.name} contradict each other", hint="leave out one of them")

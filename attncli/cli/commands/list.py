@@ -9,7 +9,8 @@ from attncli.base.errors import UnknownNameError
 from attncli.base.text import sentence
 from attncli.cli import streams
 from attncli.cli.completion import complete_from
-from attncli.cli.problem_options import Strict
+from attncli.cli.problem_options import Pager, Strict
+from attncli.cli.terminal import write_text
 from attncli.ops import broken_packages, kinds, operators, taken_kinds
 from attncli.ops.registry import plural_of
 
@@ -37,6 +38,7 @@ def list_operators(
         ),
     ] = None,
     *,
+    pager: Pager = False,
     strict: Strict = False,
 ) -> None:
     """Write the name and summary of operators, slips and conventions, or those of one kind (its plural or name).
@@ -49,13 +51,14 @@ def list_operators(
 
     plurals = _listed_kinds()
     known = {f"{name}s": name for name in taken_kinds()} | plurals  # also `qk_norms`, which are norms
+    known |= {plural.removesuffix("s"): name for plural, name in plurals.items()}  # a normalizer is of `normalize`
     if kind is not None and known.get(kind, kind) not in known.values():
         raise UnknownNameError("kind", kind, plurals)
     shown = {plural: name for plural, name in plurals.items() if name not in (BUG, KEY, MODEL, SOURCE, WORD)}
     titles = shown if kind is None else {kind: known.get(kind, kind)}
     groups = [(title, list(_summaries(name))) for title, name in titles.items()]
     streams.write_warnings(broken_packages(), strict=strict)
-    streams.write_output(terminal.render(pairs_document(groups), streams.output_target()))
+    write_text(terminal.render(pairs_document(groups), streams.output_target()), is_paged=pager)
 
 
 def _summaries(kind: str) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,8 @@ from attncli.base.errors import AttnError, did_you_mean
 from attncli.cli import streams
 from attncli.cli.completion import Meanings, complete_from
 from attncli.cli.option_values import make_inputs
-from attncli.cli.problem_options import MaxSize, Strict
+from attncli.cli.problem_options import MaxSize, Pager, Strict
+from attncli.cli.terminal import write_text
 from attncli.io.paths import is_there, path_of
 from attncli.ops import broken_packages, kinds, operators
 from attncli.problem.names_elsewhere import hint_elsewhere
@@ -48,34 +49,50 @@ def show(
     ],
     *,
     max_size: MaxSize = None,
+    pager: Pager = False,
     strict: Strict = False,
 ) -> None:
     """Write everything that a word means, or a line for each array in a file or a checkpoint's folder.
 
-    Words need no quotes: `attn show layer norm`.
+    Words need no quotes: `attn show layer norm`. Several names, `attn show w_q softmax`, are shown one after the other.
     """
+    streams.write_warnings(broken_packages(), strict=strict)
+    together = " ".join(words)
+    text = _text(together, max_size)
+    if text is None and len(words) > 1:
+        texts = [_text(word, max_size) for word in words]
+        text = None if None in texts else "\n".join(filter(None, texts))
+    if text is None:
+        raise _unknown_name(together)
+    write_text(text, is_paged=pager)
+
+
+def _text(name: str, max_size: str | None) -> str | None:
+    """Everything that a name means, or a line for each array of a file or a checkpoint; None where it is unknown."""
     from attncli.io import formats
     from attncli.models.checkpoint import CONFIG
-    from attncli.render.reports.meanings import every_meaning, find_meanings, render_meanings
+    from attncli.render.reports.meanings import find_meanings, render_meanings
 
-    streams.write_warnings(broken_packages(), strict=strict)
-    word = " ".join(words)
-    path = path_of(word)
-    meanings = [] if formats.format_of_suffix(path) is not None else find_meanings(word)
-    if meanings:
-        streams.write_output(render_meanings(meanings, streams.output_target()))
-    elif is_there(path / CONFIG):
+    path, target = path_of(name), streams.output_target()
+    is_file = formats.format_of_suffix(path) is not None and (" " not in name or is_there(path))
+    if not is_file and (meanings := find_meanings(name)):
+        return "".join(render_meanings(meanings, target))
+    if is_there(path / CONFIG):
         from attncli.models.checkpoint import read_checkpoint
         from attncli.render.reports.checkpoint import tensor_lines
 
-        lines = tensor_lines(read_checkpoint(word, make_inputs(max_size)))
-        streams.write_output("".join(f"{streams.output_target().text(line)}\n" for line in lines))
-    elif formats.format_of_suffix(path) is not None or is_there(path):
+        return "".join(f"{target.text(line)}\n" for line in tensor_lines(read_checkpoint(name, make_inputs(max_size))))
+    if is_file or is_there(path):
         from attncli.render.reports.checkpoint import render_array_list
 
-        arrays = formats.list_arrays(make_inputs(max_size).open(word))
-        streams.write_output(render_array_list(arrays, streams.output_target()))
-    else:
-        known = [name for meaning in every_meaning() for name in meaning.names]
-        hint = hint_elsewhere(word, is_option=True) or did_you_mean(word, known) or HINT
-        raise AttnError(f"unknown name {word!r}", hint=hint)
+        return "".join(render_array_list(formats.list_arrays(make_inputs(max_size).open(name)), target))
+    return None
+
+
+def _unknown_name(name: str) -> AttnError:
+    """The error of a name that means nothing, with the nearest one."""
+    from attncli.render.reports.meanings import every_meaning
+
+    known = [name for meaning in every_meaning() for name in meaning.names]
+    hint = hint_elsewhere(name, is_option=True) or did_you_mean(name, known) or HINT
+    return AttnError(f"unknown name {name!r}", hint=hint)

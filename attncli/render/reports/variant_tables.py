@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 
 from rich.cells import cell_len
 
@@ -11,7 +12,8 @@ from attncli.analysis.differences import Difference
 from attncli.analysis.rows import changed
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import join_words
-from attncli.io.variants import CONVENTION, NOT_GIVEN
+from attncli.io.assemble import NOTHING
+from attncli.io.variants import CONVENTION, FILE
 from attncli.plan.trace import Trace, add_dependent_axes
 from attncli.problem.fields import PIPELINE_STAGES, WEIGHTS
 from attncli.render.document import Grid, Section, change_marks, mark_grid
@@ -35,8 +37,13 @@ def variant_labels(comparison: Comparison) -> tuple[str, ...]:
     choices = [tuple(one.variant.name for one in comparison.variants)]
     if len(varied_keys(comparison)) == 1:
         values = value_labels(comparison)
-        says_what = all(value[:1].isalpha() and value not in ("true", "false", NOT_GIVEN) for value in values)
+        says_what = all(value[:1].isalpha() and value not in ("true", "false", *NOTHING) for value in values)
         choices.insert(0 if says_what else 1, values)  # the name of an operator does by itself, a number does not
+        if varied_keys(comparison) == [FILE]:
+            choices += [
+                tuple(PurePath(value).name for value in values),
+                tuple(PurePath(value).stem for value in values),
+            ]
     for labels in choices:
         if max(map(cell_len, labels)) <= MAX_LABEL_WIDTH and len(set(labels)) == len(labels):
             return labels
@@ -103,7 +110,10 @@ def title(comparison: Comparison) -> str:
 
 def variant_lines(comparison: Comparison, labels: Labels) -> tuple[str, ...]:
     """The names of numbered variants, what all have in common, and what a reader should know of each."""
-    positions = range(len(labels)) if len(labels) <= MAX_LISTED and len(varied_keys(comparison)) != 1 else ()
+    has_numbers = labels == _numbers(comparison)
+    positions = (
+        range(len(labels)) if len(labels) <= MAX_LISTED and (has_numbers or len(varied_keys(comparison)) != 1) else ()
+    )
     lines = [table_title(comparison, labels, position) for position in positions]
     if comparison.shared_keys:
         lines.append(f"all: {', '.join(f'{key}={text}' for key, text in comparison.shared_keys.items())}")

@@ -177,15 +177,15 @@ def test_numbers_of_a_library_have_a_type_and_typed_ones_digits() -> None:
     [
         ({"dog": [1, 2, 3]}, "expected, weights: unknown query 'dog'; expected one of the, cat, sat"),
         ({"cat": {"teh": 1}}, "expected, weights, cat: unknown key 'teh'"),
-        ({"cat": [1, 2]}, r"expected, weights, cat: 2 numbers are expected and 3 computed; expected 3 keys"),
-        ({"cat": 1}, "expected, weights, cat: 1 number is expected and 3 computed; expected 3 keys"),
-        ({"cat": {"the": [1, 2]}}, "expected, weights, cat, the: 2 numbers are expected and 1 computed"),
+        ({"cat": [1, 2]}, r"expected, weights, cat: has 2 numbers; expected 3 keys"),
+        ({"cat": 1}, "expected, weights, cat: has 1 number; expected 3 keys"),
+        ({"cat": {"the": [1, 2]}}, "expected, weights, cat, the: has 2 numbers"),
         ({"cat": {"the": {"sat": 1}}}, r"weights, cat, the: is nested deeper than its axes; expected \[n m\]"),
         ({}, "expected, weights: is empty"),
         ([[1, 2], [3]], "expected, weights, row 2: 1 number where the other rows have 2"),
         ("cat", "expected, weights"),
         ([["cat"]], 'expected, weights, row 1, number 1: "cat" is not a number'),
-        (normal(2, 3), "weights: 2 × 3 numbers are expected and 3 × 3 computed; expected 3 queries × 3 keys"),
+        (normal(2, 3), "weights: has 2 × 3 numbers; expected 3 queries × 3 keys"),
         ({5: [1, 2, 3]}, "expected, weights: there is no position 5; positions go from 0 to 2"),
     ],
     ids=str,
@@ -289,7 +289,7 @@ def test_what_was_matched_is_said() -> None:
 
 @pytest.mark.parametrize("shape", [(N, D + 1), (D, N), (2, N, D), (N * D,)])
 def test_any_other_shape_is_an_error(shape: tuple[int, ...]) -> None:
-    with pytest.raises(AttnError, match="numbers are expected and 5 × 4 computed"):
+    with pytest.raises(AttnError, match="numbers; expected 5 queries × 4 value features"):
         check(FLAT, {"output": normal(*shape)})
 
 

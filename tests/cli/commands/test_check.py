@@ -174,7 +174,7 @@ def test_each_part_of_a_file_has_a_report(run: Run, folder: Path) -> None:
     ran = run("check", "parts.yaml")
     assert "\n\nparts.yaml, part causal\nAll 9 numbers agree.\n\n✓ weights: 9 numbers agree" in ran.stdout
     assert verdict(ran) == "1 of 2 agree, 1 can't be checked."
-    assert ran.stderr.startswith("attn: parts.yaml, part 3, line 8, expected, output: 1 × 1 numbers are expected")
+    assert ran.stderr.startswith("attn: parts.yaml, part 3, line 8, expected, output: has 1 × 1 numbers")
     assert ran.returncode == 2
 
 
@@ -280,11 +280,11 @@ def test_the_file_of_junit_is_no_input(name: str, run: Run, folder: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "no expected numbers; write expected: {output: …} in the file, or give --against output=FILE"),
+        ((), "no input; type attn check problem.yaml or attn check problem.yaml --against"),
         (("p.yaml",), "p.yaml: no expected numbers"),
         (("none.yaml", "--against", "output=output.npy"), "none.yaml: there is no such file"),
         (("p.yaml", "--against", "output=weights.npy"), "weights.npy: there is no such file"),
-        (("p.yaml", "--against", "output=results.npz#weights"), "--against, output: 3 × 3 numbers are expected"),
+        (("p.yaml", "--against", "output=results.npz#weights"), "--against, output: has 3 × 3 numbers; expected"),
         (("p.yaml", "--against", "output={dog: [1, 2]}"), "--against, output: unknown query 'dog'; expected one of th"),
         (("p.yaml", "--against", "output={the: null}"), "--against, output: has no number to compare"),
         (("differs.yaml", "--only", "sat"), "differs.yaml, expected, weights: has no number to compare; the expected"),
@@ -445,6 +445,16 @@ def test_a_dump_with_the_names_of_kernels_is_read_and_that_is_said(run: Run, fol
         assert (ran.returncode, ran.stdout, ran.stderr) == (0, "All 12 numbers agree.\n", NOTE)
     assert run("compute", "dump.npz", "--select", "output").stderr == NOTE
     assert run("check", "dump.npz", "--causal", "--against", "output=dump.npz", "-q").stderr == NOTE
+    assert run("check", "dump.npz", "--causal", "--against", "dump.npz", "-q").stderr == NOTE
+
+
+def test_the_bounds_of_the_queries_of_a_dump_are_those_of_its_sequences(run: Run, folder: Path) -> None:
+    q, bounds = np.eye(5, 4)[:, None], np.array([0, 2, 5])
+    out = attncli.attention(q, q, cu_seqlens=bounds, cu_seqlens_k=bounds, layout="nhd").output
+    np.savez(folder / "packed.npz", q=q, k=q, v=q, out=out, cu_seqlens_q=bounds, cu_seqlens_k=bounds)
+    ran = run("check", "packed.npz", "--layout", "nhd", "-q")
+    assert (ran.returncode, ran.stdout) == (0, "All 20 numbers agree.\n")
+    assert "cu_seqlens_q and out are read as query, key, value, cu_seqlens and output" in ran.stderr
 
 
 def test_the_log_sum_exp_of_a_dump_is_checked_where_the_problem_has_one(run: Run, folder: Path) -> None:

@@ -260,7 +260,7 @@ def test_parts_of_a_users_file_have_the_shown_keys_of_the_file(run: Run, tmp_pat
             "mine.yaml, part 'a', cell: 'token_1' is not a cell; expected QUERY,KEY",
         ),
         ("expected: {foo: [[1]]}\n", "mine.yaml, expected: unknown result 'foo'"),
-        ("expected: {weights: [[1]]}\n", "mine.yaml, line 2, expected, weights: 1 × 1 numbers are expected"),
+        ("expected: {weights: [[1]]}\n", "mine.yaml, line 2, expected, weights: has 1 × 1 numbers"),
         ("precision: 44\n", "mine.yaml, precision: 44 digits can't be shown; expected 0 to 17"),
     ],
 )  # fmt: skip

@@ -96,12 +96,14 @@ def test_keys_that_need_each_other_run_together(names: tuple[str, ...], tmp_path
     check_runs(text, tmp_path)
 
 
-@pytest.mark.parametrize(("words", "file"), [((), "problem.yaml"), (("mine.yaml",), "mine.yaml")])
+@pytest.mark.parametrize(
+    ("words", "file"), [((), "problem.yaml"), (("mine.yaml",), "mine.yaml"), (("mine",), "mine.yaml")]
+)
 def test_it_is_written_to_a_new_file_and_says_what_to_do_next(words: tuple[str, ...], file: str, run: Run) -> None:
     ran = run("init", *words)
     assert (ran.returncode, ran.stdout) == (0, f"Wrote {file}. Next: attn compute {file} --explain\n")
     assert run("compute", file, "--explain").returncode == 0
-    again = run("init", *words)
+    again = run("init", file)
     assert (again.returncode, again.stderr) == (2, f"attn: {file}: already exists; choose another name, or --force\n")
 
 

@@ -32,6 +32,16 @@ def test_one_kind_is_listed_by_its_plural(plural: str, kind: str, run: Run) -> N
     assert shown == [plural, *operators(kind)]
 
 
+def test_a_kind_is_listed_by_the_singular_of_its_plural_too(run: Run) -> None:
+    singular, plural = (run("list", kind).stdout.splitlines()[1:] for kind in ("normalizer", "normalizers"))
+    assert singular == plural != []
+
+
+def test_several_names_are_shown_one_after_the_other(run: Run) -> None:
+    each = [run("show", name).stdout for name in ("w_q", "softmax")]
+    assert run("show", "w_q", "softmax").stdout == "\n".join(each)
+
+
 @pytest.mark.parametrize(("kind", "name"), EVERY)
 def test_numbers_of_an_example_are_rounded_as_those_of_tables(kind: str, name: str, run: Run) -> None:
     assert not re.search(r"\.\d{5}", run("show", name).stdout.partition("example")[2])

@@ -58,11 +58,23 @@ CASES = {
         "2 variants of position: rope, null",
         (),
     ),
+    "a position of no name": (
+        ("position=rope", "position=none"),
+        ("position=rope", "position=none"),
+        "2 variants of position: rope, none",
+        (),
+    ),
+    "files in a folder": (
+        ("file=kernels/of/may/before.yaml", "file=kernels/of/may/after.yaml"),
+        ("before.yaml", "after.yaml"),
+        "2 variants of file: kernels/of/may/before.yaml, kernels/of/may/after.yaml",
+        (),
+    ),
     "a long value": (
         ("score=gaussian:sigma=0.125", "score=dot"),
         ("1", "2"),
         "2 variants of score: gaussian:sigma=0.125, dot",
-        (),
+        ("1  score=gaussian:sigma=0.125", "2  score=dot"),
     ),
     "one value in all": (("a=1, b=2", "a=1, b=3"), ("a=1, b=2", "a=1, b=3"), "2 variants of b: 2, 3", ("all: a=1",)),
     "conventions": (
