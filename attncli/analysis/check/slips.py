@@ -35,12 +35,12 @@ def find_explanations(
 ) -> SearchResult:
     """The slips with which a computation gives the expected numbers, the simplest first.
 
-    Where no slip alone does, `skips_pairs` is asked whether pairs are left out.
+    Where no slip alone does, `skips_pairs` is asked whether pairs are left out. They are where all numbers are 0, as
+    those of an array that was never written: many pairs can make that of any numbers.
     """
     problem, limits = exact_problem(checker), limits_of(checker)
     accepts, priority = partial(matches_expected, checker), _priority(checker, results)
-    if not any(x.array[x.is_given].any() for x in checker.quantities.values()):
-        return SearchResult((), 0)  # all is 0: nothing was written, or a slip would have to make that of any numbers
+    is_zero = not any(x.array[x.is_given].any() for x in checker.quantities.values())
     is_enough = _digits_to_spare(checker) >= MIN_DIGITS
     evidence = Evidence(partial(residuals, checker), partial(_expected, checker)) if is_enough else None
     return explain(
@@ -51,7 +51,7 @@ def find_explanations(
         priority=priority,
         on_demand=_on_demand(checker),
         evidence=evidence,
-        skips_pairs=skips_pairs,
+        skips_pairs=lambda: is_zero or skips_pairs(),
     )
 
 
