@@ -10,6 +10,7 @@ from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, largest, number, products, tanh, total
 from attncli.ops.decorators import context, structural
+from attncli.ops.derivatives import derivative
 from attncli.ops.products import MatrixProduct, product
 from attncli.ops.records import DerivedInput, Quantity, Range, Symbol, Tap, no_tap
 
@@ -27,12 +28,32 @@ def _weighted_values_term(weights: Array, value: Array) -> Term:
     return products(weights[takes_part], value[takes_part])
 
 
+@derivative(
+    "{d_weights}ᵢⱼ = {d_result}ᵢ·{value}ⱼ",
+    by_hand=lambda write, grad, value, result: [write.equation(products(grad, value), result)],
+)
+def weighted_sum_weights(grad: Array, value: Array) -> Array:
+    """The gradient of the weights: how well each value fits the gradient of the context."""
+    return grad @ value.mT
+
+
+@derivative(
+    "{d_value}ⱼ = Σᵢ {weights}ᵢⱼ {d_result}ᵢ",
+    sums_over=("n",),
+    by_hand=lambda write, grad, weights, result: [write.equation(products(weights, grad), result, letter="e")],
+)
+def weighted_sum_value(grad: Array, weights: Array) -> Array:
+    """The gradient of the values: each query's, times its weight."""
+    return weights.mT @ grad
+
+
 @context(
     formula="Cᵢ = Σⱼ Aᵢⱼ Vⱼ",
     shapes="weights[n m], value[m e] -> [n e]",
     source="Bahdanau, Cho & Bengio 2015, eq. 5",
     example={"weights": [[0.25, 0.75]], "value": [[4, 0], [8, 4]], "gives": [[7, 3]]},
     by_hand=weighted_sum_by_hand,
+    derivatives={"weights": weighted_sum_weights, "value": weighted_sum_value},
     is_weighted_sum=True,
 )
 def weighted_sum(weights: Array, value: Array, *, matmul: MatrixProduct = product) -> Array:

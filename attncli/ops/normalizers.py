@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 from attncli.base.lazy_numpy import Array, all_finite, all_true, np
 from attncli.numbers.arithmetic import ArithmeticWriter
-from attncli.numbers.terms import Term, exp, largest, number, parameter, total
+from attncli.numbers.terms import Term, exp, largest, number, parameter, products, total
 from attncli.ops.decorators import normalizer
+from attncli.ops.derivatives import derivative
 from attncli.ops.records import OnlineNormalizer, Positive, Quantity, Range, Tap, no_tap, reused
 
 EXPONENTIALS_PURPOSE = (
@@ -83,6 +84,28 @@ def exponential_lines(
     return [write.equation(exponential, own), row_sum.line, write.equation(number(own) / row_sum, result)]
 
 
+def softmax_gradient_by_hand(
+    write: ArithmeticWriter, grad: Array, weights: Array, result: Any, *, temperature: float = 1.0
+) -> list[str]:
+    """The sum of the gradients of a row [m] times its weights, and the difference of one gradient from it."""
+    row = write.computed("Σⱼ dA∘A", products(grad, weights))
+    own = number(weights[write.column]) * (number(grad[write.column]) - row)
+    return [row.line, write.equation(own if temperature == 1 else own / parameter(temperature), result)]
+
+
+@derivative(
+    "{d_scores}ᵢⱼ = {result}ᵢⱼ ({d_result}ᵢⱼ − Σⱼ {d_result}ᵢⱼ {result}ᵢⱼ)",
+    sums_over=("m",),
+    by_hand=lambda write, grad, of_function, result, *, temperature: softmax_gradient_by_hand(
+        write, grad, of_function, result, temperature=temperature
+    ),
+)
+def softmax_scores(grad: Array, result: Array, *, temperature: float = 1.0) -> Array:
+    """The gradient of the scores: A ∘ (dA − Σⱼ dA∘A), by the temperature."""
+    mean = (grad * result).sum(axis=-1, keepdims=True)
+    return result * (grad - mean) / temperature
+
+
 @normalizer(
     formula="Aᵢⱼ = exp(Sᵢⱼ/T) / Σⱼ exp(Sᵢⱼ/T)",
     formula_in_force=lambda temperature: SOFTMAX if temperature == 1 else "Aᵢⱼ = exp(Sᵢⱼ/T) / Σⱼ exp(Sᵢⱼ/T)",
@@ -101,6 +124,7 @@ def exponential_lines(
     ),
     online=OnlineNormalizer(_exponentials, exp_scale=lambda parameters: 1 / parameters["temperature"]),
     by_hand=softmax_by_hand,
+    derivatives={"scores": softmax_scores},
     is_distribution=True,
 )
 def softmax(scores: Array, *, temperature: Positive = 1.0, tap: Tap = no_tap) -> Array:

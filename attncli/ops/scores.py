@@ -12,6 +12,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, exp, largest, number, parameter, products, sqrt, tanh, total
 from attncli.ops.decorators import score
+from attncli.ops.derivatives import derivative
 from attncli.ops.norms import l2
 from attncli.ops.products import MatrixProduct, product
 from attncli.ops.records import Factorization, Quantity, Symbol, Tap, no_tap, reused
@@ -42,6 +43,51 @@ def scaled_dot_by_hand(
     return [_dot_product_line(write, query, key, dot_products), write.equation(scaled, result)]
 
 
+def _query_lines(write: ArithmeticWriter, grad: Array, key: Array, result: Any) -> list[str]:
+    """The keys [m d] times the gradients of one row of scores [m], and their sum, by √d where they are scaled."""
+    return [write.equation(products(grad, key), result, letter="d")]
+
+
+@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ {key}ⱼ", sums_over=("m",), by_hand=_query_lines)
+def dot_query(grad: Array, key: Array) -> Array:
+    """The gradient of the queries: the keys, each times the gradient of its score."""
+    return grad @ key
+
+
+@derivative(
+    "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ {query}ᵢ",
+    sums_over=("n",),
+    by_hand=lambda write, grad, query, result: [write.equation(products(grad, query), result, letter="d")],
+)
+def dot_key(grad: Array, query: Array) -> Array:
+    """The gradient of the keys: the queries, each times the gradient of its score."""
+    return grad.mT @ query
+
+
+@derivative(
+    "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ {key}ⱼ / √d",
+    sums_over=("m",),
+    by_hand=lambda write, grad, key, result: [
+        write.equation(products(grad, key) / sqrt(key.shape[-1]), result, letter="d")
+    ],
+)
+def scaled_dot_query(grad: Array, key: Array) -> Array:
+    """The gradient of the queries: the keys, each times the gradient of its score, by √d."""
+    return grad @ key / np.sqrt(key.dtype.type(key.shape[-1]))
+
+
+@derivative(
+    "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ {query}ᵢ / √d",
+    sums_over=("n",),
+    by_hand=lambda write, grad, query, result: [
+        write.equation(products(grad, query) / sqrt(query.shape[-1]), result, letter="d")
+    ],
+)
+def scaled_dot_key(grad: Array, query: Array) -> Array:
+    """The gradient of the keys: the queries, each times the gradient of its score, by √d."""
+    return grad.mT @ query / np.sqrt(query.dtype.type(query.shape[-1]))
+
+
 @score(
     formula="Sᵢⱼ = Qᵢ·Kⱼ / √d",
     shapes="query[n d], key[m d] -> [n m]",
@@ -59,6 +105,7 @@ def scaled_dot_by_hand(
     unscaled="dot",
     factorization=Factorization(lambda query: query, lambda key: key, scale=lambda features: 1 / square_root(features)),
     by_hand=scaled_dot_by_hand,
+    derivatives={"query": scaled_dot_query, "key": scaled_dot_key},
 )
 def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap, matmul: MatrixProduct = product) -> Array:
     """The dot product, divided by the square root of the number of features.
@@ -79,6 +126,7 @@ def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap, matmul: MatrixPro
     example={"query": [[2, 0, 2]], "key": [[2, 4, 3], [0, 1, 1]], "gives": [[10, 2]]},
     factorization=Factorization(lambda query: query, lambda key: key),
     by_hand=lambda write, query, key, result: [_dot_product_line(write, query, key, result)],
+    derivatives={"query": dot_query, "key": dot_key},
 )
 def dot(query: Array, key: Array, *, matmul: MatrixProduct = product) -> Array:
     """The dot product of the query and the key.

@@ -1,0 +1,82 @@
+"""How gradients pass through functions: from the gradient of a result to those of its arguments."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from attncli.base.axes import Letters
+from attncli.base.lazy_numpy import Array, np
+
+CONSTANT = None  # the derivative of an argument that is no real number: a mask, a position
+
+
+@dataclass(frozen=True, eq=False)
+class DerivativeRecord:
+    """What is known of the derivative of a function by one of its arguments.
+
+    `formula` names the arguments, the result and their gradients by braces: `{d_scores} = {weights} ∘ …`. Worked lines
+    are of one cell; arrays have all entries along the axes in `sums_over`. `remark` says what is taken where there is
+    no derivative.
+    """
+
+    formula: str
+    sums_over: Letters = ()
+    by_hand: Callable[..., list[str]] | None = None
+    remark: str = ""
+    is_exact: bool = False
+    is_boolean: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Derivative:
+    """The derivative of a function by one argument, a function of plans.
+
+    `function(grad, **arrays, **options)` gets the gradient of the result, the arguments and inner quantities that it
+    `reads` by their names, and the result as `result`; of the options of the function those that it names. It returns
+    the gradient with the axes of the argument, and before them those of the result over which the argument broadcasts.
+    """
+
+    function: Callable[..., Array]
+    reads: tuple[str, ...]
+    options: tuple[str, ...]
+    record: DerivativeRecord
+
+
+Derivatives = Mapping[str, Derivative | None]
+
+
+def derivative(formula: str, **more: Any) -> Callable[[Callable[..., Array]], Derivative]:
+    """A decorator: the function is the derivative with this formula; keywords are fields of its record."""
+
+    def decorate(function: Callable[..., Array]) -> Derivative:
+        code: Any = function
+        record = code.record = DerivativeRecord(formula, **more)
+        names = code.__code__.co_varnames
+        count, keywords = code.__code__.co_argcount, code.__code__.co_kwonlyargcount
+        return Derivative(function, tuple(names[1:count]), tuple(names[count : count + keywords]), record)
+
+    return decorate
+
+
+def sum_over(x: Array, *, axes: tuple[int, ...], kept: tuple[int, ...]) -> Array:
+    """The sums over axes, of which those that are `kept` have length 1 afterwards.
+
+    >>> sum_over(np.ones((2, 3, 4)), axes=(0, 2), kept=(2,)).tolist()
+    [[8.0], [8.0], [8.0]]
+    """
+    total: Array = x.sum(axis=axes, keepdims=True)
+    return total.squeeze(axis=tuple(axis for axis in axes if axis not in kept))
+
+
+def add_all(**gradients: Array) -> Array:
+    """The sum of the gradients that reach a step by different ways."""
+    first, *others = gradients.values()
+    for other in others:
+        first = first + other
+    return first
+
+
+@derivative("{d_x} = {d_result}", is_exact=True)
+def unchanged(grad: Array) -> Array:
+    """The gradient as it is."""
+    return grad
