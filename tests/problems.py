@@ -11,6 +11,7 @@ import attncli
 from attncli.engine.run import run
 from attncli.io.problem_files import Document, Origin, RawValue
 from attncli.plan.trace import Trace
+from attncli.problem.layout import LAID_OUT
 from attncli.problem.spec import FIELDS, ProblemSpec
 from tests.arrays import bias, booleans, normal
 
@@ -51,6 +52,9 @@ def with_table(name: str, **keys: Any) -> dict[str, Any]:
     kept = {key: value for key, value in keys.items() if FIELDS[key].used_by not in unread and key != "scale"}
     if makes_table and not is_read_later:
         del kept["position"]
+    if any(FIELDS[key].says_how_given for key in kept):  # arrays as they were read
+        kept = {key: value for key, value in kept.items() if not FIELDS[key].says_how_given}
+        kept |= {key: getattr(trace.problem, key) for key in LAID_OUT if key in kept}
     if not kept.keys() & {"value", "embeddings", "residual", "token_table"}:
         kept["value"] = trace["value"].value
     return {**kept, name: trace[name].value}

@@ -115,7 +115,7 @@ class KeysBesideVectors(TypedDict, total=False):
     dim: Integer
     d_k: Integer
     d_v: Integer
-    dtype: Literal["float16", "bfloat16", "float32", "float64", "longdouble"] | Any  # or a type of NumPy or PyTorch
+    dtype: Literal["float16", "bfloat16", "float32", "float64", "longdouble", "float8_e4m3fn", "float8_e5m2"] | Any
 
 
 class ProblemKeys(KeysBesideVectors, total=False):

@@ -3,14 +3,20 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
 
 BFLOAT16 = "bfloat16"  # NumPy has none: its values are held as float32
+# The distance of 1 to the next number, and the smallest number above 0, of the types that NumPy does not have.
+_EPSILONS = {BFLOAT16: 2.0**-7, "float8_e4m3fn": 2.0**-3, "float8_e5m2": 2.0**-2}
+_SMALLEST = {BFLOAT16: 2.0**-133, "float8_e4m3fn": 2.0**-9, "float8_e5m2": 2.0**-16}
 HALF = ("float16", BFLOAT16)
-NAMES = ("float16", BFLOAT16, "float32", "float64", "longdouble")
+FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
+NARROW = (*FLOAT8, *HALF)  # which have too few digits for scores, and whose products are added in float32
+HELD_AS_SINGLE = (BFLOAT16, *FLOAT8)  # NumPy has none of them either
+NAMES = ("float16", BFLOAT16, "float32", "float64", "longdouble", *FLOAT8)
 FEW = 2**12  # numbers of float16: NumPy converts fewer as fast as `to_single`
 PART = 2**16  # numbers of float16 that are converted together: they stay in the caches between the operations
 SIGN_AND_NUMBER = -0x70002000  # of float32: bit 31, and those of the exponent and the fraction of float16, moved by 13
@@ -32,13 +38,13 @@ class Precision:
 
     @cached_property
     def accumulation_dtype(self) -> str:
-        """The type that blocks accumulate in: float32 for the half types, else the type itself."""
-        return "float32" if self.name in HALF else self.name
+        """The type that blocks accumulate in: float32 for the narrow types, else the type itself."""
+        return "float32" if self.name in NARROW else self.name
 
     @cached_property
     def numpy_name(self) -> str:
         """The type of the arrays that hold the numbers."""
-        return "float32" if self.name == BFLOAT16 else self.name
+        return "float32" if self.name in HELD_AS_SINGLE else self.name
 
     @cached_property
     def widened_name(self) -> str:
@@ -61,8 +67,8 @@ class Precision:
 
     @cached_property
     def _unrounded(self) -> Any:
-        """The type of arrays that are not to be rounded; None for bfloat16, whose arrays are of a wider type."""
-        return None if self.name == BFLOAT16 else self._stored
+        """The type of arrays that are not to be rounded; None where these are of a wider type, as of bfloat16."""
+        return None if self.name in HELD_AS_SINGLE else self._stored
 
     @cached_property
     def _widened(self) -> Any:
@@ -72,14 +78,14 @@ class Precision:
     def has_wide_tables(self) -> bool:
         """Whether nodes from the score to the context read tables of scores and weights as computed, not rounded.
 
-        A half type has too few digits for a score: where one of 400 is rounded by 0.1, so is its weight by a tenth.
+        A narrow type has too few digits for a score: where one of 400 is rounded by 0.1, so is its weight by a tenth.
         """
-        return self.name in HALF
+        return self.name in NARROW
 
     @property
     def epsilon(self) -> float:
         """The distance of 1 to the next number of this type."""
-        return 2.0**-7 if self.name == BFLOAT16 else float(np.finfo(self.name).eps)
+        return _EPSILONS[self.name] if self.name in _EPSILONS else float(np.finfo(self.name).eps)
 
     def scalar(self, x: float) -> Any:
         """The same number, from which others are computed with all the digits of this type.
@@ -103,8 +109,8 @@ class Precision:
     @property
     def smallest(self) -> Any:
         """The smallest number above 0."""
-        if self.name == BFLOAT16:
-            return 2.0**-133
+        if self.name in _SMALLEST:
+            return _SMALLEST[self.name]
         smallest = np.finfo(self.name).smallest_subnormal
         return smallest if self.is_extended else float(smallest)
 
@@ -115,6 +121,8 @@ class Precision:
             return x
         if self.name == BFLOAT16:
             return to_bfloat16(x)
+        if self.name in FLOAT8:
+            return to_float8(x, self.name)
         return x.astype(self._stored, copy=False)
 
     def widen(self, x: Array) -> Array:
@@ -145,6 +153,44 @@ def to_bfloat16(x: Array) -> Array:
     rounded = bits + 0x7FFF + ((bits >> 16) & 1)
     high_bits = np.where(np.isnan(single), np.uint32(0x7FC00000), rounded & np.uint32(0xFFFF0000))
     return high_bits.astype(np.uint32).view(np.float32)
+
+
+@cache
+def float8_numbers(name: str) -> Array:
+    """The number of each of the 256 codes of a type of 8 bits, in float32.
+
+    float8_e4m3fn has no infinities, and one NaN of each sign; float8_e5m2 is the upper half of float16.
+    Source: Micikevicius et al. 2022 (FP8 Formats for Deep Learning), table 1.
+
+    >>> float8_numbers("float8_e4m3fn")[[0x38, 0x7E, 0x01]].tolist()
+    [1.0, 448.0, 0.001953125]
+    """
+    codes = np.arange(2**8)
+    if name == "float8_e5m2":
+        return np.asarray((codes.astype(np.uint16) << 8).view(np.float16).astype(np.float32))
+    exponent, mantissa = codes >> 3 & 0b1111, codes & 0b111  # of four bits, with bias 7, and of three bits
+    significand = np.where(exponent == 0, mantissa, mantissa + 2**3)
+    magnitude = np.ldexp(significand.astype(np.float64), np.maximum(exponent, 1) - 7 - 3)
+    magnitude[codes & 0x7F == 0x7F] = np.nan
+    return np.asarray(np.where(codes < 2**7, magnitude, -magnitude), np.float32)
+
+
+def to_float8(x: Array, name: str) -> Array:
+    """Round to a type of 8 bits, held as float32: to the nearest number, ties to the even code.
+
+    A number beyond the largest becomes the largest, as in ONNX's Cast (`saturate`, its default) and in CUDA's
+    conversions; PyTorch and ml_dtypes make NaN of it in float8_e4m3fn, and infinity in float8_e5m2. Infinities stay,
+    also where the type has none: they are scores of hidden keys.
+
+    >>> to_float8(np.array([1.0625, 1.1875, -500.0, -np.inf]), "float8_e4m3fn").tolist()
+    [1.0, 1.25, -448.0, -inf]
+    """
+    magnitudes = float8_numbers(name)[: 2**7]
+    finite = magnitudes[np.isfinite(magnitudes)].astype(np.float64)
+    middles, size = (finite[1:] + finite[:-1]) / 2, abs(x)
+    below, above = (np.searchsorted(middles, size, side=side) for side in ("left", "right"))  # others where it is one
+    nearest = finite[np.where(below % 2 == 0, below, above)]
+    return np.copysign(np.where(np.isfinite(x), nearest, size), x).astype(np.float32)
 
 
 def to_single(x: Array) -> Array:
@@ -212,7 +258,7 @@ def common_dtype(names: Iterable[str]) -> str:
     """
     distinct = set(names)
     if len(distinct) > 1:
-        distinct = {str(np.result_type(*("float32" if name == BFLOAT16 else name for name in distinct)))}
+        distinct = {str(np.result_type(*("float32" if name in HELD_AS_SINGLE else name for name in distinct)))}
     return _own_name(distinct.pop()) if distinct else "float64"
 
 

@@ -117,7 +117,10 @@ def to_labelled(array: Array, where: str, limit: SizeLimit) -> GivenArray:
         case "f":
             native = array.astype(array.dtype.newbyteorder("="), copy=False)
             return GivenArray(native, dtype=native.dtype.name)
-    raise AttnError(f"holds numbers of type {array.dtype}", where=where, hint="expected real numbers")
+    hint = "expected real numbers"
+    if array.dtype.kind == "V" and array.dtype.names is None:  # of ml_dtypes: NumPy's files do not say which
+        hint = "NumPy has no such type: save it as .safetensors, or as .astype(numpy.float32) and give --dtype"
+    raise AttnError(f"holds numbers of type {array.dtype}", where=where, hint=hint)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import IO
 
-from attncli.base.dtypes import BFLOAT16, Precision
+from attncli.base.dtypes import BFLOAT16, FLOAT8, Precision, float8_numbers
 from attncli.base.errors import AttnError, missing_package
 from attncli.base.lazy_numpy import Array, np
 from attncli.io.entries import WHOLE, ArchiveEntry, ArchiveReader, Index, take
@@ -19,13 +19,14 @@ from attncli.problem.arrays import EncodedArray, GivenArray
 
 _POINTER = b"version https://git-lfs"  # how a file begins in whose place Git LFS has another
 _MAX_HEADER_SIZE = 10**8  # bytes; the library refuses longer headers
-FLOAT8 = ("F8_E4M3", "F8_E5M2", "F8_E8M0")
+# The types of 8 bits that numbers are computed in, by their names in a file; scales alone are of another one.
+FLOAT8_NAMES = {"F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
 
 # The types of a .safetensors file, as NumPy reads their bytes.
 _TYPES = {
     "BOOL": "?",
     **{f"{sign}{8 * size}": f"<{sign.lower()}{size}" for sign in "IU" for size in (1, 2, 4, 8)},
-    **dict.fromkeys(FLOAT8, "<u1"),
+    **dict.fromkeys((*FLOAT8_NAMES, "F8_E8M0"), "<u1"),
     "F16": "<f2",
     "BF16": "<u2",
     "F32": "<f4",
@@ -79,30 +80,24 @@ class _Tensor(ArchiveEntry):
         byte_count(self.shape, dtype, where)
         array = take(map_array(self.source, dtype, self.shape, self.offset), index, where)
         if self.dtype in _DECODED:
-            return EncodedArray(array, _DECODED[self.dtype], BFLOAT16 if self.dtype == "BF16" else None)
+            own = {"BF16": BFLOAT16, **FLOAT8_NAMES}.get(self.dtype)
+            return EncodedArray(array, _DECODED[self.dtype], own)
         return to_labelled(array, where, self.source.limit)
 
 
 @cache
 def numbers_of(name: str) -> Array:
-    """The number of each code of a type of 8 bits, [256] in float32.
+    """The number of each code of a type of 8 bits, [256] in float32; E8M0 has powers of two.
 
-    E4M3 has no infinities, and one NaN of each sign; E5M2 is the upper half of float16; E8M0 has powers of two.
-    Source: Micikevicius et al. 2022 (FP8 Formats for Deep Learning), table 1; OCP Microscaling Formats 1.0, §5.4.1.
+    Source: OCP Microscaling Formats 1.0, §5.4.1.
 
-    >>> numbers_of("F8_E4M3")[[0x38, 0x7E, 0x01]].tolist(), numbers_of("F8_E8M0")[128].item()
-    ([1.0, 448.0, 0.001953125], 2.0)
+    >>> numbers_of("F8_E8M0")[128].item()
+    2.0
     """
-    codes = np.arange(2**8)
-    if name == "F8_E5M2":
-        return np.asarray((codes.astype(np.uint16) << 8).view(np.float16).astype(np.float32))
-    if name == "F8_E8M0":  # from 2⁻¹²⁷; the last code is NaN
-        return np.asarray(np.where(codes == 2**8 - 1, np.nan, np.ldexp(1.0, codes - 127)), np.float32)
-    exponent, mantissa = codes >> 3 & 0b1111, codes & 0b111  # of four bits, with bias 7, and of three bits
-    significand = np.where(exponent == 0, mantissa, mantissa + 2**3)
-    magnitude = np.ldexp(significand.astype(np.float64), np.maximum(exponent, 1) - 7 - 3)
-    magnitude[codes & 0x7F == 0x7F] = np.nan
-    return np.asarray(np.where(codes < 2**7, magnitude, -magnitude), np.float32)
+    if name in FLOAT8_NAMES:
+        return float8_numbers(FLOAT8_NAMES[name])
+    codes = np.arange(2**8)  # from 2⁻¹²⁷; the last code is NaN
+    return np.asarray(np.where(codes == 2**8 - 1, np.nan, np.ldexp(1.0, codes - 127)), np.float32)
 
 
 def _decode_bfloat16(stored: Array) -> Array:
@@ -119,7 +114,7 @@ def _decode_float8(name: str, stored: Array) -> Array:
 # The types that NumPy does not have: what makes numbers in float32 of what is stored.
 _DECODED: Mapping[str, Callable[[Array], Array]] = {
     "BF16": _decode_bfloat16,
-    **{name: partial(_decode_float8, name) for name in FLOAT8},
+    **{name: partial(_decode_float8, name) for name in (*FLOAT8_NAMES, "F8_E8M0")},
 }
 
 
@@ -157,8 +152,15 @@ def _tensors(source: Input) -> Mapping[str, ArchiveEntry]:
 READER = _SafetensorsReader(_tensors)
 
 
+def _codes(numbers: Array, name: str) -> Array:
+    """The codes of finite numbers of a type of 8 bits, the sign in the highest bit."""
+    magnitudes = float8_numbers(name)[: 2**7]
+    codes = np.searchsorted(magnitudes[np.isfinite(magnitudes)], abs(numbers))
+    return np.asarray(codes + 2**7 * np.signbit(numbers)).astype(np.uint8)
+
+
 def write_safetensors(stream: IO[bytes], arrays: Mapping[str, Array], precision: Precision) -> None:
-    """Write the arrays as tensors under their names; those computed in bfloat16, held as float32, become bfloat16.
+    """Write the arrays as tensors under their names; numbers of bfloat16 and float8, held as float32, as what they are.
 
     Raises AttnError where the package safetensors is missing, or has no type for an array.
     """
@@ -175,6 +177,8 @@ def write_safetensors(stream: IO[bytes], arrays: Mapping[str, Array], precision:
         buffer = np.ascontiguousarray(array).reshape(array.shape)
         if array.dtype.kind == "f" and precision.name == BFLOAT16:
             dtype, buffer = BFLOAT16, np.asarray((buffer.view(np.uint32) >> 16).astype(np.uint16))
+        elif array.dtype.kind == "f" and precision.name in FLOAT8 and np.isfinite(buffer).all():
+            dtype, buffer = precision.name, _codes(buffer, precision.name)
         buffers.append(buffer)
         tensors[name] = TensorSpec(dtype=dtype, shape=array.shape, data_ptr=buffer.ctypes.data, data_len=buffer.nbytes)
     stream.write(bytes(serialize(tensors)))

@@ -13,16 +13,19 @@ AWQ_ORDER = (0, 2, 4, 6, 1, 3, 5, 7)  # which of eight columns is in each four b
 
 
 def scaled(weight: Array, scale: Array, *, block: Array | None = None) -> Array:
-    """Numbers of 8 bits times their scale: one for the tensor, one for each row, or one for each block.
+    """Numbers of 8 bits times their scale: one for the tensor, one for each row or head, or one for each block.
 
     The weight is [o i]; the scale [], [1], [o], [o 1], or with a block of rows and columns [⌈o/rows⌉ ⌈i/columns⌉]: the
-    last blocks may have fewer. Raises AttnError where the scale has another shape.
+    last blocks may have fewer. Of queries, keys or values with an axis of heads the scale is [], [h], [b h], or has as
+    many axes as they. Raises AttnError where the scale has another shape.
 
     Source: DeepSeek-V3 (`weight_scale_inv`, blocks of 128 × 128), compressed-tensors (`weight_scale`).
 
     >>> scaled(np.ones((2, 3)), np.array([[2.0, 4.0]]), block=np.array([2, 2])).tolist()
     [[2.0, 2.0, 4.0], [2.0, 2.0, 4.0]]
     """
+    if weight.ndim > 2 and block is None:
+        return _product(weight, _factors_of_heads(weight, scale))
     if weight.ndim != 2:
         raise AttnError(f"weight has the shape {weight.shape}", hint="expected rows of numbers")
     shape = weight.shape
@@ -39,6 +42,23 @@ def scaled(weight: Array, scale: Array, *, block: Array | None = None) -> Array:
         _check_shape("scale", scale.reshape(-1), shape[:1], f"a weight of {count_of(shape[0], 'row')}, without block,")
         factors = scale.reshape(-1, 1)
     return _product(weight, factors)
+
+
+def _factors_of_heads(weight: Array, scale: Array) -> Array:
+    """One scale of an array with an axis of heads, or one for each head, also of each batch item, to be multiplied."""
+    shape = weight.shape
+    if scale.size == 1:
+        return scale.reshape(())
+    if scale.ndim == weight.ndim and all(size in (1, length) for size, length in zip(scale.shape, shape, strict=True)):
+        return scale
+    axes = [axis for axis in range(scale.ndim - 1, weight.ndim - 1) if shape[axis] == scale.shape[-1]]
+    is_by_item = scale.ndim == 2 and len(scale) == shape[0]
+    if not (scale.ndim == 1 or is_by_item) or len(axes) != 1:
+        hint = f"a weight of {shape} needs one number, [heads], [batch, heads], or as many axes"
+        raise AttnError(f"scale has the shape {scale.shape}", hint=hint)
+    form = [1] * weight.ndim
+    form[axes[0]] = scale.shape[-1]
+    return scale.reshape([len(scale), *form[1:]] if is_by_item else form)
 
 
 def gptq(

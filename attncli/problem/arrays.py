@@ -6,7 +6,7 @@ from itertools import chain
 from os import PathLike
 from typing import Any
 
-from attncli.base.dtypes import BFLOAT16
+from attncli.base.dtypes import HELD_AS_SINGLE
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, json_excerpt, most_common, one_line, shorten
@@ -47,15 +47,15 @@ def is_foreign_array(value: Any) -> bool:
 def to_numpy(value: Any) -> Array:
     """The numbers of an array, tensor or data frame, without a copy where they are in memory already.
 
-    Its library is not imported. A tensor of bfloat16 becomes float32, which holds its numbers. Raises what the library
-    does (TypeError, RuntimeError, BufferError) where NumPy has no such type, or the tensor no numbers.
+    Its library is not imported. A tensor of bfloat16 or float8 becomes float32, which holds its numbers. Raises what
+    the library does (TypeError, RuntimeError, BufferError) where NumPy has no such type, or the tensor no numbers.
     """
     if isinstance(value, np.ndarray):
         return np.asarray(value)
     for name in TENSOR_METHODS:
         method = getattr(value, name, None)
         value = method() if callable(method) else value
-    if is_bfloat16_tensor(value):
+    if type_of_tensor(value) is not None:
         value = value.float()
     if hasattr(value, "__cuda_array_interface__") and hasattr(value, "get"):  # of CuPy, which copies where it is asked
         return np.asarray(value.get())
@@ -64,9 +64,10 @@ def to_numpy(value: Any) -> Array:
     return np.asarray(value.to_numpy()) if hasattr(value, "to_numpy") else np.from_dlpack(value)
 
 
-def is_bfloat16_tensor(value: Any) -> bool:
-    """Whether a value is a tensor of PyTorch's bfloat16, a type that NumPy does not have."""
-    return not isinstance(value, np.ndarray) and str(getattr(value, "dtype", "")) == f"torch.{BFLOAT16}"
+def type_of_tensor(value: Any) -> str | None:
+    """The type of a tensor of PyTorch's that NumPy does not have, such as bfloat16; None of any other value."""
+    name = "" if isinstance(value, np.ndarray) else str(getattr(value, "dtype", "")).removeprefix("torch.")
+    return name if name in HELD_AS_SINGLE and hasattr(value, "float") else None
 
 
 Index = tuple[int, ...]  # of a row or a cell, counted from 1
@@ -379,7 +380,7 @@ def _foreign_array(value: Any, path: ErrorPath, noun: str) -> GivenArray:
         array = to_numpy(without_label_column(value))
     except (TypeError, RuntimeError, BufferError) as error:  # of a type that NumPy does not have, or without numbers
         raise AttnError(f"can't be read ({one_line(str(error))})", where=path, subject=value) from None
-    dtype = BFLOAT16 if is_bfloat16_tensor(value) else None
+    dtype = type_of_tensor(value)
     return _of_numbers(array, value, path, noun, labels, columns, dtype)
 
 
@@ -397,8 +398,8 @@ def _of_numbers(
     `dtype` is the type of a tensor that NumPy does not have.
     """
     kind, name = array.dtype.kind, dtype or array.dtype.type.__name__  # longdouble by that name on every machine
-    if name == BFLOAT16:  # of a tensor, or a type that another package has registered
-        return GivenArray(array.astype(np.float32), labels, BFLOAT16, columns=columns)
+    if name in HELD_AS_SINGLE:  # of a tensor, or a type that another package has registered
+        return GivenArray(array.astype(np.float32), labels, name, columns=columns)
     if kind == "f":
         return GivenArray(array, labels, name, columns=columns)
     if kind in "iu":  # in float64 products of integers don't wrap

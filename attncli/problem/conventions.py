@@ -295,9 +295,14 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
 
 
 def _layout(convention: Convention, given: Mapping[str, Any]) -> str | None:
-    """The order of axes that the convention reads arrays with so many axes in; None where it is attn's own."""
-    counts = {given[name].ndim for name in laid_out(given)}
-    return next((layout for layout in convention.layouts if {len(layout)} == counts and layout != HEADS_SECOND), None)
+    """The order of axes that the convention reads arrays with so many axes in; None where it is attn's own.
+
+    Packed sequences, which have no batch axis, have their heads after the tokens where others have them so.
+    """
+    counts, layouts = {given[name].ndim for name in laid_out(given)}, convention.layouts
+    if given.get("cu_seqlens") is not None and HEADS_THIRD in layouts:
+        layouts = (*layouts, HEADS_OF_ONE_ITEM)
+    return next((layout for layout in layouts if {len(layout)} == counts and layout != HEADS_SECOND), None)
 
 
 def _with_rule_as_key(given: Mapping[str, Any]) -> Mapping[str, Any]:

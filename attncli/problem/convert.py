@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from attncli.base.dtypes import BFLOAT16, NAMES
+from attncli.base.dtypes import HELD_AS_SINGLE, NAMES
 from attncli.base.errors import AttnError, ErrorPath, did_you_mean
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, first_duplicate, json_excerpt, repr_excerpt, shorten
@@ -43,7 +43,7 @@ from attncli.problem.operators import (
 )
 from attncli.problem.vocabularies import SMALL_NAME, small_vocabulary
 
-FLOATING_TYPES = frozenset(NAMES) - {BFLOAT16}  # of arrays of NumPy's own
+FLOATING_TYPES = frozenset(NAMES) - {*HELD_AS_SINGLE}  # of arrays of NumPy's own
 _NO_LETTER = re.compile("[\ud800-\udfff\0]")  # in a label
 
 
@@ -226,6 +226,11 @@ def _to_counts(field: Field, value: Any) -> GivenArray:
     return GivenArray(to_counts(_given(field, _to_row(value), "whole numbers"), (field.name,), value))
 
 
+def _alias_of(field: Field, value: Any) -> Any:
+    """The choice that a word is an alias of; any other value as it is."""
+    return field.word_aliases.get(value, value) if isinstance(value, str) else value
+
+
 def _to_page_numbers(field: Field, value: Any) -> GivenArray:
     """The numbers of pages, from 0, −1 where there is none; one row is that of one batch item."""
     array = np.atleast_2d(_given(field, value, "numbers of pages")).astype(np.float64)
@@ -265,5 +270,5 @@ CONVERTERS: Mapping[str, Callable[[Field, Any], Any]] = {
     "integer": lambda field, value: to_integer(value, (field.name,), field.least),
     "flag": lambda field, value: to_boolean(value, (field.name,)),
     "window": lambda field, value: to_window(value, (field.name,)),
-    "word": lambda field, value: to_word(value, field.words, (field.name,)),
+    "word": lambda field, value: to_word(_alias_of(field, value), field.words, (field.name,)),
 }

@@ -96,6 +96,7 @@ class Field:
     axes: str = ""  # the letters of an array's axes, in brackets those that it may have before, or after: "[b h] n d"
     template: TemplateUse = "optional"
     words: tuple[str, ...] = ()  # the choices of a word
+    word_aliases: Mapping[str, str] = field(default_factory=dict)  # other words, each with the choice that it is
     word_meanings: tuple[str, ...] = ()  # what each choice means, where `attn show` says it
     least: float | None = None  # of an integer
     above: float | None = None  # of a number

@@ -21,6 +21,8 @@ ARRAY_LAYOUTS: Mapping[str, str] = {
     "bnd": "heads side by side in the features; read so without layout",
     "nbd": "torch.nn.MultiheadAttention without batch_first",
 }
+# The same orders with other letters for tokens: Transformer Engine's bshd, sbhd and thd.
+LAYOUTS_ELSEWHERE = {layout.replace("n", letter): layout for layout in ARRAY_LAYOUTS for letter in "st"}
 OWN_LAYOUTS = ("bhnd", "bnd")
 LAID_OUT = ("query", "key", "value", "past_key", "past_value")  # the arrays that are given in an order of axes
 PAGED = ("key", "value")  # those that are pages where a page table says whose
@@ -150,9 +152,13 @@ def read_layout(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def other_layouts(values: Mapping[str, Any]) -> list[str]:
-    """The orders of axes, other than attn's, that queries, keys and values may have by how many axes they have."""
-    counts = {values[name].ndim for name in laid_out(values)}
-    return [name for name in ARRAY_LAYOUTS if {len(name)} == counts and "b" in name and name not in OWN_LAYOUTS]
+    """The orders of axes, other than attn's, that queries, keys and values may have by how many axes they have.
+
+    Those of one batch item are of packed sequences alone: elsewhere the first axis is that of the batch.
+    """
+    counts, is_packed = {values[name].ndim for name in laid_out(values)}, values.get("cu_seqlens") is not None
+    others = [name for name in ARRAY_LAYOUTS if name not in OWN_LAYOUTS and ("b" in name or is_packed)]
+    return [name for name in others if {len(name)} == counts]
 
 
 def layout_of(values: Mapping[str, Any]) -> Layout:

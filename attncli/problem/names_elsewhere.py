@@ -100,6 +100,10 @@ _HINTS = {
     "random_seed random_state manual_seed rng": "give {seed=1}",
     "fp16 half": "give {dtype=float16}",
     "bf16": "give {dtype=bfloat16}",
+    "fp8 float8 e4m3 e4m3fn": "give {dtype=float8_e4m3fn}",
+    "e5m2": "give {dtype=float8_e5m2}",
+    "q_descale k_descale": "multiply {scale} by it",
+    "v_descale": "give {value_scale}",
     "device cuda gpu": _ONE_PROCESSOR,
     # what is expected
     "expected expect reference_output": "give {against}: attn check --against output=o.npy",

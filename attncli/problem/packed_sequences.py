@@ -49,8 +49,7 @@ def check_packed_sequences(spec: ProblemSpec, lengths: Mapping[str, Length]) -> 
     if bounds is None:
         return
     if (spec.leading.batch or 1) > 1:
-        message, hint = f"{lengths['b'].owner}; packed sequences are one", "leave out cu_seqlens, or pack them all"
-        raise AttnError(message, where="cu_seqlens", hint=hint)
+        raise AttnError(f"{lengths['b'].owner}; packed sequences are one", where="cu_seqlens")
     if bounds_of_keys is not None and len(bounds) != len(bounds_of_keys):
         counts = [count_of(len(x) - 1, "sequence") for x in (bounds, bounds_of_keys)]
         raise AttnError(f"cu_seqlens has {counts[0]}; cu_seqlens_k has {counts[1]}", where="cu_seqlens_k")

@@ -18,14 +18,14 @@ def read_pages(values: Mapping[str, Any]) -> dict[str, Any]:
     """
     read, table = dict(values), values["page_table"]
     arrays = {name: values[name] for name in PAGED if getattr(values.get(name), "ndim", 0)}
-    if "key" not in arrays:
+    if not arrays:
         hint = "key and value are pages (pages, page size, heads, features)"
         raise AttnError("page_table is given without key", where="page_table", hint=hint)
     if values.get("past_key") is not None:
         message, hint = "page_table and past_key are both given", "put all keys into pages"
         raise AttnError(message, where="past_key", hint=hint, keys=("page_table", "past_key"))
     pages = {name: _pages(name, array, values.get("page_size")) for name, array in arrays.items()}
-    lengths = _lengths(values, pages["key"].shape[1])
+    lengths = _lengths(values, next(iter(pages.values())).shape[1])
     for name, array in pages.items():
         read[name] = _gathered(name, array, table, lengths)
     if values.get("cu_seqlens") is None:

@@ -35,7 +35,7 @@ from attncli.problem.fields import (
     weight,
     word,
 )
-from attncli.problem.layout import ARRAY_LAYOUTS, OWN_LAYOUTS, Layout, laid_out, layout_text
+from attncli.problem.layout import ARRAY_LAYOUTS, LAYOUTS_ELSEWHERE, OWN_LAYOUTS, Layout, laid_out, layout_text
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,8 @@ class ProblemSpec:
     value: Array | None = matrix(INPUTS, "[b h] m e", "values, already projected; without it the keys",
         "[[1, 0], [0, 1], [2, 2]]", is_random_fill=True, is_common=True, template="together")
     layout: str | None = word(INPUTS,
-        "the axes of query, key and value: batch items b, heads h, tokens n, features d", "bnhd", template="together",
-        words=tuple(ARRAY_LAYOUTS), says_how_given=True,
+        "the axes of query, key and value: batch items b, heads h, tokens n (or s, t), features d", "bnhd",
+        template="together", words=tuple(ARRAY_LAYOUTS), word_aliases=LAYOUTS_ELSEWHERE, says_how_given=True,
         word_meanings=tuple(f"{layout_text(layout)}: {use}" for layout, use in ARRAY_LAYOUTS.items()))
     scores: Array | None = matrix(INPUTS, "[b h] n m",
         "scores, in place of queries and keys, before scale; [n m], [b n m], or with heads [h n m], [b h n m]",

@@ -36,5 +36,5 @@ def _type(field: Field) -> str:
     if field.kind != "word":
         return TYPES.get(field.kind, "OperatorChoice")
     words = ", ".join(f'"{word}"' for word in field.words)
-    other = "Any  # or a type of NumPy or PyTorch" if field.name == "dtype" else "None"
+    other = "Any" if field.name == "dtype" else "None"  # a type may be one of NumPy's or PyTorch's
     return f"Literal[{words}] | {other}"

@@ -9,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attncli import attention
-from attncli.base.dtypes import FEW, NAMES, PART, Precision, common_dtype, to_bfloat16, to_single
+from attncli.base.dtypes import (
+    FEW,
+    FLOAT8,
+    NAMES,
+    PART,
+    Precision,
+    common_dtype,
+    float8_numbers,
+    to_bfloat16,
+    to_float8,
+    to_single,
+)
 from tests.arrays import normal
 
 
@@ -48,6 +59,48 @@ def test_bfloat16_keeps_infinity_nan_and_signed_zero() -> None:
     assert np.isnan(to_bfloat16(np.array([np.nan], dtype=np.float32)))
 
 
+# The exponents' bits and bias, and the largest number, of the papers' table.
+EIGHT_BITS = {"float8_e4m3fn": (4, 7, 448.0), "float8_e5m2": (5, 15, 57344.0)}
+
+
+@pytest.mark.parametrize("name", FLOAT8)
+def test_the_codes_of_8_bits_are_sign_exponent_and_fraction(name: str) -> None:
+    bits, bias, largest = EIGHT_BITS[name]
+    fraction_bits = 7 - bits
+    for code, number in enumerate(float8_numbers(name).tolist()):
+        exponent, fraction = (code & 0x7F) >> fraction_bits, (code & (2**fraction_bits - 1)) / 2**fraction_bits
+        size = (1 + fraction) * 2.0 ** (exponent - bias) if exponent else fraction * 2.0 ** (1 - bias)
+        expected = (-1) ** (code >> 7) * size
+        assert number == expected or (size > largest and not np.isfinite(number))
+    numbers = float8_numbers(name)
+    assert numbers[np.isfinite(numbers)].max() == largest
+
+
+@pytest.mark.parametrize("name", FLOAT8)
+@given(number=st.floats(-70000, 70000) | st.floats(-1, 1) | st.sampled_from([464.0, 465.0, 1.0625, 2.0**-10, -0.0]))
+def test_float8_is_the_nearest_number_and_of_a_tie_the_even_code(name: str, number: float) -> None:
+    finite = [(code, x) for code, x in enumerate(float8_numbers(name)[: 2**7].tolist()) if np.isfinite(x)]
+    _, _, nearest = min((abs(Fraction(abs(number)) - Fraction(x)), code % 2, x) for code, x in finite)
+    found = to_float8(np.array([number]), name)
+    assert found.tolist() == [np.copysign(nearest, number)]
+    assert np.signbit(found[0]) == np.signbit(number)
+
+
+@pytest.mark.parametrize("name", FLOAT8)
+def test_float8_becomes_no_larger_than_its_largest_and_keeps_infinity_and_nan(name: str) -> None:
+    found = to_float8(np.array([1e30, -1e30, np.inf, -np.inf, np.nan]), name)
+    largest = EIGHT_BITS[name][2]
+    np.testing.assert_array_equal(found, [largest, -largest, np.inf, -np.inf, np.nan])
+
+
+@pytest.mark.parametrize("name", FLOAT8)
+def test_float8_has_its_unit_and_its_smallest_number(name: str) -> None:
+    numbers = float8_numbers(name)[: 2**7]
+    positive = numbers[np.isfinite(numbers) & (numbers > 0)]
+    assert Precision(name).smallest == positive[0]
+    assert Precision(name).epsilon == positive[positive > 1][0] - 1
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_masks_and_indices_are_not_converted(name: str) -> None:
     for x in (np.array([True]), np.array([2**60 + 1])):
@@ -63,6 +116,9 @@ def test_masks_and_indices_are_not_converted(name: str) -> None:
         (["bfloat16", "bfloat16"], "bfloat16"),
         (["bfloat16", "float16"], "float32"),
         (["bfloat16", "float32"], "float32"),
+        (["float8_e4m3fn"] * 2, "float8_e4m3fn"),
+        (["float8_e4m3fn", "float8_e5m2"], "float32"),
+        (["float8_e5m2", "bfloat16"], "float32"),
         (["float32", "float64"], "float64"),
         (["bfloat16", "float64"], "float64"),
         ([np.dtype("longdouble").name, "float16"], "longdouble"),
@@ -106,8 +162,8 @@ def test_a_stage_of_single_precision_rounds_once_at_its_end() -> None:
     np.testing.assert_array_equal(result.output, stored(result.weights.astype(np.float64) @ key))
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_a_half_type_rounds_tables_for_those_who_read_them_and_not_for_the_output(dtype: str) -> None:
+@pytest.mark.parametrize("dtype", [*FLOAT8, "float16", "bfloat16"])
+def test_a_narrow_type_rounds_tables_for_those_who_read_them_and_not_for_the_output(dtype: str) -> None:
     """Scores, weights and output are each the exact function of the rounded queries and keys, rounded."""
     stored = Precision(dtype).round
     result = attention(QUERY, KEY, dtype=dtype, select=SELECT)
@@ -129,8 +185,8 @@ def test_numbers_of_a_half_type_that_nearly_tie_are_the_nearest_too(dtype: str) 
     np.testing.assert_array_equal(result.output, Precision(dtype).round(weights @ value))
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_large_scores_of_a_half_type_give_the_output_that_they_have_in_double_precision(dtype: str) -> None:
+@pytest.mark.parametrize("dtype", [*FLOAT8, "float16", "bfloat16"])
+def test_large_scores_of_a_narrow_type_give_the_output_that_they_have_in_double_precision(dtype: str) -> None:
     query, key = (Precision(dtype).round(x * 20).astype(np.float64) for x in (QUERY, KEY))
     exact = attention(query, key).output
     output = attention(query, key, dtype=dtype).output

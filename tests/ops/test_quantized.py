@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from attncli import Problem
 from attncli.base.errors import AttnError
 from attncli.ops.quantized import awq, gptq, scaled
 
@@ -100,3 +101,40 @@ def test_shapes_that_do_not_fit_are_errors() -> None:
         gptq(word, np.zeros((1, 1)), scales, g_idx=np.ones(8), bits=4)
     with pytest.raises(AttnError, match="8 inputs are not shared evenly among 3 groups; give g_idx"):
         gptq(word, np.zeros((3, 1)), np.ones((3, 8)), bits=4)
+
+
+HEADS_AND_SCALES = [
+    ((2, 3, 5, 4), (3,), 1),
+    ((2, 3, 5, 4), (2, 3), 1),
+    ((2, 5, 3, 4), (2, 3), 2),
+    ((5, 3, 4), (3,), 1),
+    ((2, 3, 5, 4), (1, 3, 1, 1), 1),
+    ((2, 3, 5, 4), (2, 3, 1, 1), 1),
+]
+
+
+@pytest.mark.parametrize(("shape", "scales", "heads_at"), HEADS_AND_SCALES)
+def test_a_scale_is_of_each_head_wherever_their_axis_is(
+    shape: tuple[int, ...], scales: tuple[int, ...], heads_at: int
+) -> None:
+    numbers, scale = RNG.normal(size=shape), RNG.uniform(0.5, 2, scales)
+    found, by_head = scaled(numbers, scale), scale.reshape(-1, 3)
+    for at in np.ndindex(*shape):
+        item = at[0] if len(by_head) > 1 else 0
+        expected = np.float32(numbers[at]) * np.float32(by_head[item, at[heads_at]])
+        assert found[at] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("scales", [(4,), (2, 5, 1), (3, 3), (2,)])
+def test_a_scale_of_no_axis_of_heads_is_an_error(scales: tuple[int, ...]) -> None:
+    with pytest.raises(
+        AttnError, match=r"scale has the shape .*; a weight of \(2, 2, 3, 4\) needs one number, \[heads\]"
+    ):
+        scaled(np.ones((2, 2, 3, 4)), np.ones(scales))
+
+
+def test_keys_of_8_bits_are_multiplied_by_the_scales_of_their_heads() -> None:
+    key, scale = RNG.normal(size=(2, 5, 3, 4)), RNG.uniform(0.5, 2, 3)
+    quantized = Problem(query=key, key={"fp8": {"weight": key, "scale": scale}}, layout="bnhd").compute()
+    plain = Problem(query=key, key=key * scale[:, None], layout="bnhd").compute()
+    np.testing.assert_allclose(quantized.output, plain.output, rtol=1e-6)

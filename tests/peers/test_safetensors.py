@@ -48,7 +48,18 @@ def test_every_code_of_8_bits_is_the_number_that_pytorch_makes_of_it(tmp_path: P
     saving.save_file({"x": codes}, tmp_path / "x.safetensors")
     found = formats.read_array(opened(tmp_path / "x.safetensors"), "x[1:]")
     np.testing.assert_array_equal(found.array, codes[1:].to(torch.float32).numpy())
-    assert found.dtype is None
+    assert found.dtype == (None if dtype == "float8_e8m0fnu" else dtype)  # which scales are of
+
+
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
+def test_results_of_8_bits_are_written_as_what_they_are(tmp_path: Path, dtype: str) -> None:
+    saving = pytest.importorskip("safetensors.torch")
+    numbers = Precision(dtype).round(np.linspace(-3, 3, 40).reshape(5, 8))
+    with (tmp_path / "x.safetensors").open("wb") as stream:
+        write_safetensors(stream, {"x": numbers}, Precision(dtype))
+    found = saving.load_file(tmp_path / "x.safetensors")["x"]
+    assert str(found.dtype) == f"torch.{dtype}"
+    np.testing.assert_array_equal(found.float().numpy(), numbers)
 
 
 def test_of_a_table_of_bfloat16_the_rows_that_are_looked_up_are_read(tmp_path: Path) -> None:

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from attncli import Problem, attention
+from attncli.base.dtypes import float8_numbers, to_float8
 
 torch = pytest.importorskip("torch")
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else []), *(["mps"] if torch.mps.is_available() else [])]
 TYPES = ["float16", "bfloat16", "float32", "float64"]
+EIGHT_BITS = ["float8_e4m3fn", "float8_e5m2"]
 
 
 def tensor(*shape: int, seed: int = 0, **options: Any) -> Any:
@@ -26,6 +28,22 @@ def test_a_tensor_with_gradients_has_the_numbers_of_one_without(name: str, devic
     result = attention(x.clone().to(device).requires_grad_(), x.to(device))
     np.testing.assert_array_equal(result.output, plain.output)
     assert result.trace.problem.precision.name == plain.trace.problem.precision.name == name
+
+
+@pytest.mark.parametrize("name", EIGHT_BITS)
+def test_the_256_numbers_of_8_bits_and_rounding_to_them_are_those_of_pytorch(name: str) -> None:
+    codes = torch.arange(256, dtype=torch.uint8).view(getattr(torch, name))
+    np.testing.assert_array_equal(float8_numbers(name), codes.float().numpy())
+    x = torch.cat([tensor(20_000, dtype=torch.float32) * size for size in (1e-3, 0.1, 1, 50)])
+    np.testing.assert_array_equal(to_float8(x.numpy(), name), x.to(getattr(torch, name)).float().numpy())
+
+
+@pytest.mark.parametrize("name", EIGHT_BITS)
+def test_a_tensor_of_8_bits_is_computed_in_its_type(name: str) -> None:
+    x = tensor(3, 4, dtype=torch.float32).to(getattr(torch, name))
+    result = attention(x, x)
+    assert result.trace.problem.precision.name == name
+    np.testing.assert_array_equal(result.output, attention(x.float(), x.float(), dtype=name).output)
 
 
 def test_the_layers_of_a_model_are_arrays_of_a_problem() -> None:

@@ -118,3 +118,8 @@ def test_a_problem_is_written_in_the_order_of_attn(tmp_path: Path) -> None:
     assert "layout" not in text
     (tmp_path / "p.yaml").write_text(text)
     np.testing.assert_array_equal(attncli.load(tmp_path / "p.yaml").compute().output, given.compute().output)
+
+
+@pytest.mark.parametrize(("word", "layout"), [("bshd", "bnhd"), ("sbhd", "nbhd"), ("thd", "nhd"), ("bhsd", "bhnd")])
+def test_the_tokens_of_transformer_engine_are_read_too(word: str, layout: str) -> None:
+    assert problem(**arrays(layout), layout=word).layout == layout

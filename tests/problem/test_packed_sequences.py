@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import attncli
 from attncli.base.errors import AttnError
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
@@ -130,7 +131,15 @@ SELF = {"query": normal(5, D), "key": normal(5, D)}
         ({"cu_seqlens": [0, 5], "key": normal(6, D)}, "cu_seqlens: cu_seqlens ends at 5; key has 6 rows (m); "),
         ({"cu_seqlens": [0, 5], "key_lengths": [4]}, "key_lengths: cu_seqlens and key_lengths are both given"),
         ({"cu_seqlens": [0, 5], "mask": "chunked:size=2"}, "mask: chunked counts from the first key, not from that"),
-        ({"cu_seqlens": [0, 5], "query": normal(2, 5, D), "key": normal(2, 5, D)}, "cu_seqlens: query has 2"),
+        (
+            {"cu_seqlens": [0, 3, 5], "query": normal(5, 2, D), "key": normal(5, 2, D)},
+            "cu_seqlens: query has 5 batch items (b); packed sequences are one; "
+            "with layout nhd, (tokens, heads, features), it fits",
+        ),
+        (
+            {"cu_seqlens": [0, 5], "query": normal(2, 5, D), "key": normal(2, 5, D)},
+            "cu_seqlens: query has 2 batch items (b); packed sequences are one; with layout hnd",
+        ),
     ],
 )  # fmt: skip
 def test_bounds_that_are_not_those_of_the_rows_are_one_line(keys: Mapping[str, Any], message: str) -> None:
@@ -138,3 +147,10 @@ def test_bounds_that_are_not_those_of_the_rows_are_one_line(keys: Mapping[str, A
         problem(**{**SELF, **keys})
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
+
+
+def test_flash_attention_packs_tokens_heads_features_and_aligns_at_the_end() -> None:
+    given = {"query": QUERY, "key": KEY, "value": VALUE, "cu_seqlens": bounds(QUERY_LENGTHS)}
+    spec = attncli.Problem(**given, cu_seqlens_k=bounds(KEY_LENGTHS), causal=True, convention="flash").spec
+    assert (spec.layout, spec.align) == ("nhd", "bottom_right")
+    np.testing.assert_array_equal(dense_trace(spec)["context"].value, dense_trace(packed(causal=True))["context"].value)

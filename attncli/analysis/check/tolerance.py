@@ -10,8 +10,8 @@ from attncli.analysis.check.expected import ExpectedNumbers
 from attncli.analysis.check.report import CheckOptions
 from attncli.analysis.rows import largest_of_rows
 from attncli.analysis.slips.parts import part_of
-from attncli.analysis.slips.records import evaluate_names
-from attncli.base.dtypes import HALF, Precision
+from attncli.analysis.slips.records import Computation, evaluate_names
+from attncli.base.dtypes import FLOAT8, HALF, Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.many_digits import DIGITS, run_with_digits
@@ -215,12 +215,43 @@ def measure(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) 
     exact = evaluate_names(plan, problem, resolved.values(), Precision(wider))
     stream = np.random.default_rng(0)
     errors = dict.fromkeys(resolved, StepError())
-    for precision in (StepwisePrecision(dtype), *[StepwisePrecision(dtype, stream)] * RUNS):
-        stepwise = evaluate_names(precision.with_moved_angles(plan), problem, resolved.values(), precision)
+    computed_in = "float32" if dtype in FLOAT8 else dtype
+    for precision in (StepwisePrecision(computed_in), *[StepwisePrecision(computed_in, stream)] * RUNS):
+        rounded = plan if computed_in == dtype else _with_narrow_operands(problem, plan, dtype, precision.stream)
+        stepwise = evaluate_names(precision.with_moved_angles(rounded), problem, resolved.values(), precision)
         for name, step in resolved.items():
             found = _step_error(stepwise[step], exact[step])
             errors[name] = StepError(*(max(old, scale * new) for old, new in zip(errors[name], found, strict=True)))
     return RoundingError(errors, remark)
+
+
+def _with_narrow_operands(problem: ProblemSpec, plan: Plan, dtype: str, stream: "np.random.Generator | None") -> Plan:
+    """The plan in which a type of 8 bits has what is multiplied: queries and keys, weights and values.
+
+    Kernels add in float32, and store no scores in such a type. The weights of a row are rounded in proportion to the
+    largest, as exponentials are whose maximum is subtracted; with a stream all at another scale, for scales are a
+    kernel's own.
+    """
+    case, weights = Computation(problem, plan, dtype), plan.results["weights"]
+    product = case.node_of_stage("score")
+    read = [] if product is None else [product.inputs[role] for role in ("query", "key") if role in product.inputs]
+    context = case.node_of_stage("context")
+    read += [] if context is None else [context.inputs["value"]]
+    for name in dict.fromkeys((*read, weights)):
+        node = plan.by_name[name]  # inputs are of the type already, and a scale is multiplied into what they make
+        if name == weights or not (node.is_input or node.stage == "value_scale"):
+            scale = 1.0 if stream is None else stream.uniform(1, 2)
+            options = {"dtype": dtype, "scale": scale, "by_row": name == weights}
+            case = case.with_changed_value(name, _narrowed, options=options)
+    return case.plan
+
+
+def _narrowed(x: Array, *, dtype: str, scale: float, by_row: bool) -> Array:
+    """Numbers rounded to a type, times a scale, and back."""
+    largest = largest_of_rows(x) if by_row else np.ones(1)
+    factors = scale / np.where(largest > 0, largest, 1)
+    narrowed: Array = Precision(dtype).round(x * factors) / factors
+    return narrowed
 
 
 def _step_error(stepwise: Array, exact: Array) -> StepError:
@@ -349,4 +380,6 @@ def derived_tolerance(
     if expected.half_units is not None:
         reason = f"{digits}{'; of numbers with every digit' if expected.has_every_digit else ', and'} {reason}"
     error = rounding.errors[name]
+    if precision.name in FLOAT8:  # what is multiplied; a kernel's results have a type of their own
+        precision = Precision(expected.dtype or "float32")
     return Tolerance(precision, reason, FACTOR * error.largest, FACTOR * error.of_row, rounded_to=rounded_to)

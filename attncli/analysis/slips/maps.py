@@ -6,6 +6,7 @@ from typing import Any
 from attncli.analysis.slips.records import (
     Computation,
     FittedNumber,
+    Solve,
     Variant,
     evaluate_names,
     plan_slip,
@@ -15,7 +16,9 @@ from attncli.plan.graph import Node
 from attncli.problem.spec import ProblemSpec
 
 SAME = 1e-3  # of the largest number of a head: two heads that are no further apart are taken for the same
-MAX_HEADS = 64
+MAX_HEADS, MAX_ITEMS, MAX_ENTRIES = 64, 16, 512
+FEW_NUMBERS = 64  # that two entries are compared by
+FEW_NAMED = 8  # entries that a sentence has
 MAX_SHIFT = 128
 
 
@@ -70,15 +73,43 @@ def _matches(expected: Array, computed: Array) -> bool:
         return bool((abs(expected - computed)[is_given] <= SAME * largest).all())
 
 
-def _order_of_heads(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
-    """Which head's result each head has, where every head has that of one, and not all of their own."""
-    found, own = expected_by_head(case, expected), computed_by_head(case)
-    if found is None or own is None or found.shape != own.shape or len(own) > MAX_HEADS:
+def _order_along(letter: str) -> Solve:
+    """The search for the entry along an axis of the context whose result each one has."""
+
+    def solve(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
+        """The entry whose result each has, where every one has that of one, and not all their own."""
+        context, found = case.node("context"), expected_context(case, expected)
+        if context is None or found is None or found.shape != context.shape or _length(context, letter) < 2:
+            return
+        own = evaluate_names(case.plan, case.problem, ["context"], case.problem.precision)["context"]
+        axis, length = context.letters.index(letter), _length(context, letter)
+        found, own = (np.moveaxis(x, axis, 0).reshape(length, -1) for x in (found, own))
+        few = np.unique(np.linspace(0, own.shape[1] - 1, FEW_NUMBERS).astype(int))
+        largest = float(np.max(abs(own), initial=0, where=np.isfinite(own))) or 1.0
+        near = np.isclose(found[:, None, few], own[None, :, few], rtol=0, atol=SAME * largest)
+        is_near = np.all(near | ~np.isfinite(found[:, None, few]), axis=-1)
+        is_own = np.diagonal(is_near)
+        if length <= MAX_ENTRIES and np.any(is_near, axis=1).all() and not is_own.all():
+            yield tuple(np.where(is_own, np.arange(length), np.argmax(is_near, axis=1)).tolist())
+
+    return solve
+
+
+def _length(node: Node, letter: str) -> int:
+    """How many entries a node has along an axis; 1 where it lacks that."""
+    return node.shape[node.letters.index(letter)] if letter in node.letters else 1
+
+
+def _ordered(case: Computation, order: Sequence[int], letter: str, sentence: str) -> Iterator[Variant]:
+    """The plan whose context has other entries along an axis, which the sentence ends with."""
+    context = case.node("context")
+    if context is None or _length(context, letter) != len(order):
         return
-    heads = range(len(own))
-    order = [next((at for at in _own_first(head, len(own)) if _matches(found[head], own[at])), -1) for head in heads]
-    if -1 not in order and order != list(range(len(own))):
-        yield tuple(order)
+    options = {"order": tuple(order), "axis": context.letters.index(letter)}
+    others = [f"{at} has that of {other}" for at, other in enumerate(order) if at != other]
+    more = f", and {len(others) - FEW_NAMED} more" if len(others) > FEW_NAMED else ""
+    shown = ", ".join(others[:FEW_NAMED]) + more
+    yield Variant(case.with_changed_value("context", _taken, options=options), f"{sentence}: {shown}.")
 
 
 def _own_first(head: int, count: int) -> Sequence[int]:
@@ -95,14 +126,80 @@ def _with_heads(case: Computation, name: str, order: Sequence[int]) -> Computati
     return case.with_changed_value(name, _taken, options=options)
 
 
-@plan_slip(
-    "there are several heads", needs_all_heads=True, number=FittedNumber("heads", solve=_order_of_heads, is_whole=True)
-)
+@plan_slip("there are several heads", needs_all_heads=True, number=FittedNumber("heads", solve=_order_along("h")))
 def heads_permuted(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
     """The results of the heads are in another order."""
-    if _head_count(case) == len(number):
-        shown = ", ".join(f"{head} has that of {other}" for head, other in enumerate(number) if head != other)
-        yield Variant(_with_heads(case, "context", number), f"The results of the heads are in another order: {shown}.")
+    return _ordered(case, number, "h", "The results of the heads are in another order")
+
+
+@plan_slip("there are several batch items", needs_all_items=True, number=FittedNumber("items", solve=_order_along("b")))
+def batch_items_permuted(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
+    """The results of the batch items are in another order, or one is repeated."""
+    return _ordered(case, number, "b", "The results of the batch items are in another order")
+
+
+@plan_slip("values have several features", number=FittedNumber("features", solve=_order_along("e")))
+def features_permuted(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
+    """The features of the values, and so of each head's result, are in another order."""
+    return _ordered(case, number, "e", "The features of the values are in another order")
+
+
+def _other_items(*words: str) -> Solve:
+    """The search for the batch item that each one reads its keys or values from."""
+
+    def solve(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
+        """The item that each one reads, where every one has the result of one, and not all of their own."""
+        context, found, names = case.node("context"), expected_context(case, expected), _read_items(case)
+        if context is None or found is None or found.shape != context.shape or not {*words} <= names.keys():
+            return
+        items, contexts = len(found), []
+        for item in range(items if items <= MAX_ITEMS else 0):
+            plan = _reading_items(case, [item] * items, words).plan
+            contexts.append(evaluate_names(plan, case.problem, ["context"], case.problem.precision)["context"])
+        read = [
+            next((other for other in _own_first(item, items) if _matches(found[item], contexts[other][item])), -1)
+            for item in range(len(contexts))
+        ]
+        if -1 not in read and read != list(range(len(read))):
+            yield tuple(read)
+
+    return solve
+
+
+def _read_items(case: Computation) -> Mapping[str, str]:
+    """The nodes of keys and values that have several batch items, by these words."""
+    nodes = {word: case.plan.by_name[name] for word, name in read_rows(case).items()}
+    return {word: node.name for word, node in nodes.items() if node.letters[0] == "b" and node.shape[0] > 1}
+
+
+def _reading_items(case: Computation, read: Sequence[int], words: Sequence[str]) -> Computation:
+    """The computation in which batch items read what these have."""
+    for word in words:
+        case = case.with_changed_value(_read_items(case)[word], _taken, options={"order": tuple(read), "axis": 0})
+    return case
+
+
+@plan_slip(
+    "there are several batch items",
+    needs_all_items=True,
+    number=FittedNumber("items", solve=_other_items("key", "value")),
+)
+def key_items_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
+    """Batch items read the keys and values of others."""
+    if {"key", "value"} <= _read_items(case).keys():
+        items = ", ".join(map(str, number))
+        sentence = f"Batch items read the keys and values of others: those numbered {items}."
+        yield Variant(_reading_items(case, number, ("key", "value")), sentence)
+
+
+@plan_slip(
+    "there are several batch items", needs_all_items=True, number=FittedNumber("items", solve=_other_items("value"))
+)
+def value_items_exchanged(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
+    """Batch items read the values, but not the keys, of others."""
+    if "value" in _read_items(case):
+        sentence = f"Batch items read the values of others: those numbered {', '.join(map(str, number))}."
+        yield Variant(_reading_items(case, number, ("value",)), sentence)
 
 
 def readers_by_head(case: Computation) -> Mapping[str, str]:

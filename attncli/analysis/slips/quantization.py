@@ -2,21 +2,26 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 from attncli.analysis.slips.maps import computed_by_head, expected_by_head, read_rows, readers_by_head
 from attncli.analysis.slips.records import Computation, FittedNumber, Variant, evaluate_names, plan_slip, text_of
-from attncli.base.dtypes import HALF
+from attncli.analysis.slips.softmax import softmax_node
+from attncli.base.dtypes import FLOAT8, HALF, to_float8
 from attncli.base.lazy_numpy import Array, np
+from attncli.ops.normalizers import finite_max, safe_divide
 
 FEW = 8  # factors that are all named
 SAME = 1e-4  # factors of heads that share a key head and are no further apart are taken for the same
 MUCH_FARTHER = 4  # times the error of several factors is that of one, where there are several
 COARSE = [2.0**power for power in range(-7, 8)]  # factors from which the search goes on
 MAX_STEPS, MAX_STEP, STEP, PRECISE = 24, 0.5, 1e-4, 1e-13  # of logarithms
-LEVELS = 127  # of an 8-bit integer, on each side of 0
+LARGEST_INTEGER, LARGEST_FLOAT8 = 127.0, 448.0  # of 8 bits
+FLOAT8_FACTORS = [*(2.0**power for power in range(13)), 240.0, 448.0]
 BLOCKS = (1, 16, 32, 64, 128)
 
 Factors = Iterator[tuple[float, ...]]
+Round = Callable[[Array], Array]
 
 
 def _value_scales(case: Computation, expected: Mapping[str, Array]) -> Factors:
@@ -144,35 +149,72 @@ def _blocks(case: Computation) -> Sequence[float]:
     return [*(size for size in BLOCKS if size < keys), keys] if read_rows(case) and is_finer else []
 
 
+def _float8_factors(case: Computation) -> Sequence[float]:
+    return FLOAT8_FACTORS if softmax_node(case) is not None and case.dtype not in HALF else []
+
+
+@plan_slip("weights are a softmax, of no half type", number=FittedNumber("factor", _float8_factors, is_whole=True))
+def exponentials_in_float8(case: Computation, number: float) -> Iterator[Variant]:
+    """The exponentials are rounded to float8 (e4m3) for their product with the values, and not in their sum."""
+    node = softmax_node(case)
+    if node is not None:
+        times = f", times {text_of(number)}," if number != 1 else ""
+        sentence = f"The exponentials{times} are rounded to float8_e4m3 for their product with the values alone."
+        yield Variant(case.with_function(node.name, _softmax_in_float8, factor=number), sentence)
+
+
+def _softmax_in_float8(scores: Array, *, factor: float, temperature: float = 1.0) -> Array:
+    """Rounded exponentials divided by the sum of those that are not rounded."""
+    powers = scores / temperature
+    exponentials = np.exp(powers - finite_max(powers))
+    return safe_divide(_to_float8(exponentials * factor) / factor, exponentials.sum(axis=-1, keepdims=True))
+
+
+def _to_float8(x: Array) -> Array:
+    return to_float8(x, FLOAT8[0]).astype(x.dtype)
+
+
+@plan_slip("there are keys and values, of no half type", number=FittedNumber("rows", _blocks, is_whole=True))
+def float8_blocks(case: Computation, number: int) -> Iterator[Variant]:
+    """Keys or values are rounded to float8 (e4m3), in blocks of rows that share a scale."""
+    yield from _in_blocks(case, number, "float8_e4m3", LARGEST_FLOAT8, _to_float8)
+
+
 @plan_slip(
     "there are keys and values, of no half type",
     number=FittedNumber("rows", _blocks, is_whole=True),
 )
 def int8_blocks(case: Computation, number: int) -> Iterator[Variant]:
     """Keys or values are rounded to 8-bit integers, in blocks of rows that share a scale."""
+    yield from _in_blocks(case, number, "8-bit integers", LARGEST_INTEGER, np.round)
+
+
+def _in_blocks(case: Computation, rows: int, what: str, largest: float, rounds: Round) -> Iterator[Variant]:
+    """The plans whose keys, values, or both are rounded in blocks of rows to numbers of a type up to its largest."""
     names, keys = read_rows(case), case.plan["weights"].shape[-1]
-    block = "row" if number == 1 else f"block of {number} rows" if number < keys else "head"
+    block = "row" if rows == 1 else f"block of {rows} rows" if rows < keys else "head"
+    options = {"rows": rows, "largest": largest, "rounds": rounds}
     for words in (("key",), ("value",), ("key", "value")):
-        if names.keys() >= {*words} and any(_is_rounded(case, names[word], number) for word in words):
+        if names.keys() >= {*words} and any(_is_rounded(case, names[word], options) for word in words):
             changed = case
             for word in words:
-                changed = changed.with_changed_value(names[word], _to_integers, options={"rows": number})
-            what = " and ".join(f"{word}s" for word in words)
-            yield Variant(changed, f"The {what} are rounded to 8-bit integers, with a scale for each {block}.")
+                changed = changed.with_changed_value(names[word], _round_blocks, options=options)
+            of = " and ".join(f"{word}s" for word in words)
+            yield Variant(changed, f"The {of} are rounded to {what}, with a scale for each {block}.")
 
 
-def _is_rounded(case: Computation, name: str, rows: int) -> bool:
-    """Whether integers do not hold the numbers of a node."""
+def _is_rounded(case: Computation, name: str, options: Mapping[str, Any]) -> bool:
+    """Whether the type does not hold the numbers of a node."""
     x = evaluate_names(case.plan, case.problem, [name], case.problem.precision)[name]
-    return not np.allclose(_to_integers(x, rows=rows), x, rtol=SAME)
+    return not np.allclose(_round_blocks(x, **options), x, rtol=SAME)
 
 
-def _to_integers(x: Array, *, rows: int) -> Array:
-    """Numbers [… m d] rounded to 127 levels of the largest of each block of rows."""
+def _round_blocks(x: Array, *, rows: int, largest: float, rounds: Round) -> Array:
+    """Numbers [… m d], those of each block of rows rounded so that the largest of them is the largest of a type."""
     rounded = np.array(x)
     for first in range(0, x.shape[-2], rows):
         block = x[..., first : first + rows, :]
-        scale = abs(block).max(axis=(-2, -1), keepdims=True) / LEVELS
+        scale = abs(block).max(axis=(-2, -1), keepdims=True) / largest
         scale = np.where(scale > 0, scale, 1)
-        rounded[..., first : first + rows, :] = np.round(block / scale) * scale
+        rounded[..., first : first + rows, :] = rounds(block / scale) * scale
     return rounded

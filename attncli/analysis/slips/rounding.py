@@ -15,7 +15,8 @@ from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.ops.normalizers import finite_max, safe_divide
-from attncli.ops.rope import pair_slices, position_axes, rope, rope_frequencies
+from attncli.ops.rope import pair_slices, rope, rope_frequencies
+from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import FIELDS
 
 DECIMALS = (4, 3, 2, 1)
@@ -110,13 +111,18 @@ def rope_angles_rounded(case: Computation) -> Iterator[Variant]:
 
 def _with_rounded_rope(case: Computation, sentence: str, **rounded: bool) -> Iterator[Variant]:
     """The plan in which some of what rope computes is rounded to each of the half types."""
-    nodes = [node for node in case.plan.nodes if node.stage == "position" and node.function is rope]
-    if nodes and all(position_axes(node.options) is None for node in nodes):
+    nodes = [node for node in case.plan.nodes if node.function is rope]
+    if nodes and not any(_has_axes(case.plan, node) for node in nodes):
         for dtype in _half_types(case):
             changed = case
             for node in nodes:
                 changed = changed.with_function(node.name, _rope_rounded, dtype=dtype, rounded=rounded)
             yield Variant(changed, sentence.format(dtype))
+
+
+def _has_axes(plan: Plan, node: Node) -> bool:
+    """Whether rope reads positions on several axes."""
+    return "frequencies" in node.inputs and len(plan[node.inputs["frequencies"]].shape) > 1
 
 
 @plan_slip("queries and keys have a norm, and the type is wider than float16 and bfloat16", is_paired=False)
@@ -192,33 +198,22 @@ def _softmax_of_half_exponentials(scores: Array, *, dtype: str, temperature: flo
 
 
 def _rope_rounded(
-    x: Array,
-    positions: Array,
-    *,
-    dtype: str,
-    base: float = 10000.0,
-    dims: int | None = None,
-    interleaved: bool = False,
-    scaling: float = 1.0,
-    offset: float = 0.0,
-    frequencies: Array | None = None,
-    attention_factor: Array | float | None = None,
-    reverse: bool | None = None,
-    rounded: Mapping[str, bool],
+    x: Array, positions: Array, *, dtype: str, rounded: Mapping[str, bool], interleaved: bool, **others: Any
 ) -> Array:
     """Rope of which positions, frequencies, angles or sines are rounded to a type."""
 
     def to_type(name: str, numbers: Array) -> Array:
         return _to_type(numbers, dtype=dtype) if rounded.get(name) else numbers
 
+    frequencies = others.get("frequencies")
     if frequencies is None:
-        frequencies = rope_frequencies(x.shape[-1] if dims is None else dims, base)
-    at = to_type("positions", (np.asarray(positions, dtype=np.float64) + offset) / scaling)
-    angle = to_type("angles", at[..., None] * to_type("frequencies", frequencies))
-    factor = 1.0 if attention_factor is None else attention_factor
+        frequencies = rope_frequencies(others.get("dims") or x.shape[-1], others["base"])
+    shifted = (np.asarray(positions, dtype=np.float64) + others.get("offset", 0)) / others.get("scaling", 1)
+    angle = to_type("angles", to_type("positions", shifted)[..., None] * to_type("frequencies", frequencies))
+    factor = 1.0 if others.get("attention_factor") is None else others["attention_factor"]
     cosine, sine = (factor * to_type("sines", function(angle)) for function in (np.cos, np.sin))
     one, other = pair_slices(angle.shape[-1], interleaved)
-    turned, sine = x.copy(), -sine if reverse else sine
+    turned, sine = x.copy(), -sine if others.get("reverse") else sine
     turned[..., one] = x[..., one] * cosine - x[..., other] * sine
     turned[..., other] = x[..., other] * cosine + x[..., one] * sine
     return turned

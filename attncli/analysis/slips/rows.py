@@ -223,6 +223,57 @@ def _exchanged(x: Array, *, pages: Sequence[int]) -> Array:
     return exchanged
 
 
+def _order_of_values(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
+    """The key whose value each key has, from the values with which the weights give what is expected of one head.
+
+    Not where values are shifted or two pages exchanged, of which there are other slips.
+    """
+    found, context = expected_context(case, expected), reads_of_context(case)
+    if found is None or context is None or found.shape != context.shape or not np.isfinite(found).all():
+        return
+    names = [context.inputs["weights"], context.inputs["value"]]
+    values = evaluate_names(case.plan, case.problem, names, case.problem.precision)
+    weights, value = (values[name][(0,) * (values[name].ndim - 2)].astype(np.float64) for name in names)
+    queries, keys = weights.shape
+    if not 1 < keys <= min(queries, MAX_KEYS) or not np.isfinite(weights).all():
+        return
+    read, _, rank, _ = np.linalg.lstsq(weights, found[(0,) * (found.ndim - 2)].astype(np.float64), rcond=None)
+    if rank < keys:
+        return
+    order = (abs(read[:, None] - value[None]) ** 2).sum(axis=-1).argmin(axis=1)
+    if sorted(order.tolist()) == list(range(keys)) and not _is_shift_or_exchange(order):
+        yield tuple(order.tolist())
+
+
+def _is_shift_or_exchange(order: Array) -> bool:
+    """Whether rows are all shifted alike, or not at all, or two pages of them are exchanged."""
+    steps = order - np.arange(len(order))
+    moved = steps[steps != 0]
+    is_exchange = len(set(abs(moved).tolist())) == 1 and len(moved) in [2 * tokens for tokens in PAGES]
+    return len(set((steps % len(order)).tolist())) == 1 or is_exchange
+
+
+@plan_slip(
+    "there are as many queries as keys, or more, and a few hundred keys",
+    needs_all_queries=True,
+    is_paired=False,
+    number=FittedNumber("keys", solve=_order_of_values),
+)
+def values_permuted(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
+    """The values are those of other keys, in another order."""
+    name = read_rows(case).get("value", "")
+    if name in case.plan.by_name and case.plan.by_name[name].shape[-2] == len(number):
+        changed = case.with_changed_value(name, _rows_of, options={"rows": tuple(number)})
+        yield Variant(changed, f"The values are those of other keys: {_others(number)}.")
+
+
+def _others(order: Sequence[int]) -> str:
+    """Which rows have what of others, the first few of them."""
+    others = [f"{row} has that of {read}" for row, read in enumerate(order) if read != row]
+    more = f", and {len(others) - FEW_NAMED} more" if len(others) > FEW_NAMED else ""
+    return ", ".join(others[:FEW_NAMED]) + more
+
+
 def _rows_read(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
     """The row whose result each row has, where every row has that of one, and not all their own."""
     found, context = expected_context(case, expected), case.node("context")
@@ -252,10 +303,7 @@ def rows_permuted(case: Computation, number: Sequence[int]) -> Iterator[Variant]
     if context is None or context.shape[-2] != len(number):
         return
     changed = case.with_changed_value("context", _rows_of, options={"rows": tuple(number)})
-    others = [(row, read) for row, read in enumerate(number) if read != row]
-    shown = ", ".join(f"{row} has that of {read}" for row, read in others[:FEW_NAMED])
-    more = f", and {len(others) - FEW_NAMED} more" if len(others) > FEW_NAMED else ""
-    yield Variant(changed, f"The results of queries are those of others: row {shown}{more}.")
+    yield Variant(changed, f"The results of queries are those of others: row {_others(number)}.")
 
 
 def _rows_of(x: Array, *, rows: Sequence[int]) -> Array:

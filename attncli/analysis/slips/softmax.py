@@ -18,7 +18,7 @@ from attncli.analysis.slips.scale import own_scale
 from attncli.base.dtypes import HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import structural
-from attncli.ops.normalizers import finite_max, softmax
+from attncli.ops.normalizers import finite_max, safe_divide, softmax
 from attncli.ops.norms import is_over_all
 from attncli.ops.records import Operator, Tap, no_tap
 from attncli.ops.registry import failures_named
@@ -38,6 +38,9 @@ def softmax_over_heads(case: Computation) -> Iterator[Variant]:
     node = case.node_of_stage("normalize")
     if node is not None and len(node.axes) > 2 and node.axes[-3].letter == "h" and node.axes[-3].length > 1:
         yield from _over_other_axis(case, -3)
+        if node.function is softmax:
+            sentence = "The softmax is over the keys of all heads together instead of those of each head."
+            yield Variant(case.with_function(node.name, _softmax_over_heads_and_keys), sentence)
 
 
 @plan_slip("weights are a softmax, of several keys")
@@ -213,6 +216,11 @@ def _softmax_over_table(scores: Array, *, temperature: float = 1.0) -> Array:
     exponentials = np.exp((scores - finite_max(scores).max(axis=-2, keepdims=True)) / temperature)
     total: Array = exponentials / exponentials.sum(axis=(-2, -1), keepdims=True)
     return total
+
+
+def _softmax_over_heads_and_keys(scores: Array, *, temperature: float = 1.0) -> Array:
+    exponentials = np.exp((scores - finite_max(scores).max(axis=-3, keepdims=True)) / temperature)
+    return safe_divide(exponentials, exponentials.sum(axis=(-3, -1), keepdims=True))
 
 
 def _softmax_of_other_rows(scores: Array, *, keeps_max: bool, temperature: float = 1.0) -> Array:

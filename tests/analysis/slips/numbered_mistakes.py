@@ -210,13 +210,52 @@ def with_factors(keys: Keys, of_keys: Sequence[float], of_values: Sequence[float
     return output_of(key * scores_of(keys), value * values_of(keys))
 
 
+def e4m3(x: np.ndarray) -> np.ndarray:
+    """The nearest numbers of float8: a sign, 4 digits, and powers of 2 from −6 on, up to 448."""
+    step = 2.0 ** (np.maximum(np.floor(np.log2(np.maximum(abs(x), 1e-30))), -6) - 3)
+    return np.clip(np.round(x / step) * step, -448, 448)
+
+
+def with_float8(keys: Keys, factor: float) -> np.ndarray:
+    """The output of exponentials, times a factor, in float8, and of their exact sum."""
+    powers = exponentials(scores_of(keys))
+    return (e4m3(factor * powers) @ values_of(keys) / (factor * powers.sum(axis=-1, keepdims=True)))[None]
+
+
+def over_keys_of_all_heads(keys: Keys) -> np.ndarray:
+    """The output of exponentials that are divided by the sum over heads and keys."""
+    powers = np.exp(scores_of(keys))
+    return (powers / powers.sum(axis=(0, 2), keepdims=True) @ values_of(keys))[None]
+
+
+def of_items(keys: Keys, of_keys: Sequence[int] = (0, 1, 2), of_values: Sequence[int] = (0, 1, 2)) -> np.ndarray:
+    """The outputs of items that read the keys and values of these items."""
+    outputs = []
+    for item, (key, value) in enumerate(zip(of_keys, of_values, strict=True)):
+        read = {"query": item, "key": key, "value": value}
+        outputs.append(plain({name: keys[name][at : at + 1] for name, at in read.items()}))
+    return np.concatenate(outputs)
+
+
+MANY_QUERIES = {"query": normal(1, HEADS, 2 * M, D, seed=61)}
+ITEMS = {
+    "query": normal(3, HEADS, N, D, seed=51),
+    **{name: normal(3, GROUPS, M, D, seed=52 + at) for at, name in enumerate(("key", "value"))},
+}
+
+
 def to_integers(x: np.ndarray, rows: int) -> np.ndarray:
     """Blocks of rows rounded to −127 … 127 times a scale."""
+    return to_blocks(x, rows, 127, np.rint)
+
+
+def to_blocks(x: np.ndarray, rows: int, largest: float, rounds: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Blocks of rows, each rounded to numbers up to the largest of a type, times a scale."""
     rounded = np.zeros(x.shape)
     for head, first in np.ndindex(x.shape[1], -(-x.shape[2] // rows)):
         block = x[0, head, first * rows : (first + 1) * rows]
-        scale = abs(block).max() / 127
-        rounded[0, head, first * rows : (first + 1) * rows] = np.rint(block / scale) * scale
+        scale = abs(block).max() / largest
+        rounded[0, head, first * rows : (first + 1) * rows] = rounds(block / scale) * scale
     return rounded
 
 
@@ -545,6 +584,23 @@ MISTAKES = [
     *(
         Mistake("rows_permuted", rows, lambda k, rows: plain(k)[:, :, list(rows)])
         for rows in ((*range(N - 1), N - 2), (3, 3, 1, *range(3, N)))
+    ),
+    *(
+        Mistake("values_permuted", rows, lambda k, r: output_of(scores_of(k), values_of(k)[:, list(r)]), MANY_QUERIES)
+        for rows in (tuple(reversed(range(M))), (0, 2, 1, *range(3, M)))
+    ),
+    *(
+        Mistake("batch_items_permuted", items, lambda k, i: of_items(k)[list(i)], ITEMS)
+        for items in ((1, 2, 0), (0, 0, 2), (2, 1, 0))
+    ),
+    *(Mistake("key_items_exchanged", items, lambda k, i: of_items(k, i, i), ITEMS) for items in ((1, 2, 0), (0, 0, 2))),
+    Mistake("value_items_exchanged", (1, 1, 2), lambda k, i: of_items(k, (0, 1, 2), i), ITEMS),
+    Mistake("features_permuted", (0, 2, 4, 6, 1, 3, 5, 7), lambda k, f: plain(k)[..., list(f)]),
+    Mistake("softmax_over_heads", None, lambda k, _: over_keys_of_all_heads(k)),
+    *(Mistake("exponentials_in_float8", f, with_float8) for f in (1.0, 4096.0)),
+    *(
+        Mistake("float8_blocks", rows, lambda k, r: plain({**k, "key": to_blocks(k["key"], r, 448, e4m3)}))
+        for rows in (1, 16, M)
     ),
     Mistake("layout_misread", None, lambda k, _: misread(k)),
 ]
