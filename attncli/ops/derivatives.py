@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attncli.base.axes import Letters
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import Array
 
 CONSTANT = None  # the derivative of an argument that is no real number: a mask, a position
 
@@ -76,7 +76,7 @@ def add_all(**gradients: Array) -> Array:
     return first
 
 
-@derivative("{d_x} = {d_result}", is_exact=True)
+@derivative("{d_argument} = {d_result}", is_exact=True)
 def unchanged(grad: Array) -> Array:
     """The gradient as it is."""
     return grad

@@ -55,9 +55,9 @@ def softcap_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, cap: f
 
 
 @derivative("{d_scores}ᵢⱼ = {d_result}ᵢⱼ (1 − ({result}ᵢⱼ/c)²)")
-def softcap_scores(grad: Array, result: Array, *, cap: float) -> Array:
+def softcap_scores(grad: Array, forward: Array, *, cap: float) -> Array:
     """The gradient of scores that are capped: 1 − tanh² of the score before the mask."""
-    return grad * (1 - (result / cap) ** 2)
+    return grad * (1 - (forward / cap) ** 2)
 
 
 @structural(by_hand=softcap_by_hand, derivatives={"scores": softcap_scores})
@@ -134,7 +134,7 @@ def add_bias_by_hand(
 @derivative("{d_table}: the sums of {d_result} over the cells that read each number")
 def add_bias_table(grad: Array, table: Array, query_rows: Array, key_positions: Array) -> Array:
     """The gradient of the user's numbers: of each the sum over the pairs that read it; 0 where it is −∞."""
-    *leading, rows, columns = table.shape
+    rows, columns = table.shape[-2:]
     whole = np.zeros((*grad.shape[:-2], rows, columns), grad.dtype)
     has_column = key_positions < columns
     own = (query_rows if rows > 1 else np.zeros_like(query_rows))[:, None]

@@ -85,25 +85,24 @@ def exponential_lines(
 
 
 def softmax_gradient_by_hand(
-    write: ArithmeticWriter, grad: Array, weights: Array, result: Any, *, temperature: float = 1.0
+    write: ArithmeticWriter, grad: Array, forward: Array, result: Any, *, temperature: float = 1.0
 ) -> list[str]:
     """The sum of the gradients of a row [m] times its weights, and the difference of one gradient from it."""
-    row = write.computed("Σⱼ dA∘A", products(grad, weights))
-    own = number(weights[write.column]) * (number(grad[write.column]) - row)
+    row = write.computed("Σⱼ dA∘A", products(grad, forward))
+    own = number(forward[write.column]) * (number(grad[write.column]) - row)
     return [row.line, write.equation(own if temperature == 1 else own / parameter(temperature), result)]
 
 
 @derivative(
     "{d_scores}ᵢⱼ = {result}ᵢⱼ ({d_result}ᵢⱼ − Σⱼ {d_result}ᵢⱼ {result}ᵢⱼ)",
     sums_over=("m",),
-    by_hand=lambda write, grad, of_function, result, *, temperature: softmax_gradient_by_hand(
-        write, grad, of_function, result, temperature=temperature
-    ),
+    by_hand=softmax_gradient_by_hand,
 )
-def softmax_scores(grad: Array, result: Array, *, temperature: float = 1.0) -> Array:
+def softmax_scores(grad: Array, forward: Array, *, temperature: float = 1.0) -> Array:
     """The gradient of the scores: A ∘ (dA − Σⱼ dA∘A), by the temperature."""
-    mean = (grad * result).sum(axis=-1, keepdims=True)
-    return result * (grad - mean) / temperature
+    mean = (grad * forward).sum(axis=-1, keepdims=True)
+    gradient: Array = forward * (grad - mean) / temperature
+    return gradient
 
 
 @normalizer(
