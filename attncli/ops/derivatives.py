@@ -32,7 +32,7 @@ class Derivative:
     """The derivative of a function by one argument, a function of plans.
 
     `function(grad, **arrays, **options)` gets the gradient of the result, the arguments and inner quantities that it
-    `reads` by their names, and the result as `result`; of the options of the function those that it names. It returns
+    `reads` by their names, and the result as `forward`; of the options of the function those that it names. It returns
     the gradient with the axes of the argument, and before them those of the result over which the argument broadcasts.
     """
 

@@ -12,6 +12,7 @@ from attncli.plan.builder import PlanBuilder, symbols_of
 from attncli.plan.graph import Axes, Node
 
 STAGE = "gradient"
+FORWARD = "forward"  # the argument of a derivative that is the result of the function
 STEPS = {"grad_output": "How much the loss grows with each number of the output."}
 
 
@@ -45,7 +46,9 @@ def differentiate(builder: PlanBuilder) -> None:
 def _check_shape(shape: tuple[int, ...], output: Node) -> None:
     """Raise AttnError where the gradient of the output has another shape and does not broadcast."""
     own = (1,) * (len(output.shape) - len(shape)) + shape
-    if len(own) != len(output.shape) or any(size not in (1, axis.length) for size, axis in zip(own, output.axes)):
+    if len(own) != len(output.shape) or any(
+        size not in (1, axis.length) for size, axis in zip(own, output.axes, strict=False)
+    ):
         expected = f"[{' '.join(output.letters)}] of {format_lengths(output.shape)}, or [[1]]"
         raise AttnError(f"has the shape {format_lengths(shape)}", where="grad_output", hint=f"expected {expected}")
 
@@ -82,11 +85,8 @@ def _add_gradient(builder: PlanBuilder, node: Node, argument: str, gradient: Nod
         what = node.name if node.record is None else f"{node.record.kind} {node.record.name}"
         raise AttnError(f"{what} has no derivative", where="grad_output", hint=f"leave it out, or {node.name}")
     inputs = {"grad": gradient.name}
-    inputs |= {
-        name: node.name if name == "result" else node.inputs[name]
-        for name in found.reads
-        if name in (*node.inputs, "result")
-    }
+    read = {**node.inputs, **node.taps, FORWARD: node.name}
+    inputs |= {name: read[name] for name in found.reads if name in read}
     options = {name: value for name, value in node.options.items() if name in found.options}
     axes = _axes(node, source)
     is_whole = axes == source.axes
@@ -147,6 +147,5 @@ def _add_sum(builder: PlanBuilder, node: Node, found: list[Node]) -> Node:
     inputs = {f"from_{at}": gradient.name for at, gradient in enumerate(found)}
     formula = f"d{node.symbol}: the sum of what reaches it from {len(found)} steps"
     purpose = f"How much the loss grows with each number of {node.name}."
-    return builder.add(
-        f"grad_{node.name}", f"d{node.symbol}", formula, node.axes, STAGE, add_all, inputs, purpose=purpose
-    )
+    name = f"grad_{node.name}"
+    return builder.add(name, f"d{node.symbol}", formula, node.axes, STAGE, add_all, inputs, purpose=purpose)
