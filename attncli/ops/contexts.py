@@ -4,16 +4,19 @@ A key of weight 0 is not attended: contexts that select a key select among the o
 value has a 0 for it, unless a mask hides it: weights that are rounded to 0 would otherwise change which keys count.
 """
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, largest, number, products, tanh, total
 from attncli.ops.decorators import context, structural
-from attncli.ops.derivatives import derivative
+from attncli.ops.derivatives import CONSTANT, NoDerivative, derivative
 from attncli.ops.products import MatrixProduct, product
 from attncli.ops.records import DerivedInput, Quantity, Range, Symbol, Tap, no_tap
 
+JUMPS_TO_THE_LARGEST = NoDerivative("the context jumps where another weight becomes the largest")
+JUMPS_TO_THE_DRAWN = NoDerivative("the context jumps where another key is drawn")
 NOTHING_ATTENDED = "no weight differs from 0: the context is 0"
 
 
@@ -44,7 +47,8 @@ def weighted_sum_weights(grad: Array, value: Array) -> Array:
 )
 def weighted_sum_value(grad: Array, weights: Array) -> Array:
     """The gradient of the values: each query's, times its weight."""
-    return weights.mT @ grad
+    total: Array = weights.mT @ grad
+    return total
 
 
 @context(
@@ -93,6 +97,44 @@ def attentional_by_hand(
     ]
 
 
+HIDDEN = "gᵢ = {d_result}ᵢ (1 − {result}ᵢ²)"
+
+
+def _hidden_gradient(grad: Array, forward: Array) -> Array:
+    """The gradient of the layer before tanh, [… n a]."""
+    gradient: Array = grad * (1 - forward**2)
+    return gradient
+
+
+@derivative(f"{{d_weights}}ᵢⱼ = (gᵢ {{w}}ᵀ)ᵤ·{{value}}ⱼ, {HIDDEN}; u: the rows of the values")
+def attentional_weights(grad: Array, forward: Array, value: Array, w: Array) -> Array:
+    """The gradient of the weights: how well each value fits the gradient of the weighted sum."""
+    gradient: Array = _hidden_gradient(grad, forward) @ w[..., : value.shape[-1], :].mT @ value.mT
+    return gradient
+
+
+@derivative(f"{{d_value}}ⱼ = Σᵢ {{weights}}ᵢⱼ (gᵢ {{w}}ᵀ)ᵤ, {HIDDEN}; u: the rows of the values")
+def attentional_value(grad: Array, forward: Array, weights: Array, value: Array, w: Array) -> Array:
+    """The gradient of the values: that of each query's weighted sum, times its weight."""
+    gradient: Array = weights.mT @ (_hidden_gradient(grad, forward) @ w[..., : value.shape[-1], :].mT)
+    return gradient
+
+
+@derivative(f"{{d_query}}ᵢ = (gᵢ {{w}}ᵀ)_Q, {HIDDEN}; Q: the rows of the queries")
+def attentional_query(grad: Array, forward: Array, value: Array, w: Array) -> Array:
+    """The gradient of the queries: that of the layer, through their rows of the matrix."""
+    gradient: Array = _hidden_gradient(grad, forward) @ w[..., value.shape[-1] :, :].mT
+    return gradient
+
+
+@derivative(f"{{d_w}} = Σᵢ [Uᵢ; {{query}}ᵢ]ᵀ gᵢ, {HIDDEN}")
+def attentional_w(grad: Array, forward: Array, context_vector: Array, query: Array) -> Array:
+    """The gradient of the matrix: the sum over the queries."""
+    concatenated: Array = np.concatenate([context_vector, query], axis=-1)
+    gradient: Array = concatenated.mT @ _hidden_gradient(grad, forward)
+    return gradient
+
+
 @context(
     formula="Cᵢ = tanh([Uᵢ; Qᵢ] W_C), Uᵢ = Σⱼ Aᵢⱼ Vⱼ",
     shapes="weights[n m], value[m e], query[n d], w[e+d a] -> [n a]",
@@ -102,6 +144,12 @@ def attentional_by_hand(
         Quantity("context_vector", "U", "Uᵢ = Σⱼ Aᵢⱼ Vⱼ", ("n", "e"), "The sum of the values, each times its weight."),
     ),
     by_hand=attentional_by_hand,
+    derivatives={
+        "weights": attentional_weights,
+        "value": attentional_value,
+        "query": attentional_query,
+        "w": attentional_w,
+    },
 )
 def attentional(
     weights: Array,
@@ -153,6 +201,7 @@ def argmax_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result
     source="Xu et al. 2015, §4.1, at the likeliest place",
     example={"weights": [[0.25, 0.75]], "value": [[4, 0], [8, 4]], "gives": [[8, 4]]},
     by_hand=argmax_by_hand,
+    derivatives={"weights": JUMPS_TO_THE_LARGEST, "value": JUMPS_TO_THE_LARGEST},
 )
 def argmax(weights: Array, value: Array) -> Array:
     """The value of the key with the largest weight; of equal ones the first.
@@ -199,6 +248,11 @@ def sample_by_hand(
     source="Xu et al. 2015, eq. 8 and 9 (hard attention)",
     example={"weights": [[0, 1]], "value": [[4, 0], [8, 4]], "gives": [[8, 4]]},
     by_hand=sample_by_hand,
+    derivatives={
+        "weights": JUMPS_TO_THE_DRAWN,
+        "value": JUMPS_TO_THE_DRAWN,
+        "draws": CONSTANT,
+    },
     derived={
         "draws": DerivedInput(
             uniform_draws,
@@ -243,12 +297,43 @@ def max_by_hand(
     return [write.equation(largest(weighted), result, name=f"C({write.query})", letter="e")]
 
 
+FIRST_OF_EQUALS = "of equal weighted values the first is taken"
+
+
+def _choices(grad: Array, weights: Array, value: Array, visible: Array | None) -> Iterator[tuple[int, Array]]:
+    """For each feature the gradient of its context in the cell [… n m] of the largest weighted value, 0 elsewhere."""
+    counts = _counting_keys(weights, visible)
+    for feature in range(value.shape[-1]):
+        numbers = value[..., None, :, feature]
+        products = np.where(counts, weights * np.where(weights != 0, numbers, 0), -np.inf)
+        best = products.argmax(axis=-1)[..., None]
+        is_best = (np.arange(products.shape[-1]) == best) & counts
+        yield feature, np.where(is_best, grad[..., feature, None], 0)
+
+
+@derivative("{d_weights}ᵢⱼ = Σₑ {d_result}ᵢₑ {value}ⱼₑ over the e whose largest is that of j", remark=FIRST_OF_EQUALS)
+def max_weights(grad: Array, weights: Array, value: Array, visible: Array | None = None) -> Array:
+    """The gradient of the weights: the values that are the largest with them."""
+    gradient = np.zeros(np.broadcast_shapes(weights.shape, (*grad.shape[:-1], 1)), grad.dtype)
+    for feature, chosen in _choices(grad, weights, value, visible):
+        gradient += np.where(chosen != 0, chosen * np.where(chosen != 0, value[..., None, :, feature], 0), 0)
+    return gradient
+
+
+@derivative("{d_value}ⱼₑ = Σᵢ {d_result}ᵢₑ {weights}ᵢⱼ over the i whose largest is that of j", remark=FIRST_OF_EQUALS)
+def max_value(grad: Array, weights: Array, value: Array, visible: Array | None = None) -> Array:
+    """The gradient of the values: where one is the largest, that of the context times its weight."""
+    columns = [(chosen * weights).sum(axis=-2) for _, chosen in _choices(grad, weights, value, visible)]
+    return np.stack(columns, axis=-1)
+
+
 @context(
     formula="Cᵢₑ = maxⱼ Aᵢⱼ Vⱼₑ over visible j",
     shapes="weights[n m], value[m e], visible[n m] -> [n e]",
     source="Collobert et al. 2011, §3.2.2 (max over time), over weighted values",
     example={"weights": [[0.25, 0.75]], "value": [[4, 8], [-8, 4]], "gives": [[1, 3]]},
     by_hand=max_by_hand,
+    derivatives={"weights": max_weights, "value": max_value, "visible": CONSTANT},
 )
 def max_(weights: Array, value: Array, visible: Array | None = None) -> Array:
     """For each feature the largest weighted value, instead of the sum of them.

@@ -271,6 +271,7 @@ def query_scale(
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
     check: Callable[[OperatorUse], None] | None = None,
+    derivatives: Derivatives | None = None,
 ) -> Register:
     """Register a query scale: positions [… n] to a factor for each query, [… n] or [… h n].
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attncli.base.axes import Letters
-from attncli.base.lazy_numpy import Array
+from attncli.base.lazy_numpy import Array, np
 
 CONSTANT = None  # the derivative of an argument that is no real number: a mask, a position
 
@@ -14,17 +14,21 @@ CONSTANT = None  # the derivative of an argument that is no real number: a mask,
 class DerivativeRecord:
     """What is known of the derivative of a function by one of its arguments.
 
-    `formula` names the arguments, the result and their gradients by braces: `{d_scores} = {weights} ∘ …`. Worked lines
-    are of one cell; arrays have all entries along the axes in `sums_over`. `remark` says what is taken where there is
-    no derivative.
+    `formula` names the arguments, the result and their gradients by braces: `{d_scores} = {weights} ∘ …`; where it
+    depends on what is given, it is a function of these symbols and of the options. Worked lines are of one cell; arrays
+    have all entries along the axes in `sums_over`. `remark` says what is taken where there is no derivative.
     """
 
-    formula: str
+    formula: str | Callable[[Mapping[str, str], Mapping[str, Any]], str]
     sums_over: Letters = ()
     by_hand: Callable[..., list[str]] | None = None
     remark: str = ""
-    is_exact: bool = False
-    is_boolean: bool = False
+    is_whole: bool = False  # the gradient has no axes but those of the argument, which does not broadcast
+
+    def formula_with(self, symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
+        """The formula with these symbols, in which braces are replaced."""
+        formula = self.formula if isinstance(self.formula, str) else self.formula(symbols, options)
+        return formula.format_map(symbols)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +46,19 @@ class Derivative:
     record: DerivativeRecord
 
 
-Derivatives = Mapping[str, Derivative | None]
+@dataclass(frozen=True)
+class NoDerivative:
+    """That a function has no derivative by an argument, and why: a gradient that reaches it is an error."""
+
+    reason: str
 
 
-def derivative(formula: str, **more: Any) -> Callable[[Callable[..., Array]], Derivative]:
+Derivatives = Mapping[str, Derivative | NoDerivative | None]
+
+
+def derivative(
+    formula: str | Callable[[Mapping[str, str], Mapping[str, Any]], str], **more: Any
+) -> Callable[[Callable[..., Array]], Derivative]:
     """A decorator: the function is the derivative with this formula; keywords are fields of its record."""
 
     def decorate(function: Callable[..., Array]) -> Derivative:
@@ -76,7 +89,20 @@ def add_all(**gradients: Array) -> Array:
     return first
 
 
-@derivative("{d_argument} = {d_result}", is_exact=True)
+def add_rows(grad: Array, rows: Array, count: int) -> Array:
+    """The gradient of a table of which rows were looked up: [… n x] and [… n] to [… count x], equal rows added.
+
+    >>> add_rows(np.array([[1.0], [2.0], [4.0]]), np.array([1, 0, 1]), 3).tolist()
+    [[2.0], [5.0], [0.0]]
+    """
+    *leading, length, features = grad.shape
+    found = np.broadcast_to(rows, (*leading, length)).reshape(-1, length)
+    table = np.zeros((len(found), count, features), grad.dtype)
+    np.add.at(table, (np.arange(len(found))[:, None], found), grad.reshape(-1, length, features))
+    return table.reshape(*leading, count, features)
+
+
+@derivative("{d_argument} = {d_result}")
 def unchanged(grad: Array) -> Array:
     """The gradient as it is."""
     return grad

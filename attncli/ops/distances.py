@@ -25,6 +25,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, absolute, number, parameter, sqrt, total
 from attncli.ops.decorators import score
+from attncli.ops.derivatives import derivative
 from attncli.ops.records import Positive, Quantity, Tap, no_tap, reused
 
 LOSS = 4
@@ -227,6 +228,24 @@ SQUARED_DISTANCES = Quantity(
 )
 
 
+def _towards(factors: Array, left: Array, right: Array) -> Array:
+    """The differences of one vector of `left` [… a d] from those of `right` [… b d], times factors [… a b]: [… a d]."""
+    sums: Array = factors @ right - factors.sum(axis=-1, keepdims=True) * left
+    return sums
+
+
+@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ ({key}ⱼ − {query}ᵢ) / σ²")
+def gaussian_query(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
+    """The gradient of the queries: towards each key, by the gradient of its score."""
+    return _towards(grad, query, key) / sigma / sigma
+
+
+@derivative("{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ ({query}ᵢ − {key}ⱼ) / σ²")
+def gaussian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
+    """The gradient of the keys: towards each query, by the gradient of its score."""
+    return _towards(grad.mT, key, query) / sigma / sigma
+
+
 def gaussian_by_hand(
     write: ArithmeticWriter, query: Array, key: Array, result: Any, *, squared_distances: Any, sigma: float
 ) -> list[str]:
@@ -246,6 +265,7 @@ def gaussian_by_hand(
     inner=(SQUARED_DISTANCES,),
     formula_in_force=lambda sigma: f"Sᵢⱼ = −‖Qᵢ − Kⱼ‖² / 2{'' if sigma == 1 else 'σ²'}",
     by_hand=gaussian_by_hand,
+    derivatives={"query": gaussian_query, "key": gaussian_key},
 )
 def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
     """The squared distance over 2σ², negative: its exponential is a bell of width σ around the query.
@@ -255,6 +275,30 @@ def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_t
     """
     squared = tap("squared_distances", squared_distances(query, key))
     return np.divide(squared, -2 * sigma * sigma, out=reused(squared, tap))
+
+
+def _signs(factors: Array, left: Array, right: Array) -> Array:
+    """The signs of `right` [… b d] − `left` [… a d], times factors [… a b]: [… a d], a feature at a time."""
+    columns = [
+        (factors * np.sign(right[..., None, :, feature] - left[..., :, None, feature])).sum(axis=-1)
+        for feature in range(left.shape[-1])
+    ]
+    return np.stack(columns, axis=-1)
+
+
+EQUAL_FEATURES = "of equal features 0 is taken"
+
+
+@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ sign({key}ⱼ − {query}ᵢ) / σ", remark=EQUAL_FEATURES)
+def laplacian_query(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
+    """The gradient of the queries: in each feature towards each key, by the gradient of its score."""
+    return _signs(grad, query, key) / sigma
+
+
+@derivative("{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ sign({query}ᵢ − {key}ⱼ) / σ", remark=EQUAL_FEATURES)
+def laplacian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
+    """The gradient of the keys: in each feature towards each query, by the gradient of its score."""
+    return _signs(grad.mT, key, query) / sigma
 
 
 def laplacian_by_hand(
@@ -284,6 +328,7 @@ def laplacian_by_hand(
     ),
     formula_in_force=lambda sigma: f"Sᵢⱼ = −‖Qᵢ − Kⱼ‖₁{'' if sigma == 1 else ' / σ'}",
     by_hand=laplacian_by_hand,
+    derivatives={"query": laplacian_query, "key": laplacian_key},
 )
 def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
     """The sum of the absolute differences, negative, in units of the width σ.
@@ -293,6 +338,26 @@ def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_
     """
     distances = tap("distances", absolute_distances(query, key))
     return np.divide(distances, -sigma, out=reused(distances, tap))
+
+
+def _by_distance(grad: Array, forward: Array) -> Array:
+    """The gradient of each score by its distance, 0 where that is 0."""
+    return np.where(forward == 0, 0, grad / np.where(forward == 0, 1, -forward))
+
+
+EQUAL_VECTORS = "of equal vectors 0 is taken"
+
+
+@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ ({key}ⱼ − {query}ᵢ) / ‖{query}ᵢ − {key}ⱼ‖", remark=EQUAL_VECTORS)
+def euclidean_query(grad: Array, query: Array, key: Array, forward: Array) -> Array:
+    """The gradient of the queries: the direction to each key, times the gradient of its score."""
+    return _towards(_by_distance(grad, forward), query, key)
+
+
+@derivative("{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ ({query}ᵢ − {key}ⱼ) / ‖{query}ᵢ − {key}ⱼ‖", remark=EQUAL_VECTORS)
+def euclidean_key(grad: Array, query: Array, key: Array, forward: Array) -> Array:
+    """The gradient of the keys: the direction to each query, times the gradient of its score."""
+    return _towards(_by_distance(grad, forward).mT, key, query)
 
 
 def euclidean_by_hand(
@@ -312,6 +377,7 @@ def euclidean_by_hand(
     example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "gives": [[-2, -5]]},
     inner=(SQUARED_DISTANCES,),
     by_hand=euclidean_by_hand,
+    derivatives={"query": euclidean_query, "key": euclidean_key},
 )
 def euclidean(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
     """The distance between query and key, negative.

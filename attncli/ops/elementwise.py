@@ -7,7 +7,7 @@ from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number, parameter, tanh
 from attncli.ops.decorators import structural
-from attncli.ops.derivatives import derivative, unchanged
+from attncli.ops.derivatives import add_rows, derivative, unchanged
 
 
 @derivative("{d_scores} = scale · {d_result}")
@@ -135,10 +135,9 @@ def add_bias_by_hand(
 def add_bias_table(grad: Array, table: Array, query_rows: Array, key_positions: Array) -> Array:
     """The gradient of the user's numbers: of each the sum over the pairs that read it; 0 where it is −∞."""
     rows, columns = table.shape[-2:]
-    whole = np.zeros((*grad.shape[:-2], rows, columns), grad.dtype)
     has_column = key_positions < columns
-    own = (query_rows if rows > 1 else np.zeros_like(query_rows))[:, None]
-    np.add.at(whole, (..., own, key_positions[has_column]), grad[..., has_column])
+    of_rows = add_rows(grad[..., has_column], query_rows if rows > 1 else np.zeros_like(query_rows), rows)
+    whole: Array = add_rows(of_rows.mT, key_positions[has_column], columns).mT
     return np.where(np.isneginf(table), 0, whole)
 
 

@@ -15,6 +15,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, number, parameter, products, sqrt, total
 from attncli.ops.decorators import norm
+from attncli.ops.derivatives import Derivatives, derivative
 from attncli.ops.records import ByHand, FormulaInForce, Operator, OperatorRecord, OperatorUse, Parameter, Range, Symbol
 from attncli.ops.registry import add_use, look_up
 
@@ -109,6 +110,93 @@ def _divided(x: Array, square: Array, eps: float, unit: Array) -> Array:
     return x / np.where(size == 0, 1, size)
 
 
+ZERO_VECTOR = "of a vector without size 0 is taken"
+
+
+def _divided_vectors(
+    x: Array, eps: float | None, mean: Callable[[Array], Array], *, is_centred: bool, is_always: bool = False
+) -> tuple[Array, Array]:
+    """The vectors of a norm before its gain [… n d], and what they were divided by [… n 1]."""
+    eps = 0.0 if eps is None else eps
+    unit = _unit(x, eps, is_always=is_always)
+    scaled = x / unit
+    centred = scaled - scaled.mean(axis=-1, keepdims=True) if is_centred else scaled
+    square = mean(centred * centred)
+    return _divided(centred, square, eps, unit), unit * np.sqrt(square + eps / unit / unit)
+
+
+def _gradient_of_vectors(
+    grad: Array, divided: Array, size: Array, mean: Callable[[Array], Array], *, is_centred: bool
+) -> Array:
+    """The gradient of vectors before they are divided, from that of the divided ones; 0 where the size is."""
+    across = grad - divided * mean(divided * grad)
+    if is_centred:
+        across = across - grad.mean(axis=-1, keepdims=True)
+    return np.where(size == 0, 0, across / np.where(size == 0, 1, size))
+
+
+def _derivatives(
+    mean: Callable[[Array], Array], size: str, average: str, *, is_centred: bool = False, is_always: bool = False
+) -> Derivatives:
+    """The derivatives of a norm by its vectors, its gain and its bias.
+
+    `mean` is that of squares, or their sum; `size` and `average` are its names in formulas: `rms({x})`, `mean(y g)`.
+    """
+    less = " − mean(g)" if is_centred else ""
+
+    def formula(symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
+        factor = "" if "gain" not in symbols else "(1 + {gain}) " if options.get("gain_plus_one") else "{gain} "
+        quotient = "({x} − mean({x}))" if is_centred else "{x}"
+        return f"{{d_x}} = (g{less} − y {average}) / {size}, y = {quotient} / {size}, g = {factor}{{d_result}}"
+
+    @derivative(formula, remark=ZERO_VECTOR)
+    def vectors(
+        grad: Array,
+        x: Array,
+        gain: Array | None = None,
+        *,
+        eps: float | None = None,
+        gain_plus_one: bool | None = None,
+    ) -> Array:
+        """The gradient of the vectors: what changes their length alone changes nothing."""
+        own = _with_gain(grad, gain, None, gain_plus_one)
+        divided, length = _divided_vectors(x, eps, mean, is_centred=is_centred, is_always=is_always)
+        return _gradient_of_vectors(own, divided, length, mean, is_centred=is_centred)
+
+    @derivative("{d_gain} = Σᵢ {d_result}ᵢ yᵢ, y the vectors before the gain")
+    def gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
+        """The gradient of the gain: the sum over the rows."""
+        divided, _ = _divided_vectors(x, eps, mean, is_centred=is_centred, is_always=is_always)
+        total: Array = (grad * divided).sum(axis=-2)
+        return total
+
+    @derivative("{d_bias} = Σᵢ {d_result}ᵢ")
+    def bias(grad: Array) -> Array:
+        """The gradient of the bias: the sum over the rows."""
+        total: Array = grad.sum(axis=-2)
+        return total
+
+    return {"x": vectors, "gain": gain, "bias": bias}
+
+
+def _sum(x: Array) -> Array:
+    """The sum of each row [… n 1]."""
+    total: Array = x.sum(axis=-1, keepdims=True)
+    return total
+
+
+def _mean(x: Array) -> Array:
+    """The mean of each row [… n 1]."""
+    mean: Array = x.mean(axis=-1, keepdims=True)
+    return mean
+
+
+def l2_gradient(grad: Array, x: Array) -> Array:
+    """The gradient of vectors that are divided by their length, from that of the unit vectors."""
+    divided, length = _divided_vectors(x, None, _sum, is_centred=False, is_always=True)
+    return _gradient_of_vectors(grad, divided, length, _sum, is_centred=False)
+
+
 def _divide_l2(write: ArithmeticWriter, x: Array, eps: float | None) -> tuple[list[str], Term | None, str]:
     """The Euclidean norm of one vector, and its division."""
     if not x.any():
@@ -125,6 +213,7 @@ def _divide_l2(write: ArithmeticWriter, x: Array, eps: float | None) -> tuple[li
     example={"x": [[3, 4], [0, 0]], "gives": [[0.6, 0.8], [0, 0]]},
     formula_in_force=_formula("u / ‖u‖", "u / √(‖u‖² + eps)"),
     by_hand=_by_hand(_divide_l2),
+    derivatives=_derivatives(_sum, "√(‖{x}‖² + eps)", "(y·g)", is_always=True),
     check=check_gain,
 )
 def l2(
@@ -163,6 +252,7 @@ def _divide_rms(write: ArithmeticWriter, x: Array, eps: float) -> tuple[list[str
     example={"x": [[1, 7], [0, 0]], "gives": [[0.2, 1.4], [0, 0]]},
     formula_in_force=_formula("u / √(mean(u²))", "u / √(mean(u²) + eps)"),
     by_hand=_by_hand(_divide_rms),
+    derivatives=_derivatives(_mean, "√(mean({x}²) + eps)", "mean(y g)"),
     check=check_gain,
 )
 def rms(
@@ -202,6 +292,7 @@ def _divide_layer(write: ArithmeticWriter, x: Array, eps: float) -> tuple[list[s
     example={"x": [[1, 3], [2, 2]], "gives": [[-1, 1], [0, 0]]},
     formula_in_force=_formula("(u − mean(u)) / √(var(u))", "(u − mean(u)) / √(var(u) + eps)"),
     by_hand=_by_hand(_divide_layer),
+    derivatives=_derivatives(_mean, "√(var({x}) + eps)", "mean(y g)", is_centred=True),
     check=check_gain,
 )
 def layer(

@@ -13,7 +13,7 @@ from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, exp, largest, number, parameter, products, sqrt, tanh, total
 from attncli.ops.decorators import score
 from attncli.ops.derivatives import derivative
-from attncli.ops.norms import l2
+from attncli.ops.norms import ZERO_VECTOR, l2, l2_gradient
 from attncli.ops.products import MatrixProduct, product
 from attncli.ops.records import Factorization, Quantity, Symbol, Tap, no_tap, reused
 
@@ -25,6 +25,14 @@ ACTIVATIONS: Mapping[Activation, tuple[Callable[[Array, Array | None], Array], C
     "sigmoid": (lambda x, _out: np.exp(-np.logaddexp(0, -x)), lambda x: 1 / (1 + exp(-x))),
     "identity": (lambda x, _out: x, lambda x: x),
 }
+# The derivative of each, from its value.
+SLOPES: Mapping[Activation, Callable[[Array], Array]] = {
+    "tanh": lambda units: 1 - units**2,
+    "relu": lambda units: (units > 0).astype(units.dtype),
+    "sigmoid": lambda units: units * (1 - units),
+    "identity": np.ones_like,
+}
+KINK_OF_RELU = "where relu has 0 to decide, its derivative is taken as 0"
 PAIRS = ("n", "m")
 LUONG = "Luong, Pham & Manning 2015, §3.1"
 
@@ -61,7 +69,8 @@ def dot_query(grad: Array, key: Array) -> Array:
 )
 def dot_key(grad: Array, query: Array) -> Array:
     """The gradient of the keys: the queries, each times the gradient of its score."""
-    return grad.mT @ query
+    total: Array = grad.mT @ query
+    return total
 
 
 @derivative(
@@ -73,7 +82,8 @@ def dot_key(grad: Array, query: Array) -> Array:
 )
 def scaled_dot_query(grad: Array, key: Array) -> Array:
     """The gradient of the queries: the keys, each times the gradient of its score, by √d."""
-    return grad @ key / np.sqrt(key.dtype.type(key.shape[-1]))
+    total: Array = grad @ key / np.sqrt(key.dtype.type(key.shape[-1]))
+    return total
 
 
 @derivative(
@@ -85,7 +95,8 @@ def scaled_dot_query(grad: Array, key: Array) -> Array:
 )
 def scaled_dot_key(grad: Array, query: Array) -> Array:
     """The gradient of the keys: the queries, each times the gradient of its score, by √d."""
-    return grad.mT @ query / np.sqrt(query.dtype.type(query.shape[-1]))
+    total: Array = grad.mT @ query / np.sqrt(query.dtype.type(query.shape[-1]))
+    return total
 
 
 @score(
@@ -148,6 +159,40 @@ def general_by_hand(
     ]
 
 
+@derivative(
+    "{d_query}ᵢ = (Σⱼ {d_result}ᵢⱼ {key}ⱼ) {w}ᵀ",
+    sums_over=("m",),
+    by_hand=lambda write, grad, key, w, result: [
+        (line := write.computed("Σⱼ dSᵢⱼ Kⱼ", products(grad, key), letter="c")).line,
+        write.equation(products(line.entries, w.mT), result, letter="d"),
+    ],
+)
+def general_query(grad: Array, key: Array, w: Array) -> Array:
+    """The gradient of the queries: that of the projected queries, times the matrix."""
+    gradient: Array = grad @ key @ w.mT
+    return gradient
+
+
+@derivative(
+    "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ {query}ᵢ {w}",
+    sums_over=("n",),
+    by_hand=lambda write, grad, projected_query, result: [
+        write.equation(products(grad, projected_query), result, letter="c")
+    ],
+)
+def general_key(grad: Array, projected_query: Array) -> Array:
+    """The gradient of the keys: the projected queries, each times the gradient of its score."""
+    gradient: Array = grad.mT @ projected_query
+    return gradient
+
+
+@derivative("{d_w} = {query}ᵀ {d_result} {key}")
+def general_w(grad: Array, query: Array, key: Array) -> Array:
+    """The gradient of the matrix: the sum over all pairs."""
+    gradient: Array = query.mT @ (grad @ key)
+    return gradient
+
+
 @score(
     formula="Sᵢⱼ = Qᵢ W Kⱼᵀ",
     shapes="query[n d], key[m c], w[d c] -> [n m]",
@@ -164,6 +209,7 @@ def general_by_hand(
     ),
     factorization=Factorization(lambda query, w: query @ w, lambda key, w: key),
     by_hand=general_by_hand,
+    derivatives={"query": general_query, "key": general_key, "w": general_w},
 )
 def general(
     query: Array, key: Array, *, w: Annotated[Array, Symbol("W")], tap: Tap = no_tap, matmul: MatrixProduct = product
@@ -218,6 +264,53 @@ def _hidden_formula(*, b: bool | float = 0.0, activation: Activation = "tanh", *
     return f"{name}(W₁Kⱼ + W₂Qᵢ{' + b_H' if b else ''})"
 
 
+def _slopes(grad: Array, hidden: Array, v: Array, activation: Activation) -> Array:
+    """The gradient of the hidden layer before its activation, [… n m a], from its value after it."""
+    return grad[..., None] * v[..., None, None, :] * SLOPES[activation](hidden)
+
+
+@derivative("{d_query}ᵢ = Σⱼ gᵢⱼ {w2}ᵀ, gᵢⱼ = {d_result}ᵢⱼ {v} ∘ act′", remark=KINK_OF_RELU)
+def additive_query(grad: Array, hidden: Array, w2: Array, v: Array, *, activation: Activation) -> Array:
+    """The gradient of the queries: that of the hidden layer, summed over the keys, times the matrix."""
+    gradient: Array = _slopes(grad, hidden, v, activation).sum(axis=-2) @ w2.mT
+    return gradient
+
+
+@derivative("{d_key}ⱼ = Σᵢ gᵢⱼ {w1}ᵀ, gᵢⱼ = {d_result}ᵢⱼ {v} ∘ act′", remark=KINK_OF_RELU)
+def additive_key(grad: Array, hidden: Array, w1: Array, v: Array, *, activation: Activation) -> Array:
+    """The gradient of the keys: that of the hidden layer, summed over the queries, times the matrix."""
+    gradient: Array = _slopes(grad, hidden, v, activation).sum(axis=-3) @ w1.mT
+    return gradient
+
+
+@derivative("{d_w1} = Σᵢⱼ {key}ⱼᵀ gᵢⱼ, gᵢⱼ = {d_result}ᵢⱼ {v} ∘ act′", remark=KINK_OF_RELU)
+def additive_w1(grad: Array, key: Array, hidden: Array, v: Array, *, activation: Activation) -> Array:
+    """The gradient of the matrix of the keys: the sum over all pairs."""
+    gradient: Array = key.mT @ _slopes(grad, hidden, v, activation).sum(axis=-3)
+    return gradient
+
+
+@derivative("{d_w2} = Σᵢⱼ {query}ᵢᵀ gᵢⱼ, gᵢⱼ = {d_result}ᵢⱼ {v} ∘ act′", remark=KINK_OF_RELU)
+def additive_w2(grad: Array, query: Array, hidden: Array, v: Array, *, activation: Activation) -> Array:
+    """The gradient of the matrix of the queries: the sum over all pairs."""
+    gradient: Array = query.mT @ _slopes(grad, hidden, v, activation).sum(axis=-2)
+    return gradient
+
+
+@derivative("{d_b} = Σᵢⱼ gᵢⱼ, gᵢⱼ = {d_result}ᵢⱼ {v} ∘ act′", remark=KINK_OF_RELU)
+def additive_b(grad: Array, hidden: Array, v: Array, *, activation: Activation) -> Array:
+    """The gradient of the bias of the hidden layer: the sum over all pairs."""
+    gradient: Array = _slopes(grad, hidden, v, activation).sum(axis=(-3, -2))
+    return gradient
+
+
+@derivative("{d_v} = Σᵢⱼ {d_result}ᵢⱼ Hᵢⱼ")
+def additive_v(grad: Array, hidden: Array) -> Array:
+    """The gradient of the last vector: the hidden layer, times the gradient of each score."""
+    gradient: Array = (grad[..., None] * hidden).sum(axis=(-3, -2))
+    return gradient
+
+
 @score(
     formula="Sᵢⱼ = vᵀ act(W₁Kⱼ + W₂Qᵢ + b_H)",
     shapes="query[n d], key[m c], w1[c a], w2[d a], v[a], b[a] -> [n m]",
@@ -246,6 +339,14 @@ def _hidden_formula(*, b: bool | float = 0.0, activation: Activation = "tanh", *
     ),
     formula_in_force=lambda **parameters: f"Sᵢⱼ = vᵀ {_hidden_formula(**parameters)}",
     by_hand=additive_by_hand,
+    derivatives={
+        "query": additive_query,
+        "key": additive_key,
+        "w1": additive_w1,
+        "w2": additive_w2,
+        "v": additive_v,
+        "b": additive_b,
+    },
 )
 def additive(
     query: Array,
@@ -296,12 +397,37 @@ def location_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: 
     return [write.equation(products(query, w[:, write.column]), result, name=name)]
 
 
+@derivative(
+    "{d_query}ᵢ = {d_result}ᵢ {w}ᵀ",
+    sums_over=("m",),
+    by_hand=lambda write, grad, w, result: [write.equation(products(grad, w.mT), result, letter="d")],
+)
+def location_query(grad: Array, w: Array) -> Array:
+    """The gradient of the queries: that of the scores, times the matrix."""
+    gradient: Array = grad @ w.mT
+    return gradient
+
+
+@derivative("{d_key} = 0: the keys are not read")
+def location_key(grad: Array, key: Array) -> Array:
+    """The gradient of the keys, which are not read."""
+    return np.zeros((*grad.shape[:-2], *key.shape[-2:]), grad.dtype)
+
+
+@derivative("{d_w} = {query}ᵀ {d_result}")
+def location_w(grad: Array, query: Array) -> Array:
+    """The gradient of the matrix: the sum over the queries."""
+    gradient: Array = query.mT @ grad
+    return gradient
+
+
 @score(
     formula="Sᵢⱼ = (Qᵢ W)ⱼ",
     shapes="query[n d], key[m c], w[d m] -> [n m]",
     source="Luong, Pham & Manning 2015, eq. 8",
     example={"query": [[1, 2]], "key": [[9], [9], [9]], "w": [[1, 0, 2], [0, 1, 1]], "gives": [[1, 2, 4]]},
     by_hand=location_by_hand,
+    derivatives={"query": location_query, "key": location_key, "w": location_w},
 )
 def location(query: Array, key: Array, *, w: Annotated[Array, Symbol("W")]) -> Array:
     """A score for each position from the query alone; the keys are not read.
@@ -338,6 +464,24 @@ def cosine_by_hand(
     return [*lines, write.equation(product if beta == 1 else parameter(beta) * product, result)]
 
 
+@derivative(
+    "{d_query}ᵢ = (gᵢ − Qᵤᵢ (Qᵤᵢ·gᵢ)) / ‖{query}ᵢ‖, gᵢ = β Σⱼ {d_result}ᵢⱼ Kᵤⱼ, Qᵤ and Kᵤ the unit vectors",
+    remark=ZERO_VECTOR,
+)
+def cosine_query(grad: Array, query: Array, unit_key: Array, *, beta: float) -> Array:
+    """The gradient of the queries: only what turns a query changes its score."""
+    return l2_gradient(grad @ unit_key * beta, query)
+
+
+@derivative(
+    "{d_key}ⱼ = (gⱼ − Kᵤⱼ (Kᵤⱼ·gⱼ)) / ‖{key}ⱼ‖, gⱼ = β Σᵢ {d_result}ᵢⱼ Qᵤᵢ, Qᵤ and Kᵤ the unit vectors",
+    remark=ZERO_VECTOR,
+)
+def cosine_key(grad: Array, key: Array, unit_query: Array, *, beta: float) -> Array:
+    """The gradient of the keys: only what turns a key changes its scores."""
+    return l2_gradient(grad.mT @ unit_query * beta, key)
+
+
 @score(
     formula="Sᵢⱼ = β Qᵢ·Kⱼ / (‖Qᵢ‖ ‖Kⱼ‖)",
     shapes="query[n d], key[m d] -> [n m]",
@@ -350,6 +494,7 @@ def cosine_by_hand(
     factorization=Factorization(lambda query, beta: l2(query) * beta, lambda key, beta: l2(key)),
     formula_in_force=lambda beta: f"Sᵢⱼ = {'' if beta == 1 else 'β '}Qᵢ·Kⱼ / (‖Qᵢ‖ ‖Kⱼ‖)",
     by_hand=cosine_by_hand,
+    derivatives={"query": cosine_query, "key": cosine_key},
 )
 def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap, matmul: MatrixProduct = product) -> Array:
     """The cosine of the angle between query and key, times a strength; a zero vector scores 0.

@@ -2,10 +2,10 @@
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.decorators import structural
-from attncli.ops.derivatives import derivative, unchanged
+from attncli.ops.derivatives import add_rows, derivative, unchanged
 
 
-@derivative("{d_x} = {d_result} {w}ᵀ")
+@derivative(lambda symbols, _options: "{d_x} = {d_result} {w}ᵀ" if "w" in symbols else "{d_x} = {d_result}")
 def project_x(grad: Array, w: Array | None = None) -> Array:
     """The gradient of what is projected [… n x]."""
     return grad if w is None else grad @ w.mT
@@ -21,7 +21,8 @@ def project_w(grad: Array, x: Array) -> Array:
 @derivative("{d_b} = Σᵢ {d_result}ᵢ")
 def project_b(grad: Array) -> Array:
     """The gradient of the bias [… d]: the sum over the rows."""
-    return grad.sum(axis=-2)
+    total: Array = grad.sum(axis=-2)
+    return total
 
 
 @structural(derivatives={"x": project_x, "w": project_w, "b": project_b})
@@ -30,7 +31,7 @@ def project(x: Array, w: Array | None = None, b: Array | float = 0.0) -> Array:
     return (x if w is None else x @ w) + b
 
 
-@derivative("{d_x}: {d_result} in its columns, 0 in the others")
+@derivative("{d_x}: {d_result} in its columns, 0 in the others", is_whole=True)
 def unpack_x(grad: Array, x: Array, *, blocks: int, first: int, count: int) -> Array:
     """The gradient of packed projections."""
     packed = np.zeros((*x.shape[:-1], blocks, x.shape[-1] // blocks), grad.dtype)
@@ -54,7 +55,7 @@ def unpack(x: Array, *, blocks: int, first: int, count: int) -> Array:
     return parts.reshape(*leading, blocks * count)
 
 
-@derivative("{d_x}: the heads of {d_result} side by side")
+@derivative("{d_x}: the heads of {d_result} side by side", is_whole=True)
 def split_heads_x(grad: Array) -> Array:
     """The gradient of features that are split into heads."""
     *leading, heads, rows, features = grad.shape
@@ -74,7 +75,7 @@ def split_heads(x: Array, *, heads: int) -> Array:
     return x.reshape(*leading, rows, heads, features // heads).swapaxes(-2, -3)
 
 
-@derivative("{d_x}: {d_result} split into heads")
+@derivative("{d_x}: {d_result} split into heads", is_whole=True)
 def merge_heads_x(grad: Array, x: Array) -> Array:
     """The gradient of heads that are merged."""
     *leading, heads, rows, features = x.shape
@@ -92,11 +93,12 @@ def merge_heads(x: Array) -> Array:
     return x.swapaxes(-2, -3).reshape(*leading, rows, heads * features)
 
 
-@derivative("{d_x} = Σₕ {d_result}ₕ over the query heads of each key head")
+@derivative("{d_x} = Σₕ {d_result}ₕ over the query heads of each key head", is_whole=True)
 def repeat_kv_x(grad: Array, x: Array) -> Array:
     """The gradient of a key head: the sum over the query heads that read it."""
     *leading, groups, rows, features = x.shape
-    return grad.reshape(*leading, groups, -1, rows, features).sum(axis=-3)
+    total: Array = grad.reshape(*leading, groups, -1, rows, features).sum(axis=-3)
+    return total
 
 
 @structural(is_exact=True, derivatives={"x": repeat_kv_x})
@@ -127,12 +129,10 @@ def concat_cache(past: Array, new: Array) -> Array:
     return np.concatenate([past, new], axis=-2)
 
 
-@derivative("{d_x}: {d_result} in its rows, 0 in the others")
+@derivative("{d_x}: {d_result} in its rows, 0 in the others", is_whole=True)
 def select_rows_x(grad: Array, x: Array, *, at: list[int]) -> Array:
     """The gradient of rows of which some are selected."""
-    whole = np.zeros(x.shape, grad.dtype)
-    np.add.at(whole, (..., at, slice(None)), grad)
-    return whole
+    return add_rows(grad, np.asarray(at), x.shape[-2])
 
 
 @structural(is_exact=True, derivatives={"x": select_rows_x})
@@ -201,7 +201,7 @@ def identity(x: Array) -> Array:
     return x
 
 
-@derivative("{d_x}: the numbers of {d_result} in the shape of {x}")
+@derivative("{d_x}: the numbers of {d_result} in the shape of {x}", is_whole=True)
 def reshape_x(grad: Array, x: Array, *, shape: tuple[int, ...], at: list[int] | None = None) -> Array:
     """The gradient of numbers in another shape; 0 for those that are left out."""
     whole = np.zeros(shape, grad.dtype)

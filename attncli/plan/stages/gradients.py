@@ -6,7 +6,7 @@ from typing import Any
 from attncli.base.axes import COUNTED_FROM_0, format_lengths
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
-from attncli.ops.derivatives import add_all, sum_over
+from attncli.ops.derivatives import Derivative, DerivativeRecord, Derivatives, NoDerivative, add_all, sum_over
 from attncli.ops.registry import record_of
 from attncli.plan.builder import PlanBuilder, symbols_of
 from attncli.plan.graph import Axes, Node
@@ -36,7 +36,7 @@ def differentiate(builder: PlanBuilder) -> None:
         if node.function is None or node.is_input:
             continue
         for argument, name in node.inputs.items():
-            if name in varying:
+            if name in varying and not _is_constant(node, argument):
                 ways.setdefault(name, []).append(_add_gradient(builder, node, argument, gradient))
     for result, name in list(builder.results.items()):
         if name in gradients:
@@ -66,11 +66,17 @@ def _varying(nodes: Iterable[Node]) -> frozenset[str]:
 
 
 def _is_constant(node: Node, argument: str) -> bool:
-    """Whether no gradient passes from a node to an argument: masks and positions have none."""
-    record = record_of(node.function) if node.function is not None else None
-    derivatives = None if record is None else record.derivatives
-    is_known = derivatives is not None and argument in derivatives
-    return node.is_boolean or (is_known and derivatives is not None and derivatives[argument] is None)
+    """Whether no gradient passes from a node to an argument: masks, counts and positions have none."""
+    derivatives = _derivatives(node)
+    if derivatives is None:
+        return node.is_exact or node.is_boolean
+    return argument in derivatives and derivatives[argument] is None
+
+
+def _derivatives(node: Node) -> Derivatives | None:
+    """The derivatives of the function of a node, as its record has them."""
+    record = None if node.function is None else record_of(node.function)
+    return None if record is None or isinstance(record, DerivativeRecord) else record.derivatives
 
 
 def _add_gradient(builder: PlanBuilder, node: Node, argument: str, gradient: Node) -> Node:
@@ -79,21 +85,21 @@ def _add_gradient(builder: PlanBuilder, node: Node, argument: str, gradient: Nod
     Raises AttnError where its function has no derivative.
     """
     source = builder.nodes[node.inputs[argument]]
-    derivatives = record_of(node.function).derivatives if node.function is not None else None
-    found = None if derivatives is None else derivatives.get(argument)
-    if found is None:
+    found = (_derivatives(node) or {}).get(argument)
+    if not isinstance(found, Derivative):
         what = node.name if node.record is None else f"{node.record.kind} {node.record.name}"
-        raise AttnError(f"{what} has no derivative", where="grad_output", hint=f"leave it out, or {node.name}")
+        reason = f": {found.reason}" if isinstance(found, NoDerivative) else ""
+        raise AttnError(f"{what} has no derivative{reason}", where="grad_output", hint="leave out one of the two")
     inputs = {"grad": gradient.name}
     read = {**node.inputs, **node.taps, FORWARD: node.name}
     inputs |= {name: read[name] for name in found.reads if name in read}
-    options = {name: value for name, value in node.options.items() if name in found.options}
-    axes = _axes(node, source)
+    options = {name: x for name, x in node.options.items() if name in (*found.options, *found.reads)}
+    axes = source.axes if found.record.is_whole else _axes(node, source)
     is_whole = axes == source.axes
     name = _new_name(builder, source, node)
     symbols = symbols_of(node, builder.nodes) | {"result": node.symbol, "argument": source.symbol}
     symbols |= {f"d_{name}": f"d{symbol}" for name, symbol in symbols.items()}
-    formula = found.record.formula.format_map(symbols)
+    formula = found.record.formula_with(symbols, node.options)
     purpose = f"How much the loss grows with each number of {source.name}."
     last = builder.add(
         name if is_whole else f"{name}_of_each",
@@ -126,8 +132,7 @@ def _axes(node: Node, source: Node) -> Axes:
         axis._replace(length=max(axis.length, lengths.get(axis.letter, 1))) if axis.letter in COUNTED_FROM_0 else axis
         for axis in source.axes
     )
-    summed = {*source.letters, *(("h",) if "g" in source.letters else ())}  # a key head is that of several query heads
-    before = tuple(axis for axis in node.axes if axis.letter in COUNTED_FROM_0 and axis.letter not in summed)
+    before = tuple(axis for axis in node.axes if axis.letter in COUNTED_FROM_0 and axis.letter not in source.letters)
     return (*before, *own)
 
 
