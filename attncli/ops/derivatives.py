@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from attncli.base.axes import Letters
 from attncli.base.lazy_numpy import Array, np
@@ -10,16 +10,23 @@ from attncli.base.lazy_numpy import Array, np
 CONSTANT = None  # the derivative of an argument that is no real number: a mask, a position
 
 
+Formula = str | Callable[[Mapping[str, str], Mapping[str, Any]], str]
+
+
 @dataclass(frozen=True, eq=False)
 class DerivativeRecord:
     """What is known of the derivative of a function by one of its arguments.
 
-    `formula` names the arguments, the result and their gradients by braces: `{d_scores} = {weights} ∘ …`; where it
-    depends on what is given, it is a function of these symbols and of the options. Worked lines are of one cell; arrays
-    have all entries along the axes in `sums_over`. `remark` says what is taken where there is no derivative.
+    `reads` are the arguments, inner quantities and the result, as `forward`, that it gets besides the gradient of the
+    result, and `options` those of the function's options. `formula` names the arguments, the result and their gradients
+    by braces: `{d_scores} = {weights} ∘ …`; where it depends on what is given, it is a function of these symbols and of
+    the options. Worked lines are of one cell; arrays have all entries along the axes in `sums_over`. `remark` says what
+    is taken where there is no derivative.
     """
 
-    formula: str | Callable[[Mapping[str, str], Mapping[str, Any]], str]
+    formula: Formula
+    reads: tuple[str, ...]
+    options: tuple[str, ...]
     sums_over: Letters = ()
     by_hand: Callable[..., list[str]] | None = None
     remark: str = ""
@@ -31,19 +38,18 @@ class DerivativeRecord:
         return formula.format_map(symbols)
 
 
-@dataclass(frozen=True, eq=False)
-class Derivative:
-    """The derivative of a function by one argument, a function of plans.
+class Derivative(Protocol):
+    """The derivative of a function by one argument: a function of plans with its record.
 
-    `function(grad, **arrays, **options)` gets the gradient of the result, the arguments and inner quantities that it
-    `reads` by their names, and the result as `forward`; of the options of the function those that it names. It returns
-    the gradient with the axes of the argument, and before them those of the result over which the argument broadcasts.
+    It returns the gradient with the axes of the argument, and before them those of the result over which the argument
+    broadcasts.
     """
 
-    function: Callable[..., Array]
-    reads: tuple[str, ...]
-    options: tuple[str, ...]
     record: DerivativeRecord
+
+    def __call__(self, grad: Array, *args: Any, **kwargs: Any) -> Array:
+        """The gradient of the argument, from that of the result."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -56,17 +62,20 @@ class NoDerivative:
 Derivatives = Mapping[str, Derivative | NoDerivative | None]
 
 
-def derivative(
-    formula: str | Callable[[Mapping[str, str], Mapping[str, Any]], str], **more: Any
-) -> Callable[[Callable[..., Array]], Derivative]:
-    """A decorator: the function is the derivative with this formula; keywords are fields of its record."""
+def derivative(formula: Formula, **more: Any) -> Callable[[Callable[..., Array]], Derivative]:
+    """A decorator: the function is the derivative with this formula; keywords are fields of its record.
+
+    It reads its arguments after the first, and takes those after `*` as options.
+    """
 
     def decorate(function: Callable[..., Array]) -> Derivative:
         code: Any = function
-        record = code.record = DerivativeRecord(formula, **more)
         names = code.__code__.co_varnames
         count, keywords = code.__code__.co_argcount, code.__code__.co_kwonlyargcount
-        return Derivative(function, tuple(names[1:count]), tuple(names[count : count + keywords]), record)
+        reads, options = tuple(names[1:count]), tuple(names[count : count + keywords])
+        code.record = DerivativeRecord(formula, reads, options, **more)
+        recorded: Derivative = code
+        return recorded
 
     return decorate
 

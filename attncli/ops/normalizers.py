@@ -286,7 +286,7 @@ def topk_scores(grad: Array, scores: Array, forward: Array, *, k: int) -> Array:
         row = tuple(map(int, np.argwhere(is_tie)[0]))
         message = f"normalize topk has no derivative: in row {list(row)} scores tie with the {k}-th largest"
         raise AttnError(message, where="grad_output", hint="give another k, or scores that differ")
-    return softmax_scores.function(grad, forward)
+    return softmax_scores(grad, forward)
 
 
 @normalizer(

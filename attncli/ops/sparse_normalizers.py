@@ -44,7 +44,7 @@ def support_lines(write: ArithmeticWriter, grad: Array, forward: Array, result: 
 )
 def sparsemax_scores(grad: Array, forward: Array) -> Array:
     """The gradient of the scores of the support. Source: Martins & Astudillo 2016, eq. 14."""
-    return entmax_scores.function(grad, forward, alpha=2.0)
+    return entmax_scores(grad, forward, alpha=2.0)
 
 
 def _entmax_gradient(_symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:

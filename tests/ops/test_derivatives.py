@@ -46,14 +46,15 @@ def slope(function: Callable[[np.ndarray], np.ndarray], at: np.ndarray, directio
 def derivatives_of(record: OperatorRecord) -> Iterator[tuple[str, Derivative]]:
     """The arguments that an operator has derivatives by, each with it."""
     for name, found in (record.derivatives or {}).items():
-        if isinstance(found, Derivative):
+        if found is not None and not isinstance(found, NoDerivative):
             yield name, found
 
 
 def gradient_of(record: OperatorRecord, found: Derivative, grad: np.ndarray, given: Values) -> np.ndarray:
     """The gradient of an argument, from that of the result."""
     known = {**given, **inner_values(record, **given), "forward": record.function(**given)}
-    return found.function(grad, **{name: known[name] for name in (*found.reads, *found.options) if name in known})
+    names = (*found.record.reads, *found.record.options)
+    return found(grad, **{name: known[name] for name in names if name in known})
 
 
 def values_of(record: OperatorRecord) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 from attncli.base.axes import COUNTED_FROM_0, format_lengths
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
-from attncli.ops.derivatives import Derivative, DerivativeRecord, Derivatives, NoDerivative, add_all, sum_over
+from attncli.ops.derivatives import DerivativeRecord, Derivatives, NoDerivative, add_all, sum_over
 from attncli.ops.registry import record_of
 from attncli.plan.builder import PlanBuilder, symbols_of
 from attncli.plan.graph import Axes, Node
@@ -86,14 +86,15 @@ def _add_gradient(builder: PlanBuilder, node: Node, argument: str, gradient: Nod
     """
     source = builder.nodes[node.inputs[argument]]
     found = (_derivatives(node) or {}).get(argument)
-    if not isinstance(found, Derivative):
+    if found is None or isinstance(found, NoDerivative):
         what = node.name if node.record is None else f"{node.record.kind} {node.record.name}"
         reason = f": {found.reason}" if isinstance(found, NoDerivative) else ""
         raise AttnError(f"{what} has no derivative{reason}", where="grad_output", hint="leave out one of the two")
     inputs = {"grad": gradient.name}
     read = {**node.inputs, **node.taps, FORWARD: node.name}
-    inputs |= {name: read[name] for name in found.reads if name in read}
-    options = {name: x for name, x in node.options.items() if name in (*found.options, *found.reads)}
+    inputs |= {name: read[name] for name in found.record.reads if name in read}
+    names = (*found.record.options, *found.record.reads)
+    options = {name: value for name, value in node.options.items() if name in names}
     axes = source.axes if found.record.is_whole else _axes(node, source)
     is_whole = axes == source.axes
     name = _new_name(builder, source, node)
@@ -107,7 +108,7 @@ def _add_gradient(builder: PlanBuilder, node: Node, argument: str, gradient: Nod
         formula,
         axes,
         STAGE,
-        found.function,
+        found,
         inputs,
         options,
         purpose=purpose,
