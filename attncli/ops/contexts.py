@@ -106,7 +106,27 @@ def _hidden_gradient(grad: Array, forward: Array) -> Array:
     return gradient
 
 
-@derivative(f"{{d_weights}}ᵢⱼ = (gᵢ {{w}}ᵀ)ᵤ·{{value}}ⱼ, {HIDDEN}; u: the rows of the values")
+def _hidden_lines(
+    write: ArithmeticWriter, grad: Array, forward: Array, rows: Array
+) -> tuple[list[str], tuple[Any, ...]]:
+    """The gradient of the layer of one query [a], and its product with some rows of the matrix [r a]."""
+    g = write.computed("g", number(grad) * (1 - number(forward) ** 2), letter="a")
+    back = write.computed("g·Wᵀ", products(g.entries, rows.mT), letter="e")
+    return [g.line, back.line], back.entries
+
+
+def attentional_weights_by_hand(
+    write: ArithmeticWriter, grad: Array, forward: Array, value: Array, w: Array, result: Any
+) -> list[str]:
+    """The gradient of the weighted sum of one query, and its product with one value [e]."""
+    lines, back = _hidden_lines(write, grad, forward, w[: len(value)])
+    return [*lines, write.equation(products(back, value), result)]
+
+
+@derivative(
+    f"{{d_weights}}ᵢⱼ = (gᵢ {{w}}ᵀ)ᵤ·{{value}}ⱼ, {HIDDEN}; u: the rows of the values",
+    by_hand=attentional_weights_by_hand,
+)
 def attentional_weights(grad: Array, forward: Array, value: Array, w: Array) -> Array:
     """The gradient of the weights: how well each value fits the gradient of the weighted sum."""
     gradient: Array = _hidden_gradient(grad, forward) @ w[..., : value.shape[-1], :].mT @ value.mT

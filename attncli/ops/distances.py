@@ -23,7 +23,7 @@ from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
-from attncli.numbers.terms import Term, absolute, number, parameter, sqrt, total
+from attncli.numbers.terms import Term, absolute, number, parameter, products, sqrt, total
 from attncli.ops.decorators import score
 from attncli.ops.derivatives import derivative
 from attncli.ops.records import Positive, Quantity, Tap, no_tap, reused
@@ -234,13 +234,35 @@ def _towards(factors: Array, left: Array, right: Array) -> Array:
     return sums
 
 
-@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ ({key}ⱼ − {query}ᵢ) / σ²")
+def _towards_term(factors: Array, vector: Array, others: Array) -> Term:
+    """The differences of one vector [d] from others [r d], times factors [r], added."""
+    pairs = zip(factors, others, strict=True)
+    return total(number(factor) * (number(other) - number(vector)) for factor, other in pairs)
+
+
+def _gaussian_lines(
+    write: ArithmeticWriter, grad: Array, vector: Array, others: Array, result: Any, sigma: float
+) -> list[str]:
+    """The gradient of one vector [d], with what divides it."""
+    term = _towards_term(grad, vector, others)
+    return [write.equation(term if sigma == 1 else term / parameter(sigma) ** 2, result, letter="d")]
+
+
+@derivative(
+    "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ ({key}ⱼ − {query}ᵢ) / σ²",
+    sums_over=("m",),
+    by_hand=lambda write, grad, query, key, result, *, sigma: _gaussian_lines(write, grad, query, key, result, sigma),
+)
 def gaussian_query(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
     """The gradient of the queries: towards each key, by the gradient of its score."""
     return _towards(grad, query, key) / sigma / sigma
 
 
-@derivative("{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ ({query}ᵢ − {key}ⱼ) / σ²")
+@derivative(
+    "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ ({query}ᵢ − {key}ⱼ) / σ²",
+    sums_over=("n",),
+    by_hand=lambda write, grad, query, key, result, *, sigma: _gaussian_lines(write, grad, key, query, result, sigma),
+)
 def gaussian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
     """The gradient of the keys: towards each query, by the gradient of its score."""
     return _towards(grad.mT, key, query) / sigma / sigma
@@ -289,13 +311,31 @@ def _signs(factors: Array, left: Array, right: Array) -> Array:
 EQUAL_FEATURES = "of equal features 0 is taken"
 
 
-@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ sign({key}ⱼ − {query}ᵢ) / σ", remark=EQUAL_FEATURES)
+def _sign_lines(
+    write: ArithmeticWriter, grad: Array, vector: Array, others: Array, result: Any, sigma: float
+) -> list[str]:
+    """The signs of the differences of one vector [d] from others [r d], times the gradients of the scores [r]."""
+    term = products(grad, np.sign(others - vector))
+    return [write.equation(term if sigma == 1 else term / parameter(sigma), result, letter="d")]
+
+
+@derivative(
+    "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ sign({key}ⱼ − {query}ᵢ) / σ",
+    sums_over=("m",),
+    by_hand=lambda write, grad, query, key, result, *, sigma: _sign_lines(write, grad, query, key, result, sigma),
+    remark=EQUAL_FEATURES,
+)
 def laplacian_query(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
     """The gradient of the queries: in each feature towards each key, by the gradient of its score."""
     return _signs(grad, query, key) / sigma
 
 
-@derivative("{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ sign({query}ᵢ − {key}ⱼ) / σ", remark=EQUAL_FEATURES)
+@derivative(
+    "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ sign({query}ᵢ − {key}ⱼ) / σ",
+    sums_over=("n",),
+    by_hand=lambda write, grad, query, key, result, *, sigma: _sign_lines(write, grad, key, query, result, sigma),
+    remark=EQUAL_FEATURES,
+)
 def laplacian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
     """The gradient of the keys: in each feature towards each query, by the gradient of its score."""
     return _signs(grad.mT, key, query) / sigma
@@ -348,13 +388,33 @@ def _by_distance(grad: Array, forward: Array) -> Array:
 EQUAL_VECTORS = "of equal vectors 0 is taken"
 
 
-@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ ({key}ⱼ − {query}ᵢ) / ‖{query}ᵢ − {key}ⱼ‖", remark=EQUAL_VECTORS)
+def _direction_lines(
+    write: ArithmeticWriter, grad: Array, forward: Array, vector: Array, others: Array, result: Any
+) -> list[str]:
+    """The differences of one vector [d] from others [r d], each by its length and times the gradient of its score."""
+    apart = forward != 0
+    pairs = zip(grad[apart], others[apart], forward[apart], strict=True)
+    terms = [number(factor) * (number(other) - number(vector)) / number(-score) for factor, other, score in pairs]
+    return [write.equation(total(terms), result, letter="d")] if terms else ["every vector is equal: 0 is taken"]
+
+
+@derivative(
+    "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ ({key}ⱼ − {query}ᵢ) / ‖{query}ᵢ − {key}ⱼ‖",
+    sums_over=("m",),
+    by_hand=lambda write, grad, query, key, forward, result: _direction_lines(write, grad, forward, query, key, result),
+    remark=EQUAL_VECTORS,
+)
 def euclidean_query(grad: Array, query: Array, key: Array, forward: Array) -> Array:
     """The gradient of the queries: the direction to each key, times the gradient of its score."""
     return _towards(_by_distance(grad, forward), query, key)
 
 
-@derivative("{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ ({query}ᵢ − {key}ⱼ) / ‖{query}ᵢ − {key}ⱼ‖", remark=EQUAL_VECTORS)
+@derivative(
+    "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ ({query}ᵢ − {key}ⱼ) / ‖{query}ᵢ − {key}ⱼ‖",
+    sums_over=("n",),
+    by_hand=lambda write, grad, query, key, forward, result: _direction_lines(write, grad, forward, key, query, result),
+    remark=EQUAL_VECTORS,
+)
 def euclidean_key(grad: Array, query: Array, key: Array, forward: Array) -> Array:
     """The gradient of the keys: the direction to each query, times the gradient of its score."""
     return _towards(_by_distance(grad, forward).mT, key, query)

@@ -10,7 +10,10 @@ from attncli.ops.decorators import structural
 from attncli.ops.derivatives import add_rows, derivative, unchanged
 
 
-@derivative("{d_scores} = scale · {d_result}")
+@derivative(
+    "{d_scores} = scale · {d_result}",
+    by_hand=lambda write, grad, result, *, scale: [write.equation(parameter(scale) * number(grad), result)],
+)
 def scale_scores(grad: Array, *, scale: float) -> Array:
     """The gradient of scores that are multiplied."""
     return grad * scale
@@ -25,7 +28,10 @@ def scale(scores: Array, *, scale: float) -> Array:
     return scores * scale
 
 
-@derivative("{d_x} = factor · {d_result}")
+@derivative(
+    "{d_x} = factor · {d_result}",
+    by_hand=lambda write, grad, result, *, factor: [write.equation(parameter(factor) * grad, result, letter="x")],
+)
 def multiply_x(grad: Array, *, factor: float) -> Array:
     """The gradient of vectors that are multiplied."""
     return grad * factor
@@ -54,7 +60,12 @@ def softcap_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, cap: f
     return [write.equation(parameter(cap) * tanh(scores / parameter(cap)), result)]
 
 
-@derivative("{d_scores}ᵢⱼ = {d_result}ᵢⱼ (1 − ({result}ᵢⱼ/c)²)")
+@derivative(
+    "{d_scores}ᵢⱼ = {d_result}ᵢⱼ (1 − ({result}ᵢⱼ/c)²)",
+    by_hand=lambda write, grad, forward, result, *, cap: [
+        write.equation(number(grad) * (1 - (number(forward) / parameter(cap)) ** 2), result)
+    ],
+)
 def softcap_scores(grad: Array, forward: Array, *, cap: float) -> Array:
     """The gradient of scores that are capped: 1 − tanh² of the score before the mask."""
     return grad * (1 - (forward / cap) ** 2)

@@ -43,7 +43,15 @@ def sigmoid_gate(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
 
 
-@derivative("{d_x} = {d_result} ∘ σ({x}) ∘ (1 + {x} ∘ (1 − σ({x}))), σ(x) = 1 / (1 + exp(−x))")
+def silu_gate_x_by_hand(write: ArithmeticWriter, grad: Array, x: Array, result: Any) -> list[str]:
+    """The sigmoid of one row, and its gradient."""
+    share = write.computed("σ", 1 / (1 + exp(-number(x))), letter="u")
+    return [share.line, write.equation(number(grad) * share * (1 + number(x) * (1 - share)), result, letter="u")]
+
+
+@derivative(
+    "{d_x} = {d_result} ∘ σ({x}) ∘ (1 + {x} ∘ (1 − σ({x}))), σ(x) = 1 / (1 + exp(−x))", by_hand=silu_gate_x_by_hand
+)
 def silu_gate_x(grad: Array, x: Array) -> Array:
     """The gradient of what gates are made of."""
     share = _logistic(x)

@@ -274,7 +274,7 @@ def topk_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exponen
 @derivative(
     "{d_scores}ᵢⱼ = {result}ᵢⱼ ({d_result}ᵢⱼ − Σⱼ {d_result}ᵢⱼ {result}ᵢⱼ)",
     sums_over=("m",),
-    by_hand=softmax_gradient_by_hand,
+    by_hand=lambda write, grad, forward, result, **_: softmax_gradient_by_hand(write, grad, forward, result),
     remark="where a score ties with the k-th largest there is none",
 )
 def topk_scores(grad: Array, scores: Array, forward: Array, *, k: int) -> Array:

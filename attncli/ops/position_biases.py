@@ -285,7 +285,22 @@ def _by_distance(grad: Array, query_positions: Array, key_positions: Array, rows
     return add_rows(grad[..., None], index, rows)[..., 0]
 
 
-@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ {table}(clip(j − posᵢ))")
+def shaw_query_by_hand(
+    write: ArithmeticWriter,
+    grad: Array,
+    query_positions: Any,
+    key_positions: Array,
+    table: Array,
+    result: Any,
+    *,
+    left: int | None = None,
+) -> list[str]:
+    """The vectors of the distances of all keys [m], each times the gradient of its pair."""
+    rows = relative_row(key_positions - query_positions, len(table), left)
+    return [write.equation(products(grad, table[rows]), result, letter="d")]
+
+
+@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ {table}(clip(j − posᵢ))", sums_over=("m",), by_hand=shaw_query_by_hand)
 def shaw_query(
     grad: Array, query_positions: Array, key_positions: Array, table: Array, *, left: int | None = None
 ) -> Array:

@@ -336,7 +336,14 @@ def _turned_back(_symbols: Mapping[str, str], options: Mapping[str, Any]) -> str
     return f"{{d_x}}: (u₁, u₂) → {turn} of {{d_result}}, by the same angles and factor"
 
 
-@derivative(_turned_back)
+def rope_x_by_hand(
+    write: ArithmeticWriter, grad: Array, positions: Any, result: Any, *, reverse: bool | None = None, **options: Any
+) -> list[str]:
+    """The angle of each pair of one gradient [d], and its rotation the other way."""
+    return rope_by_hand(write, grad, positions, result, reverse=not reverse, **options)
+
+
+@derivative(_turned_back, by_hand=rope_x_by_hand)
 def rope_x(
     grad: Array,
     positions: Array,

@@ -32,6 +32,11 @@ SLOPES: Mapping[Activation, Callable[[Array], Array]] = {
     "sigmoid": lambda units: units * (1 - units),
     "identity": np.ones_like,
 }
+TERMS_OF_SLOPES: Mapping[str, Callable[[Term], Term]] = {
+    "tanh": lambda units: 1 - units**2,
+    "sigmoid": lambda units: units * (1 - units),
+    "identity": lambda units: units - units + 1,
+}
 KINK_OF_RELU = "where relu has 0 to decide, its derivative is taken as 0"
 PAIRS = ("n", "m")
 LUONG = "Luong, Pham & Manning 2015, §3.1"
@@ -269,14 +274,41 @@ def _slopes(grad: Array, hidden: Array, v: Array, activation: Activation) -> Arr
     return grad[..., None] * v[..., None, None, :] * SLOPES[activation](hidden)
 
 
-@derivative("{d_query}ᵢ = Σⱼ gᵢⱼ {w2}ᵀ, gᵢⱼ = {d_result}ᵢⱼ {v} ∘ act′", remark=KINK_OF_RELU)
+def _slope_lines(
+    write: ArithmeticWriter, grad: Array, hidden: Array, v: Array, w: Array, result: Any, activation: Activation
+) -> list[str]:
+    """The gradient of the hidden layer [r a] of some pairs, added, and its product with the matrix."""
+    if activation == "relu":
+        slopes = [number(np.where(units > 0, 1.0, 0.0)) for units in hidden]
+    else:
+        slopes = [TERMS_OF_SLOPES[activation](number(units)) for units in hidden]
+    terms = [number(factor) * number(v) * slope for factor, slope in zip(grad, slopes, strict=True)]
+    row = write.computed("Σ g", total(terms), letter="a")
+    return [row.line, write.equation(products(row.entries, w.mT), result, letter="d")]
+
+
+@derivative(
+    "{d_query}ᵢ = Σⱼ gᵢⱼ {w2}ᵀ, gᵢⱼ = {d_result}ᵢⱼ {v} ∘ act′",
+    sums_over=("m",),
+    by_hand=lambda write, grad, hidden, w2, v, result, *, activation: _slope_lines(
+        write, grad, hidden, v, w2, result, activation
+    ),
+    remark=KINK_OF_RELU,
+)
 def additive_query(grad: Array, hidden: Array, w2: Array, v: Array, *, activation: Activation) -> Array:
     """The gradient of the queries: that of the hidden layer, summed over the keys, times the matrix."""
     gradient: Array = _slopes(grad, hidden, v, activation).sum(axis=-2) @ w2.mT
     return gradient
 
 
-@derivative("{d_key}ⱼ = Σᵢ gᵢⱼ {w1}ᵀ, gᵢⱼ = {d_result}ᵢⱼ {v} ∘ act′", remark=KINK_OF_RELU)
+@derivative(
+    "{d_key}ⱼ = Σᵢ gᵢⱼ {w1}ᵀ, gᵢⱼ = {d_result}ᵢⱼ {v} ∘ act′",
+    sums_over=("n",),
+    by_hand=lambda write, grad, hidden, w1, v, result, *, activation: _slope_lines(
+        write, grad, hidden, v, w1, result, activation
+    ),
+    remark=KINK_OF_RELU,
+)
 def additive_key(grad: Array, hidden: Array, w1: Array, v: Array, *, activation: Activation) -> Array:
     """The gradient of the keys: that of the hidden layer, summed over the queries, times the matrix."""
     gradient: Array = _slopes(grad, hidden, v, activation).sum(axis=-3) @ w1.mT
@@ -464,8 +496,26 @@ def cosine_by_hand(
     return [*lines, write.equation(product if beta == 1 else parameter(beta) * product, result)]
 
 
+def _turn_lines(
+    write: ArithmeticWriter, grad: Array, vector: Array, others: Array, result: Any, beta: float
+) -> list[str]:
+    """The unit vectors [r d], each times the gradient of its score, and what of that is across one vector [d]."""
+    if not vector.any():
+        return ["a zero vector: 0 is taken"]
+    pull = products(grad, others)
+    g = write.computed("g", pull if beta == 1 else parameter(beta) * pull, letter="d")
+    norm = write.computed("‖u‖", sqrt(products(vector, vector)))
+    unit = write.computed("u/‖u‖", number(vector) / norm, letter="d")
+    fit = write.computed("u/‖u‖·g", products(unit.entries, g.entries))
+    return [g.line, norm.line, unit.line, fit.line, write.equation((g - fit * unit) / norm, result, letter="d")]
+
+
 @derivative(
     "{d_query}ᵢ = (gᵢ − Qᵤᵢ (Qᵤᵢ·gᵢ)) / ‖{query}ᵢ‖, gᵢ = β Σⱼ {d_result}ᵢⱼ Kᵤⱼ, Qᵤ and Kᵤ the unit vectors",
+    sums_over=("m",),
+    by_hand=lambda write, grad, query, unit_key, result, *, beta: _turn_lines(
+        write, grad, query, unit_key, result, beta
+    ),
     remark=ZERO_VECTOR,
 )
 def cosine_query(grad: Array, query: Array, unit_key: Array, *, beta: float) -> Array:
@@ -475,6 +525,10 @@ def cosine_query(grad: Array, query: Array, unit_key: Array, *, beta: float) -> 
 
 @derivative(
     "{d_key}ⱼ = (gⱼ − Kᵤⱼ (Kᵤⱼ·gⱼ)) / ‖{key}ⱼ‖, gⱼ = β Σᵢ {d_result}ᵢⱼ Qᵤᵢ, Qᵤ and Kᵤ the unit vectors",
+    sums_over=("n",),
+    by_hand=lambda write, grad, key, unit_query, result, *, beta: _turn_lines(
+        write, grad, key, unit_query, result, beta
+    ),
     remark=ZERO_VECTOR,
 )
 def cosine_key(grad: Array, key: Array, unit_query: Array, *, beta: float) -> Array:

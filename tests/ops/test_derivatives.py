@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from attncli.base.errors import AttnError
+from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops.derivatives import Derivative, NoDerivative
 from attncli.ops.records import OperatorRecord
-from tests.ops.values import RECORDS, arguments, inner_values, parameters_off_default, with_derived
+from tests.equations import assert_equations_hold
+from tests.ops.values import RECORDS, arguments, inner_values, length, parameters_off_default, with_derived
 
 STEP = np.longdouble(2) ** -20  # the error of a central difference falls with its square
 DIFFERENTIABLE = ("score", "normalize", "context", "position", "norm", "query_scale")
@@ -131,3 +133,35 @@ def test_topk_has_no_derivative_where_scores_tie_with_the_kth() -> None:
     gradient_of(record, found, np.ones((1, 3)), {"scores": scores, "k": 1})
     with pytest.raises(AttnError, match=r"normalize topk has no derivative: in row \[0\] scores tie with the 2-th"):
         gradient_of(record, found, np.ones((1, 3)), {"scores": scores, "k": 2})
+
+
+def with_lines(record: OperatorRecord) -> bool:
+    """Whether a derivative of an operator has worked lines."""
+    return any(found.record.by_hand for _, found in derivatives_of(record))
+
+
+@of_operators([record for record in WITH_DERIVATIVES if with_lines(record)])
+def test_a_gradient_is_worked_out_by_hand_to_the_number_that_is_computed(record: OperatorRecord) -> None:
+    given = with_derived(record, {**arguments(record), **parameters_off_default(record)})
+    forward = record.function(**given)
+    grad = np.random.default_rng(1).standard_normal(forward.shape)
+    known = {**given, **inner_values(record, **given), "forward": forward, "grad": grad}
+    letters = {**record.shapes.arrays, **{inner.name: inner.axes for inner in record.inner}}
+    letters |= dict.fromkeys(("forward", "grad"), record.shapes.result)
+    for name, found in derivatives_of(record):
+        if found.record.by_hand is None or any(axis not in "nm" for axis in letters[name][:-1]):
+            continue
+        result = gradient_of(record, found, grad, given)
+        for row, column in ((0, 0), (2, 3), (4, 6)):
+            at = {"n": row, "m": column}
+            inner = {letter: x for letter, x in at.items() if letter not in found.record.sums_over}
+            names = [key for key in ("grad", *found.record.reads, *found.record.options) if key in known]
+            index = {key: tuple(inner.get(x, slice(None)) for x in letters.get(key, ())) for key in names}
+            cell = {key: known[key][index[key]] if index[key] else known[key] for key in names}
+            write = ArithmeticWriter(
+                4, "query", [f"key {at}" for at in range(length("m"))], row, column, max_terms=None
+            )
+            number = result[tuple(at.get(letter, slice(None)) for letter in letters[name])]
+            lines = found.record.by_hand(write, **cell, result=number)
+            assert lines
+            assert_equations_hold(lines, 4)

@@ -14,6 +14,9 @@ from attncli.ops.derivatives import NoDerivative
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Plan
 from attncli.problem.spec import ProblemSpec
+from attncli.render.by_hand import cell_lines, worked_positions
+from attncli.render.view import View
+from tests.equations import assert_equations_hold
 from tests.problems import PROBLEMS, problem
 
 STEP = np.longdouble(2) ** -22
@@ -71,6 +74,21 @@ def test_the_gradient_of_every_array_is_the_limit_of_differences(name: str) -> N
         assert trace[gradient].value.shape == value.shape
         np.testing.assert_allclose((trace[gradient].value * direction).sum(), slope, rtol=1e-8, err_msg=node.name)
     assert found
+
+
+@each_problem
+def test_the_worked_lines_of_gradients_hold(name: str) -> None:
+    spec = problem(**PROBLEMS[name] | {"grad_output": ((1.0,),)})
+    result = run(spec, every_step=True)
+    view = View(result, explain=True)
+    at = worked_positions(view)[0]
+    count = 0
+    for step in result.trace.steps:
+        if step.name.startswith("grad_"):
+            lines = cell_lines(view, step, at)
+            assert_equations_hold(lines, view.decimals, spec.dtype or "float64")
+            count += len(lines)
+    assert count
 
 
 @each_problem
