@@ -33,11 +33,22 @@ def _weighted_values_term(weights: Array, value: Array) -> Term:
 
 @derivative(
     "{d_weights}ᵢⱼ = {d_result}ᵢ·{value}ⱼ",
-    by_hand=lambda write, grad, value, result: [write.equation(products(grad, value), result)],
+    by_hand=lambda write, grad, value, weights, result: [
+        write.equation(products(grad, value), result)
+        if weights or np.isfinite(value).all()
+        else f"a value that is not finite, of weight 0: {write(result)}"
+    ],
 )
-def weighted_sum_weights(grad: Array, value: Array) -> Array:
-    """The gradient of the weights: how well each value fits the gradient of the context."""
-    return grad @ value.mT
+def weighted_sum_weights(grad: Array, value: Array, weights: Array) -> Array:
+    """The gradient of the weights: how well each value fits the gradient of the context.
+
+    Where a weight is 0 and the value is NaN or infinite it is 0.
+    """
+    fits: Array = grad @ value.mT
+    if all_finite(value):
+        return fits
+    is_finite: Array = np.asarray(np.isfinite(value).all(axis=-1))
+    return np.where((weights == 0) & ~is_finite[..., None, :], 0, fits)
 
 
 @derivative(

@@ -14,7 +14,7 @@ from attncli.numbers.terms import Term, exp, largest, number, parameter, product
 from attncli.ops.decorators import score
 from attncli.ops.derivatives import derivative
 from attncli.ops.norms import ZERO_VECTOR, l2, l2_gradient
-from attncli.ops.products import MatrixProduct, product
+from attncli.ops.products import MatrixProduct, product, product_without_zeros
 from attncli.ops.records import Factorization, Quantity, Symbol, Tap, no_tap, reused
 
 Activation = Literal["tanh", "relu", "sigmoid", "identity"]
@@ -64,7 +64,7 @@ def _query_lines(write: ArithmeticWriter, grad: Array, key: Array, result: Any) 
 @derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ {key}ⱼ", sums_over=("m",), by_hand=_query_lines)
 def dot_query(grad: Array, key: Array) -> Array:
     """The gradient of the queries: the keys, each times the gradient of its score."""
-    return grad @ key
+    return product_without_zeros(grad, key)
 
 
 @derivative(
@@ -74,8 +74,7 @@ def dot_query(grad: Array, key: Array) -> Array:
 )
 def dot_key(grad: Array, query: Array) -> Array:
     """The gradient of the keys: the queries, each times the gradient of its score."""
-    total: Array = grad.mT @ query
-    return total
+    return product_without_zeros(grad.mT, query)
 
 
 @derivative(
@@ -87,7 +86,7 @@ def dot_key(grad: Array, query: Array) -> Array:
 )
 def scaled_dot_query(grad: Array, key: Array) -> Array:
     """The gradient of the queries: the keys, each times the gradient of its score, by √d."""
-    total: Array = grad @ key / np.sqrt(key.dtype.type(key.shape[-1]))
+    total: Array = product_without_zeros(grad, key) / np.sqrt(key.dtype.type(key.shape[-1]))
     return total
 
 
@@ -100,7 +99,7 @@ def scaled_dot_query(grad: Array, key: Array) -> Array:
 )
 def scaled_dot_key(grad: Array, query: Array) -> Array:
     """The gradient of the keys: the queries, each times the gradient of its score, by √d."""
-    total: Array = grad.mT @ query / np.sqrt(query.dtype.type(query.shape[-1]))
+    total: Array = product_without_zeros(grad.mT, query) / np.sqrt(query.dtype.type(query.shape[-1]))
     return total
 
 
@@ -174,8 +173,7 @@ def general_by_hand(
 )
 def general_query(grad: Array, key: Array, w: Array) -> Array:
     """The gradient of the queries: that of the projected queries, times the matrix."""
-    gradient: Array = grad @ key @ w.mT
-    return gradient
+    return product(product_without_zeros(grad, key), w.mT)
 
 
 @derivative(
@@ -187,15 +185,13 @@ def general_query(grad: Array, key: Array, w: Array) -> Array:
 )
 def general_key(grad: Array, projected_query: Array) -> Array:
     """The gradient of the keys: the projected queries, each times the gradient of its score."""
-    gradient: Array = grad.mT @ projected_query
-    return gradient
+    return product_without_zeros(grad.mT, projected_query)
 
 
 @derivative("{d_w} = {query}ᵀ {d_result} {key}")
 def general_w(grad: Array, query: Array, key: Array) -> Array:
     """The gradient of the matrix: the sum over all pairs."""
-    gradient: Array = query.mT @ (grad @ key)
-    return gradient
+    return product_without_zeros(query.mT, product_without_zeros(grad, key))
 
 
 @score(

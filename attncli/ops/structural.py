@@ -3,6 +3,7 @@
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.decorators import structural
 from attncli.ops.derivatives import add_rows, derivative, unchanged
+from attncli.ops.products import product_without_zeros
 
 
 @derivative(lambda symbols, _options: "{d_x} = {d_result} {w}ᵀ" if "w" in symbols else "{d_x} = {d_result}")
@@ -14,8 +15,7 @@ def project_x(grad: Array, w: Array | None = None) -> Array:
 @derivative("{d_w} = {x}ᵀ {d_result}")
 def project_w(grad: Array, x: Array) -> Array:
     """The gradient of the matrix [… x d]: the sum over the rows."""
-    product: Array = x.mT @ grad
-    return product
+    return product_without_zeros(x.mT, grad)
 
 
 @derivative("{d_b} = Σᵢ {d_result}ᵢ")
