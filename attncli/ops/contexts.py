@@ -144,14 +144,34 @@ def attentional_weights(grad: Array, forward: Array, value: Array, w: Array) -> 
     return gradient
 
 
-@derivative(f"{{d_value}}ⱼ = Σᵢ {{weights}}ᵢⱼ (gᵢ {{w}}ᵀ)ᵤ, {HIDDEN}; u: the rows of the values")
+def attentional_value_by_hand(
+    write: ArithmeticWriter, grad: Array, forward: Array, weights: Array, value: Array, w: Array, result: Any
+) -> list[str]:
+    """The gradients of the weighted sums of all queries [n e], each times its weight of one value."""
+    of_sums = _hidden_gradient(grad, forward) @ w[: len(value)].T
+    return [write.equation(products(weights, of_sums), result, letter="e")]
+
+
+@derivative(
+    f"{{d_value}}ⱼ = Σᵢ {{weights}}ᵢⱼ (gᵢ {{w}}ᵀ)ᵤ, {HIDDEN}; u: the rows of the values",
+    sums_over=("n",),
+    by_hand=attentional_value_by_hand,
+)
 def attentional_value(grad: Array, forward: Array, weights: Array, value: Array, w: Array) -> Array:
     """The gradient of the values: that of each query's weighted sum, times its weight."""
     gradient: Array = weights.mT @ (_hidden_gradient(grad, forward) @ w[..., : value.shape[-1], :].mT)
     return gradient
 
 
-@derivative(f"{{d_query}}ᵢ = (gᵢ {{w}}ᵀ)_Q, {HIDDEN}; Q: the rows of the queries")
+def attentional_query_by_hand(
+    write: ArithmeticWriter, grad: Array, forward: Array, value: Array, w: Array, result: Any
+) -> list[str]:
+    """The gradient of the layer of one query [a], and its product with the rows of the queries."""
+    g = write.computed("g", number(grad) * (1 - number(forward) ** 2), letter="a")
+    return [g.line, write.equation(products(g.entries, w[len(value) :].T), result, letter="d")]
+
+
+@derivative(f"{{d_query}}ᵢ = (gᵢ {{w}}ᵀ)_Q, {HIDDEN}; Q: the rows of the queries", by_hand=attentional_query_by_hand)
 def attentional_query(grad: Array, forward: Array, value: Array, w: Array) -> Array:
     """The gradient of the queries: that of the layer, through their rows of the matrix."""
     gradient: Array = _hidden_gradient(grad, forward) @ w[..., value.shape[-1] :, :].mT
@@ -342,7 +362,23 @@ def _choices(grad: Array, weights: Array, value: Array, visible: Array | None) -
         yield feature, np.where(is_best, grad[..., feature, None], 0)
 
 
-@derivative("{d_weights}ᵢⱼ = Σₑ {d_result}ᵢₑ {value}ⱼₑ over the e whose largest is that of j", remark=FIRST_OF_EQUALS)
+def max_weights_by_hand(
+    write: ArithmeticWriter, grad: Array, weights: Array, value: Array, result: Any, *, visible: Array | None = None
+) -> list[str]:
+    """The features whose largest weighted value is that of one key, and its values there."""
+    row = None if visible is None else visible[None]
+    chosen = [feature for feature, cells in _choices(grad[None], weights[None], value, row) if cells[0, write.column]]
+    if not chosen:
+        return [f"no feature takes the value of {write.key}: {write(result)}"]
+    return [write.equation(products(grad[chosen], value[write.column, chosen]), result)]
+
+
+@derivative(
+    "{d_weights}ᵢⱼ = Σₑ {d_result}ᵢₑ {value}ⱼₑ over the e whose largest is that of j",
+    sums_over=("m",),
+    by_hand=max_weights_by_hand,
+    remark=FIRST_OF_EQUALS,
+)
 def max_weights(grad: Array, weights: Array, value: Array, visible: Array | None = None) -> Array:
     """The gradient of the weights: the values that are the largest with them."""
     gradient = np.zeros(np.broadcast_shapes(weights.shape, (*grad.shape[:-1], 1)), grad.dtype)
@@ -351,7 +387,20 @@ def max_weights(grad: Array, weights: Array, value: Array, visible: Array | None
     return gradient
 
 
-@derivative("{d_value}ⱼₑ = Σᵢ {d_result}ᵢₑ {weights}ᵢⱼ over the i whose largest is that of j", remark=FIRST_OF_EQUALS)
+def max_value_by_hand(
+    write: ArithmeticWriter, grad: Array, weights: Array, value: Array, result: Any, *, visible: Array | None = None
+) -> list[str]:
+    """The gradients of the queries whose largest weighted value is that of one key, times their weights of it."""
+    taken = np.stack([cells[:, write.column] for _, cells in _choices(grad, weights, value, visible)], axis=-1)
+    return [write.equation(products(weights[:, write.column], taken), result, letter="e")]
+
+
+@derivative(
+    "{d_value}ⱼₑ = Σᵢ {d_result}ᵢₑ {weights}ᵢⱼ over the i whose largest is that of j",
+    sums_over=("n", "m"),
+    by_hand=max_value_by_hand,
+    remark=FIRST_OF_EQUALS,
+)
 def max_value(grad: Array, weights: Array, value: Array, visible: Array | None = None) -> Array:
     """The gradient of the values: where one is the largest, that of the context times its weight."""
     columns = [(chosen * weights).sum(axis=-2) for _, chosen in _choices(grad, weights, value, visible)]

@@ -90,7 +90,13 @@ def clip_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, limit: float
     return [limited if outside else f"every number is between −{limit:g} and {limit:g}"]
 
 
-@derivative("{d_x}: {d_result} where {x} is not limited, otherwise 0")
+def clip_x_by_hand(write: ArithmeticWriter, grad: Array, x: Array, result: Any, *, limit: float) -> list[str]:
+    """How many gradients of one vector pass."""
+    outside = int(np.count_nonzero(abs(x) > limit))
+    return [f"0 where a number is limited: {outside} of {count_of(x.size, 'number')}"]
+
+
+@derivative("{d_x}: {d_result} where {x} is not limited, otherwise 0", by_hand=clip_x_by_hand)
 def clip_x(grad: Array, x: Array, *, limit: float) -> Array:
     """The gradient of vectors that are limited."""
     return np.where(abs(x) <= limit, grad, 0)
