@@ -135,7 +135,7 @@ def attentional_weights_by_hand(
 
 
 @derivative(
-    f"{{d_weights}}ᵢⱼ = (gᵢ {{w}}ᵀ)ᵤ·{{value}}ⱼ, {HIDDEN}; u: the rows of the values",
+    f"{{d_weights}}ᵢⱼ = uᵢ·{{value}}ⱼ, uᵢ the first numbers of gᵢ {{w}}ᵀ, {HIDDEN}",
     by_hand=attentional_weights_by_hand,
 )
 def attentional_weights(grad: Array, forward: Array, value: Array, w: Array) -> Array:
@@ -153,7 +153,7 @@ def attentional_value_by_hand(
 
 
 @derivative(
-    f"{{d_value}}ⱼ = Σᵢ {{weights}}ᵢⱼ (gᵢ {{w}}ᵀ)ᵤ, {HIDDEN}; u: the rows of the values",
+    f"{{d_value}}ⱼ = Σᵢ {{weights}}ᵢⱼ uᵢ, uᵢ the first numbers of gᵢ {{w}}ᵀ, {HIDDEN}",
     sums_over=("n",),
     by_hand=attentional_value_by_hand,
 )
@@ -171,7 +171,7 @@ def attentional_query_by_hand(
     return [g.line, write.equation(products(g.entries, w[len(value) :].T), result, letter="d")]
 
 
-@derivative(f"{{d_query}}ᵢ = (gᵢ {{w}}ᵀ)_Q, {HIDDEN}; Q: the rows of the queries", by_hand=attentional_query_by_hand)
+@derivative(f"{{d_query}}ᵢ = the last numbers of gᵢ {{w}}ᵀ, {HIDDEN}", by_hand=attentional_query_by_hand)
 def attentional_query(grad: Array, forward: Array, value: Array, w: Array) -> Array:
     """The gradient of the queries: that of the layer, through their rows of the matrix."""
     gradient: Array = _hidden_gradient(grad, forward) @ w[..., value.shape[-1] :, :].mT

@@ -33,9 +33,9 @@ class DerivativeRecord:
     is_whole: bool = False  # the gradient has no axes but those of the argument, which does not broadcast
 
     def formula_with(self, symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
-        """The formula with these symbols, in which braces are replaced."""
+        """The formula with these symbols, in which braces are replaced, and the remark."""
         formula = self.formula if isinstance(self.formula, str) else self.formula(symbols, options)
-        return formula.format_map(symbols)
+        return formula.format_map(symbols) + (f"; {self.remark}" if self.remark else "")
 
 
 class Derivative(Protocol):

@@ -8,10 +8,11 @@ from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number, parameter, tanh
 from attncli.ops.decorators import structural
 from attncli.ops.derivatives import add_rows, derivative, unchanged
+from attncli.ops.records import format_value
 
 
 @derivative(
-    "{d_scores} = scale · {d_result}",
+    lambda _symbols, options: f"{{d_scores}} = {format_value(options['scale'])} {{d_result}}",
     by_hand=lambda write, grad, result, *, scale: [write.equation(parameter(scale) * number(grad), result)],
 )
 def scale_scores(grad: Array, *, scale: float) -> Array:
@@ -29,7 +30,7 @@ def scale(scores: Array, *, scale: float) -> Array:
 
 
 @derivative(
-    "{d_x} = factor · {d_result}",
+    lambda _symbols, options: f"{{d_x}} = {format_value(options['factor'])} {{d_result}}",
     by_hand=lambda write, grad, result, *, factor: [write.equation(parameter(factor) * grad, result, letter="x")],
 )
 def multiply_x(grad: Array, *, factor: float) -> Array:
@@ -61,7 +62,7 @@ def softcap_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, cap: f
 
 
 @derivative(
-    "{d_scores}ᵢⱼ = {d_result}ᵢⱼ (1 − ({result}ᵢⱼ/c)²)",
+    lambda _symbols, options: f"{{d_scores}}ᵢⱼ = {{d_result}}ᵢⱼ (1 − ({{result}}ᵢⱼ / {format_value(options['cap'])})²)",
     by_hand=lambda write, grad, forward, result, *, cap: [
         write.equation(number(grad) * (1 - (number(forward) / parameter(cap)) ** 2), result)
     ],

@@ -170,6 +170,7 @@ class _Division:
 
     mean: Callable[[Array], Array]
     size: str
+    size_with_eps: str
     average: str
     is_centred: bool = False
     is_always_by_unit: bool = False
@@ -201,13 +202,13 @@ class _Division:
         """The formula of the gradient of the vectors, with the gain where there is one."""
         factor = "" if "gain" not in symbols else "(1 + {gain}) " if options.get("gain_plus_one") else "{gain} "
         less, quotient = (" − mean(g)", "({x} − mean({x}))") if self.is_centred else ("", "{x}")
-        size = self.size if options.get("eps") else self.size.replace(" + eps", "")
+        size = self.size_with_eps if options.get("eps") else self.size
         return f"{{d_x}} = (g{less} − y {self.average}) / {size}, y = {quotient} / {size}, g = {factor}{{d_result}}"
 
 
-BY_LENGTH = _Division(_sum, "√(‖{x}‖² + eps)", "(y·g)", is_always_by_unit=True)
-BY_MEAN_SQUARE = _Division(_mean, "√(mean({x}²) + eps)", "mean(y g)")
-BY_DEVIATION = _Division(_mean, "√(var({x}) + eps)", "mean(y g)", is_centred=True)
+BY_LENGTH = _Division(_sum, "‖{x}‖", "√(‖{x}‖² + eps)", "(y·g)", is_always_by_unit=True)
+BY_MEAN_SQUARE = _Division(_mean, "√(mean({x}²))", "√(mean({x}²) + eps)", "mean(y g)")
+BY_DEVIATION = _Division(_mean, "√(var({x}))", "√(var({x}) + eps)", "mean(y g)", is_centred=True)
 GAIN = "{d_gain} = Σᵢ {d_result}ᵢ yᵢ, y the vectors before the gain"
 
 

@@ -12,7 +12,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, exp, largest, number, parameter, products, sqrt, tanh, total
 from attncli.ops.decorators import score
-from attncli.ops.derivatives import derivative
+from attncli.ops.derivatives import Formula, derivative
 from attncli.ops.norms import ZERO_VECTOR, l2, l2_gradient
 from attncli.ops.products import MatrixProduct, product, product_without_zeros
 from attncli.ops.records import Factorization, Quantity, Symbol, Tap, no_tap, reused
@@ -37,7 +37,8 @@ TERMS_OF_SLOPES: Mapping[str, Callable[[Term], Term]] = {
     "sigmoid": lambda units: units * (1 - units),
     "identity": lambda units: units - units + 1,
 }
-KINK_OF_RELU = "where relu has 0 to decide, its derivative is taken as 0"
+# The same in formulas; of relu at 0 it is 0.
+NAMES_OF_SLOPES = {"tanh": " ∘ (1 − H²)", "relu": " where H > 0, otherwise 0", "sigmoid": " ∘ H ∘ (1 − H)"}
 PAIRS = ("n", "m")
 LUONG = "Luong, Pham & Manning 2015, §3.1"
 
@@ -265,6 +266,11 @@ def _hidden_formula(*, b: bool | float = 0.0, activation: Activation = "tanh", *
     return f"{name}(W₁Kⱼ + W₂Qᵢ{' + b_H' if b else ''})"
 
 
+def _with_slope(formula: str) -> Formula:
+    """The formula with the derivative of the activation that is in force."""
+    return lambda _symbols, options: formula + NAMES_OF_SLOPES.get(options["activation"], "")
+
+
 def _slopes(grad: Array, hidden: Array, v: Array, activation: Activation) -> Array:
     """The gradient of the hidden layer before its activation, [… n m a], from its value after it."""
     return grad[..., None] * v[..., None, None, :] * SLOPES[activation](hidden)
@@ -284,12 +290,11 @@ def _slope_lines(
 
 
 @derivative(
-    "{d_query}ᵢ = Σⱼ gᵢⱼ {w2}ᵀ, gᵢⱼ = {d_result}ᵢⱼ {v} ∘ act′",
+    _with_slope("{d_query}ᵢ = Σⱼ gᵢⱼ {w2}ᵀ, gᵢⱼ = {d_result}ᵢⱼ {v}"),
     sums_over=("m",),
     by_hand=lambda write, grad, hidden, w2, v, result, *, activation: _slope_lines(
         write, grad, hidden, v, w2, result, activation
     ),
-    remark=KINK_OF_RELU,
 )
 def additive_query(grad: Array, hidden: Array, w2: Array, v: Array, *, activation: Activation) -> Array:
     """The gradient of the queries: that of the hidden layer, summed over the keys, times the matrix."""
@@ -298,12 +303,11 @@ def additive_query(grad: Array, hidden: Array, w2: Array, v: Array, *, activatio
 
 
 @derivative(
-    "{d_key}ⱼ = Σᵢ gᵢⱼ {w1}ᵀ, gᵢⱼ = {d_result}ᵢⱼ {v} ∘ act′",
+    _with_slope("{d_key}ⱼ = Σᵢ gᵢⱼ {w1}ᵀ, gᵢⱼ = {d_result}ᵢⱼ {v}"),
     sums_over=("n",),
     by_hand=lambda write, grad, hidden, w1, v, result, *, activation: _slope_lines(
         write, grad, hidden, v, w1, result, activation
     ),
-    remark=KINK_OF_RELU,
 )
 def additive_key(grad: Array, hidden: Array, w1: Array, v: Array, *, activation: Activation) -> Array:
     """The gradient of the keys: that of the hidden layer, summed over the queries, times the matrix."""
@@ -311,21 +315,21 @@ def additive_key(grad: Array, hidden: Array, w1: Array, v: Array, *, activation:
     return gradient
 
 
-@derivative("{d_w1} = Σᵢⱼ {key}ⱼᵀ gᵢⱼ, gᵢⱼ = {d_result}ᵢⱼ {v} ∘ act′", remark=KINK_OF_RELU)
+@derivative(_with_slope("{d_w1} = Σᵢⱼ {key}ⱼᵀ gᵢⱼ, gᵢⱼ = {d_result}ᵢⱼ {v}"))
 def additive_w1(grad: Array, key: Array, hidden: Array, v: Array, *, activation: Activation) -> Array:
     """The gradient of the matrix of the keys: the sum over all pairs."""
     gradient: Array = key.mT @ _slopes(grad, hidden, v, activation).sum(axis=-3)
     return gradient
 
 
-@derivative("{d_w2} = Σᵢⱼ {query}ᵢᵀ gᵢⱼ, gᵢⱼ = {d_result}ᵢⱼ {v} ∘ act′", remark=KINK_OF_RELU)
+@derivative(_with_slope("{d_w2} = Σᵢⱼ {query}ᵢᵀ gᵢⱼ, gᵢⱼ = {d_result}ᵢⱼ {v}"))
 def additive_w2(grad: Array, query: Array, hidden: Array, v: Array, *, activation: Activation) -> Array:
     """The gradient of the matrix of the queries: the sum over all pairs."""
     gradient: Array = query.mT @ _slopes(grad, hidden, v, activation).sum(axis=-2)
     return gradient
 
 
-@derivative("{d_b} = Σᵢⱼ gᵢⱼ, gᵢⱼ = {d_result}ᵢⱼ {v} ∘ act′", remark=KINK_OF_RELU)
+@derivative(_with_slope("{d_b} = Σᵢⱼ gᵢⱼ, gᵢⱼ = {d_result}ᵢⱼ {v}"))
 def additive_b(grad: Array, hidden: Array, v: Array, *, activation: Activation) -> Array:
     """The gradient of the bias of the hidden layer: the sum over all pairs."""
     gradient: Array = _slopes(grad, hidden, v, activation).sum(axis=(-3, -2))
