@@ -284,7 +284,7 @@ def topk_scores(grad: Array, scores: Array, forward: Array, *, k: int) -> Array:
     is_tie = ((scores >= kth).sum(axis=-1) > k) & np.isfinite(kth[..., 0])
     if is_tie.any():
         row = tuple(map(int, np.argwhere(is_tie)[0]))
-        message = f"normalize topk has no derivative: in row {list(row)} scores tie with the {k}-th largest"
+        message = f"normalize topk has no derivative: in row {list(row)} the {k} largest scores tie with others"
         raise AttnError(message, where="grad_output", hint="give another k, or scores that differ")
     return softmax_scores(grad, forward)
 
