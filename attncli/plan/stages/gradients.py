@@ -117,11 +117,13 @@ def _add_gradient(builder: PlanBuilder, node: Node, argument: str, gradient: Nod
 
 
 def _new_name(builder: PlanBuilder, source: Node, node: Node) -> str:
-    """`grad_key`, or where several steps read it `grad_key_from_scores`."""
+    """`grad_key`, or where the output is made of several steps that read it `grad_key_from_scores`."""
+    needed = builder.plan().needed_for(["output"])
     readers = [
         other
         for other in builder.nodes.values()
-        if source.name in other.inputs.values() and other.stage != STAGE and not other.is_boolean
+        if other.name in needed
+        and any(name == source.name and not _is_constant(other, argument) for argument, name in other.inputs.items())
     ]
     return f"grad_{source.name}" if len(readers) == 1 else f"grad_{source.name}_from_{node.name}"
 
