@@ -27,6 +27,7 @@ LEGEND = {
     "y": "query embedding features",
     "o": "output features",
     "u": "gates",
+    "v": "features of the result",
     "z": "bounds of packed sequences",
     "l": "pages of a batch item",
 }

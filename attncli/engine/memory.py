@@ -49,7 +49,12 @@ def check_memory(
 
 
 def _smaller_run(problem: ProblemSpec, plan: Plan) -> str:
-    """What to select instead: the output alone where that fits, otherwise some of the queries."""
+    """What to do instead: to select the output alone where that fits, or some of the queries.
+
+    Gradients read whole tables, of all queries.
+    """
+    if plan.has_gradients:
+        return "leave out grad_output, or give fewer batch items, queries or keys"
     if OUTPUT not in plan.results:
         return FEWER_QUERIES
     need = memory_need(problem, plan, (OUTPUT,), RunOptions(), is_dense=False).total

@@ -60,8 +60,9 @@ def run(
 
 
 def is_large(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:
-    """Whether a plan is computed in blocks, and its tables kept only where selected."""
-    return has_many_scores(plan, sizes) or plan.largest_size_along_keys > sizes.row_cells
+    """Whether a plan is computed in blocks, and its tables kept only where selected: gradients read whole tables."""
+    is_beyond = has_many_scores(plan, sizes) or plan.largest_size_along_keys > sizes.row_cells
+    return is_beyond and not plan.has_gradients
 
 
 def has_many_scores(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:

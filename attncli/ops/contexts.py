@@ -4,15 +4,19 @@ A key of weight 0 is not attended: contexts that select a key select among the o
 value has a 0 for it, unless a mask hides it: weights that are rounded to 0 would otherwise change which keys count.
 """
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, largest, number, products, tanh, total
 from attncli.ops.decorators import context, structural
+from attncli.ops.derivatives import CONSTANT, NoDerivative, derivative
 from attncli.ops.products import MatrixProduct, product
 from attncli.ops.records import DerivedInput, Quantity, Range, Symbol, Tap, no_tap
 
+JUMPS_TO_THE_LARGEST = NoDerivative("the context jumps where another weight becomes the largest")
+JUMPS_TO_THE_DRAWN = NoDerivative("the context jumps where another key is drawn")
 NOTHING_ATTENDED = "no weight differs from 0: the context is 0"
 
 
@@ -27,12 +31,44 @@ def _weighted_values_term(weights: Array, value: Array) -> Term:
     return products(weights[takes_part], value[takes_part])
 
 
+@derivative(
+    "{d_weights}ᵢⱼ = {d_result}ᵢ·{value}ⱼ",
+    by_hand=lambda write, grad, value, weights, result: [
+        write.equation(products(grad, value), result)
+        if weights or np.isfinite(value).all()
+        else f"a value that is not finite, of weight 0: {write(result)}"
+    ],
+)
+def weighted_sum_weights(grad: Array, value: Array, weights: Array) -> Array:
+    """The gradient of the weights: how well each value fits the gradient of the context.
+
+    Where a weight is 0 and the value is NaN or infinite it is 0.
+    """
+    fits: Array = grad @ value.mT
+    if all_finite(value):
+        return fits
+    is_finite: Array = np.asarray(np.isfinite(value).all(axis=-1))
+    return np.where((weights == 0) & ~is_finite[..., None, :], 0, fits)
+
+
+@derivative(
+    "{d_value}ⱼ = Σᵢ {weights}ᵢⱼ {d_result}ᵢ",
+    sums_over=("n",),
+    by_hand=lambda write, grad, weights, result: [write.equation(products(weights, grad), result, letter="e")],
+)
+def weighted_sum_value(grad: Array, weights: Array) -> Array:
+    """The gradient of the values: each query's, times its weight."""
+    total: Array = weights.mT @ grad
+    return total
+
+
 @context(
     formula="Cᵢ = Σⱼ Aᵢⱼ Vⱼ",
     shapes="weights[n m], value[m e] -> [n e]",
     source="Bahdanau, Cho & Bengio 2015, eq. 5",
     example={"weights": [[0.25, 0.75]], "value": [[4, 0], [8, 4]], "gives": [[7, 3]]},
     by_hand=weighted_sum_by_hand,
+    derivatives={"weights": weighted_sum_weights, "value": weighted_sum_value},
     is_weighted_sum=True,
 )
 def weighted_sum(weights: Array, value: Array, *, matmul: MatrixProduct = product) -> Array:
@@ -72,6 +108,84 @@ def attentional_by_hand(
     ]
 
 
+HIDDEN = "gᵢ = {d_result}ᵢ (1 − {result}ᵢ²)"
+
+
+def _hidden_gradient(grad: Array, forward: Array) -> Array:
+    """The gradient of the layer before tanh, [… n a]."""
+    gradient: Array = grad * (1 - forward**2)
+    return gradient
+
+
+def _hidden_lines(
+    write: ArithmeticWriter, grad: Array, forward: Array, rows: Array
+) -> tuple[list[str], tuple[Any, ...]]:
+    """The gradient of the layer of one query [a], and its product with some rows of the matrix [r a]."""
+    g = write.computed("g", number(grad) * (1 - number(forward) ** 2), letter="a")
+    back = write.computed("g·Wᵀ", products(g.entries, rows.mT), letter="e")
+    return [g.line, back.line], back.entries
+
+
+def attentional_weights_by_hand(
+    write: ArithmeticWriter, grad: Array, forward: Array, value: Array, w: Array, result: Any
+) -> list[str]:
+    """The gradient of the weighted sum of one query, and its product with one value [e]."""
+    lines, back = _hidden_lines(write, grad, forward, w[: len(value)])
+    return [*lines, write.equation(products(back, value), result)]
+
+
+@derivative(
+    f"{{d_weights}}ᵢⱼ = uᵢ·{{value}}ⱼ, uᵢ the first numbers of gᵢ {{w}}ᵀ, {HIDDEN}",
+    by_hand=attentional_weights_by_hand,
+)
+def attentional_weights(grad: Array, forward: Array, value: Array, w: Array) -> Array:
+    """The gradient of the weights: how well each value fits the gradient of the weighted sum."""
+    gradient: Array = _hidden_gradient(grad, forward) @ w[..., : value.shape[-1], :].mT @ value.mT
+    return gradient
+
+
+def attentional_value_by_hand(
+    write: ArithmeticWriter, grad: Array, forward: Array, weights: Array, value: Array, w: Array, result: Any
+) -> list[str]:
+    """The gradients of the weighted sums of all queries [n e], each times its weight of one value."""
+    of_sums = _hidden_gradient(grad, forward) @ w[: len(value)].T
+    return [write.equation(products(weights, of_sums), result, letter="e")]
+
+
+@derivative(
+    f"{{d_value}}ⱼ = Σᵢ {{weights}}ᵢⱼ uᵢ, uᵢ the first numbers of gᵢ {{w}}ᵀ, {HIDDEN}",
+    sums_over=("n",),
+    by_hand=attentional_value_by_hand,
+)
+def attentional_value(grad: Array, forward: Array, weights: Array, value: Array, w: Array) -> Array:
+    """The gradient of the values: that of each query's weighted sum, times its weight."""
+    gradient: Array = weights.mT @ (_hidden_gradient(grad, forward) @ w[..., : value.shape[-1], :].mT)
+    return gradient
+
+
+def attentional_query_by_hand(
+    write: ArithmeticWriter, grad: Array, forward: Array, value: Array, w: Array, result: Any
+) -> list[str]:
+    """The gradient of the layer of one query [a], and its product with the rows of the queries."""
+    g = write.computed("g", number(grad) * (1 - number(forward) ** 2), letter="a")
+    return [g.line, write.equation(products(g.entries, w[len(value) :].T), result, letter="d")]
+
+
+@derivative(f"{{d_query}}ᵢ = the last numbers of gᵢ {{w}}ᵀ, {HIDDEN}", by_hand=attentional_query_by_hand)
+def attentional_query(grad: Array, forward: Array, value: Array, w: Array) -> Array:
+    """The gradient of the queries: that of the layer, through their rows of the matrix."""
+    gradient: Array = _hidden_gradient(grad, forward) @ w[..., value.shape[-1] :, :].mT
+    return gradient
+
+
+@derivative(f"{{d_w}} = Σᵢ [Uᵢ; {{query}}ᵢ]ᵀ gᵢ, {HIDDEN}")
+def attentional_w(grad: Array, forward: Array, context_vector: Array, query: Array) -> Array:
+    """The gradient of the matrix: the sum over the queries."""
+    concatenated: Array = np.concatenate([context_vector, query], axis=-1)
+    gradient: Array = concatenated.mT @ _hidden_gradient(grad, forward)
+    return gradient
+
+
 @context(
     formula="Cᵢ = tanh([Uᵢ; Qᵢ] W_C), Uᵢ = Σⱼ Aᵢⱼ Vⱼ",
     shapes="weights[n m], value[m e], query[n d], w[e+d a] -> [n a]",
@@ -81,6 +195,12 @@ def attentional_by_hand(
         Quantity("context_vector", "U", "Uᵢ = Σⱼ Aᵢⱼ Vⱼ", ("n", "e"), "The sum of the values, each times its weight."),
     ),
     by_hand=attentional_by_hand,
+    derivatives={
+        "weights": attentional_weights,
+        "value": attentional_value,
+        "query": attentional_query,
+        "w": attentional_w,
+    },
 )
 def attentional(
     weights: Array,
@@ -132,6 +252,7 @@ def argmax_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result
     source="Xu et al. 2015, §4.1, at the likeliest place",
     example={"weights": [[0.25, 0.75]], "value": [[4, 0], [8, 4]], "gives": [[8, 4]]},
     by_hand=argmax_by_hand,
+    derivatives={"weights": JUMPS_TO_THE_LARGEST, "value": JUMPS_TO_THE_LARGEST},
 )
 def argmax(weights: Array, value: Array) -> Array:
     """The value of the key with the largest weight; of equal ones the first.
@@ -178,6 +299,11 @@ def sample_by_hand(
     source="Xu et al. 2015, eq. 8 and 9 (hard attention)",
     example={"weights": [[0, 1]], "value": [[4, 0], [8, 4]], "gives": [[8, 4]]},
     by_hand=sample_by_hand,
+    derivatives={
+        "weights": JUMPS_TO_THE_DRAWN,
+        "value": JUMPS_TO_THE_DRAWN,
+        "draws": CONSTANT,
+    },
     derived={
         "draws": DerivedInput(
             uniform_draws,
@@ -222,12 +348,72 @@ def max_by_hand(
     return [write.equation(largest(weighted), result, name=f"C({write.query})", letter="e")]
 
 
+FIRST_OF_EQUALS = "of equal weighted values the first is taken"
+
+
+def _choices(grad: Array, weights: Array, value: Array, visible: Array | None) -> Iterator[tuple[int, Array]]:
+    """For each feature the gradient of its context in the cell [… n m] of the largest weighted value, 0 elsewhere."""
+    counts = _counting_keys(weights, visible)
+    for feature in range(value.shape[-1]):
+        numbers = value[..., None, :, feature]
+        products = np.where(counts, weights * np.where(weights != 0, numbers, 0), -np.inf)
+        best = products.argmax(axis=-1)[..., None]
+        is_best = (np.arange(products.shape[-1]) == best) & counts
+        yield feature, np.where(is_best, grad[..., feature, None], 0)
+
+
+def max_weights_by_hand(
+    write: ArithmeticWriter, grad: Array, weights: Array, value: Array, result: Any, *, visible: Array | None = None
+) -> list[str]:
+    """The features whose largest weighted value is that of one key, and its values there."""
+    row = None if visible is None else visible[None]
+    chosen = [feature for feature, cells in _choices(grad[None], weights[None], value, row) if cells[0, write.column]]
+    if not chosen:
+        return [f"no feature takes the value of {write.key}: {write(result)}"]
+    return [write.equation(products(grad[chosen], value[write.column, chosen]), result)]
+
+
+@derivative(
+    "{d_weights}ᵢⱼ = Σₑ {d_result}ᵢₑ {value}ⱼₑ over the e whose largest is that of j",
+    sums_over=("m",),
+    by_hand=max_weights_by_hand,
+    remark=FIRST_OF_EQUALS,
+)
+def max_weights(grad: Array, weights: Array, value: Array, visible: Array | None = None) -> Array:
+    """The gradient of the weights: the values that are the largest with them."""
+    gradient = np.zeros(np.broadcast_shapes(weights.shape, (*grad.shape[:-1], 1)), grad.dtype)
+    for feature, chosen in _choices(grad, weights, value, visible):
+        gradient += np.where(chosen != 0, chosen * np.where(chosen != 0, value[..., None, :, feature], 0), 0)
+    return gradient
+
+
+def max_value_by_hand(
+    write: ArithmeticWriter, grad: Array, weights: Array, value: Array, result: Any, *, visible: Array | None = None
+) -> list[str]:
+    """The gradients of the queries whose largest weighted value is that of one key, times their weights of it."""
+    taken = np.stack([cells[:, write.column] for _, cells in _choices(grad, weights, value, visible)], axis=-1)
+    return [write.equation(products(weights[:, write.column], taken), result, letter="e")]
+
+
+@derivative(
+    "{d_value}ⱼₑ = Σᵢ {d_result}ᵢₑ {weights}ᵢⱼ over the i whose largest is that of j",
+    sums_over=("n", "m"),
+    by_hand=max_value_by_hand,
+    remark=FIRST_OF_EQUALS,
+)
+def max_value(grad: Array, weights: Array, value: Array, visible: Array | None = None) -> Array:
+    """The gradient of the values: where one is the largest, that of the context times its weight."""
+    columns = [(chosen * weights).sum(axis=-2) for _, chosen in _choices(grad, weights, value, visible)]
+    return np.stack(columns, axis=-1)
+
+
 @context(
     formula="Cᵢₑ = maxⱼ Aᵢⱼ Vⱼₑ over visible j",
     shapes="weights[n m], value[m e], visible[n m] -> [n e]",
     source="Collobert et al. 2011, §3.2.2 (max over time), over weighted values",
     example={"weights": [[0.25, 0.75]], "value": [[4, 8], [-8, 4]], "gives": [[1, 3]]},
     by_hand=max_by_hand,
+    derivatives={"weights": max_weights, "value": max_value, "visible": CONSTANT},
 )
 def max_(weights: Array, value: Array, visible: Array | None = None) -> Array:
     """For each feature the largest weighted value, instead of the sum of them.

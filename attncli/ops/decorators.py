@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from attncli.ops.derivatives import Derivatives
 from attncli.ops.records import (
     ActsOn,
     AxesInForce,
@@ -50,7 +51,7 @@ def score(
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
     check: Callable[[OperatorUse], None] | None = None,
-    derivative: Callable[..., Any] | None = None,
+    derivatives: Derivatives | None = None,
     unscaled: str | None = None,
     factorization: Factorization | None = None,
 ) -> Register:
@@ -90,7 +91,7 @@ def normalizer(
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
     check: Callable[[OperatorUse], None] | None = None,
-    derivative: Callable[..., Any] | None = None,
+    derivatives: Derivatives | None = None,
     is_distribution: bool = False,
     online: OnlineNormalizer | None = None,
 ) -> Register:
@@ -128,7 +129,7 @@ def context(
     by_hand: ByHand | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derived: Mapping[str, DerivedInput] = MappingProxyType({}),
-    derivative: Callable[..., Any] | None = None,
+    derivatives: Derivatives | None = None,
     is_weighted_sum: bool = False,
     needs_distribution: bool = False,
 ) -> Register:
@@ -166,7 +167,7 @@ def position(
     derived: Mapping[str, DerivedInput] = MappingProxyType({}),
     position_axes: AxesInForce | None = None,
     flatten: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
-    derivative: Callable[..., Any] | None = None,
+    derivatives: Derivatives | None = None,
     counts_from_first_key: bool = False,
 ) -> Register:
     """Register a position scheme.
@@ -238,7 +239,7 @@ def norm(
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
     check: Callable[[OperatorUse], None] | None = None,
-    derivative: Callable[..., Any] | None = None,
+    derivatives: Derivatives | None = None,
 ) -> Register:
     """Register a norm: x [… n d] to vectors of a fixed size, [… n d], for the keys `qk_norm`, `value_norm` and others.
 
@@ -270,6 +271,7 @@ def query_scale(
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
     check: Callable[[OperatorUse], None] | None = None,
+    derivatives: Derivatives | None = None,
 ) -> Register:
     """Register a query scale: positions [… n] to a factor for each query, [… n] or [… h n].
 
@@ -314,13 +316,17 @@ def generator(
 
 
 def structural(
-    *, by_hand: ByHand | None = None, is_exact: bool = False, is_boolean: bool = False
+    *,
+    by_hand: ByHand | None = None,
+    derivatives: Derivatives | None = None,
+    is_exact: bool = False,
+    is_boolean: bool = False,
 ) -> Callable[[Callable[P, R]], StructuralFunction[P, R]]:
     """Hang a record on a function that plans use."""
 
     def decorate(function: Callable[P, R]) -> StructuralFunction[P, R]:
         code: Any = function
-        code.record = StructuralRecord(by_hand, is_exact, is_boolean)
+        code.record = StructuralRecord(by_hand, derivatives, is_exact, is_boolean)
         recorded: StructuralFunction[P, R] = code
         return recorded
 

@@ -23,8 +23,9 @@ from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
-from attncli.numbers.terms import Term, absolute, number, parameter, sqrt, total
+from attncli.numbers.terms import Term, absolute, number, parameter, products, sqrt, total
 from attncli.ops.decorators import score
+from attncli.ops.derivatives import derivative
 from attncli.ops.records import Positive, Quantity, Tap, no_tap, reused
 
 LOSS = 4
@@ -227,6 +228,46 @@ SQUARED_DISTANCES = Quantity(
 )
 
 
+def _towards(factors: Array, left: Array, right: Array) -> Array:
+    """The differences of one vector of `left` [… a d] from those of `right` [… b d], times factors [… a b]: [… a d]."""
+    sums: Array = factors @ right - factors.sum(axis=-1, keepdims=True) * left
+    return sums
+
+
+def _towards_term(factors: Array, vector: Array, others: Array) -> Term:
+    """The differences of one vector [d] from others [r d], times factors [r], added."""
+    pairs = zip(factors, others, strict=True)
+    return total(number(factor) * (number(other) - number(vector)) for factor, other in pairs)
+
+
+def _gaussian_lines(
+    write: ArithmeticWriter, grad: Array, vector: Array, others: Array, result: Any, sigma: float
+) -> list[str]:
+    """The gradient of one vector [d], with what divides it."""
+    term = _towards_term(grad, vector, others)
+    return [write.equation(term if sigma == 1 else term / parameter(sigma) ** 2, result, letter="d")]
+
+
+@derivative(
+    "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ ({key}ⱼ − {query}ᵢ) / σ²",
+    sums_over=("m",),
+    by_hand=lambda write, grad, query, key, result, *, sigma: _gaussian_lines(write, grad, query, key, result, sigma),
+)
+def gaussian_query(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
+    """The gradient of the queries: towards each key, by the gradient of its score."""
+    return _towards(grad, query, key) / sigma / sigma
+
+
+@derivative(
+    "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ ({query}ᵢ − {key}ⱼ) / σ²",
+    sums_over=("n",),
+    by_hand=lambda write, grad, query, key, result, *, sigma: _gaussian_lines(write, grad, key, query, result, sigma),
+)
+def gaussian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
+    """The gradient of the keys: towards each query, by the gradient of its score."""
+    return _towards(grad.mT, key, query) / sigma / sigma
+
+
 def gaussian_by_hand(
     write: ArithmeticWriter, query: Array, key: Array, result: Any, *, squared_distances: Any, sigma: float
 ) -> list[str]:
@@ -246,6 +287,7 @@ def gaussian_by_hand(
     inner=(SQUARED_DISTANCES,),
     formula_in_force=lambda sigma: f"Sᵢⱼ = −‖Qᵢ − Kⱼ‖² / 2{'' if sigma == 1 else 'σ²'}",
     by_hand=gaussian_by_hand,
+    derivatives={"query": gaussian_query, "key": gaussian_key},
 )
 def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
     """The squared distance over 2σ², negative: its exponential is a bell of width σ around the query.
@@ -255,6 +297,48 @@ def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_t
     """
     squared = tap("squared_distances", squared_distances(query, key))
     return np.divide(squared, -2 * sigma * sigma, out=reused(squared, tap))
+
+
+def _signs(factors: Array, left: Array, right: Array) -> Array:
+    """The signs of `right` [… b d] − `left` [… a d], times factors [… a b]: [… a d], a feature at a time."""
+    columns = [
+        (factors * np.sign(right[..., None, :, feature] - left[..., :, None, feature])).sum(axis=-1)
+        for feature in range(left.shape[-1])
+    ]
+    return np.stack(columns, axis=-1)
+
+
+EQUAL_FEATURES = "of equal features 0 is taken"
+
+
+def _sign_lines(
+    write: ArithmeticWriter, grad: Array, vector: Array, others: Array, result: Any, sigma: float
+) -> list[str]:
+    """The signs of the differences of one vector [d] from others [r d], times the gradients of the scores [r]."""
+    term = products(grad, np.sign(others - vector))
+    return [write.equation(term if sigma == 1 else term / parameter(sigma), result, letter="d")]
+
+
+@derivative(
+    "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ sign({key}ⱼ − {query}ᵢ) / σ",
+    sums_over=("m",),
+    by_hand=lambda write, grad, query, key, result, *, sigma: _sign_lines(write, grad, query, key, result, sigma),
+    remark=EQUAL_FEATURES,
+)
+def laplacian_query(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
+    """The gradient of the queries: in each feature towards each key, by the gradient of its score."""
+    return _signs(grad, query, key) / sigma
+
+
+@derivative(
+    "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ sign({query}ᵢ − {key}ⱼ) / σ",
+    sums_over=("n",),
+    by_hand=lambda write, grad, query, key, result, *, sigma: _sign_lines(write, grad, key, query, result, sigma),
+    remark=EQUAL_FEATURES,
+)
+def laplacian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
+    """The gradient of the keys: in each feature towards each query, by the gradient of its score."""
+    return _signs(grad.mT, key, query) / sigma
 
 
 def laplacian_by_hand(
@@ -284,6 +368,7 @@ def laplacian_by_hand(
     ),
     formula_in_force=lambda sigma: f"Sᵢⱼ = −‖Qᵢ − Kⱼ‖₁{'' if sigma == 1 else ' / σ'}",
     by_hand=laplacian_by_hand,
+    derivatives={"query": laplacian_query, "key": laplacian_key},
 )
 def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
     """The sum of the absolute differences, negative, in units of the width σ.
@@ -293,6 +378,46 @@ def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_
     """
     distances = tap("distances", absolute_distances(query, key))
     return np.divide(distances, -sigma, out=reused(distances, tap))
+
+
+def _by_distance(grad: Array, forward: Array) -> Array:
+    """The gradient of each score by its distance, 0 where that is 0."""
+    return np.where(forward == 0, 0, grad / np.where(forward == 0, 1, -forward))
+
+
+EQUAL_VECTORS = "of equal vectors 0 is taken"
+
+
+def _direction_lines(
+    write: ArithmeticWriter, grad: Array, forward: Array, vector: Array, others: Array, result: Any
+) -> list[str]:
+    """The differences of one vector [d] from others [r d], each by its length and times the gradient of its score."""
+    apart = forward != 0
+    pairs = zip(grad[apart], others[apart], forward[apart], strict=True)
+    terms = [number(factor) * (number(other) - number(vector)) / number(-score) for factor, other, score in pairs]
+    return [write.equation(total(terms), result, letter="d")] if terms else ["every vector is equal: 0 is taken"]
+
+
+@derivative(
+    "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ ({key}ⱼ − {query}ᵢ) / ‖{query}ᵢ − {key}ⱼ‖",
+    sums_over=("m",),
+    by_hand=lambda write, grad, query, key, forward, result: _direction_lines(write, grad, forward, query, key, result),
+    remark=EQUAL_VECTORS,
+)
+def euclidean_query(grad: Array, query: Array, key: Array, forward: Array) -> Array:
+    """The gradient of the queries: the direction to each key, times the gradient of its score."""
+    return _towards(_by_distance(grad, forward), query, key)
+
+
+@derivative(
+    "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ ({query}ᵢ − {key}ⱼ) / ‖{query}ᵢ − {key}ⱼ‖",
+    sums_over=("n",),
+    by_hand=lambda write, grad, query, key, forward, result: _direction_lines(write, grad, forward, key, query, result),
+    remark=EQUAL_VECTORS,
+)
+def euclidean_key(grad: Array, query: Array, key: Array, forward: Array) -> Array:
+    """The gradient of the keys: the direction to each query, times the gradient of its score."""
+    return _towards(_by_distance(grad, forward).mT, key, query)
 
 
 def euclidean_by_hand(
@@ -312,6 +437,7 @@ def euclidean_by_hand(
     example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "gives": [[-2, -5]]},
     inner=(SQUARED_DISTANCES,),
     by_hand=euclidean_by_hand,
+    derivatives={"query": euclidean_query, "key": euclidean_key},
 )
 def euclidean(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
     """The distance between query and key, negative.

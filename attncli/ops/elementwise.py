@@ -7,21 +7,50 @@ from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number, parameter, tanh
 from attncli.ops.decorators import structural
+from attncli.ops.derivatives import add_rows, derivative, unchanged
+from attncli.ops.records import format_value
 
 
-@structural(by_hand=lambda write, scores, result, *, scale: [write.equation(parameter(scale) * scores, result)])
+@derivative(
+    lambda _symbols, options: f"{{d_scores}} = {format_value(options['scale'])} {{d_result}}",
+    by_hand=lambda write, grad, result, *, scale: [write.equation(parameter(scale) * number(grad), result)],
+)
+def scale_scores(grad: Array, *, scale: float) -> Array:
+    """The gradient of scores that are multiplied."""
+    return grad * scale
+
+
+@structural(
+    by_hand=lambda write, scores, result, *, scale: [write.equation(parameter(scale) * scores, result)],
+    derivatives={"scores": scale_scores},
+)
 def scale(scores: Array, *, scale: float) -> Array:
     """The scores [… n m] times a number."""
     return scores * scale
 
 
-@structural(by_hand=lambda write, x, result, *, factor: [write.equation(parameter(factor) * x, result, letter="x")])
+@derivative(
+    lambda _symbols, options: f"{{d_x}} = {format_value(options['factor'])} {{d_result}}",
+    by_hand=lambda write, grad, result, *, factor: [write.equation(parameter(factor) * grad, result, letter="x")],
+)
+def multiply_x(grad: Array, *, factor: float) -> Array:
+    """The gradient of vectors that are multiplied."""
+    return grad * factor
+
+
+@structural(
+    by_hand=lambda write, x, result, *, factor: [write.equation(parameter(factor) * x, result, letter="x")],
+    derivatives={"x": multiply_x},
+)
 def multiply(x: Array, *, factor: float) -> Array:
     """The vectors [… n x] times a number."""
     return x * factor
 
 
-@structural(by_hand=lambda write, left, right, result: [write.equation(number(left) + right, result)])
+@structural(
+    by_hand=lambda write, left, right, result: [write.equation(number(left) + right, result)],
+    derivatives={"left": unchanged, "right": unchanged},
+)
 def add(left: Array, right: Array) -> Array:
     """The sum of two tables [… n m], whose leading axes broadcast."""
     return left + right
@@ -32,7 +61,18 @@ def softcap_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, cap: f
     return [write.equation(parameter(cap) * tanh(scores / parameter(cap)), result)]
 
 
-@structural(by_hand=softcap_by_hand)
+@derivative(
+    lambda _symbols, options: f"{{d_scores}}ᵢⱼ = {{d_result}}ᵢⱼ (1 − ({{result}}ᵢⱼ / {format_value(options['cap'])})²)",
+    by_hand=lambda write, grad, forward, result, *, cap: [
+        write.equation(number(grad) * (1 - (number(forward) / parameter(cap)) ** 2), result)
+    ],
+)
+def softcap_scores(grad: Array, forward: Array, *, cap: float) -> Array:
+    """The gradient of scores that are capped: 1 − tanh² of the score before the mask."""
+    return grad * (1 - (forward / cap) ** 2)
+
+
+@structural(by_hand=softcap_by_hand, derivatives={"scores": softcap_scores})
 def softcap(scores: Array, *, cap: float) -> Array:
     """`cap · tanh(scores / cap)`: from −cap to cap, nearly unchanged where scores are small.
 
@@ -51,7 +91,19 @@ def clip_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, limit: float
     return [limited if outside else f"every number is between −{limit:g} and {limit:g}"]
 
 
-@structural(by_hand=clip_by_hand)
+def clip_x_by_hand(write: ArithmeticWriter, grad: Array, x: Array, result: Any, *, limit: float) -> list[str]:
+    """How many gradients of one vector pass."""
+    outside = int(np.count_nonzero(abs(x) > limit))
+    return [f"0 where a number is limited: {outside} of {count_of(x.size, 'number')}"]
+
+
+@derivative("{d_x}: {d_result} where {x} is not limited, otherwise 0", by_hand=clip_x_by_hand)
+def clip_x(grad: Array, x: Array, *, limit: float) -> Array:
+    """The gradient of vectors that are limited."""
+    return np.where(abs(x) <= limit, grad, 0)
+
+
+@structural(by_hand=clip_by_hand, derivatives={"x": clip_x})
 def clip(x: Array, *, limit: float) -> Array:
     """The vectors [… n x] with every number limited to −limit … limit.
 
@@ -97,7 +149,20 @@ def add_bias_by_hand(
     return [write.equation(number(scores) + (0 if np.isneginf(bias) else bias), result)]
 
 
-@structural(by_hand=add_bias_by_hand)
+@derivative("{d_table}: the sums of {d_result} over the cells that read each number")
+def add_bias_table(grad: Array, table: Array, query_rows: Array, key_positions: Array) -> Array:
+    """The gradient of the user's numbers: of each the sum over the pairs that read it; 0 where it is −∞."""
+    rows, columns = table.shape[-2:]
+    has_column = key_positions < columns
+    of_rows = add_rows(grad[..., has_column], query_rows if rows > 1 else np.zeros_like(query_rows), rows)
+    whole: Array = add_rows(of_rows.mT, key_positions[has_column], columns).mT
+    return np.where(np.isneginf(table), 0, whole)
+
+
+@structural(
+    by_hand=add_bias_by_hand,
+    derivatives={"scores": unchanged, "table": add_bias_table, "query_rows": None, "key_positions": None},
+)
 def add_bias(scores: Array, table: Array, query_rows: Array, key_positions: Array) -> Array:
     """The scores and the user's own numbers; where those are −∞ the key is masked, and nothing is added.
 
@@ -117,7 +182,13 @@ def fill_empty_rows_by_hand(write: ArithmeticWriter, weights: Any, result: Any, 
     return ["every key is hidden: NaN" if fill == "nan" else f"every key is hidden: 1/{keys} = {write(result)}"]
 
 
-@structural(by_hand=fill_empty_rows_by_hand)
+@derivative("{d_weights}: {d_result}, 0 in rows without keys")
+def fill_empty_rows_weights(grad: Array, weights: Array) -> Array:
+    """The gradient of weights of which empty rows are filled."""
+    return np.where((weights != 0).any(axis=-1, keepdims=True), grad, 0)
+
+
+@structural(by_hand=fill_empty_rows_by_hand, derivatives={"weights": fill_empty_rows_weights})
 def fill_empty_rows(weights: Array, *, fill: str, keys: int) -> Array:
     """The weights [… n m]; in a row that has only 0, NaN instead (`fill` is nan) or 1 / `keys` (uniform).
 

@@ -10,6 +10,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number
 from attncli.ops.decorators import mask, structural
+from attncli.ops.derivatives import derivative
 from attncli.ops.elementwise import table_cells
 from attncli.ops.records import KeyBounds, MaskSign, Range
 
@@ -364,7 +365,16 @@ def and_masks(**rules: Array) -> Array:
     return first
 
 
-@structural(by_hand=lambda write, visible, **_: [] if visible else ["hidden: −∞ instead of the score"])
+@derivative("{d_scores}: {d_result}, 0 where the key is hidden")
+def apply_mask_scores(grad: Array, visible: Array) -> Array:
+    """The gradient of the scores before the mask."""
+    return np.where(visible, grad, 0)
+
+
+@structural(
+    by_hand=lambda write, visible, **_: [] if visible else ["hidden: −∞ instead of the score"],
+    derivatives={"scores": apply_mask_scores, "visible": None},
+)
 def apply_mask(scores: Array, visible: Array) -> Array:
     """The scores [… n m], −∞ where `visible` [… n m] is false."""
     return np.where(visible, scores, -np.inf).astype(scores.dtype, copy=False)

@@ -4,13 +4,15 @@ A score of −∞ marks a masked key: its weight is exactly 0. A row in which ev
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, all_finite, all_true, np
 from attncli.numbers.arithmetic import ArithmeticWriter
-from attncli.numbers.terms import Term, exp, largest, number, parameter, total
+from attncli.numbers.terms import Term, exp, largest, number, parameter, products, total
 from attncli.ops.decorators import normalizer
+from attncli.ops.derivatives import NoDerivative, derivative
 from attncli.ops.records import OnlineNormalizer, Positive, Quantity, Range, Tap, no_tap, reused
 
 EXPONENTIALS_PURPOSE = (
@@ -83,6 +85,29 @@ def exponential_lines(
     return [write.equation(exponential, own), row_sum.line, write.equation(number(own) / row_sum, result)]
 
 
+def softmax_gradient_by_hand(
+    write: ArithmeticWriter, grad: Array, forward: Array, result: Any, *, temperature: float = 1.0
+) -> list[str]:
+    """The sum of the gradients of a row [m] times its weights, and the difference of one gradient from it."""
+    row = write.computed("Σⱼ dA∘A", products(grad, forward))
+    own = number(forward[write.column]) * (number(grad[write.column]) - row)
+    return [row.line, write.equation(own if temperature == 1 else own / parameter(temperature), result)]
+
+
+def _softmax_gradient(_symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
+    """The formula: with the temperature where it is not 1."""
+    divided = " / T" if options.get("temperature", 1) != 1 else ""
+    return f"{{d_scores}}ᵢⱼ = {{result}}ᵢⱼ ({{d_result}}ᵢⱼ − Σⱼ {{d_result}}ᵢⱼ {{result}}ᵢⱼ){divided}"
+
+
+@derivative(_softmax_gradient, sums_over=("m",), by_hand=softmax_gradient_by_hand)
+def softmax_scores(grad: Array, forward: Array, *, temperature: float = 1.0) -> Array:
+    """The gradient of the scores: A ∘ (dA − Σⱼ dA∘A), by the temperature."""
+    mean = (grad * forward).sum(axis=-1, keepdims=True)
+    gradient: Array = forward * (grad - mean) / temperature
+    return gradient
+
+
 @normalizer(
     formula="Aᵢⱼ = exp(Sᵢⱼ/T) / Σⱼ exp(Sᵢⱼ/T)",
     formula_in_force=lambda temperature: SOFTMAX if temperature == 1 else "Aᵢⱼ = exp(Sᵢⱼ/T) / Σⱼ exp(Sᵢⱼ/T)",
@@ -101,6 +126,7 @@ def exponential_lines(
     ),
     online=OnlineNormalizer(_exponentials, exp_scale=lambda parameters: 1 / parameters["temperature"]),
     by_hand=softmax_by_hand,
+    derivatives={"scores": softmax_scores},
     is_distribution=True,
 )
 def softmax(scores: Array, *, temperature: Positive = 1.0, tap: Tap = no_tap) -> Array:
@@ -141,6 +167,7 @@ def softmax1_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exp
         exp_scale=lambda parameters: 1.0,
     ),
     by_hand=softmax1_by_hand,
+    derivatives={"scores": softmax_scores},
 )
 def softmax1(scores: Array, *, tap: Tap = no_tap) -> Array:
     """Softmax with one extra logit 0, which is then discarded: weights may sum to less than 1.
@@ -167,6 +194,18 @@ def sigmoid_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, shif
     return [write.equation(1 / (1 + exp(-(score + parameter(shift) if shift else score))), result)]
 
 
+@derivative(
+    "{d_scores}ᵢⱼ = {d_result}ᵢⱼ {result}ᵢⱼ (1 − {result}ᵢⱼ)",
+    by_hand=lambda write, grad, forward, result: [
+        write.equation(number(grad) * number(forward) * (1 - number(forward)), result)
+    ],
+)
+def sigmoid_scores(grad: Array, forward: Array) -> Array:
+    """The gradient of the scores, each on its own."""
+    gradient: Array = grad * forward * (1 - forward)
+    return gradient
+
+
 @normalizer(
     formula="Aᵢⱼ = 1 / (1 + exp(−(Sᵢⱼ + shift)))",
     shapes=SHAPES,
@@ -180,6 +219,7 @@ def sigmoid_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, shif
     ),
     formula_in_force=lambda shift: f"Aᵢⱼ = 1 / (1 + exp(−{'(Sᵢⱼ + shift)' if shift else 'Sᵢⱼ'}))",
     by_hand=sigmoid_by_hand,
+    derivatives={"scores": sigmoid_scores},
 )
 def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:
     """Each key on its own: a weight between 0 and 1, whatever the other keys score.
@@ -192,6 +232,16 @@ def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:
     return _logistic(scores + shift)
 
 
+@derivative(
+    "{d_scores}ᵢⱼ = {d_result}ᵢⱼ where {scores}ᵢⱼ > 0, otherwise 0",
+    by_hand=lambda write, grad, scores, result: [f"{write(scores)} {'> 0' if scores > 0 else '≤ 0'}: {write(result)}"],
+    remark="where a score is 0, 0 is taken",
+)
+def relu_scores(grad: Array, scores: Array) -> Array:
+    """The gradient of the scores that are positive."""
+    return np.where(scores > 0, grad, 0)
+
+
 @normalizer(
     formula="Aᵢⱼ = max(Sᵢⱼ, 0)",
     shapes=SHAPES,
@@ -201,6 +251,7 @@ def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:
         lambda scores, _running_max, *, out: np.maximum(scores, 0, out=out), uses_running_max=False, is_divided=False
     ),
     by_hand=lambda write, scores, result: [write.equation(largest([scores[write.column], 0]), result)],
+    derivatives={"scores": relu_scores},
 )
 def relu(scores: Array) -> Array:
     """The scores themselves where they are positive; 0 elsewhere.
@@ -220,6 +271,24 @@ def topk_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exponen
     return exponential_lines(write, exp(number(score) - scores.max()), exponentials, in_top, result)
 
 
+@derivative(
+    "{d_scores}ᵢⱼ = {result}ᵢⱼ ({d_result}ᵢⱼ − Σⱼ {d_result}ᵢⱼ {result}ᵢⱼ)",
+    sums_over=("m",),
+    by_hand=lambda write, grad, forward, result, **_: softmax_gradient_by_hand(write, grad, forward, result),
+    remark="where a score ties with the k-th largest there is none",
+)
+def topk_scores(grad: Array, scores: Array, forward: Array, *, k: int) -> Array:
+    """The gradient of the k largest scores, as of softmax; raises AttnError where others equal the k-th."""
+    before = max(scores.shape[-1] - k, 0)
+    kth = np.partition(scores, before, axis=-1)[..., before, None]
+    is_tie = ((scores >= kth).sum(axis=-1) > k) & np.isfinite(kth[..., 0])
+    if is_tie.any():
+        row = tuple(map(int, np.argwhere(is_tie)[0]))
+        message = f"normalize topk has no derivative: in row {list(row)} the {k} largest scores tie with others"
+        raise AttnError(message, where="grad_output", hint="give another k, or scores that differ")
+    return softmax_scores(grad, forward)
+
+
 @normalizer(
     formula="Aᵢ = softmax over the k largest Sᵢⱼ, 0 elsewhere",
     shapes=SHAPES,
@@ -228,6 +297,7 @@ def topk_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exponen
     formula_in_force=lambda k: f"Aᵢ = softmax over the {k} largest Sᵢⱼ, 0 elsewhere",  # Kⱼ is a key
     inner=(EXPONENTIALS,),
     by_hand=topk_by_hand,
+    derivatives={"scores": topk_scores},
     is_distribution=True,
 )
 def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = no_tap) -> Array:
@@ -339,6 +409,7 @@ def hardmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list
     example={"scores": [[3, 1, 3, 2], [0, 5, 1, 2]], "gives": [[0.5, 0, 0.5, 0], [0, 1, 0, 0]]},
     online=OnlineNormalizer(_equal),
     by_hand=hardmax_by_hand,
+    derivatives={"scores": NoDerivative("its weights jump where another score becomes the largest")},
     is_distribution=True,
 )
 def hardmax(scores: Array) -> Array:
@@ -367,6 +438,29 @@ def sum_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str
     return [row_sum.line, write.equation(number(visible[write.column]) / row_sum, result)]
 
 
+def sum_gradient_by_hand(write: ArithmeticWriter, grad: Array, scores: Array, forward: Array, result: Any) -> list[str]:
+    """The sums of a row [m] of gradients times weights and of its scores, and what one gradient differs by."""
+    visible = _visible(scores)
+    if visible.sum() == 0 or np.isneginf(scores[write.column]):
+        return [f"the weight is 0, whatever the score: {write(0.0)}"]
+    row = write.computed("Σⱼ dA∘A", products(grad, forward))
+    row_sum = write.computed(f"Σⱼ {write.symbol('scores')}ᵢⱼ", total(visible))
+    return [row.line, row_sum.line, write.equation((number(grad[write.column]) - row) / row_sum, result)]
+
+
+@derivative(
+    "{d_scores}ᵢⱼ = ({d_result}ᵢⱼ − Σⱼ {d_result}ᵢⱼ {result}ᵢⱼ) / Σⱼ {scores}ᵢⱼ",
+    sums_over=("m",),
+    by_hand=sum_gradient_by_hand,
+    remark="in a row that sums to 0, 0 is taken",
+)
+def sum_scores(grad: Array, scores: Array, forward: Array) -> Array:
+    """The gradient of the scores: more of one is less of the others."""
+    row_sum = _visible(scores).sum(axis=-1, keepdims=True)
+    change = grad - (grad * forward).sum(axis=-1, keepdims=True)
+    return np.where(scores == -np.inf, 0, safe_divide(change, row_sum))
+
+
 @normalizer(
     formula="Aᵢⱼ = Sᵢⱼ / Σⱼ Sᵢⱼ",
     shapes=SHAPES,
@@ -376,6 +470,7 @@ def sum_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str
         lambda scores, _running_max, *, out=None: _visible(scores), uses_running_max=False, may_cancel=True
     ),
     by_hand=sum_by_hand,
+    derivatives={"scores": sum_scores},
 )
 def sum_(scores: Array) -> Array:
     """Each score, divided by the sum of its row; a row that sums to 0 becomes zeros.
@@ -388,6 +483,12 @@ def sum_(scores: Array) -> Array:
     """
     visible = _visible(scores)
     return safe_divide(visible, visible.sum(axis=-1, keepdims=True))
+
+
+@derivative("{d_scores} = {d_result}, 0 where the key is masked")
+def none_scores(grad: Array, scores: Array) -> Array:
+    """The gradient of the scores, which are the weights."""
+    return np.where(scores == -np.inf, 0, grad)
 
 
 @normalizer(
@@ -406,6 +507,7 @@ def sum_(scores: Array) -> Array:
         if np.isneginf(scores[write.column])
         else f"the weight is the score: {write(result)}"
     ],
+    derivatives={"scores": none_scores},
 )
 def none(scores: Array) -> Array:
     """The scores themselves are the weights.

@@ -15,6 +15,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, number, parameter, products, sqrt, total
 from attncli.ops.decorators import norm
+from attncli.ops.derivatives import derivative
 from attncli.ops.records import ByHand, FormulaInForce, Operator, OperatorRecord, OperatorUse, Parameter, Range, Symbol
 from attncli.ops.registry import add_use, look_up
 
@@ -25,6 +26,9 @@ Gain = Annotated[Array | None, Symbol("γ")]
 Bias = Annotated[Array | None, Symbol("β")]
 # Vectors whose largest entry is in these bounds have squares that neither overflow nor vanish, in float32 too.
 SMALLEST, LARGEST = 2.0**-40, 2.0**50
+
+
+Divide = Callable[[ArithmeticWriter, Array, float], tuple[list[str], Term | None, str, Term]]
 
 
 def check_gain(use: OperatorUse) -> None:
@@ -44,10 +48,10 @@ def _formula(plain: str, with_eps: str) -> FormulaInForce:
     return in_force
 
 
-def _by_hand(divide: Callable[[ArithmeticWriter, Array, float], tuple[list[str], Term | None, str]]) -> ByHand:
+def _by_hand(divide: Divide) -> ByHand:
     """The lines of a norm for one vector [d]: its size, its division, and its gain and bias.
 
-    `divide(write, x, eps)` gives the lines of the size, the quotient, None for a zero vector, and its name.
+    `divide(write, x, eps)` gives the lines of the size, the quotient, None for a zero vector, its name, and the size.
     """
 
     def lines(
@@ -60,7 +64,7 @@ def _by_hand(divide: Callable[[ArithmeticWriter, Array, float], tuple[list[str],
         eps: float = 0.0,
         gain_plus_one: bool | None = None,
     ) -> list[str]:
-        before, quotient, name = divide(write, x, eps)
+        before, quotient, name, _ = divide(write, x, eps)
         if quotient is None:
             zero = [*before, "a zero vector stays zero"]
             if bias is None:
@@ -78,6 +82,39 @@ def _by_hand(divide: Callable[[ArithmeticWriter, Array, float], tuple[list[str],
         if bias is not None:
             term, name = term + number(bias), f"{name} + {write.symbol('bias')}"
         return [*before, divided.line, write.equation(term, result, name=name, letter="d")]
+
+    return lines
+
+
+def _gradient_by_hand(divide: Divide, division: "_Division") -> ByHand:
+    """The lines of the gradient of one vector [d]: the vector, divided, and what its gradient has across it."""
+
+    def lines(
+        write: ArithmeticWriter,
+        grad: Array,
+        x: Array,
+        result: Any,
+        *,
+        gain: Array | None = None,
+        eps: float | None = None,
+        gain_plus_one: bool | None = None,
+    ) -> list[str]:
+        before, quotient, name, size = divide(write, x, eps or 0.0)
+        if quotient is None:
+            return [*before, "a vector without size: 0 is taken"]
+        y = write.computed(f"y = {name}", quotient, letter="d")
+        shown, own = [*before, y.line], number(grad)
+        if gain is not None:
+            g = write.computed("g", ((1 + number(gain)) if gain_plus_one else number(gain)) * own, letter="d")
+            shown, own = [*shown, g.line], g
+        entries = grad if gain is None else g.entries
+        product = products(y.entries, entries)
+        fit = write.computed(division.average, product if division.mean is _sum else product / len(x))
+        shown, across = [*shown, fit.line], own
+        if division.is_centred:
+            mean = write.computed("mean(g)", total(map(number, entries)) / len(x))
+            shown, across = [*shown, mean.line], own - mean
+        return [*shown, write.equation((across - fit * y) / size, result, letter="d")]
 
     return lines
 
@@ -109,13 +146,105 @@ def _divided(x: Array, square: Array, eps: float, unit: Array) -> Array:
     return x / np.where(size == 0, 1, size)
 
 
-def _divide_l2(write: ArithmeticWriter, x: Array, eps: float | None) -> tuple[list[str], Term | None, str]:
+ZERO_VECTOR = "of a vector without size 0 is taken"
+
+
+def _sum(x: Array) -> Array:
+    """The sum of each row [… n 1]."""
+    total: Array = x.sum(axis=-1, keepdims=True)
+    return total
+
+
+def _mean(x: Array) -> Array:
+    """The mean of each row [… n 1]."""
+    mean: Array = x.mean(axis=-1, keepdims=True)
+    return mean
+
+
+@dataclass(frozen=True)
+class _Division:
+    """By what a norm divides vectors: the root of the mean, or the sum, of their squares, of centred ones or not.
+
+    `size` and `average` are the names of the root, and of the mean of y and g, in formulas.
+    """
+
+    mean: Callable[[Array], Array]
+    size: str
+    size_with_eps: str
+    average: str
+    is_centred: bool = False
+    is_always_by_unit: bool = False
+
+    def divide(self, x: Array, eps: float | None) -> tuple[Array, Array]:
+        """The divided vectors [… n d], and what they were divided by [… n 1]."""
+        eps = 0.0 if eps is None else eps
+        unit = _unit(x, eps, is_always=self.is_always_by_unit)
+        scaled = x / unit
+        if self.is_centred:
+            scaled = scaled - _mean(scaled)
+        square = self.mean(scaled * scaled)
+        return _divided(scaled, square, eps, unit), unit * np.sqrt(square + eps / unit / unit)
+
+    def gradient(self, grad: Array, x: Array, eps: float | None) -> Array:
+        """The gradient of the vectors, from that of the divided ones; 0 where their size is."""
+        divided, size = self.divide(x, eps)
+        across = grad - divided * self.mean(divided * grad)
+        if self.is_centred:
+            across = across - _mean(grad)
+        return np.where(size == 0, 0, across / np.where(size == 0, 1, size))
+
+    def gradient_of_gain(self, grad: Array, x: Array, eps: float | None) -> Array:
+        """The gradient of the gain: the sum over the rows."""
+        total: Array = (grad * self.divide(x, eps)[0]).sum(axis=-2)
+        return total
+
+    def formula(self, symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
+        """The formula of the gradient of the vectors, with the gain where there is one."""
+        factor = "" if "gain" not in symbols else "(1 + {gain}) " if options.get("gain_plus_one") else "{gain} "
+        less, quotient = (" − mean(g)", "({x} − mean({x}))") if self.is_centred else ("", "{x}")
+        size = self.size_with_eps if options.get("eps") else self.size
+        return f"{{d_x}} = (g{less} − y {self.average}) / {size}, y = {quotient} / {size}, g = {factor}{{d_result}}"
+
+
+BY_LENGTH = _Division(_sum, "‖{x}‖", "√(‖{x}‖² + eps)", "(y·g)", is_always_by_unit=True)
+BY_MEAN_SQUARE = _Division(_mean, "√(mean({x}²))", "√(mean({x}²) + eps)", "mean(y g)")
+BY_DEVIATION = _Division(_mean, "√(var({x}))", "√(var({x}) + eps)", "mean(y g)", is_centred=True)
+GAIN = "{d_gain} = Σᵢ {d_result}ᵢ yᵢ, y the vectors before the gain"
+
+
+def l2_gradient(grad: Array, x: Array) -> Array:
+    """The gradient of vectors that are divided by their length, from that of the unit vectors."""
+    return BY_LENGTH.gradient(grad, x, None)
+
+
+@derivative("{d_bias} = Σᵢ {d_result}ᵢ")
+def norm_bias(grad: Array) -> Array:
+    """The gradient of the bias: the sum over the rows."""
+    total: Array = grad.sum(axis=-2)
+    return total
+
+
+def _divide_l2(write: ArithmeticWriter, x: Array, eps: float | None) -> tuple[list[str], Term | None, str, Term]:
     """The Euclidean norm of one vector, and its division."""
     if not x.any():
-        return [], None, ""
+        return [], None, "", number(0)
     square = products(x, x)
     size = write.computed("√(‖u‖² + eps)" if eps else "‖u‖", sqrt(square + parameter(eps) if eps else square))
-    return [size.line], number(x) / size, "u/√(‖u‖² + eps)" if eps else "u/‖u‖"
+    return [size.line], number(x) / size, "u/√(‖u‖² + eps)" if eps else "u/‖u‖", size
+
+
+@derivative(BY_LENGTH.formula, remark=ZERO_VECTOR, by_hand=_gradient_by_hand(_divide_l2, BY_LENGTH))
+def l2_x(
+    grad: Array, x: Array, gain: Array | None = None, *, eps: float | None = None, gain_plus_one: bool | None = None
+) -> Array:
+    """The gradient of the vectors: what changes their size alone changes nothing."""
+    return BY_LENGTH.gradient(_with_gain(grad, gain, None, gain_plus_one), x, eps)
+
+
+@derivative(GAIN)
+def l2_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
+    """The gradient of the gain: the sum over the rows."""
+    return BY_LENGTH.gradient_of_gain(grad, x, eps)
 
 
 @norm(
@@ -125,6 +254,7 @@ def _divide_l2(write: ArithmeticWriter, x: Array, eps: float | None) -> tuple[li
     example={"x": [[3, 4], [0, 0]], "gives": [[0.6, 0.8], [0, 0]]},
     formula_in_force=_formula("u / ‖u‖", "u / √(‖u‖² + eps)"),
     by_hand=_by_hand(_divide_l2),
+    derivatives={"x": l2_x, "gain": l2_gain, "bias": norm_bias},
     check=check_gain,
 )
 def l2(
@@ -140,20 +270,30 @@ def l2(
     >>> l2(np.array([[3.0, 4.0]]), gain=np.array([10.0, 5.0]), bias=np.array([0.0, 1.0]))
     array([[6., 5.]])
     """
-    eps = 0.0 if eps is None else eps
-    unit = _unit(x, eps, is_always=True)
-    scaled = x / unit
-    divided = _divided(scaled, (scaled * scaled).sum(axis=-1, keepdims=True), eps, unit)
-    return _with_gain(divided, gain, bias, gain_plus_one)
+    return _with_gain(BY_LENGTH.divide(x, eps)[0], gain, bias, gain_plus_one)
 
 
-def _divide_rms(write: ArithmeticWriter, x: Array, eps: float) -> tuple[list[str], Term | None, str]:
+def _divide_rms(write: ArithmeticWriter, x: Array, eps: float) -> tuple[list[str], Term | None, str, Term]:
     """The mean square of one vector, its root, and the division by that."""
     if not x.any():
-        return [], None, ""
+        return [], None, "", number(0)
     mean = write.computed("mean(u²)", products(x, x) / len(x))
     root = write.computed("rms(u)", sqrt(mean + parameter(eps) if eps else mean))
-    return [mean.line, root.line], number(x) / root, "u/rms(u)"
+    return [mean.line, root.line], number(x) / root, "u/rms(u)", root
+
+
+@derivative(BY_MEAN_SQUARE.formula, remark=ZERO_VECTOR, by_hand=_gradient_by_hand(_divide_rms, BY_MEAN_SQUARE))
+def rms_x(
+    grad: Array, x: Array, gain: Array | None = None, *, eps: float | None = None, gain_plus_one: bool | None = None
+) -> Array:
+    """The gradient of the vectors: what changes their size alone changes nothing."""
+    return BY_MEAN_SQUARE.gradient(_with_gain(grad, gain, None, gain_plus_one), x, eps)
+
+
+@derivative(GAIN)
+def rms_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
+    """The gradient of the gain: the sum over the rows."""
+    return BY_MEAN_SQUARE.gradient_of_gain(grad, x, eps)
 
 
 @norm(
@@ -163,6 +303,7 @@ def _divide_rms(write: ArithmeticWriter, x: Array, eps: float) -> tuple[list[str
     example={"x": [[1, 7], [0, 0]], "gives": [[0.2, 1.4], [0, 0]]},
     formula_in_force=_formula("u / √(mean(u²))", "u / √(mean(u²) + eps)"),
     by_hand=_by_hand(_divide_rms),
+    derivatives={"x": rms_x, "gain": rms_gain, "bias": norm_bias},
     check=check_gain,
 )
 def rms(
@@ -178,21 +319,32 @@ def rms(
     >>> rms(np.array([[1.0, 7.0]]), gain=np.array([4.0, 0.0]), gain_plus_one=True)
     array([[1. , 1.4]])
     """
-    unit = _unit(x, eps)
-    scaled = x / unit
-    divided = _divided(scaled, (scaled * scaled).mean(axis=-1, keepdims=True), eps, unit)
-    return _with_gain(divided, gain, bias, gain_plus_one)
+    return _with_gain(BY_MEAN_SQUARE.divide(x, eps)[0], gain, bias, gain_plus_one)
 
 
-def _divide_layer(write: ArithmeticWriter, x: Array, eps: float) -> tuple[list[str], Term | None, str]:
+def _divide_layer(write: ArithmeticWriter, x: Array, eps: float) -> tuple[list[str], Term | None, str, Term]:
     """The mean of one vector, its variance and the root of that, and the division."""
     mean = write.computed("mean(u)", total(map(number, x)) / len(x))
     centred = write.computed("u − mean(u)", number(x) - mean, letter="d")
     if not any(centred.entries):
-        return [mean.line, centred.line], None, ""
+        return [mean.line, centred.line], None, "", number(0)
     variance = write.computed("var(u)", products(centred.entries, centred.entries) / len(x))
     root = write.computed("std(u)", sqrt(variance + parameter(eps) if eps else variance))
-    return [mean.line, centred.line, variance.line, root.line], centred / root, "(u − mean(u))/std(u)"
+    return [mean.line, centred.line, variance.line, root.line], centred / root, "(u − mean(u))/std(u)", root
+
+
+@derivative(BY_DEVIATION.formula, remark=ZERO_VECTOR, by_hand=_gradient_by_hand(_divide_layer, BY_DEVIATION))
+def layer_x(
+    grad: Array, x: Array, gain: Array | None = None, *, eps: float | None = None, gain_plus_one: bool | None = None
+) -> Array:
+    """The gradient of the vectors: what changes their size alone changes nothing."""
+    return BY_DEVIATION.gradient(_with_gain(grad, gain, None, gain_plus_one), x, eps)
+
+
+@derivative(GAIN)
+def layer_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
+    """The gradient of the gain: the sum over the rows."""
+    return BY_DEVIATION.gradient_of_gain(grad, x, eps)
 
 
 @norm(
@@ -202,6 +354,7 @@ def _divide_layer(write: ArithmeticWriter, x: Array, eps: float) -> tuple[list[s
     example={"x": [[1, 3], [2, 2]], "gives": [[-1, 1], [0, 0]]},
     formula_in_force=_formula("(u − mean(u)) / √(var(u))", "(u − mean(u)) / √(var(u) + eps)"),
     by_hand=_by_hand(_divide_layer),
+    derivatives={"x": layer_x, "gain": layer_gain, "bias": norm_bias},
     check=check_gain,
 )
 def layer(
@@ -218,11 +371,7 @@ def layer(
     >>> layer(np.array([[1.0, 3.0]]), gain=np.array([2.0, 4.0]), bias=np.array([0.5, 0.0]), eps=3.0)
     array([[-0.5,  2. ]])
     """
-    unit = _unit(x, eps)
-    scaled = x / unit
-    centred = scaled - scaled.mean(axis=-1, keepdims=True)
-    divided = _divided(centred, (centred * centred).mean(axis=-1, keepdims=True), eps, unit)
-    return _with_gain(divided, gain, bias, gain_plus_one)
+    return _with_gain(BY_DEVIATION.divide(x, eps)[0], gain, bias, gain_plus_one)
 
 
 NORM = "norm"

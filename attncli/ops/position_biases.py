@@ -12,8 +12,11 @@ from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import absolute, ln, number, products, total
 from attncli.ops.decorators import position, structural
+from attncli.ops.derivatives import CONSTANT, Derivatives, add_rows, derivative
 from attncli.ops.records import TABLE, DerivedInput, OperatorUse, Range
 from attncli.ops.structural import per_head
+
+OF_POSITIONS: Derivatives = {"query_positions": CONSTANT, "key_positions": CONSTANT}
 
 
 def published_slopes_by_hand(write: ArithmeticWriter, result: Any, *, shape: tuple[int]) -> list[str]:
@@ -56,12 +59,21 @@ def alibi_by_hand(
     return [write.equation(-(number(slope) * absolute(number(query_positions) - key_positions)), result)]
 
 
+@derivative("{d_slopes}ₕ = −Σᵢⱼ {d_result}ᵢⱼ |posᵢ − j|")
+def alibi_slopes(grad: Array, query_positions: Array, key_positions: Array, *, heads: int | None = None) -> Array:
+    """The gradient of the slopes: the sum over all pairs of each head."""
+    distances = abs(query_positions[..., :, None] - key_positions)
+    total: Array = -(grad * distances).sum(axis=(-2, -1))
+    return total[..., None] if heads is None else total
+
+
 @position(
     formula="Bᵢⱼ = −λₕ |posᵢ − j|",
     shapes="query_positions[n], key_positions[m], slopes[h] -> [n m]",
     source="Press, Smith & Lewis 2022, §3; the slopes of other head counts: their code, get_slopes",
     example={"query_positions": [0, 2], "key_positions": [0, 2], "slopes": [0.5], "gives": [[0, -1], [-1, 0]]},
     by_hand=alibi_by_hand,
+    derivatives={**OF_POSITIONS, "slopes": alibi_slopes},
     derived={
         "slopes": DerivedInput(
             published_slopes,
@@ -140,6 +152,35 @@ def t5_by_hand(
     return [*lines, f"table[{bucket}] = {write(result)}"]
 
 
+def _table_gradient(grad: Array, rows: Array, table: Array, heads: int | None) -> Array:
+    """The gradient of a table [r h] that has a row for each pair: what pairs of the same row get is added.
+
+    `grad` is [… h n m], without an axis of heads [… n m]; `rows` are [… n m] of all heads.
+    """
+    if heads is None:
+        grad, rows = grad[..., None, :, :], rows[..., None, :, :] if rows.ndim > 2 else rows
+    pairs = (*grad.shape[:-2], grad.shape[-2] * grad.shape[-1])
+    of_pairs = np.broadcast_to(rows, grad.shape).reshape(pairs)
+    total: Array = add_rows(grad.reshape(pairs)[..., None], of_pairs, len(table))[..., 0]
+    return total.mT
+
+
+@derivative("{d_table}[r, h] = Σᵢⱼ {d_result}ᵢⱼ of the pairs whose distance is in bucket r")
+def t5_table(
+    grad: Array,
+    query_positions: Array,
+    key_positions: Array,
+    table: Array,
+    *,
+    max_distance: int,
+    bidirectional: bool,
+    heads: int | None = None,
+) -> Array:
+    """The gradient of the table: what the pairs of each bucket get is added."""
+    distance = key_positions - query_positions[..., :, None]
+    return _table_gradient(grad, t5_bucket(distance, len(table), max_distance, bidirectional), table, heads)
+
+
 @position(
     formula="Bᵢⱼ = table[bucket(j − posᵢ), h]",
     shapes="query_positions[n], key_positions[m], table[r h] -> [n m]",
@@ -151,6 +192,7 @@ def t5_by_hand(
         "gives": [[5, 3], [7, 5]],
     },
     by_hand=t5_by_hand,
+    derivatives={**OF_POSITIONS, "table": t5_table},
     check=check_t5,
     acts_on="scores",
 )
@@ -237,6 +279,51 @@ def shaw_by_hand(
     return [line + beyond, write.equation(products(query, table[row]), result, name=name)]
 
 
+def _by_distance(grad: Array, query_positions: Array, key_positions: Array, rows: int, left: int | None) -> Array:
+    """The gradient of the products of queries with the rows of the table [… n r]: that of pairs, added by distance."""
+    index = relative_row(key_positions - query_positions[..., :, None], rows, left)
+    return add_rows(grad[..., None], index, rows)[..., 0]
+
+
+def shaw_query_by_hand(
+    write: ArithmeticWriter,
+    grad: Array,
+    query_positions: Any,
+    key_positions: Array,
+    table: Array,
+    result: Any,
+    *,
+    left: int | None = None,
+) -> list[str]:
+    """The vectors of the distances of all keys [m], each times the gradient of its pair."""
+    rows = relative_row(key_positions - query_positions, len(table), left)
+    return [write.equation(products(grad, table[rows]), result, letter="d")]
+
+
+@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ {table}(clip(j − posᵢ))", sums_over=("m",), by_hand=shaw_query_by_hand)
+def shaw_query(
+    grad: Array, query_positions: Array, key_positions: Array, table: Array, *, left: int | None = None
+) -> Array:
+    """The gradient of the queries: the vectors of the distances, each times the gradient of its pair."""
+    total: Array = _by_distance(grad, query_positions, key_positions, table.shape[-2], left) @ table
+    return total
+
+
+@derivative("{d_table}(r) = Σᵢⱼ {d_result}ᵢⱼ {query}ᵢ of the pairs with the distance r")
+def shaw_table(
+    grad: Array,
+    query: Array,
+    query_positions: Array,
+    key_positions: Array,
+    table: Array,
+    *,
+    left: int | None = None,
+) -> Array:
+    """The gradient of the table: the queries, each times the gradients of the pairs with a distance."""
+    total: Array = _by_distance(grad, query_positions, key_positions, table.shape[-2], left).mT @ query
+    return total
+
+
 @position(
     formula="Qᵢ·table(clip(j − posᵢ))",
     shapes="query[n d], query_positions[n], key_positions[m], table[r d] -> [n m]",
@@ -249,6 +336,7 @@ def shaw_by_hand(
         "gives": [[0, 2], [3, 0]],
     },
     by_hand=shaw_by_hand,
+    derivatives={**OF_POSITIONS, "query": shaw_query, "table": shaw_table},
     check=check_shaw,
     acts_on="products",
 )
@@ -349,6 +437,23 @@ def _offsets_by_hand(
     return [cells, *apart], (rows, columns)
 
 
+@derivative("{d_table}[r, h] = Σᵢⱼ {d_result}ᵢⱼ of the pairs whose difference is in row r")
+def grid_bias_table(
+    grad: Array,
+    query_positions: Array,
+    key_positions: Array,
+    table: Array,
+    *,
+    height: int,
+    width: int | None = None,
+    class_token: bool = False,
+    heads: int | None = None,
+) -> Array:
+    """The gradient of the table: what the pairs of each difference get is added."""
+    row = grid_row(query_positions, key_positions, height, height if width is None else width, class_token)
+    return _table_gradient(grad, np.clip(row, 0, len(table) - 1), table, heads)
+
+
 @position(
     formula="Bᵢⱼ = table[(Δrow + height − 1) (2 width − 1) + Δcolumn + width − 1, h]",
     shapes="query_positions[n], key_positions[m], table[r h] -> [n m]",
@@ -362,6 +467,7 @@ def _offsets_by_hand(
         "gives": [[7, 5], [9, 7]],
     },
     by_hand=grid_bias_by_hand,
+    derivatives={**OF_POSITIONS, "table": grid_bias_table},
     check=check_grid_bias,
     counts_from_first_key=True,
     acts_on="scores",

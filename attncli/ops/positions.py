@@ -8,6 +8,7 @@ from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import cos, number, parameter, sin
 from attncli.ops.decorators import position, structural
+from attncli.ops.derivatives import CONSTANT, add_rows, derivative, unchanged
 from attncli.ops.records import TABLE, OperatorUse, Positive
 from attncli.ops.rope import angles, rope_frequencies
 
@@ -38,6 +39,7 @@ def _sinusoidal_formula(*, base: float, offset: float) -> str:
     example={"positions": [0], "features": 4, "gives": [[0, 1, 0, 1]]},
     formula_in_force=_sinusoidal_formula,
     by_hand=sinusoidal_by_hand,
+    derivatives={"positions": CONSTANT},
     acts_on="embeddings",
 )
 def sinusoidal(positions: Array, features: int, *, base: Positive = 10000.0, offset: float = 0.0) -> Array:
@@ -72,6 +74,12 @@ def check_learned(use: OperatorUse) -> None:
         )
 
 
+@derivative("{d_table}: the rows of {d_result}, added where their position is")
+def learned_table(grad: Array, positions: Array, table: Array, *, offset: int = 0) -> Array:
+    """The gradient of the table: the vectors of equal positions are added."""
+    return add_rows(grad, positions + offset, table.shape[-2])
+
+
 @position(
     formula="P[pos] = table[pos]",
     shapes="positions[n], table[t x] -> [n x]",
@@ -82,6 +90,7 @@ def check_learned(use: OperatorUse) -> None:
         f"P = table[{int(positions) + offset}] = {write(result)}"
     ],
     check=check_learned,
+    derivatives={"positions": CONSTANT, "table": learned_table},
     acts_on="embeddings",
 )
 def learned(positions: Array, features: int | None = None, *, table: Annotated[Array, TABLE], offset: int = 0) -> Array:
@@ -103,7 +112,7 @@ def add_positions_by_hand(write: ArithmeticWriter, x: Array, positions: Array, r
     return [write.equation(number(x) + positions, result, name=name, letter="x")]
 
 
-@structural(by_hand=add_positions_by_hand)
+@structural(by_hand=add_positions_by_hand, derivatives={"x": unchanged, "positions": unchanged})
 def add_positions(x: Array, positions: Array) -> Array:
     """The embeddings [… n x] and the vectors of their positions [n x], together."""
     return x + positions

@@ -6,7 +6,7 @@ The error of a sum of n numbers, one after another, grows with n: partial sums g
 import math
 from collections.abc import Callable
 
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import Array, all_finite, np
 
 MatrixProduct = Callable[[Array, Array], Array]  # of matrices [… a b] and [… b c] to [… a c]
 NewMemory = Callable[[tuple[int, ...]], Array]  # an array of a shape, uninitialized
@@ -19,6 +19,20 @@ def product(left: Array, right: Array) -> Array:
     """`left @ right`: the default of operators that are handed how to multiply matrices."""
     result: Array = left @ right
     return result
+
+
+def product_without_zeros(left: Array, right: Array) -> Array:
+    """`left @ right`, to which a column or row that is all 0 adds 0, even where the other is NaN or infinite.
+
+    So the gradients of masked keys, which are 0, take nothing from what padding has.
+
+    >>> product_without_zeros(np.array([[2.0, 0.0]]), np.array([[3.0], [np.nan]]))
+    array([[6.]])
+    """
+    if all_finite(left) and all_finite(right):
+        return product(left, right)
+    used = (left != 0).any(axis=-2) & (right != 0).any(axis=-1)
+    return product(np.where(used[..., None, :], left, 0), np.where(used[..., :, None], right, 0))
 
 
 def sum_of_parts(

@@ -8,12 +8,14 @@ from typing import Annotated, Any
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
-from attncli.numbers.terms import Term, ln, number, parameter
+from attncli.numbers.terms import Term, ln, number, parameter, products
 from attncli.ops.decorators import query_scale, structural
+from attncli.ops.derivatives import CONSTANT, Derivatives, derivative
 from attncli.ops.records import Range
 
 Length = Annotated[float, Range(above=0)]
 Offset = Annotated[float, Range(least=0)]
+OF_POSITIONS: Derivatives = {"positions": CONSTANT}
 
 
 def log_steps_by_hand(
@@ -37,6 +39,7 @@ def log_steps_by_hand(
         f"κᵢ = 1 + factor ln(1 + ⌊{'(posᵢ + offset)' if offset else 'posᵢ'} / length⌋)"
     ),
     by_hand=log_steps_by_hand,
+    derivatives=OF_POSITIONS,
 )
 def log_steps(positions: Array, *, length: Length, factor: float = 0.1, offset: Offset = 1.0) -> Array:
     """The query's factor is 1 up to a length, and rises by a step at each multiple of it.
@@ -76,6 +79,7 @@ def _logn_formula(*, length: float, factor: float | None = None) -> str:
     example={"positions": [0, 3, 15], "length": 4, "gives": [1, 1, 2]},
     formula_in_force=_logn_formula,
     by_hand=logn_by_hand,
+    derivatives=OF_POSITIONS,
 )
 def logn(positions: Array, *, length: Annotated[float, Range(above=1)], factor: float | None = None) -> Array:
     """The query's factor is 1 up to a length, and grows with the logarithm of the position beyond it.
@@ -102,6 +106,7 @@ def power_by_hand(write: ArithmeticWriter, positions: Any, result: Any, *, lengt
     source="BEAM (compute_attention_scaling of transformers' modeling_beam.py)",
     example={"positions": [0, 2], "exponent": 0.5, "length": 1, "gives": [1.4142135623730951, 2]},
     by_hand=power_by_hand,
+    derivatives=OF_POSITIONS,
 )
 def power(positions: Array, *, length: Length, exponent: float = 0.1) -> Array:
     """The query's factor grows with a power of the position.
@@ -134,6 +139,25 @@ def _of_head(values: Any, head: int) -> float:
     return float(values if np.ndim(values) == 0 else values[min(head, len(values) - 1)])
 
 
+def _row_sums(of_queries: Array, heads: int | None) -> Array:
+    """The sums over the queries [… h n] of each head; [… 1] without an axis of heads."""
+    total: Array = of_queries.sum(axis=-1)
+    return total[..., None] if heads is None else total
+
+
+@derivative("{d_scale}ₕ = Σᵢ {d_result}ᵢ ln(posᵢ + 1)")
+def ssmax_scale(grad: Array, positions: Array, *, heads: int | None = None) -> Array:
+    """The gradient of the scale: the sum over the queries of the logarithms."""
+    counts = (_from_first_key(positions) + 1).astype(grad.dtype)
+    return _row_sums(grad * np.log(counts), heads)
+
+
+@derivative("{d_bias}ₕ = Σᵢ {d_result}ᵢ")
+def ssmax_bias(grad: Array, *, heads: int | None = None) -> Array:
+    """The gradient of the bias: the sum over the queries."""
+    return _row_sums(grad, heads)
+
+
 @query_scale(
     formula="κᵢ = scaleₕ ln(posᵢ + 1) + biasₕ",
     shapes="positions[n], scale[h], bias[h] -> [n]",
@@ -141,6 +165,7 @@ def _of_head(values: Any, head: int) -> float:
     example={"positions": [0, 0], "scale": [3], "bias": [0.5], "gives": [0.5, 0.5]},
     formula_in_force=_ssmax_formula,
     by_hand=ssmax_by_hand,
+    derivatives={"positions": CONSTANT, "scale": ssmax_scale, "bias": ssmax_bias},
 )
 def ssmax(
     positions: Array, heads: int | None = None, *, scale: Array | float = 1.0, bias: Array | float = 0.0
@@ -171,7 +196,26 @@ def scale_rows_by_hand(write: ArithmeticWriter, x: Array, factors: Any, result: 
     return [write.equation(number(factors) * number(x), result, letter="d", name=name)]
 
 
-@structural(by_hand=scale_rows_by_hand)
+@derivative(
+    "{d_x} = {factors} {d_result}",
+    by_hand=lambda write, grad, factors, result: [write.equation(number(factors) * number(grad), result, letter="d")],
+)
+def scale_rows_x(grad: Array, factors: Array) -> Array:
+    """The gradient of the vectors: that of each, times its factor."""
+    return grad * factors[..., None]
+
+
+@derivative(
+    "{d_factors}ᵢ = {d_result}ᵢ·{x}ᵢ",
+    by_hand=lambda write, grad, x, result: [write.equation(products(grad, x), result)],
+)
+def scale_rows_factors(grad: Array, x: Array) -> Array:
+    """The gradient of the factors: how well each vector fits its gradient."""
+    total: Array = (grad * x).sum(axis=-1)
+    return total
+
+
+@structural(by_hand=scale_rows_by_hand, derivatives={"x": scale_rows_x, "factors": scale_rows_factors})
 def scale_rows(x: Array, factors: Array) -> Array:
     """Each vector of x [… n d] times its factor [… n]."""
     return x * factors[..., None]

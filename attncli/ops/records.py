@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from attncli.base.axes import Letters, Signature
 from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array
+from attncli.ops.derivatives import Derivatives
 
 Interval = tuple[float, float]  # half-open: from the first key to before the last
 
@@ -326,7 +327,7 @@ class OperatorRecord:
     derived: Mapping[str, DerivedInput] = field(default_factory=dict)  # arrays that are computed where not given
     position_axes: AxesInForce | None = None  # position: with the parameters in force, where it reads several axes
     flatten: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None  # sets parameters that are inside others
-    derivative: Callable[..., Any] | None = None
+    derivatives: Derivatives | None = None  # of each argument and array parameter; None where there are none
     unscaled: str | None = None  # score: the name of the one without this one's own scale
     factorization: Factorization | None = None  # score: as a product of two matrices
     is_distribution: bool = False  # normalizer: rows are ≥ 0 and sum to 1
@@ -393,6 +394,7 @@ class StructuralRecord:
     """What is known of a function that plans use and that has no name for users."""
 
     by_hand: ByHand | None = None
+    derivatives: Derivatives | None = None  # of each argument
     is_exact: bool = False  # counts, or moves numbers and computes none: it is neither widened nor rounded
     is_boolean: bool = False  # its result is true or false
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar, get_ar
 
 from attncli.base.axes import LEGEND, Letters, Signature, parse
 from attncli.base.errors import AttnError, UnknownNameError
+from attncli.ops.derivatives import DerivativeRecord
 from attncli.ops.records import (
     MATMUL,
     REQUIRED,
@@ -171,9 +172,9 @@ def look_up(kind: str, name: str, *, where: str | None = None) -> OperatorRecord
     return registered(kind)[name]
 
 
-def record_of(function: Callable[..., Any]) -> OperatorRecord | StructuralRecord:
+def record_of(function: Callable[..., Any]) -> OperatorRecord | StructuralRecord | DerivativeRecord:
     """The record that hangs on a function; one without fields where the function has none."""
-    record: OperatorRecord | StructuralRecord = getattr(function, "record", _STRUCTURAL)
+    record: OperatorRecord | StructuralRecord | DerivativeRecord = getattr(function, "record", _STRUCTURAL)
     return record
 
 

@@ -11,6 +11,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, cos, number, parameter, sin, total
 from attncli.ops.decorators import position, structural
+from attncli.ops.derivatives import CONSTANT, derivative
 from attncli.ops.records import DerivedInput, MayHave, OperatorUse, PositionAxes, Positive, Range, ReadsMapping
 from attncli.ops.rope_scaling import RopeScaling, ScaledRope, axis_of_pair
 from attncli.ops.rope_scaling_types import TYPES, flatten_scaling, plain_frequency, read_scaling
@@ -329,6 +330,72 @@ DERIVED = {
 }
 
 
+def _turned_back(_symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
+    """The formula of the gradient: the turn the other way."""
+    turn = TURNED if options.get("reverse") else TURNED_BACK
+    return f"{{d_x}}: (u₁, u₂) → {turn} of {{d_result}}, by the same angles and factor"
+
+
+def rope_x_by_hand(
+    write: ArithmeticWriter, grad: Array, positions: Any, result: Any, *, reverse: bool | None = None, **options: Any
+) -> list[str]:
+    """The angle of each pair of one gradient [d], and its rotation the other way."""
+    return rope_by_hand(write, grad, positions, result, reverse=not reverse, **options)
+
+
+@derivative(_turned_back, by_hand=rope_x_by_hand)
+def rope_x(
+    grad: Array,
+    positions: Array,
+    frequencies: Array | None = None,
+    attention_factor: Any = None,
+    *,
+    base: float = 10000.0,
+    dims: int | None = None,
+    interleaved: bool = False,
+    scaling: Scaling = 1.0,
+    offset: float = 0.0,
+    reverse: bool | None = None,
+) -> Array:
+    """The gradient of the vectors: turned back, and multiplied by the same factor."""
+    return rope(
+        grad,
+        positions,
+        base=base,
+        dims=dims,
+        interleaved=interleaved,
+        scaling=scaling,
+        offset=offset,
+        frequencies=frequencies,
+        attention_factor=attention_factor,
+        reverse=not reverse,
+    )
+
+
+@derivative("{d_frequencies}[f] = Σ pos ({d_result}₂ {result}₁ − {d_result}₁ {result}₂) over the rows, of pair f")
+def rope_frequencies_gradient(
+    grad: Array,
+    forward: Array,
+    positions: Array,
+    frequencies: Array,
+    *,
+    interleaved: bool = False,
+    scaling: float = 1.0,
+    offset: float = 0.0,
+    reverse: bool | None = None,
+) -> Array:
+    """The gradient of the frequencies: that of the angles, times the positions."""
+    one, other = pair_slices(frequencies.shape[-1], interleaved)
+    of_angles = grad[..., other] * forward[..., one] - grad[..., one] * forward[..., other]
+    of_angles = -of_angles if reverse else of_angles
+    shifted = (positions + offset) / scaling
+    if frequencies.ndim > 1:
+        of_axes: Array = shifted @ of_angles
+        return of_axes
+    total: Array = (shifted[..., None] * of_angles).sum(axis=-2)
+    return total
+
+
 @position(
     formula=f"(u₁, u₂) → {TURNED}, φ = pos θ, θ = base^(−2f/dims)",
     shapes="x[n d], positions[n], frequencies[f] -> [n d]",
@@ -343,6 +410,12 @@ DERIVED = {
     },
     formula_in_force=_rope_formula,
     by_hand=rope_by_hand,
+    derivatives={
+        "x": rope_x,
+        "positions": CONSTANT,
+        "frequencies": rope_frequencies_gradient,
+        "attention_factor": CONSTANT,
+    },
     check=check_rope,
     acts_on="query_and_key",
     derived=DERIVED,

@@ -12,8 +12,9 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, exp, largest, number, parameter, products, sqrt, tanh, total
 from attncli.ops.decorators import score
-from attncli.ops.norms import l2
-from attncli.ops.products import MatrixProduct, product
+from attncli.ops.derivatives import Formula, derivative
+from attncli.ops.norms import ZERO_VECTOR, l2, l2_gradient
+from attncli.ops.products import MatrixProduct, product, product_without_zeros
 from attncli.ops.records import Factorization, Quantity, Symbol, Tap, no_tap, reused
 
 Activation = Literal["tanh", "relu", "sigmoid", "identity"]
@@ -24,6 +25,20 @@ ACTIVATIONS: Mapping[Activation, tuple[Callable[[Array, Array | None], Array], C
     "sigmoid": (lambda x, _out: np.exp(-np.logaddexp(0, -x)), lambda x: 1 / (1 + exp(-x))),
     "identity": (lambda x, _out: x, lambda x: x),
 }
+# The derivative of each, from its value.
+SLOPES: Mapping[Activation, Callable[[Array], Array]] = {
+    "tanh": lambda units: 1 - units**2,
+    "relu": lambda units: (units > 0).astype(units.dtype),
+    "sigmoid": lambda units: units * (1 - units),
+    "identity": np.ones_like,
+}
+TERMS_OF_SLOPES: Mapping[str, Callable[[Term], Term]] = {
+    "tanh": lambda units: 1 - units**2,
+    "sigmoid": lambda units: units * (1 - units),
+    "identity": lambda units: units - units + 1,
+}
+# The same in formulas; of relu at 0 it is 0.
+NAMES_OF_SLOPES = {"tanh": " ∘ (1 − H²)", "relu": " where H > 0, otherwise 0", "sigmoid": " ∘ H ∘ (1 − H)"}
 PAIRS = ("n", "m")
 LUONG = "Luong, Pham & Manning 2015, §3.1"
 
@@ -40,6 +55,53 @@ def scaled_dot_by_hand(
     """The dot product of one query [d] and one key [d], then its division by √d."""
     scaled = number(dot_products) / sqrt(len(query))
     return [_dot_product_line(write, query, key, dot_products), write.equation(scaled, result)]
+
+
+def _query_lines(write: ArithmeticWriter, grad: Array, key: Array, result: Any) -> list[str]:
+    """The keys [m d] times the gradients of one row of scores [m], and their sum, by √d where they are scaled."""
+    return [write.equation(products(grad, key), result, letter="d")]
+
+
+@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ {key}ⱼ", sums_over=("m",), by_hand=_query_lines)
+def dot_query(grad: Array, key: Array) -> Array:
+    """The gradient of the queries: the keys, each times the gradient of its score."""
+    return product_without_zeros(grad, key)
+
+
+@derivative(
+    "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ {query}ᵢ",
+    sums_over=("n",),
+    by_hand=lambda write, grad, query, result: [write.equation(products(grad, query), result, letter="d")],
+)
+def dot_key(grad: Array, query: Array) -> Array:
+    """The gradient of the keys: the queries, each times the gradient of its score."""
+    return product_without_zeros(grad.mT, query)
+
+
+@derivative(
+    "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ {key}ⱼ / √d",
+    sums_over=("m",),
+    by_hand=lambda write, grad, key, result: [
+        write.equation(products(grad, key) / sqrt(key.shape[-1]), result, letter="d")
+    ],
+)
+def scaled_dot_query(grad: Array, key: Array) -> Array:
+    """The gradient of the queries: the keys, each times the gradient of its score, by √d."""
+    total: Array = product_without_zeros(grad, key) / np.sqrt(key.dtype.type(key.shape[-1]))
+    return total
+
+
+@derivative(
+    "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ {query}ᵢ / √d",
+    sums_over=("n",),
+    by_hand=lambda write, grad, query, result: [
+        write.equation(products(grad, query) / sqrt(query.shape[-1]), result, letter="d")
+    ],
+)
+def scaled_dot_key(grad: Array, query: Array) -> Array:
+    """The gradient of the keys: the queries, each times the gradient of its score, by √d."""
+    total: Array = product_without_zeros(grad.mT, query) / np.sqrt(query.dtype.type(query.shape[-1]))
+    return total
 
 
 @score(
@@ -59,6 +121,7 @@ def scaled_dot_by_hand(
     unscaled="dot",
     factorization=Factorization(lambda query: query, lambda key: key, scale=lambda features: 1 / square_root(features)),
     by_hand=scaled_dot_by_hand,
+    derivatives={"query": scaled_dot_query, "key": scaled_dot_key},
 )
 def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap, matmul: MatrixProduct = product) -> Array:
     """The dot product, divided by the square root of the number of features.
@@ -79,6 +142,7 @@ def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap, matmul: MatrixPro
     example={"query": [[2, 0, 2]], "key": [[2, 4, 3], [0, 1, 1]], "gives": [[10, 2]]},
     factorization=Factorization(lambda query: query, lambda key: key),
     by_hand=lambda write, query, key, result: [_dot_product_line(write, query, key, result)],
+    derivatives={"query": dot_query, "key": dot_key},
 )
 def dot(query: Array, key: Array, *, matmul: MatrixProduct = product) -> Array:
     """The dot product of the query and the key.
@@ -100,6 +164,37 @@ def general_by_hand(
     ]
 
 
+@derivative(
+    "{d_query}ᵢ = (Σⱼ {d_result}ᵢⱼ {key}ⱼ) {w}ᵀ",
+    sums_over=("m",),
+    by_hand=lambda write, grad, key, w, result: [
+        (line := write.computed("Σⱼ dSᵢⱼ Kⱼ", products(grad, key), letter="c")).line,
+        write.equation(products(line.entries, w.mT), result, letter="d"),
+    ],
+)
+def general_query(grad: Array, key: Array, w: Array) -> Array:
+    """The gradient of the queries: that of the projected queries, times the matrix."""
+    return product(product_without_zeros(grad, key), w.mT)
+
+
+@derivative(
+    "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ {query}ᵢ {w}",
+    sums_over=("n",),
+    by_hand=lambda write, grad, projected_query, result: [
+        write.equation(products(grad, projected_query), result, letter="c")
+    ],
+)
+def general_key(grad: Array, projected_query: Array) -> Array:
+    """The gradient of the keys: the projected queries, each times the gradient of its score."""
+    return product_without_zeros(grad.mT, projected_query)
+
+
+@derivative("{d_w} = {query}ᵀ {d_result} {key}")
+def general_w(grad: Array, query: Array, key: Array) -> Array:
+    """The gradient of the matrix: the sum over all pairs."""
+    return product_without_zeros(query.mT, product_without_zeros(grad, key))
+
+
 @score(
     formula="Sᵢⱼ = Qᵢ W Kⱼᵀ",
     shapes="query[n d], key[m c], w[d c] -> [n m]",
@@ -116,6 +211,7 @@ def general_by_hand(
     ),
     factorization=Factorization(lambda query, w: query @ w, lambda key, w: key),
     by_hand=general_by_hand,
+    derivatives={"query": general_query, "key": general_key, "w": general_w},
 )
 def general(
     query: Array, key: Array, *, w: Annotated[Array, Symbol("W")], tap: Tap = no_tap, matmul: MatrixProduct = product
@@ -170,6 +266,83 @@ def _hidden_formula(*, b: bool | float = 0.0, activation: Activation = "tanh", *
     return f"{name}(W₁Kⱼ + W₂Qᵢ{' + b_H' if b else ''})"
 
 
+def _with_slope(formula: str) -> Formula:
+    """The formula with the derivative of the activation that is in force."""
+    return lambda _symbols, options: formula + NAMES_OF_SLOPES.get(options["activation"], "")
+
+
+def _slopes(grad: Array, hidden: Array, v: Array, activation: Activation) -> Array:
+    """The gradient of the hidden layer before its activation, [… n m a], from its value after it."""
+    return grad[..., None] * v[..., None, None, :] * SLOPES[activation](hidden)
+
+
+def _slope_lines(
+    write: ArithmeticWriter, grad: Array, hidden: Array, v: Array, w: Array, result: Any, activation: Activation
+) -> list[str]:
+    """The gradient of the hidden layer [r a] of some pairs, added, and its product with the matrix."""
+    if activation == "relu":
+        slopes = [number(np.where(units > 0, 1.0, 0.0)) for units in hidden]
+    else:
+        slopes = [TERMS_OF_SLOPES[activation](number(units)) for units in hidden]
+    terms = [number(factor) * number(v) * slope for factor, slope in zip(grad, slopes, strict=True)]
+    row = write.computed("Σ g", total(terms), letter="a")
+    return [row.line, write.equation(products(row.entries, w.mT), result, letter="d")]
+
+
+@derivative(
+    _with_slope("{d_query}ᵢ = Σⱼ gᵢⱼ {w2}ᵀ, gᵢⱼ = {d_result}ᵢⱼ {v}"),
+    sums_over=("m",),
+    by_hand=lambda write, grad, hidden, w2, v, result, *, activation: _slope_lines(
+        write, grad, hidden, v, w2, result, activation
+    ),
+)
+def additive_query(grad: Array, hidden: Array, w2: Array, v: Array, *, activation: Activation) -> Array:
+    """The gradient of the queries: that of the hidden layer, summed over the keys, times the matrix."""
+    gradient: Array = _slopes(grad, hidden, v, activation).sum(axis=-2) @ w2.mT
+    return gradient
+
+
+@derivative(
+    _with_slope("{d_key}ⱼ = Σᵢ gᵢⱼ {w1}ᵀ, gᵢⱼ = {d_result}ᵢⱼ {v}"),
+    sums_over=("n",),
+    by_hand=lambda write, grad, hidden, w1, v, result, *, activation: _slope_lines(
+        write, grad, hidden, v, w1, result, activation
+    ),
+)
+def additive_key(grad: Array, hidden: Array, w1: Array, v: Array, *, activation: Activation) -> Array:
+    """The gradient of the keys: that of the hidden layer, summed over the queries, times the matrix."""
+    gradient: Array = _slopes(grad, hidden, v, activation).sum(axis=-3) @ w1.mT
+    return gradient
+
+
+@derivative(_with_slope("{d_w1} = Σᵢⱼ {key}ⱼᵀ gᵢⱼ, gᵢⱼ = {d_result}ᵢⱼ {v}"))
+def additive_w1(grad: Array, key: Array, hidden: Array, v: Array, *, activation: Activation) -> Array:
+    """The gradient of the matrix of the keys: the sum over all pairs."""
+    gradient: Array = key.mT @ _slopes(grad, hidden, v, activation).sum(axis=-3)
+    return gradient
+
+
+@derivative(_with_slope("{d_w2} = Σᵢⱼ {query}ᵢᵀ gᵢⱼ, gᵢⱼ = {d_result}ᵢⱼ {v}"))
+def additive_w2(grad: Array, query: Array, hidden: Array, v: Array, *, activation: Activation) -> Array:
+    """The gradient of the matrix of the queries: the sum over all pairs."""
+    gradient: Array = query.mT @ _slopes(grad, hidden, v, activation).sum(axis=-2)
+    return gradient
+
+
+@derivative(_with_slope("{d_b} = Σᵢⱼ gᵢⱼ, gᵢⱼ = {d_result}ᵢⱼ {v}"))
+def additive_b(grad: Array, hidden: Array, v: Array, *, activation: Activation) -> Array:
+    """The gradient of the bias of the hidden layer: the sum over all pairs."""
+    gradient: Array = _slopes(grad, hidden, v, activation).sum(axis=(-3, -2))
+    return gradient
+
+
+@derivative("{d_v} = Σᵢⱼ {d_result}ᵢⱼ Hᵢⱼ")
+def additive_v(grad: Array, hidden: Array) -> Array:
+    """The gradient of the last vector: the hidden layer, times the gradient of each score."""
+    gradient: Array = (grad[..., None] * hidden).sum(axis=(-3, -2))
+    return gradient
+
+
 @score(
     formula="Sᵢⱼ = vᵀ act(W₁Kⱼ + W₂Qᵢ + b_H)",
     shapes="query[n d], key[m c], w1[c a], w2[d a], v[a], b[a] -> [n m]",
@@ -198,6 +371,14 @@ def _hidden_formula(*, b: bool | float = 0.0, activation: Activation = "tanh", *
     ),
     formula_in_force=lambda **parameters: f"Sᵢⱼ = vᵀ {_hidden_formula(**parameters)}",
     by_hand=additive_by_hand,
+    derivatives={
+        "query": additive_query,
+        "key": additive_key,
+        "w1": additive_w1,
+        "w2": additive_w2,
+        "v": additive_v,
+        "b": additive_b,
+    },
 )
 def additive(
     query: Array,
@@ -248,12 +429,37 @@ def location_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: 
     return [write.equation(products(query, w[:, write.column]), result, name=name)]
 
 
+@derivative(
+    "{d_query}ᵢ = {d_result}ᵢ {w}ᵀ",
+    sums_over=("m",),
+    by_hand=lambda write, grad, w, result: [write.equation(products(grad, w.mT), result, letter="d")],
+)
+def location_query(grad: Array, w: Array) -> Array:
+    """The gradient of the queries: that of the scores, times the matrix."""
+    gradient: Array = grad @ w.mT
+    return gradient
+
+
+@derivative("{d_key} = 0: the keys are not read")
+def location_key(grad: Array, key: Array) -> Array:
+    """The gradient of the keys, which are not read."""
+    return np.zeros((*grad.shape[:-2], *key.shape[-2:]), grad.dtype)
+
+
+@derivative("{d_w} = {query}ᵀ {d_result}")
+def location_w(grad: Array, query: Array) -> Array:
+    """The gradient of the matrix: the sum over the queries."""
+    gradient: Array = query.mT @ grad
+    return gradient
+
+
 @score(
     formula="Sᵢⱼ = (Qᵢ W)ⱼ",
     shapes="query[n d], key[m c], w[d m] -> [n m]",
     source="Luong, Pham & Manning 2015, eq. 8",
     example={"query": [[1, 2]], "key": [[9], [9], [9]], "w": [[1, 0, 2], [0, 1, 1]], "gives": [[1, 2, 4]]},
     by_hand=location_by_hand,
+    derivatives={"query": location_query, "key": location_key, "w": location_w},
 )
 def location(query: Array, key: Array, *, w: Annotated[Array, Symbol("W")]) -> Array:
     """A score for each position from the query alone; the keys are not read.
@@ -290,6 +496,46 @@ def cosine_by_hand(
     return [*lines, write.equation(product if beta == 1 else parameter(beta) * product, result)]
 
 
+def _turn_lines(
+    write: ArithmeticWriter, grad: Array, vector: Array, others: Array, result: Any, beta: float
+) -> list[str]:
+    """The unit vectors [r d], each times the gradient of its score, and what of that is across one vector [d]."""
+    if not vector.any():
+        return ["a zero vector: 0 is taken"]
+    pull = products(grad, others)
+    g = write.computed("g", pull if beta == 1 else parameter(beta) * pull, letter="d")
+    norm = write.computed("‖u‖", sqrt(products(vector, vector)))
+    unit = write.computed("u/‖u‖", number(vector) / norm, letter="d")
+    fit = write.computed("u/‖u‖·g", products(unit.entries, g.entries))
+    return [g.line, norm.line, unit.line, fit.line, write.equation((g - fit * unit) / norm, result, letter="d")]
+
+
+@derivative(
+    "{d_query}ᵢ = (gᵢ − Qᵤᵢ (Qᵤᵢ·gᵢ)) / ‖{query}ᵢ‖, gᵢ = β Σⱼ {d_result}ᵢⱼ Kᵤⱼ, Qᵤ and Kᵤ the unit vectors",
+    sums_over=("m",),
+    by_hand=lambda write, grad, query, unit_key, result, *, beta: _turn_lines(
+        write, grad, query, unit_key, result, beta
+    ),
+    remark=ZERO_VECTOR,
+)
+def cosine_query(grad: Array, query: Array, unit_key: Array, *, beta: float) -> Array:
+    """The gradient of the queries: only what turns a query changes its score."""
+    return l2_gradient(grad @ unit_key * beta, query)
+
+
+@derivative(
+    "{d_key}ⱼ = (gⱼ − Kᵤⱼ (Kᵤⱼ·gⱼ)) / ‖{key}ⱼ‖, gⱼ = β Σᵢ {d_result}ᵢⱼ Qᵤᵢ, Qᵤ and Kᵤ the unit vectors",
+    sums_over=("n",),
+    by_hand=lambda write, grad, key, unit_query, result, *, beta: _turn_lines(
+        write, grad, key, unit_query, result, beta
+    ),
+    remark=ZERO_VECTOR,
+)
+def cosine_key(grad: Array, key: Array, unit_query: Array, *, beta: float) -> Array:
+    """The gradient of the keys: only what turns a key changes its scores."""
+    return l2_gradient(grad.mT @ unit_query * beta, key)
+
+
 @score(
     formula="Sᵢⱼ = β Qᵢ·Kⱼ / (‖Qᵢ‖ ‖Kⱼ‖)",
     shapes="query[n d], key[m d] -> [n m]",
@@ -302,6 +548,7 @@ def cosine_by_hand(
     factorization=Factorization(lambda query, beta: l2(query) * beta, lambda key, beta: l2(key)),
     formula_in_force=lambda beta: f"Sᵢⱼ = {'' if beta == 1 else 'β '}Qᵢ·Kⱼ / (‖Qᵢ‖ ‖Kⱼ‖)",
     by_hand=cosine_by_hand,
+    derivatives={"query": cosine_query, "key": cosine_key},
 )
 def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap, matmul: MatrixProduct = product) -> Array:
     """The cosine of the angle between query and key, times a strength; a zero vector scores 0.

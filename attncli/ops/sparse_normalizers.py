@@ -3,16 +3,65 @@
 A score of −∞ marks a masked key: its weight is exactly 0. A row in which every key is masked becomes zeros.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.numbers.arithmetic import ArithmeticWriter
-from attncli.numbers.terms import largest, number, sqrt, total
+from attncli.numbers.terms import largest, number, parameter, sqrt, total
 from attncli.ops.decorators import normalizer
+from attncli.ops.derivatives import derivative
 from attncli.ops.normalizers import SHAPES, SOFTMAX, finite_max, safe_divide, softmax, softmax_by_hand
 from attncli.ops.records import Range
 
 SPARSEMAX = "Aᵢⱼ = max(Sᵢⱼ − τᵢ, 0)"
+
+
+EDGE = "where a score is exactly at the threshold, 0 is taken"
+
+
+def support_lines(write: ArithmeticWriter, grad: Array, forward: Array, result: Any, *, alpha: float) -> list[str]:
+    """The mean of the gradients of a row [m] over its support, each as its weight counts, and one gradient from it."""
+    support, own = forward > 0, write.column
+    if not support[own]:
+        return [f"the weight is 0: {write(result)}"]
+    power = 2 - alpha
+    if power == 0:
+        mean = write.computed("mean of dA", total(map(number, grad[support])) / int(support.sum()))
+        return [mean.line, write.equation(number(grad[own]) - mean, result)]
+    slopes = [number(weight) if power == 1 else number(weight) ** parameter(power) for weight in forward[support]]
+    slope = slopes[int(support[:own].sum())]
+    row_sum = write.computed("Σⱼ s", total(slopes))
+    weighted = write.computed("Σⱼ s dA", total(s * number(g) for s, g in zip(slopes, grad[support], strict=True)))
+    return [row_sum.line, weighted.line, write.equation(slope * (number(grad[own]) - weighted / row_sum), result)]
+
+
+@derivative(
+    "{d_scores}ᵢⱼ = {d_result}ᵢⱼ − mean of {d_result}ᵢ over the support, where {result}ᵢⱼ > 0, otherwise 0",
+    sums_over=("m",),
+    by_hand=lambda write, grad, forward, result: support_lines(write, grad, forward, result, alpha=2.0),
+    remark=EDGE,
+)
+def sparsemax_scores(grad: Array, forward: Array) -> Array:
+    """The gradient of the scores of the support. Source: Martins & Astudillo 2016, eq. 14."""
+    return entmax_scores(grad, forward, alpha=2.0)
+
+
+def _entmax_gradient(_symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
+    """The formula, with α in force."""
+    slope = {1.0: "{result}ᵢⱼ", 1.5: "√{result}ᵢⱼ", 2.0: "1"}.get(float(options["alpha"]), "{result}ᵢⱼ^(2 − α)")
+    mean = "Σⱼ sᵢⱼ {d_result}ᵢⱼ / Σⱼ sᵢⱼ"
+    return f"{{d_scores}}ᵢⱼ = sᵢⱼ ({{d_result}}ᵢⱼ − {mean}), sᵢⱼ = {slope} where {{result}}ᵢⱼ > 0, otherwise 0"
+
+
+@derivative(_entmax_gradient, sums_over=("m",), by_hand=support_lines, remark=EDGE)
+def entmax_scores(grad: Array, forward: Array, *, alpha: float) -> Array:
+    """The gradient of the scores of the support. Source: Peters, Niculae & Martins 2019, Proposition 2."""
+    support = forward > 0
+    slopes = np.where(support, np.where(support, forward, 1) ** (2 - alpha), 0)
+    mean = safe_divide((slopes * grad).sum(axis=-1, keepdims=True), slopes.sum(axis=-1, keepdims=True))
+    gradient: Array = slopes * (grad - mean)
+    return gradient
 
 
 def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
@@ -29,6 +78,7 @@ def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> li
     example={"scores": [[1, 0.5, -1], [3, 1, 0]], "gives": [[0.75, 0.25, 0], [1, 0, 0]]},
     formula_in_force=lambda: SPARSEMAX,  # the p of the other would be that of positions
     by_hand=sparsemax_by_hand,
+    derivatives={"scores": sparsemax_scores},
     is_distribution=True,
 )
 def sparsemax(scores: Array) -> Array:
@@ -85,6 +135,7 @@ def _entmax_formula(*, alpha: float) -> str:
     example={"scores": [[0, 0], [4, 0]], "gives": [[0.5, 0.5], [1, 0]]},
     formula_in_force=_entmax_formula,
     by_hand=entmax_by_hand,
+    derivatives={"scores": entmax_scores},
     is_distribution=True,
 )
 def entmax(scores: Array, *, alpha: Annotated[float, Range(least=1)] = 1.5) -> Array:

@@ -2,15 +2,44 @@
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.decorators import structural
+from attncli.ops.derivatives import add_rows, derivative, unchanged
+from attncli.ops.products import product_without_zeros
 
 
-@structural()
+@derivative(lambda symbols, _options: "{d_x} = {d_result} {w}ᵀ" if "w" in symbols else "{d_x} = {d_result}")
+def project_x(grad: Array, w: Array | None = None) -> Array:
+    """The gradient of what is projected [… n x]."""
+    return grad if w is None else grad @ w.mT
+
+
+@derivative("{d_w} = {x}ᵀ {d_result}")
+def project_w(grad: Array, x: Array) -> Array:
+    """The gradient of the matrix [… x d]: the sum over the rows."""
+    return product_without_zeros(x.mT, grad)
+
+
+@derivative("{d_b} = Σᵢ {d_result}ᵢ")
+def project_b(grad: Array) -> Array:
+    """The gradient of the bias [… d]: the sum over the rows."""
+    total: Array = grad.sum(axis=-2)
+    return total
+
+
+@structural(derivatives={"x": project_x, "w": project_w, "b": project_b})
 def project(x: Array, w: Array | None = None, b: Array | float = 0.0) -> Array:
     """`x @ w + b`; without `w`, `x + b`."""
     return (x if w is None else x @ w) + b
 
 
-@structural(is_exact=True)
+@derivative("{d_x}: {d_result} in its columns, 0 in the others", is_whole=True)
+def unpack_x(grad: Array, x: Array, *, blocks: int, first: int, count: int) -> Array:
+    """The gradient of packed projections."""
+    packed = np.zeros((*x.shape[:-1], blocks, x.shape[-1] // blocks), grad.dtype)
+    packed[..., first : first + count] = grad.reshape(*grad.shape[:-1], blocks, count)
+    return packed.reshape(x.shape)
+
+
+@structural(is_exact=True, derivatives={"x": unpack_x})
 def unpack(x: Array, *, blocks: int, first: int, count: int) -> Array:
     """The columns of one projection among packed ones: `count` from `first` of each of equal blocks.
 
@@ -26,7 +55,14 @@ def unpack(x: Array, *, blocks: int, first: int, count: int) -> Array:
     return parts.reshape(*leading, blocks * count)
 
 
-@structural(is_exact=True)
+@derivative("{d_x}: the heads of {d_result} side by side", is_whole=True)
+def split_heads_x(grad: Array) -> Array:
+    """The gradient of features that are split into heads."""
+    *leading, heads, rows, features = grad.shape
+    return grad.swapaxes(-2, -3).reshape(*leading, rows, heads * features)
+
+
+@structural(is_exact=True, derivatives={"x": split_heads_x})
 def split_heads(x: Array, *, heads: int) -> Array:
     """The features split into heads: [… n h·d] to [… h n d].
 
@@ -39,7 +75,14 @@ def split_heads(x: Array, *, heads: int) -> Array:
     return x.reshape(*leading, rows, heads, features // heads).swapaxes(-2, -3)
 
 
-@structural(is_exact=True)
+@derivative("{d_x}: {d_result} split into heads", is_whole=True)
+def merge_heads_x(grad: Array, x: Array) -> Array:
+    """The gradient of heads that are merged."""
+    *leading, heads, rows, features = x.shape
+    return grad.reshape(*leading, rows, heads, features).swapaxes(-2, -3)
+
+
+@structural(is_exact=True, derivatives={"x": merge_heads_x})
 def merge_heads(x: Array) -> Array:
     """The heads side by side, the first one first: [… h n e] to [… n h·e].
 
@@ -50,7 +93,15 @@ def merge_heads(x: Array) -> Array:
     return x.swapaxes(-2, -3).reshape(*leading, rows, heads * features)
 
 
-@structural(is_exact=True)
+@derivative("{d_x} = Σₕ {d_result}ₕ over the query heads of each key head", is_whole=True)
+def repeat_kv_x(grad: Array, x: Array) -> Array:
+    """The gradient of a key head: the sum over the query heads that read it."""
+    *leading, groups, rows, features = x.shape
+    total: Array = grad.reshape(*leading, groups, -1, rows, features).sum(axis=-3)
+    return total
+
+
+@structural(is_exact=True, derivatives={"x": repeat_kv_x})
 def repeat_kv(x: Array, *, heads: int) -> Array:
     """Query head h reads key head h // (heads / g): [… g m c] to [… h m c].
 
@@ -60,13 +111,31 @@ def repeat_kv(x: Array, *, heads: int) -> Array:
     return np.repeat(x, heads // x.shape[-3], axis=-3)
 
 
-@structural(is_exact=True)
+@derivative("{d_past}: the first rows of {d_result}")
+def concat_cache_past(grad: Array, past: Array) -> Array:
+    """The gradient of the cached rows."""
+    return grad[..., : past.shape[-2], :]
+
+
+@derivative("{d_new}: the last rows of {d_result}")
+def concat_cache_new(grad: Array, past: Array) -> Array:
+    """The gradient of the new rows."""
+    return grad[..., past.shape[-2] :, :]
+
+
+@structural(is_exact=True, derivatives={"past": concat_cache_past, "new": concat_cache_new})
 def concat_cache(past: Array, new: Array) -> Array:
     """The cached rows, then the new ones: [… p c] and [… k c] to [… p+k c]."""
     return np.concatenate([past, new], axis=-2)
 
 
-@structural(is_exact=True)
+@derivative("{d_x}: {d_result} in its rows, 0 in the others", is_whole=True)
+def select_rows_x(grad: Array, x: Array, *, at: list[int]) -> Array:
+    """The gradient of rows of which some are selected."""
+    return add_rows(grad, np.asarray(at), x.shape[-2])
+
+
+@structural(is_exact=True, derivatives={"x": select_rows_x})
 def select_rows(x: Array, *, at: list[int]) -> Array:
     """The rows at some positions: [… q x] to [… n x]."""
     return x[..., at, :]
@@ -88,7 +157,20 @@ def per_head(values: Array, heads: int | None) -> Array:
     return values.reshape(()) if heads is None else values.reshape(-1, 1, 1)
 
 
-@structural()
+@derivative("{d_scores}: {d_result} without its last column")
+def with_column_scores(grad: Array) -> Array:
+    """The gradient of the scores before the sink."""
+    return grad[..., :-1]
+
+
+@derivative("{d_sink}ₕ = Σᵢ of the last column of {d_result}")
+def with_column_sink(grad: Array, *, heads: int | None) -> Array:
+    """The gradient of the sink: the sum over the queries."""
+    total: Array = grad[..., -1].sum(axis=-1)
+    return total[..., None] if heads is None else total
+
+
+@structural(derivatives={"scores": with_column_scores, "sink": with_column_sink})
 def with_column(scores: Array, sink: Array, *, heads: int | None) -> Array:
     """A logit after the keys of every query: [… h n m] and [h] to [… h n m+1].
 
@@ -101,19 +183,33 @@ def with_column(scores: Array, sink: Array, *, heads: int | None) -> Array:
     return np.concatenate([scores, column], axis=-1)
 
 
-@structural()
+@derivative("{d_weights}: {d_result}, and 0 for the sink")
+def without_column_weights(grad: Array) -> Array:
+    """The gradient of the weights with that of the sink, which is dropped."""
+    return np.concatenate([grad, np.zeros((*grad.shape[:-1], 1), grad.dtype)], axis=-1)
+
+
+@structural(derivatives={"weights": without_column_weights})
 def without_column(weights: Array) -> Array:
     """The last column is dropped: [… n m+1] to [… n m]."""
     return weights[..., :-1]
 
 
-@structural(is_exact=True)
+@structural(is_exact=True, derivatives={"x": unchanged})
 def identity(x: Array) -> Array:
     """The array itself, unchanged."""
     return x
 
 
-@structural(is_exact=True)
+@derivative("{d_x}: the numbers of {d_result} in the shape of {x}", is_whole=True)
+def reshape_x(grad: Array, x: Array, *, shape: tuple[int, ...], at: list[int] | None = None) -> Array:
+    """The gradient of numbers in another shape; 0 for those that are left out."""
+    whole = np.zeros(shape, grad.dtype)
+    whole[..., slice(None) if at is None else at] = grad
+    return whole.reshape(x.shape)
+
+
+@structural(is_exact=True, derivatives={"x": reshape_x})
 def reshape(x: Array, *, shape: tuple[int, ...], at: list[int] | None = None) -> Array:
     """The same numbers in another shape; of its last axis the entries at these positions.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Plan
-from attncli.plan.stages import heads, indices, output, projections, scores
+from attncli.plan.stages import gradients, heads, indices, output, projections, scores
 from attncli.problem.spec import DEFAULTS, ProblemSpec
 
 # The files of stages, in order: each has its stages by the result that they compute, and what their steps are for.
@@ -44,6 +44,7 @@ def build_plan(problem: ProblemSpec) -> Plan:
             scores.add_given_table(builder)
         for stage in stages if result not in problem.not_computed else ():
             stage(builder)
+    gradients.differentiate(builder)
     return builder.plan()
 
 

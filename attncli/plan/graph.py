@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from attncli.base.axes import Letters
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
+from attncli.ops.derivatives import DerivativeRecord
 from attncli.ops.elementwise import fill_empty_rows
 from attncli.ops.records import OperatorRecord, StructuralRecord, format_value
 from attncli.ops.registry import record_of
@@ -96,7 +97,9 @@ class Node:
     def is_boolean(self) -> bool:
         """Whether its values are computed booleans, as those of a mask."""
         record = self._record
-        return record.kind == "mask" if isinstance(record, OperatorRecord) else bool(record and record.is_boolean)
+        if isinstance(record, OperatorRecord):
+            return record.kind == "mask"
+        return isinstance(record, StructuralRecord) and record.is_boolean
 
     @property
     def is_pair_table(self) -> bool:
@@ -109,7 +112,7 @@ class Node:
         return "m" in self.letters or "m+1" in self.letters
 
     @property
-    def _record(self) -> OperatorRecord | StructuralRecord | None:
+    def _record(self) -> OperatorRecord | StructuralRecord | DerivativeRecord | None:
         return record_of(self.function) if self.function is not None and not self.source else None
 
     def axis(self, letter: str) -> Axis | None:
@@ -180,6 +183,11 @@ class Plan:
         """The nodes that no node after it reads, by the node that reads them last."""
         last = {source: node.name for node in self.nodes for source in node.inputs.values()}
         return {name: tuple(source for source in last if last[source] == name) for name in dict.fromkeys(last.values())}
+
+    @cached_property
+    def has_gradients(self) -> bool:
+        """Whether it goes on backwards from the output: gradients read whole tables."""
+        return any(node.name == "grad_output" for node in self.nodes)
 
     @cached_property
     def size(self) -> int:

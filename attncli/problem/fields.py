@@ -84,6 +84,7 @@ NUMBERS = "Numbers"
 MASKS = "Which keys each query sees"
 CACHE = "The cache"
 QUERIES = "Which queries"
+GRADIENTS = "Gradients"
 
 # What `attn init` makes of a key: a line in force, a line that can be (commented out), or one that can be only with
 # another, or in place of one.

@@ -16,6 +16,7 @@ from attncli.problem.arrays import ArrayOrigin
 from attncli.problem.fields import (
     CACHE,
     DEFAULT_SELECTION,
+    GRADIENTS,
     INPUTS,
     MASKS,
     NUMBERS,
@@ -229,6 +230,9 @@ class ProblemSpec:
     cu_seqlens_k: Array | None = row("sequence_bounds", MASKS,
         "the same of the keys, where their sequences have other lengths", "[0, 1, 3]", axes="z", used_by="weights",
         template="together", completes_mask="cu_seqlens")
+    grad_output: Array | None = matrix(GRADIENTS, "[b h] n v",
+        "the gradient of a loss by the output, from which every other follows; [[1]] for ones", "[[1]]",
+        decides_dtype=False, used_by="output")
     align: str = word(MASKS,
         "positions of the queries: from after the cache, from the first key, or up to the last real key",
         "bottom_right", words=("top_left", "first_key", "bottom_right"), default="top_left")

@@ -10,6 +10,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import repr_excerpt
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number, products, total
+from attncli.ops.derivatives import DerivativeRecord
 from attncli.ops.records import ByHand, OperatorRecord
 from attncli.ops.registry import failures_named, record_of
 from attncli.ops.structural import project
@@ -196,7 +197,10 @@ def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
     write_by_hand = record_of(step.function).by_hand if step.function is not None else None
     if write_by_hand is None:
         return []
-    indexed_axes = LEADING | ({"n"} if step.stage in ROW_STAGES else set(at))
+    record = record_of(step.function) if step.function is not None else None
+    summed = set(record.sums_over) if isinstance(record, DerivativeRecord) else set()
+    summed |= {letter for letter, key in _KEY_LETTERS.items() if key in summed}
+    indexed_axes = LEADING | ({"n"} if step.stage in ROW_STAGES else set(at) - summed)
     whole = {p.name for p in step.record.parameters} if step.record is not None else set()
     whole |= {name for name, source in step.inputs.items() if trace[source].node.is_lookup}
     arguments = {

@@ -1,0 +1,117 @@
+"""How gradients pass through functions: from the gradient of a result to those of its arguments."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from attncli.base.axes import Letters
+from attncli.base.lazy_numpy import Array, np
+
+CONSTANT = None  # the derivative of an argument that is no real number: a mask, a position
+
+
+Formula = str | Callable[[Mapping[str, str], Mapping[str, Any]], str]
+
+
+@dataclass(frozen=True, eq=False)
+class DerivativeRecord:
+    """What is known of the derivative of a function by one of its arguments.
+
+    `reads` are the arguments, inner quantities and the result, as `forward`, that it gets besides the gradient of the
+    result, and `options` those of the function's options. `formula` names the arguments, the result and their gradients
+    by braces: `{d_scores} = {weights} ∘ …`; where it depends on what is given, it is a function of these symbols and of
+    the options. Worked lines are of one cell; arrays have all entries along the axes in `sums_over`. `remark` says what
+    is taken where there is no derivative.
+    """
+
+    formula: Formula
+    reads: tuple[str, ...]
+    options: tuple[str, ...]
+    sums_over: Letters = ()
+    by_hand: Callable[..., list[str]] | None = None
+    remark: str = ""
+    is_whole: bool = False  # the gradient has no axes but those of the argument, which does not broadcast
+
+    def formula_with(self, symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
+        """The formula with these symbols, in which braces are replaced, and the remark."""
+        formula = self.formula if isinstance(self.formula, str) else self.formula(symbols, options)
+        return formula.format_map(symbols) + (f"; {self.remark}" if self.remark else "")
+
+
+class Derivative(Protocol):
+    """The derivative of a function by one argument: a function of plans with its record.
+
+    It returns the gradient with the axes of the argument, and before them those of the result over which the argument
+    broadcasts.
+    """
+
+    record: DerivativeRecord
+
+    def __call__(self, grad: Array, *args: Any, **kwargs: Any) -> Array:
+        """The gradient of the argument, from that of the result."""
+        ...
+
+
+@dataclass(frozen=True)
+class NoDerivative:
+    """That a function has no derivative by an argument, and why: a gradient that reaches it is an error."""
+
+    reason: str
+
+
+Derivatives = Mapping[str, Derivative | NoDerivative | None]
+
+
+def derivative(formula: Formula, **more: Any) -> Callable[[Callable[..., Array]], Derivative]:
+    """A decorator: the function is the derivative with this formula; keywords are fields of its record.
+
+    It reads its arguments after the first, and takes those after `*` as options.
+    """
+
+    def decorate(function: Callable[..., Array]) -> Derivative:
+        code: Any = function
+        names = code.__code__.co_varnames
+        count, keywords = code.__code__.co_argcount, code.__code__.co_kwonlyargcount
+        reads, options = tuple(names[1:count]), tuple(names[count : count + keywords])
+        code.record = DerivativeRecord(formula, reads, options, **more)
+        recorded: Derivative = code
+        return recorded
+
+    return decorate
+
+
+def sum_over(x: Array, *, axes: tuple[int, ...], kept: tuple[int, ...]) -> Array:
+    """The sums over axes, of which those that are `kept` have length 1 afterwards.
+
+    >>> sum_over(np.ones((2, 3, 4)), axes=(0, 2), kept=(2,)).tolist()
+    [[8.0], [8.0], [8.0]]
+    """
+    total: Array = x.sum(axis=axes, keepdims=True)
+    return total.squeeze(axis=tuple(axis for axis in axes if axis not in kept))
+
+
+def add_all(**gradients: Array) -> Array:
+    """The sum of the gradients that reach a step by different ways."""
+    first, *others = gradients.values()
+    for other in others:
+        first = first + other
+    return first
+
+
+def add_rows(grad: Array, rows: Array, count: int) -> Array:
+    """The gradient of a table of which rows were looked up: [… n x] and [… n] to [… count x], equal rows added.
+
+    >>> add_rows(np.array([[1.0], [2.0], [4.0]]), np.array([1, 0, 1]), 3).tolist()
+    [[2.0], [5.0], [0.0]]
+    """
+    *leading, length, features = grad.shape
+    found = np.broadcast_to(rows, (*leading, length)).reshape(-1, length)
+    table = np.zeros((len(found), count, features), grad.dtype)
+    np.add.at(table, (np.arange(len(found))[:, None], found), grad.reshape(-1, length, features))
+    return table.reshape(*leading, count, features)
+
+
+@derivative("{d_argument} = {d_result}")
+def unchanged(grad: Array) -> Array:
+    """The gradient as it is."""
+    return grad

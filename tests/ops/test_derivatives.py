@@ -1,0 +1,169 @@
+"""Derivatives of operators: each is the limit of differences, with every parameter off its default."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli.base.errors import AttnError
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.ops.derivatives import Derivative, NoDerivative
+from attncli.ops.records import OperatorRecord
+from tests.equations import assert_equations_hold
+from tests.ops.values import RECORDS, arguments, inner_values, length, parameters_off_default, with_derived
+
+STEP = np.longdouble(2) ** -20  # the error of a central difference falls with its square
+DIFFERENTIABLE = ("score", "normalize", "context", "position", "norm", "query_scale")
+WITH_DERIVATIVES = [record for record in RECORDS if record.kind in DIFFERENTIABLE]
+
+Values = Mapping[str, Any]
+
+
+def of_operators(records: list[OperatorRecord]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("record", records, ids=lambda record: f"{record.kind} {record.name}")
+
+
+def in_many_digits(values: Values) -> dict[str, Any]:
+    """The arrays of real numbers as longdouble."""
+    return {name: x.astype(np.longdouble) if is_real(x) else x for name, x in values.items()}
+
+
+def is_real(value: Any) -> bool:
+    """Whether a value is an array of real numbers: no mask, and no counts."""
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def like(array: np.ndarray, seed: int) -> np.ndarray:
+    """Random numbers in the shape of an array."""
+    return np.random.default_rng(seed).standard_normal(array.shape).astype(np.longdouble)
+
+
+def slope(function: Callable[[np.ndarray], np.ndarray], at: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """How fast a function grows from a point in a direction, by a central difference."""
+    difference: np.ndarray = (function(at + STEP * direction) - function(at - STEP * direction)) / (2 * STEP)
+    return difference
+
+
+def derivatives_of(record: OperatorRecord) -> Iterator[tuple[str, Derivative]]:
+    """The arguments that an operator has derivatives by, each with it."""
+    for name, found in (record.derivatives or {}).items():
+        if found is not None and not isinstance(found, NoDerivative):
+            yield name, found
+
+
+def gradient_of(record: OperatorRecord, found: Derivative, grad: np.ndarray, given: Values) -> np.ndarray:
+    """The gradient of an argument, from that of the result."""
+    known = {**given, **inner_values(record, **given), "forward": record.function(**given)}
+    names = (*found.record.reads, *found.record.options)
+    return found(grad, **{name: known[name] for name in names if name in known})
+
+
+def values_of(record: OperatorRecord) -> dict[str, Any]:
+    """Arguments and parameters of an operator, none at its default."""
+    return in_many_digits(with_derived(record, {**arguments(record), **parameters_off_default(record)}))
+
+
+@of_operators([record for record in WITH_DERIVATIVES if any(derivatives_of(record))])
+def test_a_derivative_is_the_limit_of_differences(record: OperatorRecord) -> None:
+    given = values_of(record)
+    grad = like(record.function(**given), 1)
+    for name, found in derivatives_of(record):
+        if not is_real(given[name]):
+            continue
+        direction = like(given[name], 2)
+
+        def loss(array: np.ndarray, name: str = name) -> np.ndarray:
+            total: np.ndarray = (grad * record.function(**{**given, name: array})).sum()
+            return total
+
+        gradient = gradient_of(record, found, grad, given)
+        assert gradient.dtype == np.longdouble
+        np.testing.assert_allclose((gradient * direction).sum(), slope(loss, given[name], direction), rtol=1e-9)
+
+
+@of_operators(WITH_DERIVATIVES)
+def test_an_operator_says_of_every_array_whether_it_has_a_derivative(record: OperatorRecord) -> None:
+    assert record.derivatives is not None
+    code = record.function.__code__
+    arrays = {*record.shapes.arrays, *record.derived} & {*code.co_varnames}
+    assert {*record.derivatives} == arrays
+
+
+@of_operators([record for record in WITH_DERIVATIVES if None in (record.derivatives or {}).values()])
+def test_arrays_without_gradients_are_positions_masks_and_draws(record: OperatorRecord) -> None:
+    constants = {name for name, found in (record.derivatives or {}).items() if found is None}
+    assert constants <= {"positions", "query_positions", "key_positions", "visible", "draws", "attention_factor"}
+
+
+def test_operators_that_jump_have_no_derivative() -> None:
+    jumping = [
+        record.name
+        for record in RECORDS
+        if any(isinstance(x, NoDerivative) for x in (record.derivatives or {}).values())
+    ]
+    assert jumping == ["hardmax", "argmax", "sample"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "kinks"),
+    [
+        ("normalize", "relu", {"scores": [[0.0, -1.0, 2.0]]}),
+        ("score", "laplacian", {"query": [[1.0, 2.0]], "key": [[1.0, 2.0]], "sigma": 1.0}),
+        ("score", "euclidean", {"query": [[1.0, 2.0]], "key": [[1.0, 2.0]]}),
+        ("score", "cosine", {"query": [[0.0, 0.0]], "key": [[1.0, 2.0]], "beta": 1.0}),
+        ("norm", "l2", {"x": [[0.0, 0.0]]}),
+        ("norm", "layer", {"x": [[3.0, 3.0]]}),
+        ("normalize", "sum", {"scores": [[1.0, -1.0]]}),
+    ],
+)
+def test_at_a_kink_a_gradient_of_0_is_taken(kind: str, name: str, kinks: Values) -> None:
+    record = next(record for record in RECORDS if (record.kind, record.name) == (kind, name))
+    given = {key: np.array(x) if isinstance(x, list) else x for key, x in kinks.items()}
+    argument, found = next(derivatives_of(record))
+    gradient = gradient_of(record, found, np.ones_like(record.function(**given)), given)
+    assert found.record.remark
+    np.testing.assert_array_equal(np.where(given[argument] > 1, 0, gradient)[:, 0], 0)
+
+
+def test_topk_has_no_derivative_where_scores_tie_with_the_kth() -> None:
+    record = next(record for record in RECORDS if record.name == "topk")
+    found = dict(derivatives_of(record))["scores"]
+    scores = np.array([[3.0, 1.0, 1.0]])
+    gradient_of(record, found, np.ones((1, 3)), {"scores": scores, "k": 1})
+    with pytest.raises(
+        AttnError, match=r"normalize topk has no derivative: in row \[0\] the 2 largest scores tie with others"
+    ):
+        gradient_of(record, found, np.ones((1, 3)), {"scores": scores, "k": 2})
+
+
+def with_lines(record: OperatorRecord) -> bool:
+    """Whether a derivative of an operator has worked lines."""
+    return any(found.record.by_hand for _, found in derivatives_of(record))
+
+
+@of_operators([record for record in WITH_DERIVATIVES if with_lines(record)])
+def test_a_gradient_is_worked_out_by_hand_to_the_number_that_is_computed(record: OperatorRecord) -> None:
+    given = with_derived(record, {**arguments(record), **parameters_off_default(record)})
+    forward = record.function(**given)
+    grad = np.random.default_rng(1).standard_normal(forward.shape)
+    known = {**given, **inner_values(record, **given), "forward": forward, "grad": grad}
+    letters = {**record.shapes.arrays, **{inner.name: inner.axes for inner in record.inner}}
+    letters |= dict.fromkeys(("forward", "grad"), record.shapes.result)
+    for name, found in derivatives_of(record):
+        if found.record.by_hand is None or any(axis not in "nm" for axis in letters[name][:-1]):
+            continue
+        result = gradient_of(record, found, grad, given)
+        for row, column in ((0, 0), (2, 3), (4, 6)):
+            at = {"n": row, "m": column}
+            inner = {letter: x for letter, x in at.items() if letter not in found.record.sums_over}
+            names = [key for key in ("grad", *found.record.reads, *found.record.options) if key in known]
+            index = {key: tuple(inner.get(x, slice(None)) for x in letters.get(key, ())) for key in names}
+            cell = {key: known[key][index[key]] if index[key] else known[key] for key in names}
+            write = ArithmeticWriter(
+                4, "query", [f"key {at}" for at in range(length("m"))], row, column, max_terms=None
+            )
+            number = result[tuple(at.get(letter, slice(None)) for letter in letters[name])]
+            lines = found.record.by_hand(write, **cell, result=number)
+            assert lines
+            assert_equations_hold(lines, 4)
