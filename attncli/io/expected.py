@@ -21,6 +21,7 @@ from attncli.io.entries import (
     Index,
     alias_notes,
     hint_to_name_one,
+    own_name,
     own_names,
     split_entry,
     take,
@@ -38,6 +39,7 @@ from attncli.problem.spec import FIELDS
 
 AGAINST = "against"  # the option in place of the key
 RESULT_FORMAT = "attn.result/"  # how the `format` of an object begins that `attn compute` wrote
+_NEXT_NAME = re.compile(r",(?=\s*[A-Za-z_]\w*\s*=)")
 _NAME = re.compile(r"\s*[A-Za-z_]\w*\s*")
 
 
@@ -94,11 +96,12 @@ def read_against(texts: Sequence[str], inputs: Inputs, known: Collection[str]) -
     """
     origin = Origin(options=True, inputs=inputs)
     found = NOTHING
-    for text in texts:
+    for text in (part for option in texts for part in _parts_of_option(option)):
         name, equals, value = text.partition("=")
         if equals and _NAME.fullmatch(name) and not is_there(Path(text)):
-            _check_name(name.strip(), known, origin.path(AGAINST))
-            read = _read_values({name.strip(): value}, AGAINST, origin)
+            name = own_name(name.strip())
+            _check_name(name, known, origin.path(AGAINST))
+            read = _read_values({name: value}, AGAINST, origin)
         elif text.strip() in known and not is_there(Path(text)):
             hint = f"write {text}='.6 .4' or {text}=FILE"
             raise AttnError("has no numbers", where=origin.path(AGAINST, text), hint=hint)
@@ -109,6 +112,16 @@ def read_against(texts: Sequence[str], inputs: Inputs, known: Collection[str]) -
         by_name = {**found.by_name, **read.by_name}
         found = Expected(by_name, found.left_out + read.left_out, found.notes + read.notes)
     return found
+
+
+def _parts_of_option(text: str) -> list[str]:
+    """Each `NAME=VALUE` of one option; a comma that no name follows is part of a value.
+
+    >>> _parts_of_option("dq=dq.npy,dk=dk.npy"), _parts_of_option("weights=.6,.4")
+    (['dq=dq.npy', 'dk=dk.npy'], ['weights=.6,.4'])
+    """
+    value = text.partition("=")[2]
+    return [text] if is_there(Path(text)) or is_there(Path(value)) else _NEXT_NAME.split(text)
 
 
 def _check_name(name: str, known: Collection[str], path: ErrorPath) -> None:

@@ -14,6 +14,7 @@ EXPECTED = "expected"  # the key of a file that has the numbers that are expecte
 WEIGHTS = "weights"  # the result that statistics are of
 CONTEXT = "context"  # of each head, before heads are merged and projected
 OUTPUT = "output"  # the answer: what an error proposes to select alone
+GRADIENT_PREFIX = "grad_"  # of the names of gradients: grad_weights is that of weights
 DEFAULT_SELECTION = ("scores", WEIGHTS, OUTPUT)
 
 # What is missing where a result is the one before it.
