@@ -82,8 +82,7 @@ def _problems() -> Iterator[Mapping[str, Any]]:
     table, rows = np.zeros((3, 3)), {"gain": np.zeros(4), "bias": np.zeros(4)}
     limits = {"clip_qkv": 8.0, "value_scale": 0.5}
 
-    yield projected
-    yield {**sequence, "grad_output": [[1.0]]}
+    yield from (projected, {**sequence, "grad_output": [[1.0]]})
     rules = {"causal": True, "window": [1, 0], "mask": table, "bias": table, "key_lengths": [3], "key_mask": [1, 1, 1]}
     offsets = {f"b_{letter}": np.zeros(4) for letter in "qkv"}
     yield {**projected, **offsets, **rules, "softcap": 2.0, "score": "dot"}
@@ -100,8 +99,7 @@ def _problems() -> Iterator[Mapping[str, Any]]:
     yield {**projected, "position": {"learned": {"table": np.zeros((3, 4))}}}
     yield {**projected, "position": {"shaw": {"table": np.zeros((3, 4))}}, "score": "dot", "scale": 2.0}
     yield {**projected, "position": {"t5": {"table": np.zeros((4, 1))}}}
-    yield {**in_heads, "position": "alibi"}
-    yield {**in_heads, "bias": table}
+    yield from ({**in_heads, "position": "alibi"}, {**in_heads, "bias": table})
     yield {**sequence, "position": "sinusoidal", "only": [0]}
     yield {**projected, **other, "only": [0]}
     yield {**with_axes, "key_mask": [1, 1, 0], "align": "bottom_right", "causal": True}
