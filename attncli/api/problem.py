@@ -181,7 +181,7 @@ class Problem:
         >>> result.scores.tolist()
         [[1.0, 0.0]]
         >>> Problem(weights=[[0.25, 0.75]], value=[[1], [3]]).compute(gradient=True)
-        Result(output (1, 1), grad_weights (1, 2), grad_value (2, 1))
+        Result(output (1, 1), grad_value (2, 1), grad_weights (1, 2))
         """
         names = None if select is DEFAULT_SELECTION else to_names(select)
         options = LOCAL if executor is THREADS else RunOptions(executor)  # the default is checked already

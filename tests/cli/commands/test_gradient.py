@@ -125,3 +125,17 @@ def test_without_values_there_is_nothing_to_differentiate(run: Run) -> None:
 @pytest.mark.parametrize("word", ["grad_output", "grad_weights", "grad_w_q"])
 def test_show_knows_gradients(run: Run, word: str) -> None:
     assert run("show", word).stdout.startswith(word)
+
+
+def test_a_gradient_of_the_output_has_the_layout_of_the_queries(run: Run) -> None:
+    tokens = "[[[[1, 0]], [[0, 1]]]]"  # one batch item, two tokens of one head
+    words = ("compute", "--query", tokens, "--key", tokens, "--select", "grad_query", "--json")
+    apart = run(*words, "--layout", "bnhd", "--grad-output", "[[[[1, 0]], [[0, 0]]]]")
+    np.testing.assert_array_equal(json.loads(apart.stdout)["grad_query"][0][0][1], [0, 0])
+
+
+def test_a_large_problem_has_its_gradients_too(run: Run, tmp_path: Path) -> None:
+    drawn = ("compute", "--seed", "1", "--token-count", "400", "--dim", "2", "--init", "normal", "--dtype", "float32")
+    assert run(*drawn, "--gradient", "--select", "grad_embeddings", "-o", "g.npy").returncode == 0
+    assert run(*drawn, "--grad-output", "ones", "--select", "output", "-o", "o.npy").returncode == 0
+    assert np.load(tmp_path / "g.npy").shape == np.load(tmp_path / "o.npy").shape == (400, 2)
