@@ -17,6 +17,7 @@ QUOTE_HINT = "put a list in quotes, as in '[1, 2]' or '[[1, 2], [3, 4]]'"
 _BOOLEANS = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
 _MATRICES = ("MATRIX", "VECTOR", "FILE|small")  # the values of options that are numbers
 _NAMED = "NAME=VALUE"
+_WRITES = ("--output", "-o")
 _SPACED = (*_MATRICES, "TEXT", _NAMED)  # those that may have spaces
 _JOINED = ("NAME,NAME", "LABELS", "LEFT,RIGHT")  # those that have commas
 _PART_OF_LIST = re.compile(r"[\[\](),;\d.eE+-]*\d[\[\](),;\d.eE+-]*|\[[^\[\]]+|[^\[\]]+(,|\]+)")
@@ -140,7 +141,8 @@ def _unknown_option(name: str, parameters: Iterable[Any], ref: CommandRef | None
         is_near = ref is not None and ref.has_problem and named <= _of_compute()
         hint = f"attn compute has it: {hint}" if is_near else None
     if hint is None:
-        hint = did_you_mean(name, known) or _of_another_command(name, command)
+        near = None if name in _WRITES else did_you_mean(name, known)  # which --grad-output is not
+        hint = near or _of_another_command(name, command)
     return AttnError(f"unknown option {name}", hint=hint)
 
 
@@ -162,7 +164,7 @@ def _of_compute() -> set[str]:
 
 def _of_another_command(name: str, command: str) -> str:
     """What to do about an option that `attn compute` may have: a command without `--output` prints what it says."""
-    if name in ("--output", "-o"):
+    if name in _WRITES:
         return f"{command} writes to standard output: add > FILE"
     has_it = name in _of_compute()
     return f"attn compute has it; {command} --help lists its own" if has_it else f"{command} --help lists the options"
