@@ -101,6 +101,7 @@ class KeysBesideVectors(TypedDict, total=False):
     key_mask: Matrix
     cu_seqlens: Vector
     cu_seqlens_k: Vector
+    grad_output: Matrix
     align: Literal["top_left", "first_key", "bottom_right"] | None
     empty_rows: Literal["zeros", "nan", "uniform"] | None
     past_key: Matrix

@@ -25,6 +25,7 @@ def attention(
     value: Matrix = None,
     *,
     select: Iterable[str] = ANSWER,
+    gradient: Matrix | bool = None,
     executor: str = THREADS,
     convention: str | None = None,
     **problem: Unpack[KeysBesideVectors],
@@ -39,9 +40,10 @@ def attention(
 
     The result has the names in `select` as attributes: `output` [n e] (or [b n h·e], [b h n e]), `scores` and `weights`
     [n m] (or [b h n m]), and the name of any other step; without `select` the output, or the weights where there are no
-    values. Its type is the common one of the arrays; integers are computed in float64. The `executor` ("threads",
-    "serial" or the address of a Dask scheduler) computes what is large. A `convention`, such as "flash", reads the keys
-    as that framework does.
+    values. With a `gradient` of the output, an array or True for ones, it also has those of the arrays that are given,
+    `grad_query` and so on. The type is the common one of the arrays; integers are computed in float64. The
+    `executor` ("threads", "serial" or the address of a Dask scheduler) computes what is large. A `convention`, such as
+    "flash", reads the keys as that framework does.
 
     Raises AttnError where a key is unknown, a value can't be converted, or two of them contradict each other.
 
@@ -54,8 +56,10 @@ def attention(
     (3, 8)
     """
     made = Problem(convention=convention, query=query, key=key, value=value, **problem)
+    if select is ANSWER and gradient is not None and gradient is not False:
+        return made.compute(gradient=gradient, executor=executor)
     names = made.spec.default_selection[-1:] if select is ANSWER else select
-    return made.compute(names, executor=executor)
+    return made.compute(names, gradient=gradient, executor=executor)
 
 
 def load(

@@ -12,6 +12,7 @@ from attncli.api.result import WIDTH
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
+from attncli.io.entries import own_name
 from attncli.io.expected import Expected
 from attncli.problem.numbers import to_integer, to_number_from
 from attncli.render.formats import terminal
@@ -123,7 +124,8 @@ def check(
     The problem is a `Problem`, or its keys as keywords: `query=q, key=k, causal=True`. `against` has the expected
     numbers by the names of results or steps (`output`, `weights`, `scores` …): an array, a tensor (also on a GPU, or
     with gradients), nested lists, or mappings from labels to numbers where only some are expected. [n e] and [1 h n e],
-    [b n h·e] and [b h n e] are the same numbers. Without `against` they are those of the key `expected` in the file
+    [b n h·e] and [b h n e] are the same numbers; `dq`, `dk` and `dv` are `grad_query`, `grad_key` and `grad_value`, by
+    `grad_output` of the problem or ones. Without `against` they are those of the key `expected` in the file
     that the problem was loaded from.
 
     The tolerance is twice the error of the same formula computed step by step in the type of the numbers, at least four
@@ -160,7 +162,8 @@ def check(
     if against is None:
         return Report(check_expected(problem.spec, _expected(problem, is_needed=not slips), options, ""))
     try:
-        return Report(check_problem(problem.spec, against, options))
+        expected = {own_name(name): numbers for name, numbers in against.items()}
+        return Report(check_problem(problem.spec, expected, options))
     except AttnError as error:
         if error.path[:1] == ("expected",):
             error.path = ("against", *error.path[1:])

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, NoReturn, Self, Unpack
 
-from attncli.api.arguments import Cells, Position, ProblemKeys, to_edits, to_names
+from attncli.api.arguments import Cells, Matrix, Position, ProblemKeys, to_edits, to_names
 from attncli.api.result import ExplanationText, Result, of_computed
 from attncli.base.errors import AttnError
 from attncli.base.text import count_of, repr_excerpt
@@ -16,7 +16,7 @@ from attncli.io.problem_files import PYTHON, PYTHON_OVER_FILE, Document, Origin,
 from attncli.io.variants import PROBLEM, NamedDocument
 from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.ops.records import format_value
-from attncli.plan.build import plan_of
+from attncli.plan.build import gradient_selection, plan_of
 from attncli.problem.build import check_name
 from attncli.problem.conventions import find_convention
 from attncli.problem.fields import DEFAULT_SELECTION, EXPECTED
@@ -95,7 +95,7 @@ class Problem:
 
         Raises AttnError where there is no result of a name, or a file can't be read.
         """
-        return read_expected(self.source.document.get(EXPECTED, NOT_EXPECTED), plan_of(self._spec).names)
+        return read_expected(self.source.document.get(EXPECTED, NOT_EXPECTED), plan_of(self._spec).expected_names)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -155,7 +155,12 @@ class Problem:
         return self.of_source(dataclasses.replace(self.source, edits=(*self.source.edits, *to_edits(numbers))))
 
     def compute(
-        self, select: Iterable[str] = DEFAULT_SELECTION, *, every_step: bool = False, executor: str = THREADS
+        self,
+        select: Iterable[str] = DEFAULT_SELECTION,
+        *,
+        gradient: Matrix | bool = None,
+        every_step: bool = False,
+        executor: str = THREADS,
     ) -> Result:
         """Compute the problem; the result has the names in `select` as attributes.
 
@@ -165,15 +170,31 @@ class Problem:
         ("threads", "serial" or the address of a Dask scheduler) and keeps what is selected, unless `every_step` is
         true.
 
-        Raises AttnError where a name is unknown or its result is not computed, or there is no such executor.
+        A `gradient` of the output, an array of its shape or True for `grad_output` of the problem or ones, adds the
+        gradients of all steps and arrays: `grad_weights`, `grad_w_q`. Without `select` the results are the output and
+        the gradients of the arrays that were given.
+
+        Raises AttnError where a name is unknown or its result is not computed, an operator has no derivative, or there
+        is no such executor.
 
         >>> result = Problem(query=[[1, 0]], key=[[1, 0], [0, 1]], score="dot").compute("scores")
         >>> result.scores.tolist()
         [[1.0, 0.0]]
+        >>> Problem(weights=[[0.25, 0.75]], value=[[1], [3]]).compute(gradient=True)
+        Result(output (1, 1), grad_value (2, 1), grad_weights (1, 2))
         """
         names = None if select is DEFAULT_SELECTION else to_names(select)
         options = LOCAL if executor is THREADS else RunOptions(executor)  # the default is checked already
-        return of_computed(run(self._spec, names, every_step=every_step, options=options))
+        spec = self._with_gradient(gradient)
+        if names is None and gradient is not None and gradient is not False:
+            names = gradient_selection(spec)
+        return of_computed(run(spec, names, every_step=every_step, options=options))
+
+    def _with_gradient(self, gradient: Matrix | bool) -> ProblemSpec:
+        """A problem with this gradient of the output, its own or ones for True; the same one without a gradient."""
+        if gradient is None or gradient is False:
+            return self._spec
+        return self._spec.with_gradient() if gradient is True else self.replace(grad_output=gradient).spec
 
     def explain(
         self,

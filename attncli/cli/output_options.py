@@ -129,6 +129,7 @@ class OutputOptions:
         view=lambda options, _: {"explain": options.explain},
         idle=(_where(lambda row: row.shows_every_step, "a page has every step already"),),
     )
+    gradient: bool = _option("Add gradients, from grad_output or ones.", default=False)
     plan: bool = _option("Show what is computed, a line a step, and compute nothing.", default=False, is_listed=False)
     cell: list[str] | None = _option(
         "Work out cells by hand: labels or positions, * for all.",
@@ -335,6 +336,10 @@ class OutputOptions:
         if self.draws_curve_alone:
             return ()
         names = self.selected_names
+        if names is None and self.gradient:
+            from attncli.plan.build import gradient_selection
+
+            return gradient_selection(problem)
         return problem.default_selection if names is None else names
 
     @property
@@ -398,7 +403,7 @@ class OutputOptions:
 
     def check_plan(self) -> None:
         """Raise AttnError where an option would have no effect with --plan, which has no numbers to show."""
-        idle = [name for name in self.given if name not in ("plan", "output", "strict")]
+        idle = [name for name in self.given if name not in ("plan", "gradient", "output", "strict")]
         if idle:
             message = f"--plan computes nothing, so --{idle[0]} would have no effect"
             raise AttnError(message, hint="leave out one of them")

@@ -23,6 +23,7 @@ _JOINED = ("NAME,NAME", "LABELS", "LEFT,RIGHT", "QUERY,KEY", "KEY=VALUE")  # tho
 # The first token of a value that needs no others.
 _WHOLE = {"CELL=X": re.compile("[^=]*=.+"), "QUERY,KEY": re.compile("[^,]+,.+")}
 _EQUALS = re.compile(r"[\s,]*=[\s,]*")
+_WRITES = ("--output", "-o")
 _PART_OF_LIST = re.compile(r"[\[\](),;\d.eE+-]*\d[\[\](),;\d.eE+-]*|\[[^\[\]]+|[^\[\]]+(,|\]+)")
 _NUMBER = re.compile(r"-[\d.]")
 _OPTION = re.compile(r"--[\w-]+")
@@ -259,7 +260,8 @@ def _unknown_option(
         is_near = ref is not None and ref.has_problem and named <= _of_compute()
         hint = f"attn compute has it: {hint}" if is_near else None
     if hint is None:
-        hint = did_you_mean(name, known) or _of_another_command(name, command)
+        near = None if name in _WRITES else did_you_mean(name, known)  # which --grad-output is not
+        hint = near or _of_another_command(name, command)
     return AttnError(f"unknown option {name}", hint=hint)
 
 
@@ -274,7 +276,7 @@ def _of_compute() -> set[str]:
 
 def _of_another_command(name: str, command: str) -> str:
     """What to do about an option that `attn compute` may have: a command without `--output` prints what it says."""
-    if name in ("--output", "-o"):
+    if name in _WRITES:
         return f"{command} writes to standard output: add > FILE"
     has_it = name in _of_compute()
     return f"attn compute has it; {command} --help lists its own" if has_it else f"{command} --help lists the options"

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 from attncli.base.lazy_numpy import Array, all_finite
 from attncli.engine.dense import DenseEngine
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.plan.build import plan_of
-from attncli.plan.graph import Plan
+from attncli.plan.graph import GRADIENT, Plan
 from attncli.plan.trace import RunResult, Trace
 from attncli.problem.spec import ProblemSpec
 
@@ -24,16 +25,21 @@ def run(
 ) -> RunResult:
     """Compute the selected results of a problem, without a selection its default ones.
 
-    With `every_step` all steps are kept, whatever the size of the problem; without it a large one is computed in
-    blocks, of its tables of scores and weights the selected ones are kept, and the context and what follows where a
-    selected step needs them. Raises UnknownNameError where `select` has an unknown name, AttnError where the
-    problem does not compute it, more memory is needed than there is, or an executor can't be reached.
+    With `every_step`, and where gradients are selected, all steps are kept, whatever the size of the problem; without
+    it a large one is computed in blocks, of its tables of scores and weights the selected ones are kept, and the
+    context and what follows where a selected step needs them. Raises UnknownNameError where `select` has an unknown
+    name, AttnError where the problem does not compute it, more memory is needed than there is, or an executor can't be
+    reached.
     """
     names = problem.default_selection if select is None else select
     select = (names,) if isinstance(names, str) else tuple(names)
     plan = plan_of(problem).for_results(select)
     nodes = [plan[name] for name in select]  # raises before anything is computed
-    is_dense = every_step or not is_large(plan, options.sizes)
+    is_dense = every_step or not is_large(plan, options.sizes) or _needs_gradients(plan, select)
+    if not is_dense and plan.has_gradients:  # blocks have the forward computation alone
+        problem = replace(problem, grad_output=None)
+        plan = plan_of(problem)
+        nodes = [plan[name] for name in select]
     if options.caller_bytes or _most_numbers(plan, select, is_dense=is_dense) > ALWAYS_FITS:
         from attncli.engine.memory import check_memory  # noqa: PLC0415 - small problems fit
 
@@ -57,6 +63,11 @@ def run(
     from attncli.engine.nonfinite import with_nonfinite_warning  # noqa: PLC0415 - most results are finite
 
     return RunResult(with_nonfinite_warning(trace, select), select)
+
+
+def _needs_gradients(plan: Plan, select: Iterable[str]) -> bool:
+    """Whether selected results are made in the backward pass, which is computed whole."""
+    return any(plan.by_name[name].stage == GRADIENT for name in plan.needed_for(select))
 
 
 def is_large(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:

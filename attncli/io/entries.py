@@ -14,7 +14,7 @@ from attncli.io.formats import ArrayDescription, Lines, Reader
 from attncli.io.inputs import Input
 from attncli.io.paths import split_slices
 from attncli.problem.arrays import ArrayOrigin, GivenArray, to_array
-from attncli.problem.fields import EXPECTED, LSE, OUTPUT, RESULTS
+from attncli.problem.fields import EXPECTED, GRADIENT_PREFIX, LSE, OUTPUT, RESULTS
 from attncli.problem.spec import FIELDS
 
 AxisIndex = int | slice | EllipsisType
@@ -26,14 +26,10 @@ MAX_TEXT_LENGTH = 60  # of what is not an array
 HINT = "expected NumPy's slices, such as [:, 0:768] or [0]"
 # Names that kernels and their dumps give to arrays, and the key or result that each is.
 ALIASES: Mapping[str, str] = {
-    "q": "query",
-    "k": "key",
-    "v": "value",
-    "o": OUTPUT,
-    "out": OUTPUT,
-    "softmax_lse": LSE,
-    "logsumexp": LSE,
-    "cu_seqlens_q": "cu_seqlens",
+    **{"q": "query", "k": "key", "v": "value", "o": OUTPUT, "out": OUTPUT, "cu_seqlens_q": "cu_seqlens"},
+    **dict.fromkeys(("softmax_lse", "logsumexp"), LSE),
+    **dict.fromkeys(("do", "dout", "dO"), "grad_output"),
+    **{"dq": "grad_query", "dk": "grad_key", "dv": "grad_value", "dbias": "grad_bias", "dsink": "grad_sink"},
 }
 _QUERIES = {"query", "embeddings"}  # keys of which one gives the queries
 _SLICE = re.compile(r"\s*(-?[0-9]*)\s*:\s*(-?[0-9]*)\s*(?::\s*(-?[0-9]*)\s*)?", re.ASCII)
@@ -150,6 +146,15 @@ def hint_to_name_one(name: str, entries: Iterable[str]) -> str:
     return f"name one: {', '.join(f'{name}#{entry}' for entry in islice(entries, MAX_ENTRIES))}"
 
 
+def own_name(name: str) -> str:
+    """The key or result that a name is: an alias is what it stands for.
+
+    >>> own_name("dq"), own_name("weights")
+    ('grad_query', 'weights')
+    """
+    return ALIASES.get(name, name)
+
+
 def own_names(names: Iterable[str]) -> dict[str, str]:
     """The key or result that each entry is: an alias is what it stands for, unless that is there too.
 
@@ -160,7 +165,7 @@ def own_names(names: Iterable[str]) -> dict[str, str]:
     taken = set(names)
     found: dict[str, str] = {}
     for name in names:
-        key = ALIASES.get(name, name)
+        key = own_name(name)
         found[name] = name if key in taken else key
         taken.add(found[name])
     return found
@@ -185,11 +190,15 @@ def expected_entries(names: Iterable[str]) -> list[str]:
 
     >>> expected_entries(["q", "k", "weights", "out"]), expected_entries(["weights", "value", "output"])
     (['weights', 'out'], ['output'])
+    >>> expected_entries(["q", "k", "do", "dq"])
+    ['dq']
     """
     keys = own_names(names)
     has_queries = not _QUERIES.isdisjoint(keys.values())
     results = {name for name in RESULTS if has_queries or name not in FIELDS}
-    return [name for name, key in keys.items() if key in results]
+    return [
+        name for name, key in keys.items() if key in results or (key.startswith(GRADIENT_PREFIX) and key not in FIELDS)
+    ]
 
 
 def _plain_value(value: Any, kind: str) -> Any:

@@ -21,6 +21,7 @@ from attncli.io.entries import (
     Index,
     alias_notes,
     hint_to_name_one,
+    own_name,
     own_names,
     split_entry,
     take,
@@ -41,6 +42,7 @@ RESULT_FORMAT = "attn.result/"  # how the `format` of an object begins that `att
 PARTIAL = "weights={cat: {sat: 0.6}}"  # some of the numbers of a result, by query and key
 _CELL = re.compile(r"\s*([A-Za-z_]\w*)\s*\[([^\[\]]+)\]\s*=(.+)")
 _UNKNOWN = re.compile(r"[\s,;][?_x-](?=$|[\s,;])|^[?_x-][\s,;]")  # in place of a number
+_NEXT_NAME = re.compile(r",(?=\s*[A-Za-z_]\w*\s*=)")
 _NAME = re.compile(r"\s*[A-Za-z_]\w*\s*")
 
 
@@ -97,12 +99,13 @@ def read_against(texts: Sequence[str], inputs: Inputs, known: Collection[str]) -
     """
     origin = Origin(options=True, inputs=inputs)
     found = NOTHING
-    for text in texts:
+    for text in (part for option in texts for part in _parts_of_option(option)):
         name, equals, value = text.partition("=")
         if equals and _NAME.fullmatch(name) and not is_there(Path(text)):
-            if name.strip() not in RESULTS:  # of a result that the problem lacks the plan says why
-                _check_name(name.strip(), known, origin.path(AGAINST))
-            read = _read_values({name.strip(): value}, AGAINST, origin)
+            name = own_name(name.strip())
+            if name not in RESULTS:  # of a result that the problem lacks the plan says why
+                _check_name(name, known, origin.path(AGAINST))
+            read = _read_values({name: value}, AGAINST, origin)
         elif text.strip() in known and not is_there(Path(text)):
             hint = f"write {text}='.6 .4' or {text}=FILE"
             raise AttnError("has no numbers", where=origin.path(AGAINST, text), hint=hint)
@@ -128,6 +131,16 @@ def _check_is_file(text: str, known: Collection[str], path: ErrorPath) -> None:
         raise AttnError(f"{text!r} is not NAME=NUMBERS", where=path, hint=f"write '{cell[1]}={value}'")
     if read_typed_matrix(text, path, read_digits) is not None:
         raise AttnError(f"{text!r} has no name", where=path, hint=f"write NAME=NUMBERS: {OUTPUT}={shlex.quote(text)}")
+
+
+def _parts_of_option(text: str) -> list[str]:
+    """Each `NAME=VALUE` of one option; a comma that no name follows is part of a value.
+
+    >>> _parts_of_option("dq=dq.npy,dk=dk.npy"), _parts_of_option("weights=.6,.4")
+    (['dq=dq.npy', 'dk=dk.npy'], ['weights=.6,.4'])
+    """
+    value = text.partition("=")[2]
+    return [text] if is_there(Path(text)) or is_there(Path(value)) else _NEXT_NAME.split(text)
 
 
 def _check_name(name: str, known: Collection[str], path: ErrorPath) -> None:

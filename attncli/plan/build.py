@@ -6,9 +6,11 @@ scale) ─ softcap ─ bias ─ mask ─ NORMALIZE ─ CONTEXT ─ context_norm 
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
+from attncli.base.errors import AttnError
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Plan
 from attncli.plan.stages import gradients, heads, indices, output, projections, scores
+from attncli.problem.fields import OUTPUT
 from attncli.problem.spec import DEFAULTS, ProblemSpec
 
 # The files of stages, in order: each has its stages by the result that they compute, and what their steps are for.
@@ -46,6 +48,21 @@ def build_plan(problem: ProblemSpec) -> Plan:
             stage(builder)
     gradients.differentiate(builder)
     return builder.plan()
+
+
+def gradient_selection(problem: ProblemSpec) -> tuple[str, ...]:
+    """The results that are selected with gradients where none is named: the output, and those of the given arrays.
+
+    Raises AttnError where the problem computes no output.
+
+    >>> from attncli.problem.build import build
+    >>> gradient_selection(build({"query": [[1, 2]], "key": [[3, 4]], "grad_output": [[1]]}))
+    ('output', 'grad_query', 'grad_key')
+    """
+    plan = plan_of(problem)
+    if not plan.has_gradients:
+        raise AttnError("there is no output to differentiate", hint="give value, or leave out the gradient")
+    return (OUTPUT, *plan.gradients_of_given)
 
 
 def keys_unread_by_plan(problem: ProblemSpec) -> Mapping[str, str]:

@@ -14,9 +14,11 @@ from attncli.ops.elementwise import fill_empty_rows
 from attncli.ops.records import OperatorRecord, StructuralRecord, format_value
 from attncli.ops.registry import record_of
 from attncli.ops.structural import identity
-from attncli.problem.fields import LSE, OUTPUT, RENAMED_STEPS, RESULTS, TABLES
+from attncli.problem.fields import GRADIENT_PREFIX, LSE, OUTPUT, RENAMED_STEPS, RESULTS, TABLES
 
+GRADIENT_HINT = "add --gradient, or give grad_output"
 GIVEN = "given"  # the stage, and the formula, of what the user gave
+GRADIENT = "gradient"  # the stage of the backward pass
 LOOK_UP = "look_up"  # the stage of embeddings that the words of a sentence have in a vocabulary
 
 
@@ -137,6 +139,15 @@ class Node:
         return f"{self.function.__name__.rstrip('_')}({', '.join([*arguments, *options])})"
 
 
+def gradient_name(name: str) -> str:
+    """The name of the gradient of a step or of an array.
+
+    >>> gradient_name("weights")
+    'grad_weights'
+    """
+    return f"{GRADIENT_PREFIX}{name}"
+
+
 def axes_of(letters: Letters, shape: tuple[int, ...]) -> Axes:
     """Letters with the lengths of an array's axes."""
     return tuple(map(Axis, letters, shape))
@@ -183,11 +194,6 @@ class Plan:
         """The nodes that no node after it reads, by the node that reads them last."""
         last = {source: node.name for node in self.nodes for source in node.inputs.values()}
         return {name: tuple(source for source in last if last[source] == name) for name in dict.fromkeys(last.values())}
-
-    @cached_property
-    def has_gradients(self) -> bool:
-        """Whether it goes on backwards from the output: gradients read whole tables."""
-        return any(node.name == "grad_output" for node in self.nodes)
 
     @cached_property
     def size(self) -> int:
@@ -251,6 +257,17 @@ class Plan:
         names = dict.fromkeys((*RESULTS, *self.results, *self.by_name, *RENAMED_STEPS))
         return [name for name in names if self.find(name) is not None]
 
+    @cached_property
+    def expected_names(self) -> Sequence[str]:
+        """The names of which numbers can be expected: of results and steps, and of their gradients."""
+        return self.names if self.has_gradients else [*self.names, *map(gradient_name, self.names)]
+
+    @cached_property
+    def gradients_of_given(self) -> tuple[str, ...]:
+        """The gradients of the arrays that were given, in the order in which the computation reads these."""
+        names = (gradient_name(node.name) for node in self.nodes if node.is_input)
+        return tuple(name for name in names if name in self.by_name)
+
     def resolve(self, name: str) -> str:
         """The name of a node, by its name, by the name of a result, or by its name in an older version.
 
@@ -259,9 +276,16 @@ class Plan:
         found = self.find(name)
         if found is not None:
             return found
+        if not self.has_gradients and self.find(name.removeprefix(GRADIENT_PREFIX)) is not None:
+            raise AttnError(f"{name} is not computed: no gradient is asked for", hint=GRADIENT_HINT)
         if name in RESULTS:
             raise self._missing_result(name)
         raise UnknownNameError("result", name, [*RESULTS, *(n for n in self.by_name if n not in RESULTS)])
+
+    @property
+    def has_gradients(self) -> bool:
+        """Whether it goes on backwards, from the gradient of the output."""
+        return gradient_name(OUTPUT) in self.by_name
 
     def find(self, name: str) -> str | None:
         """The name of the node that a name means; None where there is none."""

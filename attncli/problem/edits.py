@@ -222,6 +222,10 @@ class EditedProblem:
     cells: tuple[EditedCell, ...] = ()
     title: str = ""
 
+    def with_gradient(self) -> "EditedProblem":
+        """Both problems with a gradient of the output."""
+        return replace(self, before=self.before.with_gradient(), after=self.after.with_gradient())
+
 
 @dataclass(frozen=True)
 class Edit:

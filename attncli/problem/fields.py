@@ -25,6 +25,7 @@ WEIGHTS = "weights"  # the result that statistics are of
 LSE = "lse"  # of each query: the log-sum-exp of its scores, which is computed where it is selected
 CONTEXT = "context"  # of each head, before heads are merged and projected
 OUTPUT = "output"  # the answer: what an error proposes to select alone
+GRADIENT_PREFIX = "grad_"  # of the names of gradients: grad_weights is that of weights
 DEFAULT_SELECTION = ("scores", WEIGHTS, OUTPUT)
 
 # What is missing where a result is the one before it.

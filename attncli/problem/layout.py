@@ -148,6 +148,9 @@ def read_layout(values: Mapping[str, Any]) -> dict[str, Any]:
             raise AttnError(message, where="layout", hint=hint, keys=("layout", name))
         if layout not in OWN_LAYOUTS:
             read[name] = in_own_order(values[name], layout)
+    gradient, is_projected = read.get("grad_output"), any(read.get(name) is not None for name in ("w_o", "b_o"))
+    if layout and not is_projected and gradient is not None and gradient.ndim == len(layout):
+        read["grad_output"] = in_own_order(gradient, layout)  # of an output with heads apart, as queries have them
     return read
 
 

@@ -85,6 +85,8 @@ _HINTS = {
     "luong": "give {score=general} with w: attn show general",
     "gelu silu swish mlp ffn feed_forward": _NO_NETWORK,
     "dropout dropout_p attn_dropout attention_dropout dropout_rate p": _NO_DROPOUT,
+    "backward grad grads gradients autograd requires_grad with_grad": "give {gradient}; in Python gradient=True",
+    "do dout d_out dy grad_out grad_outputs upstream_gradient": "give {grad_output}",
     "lr learning_rate epochs train training": _NO_TRAINING,
     # positions and the cache
     "rotary rope_theta theta": "give {position=rope:base=10000}",

@@ -1,14 +1,14 @@
 """ProblemSpec: a checked problem, as plans, engines and writers read it; its fields are the keys of a problem file."""
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 from attncli.base.dtypes import NAMES, Precision
 from attncli.base.errors import AttnError
 from attncli.base.labels import find_label, number_equal_labels, numbered_labels
-from attncli.base.lazy_numpy import Array
+from attncli.base.lazy_numpy import Array, np
 from attncli.ops import look_up, taken_kinds
 from attncli.ops.gates import GATES
 from attncli.ops.records import Operator, PositionAxes
@@ -231,8 +231,8 @@ class ProblemSpec:
         "the same of the keys, where their sequences have other lengths", "[0, 1, 3]", axes="z", used_by="weights",
         template="together", completes_mask="cu_seqlens")
     grad_output: Array | None = matrix(GRADIENTS, "[b h] n v",
-        "the gradient of a loss by the output, from which every other follows; [[1]] for ones", "[[1]]",
-        decides_dtype=False, used_by="output")
+        "the gradient of a loss by the output, of which all others follow; broadcasts", "ones",
+        is_random_fill=True, decides_dtype=False, used_by="output")
     align: str = word(MASKS,
         "positions of the queries: from after the cache, from the first key, or up to the last real key",
         "bottom_right", words=("top_left", "first_key", "bottom_right"), default="top_left")
@@ -343,6 +343,12 @@ class ProblemSpec:
     def default_selection(self) -> tuple[str, ...]:
         """The names of the results that are selected where none is named: scores, weights and output."""
         return tuple(name for name in DEFAULT_SELECTION if name == self.given_table or name not in self.not_computed)
+
+    def with_gradient(self) -> "ProblemSpec":
+        """The problem with a gradient of the output: ones where none is given."""
+        if self.grad_output is not None:
+            return self
+        return replace(self, grad_output=self.precision.round(np.ones((1, 1))))
 
     @property
     def has_length_per_query(self) -> bool:

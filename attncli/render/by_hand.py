@@ -197,7 +197,7 @@ def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
     write_by_hand = record_of(step.function).by_hand if step.function is not None else None
     if write_by_hand is None:
         return []
-    record = record_of(step.function) if step.function is not None else None
+    record: object = record_of(step.function) if step.function is not None else None
     summed = set(record.sums_over) if isinstance(record, DerivativeRecord) else set()
     summed |= {letter for letter, key in _KEY_LETTERS.items() if key in summed}
     indexed_axes = LEADING | ({"n"} if step.stage in ROW_STAGES else set(at) - summed)
@@ -210,7 +210,16 @@ def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
     result = _part(step, at, LEADING | ({"n"} if step.stage == "context" else set(at)))
     with np.errstate(all="ignore"):  # the step that overflowed has its note
         worked = _call(step.record, write_by_hand, write, **arguments, result=result, **step.options)
+    if isinstance(record, DerivativeRecord) and worked and " = " in worked[-1]:
+        worked = [*worked[:-1], f"{_cell_name(trace, step, at)} = {worked[-1]}"]
     return [*worked, *_row_sum(step, at, write)]
+
+
+def _cell_name(trace: Trace, step: Step, at: AxisPositions) -> str:
+    """The symbol of a step with the labels of a query, a key or both: `dA(cat, sat)`."""
+    known = [(_KEY_LETTERS.get(letter, letter), letter) for letter in step.axes if letter not in LEADING]
+    labels = [trace.numbered_labels[key][at[letter]] for key, letter in known if key in ("n", "m")]
+    return f"{step.symbol}({', '.join(labels)})" if labels else step.symbol
 
 
 def has_lines(step: Step) -> bool:

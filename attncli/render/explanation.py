@@ -9,7 +9,7 @@ from attncli.base.lazy_numpy import np
 from attncli.base.text import join_words, transliterate
 from attncli.ops import structural
 from attncli.ops.records import format_value
-from attncli.plan.graph import GIVEN, LOOK_UP, Node
+from attncli.plan.graph import GIVEN, GRADIENT, LOOK_UP, Node
 from attncli.plan.trace import STEPS_OF_EVERY_PROBLEM, AxisPositions, Step, Trace
 from attncli.render.by_hand import worked_cells, worked_lines, worked_positions
 from attncli.render.document import Grid, Section
@@ -17,6 +17,10 @@ from attncli.render.masks import VISIBLE_STEP
 from attncli.render.tables import OPTION_OF_AXIS, grids, sign_grids, with_changes
 from attncli.render.view import View
 
+_BACKWARD = (
+    "From grad_output back to what was given: the gradient of a step says how much the loss grows with each of its "
+    "numbers, and is made of the gradients of the steps that read it (the chain rule)."
+)
 _PLURALS = {"query": "queries", "key": "keys", "value": "values"}
 
 
@@ -41,7 +45,11 @@ def _explained(view: View, names: Collection[str]) -> Iterator[tuple[Section, fr
     purpose = f"{subject} marked in every table and worked out below it{others}."
     yield replace(worked_cells(view, worked), purpose=purpose), frozenset()
     writer = _StepWriter(view, worked)
+    is_backward = False
     for entry in explained_steps(trace, needed):
+        if entry.steps[0].stage == GRADIENT and not is_backward:
+            is_backward = True
+            yield Section("backward pass", purpose=_BACKWARD), frozenset()
         own = section_of_copies(trace, entry) if entry.are_copies else writer.section(entry.steps[0], entry.title)
         yield own, frozenset(step.name for step in entry.steps)
 

@@ -37,7 +37,10 @@ def hidden_cells(trace: Trace, step: Step, index: Sequence[int]) -> Array | None
         0 if size == 1 else position_of[letter]
         for letter, size in zip(visible.axes[:-2], visible.value.shape[:-2], strict=True)
     )
-    return ~np.broadcast_to(visible.value[at], step.value.shape[-2:])
+    cells = visible.value[at]
+    if any(own not in (1, size) for own, size in zip(cells.shape, step.value.shape[-2:], strict=True)):
+        return None  # of a table that all queries share, as the gradient of a bias
+    return ~np.broadcast_to(cells, step.value.shape[-2:])
 
 
 def rules_to_show(plan: Plan, names: Collection[str]) -> tuple[str, ...]:

@@ -7,11 +7,13 @@ problems has are given together in one more, by their examples.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import astuple
 from typing import Any
 
 import numpy as np
 
+from attncli.base.errors import AttnError
 from attncli.numbers.parsing import number_of_text
 from attncli.plan.build import build_plan
 from attncli.plan.graph import Node, Plan
@@ -28,13 +30,21 @@ def generate() -> str:
     steps: dict[str, dict[str, StepMeaning]] = {}
     problems = list(_problems())
     for keys in (*problems, _with_other_keys(problems)):
-        plan = build_plan(build(keys))
-        for node in plan.nodes:
-            of_name = steps.setdefault(node.name, {})
-            if node.symbol not in of_name:
-                of_name[node.symbol] = _meaning(plan, node)
+        for plan in _plans(keys):
+            for node in plan.nodes:
+                of_name = steps.setdefault(node.name, {})
+                if node.symbol not in of_name:
+                    of_name[node.symbol] = _meaning(plan, node)
     lines = (json.dumps([*map(astuple, by_symbol.values())], ensure_ascii=False) for by_symbol in steps.values())
     return "{\n" + ",\n".join(f'"{name}": {line}' for name, line in zip(steps, lines, strict=True)) + "\n}\n"
+
+
+def _plans(keys: Mapping[str, Any]) -> Iterator[Plan]:
+    """The plan of a problem, and the one with gradients where each of its operators has a derivative."""
+    problem = build(keys)
+    yield build_plan(problem)
+    with suppress(AttnError):
+        yield build_plan(problem.with_gradient())
 
 
 def _meaning(plan: Plan, node: Node) -> StepMeaning:
@@ -72,7 +82,7 @@ def _problems() -> Iterator[Mapping[str, Any]]:
     table, rows = np.zeros((3, 3)), {"gain": np.zeros(4), "bias": np.zeros(4)}
     limits = {"clip_qkv": 8.0, "value_scale": 0.5}
 
-    yield projected
+    yield from (projected, {**sequence, "grad_output": [[1.0]]})
     rules = {"causal": True, "window": [1, 0], "mask": table, "bias": table, "key_lengths": [3], "key_mask": [1, 1, 1]}
     offsets = {f"b_{letter}": np.zeros(4) for letter in "qkv"}
     yield {**projected, **offsets, **rules, "softcap": 2.0, "score": "dot"}
@@ -89,7 +99,7 @@ def _problems() -> Iterator[Mapping[str, Any]]:
     yield {**projected, "position": {"learned": {"table": np.zeros((3, 4))}}}
     yield {**projected, "position": {"shaw": {"table": np.zeros((3, 4))}}, "score": "dot", "scale": 2.0}
     yield {**projected, "position": {"t5": {"table": np.zeros((4, 1))}}}
-    yield {**in_heads, "position": "alibi"}
+    yield from ({**in_heads, "position": "alibi"}, {**in_heads, "bias": table})
     yield {**sequence, "position": "sinusoidal", "only": [0]}
     yield {**projected, **other, "only": [0]}
     yield {**with_axes, "key_mask": [1, 1, 0], "align": "bottom_right", "causal": True}

@@ -85,8 +85,8 @@ def test_an_option_that_nothing_reads_is_a_warning(
 
 # The rows of the options that say what is shown of a result: `select` names it, the others set fields of the view.
 SHOWN = {name: row for name, row in OutputOptions.rows().items() if row.view is not None or name == "select"}
-# Where it is written to, and whether it is executed, shown once, or an error, other tests have.
-OTHERS = {"plan", "format", "json", "output", "watch", "open", "pager", "executor", "safe_csv", "strict"}
+# What is computed, where it is written to, whether it is executed, shown once, or an error, other tests have.
+OTHERS = {"gradient", "plan", "format", "json", "output", "watch", "open", "pager", "executor", "safe_csv", "strict"}
 # The fields of a view that no option of `attn compute` sets: other commands do, or they follow from the problem.
 NOT_SET = {"result", "remark", "feature", "before", "edited_cells", "cell_option"}
 WRITTEN = [

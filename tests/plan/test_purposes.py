@@ -13,7 +13,7 @@ from attncli.plan.build import PURPOSES, build_plan
 from attncli.problem.fields import RESULTS
 from attncli.render.reports.meanings import every_step
 from tests.arrays import normal
-from tests.problems import PROBLEMS, TOKENS, D, E, G, N, P, problem
+from tests.problems import GROUPS, PROBLEMS, TOKENS, D, E, G, H, N, P, problem
 
 VOCABULARY = {"a": normal(D)}
 # What PROBLEMS do not have together with what makes the step.
@@ -27,6 +27,15 @@ MORE_PROBLEMS: dict[str, Mapping[str, Any]] = {
         "past_key": normal(1, P, G * D)[0],
         "past_value": normal(1, P, G * E)[0],
         "position": "rope",
+    },
+    "gradients in groups of heads": {
+        **TOKENS,
+        **GROUPS,
+        "softcap": 2.0,
+        "bias": normal(N, N),
+        "sink": normal(H),
+        "causal": True,
+        "grad_output": normal(N, H * E),
     },
     "biases": {"embeddings": normal(N, D), **{name: normal(D) for name in ("b_q", "b_k", "b_v", "b_o")}},
 }

@@ -27,6 +27,7 @@ MORE: Mapping[str, Mapping[str, Any]] = {
         "token_scale": 2.0,
     },
     "drawn": {"seed": 1, "token_count": 3, "dim": 4, "d_k": 3, "d_v": 5, "generator": "legacy", "init": "normal"},
+    "a gradient": {"embeddings": np.ones((3, 4)), "grad_output": np.ones((3, 4))},
     "a sentence": {"sentence": "a b", "vocabulary": {"a": [1, 0], "b": [0, 1]}},
 }
 

@@ -18,7 +18,7 @@ from attncli.io.expected import Expected
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Plan
 from attncli.problem.build import problems_of_other_layouts
-from attncli.problem.fields import EXPECTED
+from attncli.problem.fields import EXPECTED, GRADIENT_PREFIX
 from attncli.problem.layout import OWN_LAYOUTS, layout_text
 from attncli.problem.spec import ProblemSpec
 
@@ -30,11 +30,14 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
 
     `expected` has, by the names of results or steps, arrays or tensors, nested lists, or nested mappings from labels
     to numbers; numbers may be TypedNumbers. Raises UnknownNameError where a problem has no result of a name, AttnError
-    where numbers do not fit the result, or where none is expected of what is computed.
+    where numbers do not fit the result, or where none is expected of what is computed. Gradients are those of
+    the sum of the output where the problem has no `grad_output`.
 
     Where nothing at all is expected, and slips that would go unnoticed are looked for, the report has only these: the
     slips that the inputs can't tell from the right computation in the last result.
     """
+    if any(name.startswith(GRADIENT_PREFIX) for name in expected):
+        problem = problem.with_gradient()
     searched = problem.default_selection[-1] if not expected and options.finds_unnoticed else ""
     if searched:  # slips are compared with the reference: of these numbers only their type and their cells count
         expected = {searched: np.zeros(plan_of(problem)[searched].shape)}

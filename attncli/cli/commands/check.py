@@ -308,7 +308,7 @@ def _check(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, Befor
     except AttnError as error:
         raise error.at(part.place) if part.name else error from None
     problem = edited.after
-    expected = _expected(part, plan_of(problem).names, request)
+    expected = _expected(part, plan_of(problem).expected_names, request)
     positions, _ = OutputOptions(head=request.head, batch=request.batch).positions(problem.leading)
     options = replace(request.options, head=positions.get("h"), batch=positions.get("b"))
     said = document_notes(part.problem)

@@ -47,9 +47,7 @@ _DEFAULT_NAME = "attention"  # of the page of a problem that is in no file
 def compute(
     problem: Annotated[
         str | None,
-        typer.Argument(
-            metavar="PROBLEM", help="A file (.yaml .json .npz .safetensors), -, '{query: …}', or a sentence."
-        ),
+        typer.Argument(metavar="PROBLEM", help="A file (.yaml …), -, '{query: …}', or a sentence."),
     ] = None,
     *,
     convention: As = None,
@@ -76,7 +74,8 @@ def compute(
         warnings = problem_warnings(spec, document, keys_unread_by_plan(spec))
         streams.write_warnings(warnings, strict=output_options.strict)
         title = to_text(document["title"].value) if "title" in document else ""
-        return replace(edited_problem(spec, read_edits(edits)), title=title)
+        edited = replace(edited_problem(spec, read_edits(edits)), title=title)
+        return edited.with_gradient() if output_options.gradient else edited
 
     if output_options.plan:
         write_plan(read(make_inputs(max_size)).after, output_options)

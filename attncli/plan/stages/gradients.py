@@ -1,30 +1,39 @@
 """The gradients: from that of the output back to every step and array, by the derivatives of the functions between."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from attncli.base.axes import COUNTED_FROM_0, format_lengths
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import np
-from attncli.ops.derivatives import DerivativeRecord, Derivatives, NoDerivative, add_all, sum_over
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops.derivatives import DerivativeRecord, Derivatives, NoDerivative, add_all, sum_over, unchanged
 from attncli.ops.registry import record_of
+from attncli.ops.structural import identity
 from attncli.plan.builder import PlanBuilder, symbols_of
-from attncli.plan.graph import Axes, Node
+from attncli.plan.graph import GRADIENT, Axes, Node, gradient_name
+from attncli.plan.stages.gradient_texts import (
+    OUTPUT_GRADIENT,
+    purpose_of,
+    purpose_of_sum,
+    purpose_of_sum_over,
+    symbol_of,
+)
+from attncli.problem.fields import OUTPUT
 
-STAGE = "gradient"
+_OF_EACH = "ᵉ"  # on the symbol of a gradient of each batch item or head, before it is added up
 FORWARD = "forward"  # the argument of a derivative that is the result of the function
-STEPS = {"grad_output": "How much the loss grows with each number of the output."}
 
 
 def differentiate(builder: PlanBuilder) -> None:
     """Add the gradient of each step that the output is computed from, from the last one to the first."""
-    if builder.problem.grad_output is None:
+    if builder.problem.grad_output is None or OUTPUT not in builder.results:
         return
     forward, output = list(builder.nodes.values()), builder.nodes[builder.results["output"]]
     varying = _varying(forward)
     _check_shape(builder.problem.grad_output.shape, output)
     options = {"shape": output.shape}
-    builder.add_given("grad_output", f"d{output.symbol}", output.axes, np.broadcast_to, options=options)
+    more = {"options": options, "purpose": OUTPUT_GRADIENT}
+    builder.add_given("grad_output", symbol_of(output), output.axes, np.broadcast_to, **more)
     ways: dict[str, list[Node]] = {output.name: [builder.nodes["grad_output"]]}
     gradients = {output.name: "grad_output"}
     for node in reversed(forward):
@@ -37,10 +46,11 @@ def differentiate(builder: PlanBuilder) -> None:
             continue
         for argument, name in node.inputs.items():
             if name in varying and not _is_constant(node, argument):
-                ways.setdefault(name, []).append(_add_gradient(builder, node, argument, gradient))
+                found = ways.setdefault(name, [])
+                found.append(_add_gradient(builder, node, argument, gradient, len(found) + 1))
     for result, name in list(builder.results.items()):
         if name in gradients:
-            builder.results[f"grad_{result}"] = gradients[name]
+            builder.results[gradient_name(result)] = gradients[name]
 
 
 def _check_shape(shape: tuple[int, ...], output: Node) -> None:
@@ -79,8 +89,10 @@ def _derivatives(node: Node) -> Derivatives | None:
     return None if record is None or isinstance(record, DerivativeRecord) else record.derivatives
 
 
-def _add_gradient(builder: PlanBuilder, node: Node, argument: str, gradient: Node) -> Node:
+def _add_gradient(builder: PlanBuilder, node: Node, argument: str, gradient: Node, number: int) -> Node:
     """Add what the gradient of a node gives to that of one that it reads as an argument.
+
+    The `number` of the way, from 1, is part of its symbol where there are several.
 
     Raises AttnError where its function has no derivative.
     """
@@ -97,35 +109,32 @@ def _add_gradient(builder: PlanBuilder, node: Node, argument: str, gradient: Nod
     options = {name: value for name, value in node.options.items() if name in names}
     axes = source.axes if found.record.is_whole else _axes(node, source)
     is_whole = axes == source.axes
-    name = _new_name(builder, source, node)
+    is_part = len(_readers(builder, source)) > 1
+    name = f"{gradient_name(source.name)}_from_{node.name}" if is_part else gradient_name(source.name)
+    symbol = symbol_of(source, number if is_part else 0)
+    own_symbol = symbol if is_whole else f"{symbol}{_OF_EACH}"
     symbols = symbols_of(node, builder.nodes) | {"result": node.symbol, "argument": source.symbol}
     symbols |= {f"d_{name}": f"d{symbol}" for name, symbol in symbols.items()}
+    symbols |= {f"d_{argument}": own_symbol, "d_argument": own_symbol}
     formula = found.record.formula_with(symbols, node.options)
-    purpose = f"How much the loss grows with each number of {source.name}."
-    last = builder.add(
-        name if is_whole else f"{name}_of_each",
-        f"d{source.symbol}",
-        formula,
-        axes,
-        STAGE,
-        found,
-        inputs,
-        options,
-        purpose=purpose,
-    )
-    return last if is_whole else _add_sum_over(builder, last, source, name)
+    function: Callable[..., Array] = found
+    purpose = purpose_of(node, source, argument)
+    own_name = name if is_whole else f"{name}_of_each"
+    if found is unchanged:
+        function, inputs = identity, {"x": gradient.name}
+    last = builder.add(own_name, own_symbol, formula, axes, GRADIENT, function, inputs, options, purpose=purpose)
+    return last if is_whole else _add_sum_over(builder, last, source, name, symbol)
 
 
-def _new_name(builder: PlanBuilder, source: Node, node: Node) -> str:
-    """`grad_key`, or where the output is made of several steps that read it `grad_key_from_scores`."""
-    needed = builder.plan().needed_for(["output"])
-    readers = [
+def _readers(builder: PlanBuilder, source: Node) -> list[Node]:
+    """The steps of the forward computation that read a node, last ones first, as their gradients come back."""
+    needed = builder.plan().needed_for([OUTPUT])
+    return [
         other
-        for other in builder.nodes.values()
+        for other in reversed(builder.nodes.values())
         if other.name in needed
         and any(name == source.name and not _is_constant(other, argument) for argument, name in other.inputs.items())
     ]
-    return f"grad_{source.name}" if len(readers) == 1 else f"grad_{source.name}_from_{node.name}"
 
 
 def _axes(node: Node, source: Node) -> Axes:
@@ -139,21 +148,22 @@ def _axes(node: Node, source: Node) -> Axes:
     return (*before, *own)
 
 
-def _add_sum_over(builder: PlanBuilder, gradient: Node, source: Node, name: str) -> Node:
+def _add_sum_over(builder: PlanBuilder, gradient: Node, source: Node, name: str, symbol: str) -> Node:
     """Add the sum of a gradient over the axes that the array does not have, or has with length 1."""
     own = dict(source.axes)
     axes = tuple(at for at, axis in enumerate(gradient.axes) if own.get(axis.letter) != axis.length)
     kept = tuple(at for at in axes if gradient.axes[at].letter in own)
-    over = ", ".join(gradient.axes[at].letter for at in axes)
+    letters = [gradient.axes[at].letter for at in axes]
     options: dict[str, Any] = {"axes": axes, "kept": kept}
-    formula = f"the sum over {over}"
-    return builder.add_made_of(gradient, name, f"d{source.symbol}", formula, STAGE, sum_over, options, axes=source.axes)
+    formula = f"{symbol}: the sum of {gradient.symbol} over {', '.join(letters)}"
+    more = {"axes": source.axes, "purpose": purpose_of_sum_over(source, letters)}
+    return builder.add_made_of(gradient, name, symbol, formula, GRADIENT, sum_over, options, **more)
 
 
 def _add_sum(builder: PlanBuilder, node: Node, found: list[Node]) -> Node:
     """Add the sum of the gradients that reach a node by several ways."""
     inputs = {f"from_{at}": gradient.name for at, gradient in enumerate(found)}
-    formula = f"d{node.symbol}: the sum of what reaches it from {len(found)} steps"
-    purpose = f"How much the loss grows with each number of {node.name}."
-    name = f"grad_{node.name}"
-    return builder.add(name, f"d{node.symbol}", formula, node.axes, STAGE, add_all, inputs, purpose=purpose)
+    symbol = symbol_of(node)
+    formula = f"{symbol} = {' + '.join(gradient.symbol for gradient in found)}"
+    purpose = purpose_of_sum(node, _readers(builder, node))
+    return builder.add(gradient_name(node.name), symbol, formula, node.axes, GRADIENT, add_all, inputs, purpose=purpose)

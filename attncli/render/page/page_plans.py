@@ -238,9 +238,11 @@ def plan_variants(problem: ProblemSpec) -> list[PlanVariant]:
         if has_scale and scale is None:
             scale = own_scale(problem)
         try:
-            variants.append(PlanVariant(choices, replace_values(replace(problem, scale=scale), values)))
-        except AttnError:  # such as a context that draws by weights that are not probabilities
+            other = replace_values(replace(problem, scale=scale), values)
+            plan_of(other)
+        except AttnError:  # a context that draws by weights that are not probabilities, or no derivative for a gradient
             continue
+        variants.append(PlanVariant(choices, other))
     return variants
 
 
