@@ -19,6 +19,7 @@ from attncli.problem.fields import WEIGHTS
 from attncli.render.figure import check_figure, make_figure
 from attncli.render.figure.layout import Size, to_size
 from attncli.render.formats import (
+    DEFAULT_FORMAT,
     FIGURE_DECIMALS,
     OutputFormat,
     format_of_suffix,
@@ -394,6 +395,8 @@ class SavedFile:
         be written.
         """
         view = replace(view, title=self.title, size=self.size)
+        if self.format.name != DEFAULT_FORMAT:  # its readers may have no Python
+            view = replace(view, cell_option="")
         try:
             self._check(view)
             for message in self.format.warnings_of(view):

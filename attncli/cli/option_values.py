@@ -9,7 +9,7 @@ from attncli.cli.command_group import is_sentence
 from attncli.cli.commands import COMMANDS
 from attncli.cli.usage_errors import QUOTE_HINT, is_part_of_list
 from attncli.io.paths import STDIN
-from attncli.problem.fields import option_name
+from attncli.problem.fields import INPUTS, RANDOM, option_name
 from attncli.problem.spec import FIELDS
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def check_is_given(command: str, problem: str | Sequence[str] | None, keys: Mapping[str, Any]) -> None:
-    """Raise AttnError, which has examples of what to type, where there is neither a problem nor a key of one."""
-    if not problem and not given_keys(keys):
+    """Raise AttnError, which has examples of what to type, where there is no problem and no key that makes one."""
+    if not problem and not any(FIELDS[name].panel in (INPUTS, RANDOM) for name in given_keys(keys)):
         raise AttnError("no input", hint=f"type {' or '.join(COMMANDS[command].examples[:2])}")
 
 

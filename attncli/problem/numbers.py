@@ -270,7 +270,8 @@ def read_typed_matrix(text: str, path: ErrorPath, read_cell: ReadCell = read_num
     if text[:1] in ("[", "{") and not brackets:  # nested lists, which may be long
         return None
     lines = _END_OF_ROW.split(brackets[1] if brackets else text)
-    if all(_is_of_decimal_commas(line) for line in lines if line.strip()):
+    given = [line for line in lines if line.strip()]
+    if given and all(map(_is_of_decimal_commas, given)):
         first = lines[0].strip()
         separated = ", ".join(re.split("[, ]+", first))
         hint = f"write {first.replace(',', '.')}, or where commas separate numbers {separated}"

@@ -52,7 +52,8 @@ def test_an_explanation_is_saved_as_the_command_writes_it(name: str, tmp_path: P
     expected = written(tmp_path, name, "--explain").decode("utf-8", "replace")
     attncli.load(tmp_path / "p.yaml").explain().save(tmp_path / name)
     saved = (tmp_path / name).read_bytes().decode("utf-8", "replace")
-    assert saved == expected.replace("-\\kern0pt -cell QUERY,KEY picks", "explain((query, key)) picks")
+    assert saved == expected
+    assert "picks others" not in saved
 
 
 def test_an_array_is_saved_by_itself(tmp_path: Path) -> None:

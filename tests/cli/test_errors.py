@@ -116,7 +116,8 @@ WRONG = {
     "nothing to compute": ("compute", "no input; type attn compute --embeddings '1 0 1; 0 1 0; 1 1 0' --explain"),
     "nothing to check": ("check", "no input; type attn check problem.yaml or attn check problem.yaml --against"),
     "nothing to compare": ("compare", "no input; type attn compare problem.yaml --vary "),
-    "options alone": ("compute --causal", "no input; give embeddings, or query and key, or sentence, or seed"),
+    "options alone": ("compute --causal", "no input; type attn compute --embeddings '1 0 1; 0 1 0; 1 1 0'"),
+    "an option of an input alone": ("compute --tokens a,b", "no input; give embeddings, or query and key, or sentence"),
     "no folder to check": ("check nosuchdir", "nosuchdir: there is no such file or folder; expected .json, "),
     "a flag in words": ("compare t.yaml --vary causal=no,yes", "'no' is neither true nor false; write false"),
     "a number of one cell": (

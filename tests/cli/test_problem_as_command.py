@@ -81,7 +81,7 @@ def test_problems_in_arguments_are_compared(run: Run) -> None:
     ("text", "message"),
     [
         ("{query: [[1, x]], key: [[1, 0]]}", 'attn: PROBLEM, line 1, query, row 1, number 2: "x" is not a number'),
-        ("{query: [[1, 0]], kye: [[1, 0]]}", "attn: PROBLEM: unknown key 'kye'; did you mean 'key'?"),
+        ("{query: [[1, 0]], kye: [[1, 0]]}", "attn: PROBLEM, line 1: unknown key 'kye'; did you mean 'key'?"),
         ("{query: [[1, 0", "attn: PROBLEM, line "),
     ],
 )
