@@ -30,7 +30,7 @@ SLOPES: Mapping[Activation, Callable[[Array], Array]] = {
     "tanh": lambda units: 1 - units**2,
     "relu": lambda units: (units > 0).astype(units.dtype),
     "sigmoid": lambda units: units * (1 - units),
-    "identity": np.ones_like,
+    "identity": lambda units: np.ones_like(units),  # noqa: PLW0108 - NumPy is loaded at its first use
 }
 TERMS_OF_SLOPES: Mapping[str, Callable[[Term], Term]] = {
     "tanh": lambda units: 1 - units**2,

@@ -62,9 +62,8 @@ def test_a_key_that_the_convention_has_set_is_no_option_without_effect(tmp_path:
 
 def test_a_file_that_names_a_convention_is_told_of_the_option(tmp_path: Path, run: Run) -> None:
     path = write_file(tmp_path, f"{TABLE}as: flash\n")
-    assert run("compute", path).stderr == (
-        f"attn: {path}: unknown key 'as'; give the option --as; in Python convention=, and conventions= to compare\n"
-    )
+    message = "unknown key 'as'; give the option --as; in Python convention=, and conventions= to compare"
+    assert run("compute", path).stderr == f"attn: {path}, line 3: {message}\n"
 
 
 def test_a_check_reads_the_file_by_the_convention(tmp_path: Path, run: Run) -> None:

@@ -179,7 +179,7 @@ def test_a_mistake_that_was_there_from_the_start_can_be_mended(watch: Watch, sav
     save("p.yaml", "quary: [[1, 0]]")()
     ran = watch("p.yaml", "--select", "output", edits=[nothing, save("p.yaml", PROBLEM.format(1))])
     error, watching, saved = lines(ran.stderr)
-    assert error.startswith("p.yaml: unknown key 'quary'")
+    assert error.startswith("p.yaml, line 1: unknown key 'quary'")
     assert (watching, saved) == ("watching p.yaml; Ctrl-C ends it", "p.yaml saved, computed")
     assert ran.stdout.startswith("dot")
 
