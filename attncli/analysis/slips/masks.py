@@ -214,7 +214,9 @@ def causal_off_by_one(case: Computation, number: int) -> Iterator[Variant]:
 
 
 def _tiles(case: Computation) -> Sequence[float]:
-    keys = case.plan["weights"].shape[-1] if "causal" in rules_of(case) else 0
+    rules = rules_of(case)
+    is_shown = "causal" in rules and not _hides_later_keys(rules.get("window"))
+    keys = case.plan["weights"].shape[-1] if is_shown else 0
     return [size for size in (*range(2, 65), 96, 128, 256) if size < keys]
 
 

@@ -99,11 +99,15 @@ def softcap_value(case: Computation, number: float) -> Iterator[Variant]:
     yield Variant(replace(case.problem, softcap=number), f"{what} {text_of(number)}{instead}.")
 
 
+def _limits(case: Computation) -> Sequence[float]:
+    return [] if "scores" in case.problem.not_computed else [2.0 ** (half / 2) for half in range(-8, 16)]
+
+
 def _limited(x: Array, *, limit: float) -> Array:
     return np.clip(x, -limit, limit)
 
 
-@plan_slip("there are scores", number=FittedNumber("limit", _softcaps))
+@plan_slip("there are scores", number=FittedNumber("limit", _limits))
 def scores_clamped(case: Computation, number: float) -> Iterator[Variant]:
     """Scores are clamped: those beyond a limit become the limit."""
     name = case.plan.results.get("scores")

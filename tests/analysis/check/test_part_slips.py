@@ -14,7 +14,7 @@ from attncli.render.target import TextTarget
 from tests.arrays import normal
 from tests.problems import problem
 
-B, H, N, D = 2, 4, 12, 4
+B, H, N, D = 2, 4, 16, 4
 QUERY, KEY, VALUE = (normal(B, H, N, D, seed=seed) for seed in range(3))
 
 
@@ -50,7 +50,7 @@ PARTS = {
     "heads": ((ALL, slice(2, 4)), -3, (2, 3), attention(causal=True), "causal_added"),
     "one head": ((ALL, 1), -3, (1,), attention(causal=True), "causal_added"),
     "one batch item": ((1,), -4, (1,), attention(0.25), "scale_factor"),
-    "queries": ((ALL, ALL, slice(8, None)), -2, tuple(range(8, 12)), attention(3.0), "scale_factor"),
+    "queries": ((ALL, ALL, slice(10, None)), -2, tuple(range(10, 16)), attention(3.0), "scale_factor"),
 }
 
 
