@@ -193,9 +193,10 @@ class CheckReport:
 
     @property
     def has_late_steps_alone(self) -> bool:
-        """Whether nothing before the context is expected, although it is computed."""
+        """Whether the context or the output differs, and nothing before it is expected, although it is computed."""
         early = {name for name in ("scores", "weights") if name in self.trace.plan.results}
-        return bool(early) and early.isdisjoint(result.name for result in self.results if result.count)
+        is_late = self.first_difference in ("context", "output")
+        return is_late and bool(early) and early.isdisjoint(result.name for result in self.results if result.count)
 
     @property
     def is_undecided(self) -> bool:
