@@ -11,7 +11,10 @@ from attncli.analysis.check.part_slips import explain_differences
 from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation, QuantityCheck
 from attncli.analysis.check.slips import explanations, find_unnoticed
 from attncli.analysis.check.tolerance import LARGE_PART, compute_reference, with_half_units
+from attncli.analysis.slips.parts import first_part
+from attncli.analysis.slips.search import DEFAULT_LIMITS, own_attempt, run_attempt
 from attncli.base.axes import AXIS_NOUNS
+from attncli.base.dtypes import as_floats
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.io.expected import Expected
@@ -23,6 +26,7 @@ from attncli.problem.layout import OWN_LAYOUTS, layout_text
 from attncli.problem.spec import ProblemSpec
 
 DEFAULT = CheckOptions()
+NEAR = 0.1  # of the typical number: those of another order of axes are farther from it
 
 
 def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptions = DEFAULT) -> CheckReport:
@@ -83,6 +87,8 @@ def _other_layout(problem: ProblemSpec, expected: Mapping[str, Any], options: Ch
     quiet = replace(options, tries_slips=False, finds_unnoticed=False)
     for other in problems_of_other_layouts(problem):
         try:
+            if not _is_near(other, read_expected(other, expected, quiet)):
+                continue
             report = check(other, expected, quiet)
         except AttnError:  # what is expected has another shape
             continue
@@ -92,6 +98,20 @@ def _other_layout(problem: ProblemSpec, expected: Mapping[str, Any], options: Ch
             sentence = f"Queries, keys and values {given} are read as {read}; with layout {other.layout} all agrees."
             return Explanation(("layout_misread",), sentence)
     return None
+
+
+def _is_near(problem: ProblemSpec, quantities: Mapping[str, ExpectedNumbers]) -> bool:
+    """Whether what is expected of a part of a problem is near enough for all of it to be compared."""
+    part, plan = first_part(problem, DEFAULT_LIMITS), plan_of(problem)
+    own = own_attempt(problem, part=part, on_demand=[name for name in quantities if plan[name].is_on_demand])
+    values = run_attempt(own, quantities)
+    for name, numbers in quantities.items():
+        expected = part.take(np.where(numbers.is_given, as_floats(numbers.array), np.nan), plan[name].letters)
+        with np.errstate(invalid="ignore"):
+            errors = abs(values[name] - expected)
+        if np.nanmedian(errors) > NEAR * np.nanmedian(abs(expected)):
+            return False
+    return True
 
 
 def read_expected(

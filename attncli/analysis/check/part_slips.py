@@ -11,7 +11,8 @@ from attncli.analysis.check.slips import agreement, exact_problem, explanations,
 from attncli.analysis.slips.search import SearchResult
 from attncli.base.lazy_numpy import Array, np
 
-LETTERS = ("b", "h", "n")  # of the axes along which a part is looked for
+ITEMS = ("b", "h")  # letters of axes along which a part is looked for, also where numbers differ all along
+LETTERS = (*ITEMS, "n")
 MAX_PARTS = 3  # along an axis, each with slips of its own
 MIN_QUERIES = 4  # that a part has, unless fewer differ
 MIN_RIGHT = 1 / 4  # of the queries, so that those that agree are no accident
@@ -40,7 +41,7 @@ def explain_differences(checker: Checker, results: Sequence[QuantityCheck]) -> E
 
     whole = find_explanations(checker, results, is_explained_in_part)
     if not whole.explanations and not parts:
-        parts.extend(search.along_first([letter for letter in LETTERS if not search.has_right_part(letter)]))
+        parts.extend(search.along_first([letter for letter in ITEMS if not search.has_right_part(letter)]))
     if not whole.explanations:
         return Explained(whole, tuple(parts))
     if len(whole.explanations) == 1:

@@ -9,6 +9,7 @@ from attncli.base.lazy_numpy import Array, np
 
 STEP = 1e-5  # of the logarithm of a number, to see how what is computed changes with it
 NEAR = 1.01  # so many times the right number the search begins beside it
+APART = 3  # of sizes that are tried at first: each differs from the one before by a third
 STARTS = 2  # candidates that the search goes on from
 MAX_STEPS, MAX_STEP = 24, 1.0
 MAX_LOGARITHM = 100.0  # of a number that is still one of a mistake
@@ -27,6 +28,41 @@ def nearest_whole(residuals: Residuals, candidates: Sequence[float], right: floa
     sizes = [(size_of(residuals(number)), number) for number in candidates]
     nearer = sorted((size, at) for at, (size, _) in enumerate(sizes) if size < right)
     yield from (sizes[at][1] for _, at in nearer[:STARTS])
+
+
+def nearest_size(residuals: Residuals, candidates: Sequence[float], right: float) -> Iterator[float]:
+    """The candidates that come nearest to what is expected, where those near each other have near results.
+
+    Some are tried, ever fewer the larger they are, then those between the best ones and their neighbours.
+    """
+    sizes: dict[float, float] = {}
+
+    def size_at(at: int) -> float:
+        if ordered[at] not in sizes:
+            sizes[ordered[at]] = size_of(residuals(ordered[at]))
+        return sizes[ordered[at]]
+
+    ordered = sorted(candidates)
+    some = _some(ordered)
+    steps = [(max(at - 1, 0), at, min(at + 1, len(some) - 1)) for at in range(len(some))]
+    lowest = [at for below, at, above in steps if size_at(some[at]) <= min(size_at(some[below]), size_at(some[above]))]
+    for start in sorted(lowest, key=lambda at: size_at(some[at]))[:STARTS]:
+        below, best, above = (some[at] for at in steps[start])
+        while max(above - best, best - below) > 1:
+            tried = sorted({below, (below + best) // 2, best, (best + above + 1) // 2, above})
+            at = tried.index(min(tried, key=size_at))
+            below, best, above = tried[max(at - 1, 0)], tried[at], tried[min(at + 1, len(tried) - 1)]
+    yield from sorted((number for number, size in sizes.items() if size < right), key=sizes.__getitem__)[:STARTS]
+
+
+def _some(ordered: Sequence[float]) -> Sequence[int]:
+    """The positions of numbers a third apart from the ones before or nearer to 0, and of the first and the last."""
+    kept = [0] if ordered else []
+    for at in range(1, len(ordered)):
+        last, number = ordered[kept[-1]], ordered[at]
+        if number - last >= max(abs(number), abs(last)) / APART or at == len(ordered) - 1:
+            kept.append(at)
+    return kept
 
 
 def nearest_factor(residuals: Residuals, candidates: Sequence[float], right: float) -> Iterator[float]:

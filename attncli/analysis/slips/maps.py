@@ -10,6 +10,7 @@ from attncli.analysis.slips.records import (
     Variant,
     evaluate_names,
     plan_slip,
+    tile_sizes,
 )
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.graph import Node
@@ -19,7 +20,6 @@ SAME = 1e-3  # of the largest number of a head: two heads that are no further ap
 MAX_HEADS, MAX_ITEMS, MAX_ENTRIES = 64, 16, 512
 FEW_NUMBERS = 64  # that two entries are compared by
 FEW_NAMED = 8  # entries that a sentence has
-MAX_SHIFT = 128
 
 
 def _context(case: Computation) -> Node | None:
@@ -295,8 +295,8 @@ def read_rows(case: Computation) -> Mapping[str, str]:
 
 
 def _shifts(case: Computation) -> Sequence[int]:
-    keys = case.plan["weights"].shape[-1]
-    return [shift for size in range(1, min(keys, MAX_SHIFT + 1)) for shift in (size, -size)]
+    """Sizes as tiles and pages have them, both ways."""
+    return [shift for size in tile_sizes(case.key_count) for shift in (size, -size)]
 
 
 @plan_slip("there are several keys and values", number=FittedNumber("rows", _shifts, is_whole=True))

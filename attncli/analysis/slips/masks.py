@@ -13,6 +13,7 @@ from attncli.analysis.slips.records import (
     evaluate_names,
     plan_slip,
     problem_slip,
+    tile_sizes,
 )
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
@@ -182,14 +183,14 @@ def causal_added(case: Computation) -> Iterator[Variant]:
 
 def _sizes_both_ways(case: Computation) -> Sequence[float]:
     """So many keys more or less as there may be, the nearest first."""
-    return [shift for size in range(1, min(case.plan["weights"].shape[-1], 129)) for shift in (size, -size)]
+    return [shift for size in range(1, min(case.key_count, 129)) for shift in (size, -size)]
 
 
 def _shifts(case: Computation) -> Sequence[float]:
     return _sizes_both_ways(case) if "causal" in rules_of(case) else []
 
 
-@plan_slip("the attention is causal", number=FittedNumber("keys", _shifts, is_whole=True, usual=(-1, 1)))
+@plan_slip("the attention is causal", number=FittedNumber("keys", _shifts, is_whole=True, is_size=True, usual=(-1, 1)))
 def causal_off_by_one(case: Computation, number: int) -> Iterator[Variant]:
     """The causal mask is off by one key, or by more."""
     rules = rules_of(case)
@@ -216,8 +217,7 @@ def causal_off_by_one(case: Computation, number: int) -> Iterator[Variant]:
 def _tiles(case: Computation) -> Sequence[float]:
     rules = rules_of(case)
     is_shown = "causal" in rules and not _hides_later_keys(rules.get("window"))
-    keys = case.plan["weights"].shape[-1] if is_shown else 0
-    return [size for size in (*range(2, 65), 96, 128, 256) if size < keys]
+    return [size for size in tile_sizes(case.key_count) if size > 1] if is_shown else []
 
 
 @plan_slip("the attention is causal", number=FittedNumber("tile", _tiles, is_whole=True))
@@ -237,10 +237,10 @@ def _causal_by_tiles(query_positions: Array, key_positions: Array, *, tile: int)
 
 
 def _widths(case: Computation) -> Sequence[float]:
-    return range(1, min(case.plan["weights"].shape[-1], 257)) if "window" in rules_of(case) else []
+    return range(1, min(case.key_count, 257)) if "window" in rules_of(case) else []
 
 
-@plan_slip("there is a window", number=FittedNumber("keys", _widths, is_whole=True, usual=(1,)))
+@plan_slip("there is a window", number=FittedNumber("keys", _widths, is_whole=True, is_size=True, usual=(1,)))
 def window_too_wide(case: Computation, number: int) -> Iterator[Variant]:
     """The window is one key too wide, or more."""
     yield from _with_other_sides(case, number, f"{number} key{'s' * (number > 1)} too wide")
@@ -248,7 +248,7 @@ def window_too_wide(case: Computation, number: int) -> Iterator[Variant]:
 
 @plan_slip(
     "there is a window of more than the query's own key",
-    number=FittedNumber("keys", _widths, is_whole=True, usual=(1,)),
+    number=FittedNumber("keys", _widths, is_whole=True, is_size=True, usual=(1,)),
 )
 def window_too_narrow(case: Computation, number: int) -> Iterator[Variant]:
     """The window is one key too narrow, or more."""
@@ -258,10 +258,10 @@ def window_too_narrow(case: Computation, number: int) -> Iterator[Variant]:
 def _sides_of_one_added(case: Computation) -> Sequence[float]:
     """How many keys before its own a query would see, where there is no window."""
     has_window = "window" in rules_of(case) or "masked_scores" not in case.plan.results
-    return [] if has_window else range(min(case.plan["weights"].shape[-1] - 1, 257))
+    return [] if has_window else range(min(case.key_count - 1, 257))
 
 
-@problem_slip("there is no window", number=FittedNumber("left", _sides_of_one_added, is_whole=True))
+@problem_slip("there is no window", number=FittedNumber("left", _sides_of_one_added, is_whole=True, is_size=True))
 def window_added(case: Computation, number: int) -> Iterator[Variant]:
     """A window is applied, although the problem has none: queries do not see keys farther away."""
     if "window" in rules_of(case):
@@ -306,7 +306,7 @@ def sequences_not_separated(case: Computation) -> Iterator[Variant]:
 
 def _chunk_sizes(case: Computation) -> Sequence[float]:
     """Every power of two, every number up to 64, and those next to the chunk's own."""
-    keys, chunks = case.plan["weights"].shape[-1], _chunks(case)
+    keys, chunks = case.key_count, _chunks(case)
     if chunks is None:
         return []
     own = int(chunks.options["size"])
@@ -365,11 +365,11 @@ def _length_errors(case: Computation) -> Sequence[float]:
     return _sizes_both_ways(case) if "key_lengths" in rules_of(case) else []
 
 
-@plan_slip("keys have lengths", number=FittedNumber("keys", _length_errors, is_whole=True, usual=(1, -1)))
+@plan_slip("keys have lengths", number=FittedNumber("keys", _length_errors, is_whole=True, is_size=True, usual=(1, -1)))
 def key_lengths_off(case: Computation, number: int) -> Iterator[Variant]:
     """The lengths of the keys are off by one, or by more: padding takes part, or the last real keys do not."""
     if "key_lengths" in rules_of(case):
-        keys = case.plan["weights"].shape[-1]
+        keys = case.key_count
         changed = case.with_changed_value("key_lengths", _longer, options={"by": number, "most": keys})
         size, what = abs(number), "padding takes part" if number > 0 else "the last real keys do not take part"
         direction = "large" if number > 0 else "small"
@@ -377,7 +377,7 @@ def key_lengths_off(case: Computation, number: int) -> Iterator[Variant]:
 
 
 def _page_sizes(case: Computation) -> Sequence[float]:
-    keys = case.plan["weights"].shape[-1]
+    keys = case.key_count
     return [size for size in (2, 4, 8, 16, 32, 64, 128, 256) if size <= keys] if "key_lengths" in rules_of(case) else []
 
 
@@ -385,7 +385,7 @@ def _page_sizes(case: Computation) -> Sequence[float]:
 def last_block_read_whole(case: Computation, number: int) -> Iterator[Variant]:
     """The lengths of the keys are rounded up to whole blocks or pages: the padding in the last one takes part."""
     if "key_lengths" in rules_of(case):
-        most = case.plan["weights"].shape[-1]
+        most = case.key_count
         changed = case.with_changed_value("key_lengths", _in_blocks, options={"size": number, "most": most})
         yield Variant(changed, f"The last block of {number} keys is read whole: the padding in it takes part.")
 

@@ -142,7 +142,7 @@ def _counts(case: Computation) -> Sequence[float]:
     return [] if case.problem.sink is None else range(2, 257)
 
 
-@plan_slip("there is a sink", number=FittedNumber("count", _counts, is_whole=True))
+@plan_slip("there is a sink", number=FittedNumber("count", _counts, is_whole=True, is_size=True))
 def sink_count(case: Computation, number: float) -> Iterator[Variant]:
     """The sink takes part several times, as once in each split."""
     if case.problem.sink is not None and "sink" in case.plan.by_name:

@@ -144,7 +144,7 @@ def value_scale_per_head(case: Computation, number: Sequence[float]) -> Iterator
 
 def _blocks(case: Computation) -> Sequence[float]:
     """How many rows a block has, in the end all of them."""
-    keys = case.plan["weights"].shape[-1]
+    keys = case.key_count
     is_finer = case.dtype not in HALF  # than 8-bit integers by more than half types are
     return [*(size for size in BLOCKS if size < keys), keys] if read_rows(case) and is_finer else []
 
@@ -153,7 +153,11 @@ def _float8_factors(case: Computation) -> Sequence[float]:
     return FLOAT8_FACTORS if softmax_node(case) is not None and case.dtype not in HALF else []
 
 
-@plan_slip("weights are a softmax, of no half type", number=FittedNumber("factor", _float8_factors, is_whole=True))
+@plan_slip(
+    "weights are a softmax, of no half type",
+    is_rounding=True,
+    number=FittedNumber("factor", _float8_factors, is_whole=True),
+)
 def exponentials_in_float8(case: Computation, number: float) -> Iterator[Variant]:
     """The exponentials are rounded to float8 (e4m3) for their product with the values, and not in their sum."""
     node = softmax_node(case)
@@ -174,7 +178,9 @@ def _to_float8(x: Array) -> Array:
     return to_float8(x, FLOAT8[0]).astype(x.dtype)
 
 
-@plan_slip("there are keys and values, of no half type", number=FittedNumber("rows", _blocks, is_whole=True))
+@plan_slip(
+    "there are keys and values, of no half type", is_rounding=True, number=FittedNumber("rows", _blocks, is_whole=True)
+)
 def float8_blocks(case: Computation, number: int) -> Iterator[Variant]:
     """Keys or values are rounded to float8 (e4m3), in blocks of rows that share a scale."""
     yield from _in_blocks(case, number, "float8_e4m3", LARGEST_FLOAT8, _to_float8)
@@ -182,6 +188,7 @@ def float8_blocks(case: Computation, number: int) -> Iterator[Variant]:
 
 @plan_slip(
     "there are keys and values, of no half type",
+    is_rounding=True,
     number=FittedNumber("rows", _blocks, is_whole=True),
 )
 def int8_blocks(case: Computation, number: int) -> Iterator[Variant]:
@@ -191,7 +198,7 @@ def int8_blocks(case: Computation, number: int) -> Iterator[Variant]:
 
 def _in_blocks(case: Computation, rows: int, what: str, largest: float, rounds: Round) -> Iterator[Variant]:
     """The plans whose keys, values, or both are rounded in blocks of rows to numbers of a type up to its largest."""
-    names, keys = read_rows(case), case.plan["weights"].shape[-1]
+    names, keys = read_rows(case), case.key_count
     block = "row" if rows == 1 else f"block of {rows} rows" if rows < keys else "head"
     options = {"rows": rows, "largest": largest, "rounds": rounds}
     for words in (("key",), ("value",), ("key", "value")):

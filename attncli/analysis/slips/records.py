@@ -50,6 +50,11 @@ class Computation:
         """The node whose function a stage is for: the score, the normalizer."""
         return next((node for node in self.plan.nodes if node.stage == stage and node.tapped_from is None), None)
 
+    @property
+    def key_count(self) -> int:
+        """How many keys there are."""
+        return self.plan["weights"].shape[-1]
+
     def with_nodes(self, *nodes: Node) -> "Computation":
         """The computation with these nodes in place of those of their names, or added to the others."""
         return self._with({**self.plan.by_name, **{node.name: node for node in nodes}})
@@ -145,14 +150,16 @@ class FittedNumber:
     """The number of a mistake, or several, as of a map, which is found from the numbers that differ.
 
     `candidates` are all that are tried where it is whole (`is_whole`); otherwise they are positive, and the search goes
-    on from the best ones, in logarithms. There are none where the mistake can't be made. `known` has numbers that
-    people know, by what they are called in a sentence; those that are `usual` are tried first, and in pairs. Several
-    numbers are found by `solve`.
+    on from the best ones, in logarithms. There are none where the mistake can't be made. Of whole numbers that are
+    sizes (`is_size`), where near ones have near results, some are tried, and then those near the best. `known` has
+    numbers that people know, by what they are called in a sentence; those that are `usual` are tried first, and in
+    pairs. Several numbers are found by `solve`.
     """
 
     name: str
     candidates: Callable[[Computation], Sequence[float]] = lambda _: ()
     is_whole: bool = False
+    is_size: bool = False
     solve: Solve | None = None
     usual: Sequence[float] = ()
     known: Callable[[Computation], Mapping[str, float]] = lambda _: {}
@@ -165,7 +172,8 @@ class Slip:
     `change` yields nothing where the mistake can't be made, and several variants where there are several; of a slip
     with a `number` it takes that too. Where `needs_all_queries` is set, the result of a query depends on the others,
     and no part of them can be computed alone; where `needs_all_heads` or `needs_all_items` is, that of a head or of a
-    batch item does. Without `is_paired` it is tried in no pair of slips.
+    batch item does. Without `is_paired` it is tried in no pair of slips. Where `is_rounding` is set, it rounds numbers,
+    whose errors are small and look like many others: it is named where nothing else explains what is expected.
     """
 
     name: str
@@ -177,6 +185,7 @@ class Slip:
     needs_all_heads: bool = False
     needs_all_items: bool = False
     is_paired: bool = True
+    is_rounding: bool = False
     number: FittedNumber | None = None
 
 
@@ -185,10 +194,15 @@ SLIPS: Mapping[str, Slip] = MappingProxyType(_SLIPS)
 
 
 def problem_slip(
-    applies_where: str, *, needs_all_heads: bool = False, number: FittedNumber | None = None
+    applies_where: str,
+    *,
+    needs_all_heads: bool = False,
+    is_rounding: bool = False,
+    number: FittedNumber | None = None,
 ) -> Callable[[Change], Change]:
     """A decorator: the function yields changed problems; its name and docstring are the slip's name and sentence."""
-    return _register(applies_where, changes_problem=True, needs_all_heads=needs_all_heads, number=number)
+    more = {"needs_all_heads": needs_all_heads, "is_rounding": is_rounding}
+    return _register(applies_where, changes_problem=True, number=number, **more)
 
 
 def plan_slip(
@@ -198,6 +212,7 @@ def plan_slip(
     needs_all_heads: bool = False,
     needs_all_items: bool = False,
     is_paired: bool = True,
+    is_rounding: bool = False,
     number: FittedNumber | None = None,
 ) -> Callable[[Change], Change]:
     """A decorator: the function yields computations of changed plans; name and docstring are as of a `problem_slip`."""
@@ -206,6 +221,7 @@ def plan_slip(
         "needs_all_heads": needs_all_heads,
         "needs_all_items": needs_all_items,
         "is_paired": is_paired,
+        "is_rounding": is_rounding,
     }
     return _register(applies_where, changes_problem=False, number=number, **needs)
 
@@ -221,6 +237,7 @@ def _register(applies_where: str, *, changes_problem: bool, **more: Any) -> Call
 
 
 DIGITS = 5  # of a number in a sentence
+FEW_KEYS = 64  # so many at most may be in tiles of any size
 
 
 def text_of(number: float) -> str:
@@ -230,6 +247,13 @@ def text_of(number: float) -> str:
     ('1.5896', '16')
     """
     return f"{number:.{DIGITS}g}"
+
+
+def tile_sizes(key_count: int) -> Sequence[int]:
+    """Numbers of keys that make two tiles or more: powers of two first, then others, all of them where keys are few."""
+    powers = (8, 16, 32, 64, 128, 256, 512)
+    others = range(1, key_count) if key_count <= FEW_KEYS else (*range(1, 17), *range(24, 129, 8), 192, 384)
+    return [size for size in dict.fromkeys((*powers, *others)) if size < key_count]
 
 
 def without(case: Computation, key: str) -> Iterator[Variant]:

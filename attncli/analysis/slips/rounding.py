@@ -60,7 +60,7 @@ def inputs_rounded(case: Computation) -> Iterator[Variant]:
             yield Variant(replace(case.problem, **rounded), f"Only the inputs are rounded to {dtype}.")
 
 
-@plan_slip("the numbers are of float32 or wider", is_paired=False)
+@plan_slip("the numbers are of float32 or wider", is_paired=False, is_rounding=True)
 def tf32_products(case: Computation) -> Iterator[Variant]:
     """Both products are computed in TF32: what they multiply is rounded to 10 binary digits after the first."""
     score, context = case.node_of_stage("score"), case.node("context")
@@ -74,7 +74,7 @@ def tf32_products(case: Computation) -> Iterator[Variant]:
         yield Variant(case)
 
 
-@plan_slip("there are weights, of a wider type than float16 and bfloat16", is_paired=False)
+@plan_slip("there are weights, of a wider type than float16 and bfloat16", is_paired=False, is_rounding=True)
 def weights_in_half(case: Computation) -> Iterator[Variant]:
     """The weights are rounded to half precision before they are multiplied by the values."""
     context = case.node("context")
@@ -94,14 +94,18 @@ def weights_in_half(case: Computation) -> Iterator[Variant]:
             )
 
 
-@plan_slip("there is rope, and the numbers are of a wider type than float16 and bfloat16", is_paired=False)
+@plan_slip(
+    "there is rope, and the numbers are of a wider type than float16 and bfloat16", is_paired=False, is_rounding=True
+)
 def rope_frequencies_rounded(case: Computation) -> Iterator[Variant]:
     """Rope's frequencies are rounded to half precision before they are multiplied by the positions."""
     sentence = "Rope's frequencies are rounded to {} before they are multiplied by the positions."
     yield from _with_rounded_rope(case, sentence, frequencies=True)
 
 
-@plan_slip("there is rope, and the numbers are of a wider type than float16 and bfloat16", is_paired=False)
+@plan_slip(
+    "there is rope, and the numbers are of a wider type than float16 and bfloat16", is_paired=False, is_rounding=True
+)
 def rope_angles_rounded(case: Computation) -> Iterator[Variant]:
     """Rope's positions, frequencies and angles are rounded to half precision, or its cosines and sines are."""
     sentence = "Rope's positions, frequencies and angles are rounded to {}."
@@ -125,7 +129,9 @@ def _has_axes(plan: Plan, node: Node) -> bool:
     return "frequencies" in node.inputs and len(plan[node.inputs["frequencies"]].shape) > 1
 
 
-@plan_slip("queries and keys have a norm, and the type is wider than float16 and bfloat16", is_paired=False)
+@plan_slip(
+    "queries and keys have a norm, and the type is wider than float16 and bfloat16", is_paired=False, is_rounding=True
+)
 def norm_in_half(case: Computation) -> Iterator[Variant]:
     """The norm of queries and keys is computed in half precision: its result is rounded."""
     names = [node.name for node in case.plan.nodes if node.stage == "qk_norm" and node.tapped_from is None]
@@ -136,7 +142,7 @@ def norm_in_half(case: Computation) -> Iterator[Variant]:
         yield Variant(changed, f"The result of the norm of queries and keys is rounded to {dtype}.")
 
 
-@problem_slip("the numbers are of a wider type than float16 and bfloat16")
+@problem_slip("the numbers are of a wider type than float16 and bfloat16", is_rounding=True)
 def half_precision(case: Computation) -> Iterator[Variant]:
     """Every step is computed in half precision."""
     for dtype in _half_types(case):

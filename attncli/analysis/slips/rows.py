@@ -83,7 +83,7 @@ def _sums(case: Computation, expected: Mapping[str, Array]) -> _Sums | None:
 
 def _empty_rows(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
     """The first and the number of the rows of keys and values that are 0, or of those of values alone."""
-    keys = case.plan["weights"].shape[-1]
+    keys = case.key_count
     sums = _sums(case, expected) if 1 < keys <= MAX_KEYS else None
     if sums is None:
         return
@@ -134,7 +134,7 @@ def _emptied(x: Array, *, first: int, count: int | None) -> Array:
 
 
 def _stale_counts(case: Computation) -> Sequence[float]:
-    keys = case.plan["weights"].shape[-1]
+    keys = case.key_count
     return [count for count in STALE if 2 * count <= keys] if read_rows(case) else []
 
 

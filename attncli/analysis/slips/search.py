@@ -1,11 +1,12 @@
 """The search for slips: attempts with slips in them, and which of them explain numbers or would go unnoticed."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from attncli.analysis.slips.fit import nearest_factor, nearest_whole, size_of
+from attncli.analysis.slips.fit import nearest_factor, nearest_size, nearest_whole, size_of
 from attncli.analysis.slips.parts import (
     ALL,
     NO_PRIORITY,
@@ -62,14 +63,12 @@ class KnownValues:
         self._arrays.append(array)
         return id(array)
 
-    def keep(self, engine: DenseEngine) -> None:
-        """Keep the values that an engine has computed."""
-        numbers = self.numbers(engine.problem, engine.plan)
-        self._values.update({numbers[name]: value for name, value in engine.values.items()})
+    def keep(self, numbers: Mapping[str, int], values: Mapping[str, Array]) -> None:
+        """Keep the values of nodes."""
+        self._values.update({numbers[name]: value for name, value in values.items()})
 
-    def of(self, problem: ProblemSpec, plan: Plan) -> dict[str, Array]:
-        """The values that are known of the nodes of a plan."""
-        numbers = self.numbers(problem, plan)
+    def of(self, numbers: Mapping[str, int]) -> dict[str, Array]:
+        """The values that are known of nodes."""
         return {name: self._values[number] for name, number in numbers.items() if number in self._values}
 
 
@@ -110,25 +109,44 @@ class Attempt:
         )
 
     @property
+    def is_rounding(self) -> bool:
+        """Whether one of its slips rounds numbers."""
+        return any(SLIPS[name].is_rounding for name in self.slips)
+
+    @property
     def sentence(self) -> str:
         """What is done wrong."""
         sentence = " ".join(self.sentences)
         return f"{sentence.removesuffix('.')} ({self.remark})." if self.remark else sentence
 
+    @cached_property
+    def node_numbers(self) -> Mapping[str, int]:
+        """The number of each node's computation: those of the same number have the same value."""
+        return self.known.numbers(self.problem, self.plan)
+
+    @property
+    def result_numbers(self) -> Mapping[str, int]:
+        """The number of each result's computation."""
+        return {result: self.node_numbers[name] for result, name in self.plan.results.items()}
+
+    def known_values(self) -> dict[str, Array]:
+        """The values that are known of its nodes."""
+        return self.known.of(self.node_numbers)
+
     def compute_known_values(self) -> None:
         """Compute all steps of the attempt, for those that are made from it to start from."""
         engine = DenseEngine(self.plan, self.problem, self.problem.precision)
         engine.run(self.plan.nodes)
-        self.known.keep(engine)
+        self.known.keep(self.node_numbers, engine.values)
 
 
 def own_attempt(
-    problem: ProblemSpec, dtype: str | None = None, part: Part = ALL, on_demand: tuple[str, ...] = ()
+    problem: ProblemSpec, dtype: str | None = None, part: Part = ALL, on_demand: Sequence[str] = ()
 ) -> Attempt:
     """The right computation of a part of a problem, with no slip; `dtype` is the type that is checked, if another."""
     own = problem_part(problem, part)
     plan, dtype = _plan(own, on_demand), dtype or problem.precision.name
-    return Attempt((), (), own, plan, dtype, part, on_demand=on_demand)
+    return Attempt((), (), own, plan, dtype, part, on_demand=tuple(on_demand))
 
 
 def _plan(problem: ProblemSpec, on_demand: Iterable[str]) -> Plan:
@@ -171,16 +189,11 @@ def with_slip(attempt: Attempt, slip: Slip, number: Number | None = None) -> Ite
             changed = replace(attempt, plan=variant.changed.plan)
         else:
             changed = replace(attempt, problem=variant.changed, plan=_plan(variant.changed, attempt.on_demand))
-        if _result_numbers(changed) != _result_numbers(attempt):
-            sentence = variant.sentence or slip.sentence
-            slips, sentences = (*attempt.slips, slip.name), (*attempt.sentences, sentence)
-            yield replace(changed, slips=slips, sentences=sentences, numbers=(*attempt.numbers, number))
-
-
-def _result_numbers(attempt: Attempt) -> Mapping[str, int]:
-    """The number of each result's computation."""
-    numbers = attempt.known.numbers(attempt.problem, attempt.plan)
-    return {result: numbers[name] for result, name in attempt.plan.results.items()}
+        sentence = variant.sentence or slip.sentence
+        slips, sentences = (*attempt.slips, slip.name), (*attempt.sentences, sentence)
+        changed = replace(changed, slips=slips, sentences=sentences, numbers=(*attempt.numbers, number))
+        if changed.result_numbers != attempt.result_numbers:
+            yield changed
 
 
 def in_part(attempt: Attempt, problem: ProblemSpec, part: Part) -> Attempt:
@@ -205,7 +218,7 @@ def run_attempt(attempt: Attempt, names: Iterable[str]) -> Mapping[str, Array]:
     nodes = {name: found for name in names if (found := plan.find(name)) is not None}
     needed = plan.needed_for(plan.by_name[node].tapped_from or node for node in nodes.values())
     engine = DenseEngine(plan, attempt.problem, attempt.problem.precision)
-    engine.values.update({n: value for n, value in attempt.known.of(attempt.problem, plan).items() if n in needed})
+    engine.values.update({n: value for n, value in attempt.known_values().items() if n in needed})
     to_compute = [node for node in plan.nodes if node.name in needed and node.name not in engine.values]
     last_reader = {source: node.name for node in to_compute for source in node.inputs.values()}
     for node in to_compute:
@@ -235,6 +248,7 @@ class Evidence:
 
 
 DEFAULT_LIMITS = SearchLimits()
+FEW_TRIED = 16  # numbers in a slip, which is tried also where another one explains what is expected
 NEAR_KNOWN = 0.02  # a number that people know is tried where the one that was found is so near
 
 
@@ -265,14 +279,15 @@ def explain(
     tried with usual numbers alone. `dtype` is the type of the numbers, where the problem is computed in a wider one;
     `priority` says where numbers differ; `on_demand` names the results that are compared and computed only where they
     are selected. A large problem is tried on a part, and what explains that on the whole. Where nothing alone explains
-    the numbers, `skips_pairs` is asked whether pairs are left out. Half precision, whose error is large enough to
-    explain much, is named where nothing else explains the numbers.
+    the numbers, `skips_pairs` is asked whether pairs are left out. Numbers that are rounded are named where nothing
+    else explains what is expected.
     """
     search = _Search(problem, accepts, limits, dtype, priority, on_demand)
-    found = search.first_of_each(search.accepted(search.singles()))
-    found = [attempt for attempt in found if attempt.problem.dtype == problem.dtype] or found
-    if not found and evidence is not None:
-        found = search.first_of_each(search.accepted(search.fitted(evidence)))
+    alone = search.first_of_each(search.accepted(search.singles()))
+    if evidence is not None and all(attempt.is_rounding for attempt in alone):
+        search.has_accepted = bool(alone)
+        alone += search.first_of_each(search.accepted(search.fitted(evidence)))
+    found = [attempt for attempt in alone if not attempt.is_rounding] or alone
     singles = search.tried_count
     if not found and not skips_pairs():
         found = search.first_of_each(search.accepted(search.pairs()))
@@ -337,6 +352,7 @@ class _Search:
         self.starts: dict[tuple[_Needs, int], Attempt] = {}
         self.refuting: dict[_Needs, list[Part]] = {}  # parts of the whole on which an attempt was refused
         self.only_alone: list[str] = []  # slips that take so long that they are tried in no pair
+        self.has_accepted = False
         self.tried_count = 0
         self.untried: list[str] = []
 
@@ -367,7 +383,7 @@ class _Search:
             for second in slips[at + 1 :]:
                 needs = _needs_of(slip, second)
                 if needs not in firsts:
-                    start = None if self._takes_long(needs) else self._start(needs)
+                    start = None if self._takes_long(needs) else self._start(needs, self.limits.fit_cells)
                     firsts[needs] = [] if start is None else list(self._made(start, slip))
                 for first in firsts[needs]:
                     yield from self._made(first, second)
@@ -382,11 +398,30 @@ class _Search:
                 yield from (replace(attempt, sentences=(slip.sentence,)) for attempt in made)
 
     def fitted(self, evidence: Evidence) -> Iterator[Attempt]:
-        """The slips that have a number, each with the numbers that bring it nearest to what is expected."""
+        """The slips that have a number, each with the numbers that bring it nearest to what is expected.
+
+        Those that round, and those for which many whole numbers are tried, are last, and left out where one before
+        them explains what is expected: where few keys make different mistakes the same, there are few numbers.
+        """
+        last = []
         for slip in SLIPS.values():
             start = None if slip.number is None else self._start(_needs_of(slip), self.limits.fit_cells)
-            if start is not None and self.limits.clock() <= self.end:
+            if start is None or self.limits.clock() > self.end:
+                continue
+            if slip.is_rounding or self._number_count(start, slip) > FEW_TRIED:
+                last.append((start, slip))
+            else:
                 yield from self._fitted(start, slip, evidence)
+        for start, slip in last:
+            if not self.has_accepted and self.limits.clock() <= self.end:
+                yield from self._fitted(start, slip, evidence)
+
+    def _number_count(self, start: Attempt, slip: Slip) -> int:
+        """How many whole numbers are tried in a slip."""
+        number = slip.number
+        if number is None or not number.is_whole or number.solve is not None:
+            return 0
+        return len(number.candidates(Computation(start.problem, start.plan, start.dtype)))
 
     def _fitted(self, start: Attempt, slip: Slip, evidence: Evidence) -> Iterator[Attempt]:
         """Each variant of a slip with the numbers that bring it nearest; first with a number that people know."""
@@ -398,7 +433,7 @@ class _Search:
                 yield from self._made(start, slip, solution)
             return
         candidates, right = number.candidates(case), size_of(evidence.measure(start))
-        nearest = nearest_whole if number.is_whole else nearest_factor
+        nearest = nearest_size if number.is_size else nearest_whole if number.is_whole else nearest_factor
         for variant in range(len(list(self._made(start, slip, candidates[0]))) if candidates else 0):
 
             def made(value: float, variant: int = variant) -> Attempt | None:
@@ -424,7 +459,7 @@ class _Search:
         """
         if needs.all_queries and self.problem.only is not None:
             return None
-        key = needs, cells or self.limits.part_cells
+        key = needs, min(cells or self.limits.part_cells, self.limits.part_cells)
         if key not in self.starts:
             limits = replace(self.limits, part_cells=key[1])
             part = first_part(self.problem, limits, self.priority, **needs._asdict())
@@ -452,6 +487,7 @@ class _Search:
                 return
             self.tried_count += 1
             if self._is_accepted(attempt):
+                self.has_accepted = True
                 yield attempt
 
     def first_of_each(self, accepted: Iterable[Attempt]) -> list[Attempt]:

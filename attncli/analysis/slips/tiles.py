@@ -4,7 +4,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import e, exp, log
 
-from attncli.analysis.slips.records import Computation, FittedNumber, Variant, evaluate_names, plan_slip, text_of
+from attncli.analysis.slips.records import (
+    Computation,
+    FittedNumber,
+    Variant,
+    evaluate_names,
+    plan_slip,
+    text_of,
+    tile_sizes,
+)
 from attncli.analysis.slips.scale import own_scale
 from attncli.analysis.slips.softmax import softmax_node
 from attncli.base.dtypes import HALF, Precision
@@ -14,7 +22,7 @@ from attncli.ops.contexts import weighted_sum
 from attncli.ops.normalizers import finite_max, safe_divide
 from attncli.plan.graph import Node
 
-MAX_KEYS, MAX_ZERO_KEYS = 512, 127  # that a tile has, and that fill the last one
+MAX_TAIL, MAX_ZERO_KEYS = 511, 127  # keys that are left out, and that fill the last tile
 STARTS = (-5e4, 0.0)  # that are usual for a running maximum
 SPLITS = (*range(2, 17), 20, 24, 32, 48, 64, 128)
 LOW = "weights are a softmax, and all scores of a query are low"
@@ -24,16 +32,12 @@ Attend = Callable[..., Array]
 
 
 def _tile_sizes(case: Computation) -> Sequence[float]:
-    """Every power of two that makes two tiles or more, and then every other number of keys."""
-    keys = case.plan["weights"].shape[-1] if reads_of_context(case) is not None else 0
-    most = min(keys - 1, MAX_KEYS)
-    powers = [size for size in (8, 16, 32, 64, 128, 256, 512) if size <= most]
-    return [*powers, *(size for size in range(1, most + 1) if size not in powers and size <= 64)]
+    return tile_sizes(case.key_count) if reads_of_context(case) is not None else []
 
 
 def _counts(case: Computation) -> Sequence[float]:
     """How many keys a tail may have."""
-    return range(1, min(case.plan["weights"].shape[-1], MAX_KEYS)) if reads_of_context(case) is not None else ()
+    return range(1, min(case.key_count, MAX_TAIL + 1)) if reads_of_context(case) is not None else ()
 
 
 def _pads(case: Computation) -> Sequence[float]:
@@ -41,7 +45,7 @@ def _pads(case: Computation) -> Sequence[float]:
 
 
 def _splits(case: Computation) -> Sequence[float]:
-    keys = case.plan["weights"].shape[-1] if reads_of_context(case) is not None else 0
+    keys = case.key_count if reads_of_context(case) is not None else 0
     return [count for count in SPLITS if count <= keys]
 
 
@@ -103,14 +107,14 @@ def rescaled_in_another_base(case: Computation, number: int) -> Iterator[Variant
         yield from _with_context(case, _online, sentence, **options)
 
 
-@plan_slip(WHERE, number=FittedNumber("keys", _pads, is_whole=True))
+@plan_slip(WHERE, number=FittedNumber("keys", _pads, is_whole=True, is_size=True))
 def zero_keys_take_part(case: Computation, number: int) -> Iterator[Variant]:
     """Keys and values of zeros that fill the last tile take part in the softmax, each with exp(0)."""
     sentence = f"Zeros take part in the softmax as {count_of(number, 'key')}, as where they fill the last tile."
     yield from _with_context(case, _with_zero_keys, sentence, count=number)
 
 
-@plan_slip(WHERE, number=FittedNumber("keys", _counts, is_whole=True))
+@plan_slip(WHERE, number=FittedNumber("keys", _counts, is_whole=True, is_size=True))
 def tail_dropped(case: Computation, number: int) -> Iterator[Variant]:
     """The last keys, which do not fill a tile, are left out."""
     sentence = f"A tail of {count_of(number, 'key')}, which does not fill a tile, is left out."
