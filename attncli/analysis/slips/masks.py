@@ -255,6 +255,33 @@ def window_too_narrow(case: Computation, number: int) -> Iterator[Variant]:
     yield from _with_other_sides(case, -number, f"{number} key{'s' * (number > 1)} too narrow")
 
 
+def _tiles_of_window(case: Computation) -> Sequence[float]:
+    return [size for size in tile_sizes(case.key_count) if size > 1] if "window" in rules_of(case) else []
+
+
+@plan_slip("there is a window", number=FittedNumber("tile", _tiles_of_window, is_whole=True))
+def window_by_tiles(case: Computation, number: int) -> Iterator[Variant]:
+    """The window begins or ends at the bound of a tile: queries see all keys of the tile in which its side is."""
+    node = rules_of(case).get("window")
+    options = {} if node is None else {**node.options, "tile": number}
+    is_shown = {
+        "begins": math.isfinite(options.get("left", math.inf)),
+        "ends": math.isfinite(options.get("right", math.inf)) and "causal" not in rules_of(case),
+    }
+    if node is not None and any(is_shown.values()):
+        does = " and ".join(word for word, has_side in is_shown.items() if has_side)
+        sentence = f"The window {does} at the bounds of tiles of {number} keys: queries see all keys of such a tile."
+        yield Variant(case.with_nodes(replace(node, function=_window_by_tiles, options=options)), sentence)
+
+
+def _window_by_tiles(query_positions: Array, key_positions: Array, *, left: float, right: float, tile: int) -> Array:
+    """True where a key is in the tiles from the one that the window begins in to the one that it ends in."""
+    position, tiles = query_positions[..., :, None], key_positions // tile
+    first, last = (np.floor(side / tile) for side in (position - left, position + right))
+    visible: Array = (tiles >= first) & (tiles <= last)
+    return visible
+
+
 def _sides_of_one_added(case: Computation) -> Sequence[float]:
     """How many keys before its own a query would see, where there is no window."""
     has_window = "window" in rules_of(case) or "masked_scores" not in case.plan.results

@@ -531,6 +531,19 @@ MISTAKES = [
         {"causal": True},
     ),
     Mistake(
+        "window_by_tiles",
+        4,
+        lambda k, t: output_of(
+            np.where(
+                (np.arange(M) >= (np.arange(N)[:, None] - 6) // t * t) & (np.arange(M) <= np.arange(N)[:, None]),
+                scores_of(k),
+                -np.inf,
+            ),
+            values_of(k),
+        ),
+        {"causal": True, "window": [6, -1]},
+    ),
+    Mistake(
         "last_block_read_whole",
         8,
         lambda k, t: of_lengths(k, [-(-length // t) * t for length in k["key_lengths"]]),
