@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 ErrorPath = tuple[str, ...]
@@ -11,6 +12,7 @@ FIRST_LISTED = 3  # of these, before the last
 # places.
 SAME_WORD, SIMILAR, SIMILAR_SHORT = 0.85, 0.7, 0.6
 SHORTEST_WORD = 3  # letters of a word in a name that tells it from others
+MOST_COMPARED = 2000  # names that a wrong one is compared with, as of the tokens of a long text
 MOST_PROPOSED = 3  # names that share a word
 _WORDS = re.compile(r"[\W_]+")
 
@@ -105,7 +107,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """The question whether the nearest of some names was meant, or of a few; None where none is near.
 
     Near is a name with nearly the same letters, or one whose words are among those of the wrong name; capitals and the
-    hyphens before an option do not count.
+    hyphens before an option do not count. Of very many names the first ones are compared.
 
     >>> did_you_mean("Casual", ["causal", "window"])
     "did you mean 'causal'?"
@@ -114,7 +116,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """
     from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
 
-    names = {known_name.casefold().lstrip("-"): known_name for known_name in known}
+    names = {known_name.casefold().lstrip("-"): known_name for known_name in islice(known, MOST_COMPARED)}
     wrong = name.casefold().lstrip("-")
     nearest = get_close_matches(wrong, list(names), n=1, cutoff=SAME_WORD) or _sharing_words(wrong, names)
     least = SIMILAR if len(wrong) > SHORTEST_WORD else SIMILAR_SHORT

@@ -46,7 +46,9 @@ def test_the_extra_all_has_every_extra_of_a_user() -> None:
     assert set(re.findall(r"\w+", everything)) == {"attncli", *extras} - {"all", "test", "lint", "peers"}
 
 
-@pytest.mark.parametrize("page", [api_keys, api_page, bugs_page, families_page, reference_page, steps])
+@pytest.mark.parametrize(
+    "page", [api_keys, api_page, pytest.param(bugs_page, marks=pytest.mark.deep), families_page, reference_page, steps]
+)
 def test_what_is_generated_is_that_of_today(page: Any) -> None:
     assert page.PAGE.read_text(encoding="utf-8") == page.generate(), "python docs/generate.py writes it anew"
 
