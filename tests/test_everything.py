@@ -177,7 +177,7 @@ def test_every_query_alone_has_the_same_result(problem: dict[str, Any], seed: in
 
 
 @pytest.mark.deep
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(problems(), SEEDS)
 def test_every_query_alone_has_the_same_result_in_many_problems(problem: dict[str, Any], seed: int) -> None:
     assert_each_query_alone_agrees(problem, seed)

@@ -10,7 +10,7 @@ from attncli.analysis.check.other_steps import with_other_steps
 from attncli.analysis.check.part_slips import explain_differences
 from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation, QuantityCheck
 from attncli.analysis.check.slips import explanations, find_unnoticed
-from attncli.analysis.check.tolerance import LARGE_PART, compute_reference, with_half_units
+from attncli.analysis.check.tolerance import LARGE_PART, compute_reference, median, with_half_units
 from attncli.analysis.slips.parts import first_part
 from attncli.analysis.slips.search import DEFAULT_LIMITS, own_attempt, run_attempt
 from attncli.base.axes import AXIS_NOUNS
@@ -106,10 +106,10 @@ def _is_near(problem: ProblemSpec, quantities: Mapping[str, ExpectedNumbers]) ->
     own = own_attempt(problem, part=part, on_demand=[name for name in quantities if plan[name].is_on_demand])
     values = run_attempt(own, quantities)
     for name, numbers in quantities.items():
-        expected = part.take(np.where(numbers.is_given, as_floats(numbers.array), np.nan), plan[name].letters)
-        with np.errstate(invalid="ignore"):
-            errors = abs(values[name] - expected)
-        if np.nanmedian(errors) > NEAR * np.nanmedian(abs(expected)):
+        letters = plan[name].letters
+        is_given, expected = (part.take(x, letters) for x in (numbers.is_given, as_floats(numbers.array)))
+        found = is_given & np.isfinite(expected) & np.isfinite(values[name])
+        if median(abs(values[name][found] - expected[found])) > NEAR * median(abs(expected[found])):
             return False
     return True
 
