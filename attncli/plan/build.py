@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from attncli.base.errors import AttnError
 from attncli.plan.builder import PlanBuilder
-from attncli.plan.graph import Plan
+from attncli.plan.graph import GRADIENT, Plan, gradient_name
 from attncli.plan.stages import gradients, heads, indices, output, projections, scores
 from attncli.problem.fields import OUTPUT
 from attncli.problem.spec import DEFAULTS, ProblemSpec
@@ -51,7 +51,7 @@ def build_plan(problem: ProblemSpec) -> Plan:
 
 
 def gradient_selection(problem: ProblemSpec) -> tuple[str, ...]:
-    """The results that are selected with gradients where none is named: the output, and those of the given arrays.
+    """The results that are selected with gradients where none is named: the output, and those of what was given.
 
     Raises AttnError where the problem computes no output.
 
@@ -62,7 +62,15 @@ def gradient_selection(problem: ProblemSpec) -> tuple[str, ...]:
     plan = plan_of(problem)
     if not plan.has_gradients:
         raise AttnError("there is no output to differentiate", hint="give value, or leave out the gradient")
-    return (OUTPUT, *plan.gradients_of_given)
+    paths = [path for node in plan.nodes if node.stage != GRADIENT for path in node.numbers.values()]
+    numbers = (gradient_name(".".join(path)) for path in paths if _is_given(problem, path))
+    return (OUTPUT, *plan.gradients_of_given, *(name for name in numbers if name in plan.by_name))
+
+
+def _is_given(problem: ProblemSpec, path: tuple[str, ...]) -> bool:
+    """Whether a number of the problem was given, and is not the default of its operator."""
+    value = getattr(problem, path[0])
+    return len(path) == 1 or path[1] in value.given
 
 
 def keys_unread_by_plan(problem: ProblemSpec) -> Mapping[str, str]:
