@@ -4,7 +4,7 @@ project ─ clip ─ positions ─ split heads ─ qk_norm ─ rotate ─ scale 
 scale) ─ softcap ─ bias ─ mask ─ NORMALIZE ─ CONTEXT ─ context_norm ─ merge heads ─ gate ─ w_o
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
 from attncli.base.errors import AttnError
 from attncli.plan.builder import PlanBuilder
@@ -40,14 +40,32 @@ def plan_of(problem: ProblemSpec) -> Plan:
 
 def build_plan(problem: ProblemSpec) -> Plan:
     """The plan of a problem, from the lengths of its axes and its operators; no number of it is read."""
+    builder = _forward_builder(problem)
+    gradients.differentiate(builder)
+    return builder.plan()
+
+
+def build_plan_to_fit(problem: ProblemSpec, results: Iterable[str], paths: Collection[tuple[str, ...]]) -> Plan:
+    """The plan of a problem with the gradients of arrays and numbers, by their paths, back from several results.
+
+    The gradients of these results are inputs, whose values the caller sets: `loss_gradient_name` has their names.
+    Raises UnknownNameError where there is no such result, AttnError where an operator has no derivative.
+    """
+    builder = _forward_builder(problem)
+    plan = builder.plan()
+    gradients.differentiate_for(builder, [plan.resolve(result) for result in results], paths)
+    return builder.plan()
+
+
+def _forward_builder(problem: ProblemSpec) -> PlanBuilder:
+    """The builder of a plan with every stage of the forward computation."""
     builder = PlanBuilder(problem, PURPOSES)
     for result, stages in STAGES.items():
         if result == problem.given_table:
             scores.add_given_table(builder)
         for stage in stages if result not in problem.not_computed else ():
             stage(builder)
-    gradients.differentiate(builder)
-    return builder.plan()
+    return builder
 
 
 def gradient_selection(problem: ProblemSpec) -> tuple[str, ...]:

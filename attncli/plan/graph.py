@@ -154,6 +154,15 @@ def gradient_name(name: str) -> str:
     return f"{GRADIENT_PREFIX}{name}"
 
 
+def loss_gradient_name(name: str) -> str:
+    """The name of the gradient of a step where several steps are in a loss.
+
+    >>> loss_gradient_name("weights")
+    'grad_weights_of_loss'
+    """
+    return f"{gradient_name(name)}_of_loss"
+
+
 def axes_of(letters: Letters, shape: tuple[int, ...]) -> Axes:
     """Letters with the lengths of an array's axes."""
     return tuple(map(Axis, letters, shape))

@@ -106,8 +106,8 @@ def _problems() -> Iterator[Mapping[str, Any]]:
     yield {**in_heads, "query_scale": {"logn": {"length": 2}}}
     yield {**with_axes, "key_mask": [0, 1, 1], "mask": {"chunked": {"size": 2}}}
 
-    with_numbers = {"score": ("cosine", "gaussian", "laplacian"), "normalize": ("entmax", "sigmoid")}
-    yield from ({**projected, key: name} for key, names in with_numbers.items() for name in names)
+    for score, normalize in (("cosine", "entmax"), ("gaussian", "sigmoid"), ("laplacian", "softmax")):
+        yield {**projected, "score": score, "normalize": normalize}
 
     l2, rotated = {"qk_norm": "l2"}, {"position": "rope"}
     norms: list[Mapping[str, Any]] = [

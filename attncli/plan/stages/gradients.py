@@ -19,7 +19,7 @@ from attncli.ops.derivatives import (
 from attncli.ops.registry import record_of
 from attncli.ops.structural import identity
 from attncli.plan.builder import PlanBuilder, symbols_of
-from attncli.plan.graph import GRADIENT, Axes, Node, gradient_name
+from attncli.plan.graph import GRADIENT, Axes, Node, gradient_name, loss_gradient_name
 from attncli.plan.stages.gradient_texts import (
     OUTPUT_GRADIENT,
     purpose_of,
@@ -83,7 +83,7 @@ def _differentiate(
     for name in ends:
         end = builder.nodes[name]
         more = {"purpose": OUTPUT_GRADIENT, **given}
-        seed = gradient_name(OUTPUT) if paths is None else f"{gradient_name(name)}_of_loss"
+        seed = gradient_name(OUTPUT) if paths is None else loss_gradient_name(name)
         ways[name] = [builder.add_given(seed, symbol_of(end), end.axes, **more)]
     gradients = dict[str, str]()
     for node in reversed(forward):
@@ -109,6 +109,9 @@ def _set_results(builder: PlanBuilder, gradients: Mapping[str, str]) -> None:
     for result, name in list(builder.results.items()):
         if name in gradients:
             builder.results[gradient_name(result)] = gradients[name]
+    for name, gradient in gradients.items():
+        if gradient_name(name) not in builder.nodes:
+            builder.results.setdefault(gradient_name(name), gradient)
     for name, path in builder.plan().parameters.items():
         long, short = gradient_name(".".join(path)), gradient_name(name)
         if long in builder.nodes and short not in builder.nodes:
@@ -153,8 +156,16 @@ def _is_constant(node: Node, argument: str) -> bool:
 
 
 def has_derivative(node: Node, option: str) -> bool:
-    """Whether a node has a derivative by a number among its options."""
+    """Whether the function of a node has a derivative by a number among its options."""
     return option in (_derivatives(node) or {})
+
+
+def derivative_by(node: Node, option: str) -> Derivative:
+    """The derivative of the function of a node, which has one, by a number among its options."""
+    found = (_derivatives(node) or {})[option]
+    assert found is not None
+    assert not isinstance(found, NoDerivative)
+    return found
 
 
 def _derivatives(node: Node) -> Derivatives | None:
@@ -165,9 +176,9 @@ def _derivatives(node: Node) -> Derivatives | None:
 
 def _add_gradient_of_number(builder: PlanBuilder, node: Node, option: str, gradient: Node) -> None:
     """Add the gradient of a number among the options of a node, where its function has one; it is read by nobody."""
-    found, path = (_derivatives(node) or {}).get(option), node.numbers[option]
-    if found is None or isinstance(found, NoDerivative):
+    if not has_derivative(node, option):
         return
+    found, path = derivative_by(node, option), node.numbers[option]
     symbol = f"d{found.record.symbol}"
     inputs, options, numbers = _read_by(found, node, gradient)
     symbols = _symbols(builder, node) | {"argument": found.record.symbol, "d_argument": symbol}
