@@ -157,7 +157,8 @@ def fit(problem: ProblemSpec, learn: Sequence[str], targets: Mapping[str, Any], 
         raise AttnError("there is no target", where=TARGET, hint="name a result and its numbers, such as output")
     parameters = _parameters(problem, learn, [target.name for target in wanted])
     loss = _Loss(problem, parameters, wanted)
-    losses, best, stopped = _descend(loss, options)
+    with np.errstate(all="ignore"):  # what is not finite ends it
+        losses, best, stopped = _descend(loss, options)
     values = {parameter.path: value for parameter, value in zip(parameters, best, strict=True)}
     learned = tuple(Learned(p.key, p.start, value) for p, value in zip(parameters, best, strict=True))
     fitted = replace_values(problem, _values_with(problem, values))
@@ -203,7 +204,9 @@ def _path(problem: ProblemSpec, plan: Plan, key: str) -> Path:
     name, _, parameter = key.partition(".")
     operators = {f"{field}.{p.name}" for field, operator in _operators(problem) for p in operator.record.parameters}
     if key not in FIELDS and key not in operators:
-        raise UnknownNameError("key to learn", key, learnable(plan), where=LEARN)
+        names = learnable(plan)
+        short = [name for name, path in plan.parameters.items() if ".".join(path) in names]
+        raise UnknownNameError("key to learn", key, dict.fromkeys((*names, *short)), where=LEARN)
     check_name(name)
     hint = f"expected one of {', '.join(learnable(plan))}"
     if parameter or getattr(problem, name) is not None:

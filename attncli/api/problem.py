@@ -25,8 +25,8 @@ from attncli.problem.fields import DEFAULT_SELECTION, EXPECTED
 from attncli.problem.problem_cache import form_of_given, keep, recall
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import stored_values
-from attncli.render.formats import html_tables, terminal
-from attncli.render.formats.html_tables import pairs_table
+from attncli.render.formats import terminal
+from attncli.render.formats.html_tables import pairs_table, preformatted
 from attncli.render.reports.fit import fit_document, outcome
 from attncli.render.target import TextTarget
 from attncli.render.view import DECIMALS
@@ -290,7 +290,7 @@ class Fitted:
         return f"Fitted({', '.join(self.learned)}; {outcome(self._data)}, {self.stopped})"
 
     def _repr_html_(self) -> str:
-        return html_tables.render(fit_document(self._data, DECIMALS))
+        return preformatted(str(self))
 
 
 def _targets(target: object) -> Mapping[str, Any]:

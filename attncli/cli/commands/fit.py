@@ -112,10 +112,13 @@ def _options(steps: str | None, rate: str | None) -> "FitOptions":
         value = read_number(text, (option,))
         return value if is_number(value) else text
 
-    given = {"steps": steps, "rate": rate}
-    options: FitOptions = fit_options(
-        **{name: number(text, f"--{name}") for name, text in given.items() if text is not None}
-    )
+    given = {name: text for name, text in {"steps": steps, "rate": rate}.items() if text is not None}
+    try:
+        options: FitOptions = fit_options(**{name: number(text, f"--{name}") for name, text in given.items()})
+    except AttnError as error:
+        name, *others = error.path
+        error.path = (name if name.startswith("--") else f"--{name}", *others)
+        raise
     return options
 
 
