@@ -17,7 +17,7 @@ DIGITS = 4  # significant ones of a loss
 # Why the last step was the last, in a sentence that begins with how far the loss fell.
 STOPPED = {
     "converged": "it falls no further",
-    "steps": "these were all, more are --steps",
+    "steps": "--steps allows more",
     "interrupted": "it was interrupted",
     "not_finite": "after these it is not finite, and a lower --rate may help",
 }
