@@ -39,7 +39,7 @@ def test_matrices_are_learned_as_they_are_stored(layout: str) -> None:
 def test_it_shows_itself() -> None:
     fitted = PROBLEM.fit("sigma", TARGET, steps=10)
     assert repr(fitted).startswith("Fitted(score.sigma; 0.03152 → ")
-    assert str(fitted).startswith("The mean squared error of output: 0.03152 → ")
+    assert str(fitted).startswith("Mean squared error of output: 0.03152 → ")
     assert "score.sigma" in fitted._repr_html_()
 
 

@@ -14,12 +14,12 @@ from attncli.render.tables import grids
 
 FIT_FORMAT = "attn.fit/1"
 DIGITS = 4  # significant ones of a loss
-# Why the last step was the last, in a sentence that begins with how far the loss fell.
+# Why the last step was the last, at the end of a line that begins with how far the loss fell.
 STOPPED = {
-    "converged": "it falls no further",
+    "converged": "and no further",
     "steps": "--steps allows more",
-    "interrupted": "it was interrupted",
-    "not_finite": "after these it is not finite, and a lower --rate may help",
+    "interrupted": "interrupted",
+    "not_finite": "then not finite: a lower --rate may help",
 }
 
 
@@ -50,8 +50,8 @@ def fit_object(fit: Fit, file: str | None) -> dict[str, Any]:
 
 def verdict(fit: Fit) -> str:
     """How far the loss fell, and why no further, in a line."""
-    what = "The mean squared error" if len(fit.targets) == 1 else "The sum of the mean squared errors"
-    return f"{what} of {join_words(fit.targets)}: {outcome(fit)}; {STOPPED[fit.stopped]}"
+    what = "Mean squared error" if len(fit.targets) == 1 else "Sum of the mean squared errors"
+    return f"{what} of {join_words(fit.targets)}: {outcome(fit)}, {STOPPED[fit.stopped]}"
 
 
 def outcome(fit: Fit) -> str:
@@ -68,8 +68,8 @@ def _sections(fit: Fit, decimals: int, *, has_arrays: bool) -> Iterator[Section]
     yield Section("", blocks=(*blocks, *([Pairs(pairs)] if pairs else [])))
     if len(fit.losses) > 1:
         lowest = Series("lowest", [fit.best], [fit.losses[fit.best]])
-        curve = Series("loss", range(len(fit.losses)), fit.losses)
-        yield Section("loss of each step", plots=(Plot("", lowest, (curve,)),))
+        curve = Series("loss of each step", range(len(fit.losses)), fit.losses)
+        yield Section("", plots=(Plot("", lowest, (curve,)),))
     arrays = [one.key for one in fit.learned if one.after.ndim]
     if arrays and has_arrays:
         trace = run(fit.problem, fit.targets, every_step=True).trace
