@@ -112,13 +112,14 @@ class Target:
 
 @dataclass(frozen=True)
 class _Parameter:
-    """What is learned: its name and path, its value at the start, and the node of its gradient.
+    """What is learned: its name and path, the step whose gradient is its own, and its value at the start.
 
     A number that has to stay above `least` is moved by the logarithm of its distance from that, so that it does.
     """
 
     key: str
     path: Path
+    step: str
     start: Array
     least: float | None = None
 
@@ -253,7 +254,7 @@ def _parameter(problem: ProblemSpec, plan: Plan, key: str, path: Path, targets: 
             raise AttnError(message, where=LEARN, hint=hint)
         if readers[0].axes and np.prod(readers[0].shape) != array.size:
             raise AttnError(f"{key} is read in part", where=LEARN, hint="leave out only")
-        return _Parameter(key, path, np.asarray(array, np.float64))
+        return _Parameter(key, path, readers[0].name, np.asarray(array, np.float64))
     return _number(readers[0], key, path)
 
 
@@ -272,7 +273,7 @@ def _number(node: Node, key: str, path: Path) -> _Parameter:
     if start == least:
         hint = f"it stays {'above' if least else 'on one side of'} {least:g}: start from another number"
         raise AttnError(f"{key} is {start:g}", where=LEARN, hint=hint)
-    return _Parameter(key, path, np.asarray(start), least)
+    return _Parameter(key, path, key, np.asarray(start), least)
 
 
 def _reads(node: Node, paths: Collection[Path]) -> bool:
@@ -308,7 +309,7 @@ class _Loss:
         except AttnError as error:
             error.path, error.hint = (LEARN,), "choose another, or learn what comes after it"
             raise
-        self.gradients = [gradient_name(parameter.key) for parameter in parameters]
+        self.gradients = [gradient_name(parameter.step) for parameter in parameters]
         for parameter, name in zip(parameters, self.gradients, strict=True):
             if self.plan.find(name) is None:
                 raise AttnError(f"{parameter.key} has no gradient", where=LEARN)

@@ -60,22 +60,33 @@ def test_matrices_are_learned_from_several_targets() -> None:
     np.testing.assert_array_equal(found.problem.w_k, MATRICES["w_k"])
 
 
-@pytest.mark.parametrize("layout", ["in_out", "out_in"])
-def test_the_first_step_goes_down_the_slope_of_the_loss(layout: str) -> None:
-    target = normal(5, 3)
-    spec = problem(**SEQUENCE, weight_layout=layout)
-    found = fit(spec, ["w_q"], {"output": target}, FitOptions(steps=1, rate=1e-6))
-    moved = (found.values["w_q"] - MATRICES["w_q"]) / 1e-6  # Adam's first step has length 1 in every number
+SCORES = {"scores": normal(5, 7), "value": normal(7, 3)}
+LEARNED: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "w_q": ("w_q", SEQUENCE),
+    "w_q stored out_in": ("w_q", {**SEQUENCE, "weight_layout": "out_in"}),
+    "scores before a scale": ("scores", {**SCORES, "scale": -2.0}),
+    "a bias of one row": ("bias", {**SCORES, "bias": normal(1, 1, 7)}),
+    "the residual stream": ("residual", {"residual": X, "residual_norm": "rms", **MATRICES}),
+    "packed projections": ("w_qkv", {"embeddings": X, "w_qkv": normal(3, 9)}),
+    "a sink": ("sink", {**SEQUENCE, "sink": normal(1)}),
+}
 
-    def loss(w_q: np.ndarray) -> float:
-        output = result("output", **{**SEQUENCE, "w_q": w_q}, weight_layout=layout)
-        return float(((output - target) ** 2).mean())
 
-    for index in np.ndindex(3, 3):
-        step = np.zeros((3, 3))
+@pytest.mark.parametrize(("key", "keys"), LEARNED.values(), ids=LEARNED)
+def test_the_first_step_goes_down_the_slope_of_the_loss(key: str, keys: Mapping[str, Any]) -> None:
+    target, rate = normal(5, 3), 1e-6
+    found = fit(problem(**keys), [key], {"output": target}, FitOptions(steps=1, rate=rate))
+    moved = (found.learned[0].after - found.learned[0].before) / rate  # the first step of Adam has length 1
+    moved = moved if keys.get("weight_layout") != "out_in" else moved.T
+
+    def loss(array: np.ndarray) -> float:
+        return float(((result("output", **{**keys, key: array}) - target) ** 2).mean())
+
+    for index in np.ndindex(keys[key].shape):
+        step = np.zeros(keys[key].shape)
         step[index] = 1e-5
-        slope = loss(MATRICES["w_q"] + step) - loss(MATRICES["w_q"] - step)
-        assert np.sign(slope) == -np.sign(moved[index])
+        slope = loss(keys[key] + step) - loss(keys[key] - step)
+        assert abs(slope) < 1e-14 or np.sign(slope) == -np.sign(moved[index])
 
 
 def test_the_parameters_of_an_operator_and_its_numbers_are_learned_together() -> None:
