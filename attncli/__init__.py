@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from attncli.api.attention import attention, load, load_layer
     from attncli.api.check import Report, check
     from attncli.api.compare import ComparedVariant, Comparison, compare
-    from attncli.api.problem import Problem
+    from attncli.api.problem import Fitted, Problem
     from attncli.api.result import Result
     from attncli.base.errors import AttnError
     from attncli.ops.decorators import context, generator, mask, norm, normalizer, position, query_scale, score
@@ -30,6 +30,7 @@ __all__ = [
     "Comparison",
     "DerivedInput",
     "Factorization",
+    "Fitted",
     "KeyBounds",
     "MaskSign",
     "OnlineNormalizer",
@@ -62,6 +63,7 @@ _MODULES = {
     "Comparison": "attncli.api.compare",
     "DerivedInput": "attncli.ops.records",
     "Factorization": "attncli.ops.records",
+    "Fitted": "attncli.api.problem",
     "KeyBounds": "attncli.ops.records",
     "MaskSign": "attncli.ops.records",
     "OnlineNormalizer": "attncli.ops.records",

@@ -5,14 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, NoReturn, Self, Unpack
 
+from attncli.analysis.fit import RATE, STEPS, Fit, fit, fit_options
 from attncli.api.arguments import Cells, Matrix, Position, ProblemKeys, to_edits, to_names
-from attncli.api.result import ExplanationText, Result, of_computed
+from attncli.api.result import WIDTH, ExplanationText, Result, of_computed
 from attncli.base.errors import AttnError
 from attncli.base.text import count_of, repr_excerpt
 from attncli.engine.options import THREADS, RunOptions
 from attncli.engine.run import LOCAL, run
 from attncli.io.expected import Expected, read_expected
 from attncli.io.problem_files import PYTHON, PYTHON_OVER_FILE, Document, Origin, RawValue
+from attncli.io.problem_text import values_to_write
 from attncli.io.variants import PROBLEM, NamedDocument
 from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.ops.records import format_value
@@ -23,7 +25,10 @@ from attncli.problem.fields import DEFAULT_SELECTION, EXPECTED
 from attncli.problem.problem_cache import form_of_given, keep, recall
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import stored_values
-from attncli.render.formats.html_tables import pairs_table
+from attncli.render.formats import terminal
+from attncli.render.formats.html_tables import pairs_table, preformatted
+from attncli.render.reports.fit import fit_document, outcome
+from attncli.render.target import TextTarget
 from attncli.render.view import DECIMALS
 
 NOT_EXPECTED = RawValue(None, PYTHON)
@@ -78,6 +83,13 @@ class Problem:
         if source.convention is not None:
             find_convention(str(source.convention), where="convention")
         vars(self).update(source=source, _spec=source.problem())
+
+    @classmethod
+    def of_spec(cls, spec: ProblemSpec) -> Self:
+        """The problem of data that was checked, with every value of it as a file would have it."""
+        problem = cls.__new__(cls)
+        vars(problem).update(_keys=values_to_write(spec), _spec=spec)
+        return problem
 
     @cached_property
     def source(self) -> NamedDocument:
@@ -190,6 +202,32 @@ class Problem:
             names = gradient_selection(spec)
         return of_computed(run(spec, names, every_step=every_step, options=options))
 
+    def fit(
+        self, learn: str | Iterable[str], target: Mapping[str, Any], *, steps: int = STEPS, rate: float = RATE
+    ) -> "Fitted":
+        """Learn arrays and numbers of the problem so that its results come near to a target, as `attn fit` does.
+
+        `learn` names keys (`w_q`, `bias`) and parameters of operators (`score.sigma`, `normalize.temperature`);
+        `target` has, by the names of results or steps, the numbers that they are to have, as `attncli.check` takes
+        them. The loss is their mean squared error, of several the sum; Adam goes at most so many `steps`, at this
+        `rate`, over everything at once, and stops where the loss falls no further.
+
+        Raises UnknownNameError where a name is unknown, AttnError where something has no gradient, or a target has
+        another shape or does not depend on what is learned.
+
+        >>> problem = Problem(query=[[0], [1]], key=[[0], [1]], value=[[0], [1]], score="gaussian")
+        >>> fitted = problem.fit("score.sigma", {"output": [[0.2], [0.8]]})
+        >>> fitted.stopped, round(fitted.learned["score.sigma"], 4)
+        ('converged', 0.6006)
+        >>> fitted.problem.compute("output").output.round(4).tolist()
+        [[0.2], [0.8]]
+        """
+        names, targets = to_names(learn, "learn", "w_q"), _targets(target)
+        found = fit(self.spec, names, targets, fit_options(steps, rate))
+        if found.stopped == "interrupted":
+            raise KeyboardInterrupt
+        return Fitted(found)
+
     def _with_gradient(self, gradient: Matrix | bool) -> ProblemSpec:
         """A problem with this gradient of the output, its own or ones for True; the same one without a gradient."""
         if gradient is None or gradient is False:
@@ -217,6 +255,50 @@ class Problem:
         """
         result = self.compute(select, every_step=True)
         return result.explain(cells, head=head, batch=batch, terms=terms, decimals=decimals)
+
+
+class Fitted:
+    """A fitted problem, as `Problem.fit` returns it; `print(fitted)` and a notebook show what `attn fit` does."""
+
+    def __init__(self, data: Fit) -> None:
+        self._data = data
+
+    @property
+    def problem(self) -> Problem:
+        """The problem with what was learned, at the lowest loss."""
+        return Problem.of_spec(self._data.problem)
+
+    @property
+    def learned(self) -> Mapping[str, Any]:
+        """What was learned, by its key: arrays, and numbers as floats; matrices as `weight_layout` stores them."""
+        return self._data.values
+
+    @property
+    def losses(self) -> Sequence[float]:
+        """The loss before the first step, and after each."""
+        return self._data.losses
+
+    @property
+    def stopped(self) -> str:
+        """Why the last step was the last: "converged", "steps", or "not_finite" where the loss no longer was."""
+        return self._data.stopped
+
+    def __str__(self) -> str:
+        return "".join(terminal.render(fit_document(self._data, DECIMALS), TextTarget(WIDTH))).rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"Fitted({', '.join(self.learned)}; {outcome(self._data)}, {self.stopped})"
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
+
+
+def _targets(target: object) -> Mapping[str, Any]:
+    """The targets by the names of results; raises AttnError for what is no mapping."""
+    if not isinstance(target, Mapping):
+        hint = "give the numbers by the names of results: target={'output': …}"
+        raise AttnError(f"{repr_excerpt(target)} has no names", where="target", hint=hint)
+    return target
 
 
 def problem_of(problem: object, keys: Mapping[str, Any], convention: str | None = None) -> Problem:

@@ -136,6 +136,16 @@ def complete_expected(context: typer.Context, incomplete: str) -> list[tuple[str
     return [(f"{name}=", purpose) for name, purpose in names]
 
 
+def complete_learn(context: typer.Context, incomplete: str) -> list[str]:
+    """The arrays and numbers of the problem that can be learned, and begin as the last name of a list does."""
+    from attncli.analysis.fit import learnable
+    from attncli.plan.build import plan_of
+
+    problem = _problem(context)
+    names = {} if problem is None else dict.fromkeys(learnable(plan_of(problem)), "")
+    return [text for text, _ in _last_of_list(incomplete, names)]
+
+
 def complete_queries(context: typer.Context, incomplete: str) -> list[str]:
     """The labels of queries that begin as the last label of a list does."""
     problem = _problem(context)

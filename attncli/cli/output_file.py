@@ -16,6 +16,8 @@ from attncli.render.formats import DEFAULT_FORMAT, OutputFormat, find_format, fo
 
 if TYPE_CHECKING:
     from attncli.io.inputs import Inputs
+    from attncli.io.problem_text import ExampleValues
+    from attncli.problem.spec import ProblemSpec
 
 STDOUT = "-"
 
@@ -107,6 +109,27 @@ def write_new_file(
     check_is_new(file, force=force)
     atomic_write_file(file, text)
     streams.write_output(f"{said_of(file, about, command or f'attn compute {shlex.quote(file)} --explain')}\n")
+
+
+def write_problem(problem: "ProblemSpec", file: str, inputs: "Inputs", example: "ExampleValues | None" = None) -> None:
+    """Write a problem to a YAML or JSON file, or else to a folder, and say on a terminal how it is computed.
+
+    `example` has the keys of the worked example that it may be. Raises AttnError where a file of the folder was read.
+    """
+    from attncli.io.output_files import atomic_write_file, atomic_write_folder, is_in_place
+    from attncli.io.problem_text import NO_EXAMPLE, PROBLEM_FILE, problem_folder, problem_json, problem_yaml
+
+    path, example = path_of(file), example or NO_EXAMPLE
+    if path.suffix.lower() == ".json":
+        atomic_write_file(file, problem_json(problem, example))
+    elif path.suffix.lower() in (".yaml", ".yml") or is_in_place(path):
+        atomic_write_file(file, problem_yaml(problem, example))
+    else:
+        files = problem_folder(problem, example)
+        for name in files:
+            check_is_no_input(str(path / name), inputs)
+        atomic_write_folder(file, files)
+    say_written(file, f"attn compute {shlex.quote(str(path / PROBLEM_FILE) if path.is_dir() else file)}")
 
 
 def check_is_no_input(file: str | None, inputs: "Inputs", option: str = "--output") -> None:

@@ -180,15 +180,15 @@ class ProgressBar:
         if self.bar is not None:
             self.bar.stop()
 
-    def __call__(self, done: int, total: int) -> None:
-        """Show that `done` of `total` blocks or lines are done."""
+    def __call__(self, done: int, total: int, said: str = "") -> None:
+        """Show that `done` of `total` blocks or lines are done, and with the description what is said of them."""
         if not self.is_shown or time.monotonic() - self.start < DELAY:
             return
         if self.bar is None:
             self.bar = _make_bar()
             self.task = self.bar.add_task(self.description, total=total)
             self.bar.start()
-        self.bar.update(self.task, completed=done)
+        self.bar.update(self.task, completed=done, description=f"{self.description}{said}")
 
     def count_lines(self, chunks: Iterable[str], total: int) -> Iterator[str]:
         """The chunks of a text of about `total` lines; each counts as done when the next one is requested.

@@ -51,11 +51,11 @@ class Expectation:
     """The numbers that are expected of one result, as `attncli.analysis.check` takes them, and their origin."""
 
     value: Any
-    key: str  # `expected`, or `against` for the option
+    key: str  # `expected`, or that of an option: `against`
     origin: Origin
 
     def locate(self, error: AttnError) -> AttnError:
-        """An error whose path begins with `expected`, with the place where the numbers were given instead."""
+        """An error whose path begins with `expected` or a key, with the place where the numbers were given instead."""
         error.path = self.origin.path(self.key, *error.path[1:], subject=error.subject)
         return error
 
@@ -92,8 +92,10 @@ def read_expected(raw: RawValue, known: Collection[str] | None) -> Expected:
     return Expected(read.by_name, tuple(f"{raw.origin.name}#{name}" for name in left_out))
 
 
-def read_against(texts: Sequence[str], inputs: Inputs, known: Collection[str]) -> Expected:
+def read_against(texts: Sequence[str], inputs: Inputs, known: Collection[str], key: str = AGAINST) -> Expected:
     """What options `--against NAME=VALUE` and `--against FILE` say of a problem whose results have the `known` names.
+
+    Another option has another `key`.
 
     Raises UnknownNameError for other names, AttnError where a name is given twice, or something can't be read.
     """
@@ -104,16 +106,16 @@ def read_against(texts: Sequence[str], inputs: Inputs, known: Collection[str]) -
         if equals and _NAME.fullmatch(name) and not is_there(Path(text)):
             name = own_name(name.strip())
             if name not in RESULTS:  # of a result that the problem lacks the plan says why
-                _check_name(name, known, origin.path(AGAINST))
-            read = _read_values({name: value}, AGAINST, origin)
+                _check_name(name, known, origin.path(key))
+            read = _read_values({name: value}, key, origin)
         elif text.strip() in known and not is_there(Path(text)):
             hint = f"write {text}='.6 .4' or {text}=FILE"
-            raise AttnError("has no numbers", where=origin.path(AGAINST, text), hint=hint)
+            raise AttnError("has no numbers", where=origin.path(key, text), hint=hint)
         else:
-            _check_is_file(text, known, origin.path(AGAINST))
-            read = _read_file(text, AGAINST, origin, known)
+            _check_is_file(text, known, origin.path(key))
+            read = _read_file(text, key, origin, known)
         for twice in read.by_name.keys() & found.by_name.keys():
-            raise AttnError("is given twice", where=origin.path(AGAINST, twice), hint="give it once")
+            raise AttnError("is given twice", where=origin.path(key, twice), hint="give it once")
         by_name = {**found.by_name, **read.by_name}
         found = Expected(by_name, found.left_out + read.left_out, found.notes + read.notes)
     return found
@@ -168,7 +170,7 @@ def _read_file(text: str, key: str, origin: Origin, known: Collection[str] | Non
     content = _results_in(source)
     is_table = formats.formats_of(source)[-1].is_table
     if entry or is_table or not isinstance(content, Mapping):
-        example = f"--against {OUTPUT}={text}" if key == AGAINST else f"{EXPECTED}: {{{OUTPUT}: {text}}}"
+        example = f"--{key} {OUTPUT}={text}" if key != EXPECTED else f"{EXPECTED}: {{{OUTPUT}: {text}}}"
         message = f"{text} is one array without a name"
         raise AttnError(message, where=origin.path(key), hint=f"say which result it is, such as {example}")
     names = own_names(content)

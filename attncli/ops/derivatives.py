@@ -4,11 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from attncli.base.axes import Letters
+from attncli.base.axes import COUNTED_FROM_0, Letters
 from attncli.base.lazy_numpy import Array, np
+from attncli.numbers.arithmetic import ArithmeticWriter, Computed
+from attncli.numbers.terms import products
 
 CONSTANT = None  # the derivative of an argument that is no real number: a mask, a position
 
+
+EVERY_PAIR: Letters = (*COUNTED_FROM_0, "n", "m")  # of all batch items and heads
 
 Formula = str | Callable[[Mapping[str, str], Mapping[str, Any]], str]
 
@@ -31,6 +35,8 @@ class DerivativeRecord:
     by_hand: Callable[..., list[str]] | None = None
     remark: str = ""
     is_whole: bool = False  # the gradient has no axes but those of the argument, which does not broadcast
+    symbol: str = ""  # of a number among the options, by which it is the derivative; none of an array
+    keeps_sign: bool = False  # whether a number that multiplies is fitted without a change of its sign
 
     def formula_with(self, symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
         """The formula with these symbols, in which braces are replaced, and the remark."""
@@ -78,6 +84,30 @@ def derivative(formula: Formula, **more: Any) -> Callable[[Callable[..., Array]]
         return recorded
 
     return decorate
+
+
+def derivative_by_number(symbol: str, formula: Formula, **more: Any) -> Callable[[Callable[..., Array]], Derivative]:
+    """A decorator: the function is the derivative by a number among the options, which has this symbol.
+
+    It is one number, the sum over all that the function makes with it; `{argument}` is the number in formulas.
+    """
+    return derivative(formula, symbol=symbol, sums_over=EVERY_PAIR, is_whole=True, **more)
+
+
+def sum_products(grad: Array, x: Array) -> Array:
+    """The sum of the products of gradients and numbers, without those whose gradient is 0: these may be infinite.
+
+    >>> float(sum_products(np.array([0.0, 2.0]), np.array([-np.inf, 3.0])))
+    6.0
+    """
+    total: Array = np.multiply(grad, x, out=np.zeros_like(grad), where=grad != 0).sum()
+    return total
+
+
+def computed_products(write: ArithmeticWriter, name: str, grad: Array, x: Array) -> Computed:
+    """The line of `sum_products`, by a name."""
+    counts = grad != 0
+    return write.computed(name, products(grad[counts], x[counts]) if counts.any() else products([0], [0]))
 
 
 def sum_over(x: Array, *, axes: tuple[int, ...], kept: tuple[int, ...]) -> Array:

@@ -25,7 +25,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, absolute, number, parameter, products, sqrt, total
 from attncli.ops.decorators import score
-from attncli.ops.derivatives import derivative
+from attncli.ops.derivatives import computed_products, derivative, derivative_by_number, sum_products
 from attncli.ops.records import Positive, Quantity, Tap, no_tap, reused
 
 LOSS = 4
@@ -268,6 +268,19 @@ def gaussian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Arra
     return _towards(grad.mT, key, query) / sigma / sigma
 
 
+@derivative_by_number(
+    "σ",
+    "{d_argument} = −2 Σ {d_result}ᵢⱼ {result}ᵢⱼ / {argument}",
+    by_hand=lambda write, grad, forward, result, *, sigma: [
+        (row := computed_products(write, "Σ dS∘S", grad, forward)).line,
+        write.equation(-(2 * row / parameter(sigma)), result),
+    ],
+)
+def gaussian_sigma(grad: Array, forward: Array, *, sigma: float) -> Array:
+    """The gradient of the width: a wider bell lifts every score, the farther a key the more."""
+    return sum_products(grad, forward) * -2 / sigma
+
+
 def gaussian_by_hand(
     write: ArithmeticWriter, query: Array, key: Array, result: Any, *, squared_distances: Any, sigma: float
 ) -> list[str]:
@@ -287,7 +300,7 @@ def gaussian_by_hand(
     inner=(SQUARED_DISTANCES,),
     formula_in_force=lambda sigma: f"Sᵢⱼ = −‖Qᵢ − Kⱼ‖² / 2{'' if sigma == 1 else 'σ²'}",
     by_hand=gaussian_by_hand,
-    derivatives={"query": gaussian_query, "key": gaussian_key},
+    derivatives={"query": gaussian_query, "key": gaussian_key, "sigma": gaussian_sigma},
 )
 def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
     """The squared distance over 2σ², negative: its exponential is a bell of width σ around the query.
@@ -341,6 +354,19 @@ def laplacian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Arr
     return _signs(grad.mT, key, query) / sigma
 
 
+@derivative_by_number(
+    "σ",
+    "{d_argument} = −Σ {d_result}ᵢⱼ {result}ᵢⱼ / {argument}",
+    by_hand=lambda write, grad, forward, result, *, sigma: [
+        (row := computed_products(write, "Σ dS∘S", grad, forward)).line,
+        write.equation(-(row / parameter(sigma)), result),
+    ],
+)
+def laplacian_sigma(grad: Array, forward: Array, *, sigma: float) -> Array:
+    """The gradient of the width: a wider bell lifts every score, the farther a key the more."""
+    return -sum_products(grad, forward) / sigma
+
+
 def laplacian_by_hand(
     write: ArithmeticWriter, query: Array, key: Array, result: Any, *, distances: Any, sigma: float
 ) -> list[str]:
@@ -368,7 +394,7 @@ def laplacian_by_hand(
     ),
     formula_in_force=lambda sigma: f"Sᵢⱼ = −‖Qᵢ − Kⱼ‖₁{'' if sigma == 1 else ' / σ'}",
     by_hand=laplacian_by_hand,
-    derivatives={"query": laplacian_query, "key": laplacian_key},
+    derivatives={"query": laplacian_query, "key": laplacian_key, "sigma": laplacian_sigma},
 )
 def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
     """The sum of the absolute differences, negative, in units of the width σ.

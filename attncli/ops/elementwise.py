@@ -7,7 +7,14 @@ from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number, parameter, tanh
 from attncli.ops.decorators import structural
-from attncli.ops.derivatives import add_rows, derivative, unchanged
+from attncli.ops.derivatives import (
+    add_rows,
+    computed_products,
+    derivative,
+    derivative_by_number,
+    sum_products,
+    unchanged,
+)
 from attncli.ops.records import format_value
 
 
@@ -20,9 +27,20 @@ def scale_scores(grad: Array, *, scale: float) -> Array:
     return grad * scale
 
 
+@derivative_by_number(
+    "scale",
+    "{d_argument} = Σ {d_result}ᵢⱼ {scores}ᵢⱼ",
+    by_hand=lambda write, grad, scores, result: [computed_products(write, "Σ dS∘S₀", grad, scores).line],
+    keeps_sign=True,
+)
+def scale_scale(grad: Array, scores: Array) -> Array:
+    """The gradient of the scale: the scores before it, each times the gradient of the score behind it."""
+    return sum_products(grad, scores)
+
+
 @structural(
     by_hand=lambda write, scores, result, *, scale: [write.equation(parameter(scale) * scores, result)],
-    derivatives={"scores": scale_scores},
+    derivatives={"scores": scale_scores, "scale": scale_scale},
 )
 def scale(scores: Array, *, scale: float) -> Array:
     """The scores [… n m] times a number."""
@@ -38,9 +56,19 @@ def multiply_x(grad: Array, *, factor: float) -> Array:
     return grad * factor
 
 
+@derivative_by_number(
+    "factor",
+    "{d_argument} = Σ {d_result} ∘ {x}",
+    by_hand=lambda write, grad, x, result: [computed_products(write, "Σ", grad, x).line],
+)
+def multiply_factor(grad: Array, x: Array) -> Array:
+    """The gradient of the factor: the numbers before it, each times the gradient of that behind it."""
+    return sum_products(grad, x)
+
+
 @structural(
     by_hand=lambda write, x, result, *, factor: [write.equation(parameter(factor) * x, result, letter="x")],
-    derivatives={"x": multiply_x},
+    derivatives={"x": multiply_x, "factor": multiply_factor},
 )
 def multiply(x: Array, *, factor: float) -> Array:
     """The vectors [… n x] times a number."""
@@ -72,7 +100,27 @@ def softcap_scores(grad: Array, forward: Array, *, cap: float) -> Array:
     return grad * (1 - (forward / cap) ** 2)
 
 
-@structural(by_hand=softcap_by_hand, derivatives={"scores": softcap_scores})
+def _cap_slopes(scores: Array, forward: Array, cap: float) -> Array:
+    """How fast each capped score changes with the cap; 1 or −1 where a score is infinite."""
+    tangents = forward / cap
+    slopes = np.where(np.isfinite(scores), scores, 0) / cap * (1 - tangents**2)
+    difference: Array = tangents - slopes
+    return difference
+
+
+@derivative_by_number(
+    "cap",
+    "{d_argument} = Σ {d_result}ᵢⱼ (tᵢⱼ − {scores}ᵢⱼ/cap (1 − tᵢⱼ²)), tᵢⱼ = {result}ᵢⱼ/cap",
+    by_hand=lambda write, grad, scores, forward, result, *, cap: [
+        computed_products(write, "Σ", grad, _cap_slopes(scores, forward, cap)).line
+    ],
+)
+def softcap_cap(grad: Array, scores: Array, forward: Array, *, cap: float) -> Array:
+    """The gradient of the cap: scores near it move with it, small ones hardly."""
+    return sum_products(grad, _cap_slopes(scores, forward, cap))
+
+
+@structural(by_hand=softcap_by_hand, derivatives={"scores": softcap_scores, "cap": softcap_cap})
 def softcap(scores: Array, *, cap: float) -> Array:
     """`cap · tanh(scores / cap)`: from −cap to cap, nearly unchanged where scores are small.
 

@@ -12,7 +12,7 @@ from attncli.base.lazy_numpy import Array, all_finite, all_true, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, exp, largest, number, parameter, products, total
 from attncli.ops.decorators import normalizer
-from attncli.ops.derivatives import NoDerivative, derivative
+from attncli.ops.derivatives import NoDerivative, computed_products, derivative, derivative_by_number, sum_products
 from attncli.ops.records import OnlineNormalizer, Positive, Quantity, Range, Tap, no_tap, reused
 
 EXPONENTIALS_PURPOSE = (
@@ -108,6 +108,19 @@ def softmax_scores(grad: Array, forward: Array, *, temperature: float = 1.0) -> 
     return gradient
 
 
+@derivative_by_number(
+    "T",
+    "{d_argument} = −Σ gᵢⱼ {scores}ᵢⱼ / {argument}², gᵢⱼ = {result}ᵢⱼ ({d_result}ᵢⱼ − Σⱼ {d_result}ᵢⱼ {result}ᵢⱼ)",
+    by_hand=lambda write, grad, scores, forward, result, *, temperature: [
+        (row := computed_products(write, "Σ g∘S", softmax_scores(grad, forward), scores)).line,
+        write.equation(-(row if temperature == 1 else row / parameter(temperature) ** 2), result),
+    ],
+)
+def softmax_temperature(grad: Array, scores: Array, forward: Array, *, temperature: float) -> Array:
+    """The gradient of the temperature: a higher one brings the scores nearer to each other."""
+    return -sum_products(softmax_scores(grad, forward), scores) / temperature / temperature
+
+
 @normalizer(
     formula="Aᵢⱼ = exp(Sᵢⱼ/T) / Σⱼ exp(Sᵢⱼ/T)",
     formula_in_force=lambda temperature: SOFTMAX if temperature == 1 else "Aᵢⱼ = exp(Sᵢⱼ/T) / Σⱼ exp(Sᵢⱼ/T)",
@@ -126,7 +139,7 @@ def softmax_scores(grad: Array, forward: Array, *, temperature: float = 1.0) -> 
     ),
     online=OnlineNormalizer(_exponentials, exp_scale=lambda parameters: 1 / parameters["temperature"]),
     by_hand=softmax_by_hand,
-    derivatives={"scores": softmax_scores},
+    derivatives={"scores": softmax_scores, "temperature": softmax_temperature},
     is_distribution=True,
 )
 def softmax(scores: Array, *, temperature: Positive = 1.0, tap: Tap = no_tap) -> Array:
@@ -206,6 +219,18 @@ def sigmoid_scores(grad: Array, forward: Array) -> Array:
     return gradient
 
 
+@derivative_by_number(
+    "shift",
+    "{d_argument} = Σ {d_result}ᵢⱼ {result}ᵢⱼ (1 − {result}ᵢⱼ)",
+    by_hand=lambda write, grad, forward, result: [
+        computed_products(write, "Σ dA∘A∘(1 − A)", grad, forward * (1 - forward)).line
+    ],
+)
+def sigmoid_shift(grad: Array, forward: Array) -> Array:
+    """The gradient of the shift, which is added to every score."""
+    return sum_products(grad, forward * (1 - forward))
+
+
 @normalizer(
     formula="Aᵢⱼ = 1 / (1 + exp(−(Sᵢⱼ + shift)))",
     shapes=SHAPES,
@@ -219,7 +244,7 @@ def sigmoid_scores(grad: Array, forward: Array) -> Array:
     ),
     formula_in_force=lambda shift: f"Aᵢⱼ = 1 / (1 + exp(−{'(Sᵢⱼ + shift)' if shift else 'Sᵢⱼ'}))",
     by_hand=sigmoid_by_hand,
-    derivatives={"scores": sigmoid_scores},
+    derivatives={"scores": sigmoid_scores, "shift": sigmoid_shift},
 )
 def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:
     """Each key on its own: a weight between 0 and 1, whatever the other keys score.

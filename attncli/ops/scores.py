@@ -12,7 +12,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, exp, largest, number, parameter, products, sqrt, tanh, total
 from attncli.ops.decorators import score
-from attncli.ops.derivatives import Formula, derivative
+from attncli.ops.derivatives import Formula, computed_products, derivative, derivative_by_number, sum_products
 from attncli.ops.norms import ZERO_VECTOR, l2, l2_gradient
 from attncli.ops.products import MatrixProduct, product, product_without_zeros
 from attncli.ops.records import Factorization, Quantity, Symbol, Tap, no_tap, reused
@@ -536,6 +536,19 @@ def cosine_key(grad: Array, key: Array, unit_query: Array, *, beta: float) -> Ar
     return l2_gradient(grad.mT @ unit_query * beta, key)
 
 
+@derivative_by_number(
+    "β",
+    "{d_argument} = Σ {d_result}ᵢⱼ Qᵤᵢ·Kᵤⱼ, Qᵤ and Kᵤ the unit vectors",
+    by_hand=lambda write, grad, unit_query, unit_key, result: [
+        computed_products(write, "Σ dS∘QᵤKᵤᵀ", grad, unit_query @ unit_key.mT).line
+    ],
+    keeps_sign=True,
+)
+def cosine_beta(grad: Array, unit_query: Array, unit_key: Array) -> Array:
+    """The gradient of the strength: the cosines, each times the gradient of its score."""
+    return sum_products(grad, unit_query @ unit_key.mT)
+
+
 @score(
     formula="Sᵢⱼ = β Qᵢ·Kⱼ / (‖Qᵢ‖ ‖Kⱼ‖)",
     shapes="query[n d], key[m d] -> [n m]",
@@ -548,7 +561,7 @@ def cosine_key(grad: Array, key: Array, unit_query: Array, *, beta: float) -> Ar
     factorization=Factorization(lambda query, beta: l2(query) * beta, lambda key, beta: l2(key)),
     formula_in_force=lambda beta: f"Sᵢⱼ = {'' if beta == 1 else 'β '}Qᵢ·Kⱼ / (‖Qᵢ‖ ‖Kⱼ‖)",
     by_hand=cosine_by_hand,
-    derivatives={"query": cosine_query, "key": cosine_key},
+    derivatives={"query": cosine_query, "key": cosine_key, "beta": cosine_beta},
 )
 def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap, matmul: MatrixProduct = product) -> Array:
     """The cosine of the angle between query and key, times a strength; a zero vector scores 0.

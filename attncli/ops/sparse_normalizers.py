@@ -10,7 +10,7 @@ from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import largest, number, parameter, sqrt, total
 from attncli.ops.decorators import normalizer
-from attncli.ops.derivatives import derivative
+from attncli.ops.derivatives import computed_products, derivative, derivative_by_number, sum_products
 from attncli.ops.normalizers import SHAPES, SOFTMAX, finite_max, safe_divide, softmax, softmax_by_hand
 from attncli.ops.records import Range
 
@@ -62,6 +62,37 @@ def entmax_scores(grad: Array, forward: Array, *, alpha: float) -> Array:
     mean = safe_divide((slopes * grad).sum(axis=-1, keepdims=True), slopes.sum(axis=-1, keepdims=True))
     gradient: Array = slopes * (grad - mean)
     return gradient
+
+
+def _alpha_slopes(weights: Array, alpha: float) -> Array:
+    """How fast each weight [… n m] changes with α. Source: Correia, Niculae & Martins 2019, Proposition 1."""
+    is_positive = weights > 0
+    positive = np.where(is_positive, weights, 1)
+    entropies: Array = -weights * np.log(positive)
+    if alpha == 1:
+        changes = entropies * np.log(positive)
+        slopes: Array = (changes - weights * changes.sum(axis=-1, keepdims=True)) / 2
+    else:
+        powers = np.where(is_positive, positive ** (2 - alpha), 0)
+        skewed = safe_divide(powers, powers.sum(axis=-1, keepdims=True))
+        excess = entropies - skewed * entropies.sum(axis=-1, keepdims=True)
+        slopes = (weights - skewed) / (alpha - 1) ** 2 + excess / (alpha - 1)
+    return slopes
+
+
+@derivative_by_number(
+    "α",
+    "{d_argument} = Σ {d_result}ᵢⱼ sᵢⱼ, "
+    "sᵢⱼ = ({result}ᵢⱼ − pᵢⱼ)/({argument} − 1)² + (hᵢⱼ − pᵢⱼ Σⱼ hᵢⱼ)/({argument} − 1), "
+    "hᵢⱼ = −{result}ᵢⱼ ln {result}ᵢⱼ, pᵢⱼ = {result}ᵢⱼ^(2 − {argument}) / Σⱼ {result}ᵢⱼ^(2 − {argument})",
+    by_hand=lambda write, grad, forward, result, *, alpha: [
+        computed_products(write, "Σ dA∘s", grad, _alpha_slopes(forward, alpha)).line
+    ],
+    remark="for α = 1 the limit",
+)
+def entmax_alpha(grad: Array, forward: Array, *, alpha: float) -> Array:
+    """The gradient of α: a larger one takes weight from the low scores."""
+    return sum_products(grad, _alpha_slopes(forward, alpha))
 
 
 def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str]:
@@ -135,7 +166,7 @@ def _entmax_formula(*, alpha: float) -> str:
     example={"scores": [[0, 0], [4, 0]], "gives": [[0.5, 0.5], [1, 0]]},
     formula_in_force=_entmax_formula,
     by_hand=entmax_by_hand,
-    derivatives={"scores": entmax_scores},
+    derivatives={"scores": entmax_scores, "alpha": entmax_alpha},
     is_distribution=True,
 )
 def entmax(scores: Array, *, alpha: Annotated[float, Range(least=1)] = 1.5) -> Array:

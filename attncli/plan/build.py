@@ -4,11 +4,11 @@ project ─ clip ─ positions ─ split heads ─ qk_norm ─ rotate ─ scale 
 scale) ─ softcap ─ bias ─ mask ─ NORMALIZE ─ CONTEXT ─ context_norm ─ merge heads ─ gate ─ w_o
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
 from attncli.base.errors import AttnError
 from attncli.plan.builder import PlanBuilder
-from attncli.plan.graph import Plan
+from attncli.plan.graph import GRADIENT, Plan, gradient_name
 from attncli.plan.stages import gradients, heads, indices, output, projections, scores
 from attncli.problem.fields import OUTPUT
 from attncli.problem.spec import DEFAULTS, ProblemSpec
@@ -40,18 +40,36 @@ def plan_of(problem: ProblemSpec) -> Plan:
 
 def build_plan(problem: ProblemSpec) -> Plan:
     """The plan of a problem, from the lengths of its axes and its operators; no number of it is read."""
+    builder = _forward_builder(problem)
+    gradients.differentiate(builder)
+    return builder.plan()
+
+
+def build_plan_to_fit(problem: ProblemSpec, results: Iterable[str], paths: Collection[tuple[str, ...]]) -> Plan:
+    """The plan of a problem with the gradients of arrays and numbers, by their paths, back from several results.
+
+    The gradients of these results are inputs, whose values the caller sets: `loss_gradient_name` has their names.
+    Raises UnknownNameError where there is no such result, AttnError where an operator has no derivative.
+    """
+    builder = _forward_builder(problem)
+    plan = builder.plan()
+    gradients.differentiate_for(builder, [plan.resolve(result) for result in results], paths)
+    return builder.plan()
+
+
+def _forward_builder(problem: ProblemSpec) -> PlanBuilder:
+    """The builder of a plan with every stage of the forward computation."""
     builder = PlanBuilder(problem, PURPOSES)
     for result, stages in STAGES.items():
         if result == problem.given_table:
             scores.add_given_table(builder)
         for stage in stages if result not in problem.not_computed else ():
             stage(builder)
-    gradients.differentiate(builder)
-    return builder.plan()
+    return builder
 
 
 def gradient_selection(problem: ProblemSpec) -> tuple[str, ...]:
-    """The results that are selected with gradients where none is named: the output, and those of the given arrays.
+    """The results that are selected with gradients where none is named: the output, and those of what was given.
 
     Raises AttnError where the problem computes no output.
 
@@ -62,7 +80,15 @@ def gradient_selection(problem: ProblemSpec) -> tuple[str, ...]:
     plan = plan_of(problem)
     if not plan.has_gradients:
         raise AttnError("there is no output to differentiate", hint="give value, or leave out the gradient")
-    return (OUTPUT, *plan.gradients_of_given)
+    paths = [path for node in plan.nodes if node.stage != GRADIENT for path in node.numbers.values()]
+    numbers = (gradient_name(".".join(path)) for path in paths if _is_given(problem, path))
+    return (OUTPUT, *plan.gradients_of_given, *(name for name in numbers if name in plan.by_name))
+
+
+def _is_given(problem: ProblemSpec, path: tuple[str, ...]) -> bool:
+    """Whether a number of the problem was given, and is not the default of its operator."""
+    value = getattr(problem, path[0])
+    return len(path) == 1 or path[1] in value.given
 
 
 def keys_unread_by_plan(problem: ProblemSpec) -> Mapping[str, str]:

@@ -237,5 +237,7 @@ class PlanBuilder:
     ) -> Node:
         """Add the node of an operator, with its inputs and options; the stage is its key unless it is another."""
         function, inputs = operator.record.function, self.inputs_of(key, operator)
+        real = {p.name for p in operator.record.parameters if p.kind == "number"}
+        numbers = {name: (key, name) for name, x in operator.options.items() if name in real and isinstance(x, float)}
         options = {**options, **operator.options}
-        return self.add(name, symbol, "", axes, stage or key, function, inputs, options, role=role)
+        return self.add(name, symbol, "", axes, stage or key, function, inputs, options, role=role, numbers=numbers)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -50,6 +50,7 @@ class Node:
     inputs: Mapping[str, str] = field(default_factory=dict)  # argument: the node whose value it is
     options: Mapping[str, Any] = field(default_factory=dict)
     source: tuple[str, ...] = ()
+    numbers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # option: the path of a number in the problem
     role: str | None = None  # of which it is the current node: query, key, value, scores, weights …
     tapped_from: str | None = None
     taps: Mapping[str, str] = field(default_factory=dict)  # name of an inner quantity: the node that it is
@@ -117,6 +118,11 @@ class Node:
     def _record(self) -> OperatorRecord | StructuralRecord | DerivativeRecord | None:
         return record_of(self.function) if self.function is not None and not self.source else None
 
+    def with_numbers(self, values: Mapping[tuple[str, ...], Any]) -> "Node":
+        """The node with other values of the numbers of the problem that are among its options, by their paths."""
+        own = {option: values[path] for option, path in self.numbers.items() if path in values}
+        return replace(self, options={**self.options, **own}) if own else self
+
     def axis(self, letter: str) -> Axis | None:
         """The axis of that letter, if there is one."""
         return next((axis for axis in self.axes if axis.letter == letter), None)
@@ -148,6 +154,15 @@ def gradient_name(name: str) -> str:
     return f"{GRADIENT_PREFIX}{name}"
 
 
+def loss_gradient_name(name: str) -> str:
+    """The name of the gradient of a step where several steps are in a loss.
+
+    >>> loss_gradient_name("weights")
+    'grad_weights_of_loss'
+    """
+    return f"{gradient_name(name)}_of_loss"
+
+
 def axes_of(letters: Letters, shape: tuple[int, ...]) -> Axes:
     """Letters with the lengths of an array's axes."""
     return tuple(map(Axis, letters, shape))
@@ -170,7 +185,14 @@ class Plan:
         Raises as `resolve` does.
         """
         selected = {self.resolve(name) for name in names}
-        return self if all(name in selected for name in self._on_demand) else self._without_on_demand
+        left_out = tuple(name for name in self._on_demand if name not in selected)
+        if not left_out:
+            return self
+        if left_out not in self._smaller_plans:
+            nodes = tuple(node for node in self.nodes if node.name not in left_out)
+            results = {result: name for result, name in self.results.items() if name not in left_out}
+            self._smaller_plans[left_out] = Plan(nodes, results, left_out)
+        return self._smaller_plans[left_out]
 
     @cached_property
     def _on_demand(self) -> Sequence[str]:
@@ -178,11 +200,9 @@ class Plan:
         return [node.name for node in self.nodes if node.is_on_demand]
 
     @cached_property
-    def _without_on_demand(self) -> "Plan":
-        """The plan of a run that selects none of those."""
-        names = tuple(self._on_demand)
-        results = {result: name for result, name in self.results.items() if name not in names}
-        return Plan(tuple(node for node in self.nodes if not node.is_on_demand), results, names)
+    def _smaller_plans(self) -> dict[tuple[str, ...], "Plan"]:
+        """The plans of runs that leave out nodes on demand, by their names."""
+        return {}
 
     @cached_property
     def by_name(self) -> Mapping[str, Node]:
@@ -258,9 +278,24 @@ class Plan:
         return [name for name in names if self.find(name) is not None]
 
     @cached_property
+    def parameters(self) -> Mapping[str, tuple[str, ...]]:
+        """The paths of the arrays and numbers that the computation reads, by name: `w_q`, `score.sigma`.
+
+        Those of operators are also there by their own name, `sigma`, where nothing else has it.
+        """
+        nodes = [node for node in self.nodes if node.stage != GRADIENT]
+        paths = [path for node in nodes for path in (node.source, *node.numbers.values()) if path]
+        own = {path[-1]: path for path in paths if [other[-1] for other in dict.fromkeys(paths)].count(path[-1]) == 1}
+        taken = {*self.by_name, *self.results}
+        short = {name: path for name, path in own.items() if name not in taken and len(path) > 1}
+        return {".".join(path): path for path in paths} | short
+
+    @cached_property
     def expected_names(self) -> Sequence[str]:
-        """The names of which numbers can be expected: of results and steps, and of their gradients."""
-        return self.names if self.has_gradients else [*self.names, *map(gradient_name, self.names)]
+        """The names of which numbers can be expected: of results, steps and parameters, and of their gradients."""
+        if self.has_gradients:
+            return self.names
+        return list(dict.fromkeys((*self.names, *map(gradient_name, (*self.names, *self.parameters)))))
 
     @cached_property
     def gradients_of_given(self) -> tuple[str, ...]:
@@ -276,7 +311,8 @@ class Plan:
         found = self.find(name)
         if found is not None:
             return found
-        if not self.has_gradients and self.find(name.removeprefix(GRADIENT_PREFIX)) is not None:
+        own = name.removeprefix(GRADIENT_PREFIX)
+        if not self.has_gradients and own != name and (own in self.parameters or self.find(own) is not None):
             raise AttnError(f"{name} is not computed: no gradient is asked for", hint=GRADIENT_HINT)
         if name in RESULTS:
             raise self._missing_result(name)

@@ -200,7 +200,7 @@ def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
     record: object = record_of(step.function) if step.function is not None else None
     summed = set(record.sums_over) if isinstance(record, DerivativeRecord) else set()
     summed |= {letter for letter, key in _KEY_LETTERS.items() if key in summed}
-    indexed_axes = LEADING | ({"n"} if step.stage in ROW_STAGES else set(at) - summed)
+    indexed_axes = (LEADING | ({"n"} if step.stage in ROW_STAGES else set(at))) - summed
     whole = {p.name for p in step.record.parameters} if step.record is not None else set()
     whole |= {name for name, source in step.inputs.items() if trace[source].node.is_lookup}
     arguments = {

@@ -198,7 +198,7 @@ def shapes_of(trace: Trace, step: Step) -> str:
 
 def format_shape(step: Step) -> str:
     """The axes of a step and their lengths: `[n d] 4 × 3`."""
-    return f"[{' '.join(step.axes)}] {format_lengths(step.value.shape)}".rstrip()
+    return f"[{' '.join(step.axes)}] {format_lengths(step.value.shape)}" if step.axes else "one number"
 
 
 def _parameters_in_force(step: Step) -> Iterator[str]:

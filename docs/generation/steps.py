@@ -31,8 +31,9 @@ def generate() -> str:
     problems = list(_problems())
     for keys in (*problems, _with_other_keys(problems)):
         for plan in _plans(keys):
-            for node in plan.nodes:
-                of_name = steps.setdefault(node.name, {})
+            for name in (*plan.by_name, *(name for name in plan.results if plan[name].is_on_demand)):
+                node = plan[name]
+                of_name = steps.setdefault(name, {})
                 if node.symbol not in of_name:
                     of_name[node.symbol] = _meaning(plan, node)
     lines = (json.dumps([*map(astuple, by_symbol.values())], ensure_ascii=False) for by_symbol in steps.values())
@@ -100,11 +101,13 @@ def _problems() -> Iterator[Mapping[str, Any]]:
     yield {**projected, "position": {"shaw": {"table": np.zeros((3, 4))}}, "score": "dot", "scale": 2.0}
     yield {**projected, "position": {"t5": {"table": np.zeros((4, 1))}}}
     yield from ({**in_heads, "position": "alibi"}, {**in_heads, "bias": table})
-    yield {**sequence, "position": "sinusoidal", "only": [0]}
-    yield {**projected, **other, "only": [0]}
+    yield from ({**sequence, "position": "sinusoidal", "only": [0]}, {**projected, **other, "only": [0]})
     yield {**with_axes, "key_mask": [1, 1, 0], "align": "bottom_right", "causal": True}
     yield {**in_heads, "query_scale": {"logn": {"length": 2}}}
     yield {**with_axes, "key_mask": [0, 1, 1], "mask": {"chunked": {"size": 2}}}
+
+    for score, normalize in (("cosine", "entmax"), ("gaussian", "sigmoid"), ("laplacian", "softmax")):
+        yield {**projected, "score": score, "normalize": normalize}
 
     l2, rotated = {"qk_norm": "l2"}, {"position": "rope"}
     norms: list[Mapping[str, Any]] = [

@@ -19,9 +19,9 @@ from tests.cli.running import Run
 from tests.problems import write_file
 
 WITH_PROBLEM = [name for name, ref in COMMANDS.items() if ref.has_problem]
-LISTS_KEYS = [name for name in WITH_PROBLEM if name != "compare"]  # it has other options to list
+LISTS_KEYS = [name for name in WITH_PROBLEM if name not in ("compare", "fit")]  # they have other options to list
 OPTIONS = {f"--[no-]{name}" if f.kind == "flag" else f"--{name.replace('_', '-')}": f for name, f in FIELDS.items()}
-MAX_LINES, MAX_LINES_OF_ALL, WIDTH = 60, 22, 80
+MAX_LINES, MAX_LINES_OF_ALL, WIDTH = 60, 23, 80
 
 
 @pytest.mark.parametrize("env", [{}, {"TERM": "dumb"}, {"PYTHONIOENCODING": "ascii"}], ids=["pipe", "dumb", "ascii"])
@@ -107,6 +107,7 @@ def test_the_examples_run_as_they_are(example: str, run: Run, tmp_path: Path) ->
     write_file(tmp_path, "embeddings: [[1, 2], [3, 4]]\nexpected: {query: [[1, 2], [3, 4]]}\n", "cases/one.yaml")
     for name in ("before.yaml", "after.yaml"):
         write_file(tmp_path, "embeddings: [[1, 2], [3, 4]]\n", name)
+    write_file(tmp_path, "1,2\n2,3\n", "y.csv")
     for name in ("q.npy", "k.npy", "v.npy"):
         np.save(tmp_path / name, np.eye(3, 4))
     if "checkpoint" in example:

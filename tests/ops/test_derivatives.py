@@ -15,6 +15,7 @@ from tests.ops.values import RECORDS, arguments, inner_values, length, parameter
 
 STEP = np.longdouble(2) ** -20  # the error of a central difference falls with its square
 DIFFERENTIABLE = ("score", "normalize", "context", "position", "norm", "query_scale")
+WITH_NUMBERS = ("score", "normalize", "context")  # kinds whose numbers have derivatives
 WITH_DERIVATIVES = [record for record in RECORDS if record.kind in DIFFERENTIABLE]
 
 Values = Mapping[str, Any]
@@ -25,18 +26,18 @@ def of_operators(records: list[OperatorRecord]) -> pytest.MarkDecorator:
 
 
 def in_many_digits(values: Values) -> dict[str, Any]:
-    """The arrays of real numbers as longdouble."""
-    return {name: x.astype(np.longdouble) if is_real(x) else x for name, x in values.items()}
+    """The arrays of real numbers, and the numbers, as longdouble."""
+    return {name: np.asarray(x, np.longdouble)[()] if is_real(x) else x for name, x in values.items()}
 
 
 def is_real(value: Any) -> bool:
-    """Whether a value is an array of real numbers: no mask, and no counts."""
-    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    """Whether a value is a real number or an array of them: no mask, and no counts."""
+    return np.asarray(value).dtype.kind == "f"
 
 
 def like(array: np.ndarray, seed: int) -> np.ndarray:
     """Random numbers in the shape of an array."""
-    return np.random.default_rng(seed).standard_normal(array.shape).astype(np.longdouble)
+    return np.asarray(np.random.default_rng(seed).standard_normal(np.shape(array)), np.longdouble)
 
 
 def slope(function: Callable[[np.ndarray], np.ndarray], at: np.ndarray, direction: np.ndarray) -> np.ndarray:
@@ -83,11 +84,12 @@ def test_a_derivative_is_the_limit_of_differences(record: OperatorRecord) -> Non
 
 
 @of_operators(WITH_DERIVATIVES)
-def test_an_operator_says_of_every_array_whether_it_has_a_derivative(record: OperatorRecord) -> None:
+def test_an_operator_says_of_every_array_and_number_whether_it_has_a_derivative(record: OperatorRecord) -> None:
     assert record.derivatives is not None
     code = record.function.__code__
     arrays = {*record.shapes.arrays, *record.derived} & {*code.co_varnames}
-    assert {*record.derivatives} == arrays
+    numbers = {p.name for p in record.parameters if p.kind == "number"} if record.kind in WITH_NUMBERS else set()
+    assert {*record.derivatives} == arrays | numbers
 
 
 @of_operators([record for record in WITH_DERIVATIVES if None in (record.derivatives or {}).values()])
@@ -126,6 +128,29 @@ def test_at_a_kink_a_gradient_of_0_is_taken(kind: str, name: str, kinks: Values)
     np.testing.assert_array_equal(np.where(given[argument] > 1, 0, gradient)[:, 0], 0)
 
 
+@pytest.mark.parametrize("alpha", [1.25, 1.5, 2.0, 3.0])
+def test_the_derivative_of_entmax_by_alpha_is_the_limit_of_differences(alpha: float) -> None:
+    scores, grad = (like(np.empty((5, 7)), seed) for seed in (1, 2))
+    record = next(record for record in RECORDS if record.name == "entmax")
+    given = {"scores": scores, "alpha": np.longdouble(alpha)}
+    found = dict(derivatives_of(record))["alpha"]
+
+    def loss(number: np.ndarray) -> np.ndarray:
+        total: np.ndarray = (grad * record.function(scores, alpha=number)).sum()
+        return total
+
+    expected = slope(loss, given["alpha"], np.longdouble(1))
+    np.testing.assert_allclose(gradient_of(record, found, grad, given), expected, rtol=1e-8)
+
+
+def test_the_derivative_of_softmax_by_alpha_is_that_of_entmax_near_1() -> None:
+    scores, grad = (like(np.empty((5, 7)), seed) for seed in (1, 2))
+    record = next(record for record in RECORDS if record.name == "entmax")
+    found = dict(derivatives_of(record))["alpha"]
+    at_1, near = (gradient_of(record, found, grad, {"scores": scores, "alpha": alpha}) for alpha in (1.0, 1 + 2**-16))
+    np.testing.assert_allclose(at_1, near, rtol=1e-3)
+
+
 def test_topk_has_no_derivative_where_scores_tie_with_the_kth() -> None:
     record = next(record for record in RECORDS if record.name == "topk")
     found = dict(derivatives_of(record))["scores"]
@@ -151,7 +176,7 @@ def test_a_gradient_is_worked_out_by_hand_to_the_number_that_is_computed(record:
     letters = {**record.shapes.arrays, **{inner.name: inner.axes for inner in record.inner}}
     letters |= dict.fromkeys(("forward", "grad"), record.shapes.result)
     for name, found in derivatives_of(record):
-        if found.record.by_hand is None or any(axis not in "nm" for axis in letters[name][:-1]):
+        if found.record.by_hand is None or any(axis not in "nm" for axis in letters.get(name, ())[:-1]):
             continue
         result = gradient_of(record, found, grad, given)
         for row, column in ((0, 0), (2, 3), (4, 6)):
@@ -163,7 +188,7 @@ def test_a_gradient_is_worked_out_by_hand_to_the_number_that_is_computed(record:
             write = ArithmeticWriter(
                 4, "query", [f"key {at}" for at in range(length("m"))], row, column, max_terms=None
             )
-            number = result[tuple(at.get(letter, slice(None)) for letter in letters[name])]
+            number = result[tuple(at.get(letter, slice(None)) for letter in letters.get(name, ()))]
             lines = found.record.by_hand(write, **cell, result=number)
             assert lines
             assert_equations_hold(lines, 4)

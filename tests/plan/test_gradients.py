@@ -14,7 +14,8 @@ from attncli.ops.derivatives import NoDerivative
 from attncli.ops.norms import USES
 from attncli.ops.records import OperatorRecord
 from attncli.plan.build import plan_of
-from attncli.plan.graph import Plan
+from attncli.plan.graph import GRADIENT, Plan
+from attncli.plan.stages.gradients import has_derivative as has_derivative_by
 from attncli.problem.spec import ProblemSpec
 from attncli.render.by_hand import cell_lines, worked_positions
 from attncli.render.view import View
@@ -24,6 +25,7 @@ from tests.ops.values import parameters_off_default
 from tests.problems import PROBLEMS, problem
 
 STEP = np.longdouble(2) ** -22
+NO_NUMBERS: Mapping[tuple[str, ...], np.longdouble] = {}
 
 
 GIVEN = {"query": normal(2, 3, 5, 4), "key": normal(2, 3, 7, 4), "value": normal(2, 3, 7, 13)}
@@ -85,13 +87,18 @@ def random_like(shape: tuple[int, ...], seed: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.longdouble)
 
 
-def output_with(plan: Plan, spec: ProblemSpec, values: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The output where some of the arrays have other values."""
+def output_with(
+    plan: Plan,
+    spec: ProblemSpec,
+    values: Mapping[str, np.ndarray],
+    numbers: Mapping[tuple[str, ...], np.longdouble] = NO_NUMBERS,
+) -> np.ndarray:
+    """The output where some of the arrays, or of the numbers among options, have other values."""
     engine = DenseEngine(plan, spec, spec.precision)
     needed = plan.needed_for(["output"])
     for node in plan.nodes:
         if node.name in needed:
-            engine.run([node])
+            engine.run([node.with_numbers(numbers)])
             if node.name in values:
                 engine.values[node.name] = values[node.name]
     return engine.values[plan["output"].name]
@@ -128,9 +135,60 @@ def test_the_gradient_of_every_array_is_the_limit_of_differences(name: str) -> N
 
 
 @each_problem
+def test_the_gradient_of_every_number_is_the_limit_of_differences(name: str) -> None:
+    spec = in_many_digits(name)
+    plan = plan_of(spec)
+    numbers = {
+        path: node.options[option]
+        for node in plan.nodes
+        for option, path in node.numbers.items()
+        if has_derivative_by(node, option) and node.name in plan.needed_for(["output"])
+    }
+    names = [f"grad_{'.'.join(path)}" for path in numbers]
+    trace = run(spec, names).trace
+    for path, gradient in zip(numbers, names, strict=True):
+        moved = [{path: numbers[path] + sign * STEP} for sign in (-1, 1)]
+        low, high = (output_with(plan, spec, {}, values).sum() for values in moved)
+        assert trace[gradient].value.shape == ()
+        np.testing.assert_allclose(trace[gradient].value, (high - low) / (2 * STEP), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("keys", "names"),
+    [
+        ({"score": "cosine"}, {"grad_beta", "grad_temperature"}),
+        ({"score": "gaussian", "normalize": "entmax"}, {"grad_sigma", "grad_alpha"}),
+        ({"score": "laplacian", "normalize": "sigmoid"}, {"grad_sigma", "grad_shift"}),
+        ({"scale": 0.5, "softcap": 3, "value_scale": 2}, {"grad_scale", "grad_softcap", "grad_value_scale"}),
+        ({"score": "dot", "normalize": {"topk": {"k": 1}}}, set()),
+    ],
+)
+def test_numbers_have_gradients_by_their_own_names(keys: Mapping[str, Any], names: set[str]) -> None:
+    plan = plan_of(problem(**GIVEN, **keys, grad_output=[[1.0]]))
+    known = {"grad_beta", "grad_sigma", "grad_alpha", "grad_shift", "grad_scale", "grad_softcap", "grad_value_scale"}
+    assert names <= set(plan.names)
+    assert {name for name in plan.names if name in known | {"grad_k"}} == names - {"grad_temperature"}
+
+
+def test_arrays_of_operators_have_gradients_by_their_own_names_where_nothing_else_has_them() -> None:
+    additive = {"additive": {"w1": normal(4, 3), "w2": normal(4, 3), "v": normal(3)}}
+    plan = plan_of(problem(**GIVEN, score=additive, grad_output=[[1.0]]))
+    assert {short: plan.find(short) for short in ("grad_w1", "grad_w2", "grad_v")} == {
+        "grad_w1": "grad_score.w1",
+        "grad_w2": "grad_score.w2",
+        "grad_v": "grad_score.v",
+    }
+    two = {"score": {"general": {"w": normal(4, 4)}}, "context": {"attentional": {"w": normal(17, 3)}}}
+    plan = plan_of(problem(**GIVEN, **two, grad_output=[[1.0]]))
+    assert plan.find("grad_w") is None
+    assert {"grad_score.w", "grad_context.w"} <= set(plan.names)
+
+
+@each_problem
 def test_the_worked_lines_of_gradients_hold(name: str) -> None:
     spec = problem(**CASES[name] | {"grad_output": ((1.0,),)})
-    result = run(spec, every_step=True)
+    on_demand = [node.name for node in plan_of(spec).nodes if node.is_on_demand and node.stage == GRADIENT]
+    result = run(spec, [*spec.default_selection, *on_demand], every_step=True)
     view = View(result, explain=True)
     at = worked_positions(view)[0]
     count = 0
@@ -148,8 +206,12 @@ def test_the_gradient_of_every_step_has_its_name_and_its_axes(name: str) -> None
     gradients = [node for node in plan.nodes if node.name.startswith("grad_") and node.name != "grad_output"]
     differentiated = {f"grad_{node.name}": node for node in plan.nodes}
     parts = {source for node in gradients for name, source in node.inputs.items() if name != "grad"}
+    numbers = {f"grad_{'.'.join(path)}" for node in plan.nodes for path in node.numbers.values()}
     for node in gradients:
-        assert node.name in parts or node.axes == differentiated[node.name].axes
+        if node.name in numbers:
+            assert node.axes == ()
+        else:
+            assert node.name in parts or node.axes == differentiated[node.name].axes
 
 
 def without_derivative(kind: str) -> list[str]:

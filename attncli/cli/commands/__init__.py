@@ -60,6 +60,16 @@ COMMANDS = {
         "Walk through a worked example.",
         ("attn demo", "attn demo --list", "attn demo bahdanau --explain", "attn demo tutorial --save mine.yaml"),
     ),
+    "fit": CommandRef(
+        f"{_HERE}.fit:fit",
+        "Learn weights and numbers from a target.",
+        (
+            "attn fit problem.yaml --learn normalize.temperature --target output=y.csv",
+            "attn fit problem.yaml --score gaussian --learn sigma --target output=y.csv",
+            "attn fit problem.yaml --learn embeddings --target output=y.csv -o fitted.yaml",
+        ),
+        has_problem=True,
+    ),
     "generate": CommandRef(
         f"{_HERE}.generate:generate",
         "Write a complete problem with numbers drawn from a seed.",

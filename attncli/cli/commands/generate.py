@@ -1,8 +1,6 @@
 """`attn generate`: a complete problem, its numbers drawn from a seed, for `attn compute` and for changing by hand."""
 
-import shlex
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,9 +8,8 @@ import typer
 from attncli.base.errors import AttnError
 from attncli.cli import streams
 from attncli.cli.option_values import make_inputs, problem_warnings, read_problem_options, write_alias_notes
-from attncli.cli.output_file import check_free_space, check_is_new, check_is_no_input, output_file, say_written
+from attncli.cli.output_file import check_free_space, check_is_new, check_is_no_input, output_file, write_problem
 from attncli.cli.problem_options import Force, MaxSize, Strict, with_problem_options
-from attncli.io.paths import path_of
 
 
 @with_problem_options()
@@ -51,15 +48,7 @@ def generate(
 ) -> None:
     """Draw what a problem lacks, and write it, as the worked example that it may be, to a stream, file, or folder."""
     from attncli.io.assemble import assemble
-    from attncli.io.output_files import atomic_write_file, atomic_write_folder, is_in_place
-    from attncli.io.problem_text import (
-        PROBLEM_FILE,
-        example_values,
-        problem_folder,
-        problem_json,
-        problem_sizes,
-        problem_yaml,
-    )
+    from attncli.io.problem_text import example_values, problem_sizes, problem_yaml
 
     file = output_file(output)
     inputs = make_inputs(max_size)
@@ -85,15 +74,5 @@ def generate(
     check_free_space(file, problem_sizes(complete))
     if file is None:
         streams.write_output(map(streams.output_target().escaped, problem_yaml(complete, example)))
-    elif Path(file).suffix.lower() == ".json":
-        atomic_write_file(file, problem_json(complete, example))
-    elif Path(file).suffix.lower() in (".yaml", ".yml") or is_in_place(path_of(file)):
-        atomic_write_file(file, problem_yaml(complete, example))
     else:
-        files = problem_folder(complete, example)
-        for name in files:
-            check_is_no_input(str(Path(file) / name), inputs)
-        atomic_write_folder(file, files)
-    if file is not None:
-        named = file if not path_of(file).is_dir() else str(Path(file) / PROBLEM_FILE)
-        say_written(file, f"attn compute {shlex.quote(named)}")
+        write_problem(complete, file, inputs, example)

@@ -44,6 +44,11 @@ def purpose_of(node: Node, source: Node, argument: str) -> str:
     return reason or f"The gradient of {node.name}, times how much {source.name} changes {node.name}: the chain rule."
 
 
+def purpose_of_number(node: Node, name: str) -> str:
+    """Why the gradient of a number is what it is."""
+    return f"Every number of {node.name} is made with {name}: what each of them gains by it is added."
+
+
 def purpose_of_sum(source: Node, readers: Sequence[Node]) -> str:
     """Why the gradients that reach a step by several ways are added."""
     names = join_words([node.name for node in readers])

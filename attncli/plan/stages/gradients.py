@@ -1,19 +1,29 @@
 """The gradients: from that of the output back to every step and array, by the derivatives of the functions between."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from attncli.base.axes import COUNTED_FROM_0, format_lengths
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.derivatives import DerivativeRecord, Derivatives, NoDerivative, add_all, sum_over, unchanged
+from attncli.ops.derivatives import (
+    Derivative,
+    DerivativeRecord,
+    Derivatives,
+    NoDerivative,
+    add_all,
+    sum_over,
+    unchanged,
+)
 from attncli.ops.registry import record_of
 from attncli.ops.structural import identity
 from attncli.plan.builder import PlanBuilder, symbols_of
-from attncli.plan.graph import GRADIENT, Axes, Node, gradient_name
+from attncli.plan.graph import GRADIENT, Axes, Node, gradient_name, loss_gradient_name
 from attncli.plan.stages.gradient_texts import (
     OUTPUT_GRADIENT,
     purpose_of,
+    purpose_of_number,
     purpose_of_sum,
     purpose_of_sum_over,
     symbol_of,
@@ -24,33 +34,88 @@ _OF_EACH = "ᵉ"  # on the symbol of a gradient of each batch item or head, befo
 FORWARD = "forward"  # the argument of a derivative that is the result of the function
 
 
+@dataclass(frozen=True)
+class _Backward:
+    """A plan that is differentiated: its builder, the nodes of results where that begins, and what is differentiated.
+
+    `varying` are the nodes that a gradient reaches, `paths` those of arrays and numbers whose gradients are wanted;
+    None where all are.
+    """
+
+    builder: PlanBuilder
+    ends: tuple[str, ...]
+    varying: frozenset[str]
+    paths: Collection[tuple[str, ...]] | None
+
+    def reaches(self, node: Node, argument: str) -> bool:
+        """Whether a gradient passes from a node to what it reads as an argument."""
+        return node.inputs[argument] in self.varying and not _is_constant(node, argument)
+
+    def wants(self, path: tuple[str, ...]) -> bool:
+        """Whether the gradient of an array or a number is wanted."""
+        return self.paths is None or path in self.paths
+
+
 def differentiate(builder: PlanBuilder) -> None:
     """Add the gradient of each step that the output is computed from, from the last one to the first."""
     if builder.problem.grad_output is None or OUTPUT not in builder.results:
         return
-    forward, output = list(builder.nodes.values()), builder.nodes[builder.results["output"]]
-    varying = _varying(forward)
+    output = builder.nodes[builder.results[OUTPUT]]
     _check_shape(builder.problem.grad_output.shape, output)
-    options = {"shape": output.shape}
-    more = {"options": options, "purpose": OUTPUT_GRADIENT}
-    builder.add_given("grad_output", symbol_of(output), output.axes, np.broadcast_to, **more)
-    ways: dict[str, list[Node]] = {output.name: [builder.nodes["grad_output"]]}
-    gradients = {output.name: "grad_output"}
+    _differentiate(builder, (output.name,), None, {"options": {"shape": output.shape}, "function": np.broadcast_to})
+
+
+def differentiate_for(builder: PlanBuilder, ends: Iterable[str], paths: Collection[tuple[str, ...]]) -> None:
+    """Add the gradients of arrays and numbers, by their paths, from those of several steps, whose values are given.
+
+    Raises AttnError where a function between has no derivative.
+    """
+    _differentiate(builder, tuple(dict.fromkeys(ends)), paths, {})
+
+
+def _differentiate(
+    builder: PlanBuilder, ends: tuple[str, ...], paths: Collection[tuple[str, ...]] | None, given: Mapping[str, Any]
+) -> None:
+    """Add gradients from the ends back; `given` are the fields of the nodes of their own gradients."""
+    forward = list(builder.nodes.values())
+    backward = _Backward(builder, ends, _varying(forward, paths), paths)
+    ways: dict[str, list[Node]] = {}
+    for name in ends:
+        end = builder.nodes[name]
+        more = {"purpose": OUTPUT_GRADIENT, **given}
+        seed = gradient_name(OUTPUT) if paths is None else loss_gradient_name(name)
+        ways[name] = [builder.add_given(seed, symbol_of(end), end.axes, **more)]
+    gradients = dict[str, str]()
     for node in reversed(forward):
         found = ways.get(node.name)
         if found is None:
             continue
-        gradient = found[0] if len(found) == 1 else _add_sum(builder, node, found)
+        gradient = found[0] if len(found) == 1 else _add_sum(backward, node, found)
         gradients[node.name] = gradient.name
         if node.function is None or node.is_input:
             continue
         for argument, name in node.inputs.items():
-            if name in varying and not _is_constant(node, argument):
+            if backward.reaches(node, argument):
                 found = ways.setdefault(name, [])
-                found.append(_add_gradient(builder, node, argument, gradient, len(found) + 1))
+                found.append(_add_gradient(backward, node, argument, gradient, len(found) + 1))
+        for option, path in node.numbers.items():
+            if backward.wants(path):
+                _add_gradient_of_number(builder, node, option, gradient)
+    _set_results(builder, gradients)
+
+
+def _set_results(builder: PlanBuilder, gradients: Mapping[str, str]) -> None:
+    """Make gradients results by the names of what they are of: `grad_scores`, and `grad_w1` for `grad_score.w1`."""
     for result, name in list(builder.results.items()):
         if name in gradients:
             builder.results[gradient_name(result)] = gradients[name]
+    for name, gradient in gradients.items():
+        if gradient_name(name) not in builder.nodes:
+            builder.results.setdefault(gradient_name(name), gradient)
+    for name, path in builder.plan().parameters.items():
+        long, short = gradient_name(".".join(path)), gradient_name(name)
+        if long in builder.nodes and short not in builder.nodes:
+            builder.results.setdefault(short, long)
 
 
 def _check_shape(shape: tuple[int, ...], output: Node) -> None:
@@ -63,11 +128,18 @@ def _check_shape(shape: tuple[int, ...], output: Node) -> None:
         raise AttnError(f"has the shape {format_lengths(shape)}", where="grad_output", hint=f"expected {expected}")
 
 
-def _varying(nodes: Iterable[Node]) -> frozenset[str]:
-    """The nodes of real numbers that a gradient reaches: arrays that were given, and what is computed of them."""
+def _varying(nodes: Iterable[Node], paths: Collection[tuple[str, ...]] | None) -> frozenset[str]:
+    """The nodes of real numbers that a gradient reaches: arrays that were given, and what is computed of them.
+
+    With `paths` they are what is computed of these arrays and numbers alone.
+    """
     varying = set[str]()
     for node in nodes:
-        if node.is_input or (
+        if node.is_input:
+            is_first = paths is None or node.source in paths
+        else:
+            is_first = paths is not None and any(path in paths for path in node.numbers.values())
+        if is_first or (
             node.tapped_from is None
             and any(name in varying and not _is_constant(node, argument) for argument, name in node.inputs.items())
         ):
@@ -83,55 +155,95 @@ def _is_constant(node: Node, argument: str) -> bool:
     return argument in derivatives and derivatives[argument] is None
 
 
+def has_derivative(node: Node, option: str) -> bool:
+    """Whether the function of a node has a derivative by a number among its options."""
+    return option in (_derivatives(node) or {})
+
+
+def derivative_by(node: Node, option: str) -> Derivative:
+    """The derivative of the function of a node, which has one, by a number among its options."""
+    found = (_derivatives(node) or {})[option]
+    assert found is not None
+    assert not isinstance(found, NoDerivative)
+    return found
+
+
 def _derivatives(node: Node) -> Derivatives | None:
     """The derivatives of the function of a node, as its record has them."""
     record = None if node.function is None else record_of(node.function)
     return None if record is None or isinstance(record, DerivativeRecord) else record.derivatives
 
 
-def _add_gradient(builder: PlanBuilder, node: Node, argument: str, gradient: Node, number: int) -> Node:
+def _add_gradient_of_number(builder: PlanBuilder, node: Node, option: str, gradient: Node) -> None:
+    """Add the gradient of a number among the options of a node, where its function has one; it is read by nobody."""
+    if not has_derivative(node, option):
+        return
+    found, path = derivative_by(node, option), node.numbers[option]
+    symbol = f"d{found.record.symbol}"
+    inputs, options, numbers = _read_by(found, node, gradient)
+    symbols = _symbols(builder, node) | {"argument": found.record.symbol, "d_argument": symbol}
+    formula, name = found.record.formula_with(symbols, node.options), ".".join(path)
+    purpose = purpose_of_number(node, name)
+    more: dict[str, Any] = {"numbers": numbers, "purpose": purpose, "is_on_demand": True}
+    builder.add(gradient_name(name), symbol, formula, (), GRADIENT, found, inputs, options, **more)
+
+
+def _read_by(
+    found: Derivative, node: Node, gradient: Node
+) -> tuple[dict[str, str], dict[str, Any], dict[str, tuple[str, ...]]]:
+    """The inputs, the options and the numbers among them of the derivative of a node, from the gradient of the node."""
+    read = {**node.inputs, **node.taps, FORWARD: node.name}
+    inputs = {"grad": gradient.name} | {name: read[name] for name in found.record.reads if name in read}
+    names = (*found.record.options, *found.record.reads)
+    options = {name: value for name, value in node.options.items() if name in names}
+    return inputs, options, {name: path for name, path in node.numbers.items() if name in options}
+
+
+def _symbols(builder: PlanBuilder, node: Node) -> dict[str, str]:
+    """The symbols of what a node reads and of its result, and of their gradients."""
+    symbols = symbols_of(node, builder.nodes) | {"result": node.symbol}
+    return symbols | {f"d_{name}": f"d{symbol}" for name, symbol in symbols.items()}
+
+
+def _add_gradient(backward: _Backward, node: Node, argument: str, gradient: Node, number: int) -> Node:
     """Add what the gradient of a node gives to that of one that it reads as an argument.
 
     The `number` of the way, from 1, is part of its symbol where there are several.
 
     Raises AttnError where its function has no derivative.
     """
+    builder = backward.builder
     source = builder.nodes[node.inputs[argument]]
     found = (_derivatives(node) or {}).get(argument)
     if found is None or isinstance(found, NoDerivative):
         what = node.name if node.record is None else f"{node.record.kind} {node.record.name}"
         reason = f": {found.reason}" if isinstance(found, NoDerivative) else ""
         raise AttnError(f"{what} has no derivative{reason}", where="grad_output", hint="leave out one of the two")
-    inputs = {"grad": gradient.name}
-    read = {**node.inputs, **node.taps, FORWARD: node.name}
-    inputs |= {name: read[name] for name in found.record.reads if name in read}
-    names = (*found.record.options, *found.record.reads)
-    options = {name: value for name, value in node.options.items() if name in names}
+    inputs, options, numbers = _read_by(found, node, gradient)
     axes = source.axes if found.record.is_whole else _axes(node, source)
     is_whole = axes == source.axes
-    is_part = len(_readers(builder, source)) > 1
+    is_part = len(_readers(backward, source)) + (source.name in backward.ends) > 1
     name = f"{gradient_name(source.name)}_from_{node.name}" if is_part else gradient_name(source.name)
     symbol = symbol_of(source, number if is_part else 0)
     own_symbol = symbol if is_whole else f"{symbol}{_OF_EACH}"
-    symbols = symbols_of(node, builder.nodes) | {"result": node.symbol, "argument": source.symbol}
-    symbols |= {f"d_{name}": f"d{symbol}" for name, symbol in symbols.items()}
+    symbols = _symbols(builder, node) | {"argument": source.symbol}
     symbols |= {f"d_{argument}": own_symbol, "d_argument": own_symbol}
     formula = found.record.formula_with(symbols, node.options)
     function: Callable[..., Array] = found
-    purpose = purpose_of(node, source, argument)
+    more: dict[str, Any] = {"numbers": numbers, "purpose": purpose_of(node, source, argument)}
     own_name = name if is_whole else f"{name}_of_each"
     if found is unchanged:
         function, inputs = identity, {"x": gradient.name}
-    last = builder.add(own_name, own_symbol, formula, axes, GRADIENT, function, inputs, options, purpose=purpose)
+    last = builder.add(own_name, own_symbol, formula, axes, GRADIENT, function, inputs, options, **more)
     return last if is_whole else _add_sum_over(builder, last, source, name, symbol)
 
 
-def _readers(builder: PlanBuilder, source: Node) -> list[Node]:
+def _readers(backward: _Backward, source: Node) -> list[Node]:
     """The steps of the forward computation that read a node, last ones first, as their gradients come back."""
-    needed = builder.plan().needed_for([OUTPUT])
+    needed = backward.builder.plan().needed_for(backward.ends)
     return [
         other
-        for other in reversed(builder.nodes.values())
+        for other in reversed(backward.builder.nodes.values())
         if other.name in needed
         and any(name == source.name and not _is_constant(other, argument) for argument, name in other.inputs.items())
     ]
@@ -160,10 +272,11 @@ def _add_sum_over(builder: PlanBuilder, gradient: Node, source: Node, name: str,
     return builder.add_made_of(gradient, name, symbol, formula, GRADIENT, sum_over, options, **more)
 
 
-def _add_sum(builder: PlanBuilder, node: Node, found: list[Node]) -> Node:
+def _add_sum(backward: _Backward, node: Node, found: list[Node]) -> Node:
     """Add the sum of the gradients that reach a node by several ways."""
     inputs = {f"from_{at}": gradient.name for at, gradient in enumerate(found)}
     symbol = symbol_of(node)
     formula = f"{symbol} = {' + '.join(gradient.symbol for gradient in found)}"
-    purpose = purpose_of_sum(node, _readers(builder, node))
-    return builder.add(gradient_name(node.name), symbol, formula, node.axes, GRADIENT, add_all, inputs, purpose=purpose)
+    purpose = purpose_of_sum(node, _readers(backward, node))
+    name, add = gradient_name(node.name), backward.builder.add
+    return add(name, symbol, formula, node.axes, GRADIENT, add_all, inputs, purpose=purpose)

@@ -1,5 +1,7 @@
 """Sequences, and the queries, keys and values that are given or projected from them."""
 
+from typing import Any
+
 from attncli.base.axes import Letters
 from attncli.ops import elementwise, indices, positions, structural
 from attncli.ops.records import Operator, format_value
@@ -76,7 +78,8 @@ def scale_values(builder: PlanBuilder) -> None:
         source = builder.current_node("value")
         symbol, options = f"{source.symbol}ˢ", {"factor": factor}
         formula, function = f"{symbol} = {format_value(factor)} {source.symbol}", elementwise.multiply
-        builder.add_made_of(source, "scaled_value", symbol, formula, "value_scale", function, options, role="value")
+        more: dict[str, Any] = {"role": "value", "numbers": {"factor": ("value_scale",)}}
+        builder.add_made_of(source, "scaled_value", symbol, formula, "value_scale", function, options, **more)
 
 
 def _add_sequences(builder: PlanBuilder) -> None:
@@ -160,7 +163,8 @@ def _look_up(builder: PlanBuilder, axes: Axes) -> Node:
     if problem.token_scale is not None:
         name, formula = "scaled_token_vectors", f"H₁ = {format_value(problem.token_scale)} H₀"
         function, options = elementwise.multiply, {"factor": problem.token_scale}
-        vectors = builder.add_made_of(vectors, name, "H₁", formula, "scale_tokens", function, options, role=role)
+        more: dict[str, Any] = {"role": role, "numbers": {"factor": ("token_scale",)}}
+        vectors = builder.add_made_of(vectors, name, "H₁", formula, "scale_tokens", function, options, **more)
     if problem.token_positions is None:
         return vectors
     formula = "the row of each token's position, looked up in token_positions"

@@ -1,6 +1,7 @@
 """The table of scores: given, or computed, times the scale, capped, with biases, and masked."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from attncli.base.dtypes import square_root
 from attncli.ops import elementwise, masks, structural
@@ -40,9 +41,13 @@ def add_given_table(builder: PlanBuilder) -> None:
 
 
 def _add_scale(builder: PlanBuilder, scale: float, formula: str) -> None:
-    """Add the current scores times a scale."""
+    """Add the current scores times a scale, that of the problem where it has one."""
     inputs, options = {"scores": builder.current["scores"]}, {"scale": scale}
-    builder.add("scores", "S", formula, builder.table_axes, "scale", elementwise.scale, inputs, options, role="scores")
+    more: dict[str, Any] = {
+        "role": "scores",
+        "numbers": {"scale": ("scale",)} if builder.problem.scale is not None else {},
+    }
+    builder.add("scores", "S", formula, builder.table_axes, "scale", elementwise.scale, inputs, options, **more)
 
 
 def score(builder: PlanBuilder) -> None:
@@ -81,7 +86,8 @@ def softcap(builder: PlanBuilder) -> None:
     if cap is not None:
         name, formula = "capped_scores", f"{format_value(cap)} tanh(S / {format_value(cap)})"
         inputs, options = {"scores": builder.current["scores"]}, {"cap": cap}
-        builder.add(name, "Sᶜ", formula, axes, "cap", elementwise.softcap, inputs, options, role="scores")
+        more: dict[str, Any] = {"role": "scores", "numbers": {"cap": ("softcap",)}}
+        builder.add(name, "Sᶜ", formula, axes, "cap", elementwise.softcap, inputs, options, **more)
     builder.set_result("capped_scores", "scores")
 
 

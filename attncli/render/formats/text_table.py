@@ -28,8 +28,9 @@ def text_table(grid: Grid, decimals: int, target: TextTarget = TEXT_FILE) -> Ite
     label_width = max(map(text_width, (grid.corner, *labels)))
     gap = " " * target.column_gap
     padded = [f"{gap}{' ' * (width - text_width(text))}{text}" for text, width in zip(headings, widths, strict=True)]
-    yield "".join([grid.corner.ljust(label_width), *padded])
-    yield "─" * (label_width + sum(widths) + len(gap) * len(headings))
+    if grid.corner or any(headings):  # one number has neither
+        yield "".join([grid.corner.ljust(label_width), *padded])
+        yield "─" * (label_width + sum(widths) + len(gap) * len(headings))
     for label, line in zip(labels, lines, strict=True):
         yield f"{label}{' ' * (label_width - text_width(label))}{line}"
 
