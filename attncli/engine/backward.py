@@ -114,7 +114,7 @@ def run_backward(plan: Plan, problem: ProblemSpec, select: Sequence[str], option
     with one_thread_each(options), np.errstate(all="ignore"):
         engine.run(_with_repeats([*_given(plan), *parts.before], plan, engine.values))
         if parts.in_blocks:
-            task = _make_task(plan, parts, forward_parts, engine.values, problem)
+            task = make_task(plan, parts, forward_parts, engine.values, problem)
             engine.values |= _Sums(task, options).run(problem, options)
         engine.run(_with_repeats(parts.after, plan, engine.values))
     finite = {node.name for node in (*parts.kept, *parts.after, *parts.before) if all_finite(engine.values[node.name])}
@@ -225,7 +225,7 @@ def _call(node: Node, values: Values) -> Array:
     return call(node, arguments)
 
 
-def _make_task(
+def make_task(
     plan: Plan, parts: BackwardParts, forward: PlanParts, values: Values, problem: ProblemSpec
 ) -> BackwardTask:
     """The task of every block; `values` has what was computed before."""
@@ -301,7 +301,7 @@ def _lanes(task: BackwardTask, sizes: BlockSizes) -> Sequence[Sequence[Block]]:
 class _Sums:
     """The gradients that blocks add up to: lanes are added in order, and so each sum has the same last digits.
 
-    What each block has alone, as the gradient of its queries, is written to its place.
+    What a block has alone, as the gradient of its queries, needs no sum of a lane.
     """
 
     def __init__(self, task: BackwardTask, options: RunOptions) -> None:
@@ -318,16 +318,15 @@ class _Sums:
         self._added = 0
 
     def _stored_dtype(self, node: Node) -> Any:
-        """The type of an array: that of results where each number is written once, or that of sums."""
+        """The type of an array: that of results, or where several blocks add to it, that of sums."""
         return np.dtype(self.task.plan.precision.numpy_name) if self._is_own(node) else self.task.dtype
 
     def _is_own(self, node: Node) -> bool:
-        """Whether each block has its own part of a gradient, to which no other adds."""
-        lengths = self.task.plan.lengths
-        split = {"b": lengths.items, "h": lengths.heads, "n": lengths.queries}
-        along = dict(node.axes)
-        has_axes = all(along.get(letter, 1) == length for letter, length in split.items())
-        return has_axes and node.name not in self.task.parts.whole and self.task.exponentials is None
+        """Whether each block has its own part of a gradient, to which no other block adds."""
+        lengths, along = self.task.plan.lengths, dict(node.axes)
+        heads = along.get("h", along.get("g", 1))
+        has_axes = (along.get("b", 1), heads, along.get("n")) == (lengths.items, lengths.heads, lengths.queries)
+        return has_axes and node.name not in self.task.parts.whole
 
     def _index(self, node: Node, block: Block, keys: slice = ALL) -> tuple[slice, ...]:
         """The index of what a block adds to in the whole array of a node."""
@@ -368,20 +367,11 @@ class _Sums:
                     self.progress(self._added, len(self.lanes))
 
     def _add(self, node: Node, block: Block, keys: slice, value: Array, sums: Values) -> None:
-        """Add what a block has of a gradient to the sum of its lane, or write it to its place."""
-        total, index = self.totals[node.name], self._index(node, block, keys)
-        along = dict(node.axes)
+        """Add what a block has of a gradient to its place, or to the sum of its lane."""
+        total = self.totals[node.name]
         if self._is_own(node):
-            total[index] = self.task.plan.precision.round(value)
-        elif along.get("n") == self.task.plan.lengths.queries and self._has_heads(along, node):
-            total[index] += value
-        else:
-            if node.name not in sums:
-                sums[node.name] = np.zeros_like(total[self._index(node, replace(block, queries=ALL))])
-            sums[node.name][self._index(node, Block(ALL, ALL, block.queries), keys)] += value
-
-    def _has_heads(self, along: Mapping[str, int], node: Node) -> bool:
-        """Whether no block of other heads or batch items adds to the same numbers."""
-        lengths = self.task.plan.lengths
-        has_axes = along.get("b", 1) == lengths.items and along.get("h", along.get("g", 1)) == lengths.heads
-        return has_axes and node.name not in self.task.parts.whole
+            total[self._index(node, block, keys)] += self.task.plan.precision.round(value)
+            return
+        if node.name not in sums:
+            sums[node.name] = np.zeros_like(total[self._index(node, replace(block, queries=ALL))])
+        sums[node.name][self._index(node, Block(ALL, ALL, block.queries), keys)] += value
