@@ -25,10 +25,10 @@ def run(
 ) -> RunResult:
     """Compute the selected results of a problem, without a selection its default ones.
 
-    With `every_step` all steps are kept, whatever the size of the problem; without it a large one is computed in blocks, of its tables of scores and weights the selected ones are kept, and the
-    context and what follows where a selected step needs them. Raises UnknownNameError where `select` has an unknown
-    name, AttnError where the problem does not compute it, more memory is needed than there is, or an executor can't be
-    reached.
+    With `every_step` all steps are kept, whatever the size of the problem; without it a large one is computed in
+    blocks, of its tables the selected ones are kept, and the context and what follows where a selected step needs them.
+    Raises UnknownNameError where `select` has an unknown name, AttnError where the problem does not compute it, more
+    memory is needed than there is, or an executor can't be reached.
     """
     names = problem.default_selection if select is None else select
     select = (names,) if isinstance(names, str) else tuple(names)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.engine import backward, threads
-from attncli.engine.options import BlockSizes, RunOptions
+from attncli.engine import backward
+from attncli.engine.options import THREADS, BlockSizes, RunOptions
 from attncli.engine.run import run
 from attncli.engine.threads import ThreadsExecutor
 from attncli.ops import operators
@@ -80,7 +80,7 @@ def test_every_step_of_the_backward_pass_in_blocks_is_the_dense_step(name: str) 
     ("keys", "is_tiled"),
     [
         ({}, True),
-        ({"normalize": "softmax1", "sink": [1.0, 2, 3, 4, 5, 6], "mask": {"window": {"left": 5}}}, True),
+        ({"normalize": "softmax1", "sink": [1.0, 2, 3, 4, 5, 6], "mask": {"window": {"left": 5, "right": 9}}}, True),
         ({"softcap": 2.0, "mask": "causal", "position": "alibi"}, True),
         ({"normalize": {"softmax": {"temperature": 2.0}}, "bias": normal(1, 50)}, True),
         ({"key": normal(2, 2, 50, 8), "value": normal(2, 2, 50, 3), "scale": 0.3}, True),
@@ -120,7 +120,7 @@ def test_any_number_of_workers_gives_the_same_gradients_to_the_last_bit(
     for cores in (2, 5):
         with ThreadsExecutor(cores, limits_blas=False) as pool:
             monkeypatch.setattr(backward, "threads_of", lambda _options, pool=pool: pool)
-            threaded = in_blocks(spec, select, 5, threads.THREADS)
+            threaded = in_blocks(spec, select, 5, THREADS)
         for name in select:
             np.testing.assert_array_equal(threaded.trace[name].value, serial.trace[name].value)
 
