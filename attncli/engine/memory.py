@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
@@ -10,7 +10,8 @@ from attncli.base.lazy_numpy import np
 from attncli.base.memory import format_bytes, largest_sizes, missing_memory
 from attncli.engine.dense import input_array, projection_parts
 from attncli.engine.options import RunOptions, in_memory
-from attncli.plan.graph import Node, Plan
+from attncli.plan.build import plan_of
+from attncli.plan.graph import GRADIENT, Node, Plan
 from attncli.problem.fields import OUTPUT
 from attncli.problem.spec import ProblemSpec
 
@@ -49,10 +50,7 @@ def check_memory(
 
 
 def _smaller_run(problem: ProblemSpec, plan: Plan) -> str:
-    """What to do instead: to select the output alone where that fits, or some of the queries.
-
-    Gradients read whole tables, of all queries.
-    """
+    """What to do instead: to select the output alone where that fits, or some of the queries."""
     if plan.has_gradients:
         return "leave out grad_output, or give fewer batch items, queries or keys"
     if OUTPUT not in plan.results:
@@ -75,10 +73,15 @@ def memory_need(
         from attncli.engine.blocks import split_plan  # noqa: PLC0415 - small problems are computed whole
         from attncli.engine.threads import has_one_thread_in_blocks  # noqa: PLC0415 - the same
 
-        parts = split_plan(plan, tuple(plan.resolve(name) for name in select))
+        names = tuple(plan.resolve(name) for name in select)
+        gradients = [plan.by_name[name] for name in plan.needed_for(names) if plan.by_name[name].stage == GRADIENT]
+        forward = plan_of(replace(problem, grad_output=None)) if plan.has_gradients else plan
+        results = [name for name in names if name in forward.by_name] or [forward.results[OUTPUT]]
+        parts = split_plan(forward.for_results(results), tuple(results))
         kept = (*parts.before, *parts.after)
         in_parts, in_file = has_one_thread_in_blocks(options), options.allocate is not in_memory
         tables = [node for node in parts.kept if not (in_file and "m" in node.letters)]
+        tables += [node for node in gradients if not node.is_pair_table or (node.name in names and not in_file)]
     sizes = {node.name: _new_bytes(node, plan, problem) for node in (*kept, *tables)}
     wider = (_wider_bytes(node, plan, problem.precision, in_parts=in_parts) for node in kept)
     return MemoryNeed(sizes, max(wider, default=0))

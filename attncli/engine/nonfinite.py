@@ -14,7 +14,7 @@ from attncli.engine.dense import DenseEngine, apply_input_function, evaluate, in
 from attncli.engine.options import BlockSizes
 from attncli.plan.build import plan_of
 from attncli.plan.diagnostics import Cell, GivenValue, nonfinite_warning
-from attncli.plan.graph import Node, Plan
+from attncli.plan.graph import GRADIENT, Node, Plan
 from attncli.plan.trace import Step, Trace
 from attncli.problem.fields import LSE
 from attncli.problem.spec import FIELDS, ProblemSpec
@@ -47,6 +47,8 @@ def _traced_warning(trace: Trace, cell: Cell) -> str | None:
     """The warning on a cell with its cause; in blocks by the steps of its query, which are computed again."""
     step = trace[cell.name]
     if _is_of_blocks(trace, step):
+        if step.node.stage == GRADIENT:  # it may come from any query
+            return nonfinite_warning(trace, cell)
         row = cell.at[step.axes.index("n")]
         of_query = _trace_of_query(trace, row)
         found = _first_nonfinite(of_query, of_query[step.name])
@@ -64,7 +66,7 @@ def _first_nonfinite(trace: Trace, step: Step) -> Cell | None:
     Of a table that was computed in blocks, which may be a file that is larger than memory, only those rows are looked
     at whose context is not finite; where that was not computed, the weights say it, or else the table itself.
     """
-    if not (_is_of_blocks(trace, step) and "m" in step.axes):
+    if step.node.stage == GRADIENT or not (_is_of_blocks(trace, step) and "m" in step.axes):
         found = cells_not_finite(trace.plan, step.node, step.value)
         if is_before_mask(trace.plan, step.node):
             found = found & trace["visible"].value
@@ -262,13 +264,15 @@ def _is_near(node: Node, cells: Array, result: Node, cell: Cell) -> Array:
 
 
 def problem_of_queries(problem: ProblemSpec, rows: Sequence[int]) -> ProblemSpec:
-    """The problem with some queries alone, by their numbers among those that were computed.
+    """The forward problem of some queries alone, by their numbers among those that were computed.
 
     A label could be that of another query, or a number: here queries are labelled by their positions.
     """
     selected, count = problem.selected_queries, problem.query_count
     positions = [row if selected is None else selected[row] for row in rows]
-    return replace(problem, only=tuple(map(str, positions)), query_tokens=tuple(map(str, range(count))))
+    return replace(
+        problem, only=tuple(map(str, positions)), query_tokens=tuple(map(str, range(count))), grad_output=None
+    )
 
 
 def rows_of_nan(trace: Trace, step: Step, found: Array) -> Array:

@@ -25,18 +25,18 @@ def run(
 ) -> RunResult:
     """Compute the selected results of a problem, without a selection its default ones.
 
-    With `every_step`, and where gradients are selected, all steps are kept, whatever the size of the problem; without
-    it a large one is computed in blocks, of its tables of scores and weights the selected ones are kept, and the
-    context and what follows where a selected step needs them. Raises UnknownNameError where `select` has an unknown
-    name, AttnError where the problem does not compute it, more memory is needed than there is, or an executor can't be
-    reached.
+    With `every_step` all steps are kept, whatever the size of the problem; without it a large one is computed in
+    blocks, of its tables the selected ones are kept, and the context and what follows where a selected step needs them.
+    Raises UnknownNameError where `select` has an unknown name, AttnError where the problem does not compute it, more
+    memory is needed than there is, or an executor can't be reached.
     """
     names = problem.default_selection if select is None else select
     select = (names,) if isinstance(names, str) else tuple(names)
     plan = plan_of(problem).for_results(select)
     nodes = [plan[name] for name in select]  # raises before anything is computed
-    is_dense = every_step or not is_large(plan, options.sizes) or _needs_gradients(plan, select)
-    if not is_dense and plan.has_gradients:  # blocks have the forward computation alone
+    is_dense = every_step or not is_large(plan, options.sizes)
+    has_gradients = _needs_gradients(plan, select)
+    if not is_dense and plan.has_gradients and not has_gradients:
         problem = replace(problem, grad_output=None)
         plan = plan_of(problem)
         nodes = [plan[name] for name in select]
@@ -50,9 +50,10 @@ def run(
         trace = Trace(problem, plan, engine.values, engine.notes)
         are_finite = all(_is_finite(trace.values[node.name]) for node in nodes)
     else:
-        from attncli.engine.blockwise import run_blockwise  # noqa: PLC0415 - small problems are computed whole
+        from attncli.engine.backward import run_backward  # noqa: PLC0415 - small problems are computed whole
+        from attncli.engine.blockwise import run_blockwise  # noqa: PLC0415 - the same
 
-        ran = run_blockwise(plan, problem, select, options)
+        ran = (run_backward if has_gradients else run_blockwise)(plan, problem, select, options)
         values, warnings = {step.name: step.value for step in ran.steps}, {step.name: step.notes for step in ran.steps}
         trace = Trace(problem, plan, values, warnings)
         are_finite = all(
@@ -66,14 +67,13 @@ def run(
 
 
 def _needs_gradients(plan: Plan, select: Iterable[str]) -> bool:
-    """Whether selected results are made in the backward pass, which is computed whole."""
+    """Whether selected results are made in the backward pass."""
     return any(plan.by_name[name].stage == GRADIENT for name in plan.needed_for(select))
 
 
 def is_large(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:
-    """Whether a plan is computed in blocks, and its tables kept only where selected: gradients read whole tables."""
-    is_beyond = has_many_scores(plan, sizes) or plan.largest_size_along_keys > sizes.row_cells
-    return is_beyond and not plan.has_gradients
+    """Whether a plan is computed in blocks, and its tables are kept only where they are selected."""
+    return has_many_scores(plan, sizes) or plan.largest_size_along_keys > sizes.row_cells
 
 
 def has_many_scores(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:

@@ -103,9 +103,15 @@ def _softmax_gradient(_symbols: Mapping[str, str], options: Mapping[str, Any]) -
 @derivative(_softmax_gradient, sums_over=("m",), by_hand=softmax_gradient_by_hand)
 def softmax_scores(grad: Array, forward: Array, *, temperature: float = 1.0) -> Array:
     """The gradient of the scores: A ∘ (dA − Σⱼ dA∘A), by the temperature."""
-    mean = (grad * forward).sum(axis=-1, keepdims=True)
-    gradient: Array = forward * (grad - mean) / temperature
-    return gradient
+    return _gradient_of_exponentials(
+        grad, forward, (grad * forward).sum(axis=-1, keepdims=True), temperature=temperature
+    )
+
+
+def _gradient_of_exponentials(grad: Array, weights: Array, row_sums: Array, *, temperature: float = 1.0) -> Array:
+    """The gradient of the scores of some keys, from the sums of dA∘A over all of them [… n 1]."""
+    gradient: Array = weights * (grad - row_sums)
+    return gradient if temperature == 1 else gradient / temperature
 
 
 @derivative_by_number(
@@ -137,7 +143,11 @@ def softmax_temperature(grad: Array, scores: Array, forward: Array, *, temperatu
             lambda temperature: EXPONENTIALS.formula if temperature == 1 else "exp((Sᵢⱼ − maxᵢ)/T)",
         ),
     ),
-    online=OnlineNormalizer(_exponentials, exp_scale=lambda parameters: 1 / parameters["temperature"]),
+    online=OnlineNormalizer(
+        _exponentials,
+        exp_scale=lambda parameters: 1 / parameters["temperature"],
+        gradient=_gradient_of_exponentials,
+    ),
     by_hand=softmax_by_hand,
     derivatives={"scores": softmax_scores, "temperature": softmax_temperature},
     is_distribution=True,
@@ -178,6 +188,7 @@ def softmax1_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exp
         min_running_max=0,
         extra_denominator=lambda largest: np.exp(-largest),
         exp_scale=lambda parameters: 1.0,
+        gradient=_gradient_of_exponentials,
     ),
     by_hand=softmax1_by_hand,
     derivatives={"scores": softmax_scores},

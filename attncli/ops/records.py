@@ -66,6 +66,8 @@ class OnlineNormalizer:
     may_cancel: bool = False  # numerators may be negative
     # The factor f where the numerator is exp(f (score − running_max)): without a need for it no maximum is subtracted.
     exp_scale: Callable[[Mapping[str, Any]], float] | None = None
+    # gradient(grad, weights, row_sums [… n 1], **parameters): that of scores, from Σⱼ dA∘A of whole rows
+    gradient: Callable[..., Array] | None = None
     multiplications: int = 32  # cost of one numerator and what else tiles do with a score, in multiply-adds
 
     @property

@@ -32,6 +32,10 @@ def rows() -> Iterator[str]:
     torch.set_num_threads(2)
     for title, (shape, aim) in SHAPES.items():
         yield compare(title, *attention(**shape), aim, runs=3 if shape["queries"] > 16384 else 7)
+    for queries in (2048, 8192):
+        for causal in (False, True):
+            title = f"n = {queries}{', causal' if causal else ''}, forward and backward"
+            yield compare(title, *gradients(queries, causal=causal), "≤ 1.5", runs=7 if queries < 8192 else 3)
     given = [normal(2048, 64, seed=seed) for seed in range(3)]
     query, key, value = map(torch.from_numpy, given)
     yield compare(
@@ -79,4 +83,18 @@ def attention(
     return (
         lambda: attncli.attention(*given, causal=causal, bias=bias),
         lambda: attend(*tensors, attn_mask=mask, is_causal=causal, enable_gqa=bool(groups)),
+    )
+
+
+def gradients(queries: int, *, causal: bool) -> tuple[Work, Work]:
+    """The gradients of queries, keys and values, by us and by PyTorch."""
+    import torch
+
+    *given, grad_output = [normal(1, 1, queries, 64, seed=seed) for seed in range(4)]
+    tensors, gradient = [torch.from_numpy(x).requires_grad_() for x in given], torch.from_numpy(grad_output)
+    problem = attncli.Problem(**dict(zip(("query", "key", "value"), given, strict=True)), causal=causal)
+    attend = torch.nn.functional.scaled_dot_product_attention
+    return (
+        lambda: problem.compute(("grad_query", "grad_key", "grad_value"), gradient=grad_output),
+        lambda: torch.autograd.grad(attend(*tensors, is_causal=causal), tensors, gradient),
     )

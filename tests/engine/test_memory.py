@@ -41,6 +41,11 @@ NEEDS = {
         ("output",),
         False,
     ),
+    "gradients of heads in blocks": (
+        {**KEY_GROUPS, "grad_output": [[1.0]]},
+        ("grad_query", "grad_key"),
+        False,
+    ),
     "long vectors": ({"embeddings": normal(40, 20_000), "dtype": "float32"}, ("output",), False),
 }
 Available = Callable[[int | None], None]

@@ -8,7 +8,7 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.engine.dense import DenseEngine
-from attncli.engine.run import is_large, run
+from attncli.engine.run import run
 from attncli.ops import operators
 from attncli.ops.derivatives import NoDerivative
 from attncli.ops.norms import USES
@@ -246,13 +246,6 @@ def test_an_operator_of_another_package_without_a_derivative_is_an_error_by_its_
     keys = {"query": np.eye(2), "key": np.eye(2), "value": np.eye(2), "grad_output": [[1.0]]}
     with pytest.raises(AttnError, match="score dot_of_a_test has no derivative"):
         plan_of(problem(**keys, score="dot_of_a_test"))
-
-
-def test_a_large_problem_with_gradients_is_not_computed_in_blocks() -> None:
-    rows = np.ones((2**11, 1), np.float32)
-    keys = {"query": rows, "key": rows, "value": rows}
-    assert is_large(plan_of(problem(**keys)))
-    assert not is_large(plan_of(problem(**keys, grad_output=[[1.0]])))
 
 
 @pytest.mark.parametrize("junk", [np.nan, np.inf])
