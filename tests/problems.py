@@ -493,6 +493,16 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         **GROUPS,
         "only": [1],
     },
+    "gradients": {
+        **HEAD_AXIS,
+        "causal": True,
+        "softcap": 2.0,
+        "bias": bias(B, 1, 1, K),
+        "sink": normal(H),
+        "qk_norm": {"rms": {"query_gain": normal(D)}},
+        "position": "rope",
+        "grad_output": normal(B, 1, N, E),
+    },
     "an attentional context": {
         **HEAD_AXIS,
         "context": {"attentional": {"w": normal(E + D, 17)}},

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from attncli.base.axes import COUNTED_FROM_0, Letters
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter, Computed
-from attncli.numbers.terms import products
+from attncli.numbers.terms import products, total
 
 CONSTANT = None  # the derivative of an argument that is no real number: a mask, a position
 
@@ -120,14 +120,6 @@ def sum_over(x: Array, *, axes: tuple[int, ...], kept: tuple[int, ...]) -> Array
     return total.squeeze(axis=tuple(axis for axis in axes if axis not in kept))
 
 
-def add_all(**gradients: Array) -> Array:
-    """The sum of the gradients that reach a step by different ways."""
-    first, *others = gradients.values()
-    for other in others:
-        first = first + other
-    return first
-
-
 def add_rows(grad: Array, rows: Array, count: int) -> Array:
     """The gradient of a table of which rows were looked up: [… n x] and [… n] to [… count x], equal rows added.
 
@@ -139,6 +131,20 @@ def add_rows(grad: Array, rows: Array, count: int) -> Array:
     table = np.zeros((len(found), count, features), grad.dtype)
     np.add.at(table, (np.arange(len(found))[:, None], found), grad.reshape(-1, length, features))
     return table.reshape(*leading, count, features)
+
+
+def _sum_lines(write: ArithmeticWriter, result: Any, **gradients: Any) -> list[str]:
+    """The gradients of one cell or vector, and their sum; no lines of matrices."""
+    return [] if np.ndim(result) > 1 else [write.equation(total(gradients.values()), result, letter="x")]
+
+
+@derivative("the sum of {d_result}", by_hand=_sum_lines)
+def add_all(**gradients: Array) -> Array:
+    """The sum of the gradients that reach a step by different ways."""
+    first, *others = gradients.values()
+    for other in others:
+        first = first + other
+    return first
 
 
 @derivative("{d_argument} = {d_result}")

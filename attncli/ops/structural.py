@@ -1,24 +1,45 @@
 """Structural functions: projections, and the only place where axes are reshaped, repeated and concatenated."""
 
+from typing import Any
+
 from attncli.base.lazy_numpy import Array, np
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import products, total
 from attncli.ops.decorators import structural
 from attncli.ops.derivatives import add_rows, derivative, unchanged
 from attncli.ops.products import product_without_zeros
 
 
-@derivative(lambda symbols, _options: "{d_x} = {d_result} {w}ᵀ" if "w" in symbols else "{d_x} = {d_result}")
+def _projected_back(write: ArithmeticWriter, grad: Array, result: Any, w: Array | None = None) -> list[str]:
+    """The gradient of one row [d], times the columns of the matrix [x d], and their sum."""
+    return [] if w is None or not np.ndim(grad) else [write.equation(products(grad, w.T), result, letter="x")]
+
+
+@derivative(
+    lambda symbols, _options: "{d_x} = {d_result} {w}ᵀ" if "w" in symbols else "{d_x} = {d_result}",
+    by_hand=_projected_back,
+)
 def project_x(grad: Array, w: Array | None = None) -> Array:
     """The gradient of what is projected [… n x]."""
     return grad if w is None else grad @ w.mT
 
 
-@derivative("{d_w} = {x}ᵀ {d_result}")
+def _first_of_matrix(write: ArithmeticWriter, grad: Array, x: Array, result: Array) -> list[str]:
+    """The first number of the gradient of a matrix: the first features of the rows, times their first gradients."""
+    return [write.equation(products(x[:, 0], grad[:, 0]), result[0, 0])]
+
+
+@derivative("{d_w} = {x}ᵀ {d_result}", sums_over=("n", "m"), by_hand=_first_of_matrix)
 def project_w(grad: Array, x: Array) -> Array:
     """The gradient of the matrix [… x d]: the sum over the rows."""
     return product_without_zeros(x.mT, grad)
 
 
-@derivative("{d_b} = Σᵢ {d_result}ᵢ")
+@derivative(
+    "{d_b} = Σᵢ {d_result}ᵢ",
+    sums_over=("n", "m"),
+    by_hand=lambda write, grad, result: [write.equation(total(grad), result, letter="d")],
+)
 def project_b(grad: Array) -> Array:
     """The gradient of the bias [… d]: the sum over the rows."""
     total: Array = grad.sum(axis=-2)

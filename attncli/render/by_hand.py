@@ -13,7 +13,7 @@ from attncli.numbers.terms import number, products, total
 from attncli.ops.derivatives import DerivativeRecord
 from attncli.ops.records import ByHand, OperatorRecord
 from attncli.ops.registry import failures_named, record_of
-from attncli.ops.structural import project
+from attncli.ops.structural import project, project_x
 from attncli.plan.builder import symbols_of
 from attncli.plan.trace import AxisPositions, Step, Trace, add_dependent_axes
 from attncli.problem.fields import LSE
@@ -197,6 +197,8 @@ def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
     write_by_hand = record_of(step.function).by_hand if step.function is not None else None
     if write_by_hand is None:
         return []
+    if step.function is project_x:  # of rows that are those of keys, and of what is projected those of queries
+        at = {**at, trace[step.inputs["grad"]].axes[-2]: at[step.axes[-2]]}
     record: object = record_of(step.function) if step.function is not None else None
     summed = set(record.sums_over) if isinstance(record, DerivativeRecord) else set()
     summed |= {letter for letter, key in _KEY_LETTERS.items() if key in summed}
@@ -216,9 +218,12 @@ def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
 
 
 def _cell_name(trace: Trace, step: Step, at: AxisPositions) -> str:
-    """The symbol of a step with the labels of a query, a key or both: `dA(cat, sat)`."""
+    """The symbol of a step with the labels of a query, a key or both, `dA(cat, sat)`; of a matrix `dW[x1, d1]`."""
     known = [(_KEY_LETTERS.get(letter, letter), letter) for letter in step.axes if letter not in LEADING]
     labels = [trace.numbered_labels[key][at[letter]] for key, letter in known if key in ("n", "m")]
+    own = [f"{letter}1" for letter in step.axes if letter not in LEADING]
+    if len(own) > 1 and not labels:
+        return f"{step.symbol}[{', '.join(own)}]"
     return f"{step.symbol}({', '.join(labels)})" if labels else step.symbol
 
 

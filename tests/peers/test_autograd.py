@@ -1,5 +1,6 @@
 """PyTorch's autograd gives the same gradients, of attention that is written with its functions."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -107,14 +108,190 @@ def by_torch(keys: dict[str, Any], tensors: dict[str, Any]) -> Any:
     return merged @ tensors["w_o"] + tensors["b_o"] if "w_o" in keys else merged
 
 
-@pytest.mark.parametrize("seed", range(60))
+Tensors = dict[str, Any]
+N, M, D = 4, 5, 6  # queries, keys, features
+
+
+def normal(*shape: int) -> np.ndarray:
+    """Random numbers, other ones for each shape."""
+    return np.random.default_rng(shape).standard_normal(shape)
+
+
+def vectors(heads: int = 1, groups: int = 1, batch: int = 1, rows: int = M) -> dict[str, Any]:
+    """Queries, keys and values."""
+    return {
+        "query": normal(batch, heads, N, D),
+        "key": normal(batch, groups, rows, D) / 2,
+        "value": normal(batch, groups, rows, D) / 3,
+    }
+
+
+def attended(t: Tensors, change: Callable[[Any], Any] = lambda scores: scores, **changed: Any) -> Any:
+    """The values by the softmax of scaled products, which are changed before."""
+    query, key, value = (changed.get(name, t.get(name)) for name in ("query", "key", "value"))
+    return torch.softmax(change(query @ key.mT * query.shape[-1] ** -0.5), dim=-1) @ value
+
+
+def hidden(scores: Any, visible: Any) -> Any:
+    """Scores, −∞ where a key is not visible."""
+    return scores.masked_fill(~torch.as_tensor(visible), -torch.inf)
+
+
+def with_sink(t: Tensors) -> Any:
+    """A logit for each head in the denominator."""
+    scores = t["query"] @ t["key"].mT * D**-0.5
+    column = t["sink"][:, None, None].expand(*scores.shape[:-1], 1)
+    return torch.softmax(torch.cat([scores, column], dim=-1), dim=-1)[..., :-1] @ t["value"]
+
+
+def rms(x: Any, gain: Any) -> Any:
+    return torch.nn.functional.rms_norm(x, (x.shape[-1],), gain, 1e-3)
+
+
+def sparsemax(scores: Any) -> Any:
+    """The projection onto the simplex: scores less a threshold, of the largest ones that stay positive."""
+    ordered = scores.sort(dim=-1, descending=True).values
+    count = torch.arange(1, scores.shape[-1] + 1, dtype=scores.dtype)
+    size = (1 + count * ordered > ordered.cumsum(-1)).sum(dim=-1, keepdim=True)
+    threshold = (ordered.cumsum(-1).gather(-1, size - 1) - 1) / size
+    return (scores - threshold).clamp(min=0)
+
+
+def projected(x: Any, t: Tensors) -> Any:
+    """Attention of one head among the rows of x."""
+    return attended({}, query=x @ t["w_q"], key=x @ t["w_k"], value=x @ t["w_v"])
+
+
+def packed(t: Tensors) -> Any:
+    query, key, value = (t["embeddings"] @ t["w_qkv"] + t["b_qkv"]).chunk(3, dim=-1)
+    return attended({}, query=query, key=key, value=value)
+
+
+def additive(t: Tensors) -> Any:
+    layer = (t["key"] @ t["score.w1"])[..., None, :, :] + (t["query"] @ t["score.w2"])[..., :, None, :]
+    return torch.softmax(torch.tanh(layer) @ t["score.v"].flatten(), dim=-1) @ t["value"]
+
+
+def gaussian(t: Tensors) -> Any:
+    squares = (t["query"][..., :, None, :] - t["key"][..., None, :, :]).square().sum(dim=-1)
+    return torch.softmax(-squares / (2 * 1.5**2), dim=-1) @ t["value"]
+
+
+def cached(t: Tensors) -> Any:
+    key, value = (torch.cat([t[f"past_{name}"], t[name]], dim=-2) for name in ("key", "value"))
+    return attended(t, lambda s: hidden(s, np.tri(N, M + 2, 2, dtype=bool)), key=key, value=value)
+
+
+DISTANCE = np.arange(M) - np.arange(N)[:, None]
+CAUSAL = DISTANCE <= 0
+WEIGHTS = {"w_q": normal(7, 6), "w_k": normal(7, 6) / 2, "w_v": normal(7, 3)}
+EMBEDDED = {"embeddings": normal(N, 7), **WEIGHTS}
+TABLE: dict[str, Any] = {"token_table": normal(9, 7), "tokens": [3, 0, 8, 3]}
+
+# Each thing that attention may have: the keys, the arrays of operators, and the same with PyTorch's functions.
+NAMED: Mapping[str, tuple[dict[str, Any], Callable[[Tensors], Any]]] = {
+    "scaled dot products": (vectors(), attended),
+    "causal": ({**vectors(), "causal": True}, lambda t: attended(t, lambda s: hidden(s, CAUSAL))),
+    "softcap": ({**vectors(), "softcap": 1.5}, lambda t: attended(t, lambda s: 1.5 * torch.tanh(s / 1.5))),
+    "a bias that broadcasts": (
+        {**vectors(2, 2, 2), "bias": normal(1, 2, 1, M)},
+        lambda t: attended(t, lambda s: s + t["bias"]),
+    ),
+    "sink": ({**vectors(2, 2, 2), "sink": normal(2)}, with_sink),
+    "qk norm with gains": (
+        {**vectors(), "qk_norm": {"rms": {"query_gain": normal(D), "key_gain": normal(D) + 1, "eps": 1e-3}}},
+        lambda t: attended(t, query=rms(t["query"], t["qk_norm.query_gain"]), key=rms(t["key"], t["qk_norm.key_gain"])),
+    ),
+    "rope": (
+        {**vectors(), "position": "rope:base=50"},
+        lambda t: attended(t, query=rotated(t["query"], 0), key=rotated(t["key"], 0)),
+    ),
+    "alibi": (
+        {**vectors(2, 2), "position": "alibi"},
+        lambda t: attended(t, lambda s: s - torch.tensor([2**-4, 2**-8])[:, None, None] * torch.tensor(abs(DISTANCE))),
+    ),
+    "t5": (
+        {**vectors(2, 2), "position": {"t5": {"table": normal(32, 2), "bidirectional": False}}},
+        lambda t: attended(t, lambda s: s + t["position.table"][np.maximum(-DISTANCE, 0)].permute(2, 0, 1)),
+    ),
+    "learned positions": (
+        {**EMBEDDED, "position": {"learned": {"table": normal(8, 7)}}},
+        lambda t: projected(t["embeddings"] + t["position.table"][:N], t),
+    ),
+    "a table of tokens": ({**TABLE, **WEIGHTS}, lambda t: projected(t["token_vectors"], t)),
+    "groups": (
+        vectors(4, 2, 2),
+        lambda t: attended(t, **{name: t[name].repeat_interleave(2, dim=1) for name in ("key", "value")}),
+    ),
+    "cache": (
+        {**vectors(), "causal": True, "past_key": normal(1, 1, 2, D), "past_value": normal(1, 1, 2, D) / 2},
+        cached,
+    ),
+    "batch": (vectors(batch=3), attended),
+    "lengths": (
+        {**vectors(batch=2), "key_lengths": [2, 4]},
+        lambda t: attended(t, lambda s: hidden(s, np.arange(M) < np.array([2, 4])[:, None, None, None])),
+    ),
+    "gate": (
+        {**EMBEDDED, "w_g": normal(7, 3), "b_g": normal(3)},
+        lambda t: projected(t["embeddings"], t) * torch.sigmoid(t["embeddings"] @ t["w_g"] + t["b_g"]),
+    ),
+    "packed projections": (
+        {"embeddings": normal(N, 7), "w_qkv": normal(7, 18) / 2, "b_qkv": normal(18)},
+        packed,
+    ),
+    "a norm of the residual stream": (
+        {"residual": normal(N, 7), "residual_norm": {"rms": {"gain": normal(7), "eps": 1e-3}}, **WEIGHTS},
+        lambda t: projected(rms(t["residual"], t["residual_norm.gain"]), t),
+    ),
+    "sparsemax": (
+        {**vectors(), "normalize": "sparsemax"},
+        lambda t: sparsemax(t["query"] @ t["key"].mT * D**-0.5) @ t["value"],
+    ),
+    "distances": ({**vectors(), "score": "gaussian:sigma=1.5"}, gaussian),
+    "additive": (
+        {**vectors(), "score": {"additive": {"w1": normal(D, 3), "w2": normal(D, 4)[:, :3], "v": normal(3)}}},
+        additive,
+    ),
+}
+
+
+def real_arrays(keys: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The arrays of real numbers of a problem and of its operators, by the names of their steps."""
+    found: dict[str, Any] = {}
+    for name, value in keys.items():
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            found[f"{prefix}{name}"] = value
+        elif isinstance(value, dict):
+            ((_, parameters),) = value.items()
+            found |= real_arrays(parameters, f"{name}.")
+    return found
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_gradients_of_each_thing_are_those_of_autograd(name: str) -> None:
+    keys, attention = NAMED[name]
+    arrays = real_arrays(keys)
+    if "token_table" in arrays:  # of which the rows that are looked up have gradients
+        arrays["token_vectors"] = arrays.pop("token_table")[keys["tokens"]]
+    assert_same_gradients(keys, arrays, lambda _, tensors: attention(tensors), 0)
+
+
+@pytest.mark.parametrize("seed", range(200))
 def test_every_gradient_is_that_of_autograd(seed: int) -> None:
     keys = drawn(seed)
     arrays = {name: keys[name] for name in ARRAYS if name in keys}
     if "qk_norm" in keys:
         arrays |= {f"qk_norm.{name}": x for name, x in keys["qk_norm"]["rms"].items() if name != "eps"}
+    assert_same_gradients(keys, arrays, by_torch, seed)
+
+
+def assert_same_gradients(
+    keys: dict[str, Any], arrays: dict[str, Any], attention: Callable[[dict[str, Any], Tensors], Any], seed: int
+) -> None:
+    """The output of a problem, and the gradients of its arrays, are those of the same attention in PyTorch."""
     tensors = {name: torch.tensor(x, dtype=torch.float64, requires_grad=True) for name, x in arrays.items()}
-    output = by_torch(keys, tensors)
+    output = attention(keys, tensors)
     grad = np.random.default_rng(seed).standard_normal(tuple(output.shape))
     output.backward(torch.tensor(grad))
     spec = Problem(**keys, grad_output=grad).spec

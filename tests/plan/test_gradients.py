@@ -10,9 +10,10 @@ from attncli.base.errors import AttnError
 from attncli.engine.dense import DenseEngine
 from attncli.engine.run import run
 from attncli.ops import operators
-from attncli.ops.derivatives import NoDerivative
+from attncli.ops.derivatives import NoDerivative, add_all
 from attncli.ops.norms import USES
 from attncli.ops.records import OperatorRecord
+from attncli.ops.structural import project_w, project_x
 from attncli.plan.build import plan_of
 from attncli.plan.graph import GRADIENT, Plan
 from attncli.plan.stages.gradients import has_derivative as has_derivative_by
@@ -198,6 +199,17 @@ def test_the_worked_lines_of_gradients_hold(name: str) -> None:
             assert_equations_hold(lines, view.decimals, spec.dtype or "float64")
             count += len(lines)
     assert count
+
+
+@each_problem
+def test_products_and_sums_of_gradients_are_worked_out(name: str) -> None:
+    result = run(problem(**CASES[name] | {"grad_output": ((1.0,),)}), every_step=True)
+    view = View(result, explain=True)
+    at = worked_positions(view)[0]
+    for step in result.trace.steps:
+        is_sum = step.function is add_all and np.ndim(step.value) > 1 and step.axes[-2] in ("n", "m")
+        if is_sum or (step.function is project_x and "w" in step.inputs) or step.function is project_w:
+            assert cell_lines(view, step, at), step.name
 
 
 @each_problem

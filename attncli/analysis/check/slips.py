@@ -13,6 +13,7 @@ from attncli.analysis.slips.records import evaluate_names
 from attncli.analysis.slips.search import Attempt, Evidence, SearchResult, explain, in_all_parts, run_attempt, unnoticed
 from attncli.base.dtypes import Precision, as_floats, coarsest
 from attncli.base.lazy_numpy import Array, np
+from attncli.plan.graph import GRADIENT
 from attncli.problem.spec import ProblemSpec
 
 # No rounding error of a formula is as large as so many units of the largest number, or as this part of it.
@@ -52,6 +53,7 @@ def find_explanations(
         on_demand=_on_demand(checker),
         evidence=evidence,
         skips_pairs=lambda: is_zero or skips_pairs(),
+        is_backward=_is_backward(checker, results),
     )
 
 
@@ -78,8 +80,15 @@ def find_unnoticed(checker: Checker) -> SearchResult:
 
 
 def _on_demand(checker: Checker) -> tuple[str, ...]:
-    """The names of what is checked and is computed only where it is selected."""
-    return tuple(name for name in checker.quantities if checker.trace.plan[name].is_on_demand)
+    """The names of what is checked and is computed only where it is selected: on demand, and gradients."""
+    nodes = {name: checker.trace.plan[name] for name in checker.quantities}
+    return tuple(name for name, node in nodes.items() if node.is_on_demand or node.stage == GRADIENT)
+
+
+def _is_backward(checker: Checker, results: Sequence[QuantityCheck]) -> bool:
+    """Whether gradients differ and the forward pass is checked and agrees."""
+    forward = [result for result in results if checker.trace.plan[result.name].stage != GRADIENT]
+    return 0 < len(forward) < len(results) and all(result.agrees for result in forward)
 
 
 def explanations(attempts: Iterable[Attempt]) -> tuple[Explanation, ...]:

@@ -17,7 +17,7 @@ LOGARITHMS = {"ln 2": log(2), "log₂ e": 1 / log(2)}  # between powers of 2 and
 WIDTHS = (32, 48, 64, 80, 96, 112, 128, 192, 256, 512, 576)  # of heads, with and without the features that rope turns
 
 
-def _factors(_case: Computation) -> Sequence[float]:
+def factors(_case: Computation) -> Sequence[float]:
     """From 1/128 to 128, each 2^⅓ times the one before; then, as scales of quantization are, to 4096 by twos."""
     far = [2.0**power for power in range(8, 13)]
     return [*(1 / factor for factor in reversed(far)), *(2.0 ** (third / 3) for third in range(-21, 22)), *far]
@@ -36,16 +36,17 @@ def _known_scales(case: Computation) -> Mapping[str, float]:
     return known | {f"that of the scale 1/√{width}": factor for width, factor in widths.items()}
 
 
-def _times(factor: float) -> str:
+def times(factor: float) -> str:
     """How many times too large or too small something is."""
     return f"{text_of(factor)} times too large" if factor >= 1 else f"{text_of(1 / factor)} times too small"
 
 
-def _multiplied(x: Array, *, factor: float) -> Array:
+def multiplied(x: Array, *, factor: float) -> Array:
+    """Numbers times a factor."""
     return x * factor
 
 
-@plan_slip("there are scores", number=FittedNumber("factor", _factors, known=_known_scales))
+@plan_slip("there are scores", number=FittedNumber("factor", factors, known=_known_scales))
 def scale_factor(case: Computation, number: float) -> Iterator[Variant]:
     """The scores are multiplied by a factor too much."""
     name = case.plan.results.get("scores")
@@ -53,17 +54,17 @@ def scale_factor(case: Computation, number: float) -> Iterator[Variant]:
         return
     own = own_scale(case.problem)
     scales = "" if own is None else f": {text_of(own * number)} instead of {text_of(own)}"
-    changed = case.with_changed_value(name, _multiplied, options={"factor": number})
+    changed = case.with_changed_value(name, multiplied, options={"factor": number})
     softmax = softmax_node(case)
     is_temperature = softmax is not None and softmax.inputs.get("scores") == name and not _has_terms(case)
     temperature = (1.0 if softmax is None else softmax.options.get("temperature", 1.0)) / number
     same = f"; a temperature of {text_of(temperature)} is the same here" if is_temperature else ""
-    yield Variant(changed, f"The scores are {_times(number)}{scales}{same}.")
+    yield Variant(changed, f"The scores are {times(number)}{scales}{same}.")
 
 
 @plan_slip(
     "weights are a softmax of scores with a bias, a softcap or positions",
-    number=FittedNumber("factor", _factors, known=_known_scales),
+    number=FittedNumber("factor", factors, known=_known_scales),
 )
 def temperature_factor(case: Computation, number: float) -> Iterator[Variant]:
     """The softmax has another temperature: what it reads, bias and softcap included, is multiplied by a factor."""
@@ -72,7 +73,7 @@ def temperature_factor(case: Computation, number: float) -> Iterator[Variant]:
         return
     temperature = node.options.get("temperature", 1.0) / number
     changed = case.with_nodes(replace(node, options={**node.options, "temperature": temperature}))
-    yield Variant(changed, f"What the softmax reads is {_times(number)}: its temperature is {text_of(temperature)}.")
+    yield Variant(changed, f"What the softmax reads is {times(number)}: its temperature is {text_of(temperature)}.")
 
 
 def _has_terms(case: Computation) -> bool:
@@ -116,26 +117,26 @@ def scores_clamped(case: Computation, number: float) -> Iterator[Variant]:
         yield Variant(changed, f"The scores are clamped to numbers from −{text_of(number)} to {text_of(number)}.")
 
 
-def _known_factors(_case: Computation) -> Mapping[str, float]:
+def known_factors(_case: Computation) -> Mapping[str, float]:
     """Factors of outputs that people forget."""
     dropouts = {f"1/(1 − {p}), that of a dropout of {p}": 1 / (1 - p) for p in (0.1, 0.2, 0.5)}
     return {**dropouts, "√2": sqrt(2), "2": 2.0, "1/2": 0.5}
 
 
-@plan_slip("there is an output", number=FittedNumber("factor", _factors, known=_known_factors))
+@plan_slip("there is an output", number=FittedNumber("factor", factors, known=known_factors))
 def output_factor(case: Computation, number: float) -> Iterator[Variant]:
     """The output is multiplied by a factor, as by a scale of the values that is forgotten."""
     if "output" in case.plan.results:
-        changed = case.with_changed_value(case.plan.resolve("output"), _multiplied, options={"factor": number})
-        yield Variant(changed, f"The output is {_times(number)}.")
+        changed = case.with_changed_value(case.plan.resolve("output"), multiplied, options={"factor": number})
+        yield Variant(changed, f"The output is {times(number)}.")
 
 
-@plan_slip("there is a sink", number=FittedNumber("factor", _factors, known=lambda _: LOGARITHMS))
+@plan_slip("there is a sink", number=FittedNumber("factor", factors, known=lambda _: LOGARITHMS))
 def sink_factor(case: Computation, number: float) -> Iterator[Variant]:
     """The sink is multiplied by a factor."""
     if case.problem.sink is not None and "sink" in case.plan.by_name:
-        changed = case.with_changed_value("sink", _multiplied, options={"factor": number})
-        yield Variant(changed, f"The sink is {_times(number)}.")
+        changed = case.with_changed_value("sink", multiplied, options={"factor": number})
+        yield Variant(changed, f"The sink is {times(number)}.")
 
 
 def _counts(case: Computation) -> Sequence[float]:
@@ -174,13 +175,13 @@ def _filled(x: Array, *, value: float) -> Array:
     return np.where(np.isneginf(x), value, x)
 
 
-@plan_slip("there is alibi", number=FittedNumber("factor", _factors, known=_known_factors))
+@plan_slip("there is alibi", number=FittedNumber("factor", factors, known=known_factors))
 def alibi_factor(case: Computation, number: float) -> Iterator[Variant]:
     """Alibi's slopes are multiplied by a factor."""
     position = case.problem.position
     if position is not None and position.record.function is alibi and "position_bias" in case.plan.by_name:
-        changed = case.with_changed_value("position_bias", _multiplied, options={"factor": number})
-        yield Variant(changed, f"Alibi's slopes are {_times(number)}.")
+        changed = case.with_changed_value("position_bias", multiplied, options={"factor": number})
+        yield Variant(changed, f"Alibi's slopes are {times(number)}.")
 
 
 def _epsilons(case: Computation) -> Sequence[float]:

@@ -216,8 +216,12 @@ def part_of(problem: ProblemSpec, rows: Sequence[int] | None) -> ProblemSpec:
         return problem
     selected = problem.selected_queries
     positions = rows if selected is None else [selected[row] for row in rows]
+    gradient = problem.grad_output
+    if gradient is not None and gradient.shape[-2] > 1:  # it has the queries that are computed alone
+        gradient = gradient.take(rows, -2)
     # Without labels of the user's own a position is never taken for a label.
-    return replace(problem, tokens=None, query_tokens=None, only=tuple(map(str, positions)))
+    only = tuple(map(str, positions))
+    return replace(problem, tokens=None, query_tokens=None, only=only, grad_output=gradient)
 
 
 def _has_given_tables(problem: ProblemSpec) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 from types import MappingProxyType
 from typing import Any
 
@@ -173,7 +174,8 @@ class Slip:
     with a `number` it takes that too. Where `needs_all_queries` is set, the result of a query depends on the others,
     and no part of them can be computed alone; where `needs_all_heads` or `needs_all_items` is, that of a head or of a
     batch item does. Without `is_paired` it is tried in no pair of slips. Where `is_rounding` is set, it rounds numbers,
-    whose errors are small and look like many others: it is named where nothing else explains what is expected.
+    whose errors are small and look like many others: it is named where nothing else explains what is expected. One that
+    `is_backward` changes gradients alone.
     """
 
     name: str
@@ -186,6 +188,7 @@ class Slip:
     needs_all_items: bool = False
     is_paired: bool = True
     is_rounding: bool = False
+    is_backward: bool = False
     number: FittedNumber | None = None
 
 
@@ -224,6 +227,29 @@ def plan_slip(
         "is_rounding": is_rounding,
     }
     return _register(applies_where, changes_problem=False, number=number, **needs)
+
+
+def backward_slip(
+    applies_where: str,
+    *,
+    needs_all_heads: bool = False,
+    needs_all_items: bool = False,
+    is_paired: bool = True,
+    number: FittedNumber | None = None,
+) -> Callable[[Change], Change]:
+    """A decorator as `plan_slip`, of a slip that changes gradients alone; it is made where the plan has some."""
+    needs = {"needs_all_heads": needs_all_heads, "needs_all_items": needs_all_items, "is_paired": is_paired}
+
+    def register(change: Change) -> Change:
+        @wraps(change)
+        def of_gradients(case: Computation, *numbers: Number) -> Iterator[Variant]:
+            if case.plan.has_gradients:
+                yield from change(case, *numbers)
+
+        _register(applies_where, changes_problem=False, is_backward=True, number=number, **needs)(of_gradients)
+        return change
+
+    return register
 
 
 def _register(applies_where: str, *, changes_problem: bool, **more: Any) -> Callable[[Change], Change]:

@@ -53,7 +53,7 @@ def inputs_rounded(case: Computation) -> Iterator[Variant]:
     """The inputs are rounded to half precision, as tensor cores take them, and what follows is not."""
     values = {name: getattr(case.problem, name) for name in FIELDS}
     arrays = {name: x for name, x in values.items() if isinstance(x, np.ndarray) and x.dtype.kind == "f"}
-    for dtype in _half_types(case):
+    for dtype in half_types(case):
         with np.errstate(over="ignore"):
             rounded: dict[str, Any] = {name: Precision(dtype).round(x).astype(x.dtype) for name, x in arrays.items()}
         if any((rounded[name] != x).any() for name, x in arrays.items()):
@@ -64,7 +64,7 @@ def inputs_rounded(case: Computation) -> Iterator[Variant]:
 def tf32_products(case: Computation) -> Iterator[Variant]:
     """Both products are computed in TF32: what they multiply is rounded to 10 binary digits after the first."""
     score, context = case.node_of_stage("score"), case.node("context")
-    if not _half_types(case) or score is None or context is None:
+    if not half_types(case) or score is None or context is None:
         return
     names = [node.inputs.get(name, "") for node, name in ((score, "query"), (score, "key"), (context, "value"))]
     weights = context.inputs.get("weights", "")
@@ -80,11 +80,11 @@ def weights_in_half(case: Computation) -> Iterator[Variant]:
     context = case.node("context")
     if context is None or context.inputs.get("weights", "") not in case.plan.by_name:
         return
-    for dtype in _half_types(case):
+    for dtype in half_types(case):
         name, node = context.inputs["weights"], softmax_node(case)
         options = {"dtype": dtype}
         yield Variant(
-            case.with_changed_value(name, _to_type, options=options),
+            case.with_changed_value(name, to_type, options=options),
             f"The weights are rounded to {dtype} before they are multiplied by the values.",
         )
         if node is not None and node.name == name:
@@ -117,7 +117,7 @@ def _with_rounded_rope(case: Computation, sentence: str, **rounded: bool) -> Ite
     """The plan in which some of what rope computes is rounded to each of the half types."""
     nodes = [node for node in case.plan.nodes if node.function is rope]
     if nodes and not any(_has_axes(case.plan, node) for node in nodes):
-        for dtype in _half_types(case):
+        for dtype in half_types(case):
             changed = case
             for node in nodes:
                 changed = changed.with_function(node.name, _rope_rounded, dtype=dtype, rounded=rounded)
@@ -135,21 +135,21 @@ def _has_axes(plan: Plan, node: Node) -> bool:
 def norm_in_half(case: Computation) -> Iterator[Variant]:
     """The norm of queries and keys is computed in half precision: its result is rounded."""
     names = [node.name for node in case.plan.nodes if node.stage == "qk_norm" and node.tapped_from is None]
-    for dtype in _half_types(case) if names else ():
+    for dtype in half_types(case) if names else ():
         changed = case
         for name in names:
-            changed = changed.with_changed_value(name, _to_type, options={"dtype": dtype})
+            changed = changed.with_changed_value(name, to_type, options={"dtype": dtype})
         yield Variant(changed, f"The result of the norm of queries and keys is rounded to {dtype}.")
 
 
 @problem_slip("the numbers are of a wider type than float16 and bfloat16", is_rounding=True)
 def half_precision(case: Computation) -> Iterator[Variant]:
     """Every step is computed in half precision."""
-    for dtype in _half_types(case):
+    for dtype in half_types(case):
         yield Variant(replace(case.problem, dtype=dtype), f"Every step is rounded to {dtype}.")
 
 
-def _half_types(case: Computation) -> Sequence[str]:
+def half_types(case: Computation) -> Sequence[str]:
     """The half types, where the numbers are of a wider one."""
     return () if case.dtype in HALF or case.problem.dtype in HALF else HALF
 
@@ -182,7 +182,7 @@ def _softmax_of_rounded(scores: Array, *, decimals: int, temperature: float = 1.
     return np.where(vanishes, np.nan, safe_divide(exponentials, total))
 
 
-def _to_type(x: Array, *, dtype: str) -> Array:
+def to_type(x: Array, *, dtype: str) -> Array:
     """Numbers rounded to a type, in their own."""
     with np.errstate(over="ignore"):
         return Precision(dtype).round(x).astype(x.dtype)
@@ -200,7 +200,7 @@ def _softmax_of_half_exponentials(scores: Array, *, dtype: str, temperature: flo
     """Rounded exponentials divided by the sum of those that are not rounded."""
     powers = scores / temperature
     exponentials = np.exp(powers - finite_max(powers))
-    return safe_divide(_to_type(exponentials, dtype=dtype), exponentials.sum(axis=-1, keepdims=True))
+    return safe_divide(to_type(exponentials, dtype=dtype), exponentials.sum(axis=-1, keepdims=True))
 
 
 def _rope_rounded(
@@ -208,16 +208,16 @@ def _rope_rounded(
 ) -> Array:
     """Rope of which positions, frequencies, angles or sines are rounded to a type."""
 
-    def to_type(name: str, numbers: Array) -> Array:
-        return _to_type(numbers, dtype=dtype) if rounded.get(name) else numbers
+    def as_type(name: str, numbers: Array) -> Array:
+        return to_type(numbers, dtype=dtype) if rounded.get(name) else numbers
 
     frequencies = others.get("frequencies")
     if frequencies is None:
         frequencies = rope_frequencies(others.get("dims") or x.shape[-1], others["base"])
     shifted = (np.asarray(positions, dtype=np.float64) + others.get("offset", 0)) / others.get("scaling", 1)
-    angle = to_type("angles", to_type("positions", shifted)[..., None] * to_type("frequencies", frequencies))
+    angle = as_type("angles", as_type("positions", shifted)[..., None] * as_type("frequencies", frequencies))
     factor = 1.0 if others.get("attention_factor") is None else others["attention_factor"]
-    cosine, sine = (factor * to_type("sines", function(angle)) for function in (np.cos, np.sin))
+    cosine, sine = (factor * as_type("sines", function(angle)) for function in (np.cos, np.sin))
     one, other = pair_slices(angle.shape[-1], interleaved)
     turned, sine = x.copy(), -sine if others.get("reverse") else sine
     turned[..., one] = x[..., one] * cosine - x[..., other] * sine

@@ -23,7 +23,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.engine.dense import DenseEngine, input_array
 from attncli.plan.build import build_plan
-from attncli.plan.graph import Node, Plan
+from attncli.plan.graph import GRADIENT, Node, Plan
 from attncli.problem.spec import ProblemSpec
 
 
@@ -91,7 +91,7 @@ class Attempt:
     numbers: tuple[Number | None, ...] = ()
     remark: str = ""  # what number people know a number as
     is_confirmation: bool = False  # whether another part is explained already
-    on_demand: tuple[str, ...] = ()  # results that are computed where they are selected, and are checked
+    on_demand: tuple[str, ...] = ()  # what is checked and computed where it is selected: gradients, and on demand
 
     @property
     def parameters(self) -> Mapping[str, Number]:
@@ -126,8 +126,11 @@ class Attempt:
 
     @property
     def result_numbers(self) -> Mapping[str, int]:
-        """The number of each result's computation."""
-        return {result: self.node_numbers[name] for result, name in self.plan.results.items()}
+        """The number of the computation of each result, of gradients of those that are checked."""
+        plan = self.plan
+        forward = {result: name for result, name in plan.results.items() if plan.by_name[name].stage != GRADIENT}
+        checked = {name: found for name in self.on_demand if (found := plan.find(name)) is not None}
+        return {result: self.node_numbers[name] for result, name in (forward | checked).items()}
 
     def known_values(self) -> dict[str, Array]:
         """The values that are known of its nodes."""
@@ -272,6 +275,7 @@ def explain(
     on_demand: tuple[str, ...] = (),
     evidence: Evidence | None = None,
     skips_pairs: Callable[[], bool] = lambda: False,
+    is_backward: bool = False,
 ) -> SearchResult:
     """The slips that explain numbers: single ones, those with a number, or pairs; the first variant of each.
 
@@ -279,10 +283,10 @@ def explain(
     tried with usual numbers alone. `dtype` is the type of the numbers, where the problem is computed in a wider one;
     `priority` says where numbers differ; `on_demand` names the results that are compared and computed only where they
     are selected. A large problem is tried on a part, and what explains that on the whole. Where nothing alone explains
-    the numbers, `skips_pairs` is asked whether pairs are left out. Numbers that are rounded are named where nothing
-    else explains what is expected.
+    the numbers, `skips_pairs` is asked whether pairs are left out; where it `is_backward`, slips of the forward pass
+    are. Numbers that are rounded are named where nothing else explains what is expected.
     """
-    search = _Search(problem, accepts, limits, dtype, priority, on_demand)
+    search = _Search(problem, accepts, limits, dtype, priority, on_demand, is_backward=is_backward)
     alone = search.first_of_each(search.accepted(search.singles()))
     if evidence is not None and all(attempt.is_rounding for attempt in alone):
         search.has_accepted = bool(alone)
@@ -319,10 +323,27 @@ class _Needs(NamedTuple):
     all_heads: bool
     all_items: bool
 
+    def with_those_of(self, other: "_Needs") -> "_Needs":
+        """What any of two needs."""
+        return _Needs(*map(any, zip(self, other, strict=True)))
+
+
+NO_NEEDS = _Needs(all_queries=False, all_heads=False, all_items=False)
+
 
 def needs_of(attempts: Iterable[Attempt]) -> _Needs:
     """What any of some attempts needs."""
-    return _needs_of(*(SLIPS[name] for attempt in attempts for name in attempt.slips))
+    needs = NO_NEEDS
+    for attempt in attempts:
+        needs = needs.with_those_of(_needs_of(*map(SLIPS.__getitem__, attempt.slips)))
+        needs = needs.with_those_of(_needs_of_gradients(attempt.plan, attempt.on_demand))
+    return needs
+
+
+def _needs_of_gradients(plan: Plan, names: Iterable[str]) -> _Needs:
+    """What gradients need: all queries, and all heads and batch items where they have no axis of these."""
+    letters = [set(plan[name].letters) for name in names if plan.find(name) and plan[name].stage == GRADIENT]
+    return _Needs(bool(letters), any(not own & {"h", "g"} for own in letters), any("b" not in own for own in letters))
 
 
 def _needs_of(*slips: Slip) -> _Needs:
@@ -344,9 +365,13 @@ class _Search:
         dtype: str | None,
         priority: Priority,
         on_demand: tuple[str, ...],
+        *,
+        is_backward: bool = False,
     ) -> None:
+        self.slips = [slip for slip in SLIPS.values() if slip.is_backward or not is_backward]
         self.problem, self.accepts, self.limits, self.priority = problem, accepts, limits, priority
         self.on_demand = on_demand
+        self.least = _needs_of_gradients(build_plan(problem), on_demand) if on_demand else NO_NEEDS
         self.end = limits.clock() + limits.seconds
         self.dtype = dtype or problem.precision.name
         self.starts: dict[tuple[_Needs, int], Attempt] = {}
@@ -359,7 +384,7 @@ class _Search:
     def singles(self) -> Iterator[Attempt]:
         """Each variant of each slip; those that need all queries last, as they take longest in a large problem."""
         too_large = []
-        for slip in sorted(SLIPS.values(), key=lambda slip: self._takes_long(_needs_of(slip))):
+        for slip in sorted(self.slips, key=lambda slip: self._takes_long(_needs_of(slip))):
             start = self._start(_needs_of(slip))
             if start is not None:
                 made = list(self._made(start, slip))
@@ -374,7 +399,7 @@ class _Search:
 
     def pairs(self) -> Iterator[Attempt]:
         """Each variant of two slips together; those that change the problem are made before those that change plans."""
-        paired = [slip for slip in SLIPS.values() if slip.is_paired]
+        paired = [slip for slip in self.slips if slip.is_paired]
         slips = sorted(paired, key=lambda slip: not slip.changes_problem)
         if self.only_alone:
             self.untried.append(f"pairs with {', '.join(self.only_alone)}: not tried, because they need all queries")
@@ -390,7 +415,7 @@ class _Search:
 
     def examples(self) -> Iterator[Attempt]:
         """Of each slip whose number is never a usual one, one with a number that is likely."""
-        for slip in SLIPS.values():
+        for slip in self.slips:
             start = None if slip.number is None or slip.number.usual else self._start(_needs_of(slip))
             if start is not None and slip.number is not None:
                 candidates = slip.number.candidates(Computation(start.problem, start.plan, start.dtype))
@@ -404,7 +429,7 @@ class _Search:
         them explains what is expected: where few keys make different mistakes the same, there are few numbers.
         """
         last = []
-        for slip in SLIPS.values():
+        for slip in self.slips:
             start = None if slip.number is None else self._start(_needs_of(slip), self.limits.fit_cells)
             if start is None or self.limits.clock() > self.end:
                 continue
@@ -459,6 +484,7 @@ class _Search:
         """
         if needs.all_queries and self.problem.only is not None:
             return None
+        needs = needs.with_those_of(self.least)
         key = needs, min(cells or self.limits.part_cells, self.limits.part_cells)
         if key not in self.starts:
             limits = replace(self.limits, part_cells=key[1])

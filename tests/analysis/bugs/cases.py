@@ -1,4 +1,4 @@
-"""The problem of a bug, and the output that has it: the numbers of the problem handed to a kernel written by hand."""
+"""The problem of a bug, and the results that have it: the numbers of the problem handed to a kernel written by hand."""
 
 from typing import Any
 
@@ -14,13 +14,14 @@ def problem_of(bug: Bug, **more: Any) -> attncli.Problem:
     return attncli.Problem(**{**bug.problem, **more})
 
 
-def output_of(bug: Bug, problem: attncli.Problem) -> np.ndarray:
+def results_of(bug: Bug, problem: attncli.Problem) -> dict[str, np.ndarray]:
     """What a kernel with the bug returns for the numbers of a problem, in the problem's type."""
     arrays = {name: getattr(problem, name) for name in bug.problem if name in problem_arrays(problem)}
     wide = {name: x.astype(np.float64) if x.dtype.kind == "f" else x for name, x in arrays.items()}
     with np.errstate(over="ignore"):
-        output = KERNELS[bug.source](given({**bug.problem, **wide}))
-    return output.astype(problem.spec.precision.numpy_name)
+        found = KERNELS[bug.source](given({**bug.problem, **wide}))
+        results = found if isinstance(found, dict) else {"output": found}
+        return {name: x.astype(problem.spec.precision.numpy_name) for name, x in results.items()}
 
 
 def problem_arrays(problem: attncli.Problem) -> set[str]:

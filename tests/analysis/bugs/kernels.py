@@ -1,6 +1,7 @@
 """Attention with the bugs of public projects, each written by hand in NumPy; nothing here is the program's code.
 
-`KERNELS` has a function for each bug, by its source. It takes what a problem gives and returns the output.
+`KERNELS` has a function for each bug, by its source. It takes what a problem gives and returns the output, or the
+results by their names where these are gradients.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-Kernel = Callable[["Given"], np.ndarray]
+Results = dict[str, np.ndarray]
+Kernel = Callable[["Given"], np.ndarray | Results]
 KERNELS: dict[str, Kernel] = {}
 
 
@@ -798,3 +800,50 @@ def rows_of_the_cache_left_empty(g: Given) -> np.ndarray:
     key[:, 2:4], value[:, 2:4] = 0, 0
     read = replace(g, k=key, v=value)
     return attended(read, products(read))
+
+
+# The backward pass
+
+
+def backward(g: Given, visible: np.ndarray, again: np.ndarray, of_sink: bool = False) -> Results:
+    """The output and its gradients, of one head; `again` are the weights [n m] that the backward pass makes."""
+    scores, grad = hidden(products(g), visible)[0], g.keys["grad_output"]
+    sink = np.exp(g.keys["sink"]) if "sink" in g.keys else 0.0
+    output = np.exp(scores) @ g.v[0] / (np.exp(scores).sum(axis=-1, keepdims=True) + sink)
+    of_scores = again * (grad @ g.v[0].T - (grad * output).sum(axis=-1, keepdims=True))
+    scale = g.d**-0.5
+    found = {"output": output, "grad_query": of_scores @ g.k[0] * scale, "grad_key": of_scores.T @ g.q[0] * scale}
+    return found | {"grad_value": again.T @ grad} | ({"grad_sink": np.zeros(1)} if of_sink else {})
+
+
+def weights_of(g: Given, visible: np.ndarray, seen_backwards: np.ndarray) -> np.ndarray:
+    """The weights [n m] of the keys that are seen backwards, by the log-sum-exp of those that are visible."""
+    scores = products(g)[0]
+    total = np.exp(hidden(scores, visible)).sum(axis=-1, keepdims=True)
+    return np.exp(hidden(scores, seen_backwards)) / total
+
+
+@bug("triton-lang/triton#4541")
+def always_causal_backwards(g: Given) -> Results:
+    every = np.ones((g.n, g.m), dtype=bool)
+    return backward(g, every, weights_of(g, every, lower(g)))
+
+
+@bug("xlite-dev/ffpa-attn#300")
+def causal_as_in_a_square_backwards(g: Given) -> Results:
+    visible = lower(g, g.m - g.n)
+    return backward(g, visible, weights_of(g, visible, lower(g)))
+
+
+@bug("NVIDIA/cudnn-frontend#421")
+def sink_not_in_the_denominator_backwards(g: Given) -> Results:
+    return backward(g, np.ones((g.n, g.m), dtype=bool), softmax(products(g)[0]), of_sink=True)
+
+
+@bug("meta-pytorch/MSLK#263")
+def neither_window_nor_causal_backwards(g: Given) -> Results:
+    """The backward pass is that of another attention, with its own weights and output."""
+    every = np.ones((g.n, g.m), dtype=bool)
+    left, _ = g.keys["window"]
+    output = backward(g, lower(g) & ~lower(g, -left - 1), every)["output"]
+    return backward(g, every, weights_of(g, every, every)) | {"output": output}

@@ -11,7 +11,7 @@ import attncli
 from attncli.analysis.bugs import Bug, bugs
 from attncli.analysis.slips import SLIPS
 from tests.analysis.bugs import kernels
-from tests.analysis.bugs.cases import output_of, problem_of
+from tests.analysis.bugs.cases import problem_of, results_of
 from tests.analysis.bugs.tolerances import agrees, outputs_of
 
 BUGS = list(bugs().values())
@@ -24,7 +24,7 @@ SAME = {"scaled_twice": "scale_by_d"}  # which are one where the scale is 1/√d
 @pytest.mark.parametrize("bug", DEEP, ids=lambda bug: bug.source)
 def test_a_bug_is_named_with_its_number(bug: Bug) -> None:
     problem = problem_of(bug)
-    report = attncli.check(problem, against={"output": output_of(bug, problem)})
+    report = attncli.check(problem, against=results_of(bug, problem))
     found = {one.slips: one for one in report.explained_by}
     assert found.keys() - {(SAME.get(bug.slip),)} == {(bug.slip,)}
     parameters = found[bug.slip,].parameters

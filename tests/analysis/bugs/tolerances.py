@@ -1,6 +1,6 @@
 """How many bugs each tolerance lets pass: `python -m tests.analysis.bugs.tolerances`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,14 +13,18 @@ from attncli.analysis.slips.records import evaluate_names
 from attncli.base.dtypes import Precision
 from attncli.plan.build import plan_of
 from attncli.problem.spec import ProblemSpec
-from tests.analysis.bugs.cases import output_of, problem_of
+from tests.analysis.bugs.cases import problem_of, results_of
 
 DTYPE = "float16"  # that kernels return, where a problem does not name another
 
 
 class Outputs(NamedTuple):
-    """The output of a bug, the right one, the right one computed in its type step by step, and the problem."""
+    """The results of a bug, also by their names, the right ones, these computed in its type step by step, the problem.
 
+    Several results are one after the other.
+    """
+
+    by_name: Mapping[str, np.ndarray]
     wrong: np.ndarray
     right: np.ndarray
     rounded: np.ndarray
@@ -48,8 +52,7 @@ def is_near_as_its_type(outputs: Outputs) -> bool:
 
 def agrees(outputs: Outputs) -> bool:
     """Whether `attn check` finds no difference."""
-    numbers = outputs.wrong.astype(outputs.problem.precision.name)
-    return check(outputs.problem, {"output": numbers}, CheckOptions(seconds=0)).agrees
+    return check(outputs.problem, outputs.by_name, CheckOptions(seconds=0)).agrees
 
 
 TOLERANCES: Mapping[str, Accepts] = {
@@ -63,18 +66,23 @@ TOLERANCES: Mapping[str, Accepts] = {
 
 
 def outputs_of(bug: Bug) -> Outputs:
-    """The outputs of a bug, whose inputs and output are in half precision, or in the type of its problem."""
+    """The outputs of a bug, whose inputs and results are in half precision, or in the type of its problem."""
     dtype = bug.problem.get("dtype", DTYPE)
     problem = problem_of(bug, dtype=dtype)
+    results = results_of(bug, problem)
     right, rounded = (
-        evaluate_names(plan_of(spec), spec, ["output"], precision)[plan_of(spec).resolve("output")]
+        _in_a_row(evaluate_names(plan_of(spec), spec, results, precision), [*map(plan_of(spec).resolve, results)])
         for spec, precision in (
             (in_type(problem.spec, "float64"), Precision()),
             (problem.spec, StepwisePrecision(dtype)),
         )
     )
-    outputs = (np.asarray(x, dtype=np.float64) for x in (output_of(bug, problem), right, rounded))
-    return Outputs(*outputs, problem.spec)
+    return Outputs(results, _in_a_row(results, [*results]), right, rounded, problem.spec)
+
+
+def _in_a_row(values: Mapping[str, np.ndarray], names: Sequence[str]) -> np.ndarray:
+    """The numbers of several arrays, one after the other."""
+    return np.concatenate([np.asarray(values[name], dtype=np.float64).ravel() for name in names])
 
 
 def passed() -> dict[str, list[Bug]]:

@@ -79,7 +79,8 @@ def test_no_slip_explains_small_noise(dtype: str) -> None:
 
 
 def test_every_slip_with_a_number_has_a_mistake_made_by_hand() -> None:
-    assert {slip.name for slip in SLIPS.values() if slip.number is not None} <= {one.slip for one in MISTAKES}
+    forward = {slip.name for slip in SLIPS.values() if slip.number is not None and not slip.is_backward}
+    assert forward <= {one.slip for one in MISTAKES}
 
 
 @pytest.mark.parametrize("shape", [(2, 6), (4, 4), (8, 6)], ids=str)

@@ -143,7 +143,8 @@ def test_a_slip_of_the_log_sum_exp_is_not_tried_where_that_is_not_checked() -> N
 
 def test_every_slip_has_a_mistake_made_by_hand() -> None:
     by_hand = {case.slip for case in cases(0)} | {mistake.slip for mistake in MISTAKES} | {*OF_LSE}
-    assert by_hand | {"half_precision"} == set(SLIPS)
+    forward = {name for name, slip in SLIPS.items() if not slip.is_backward}  # test_backward.py has the others
+    assert by_hand | {"half_precision"} == forward
 
 
 EVERYTHING = {
