@@ -18,7 +18,7 @@ def formula(name: str, **keys: Any) -> dict[str, Any]:
     """The formula of a step of a problem."""
     spec = problem(**QUERIES, **keys)
     plan = plan_of(spec)
-    return node_formula(plan, plan[name], has_scale=spec.scale is not None)
+    return node_formula(spec, plan, plan[name], has_scale=spec.scale is not None)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_formula_with_its_mark_is_that_of_the_terminal(keys: Any) -> None:
     spec = problem(**QUERIES, **keys)
     plan = plan_of(spec)
     for node in plan.nodes:
-        found = node_formula(plan, node, has_scale=spec.scale is not None)["mathml"]
+        found = node_formula(spec, plan, node, has_scale=spec.scale is not None)["mathml"]
         assert NUMBER.sub(r"<mn>\2</mn>", found) == mathml_line(node.formula)
 
 

@@ -92,8 +92,9 @@ export function makeCell(node, index, state) {
     sentence: (...parts) => parts.flatMap((part) => (typeof part === "string" ? [part] : part.text(style()))),
     /** The line of a number that is moved and not computed. */
     unchanged(role) {
-      const [place] = indicesOf(role);
-      const name = placeName(page, nodes.get(steps[role]), place);
+      const source = nodes.get(steps[role]);
+      const [place] = everyIndex(indicesOf(role)[0], values.get(source.name).shape);
+      const name = placeName(page, source, place);
       return [`unchanged from ${name}: `, ...terms(role, [place])[0].text(style())];
     },
   };

@@ -11,9 +11,10 @@ import {
 } from "../terms.js";
 import { packedColumn } from "./structural.js";
 
-/** The line of a gradient that is the sum of some, or that is 0 where there are none. */
-function sumLine(cell, terms = cell.terms("grad")) {
-  return terms.length === 0 ? ["no number is computed from it: 0"] : cell.equation(sumOf(terms), cell.name);
+/** The line of a gradient that is the sum of some: of one it is that, of none 0. */
+function sumLine(cell, role = "grad", terms = cell.terms(role)) {
+  if (terms.length === 0) return ["no result is computed from it: 0"];
+  return terms.length === 1 ? cell.unchanged(role) : cell.equation(sumOf(terms), cell.name);
 }
 
 /** The line of a gradient that passes unchanged, or is 0 because of what is said. */
@@ -40,7 +41,7 @@ function paired(role, compute, lines) {
 /* The sum of the gradients that reach a step by different ways. */
 defineFunction("add_all", {
   compute: (gradients) => Object.values(gradients).reduce((left, right) => mapPairs(left, right, (x, y) => x + y)),
-  work: (cell) => [sumLine(cell, cell.roles.map((role) => cell.term(role)))],
+  work: (cell) => [cell.equation(sumOf(cell.roles.map((role) => cell.term(role))), cell.name)],
 });
 
 /* The sum over axes along which an array broadcasts. */
@@ -53,7 +54,7 @@ defineFunction("sum_over", {
       return [source.axes.map((_, axis) => (axes.includes(axis) ? null : cell.index[own.indexOf(axis)]))];
     },
   },
-  work: (cell) => [sumLine(cell, cell.terms("x"))],
+  work: (cell) => [sumLine(cell, "x")],
 });
 
 /* The gradient of what is projected. */
