@@ -241,6 +241,37 @@ defineFunction("apply_mask_scores", paired("visible", (g, visible) => (visible =
   passedLine(cell, visible.value(null) !== 0, "the key is hidden"),
 ]));
 
+/* The gradient of the user's own numbers: of each the sum over the pairs that read it, 0 where it is −∞. */
+defineFunction("add_bias_table", {
+  compute({ grad, table, query_rows: queries, key_positions: keys }) {
+    const [rows, columns] = table.shape.slice(-2);
+    const result = makeArray([...grad.shape.slice(0, -2), rows, columns]);
+    grad.data.forEach((number, at) => {
+      const pair = Math.floor(at / keys.data.length);
+      const [matrix, column] = [Math.floor(pair / queries.data.length), keys.data[at % keys.data.length]];
+      const row = rows === 1 ? 0 : queries.data[pair % queries.data.length];
+      if (column < columns) result.data[(matrix * rows + row) * columns + column] += number;
+    });
+    return mapPairs(result, table, (number, bias) => (bias === -Infinity ? 0 : number));
+  },
+  reads: ["grad", "table"],
+  index: {
+    grad(cell) {
+      const [row, column] = cell.index.slice(-2);
+      const positions = (role) => cell.terms(role, [[null]]).map((term) => term.value(null));
+      const isOne = cell.lengthOf("table", -2) === 1;
+      const queries = positions("query_rows").flatMap((query, at) => (isOne || query === row ? [at] : []));
+      const keys = positions("key_positions").flatMap((key, at) => (key === column ? [at] : []));
+      return queries.flatMap((query) => keys.map((key) => [...cell.index.slice(0, -2), query, key]));
+    },
+    table(cell, source) {
+      const index = cell.index.slice(-source.axes.length);
+      return [index.map((position, axis) => (cell.lengthOf("table", axis) === 1 ? 0 : position))];
+    },
+  },
+  work: (cell) => (cell.term("table").value(null) === -Infinity ? [["the key is masked: 0"]] : [sumLine(cell)]),
+});
+
 /* The gradient of weights of which empty rows are filled. */
 defineFunction("fill_empty_rows_weights", {
   compute({ grad, weights }) {
