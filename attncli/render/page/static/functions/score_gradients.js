@@ -1,6 +1,8 @@
 /* Gradients of queries, keys and the parameters of a score, from that of the scores. */
 
-import { dotProducts, exchangedAxes, mapNumbers, mapPairs, matrixProduct, productWithoutZeros, sumsOver } from "../arrays.js";
+import {
+  dotProducts, exchangedAxes, makeArray, mapNumbers, mapPairs, matrixProduct, productWithoutZeros, sumsOver,
+} from "../arrays.js";
 import { defineFunction } from "../functions.js";
 import {
   differenceOf, negativeOf, numberTerm, parameterTerm, powerOf, productOf, productsOf, quotientOf, rootOf, sumOf,
@@ -60,6 +62,38 @@ defineFunction("general_query", {
 
 /* The gradient of the keys of a projected dot product. */
 defineFunction("general_key", ofProducts("key", "projected_query"));
+
+/* The gradient of the matrix of a projected dot product: the sum over all pairs. */
+defineFunction("general_w", {
+  compute: ({ grad, query, key }) => productWithoutZeros(exchangedAxes(query, -1, -2), productWithoutZeros(grad, key)),
+  work(cell) {
+    const [queries, keys] = [cell.terms("query"), cell.terms("key")];
+    const pairs = cell.terms("grad").map((gradient, at) => {
+      const row = Math.floor(at / keys.length);
+      return productOf(productOf(queries[row], gradient), keys[at - row * keys.length]);
+    });
+    return [cell.equation(sumOf(pairs), cell.name)];
+  },
+});
+
+/* The gradient of the queries of scores from the query alone. */
+defineFunction("location_query", {
+  compute: ({ grad, w }) => dotProducts(grad, w),
+  work: (cell) => [cell.equation(productsTerm(cell, "w"), cell.name)],
+});
+
+/* The gradient of the keys of scores from the query alone. */
+defineFunction("location_key", {
+  compute: ({ grad, key }) => makeArray([...grad.shape.slice(0, -2), ...key.shape.slice(-2)]),
+  reads: [],
+  work: () => [["the keys are not read: 0"]],
+});
+
+/* The gradient of the matrix of scores from the query alone: the sum over the queries. */
+defineFunction("location_w", {
+  compute: ({ grad, query }) => matrixProduct(exchangedAxes(query, -1, -2), grad),
+  work: (cell) => [cell.equation(productsTerm(cell, "query"), cell.name)],
+});
 
 /** The term of a difference of one number of two roles, from the one that the gradient is of. */
 function towards(cell, role) {
