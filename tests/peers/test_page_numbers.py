@@ -46,7 +46,7 @@ WITH_GRADIENTS: Mapping[str, Mapping[str, Any]] = {
             "norms with gains of each head, before and after the context",
             "norms over all heads, a cache",
             "a gate for each head",
-            "a query scale by given positions",
+            "a query scale, aligned bottom right",
         )
     },
     **{
