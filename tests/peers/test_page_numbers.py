@@ -46,7 +46,6 @@ WITH_GRADIENTS: Mapping[str, Mapping[str, Any]] = {
             "norms with gains of each head, before and after the context",
             "norms over all heads, a cache",
             "a gate for each head",
-            "a query scale, aligned bottom right",
         )
     },
     **{
@@ -68,6 +67,12 @@ WITH_GRADIENTS: Mapping[str, Mapping[str, Any]] = {
         for name in ("dot", "gaussian:sigma=2", "euclidean")
     },
     "location": {**SMALL, "score": {"location": {"w": normal(5, 6)}}},
+    "a query scale": {
+        "query": [[1, 0], [0.5, 1], [1, 1]],
+        "key": [[1, 0], [0, 1]],
+        "value": [[1], [3]],
+        "query_scale": {"ssmax": {"scale": np.array([0.5]), "bias": np.array([0.25])}},
+    },
     "general": {**SMALL, "score": {"general": {"w": normal(5, 5)}}},
 }
 
