@@ -14,6 +14,7 @@ from attncli.analysis.rows import changed
 from attncli.engine.run import run
 from attncli.io import examples
 from attncli.io.documents import json_text
+from attncli.plan.build import plan_of
 from attncli.plan.trace import Trace
 from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.spec import ProblemSpec
@@ -31,7 +32,62 @@ TOLERANCE = 1e-12  # of the largest number of a table
 STEP = 23  # of the plans of a page so many are left out between two that are computed
 EXAMPLES = {f"{name}: {part.title}": part.problem for name in examples.names() for part in examples.load(name).parts}
 RANDOM = {name: problem(**{**keys, "dtype": "float64"}) for name, keys in PROBLEMS.items()}
-ALL = {**EXAMPLES, **RANDOM}
+SMALL = {"query": normal(2, 4, 5), "key": normal(2, 6, 5), "value": normal(2, 6, 3)}
+WITH_GRADIENTS: Mapping[str, Mapping[str, Any]] = {
+    **{
+        name: PROBLEMS[name]
+        for name in (
+            "causal, grouped heads",
+            "a cache and a window",
+            "heads in the features, a cache",
+            "packed sequences of tokens",
+            "packed keys and values, per head, of another sequence",
+            "one head, a softcap and a bias",
+            "a sink in every head",
+            "norms with gains of each head, before and after the context",
+            "norms over all heads, a cache",
+            "a gate for each head",
+        )
+    },
+    **{
+        f"{name} and a scale": {**SMALL, "normalize": name, "scale": 0.5}
+        for name in (
+            "softmax1",
+            "softmax:temperature=2",
+            "sparsemax",
+            "entmax",
+            "topk:k=2",
+            "sigmoid",
+            "relu",
+            "sum",
+            "none",
+        )
+    },
+    **{
+        f"{name} under a mask": {**SMALL, "score": name, "mask": booleans(4, 6)}
+        for name in ("dot", "gaussian:sigma=2", "euclidean")
+    },
+    "location": {**SMALL, "score": {"location": {"w": normal(5, 6)}}},
+    "a query scale": {
+        "query": [[1, 0], [0.5, 1], [1, 1]],
+        "key": [[1, 0], [0, 1]],
+        "value": [[1], [3]],
+        "query_scale": {"ssmax": {"scale": np.array([0.5]), "bias": np.array([0.25])}},
+    },
+    "general": {**SMALL, "score": {"general": {"w": normal(5, 5)}}},
+}
+
+
+def with_gradient(keys: Mapping[str, Any]) -> ProblemSpec:
+    """A problem with a gradient of each number of its output."""
+    keys = {**keys, "dtype": "float64"}
+    shape = plan_of(problem(**keys))["output"].shape
+    return problem(**keys, grad_output=normal(*shape, seed=5))
+
+
+GRADIENTS = {f"gradients of {name}": with_gradient(keys) for name, keys in WITH_GRADIENTS.items()}
+ALL = {**EXAMPLES, **RANDOM, **GRADIENTS}
+EDITED = {**EXAMPLES, **GRADIENTS}
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +118,15 @@ def call(scripts: Any, function: str, text: str, *arguments: Any) -> Any:
 
 
 def assert_same(computed: Mapping[str, Any], trace: Trace, fixed: Sequence[str] = ()) -> None:
-    """The page's values are those of the program, within rounding."""
+    """The page's values are those of the program, within rounding of them or of what they are computed from."""
     assert set(computed["fixed"]) == set(fixed)
     for step in trace.steps:
         if step.node.is_on_demand and step.name not in computed["values"]:
             continue  # it could not be selected: the page's own problem has none
         value = computed["values"][step.name]
         ours, theirs = np.array(value["data"], dtype=float).reshape(value["shape"]), step.value.astype(float)
-        largest = np.abs(theirs[np.isfinite(theirs)]).max(initial=0)
+        values = [theirs, *(trace[name].value for name in step.inputs.values())]  # a sum may be 0 but for rounding
+        largest = max(np.abs(value[np.isfinite(value)]).max(initial=0) for value in values)
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=TOLERANCE * largest, err_msg=step.name)
 
 
@@ -96,7 +153,7 @@ def test_no_other_cells_make_a_cell(scripts: Any, name: str) -> None:
     assert call(scripts, "cellsWithOtherSources", page_text_of(name), 11) == []
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", EDITED)
 def test_what_follows_from_edited_numbers(scripts: Any, name: str) -> None:
     """The last number of every array that can be edited is another one."""
     text = page_text_of(name)
@@ -107,7 +164,7 @@ def test_what_follows_from_edited_numbers(scripts: Any, name: str) -> None:
         for node, number in zip(edited, numbers, strict=True)
     ]
     assert edits
-    assert_same(call(scripts, "changed", text, {}, numbers), dense_trace(apply_edits(EXAMPLES[name], edits)))
+    assert_same(call(scripts, "changed", text, {}, numbers), dense_trace(apply_edits(EDITED[name], edits)))
 
 
 SETTINGS: list[tuple[str, dict[str, float], dict[str, float]]] = [
@@ -122,7 +179,7 @@ SETTINGS: list[tuple[str, dict[str, float], dict[str, float]]] = [
 def test_what_follows_from_settings(
     scripts: Any, normalizer: str, before: dict[str, float], after: dict[str, float]
 ) -> None:
-    keys = {"query": normal(2, 4, 5), "key": normal(2, 7, 5), "mask": booleans(4, 7)}
+    keys = {**SMALL, "mask": booleans(4, 6), "grad_output": [[1, 2, -1]]}
     text = page_text(problem(**keys, normalize={normalizer: before}, scale=0.5))
     expected = dense_trace(problem(**keys, normalize={normalizer: after}, scale=-1.5))
     assert_same(call(scripts, "changed", text, {**after, "scale": -1.5}, []), expected)

@@ -289,7 +289,7 @@ def test_gradients_of_half_types_are_rounded_once() -> None:
         np.testing.assert_allclose(half[name].value, double[name].value, rtol=2**-9, atol=2**-9)
 
 
-def test_gradients_that_do_not_fit_in_memory_are_a_clear_error() -> None:
+def test_a_gradient_that_does_not_fit_in_memory_is_a_clear_error() -> None:
     rows = np.ones((2**19, 1), np.float32)
     with pytest.raises(AttnError, match=r"of memory and .*; leave out grad_output"):
-        run(problem(query=rows, key=rows, value=rows, grad_output=[[1.0]]), "grad_query")
+        run(problem(query=rows, key=rows, value=rows, grad_output=[[1.0]]), "grad_weights")

@@ -142,10 +142,15 @@ def _is_tall(formula: Formula) -> bool:
 
 
 def _flat(script: Script) -> Iterator[Script]:
-    """A script, and those of the word in it as further ones: the S of `K_allₛ` is next to `all`, not below it."""
+    """A script, and those of the word in it as further ones: the S of `K_allₛ` is next to `all`, not below it.
+
+    So is what is above a letter that is below another: `W_Vᵀ` is W_V turned.
+    """
     match script.content:
-        case (Scripted(Symbol("word") as word, scripts),):
-            yield Script(script.mark, (word,))
+        case (Scripted(Symbol("word" | "variable" as kind) as base, scripts),) if (
+            kind == "word" or script.mark == SUBSCRIPT
+        ):
+            yield Script(script.mark, (base,))
             yield from scripts
         case _:
             yield script

@@ -14,7 +14,7 @@ from attncli.ops.records import Operator, OperatorRecord, Parameter, ParameterMa
 from attncli.ops.registry import registered
 from attncli.plan.build import plan_of
 from attncli.plan.builder import formula_in_plan, parameters_in_force
-from attncli.plan.graph import Node, Plan
+from attncli.plan.graph import GRADIENT, Node, Plan, gradient_name
 from attncli.plan.trace import Step, Trace
 from attncli.problem.build import replace_values
 from attncli.problem.conventions import find_convention
@@ -59,7 +59,7 @@ def node_object(trace: Trace, step: Step) -> dict[str, Any]:
         "options": {} if node.is_input else {name: _plain(value) for name, value in node.options.items()},
         "tapped_from": node.tapped_from,
         "taps": dict(node.taps),
-        "settings": _settings(node, has_scale=has_scale),
+        "settings": _settings(trace.plan, node, has_scale=has_scale),
         "signs": signs if step.name == VISIBLE_STEP else None,
     }
 
@@ -104,7 +104,7 @@ def _description(trace: Trace, step: Step, *, has_scale: bool) -> dict[str, Any]
         "symbol": node.symbol,
         "symbol_mathml": mathml_line(node.symbol),
         "formula": step.formula,
-        **node_formula(trace.plan, node, has_scale=has_scale),
+        **node_formula(trace.problem, trace.plan, node, has_scale=has_scale),
         "purpose": node.purpose,
         "stage": node.stage,
         "axes": list(node.letters),
@@ -135,11 +135,16 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _settings(node: Node, *, has_scale: bool) -> dict[str, str]:
+def _settings(plan: Plan, node: Node, *, has_scale: bool) -> dict[str, str]:
     """The setting of the page that each option of a node follows: the scale, and the numbers of the normalizer.
 
-    `has_scale` says that the problem has a scale of its own, and not that of the score.
+    `has_scale` says that the problem has a scale of its own, and not that of the score. The options of a derivative
+    follow what those of its function do.
     """
+    forward = _differentiated(plan, node)
+    if forward is not node:
+        own = _settings(plan, forward, has_scale=has_scale)
+        return {option: setting for option, setting in own.items() if option in node.options}
     if node.stage == SCALE:
         return {SCALE: SCALE} if has_scale else {}
     if node.stage == LSE:
@@ -149,40 +154,52 @@ def _settings(node: Node, *, has_scale: bool) -> dict[str, str]:
     return {parameter.name: parameter.name for parameter in changeable_parameters(node.record)}
 
 
-def node_formula(plan: Plan, node: Node, *, has_scale: bool) -> dict[str, Any]:
+def _differentiated(plan: Plan, node: Node) -> Node:
+    """The node whose function has the derivative that a gradient is computed by; any other node itself."""
+    gradient = node.inputs.get("grad") if node.stage == GRADIENT else None
+    return next((other for other in plan.nodes if gradient_name(other.name) == gradient), node)
+
+
+def node_formula(problem: ProblemSpec, plan: Plan, node: Node, *, has_scale: bool) -> dict[str, Any]:
     """The formula of a node as markup, and its forms by the number of a setting, where it has several.
 
     Numbers that follow a setting are in elements with the attribute `data-setting`.
     """
-    if node.stage == SCALE and has_scale:
+    forward = _differentiated(plan, node)
+    if forward.stage == SCALE and has_scale and SCALE in node.options:
         number, probe = format_value(node.options[SCALE]), format_value(_PROBES["number"])
         formula = node.formula.replace(number, probe, 1)
         return {"mathml": _with_setting(formula, probe, SCALE, number), "formulas": None}
-    outer = node if node.tapped_from is None else plan.by_name[node.tapped_from]
+    outer = forward if node.tapped_from is None else plan.by_name[node.tapped_from]
     record = outer.record
     parameters = changeable_parameters(record) if record is not None and record.kind == "normalize" else []
     if record is None or not record.is_built_in or len(parameters) != 1:
         return {"mathml": mathml_line(node.formula), "formulas": None}
     (parameter,) = parameters
-    forms, in_force = list(_forms(plan, node, outer, parameter)), outer.options[parameter.name]
+    forms, in_force = list(_forms(problem, plan, node, parameter)), outer.options[parameter.name]
     own = next(form["mathml"] for form in forms if form["value"] in (None, in_force))
     return {"mathml": own, "formulas": {"setting": parameter.name, "forms": forms} if len(forms) > 1 else None}
 
 
-def _forms(plan: Plan, node: Node, outer: Node, parameter: Parameter) -> Iterator[dict[str, Any]]:
+def _forms(problem: ProblemSpec, plan: Plan, node: Node, parameter: Parameter) -> Iterator[dict[str, Any]]:
     """The forms of a formula that has a parameter: those at special numbers, and last, with None, that at any other."""
-    name, number = parameter.name, format_value(outer.options[parameter.name])
-    probe = _PROBES[parameter.kind]
-    general = _formula_with(plan, node, outer, {name: probe})
+    name, probe = parameter.name, _PROBES[parameter.kind]
+    number = format_value(problem.normalize.parameters[name])
+    general = _formula_with(problem, plan, node, {name: probe})
     for value in _SPECIAL if parameter.kind == "number" else ():
-        formula = _formula_with(plan, node, outer, {name: value})
+        formula = _formula_with(problem, plan, node, {name: value})
         if formula != general.replace(format_value(probe), format_value(value)):
             yield {"value": value, "mathml": mathml_line(formula)}
     yield {"value": None, "mathml": _with_setting(general, format_value(probe), name, number)}
 
 
-def _formula_with(plan: Plan, node: Node, outer: Node, parameters: Mapping[str, Any]) -> str:
-    """The formula of a node, or of an inner quantity of one, with other parameters of the operator `outer`."""
+def _formula_with(problem: ProblemSpec, plan: Plan, node: Node, parameters: Mapping[str, Any]) -> str:
+    """The formula of a node with other parameters of the normalizer: of itself, an inner quantity or the gradient."""
+    if node.stage == GRADIENT:
+        normalizer = problem.normalize
+        changed = {normalizer.record.name: {**normalizer.given, **parameters}}
+        return plan_of(replace_values(problem, {"normalize": changed})).by_name[node.name].formula
+    outer = node if node.tapped_from is None else plan.by_name[node.tapped_from]
     record = outer.record
     assert record is not None
     in_force = {**parameters_in_force(outer, record), **parameters}

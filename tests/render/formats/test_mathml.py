@@ -65,6 +65,7 @@ SLASH = '<mo lspace="0" rspace="0">/</mo>'
         ("maxⱼ Aⱼ", math(f"<munder><mi>max</mi><mrow><mi>j</mi></mrow></munder>{THIN}{sub('A', 'j')}")),
         ("Σⱼ Aⱼ", math(f"{SUM_J}{sub('A', 'j')}")),
         ("Sᵐᵢⱼ", math("<msubsup><mi>S</mi><mrow><mi>i</mi><mi>j</mi></mrow><mrow><mi>m</mi></mrow></msubsup>")),
+        ("W_Vᵀ", math("<msubsup><mi>W</mi><mrow><mi>V</mi></mrow><mrow><mo>⊤</mo></mrow></msubsup>")),
         ("X W_Q", math(f"<mi>X</mi>{THIN}{sub('W', 'Q')}")),
         ("W^−1", math(f"<msup><mi>W</mi><mrow>{NEGATIVE}<mn>1</mn></mrow></msup>")),
         ("QKᵀ", math("<mi>Q</mi><msup><mi>K</mi><mrow><mo>⊤</mo></mrow></msup>")),

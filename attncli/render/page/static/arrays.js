@@ -99,6 +99,38 @@ export function matrixProduct(left, right) {
   });
 }
 
+/** The product of matrices, to which a column or row that is all 0 adds 0, even where the other is NaN or infinite. */
+export function productWithoutZeros(left, right) {
+  if (left.data.every(Number.isFinite) && right.data.every(Number.isFinite)) return matrixProduct(left, right);
+  const isNotZero = (x) => Number(x !== 0);
+  const lefts = sumsOver(mapNumbers(left, isNotZero), -2); // [… 1 k]
+  const rights = sumsOver(mapNumbers(right, isNotZero), -1); // [… k 1]
+  const used = mapPairs(lefts, exchangedAxes(rights, -1, -2), (x, y) => x * y);
+  const kept = (x, count) => (count === 0 ? 0 : x);
+  return matrixProduct(mapPairs(left, used, kept), mapPairs(right, exchangedAxes(used, -1, -2), kept));
+}
+
+/** The sums of an array over some axes, counted from 0 or from the end by −1, −2 …, which have length 1 afterwards. */
+export function sumsOver(array, ...axes) {
+  const over = axes.map((axis) => (axis < 0 ? axis + array.shape.length : axis));
+  const result = makeArray(array.shape.map((length, axis) => (over.includes(axis) ? 1 : length)));
+  offsetsIn(result, array.shape).forEach((offset, at) => (result.data[offset] += array.data[at]));
+  return result;
+}
+
+/** An array without some of its axes, of length 1. */
+export function withoutAxes(array, ...axes) {
+  const dropped = axes.map((axis) => (axis < 0 ? axis + array.shape.length : axis));
+  return makeArray(array.shape.filter((_, axis) => !dropped.includes(axis)), array.data);
+}
+
+/** The columns of an array from `first` until before `end`; counted from the end where they are negative. */
+export function columnsOf(array, first, end) {
+  const width = array.shape.at(-1);
+  const [from, until] = [first, end ?? width].map((at) => (at < 0 ? at + width : at));
+  return mapRows(array, until - from, (row) => row.slice(from, until));
+}
+
 /**
  * A table of the rows of two arrays, [… n d] and [… m d] to [… n m]: the sum of `compute(x, y)` over the features.
  */

@@ -7,6 +7,7 @@ import { numberTerm } from "./terms.js";
 import { numberAt } from "./values.js";
 
 const LEADING = ["b", "h", "g"]; // the letters of batch items and heads, whose tables are shown one by one
+const TOKENS = ["n", "m", "k", "p", "q", "m+1"]; // those of queries and keys, with caches and sinks
 
 /**
  * A cell of a node at an index, the position on each of its axes; `state` has `page`, `nodes` and `values`.
@@ -71,6 +72,10 @@ export function makeCell(node, index, state) {
     /** The cell of a role that this one reads alone. */
     cellOf: (role) => makeCell(nodes.get(steps[role]), indicesOf(role)[0], state),
     roles,
+    /** The symbol of the node with the labels of the cell: `dQ(cat)[d1]`. */
+    get name() {
+      return placeName(page, node, index, false);
+    },
     /** The symbol of what a role reads; of no role that of the node itself. */
     symbol: (role) => (role === undefined ? node.symbol : nodes.get(steps[role]).symbol),
     label: (letter) => axisLabel(page, letter, at[letter]),
@@ -87,8 +92,9 @@ export function makeCell(node, index, state) {
     sentence: (...parts) => parts.flatMap((part) => (typeof part === "string" ? [part] : part.text(style()))),
     /** The line of a number that is moved and not computed. */
     unchanged(role) {
-      const [place] = indicesOf(role);
-      const name = placeName(page, nodes.get(steps[role]), place);
+      const source = nodes.get(steps[role]);
+      const [place] = everyIndex(indicesOf(role)[0], values.get(source.name).shape);
+      const name = placeName(page, source, place);
       return [`unchanged from ${name}: `, ...terms(role, [place])[0].text(style())];
     },
   };
@@ -136,12 +142,15 @@ function axisLabel(page, letter, at) {
   return LEADING.includes(letter) ? `${page.axes[letter].noun} ${at}` : `${letter}${at + 1}`;
 }
 
-/** The name of a cell: `Q(cat)[d1]`, `Q(cat)[d1] of head 0`. */
-function placeName(page, node, place) {
+/** The name of a cell: `A(cat, sat)`, `Q(cat)[d1]`, and with its head `Q(cat)[d1] of head 0`. */
+function placeName(page, node, place, hasLeading = true) {
   const labels = node.axes.map((letter, axis) => axisLabel(page, letter, place[axis]));
-  const own = node.axes.map((letter) => !LEADING.includes(letter));
-  const [row, column] = labels.filter((_, axis) => own[axis]);
-  const leading = labels.filter((_, axis) => !own[axis]);
-  const name = `${node.symbol}(${row})${column === undefined ? "" : `[${column}]`}`;
+  const labelsOf = (isIn) => labels.filter((_, axis) => isIn(node.axes[axis]));
+  const isToken = (letter) => TOKENS.includes(letter);
+  const leading = labelsOf((letter) => LEADING.includes(letter));
+  const [tokens, features] = [labelsOf(isToken), labelsOf((letter) => !isToken(letter) && !LEADING.includes(letter))];
+  const enclosed = (texts, [open, close]) => (texts.length === 0 ? "" : `${open}${texts.join(", ")}${close}`);
+  const name = `${node.symbol}${enclosed(tokens, "()")}${enclosed(features, "[]")}`;
+  if (!hasLeading) return name;
   return leading.length === 0 ? name : `${name} of ${leading.join(", ")}`;
 }

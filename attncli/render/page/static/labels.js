@@ -1,4 +1,4 @@
-/* Labels of tokens as elements, where the number of one of several equal tokens stands back. */
+/* Labels of tokens as elements, where the number of one of several equal tokens stands back, and names of steps. */
 
 import { make } from "./elements.js";
 
@@ -8,4 +8,9 @@ export function labelElement(label, token) {
   return isNumbered
     ? make("bdi", {}, token, make("span", { class: "label-number" }, label.slice(token.length)))
     : make("bdi", {}, label);
+}
+
+/** Names of steps, a list of strings and elements: lines may be broken after each `_`. */
+export function brokenNames(names) {
+  return names.join(", ").split(/(?<=_)/).flatMap((part, at) => (at === 0 ? [part] : [make("wbr"), part]));
 }

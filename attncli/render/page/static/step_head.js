@@ -1,6 +1,7 @@
 /* The head of a step: its number and title, what it is for, its formula and its shapes. */
 
 import { make } from "./elements.js";
+import { brokenNames } from "./labels.js";
 import { showStep } from "./navigation.js";
 import { fillSettings, formulaOf } from "./settings.js";
 import { sectionOf, sectionsOf, stepsInOrder, titleOfUnnumbered } from "./step_order.js";
@@ -15,7 +16,7 @@ export function stepHead(state, node) {
     "header", { class: "step-head" },
     make(
       "div", { class: "step-bar" },
-      make("h2", {}, make("span", { class: "step-name" }, names.join(", ")), " ", symbolElement(node.symbol)),
+      make("h2", {}, make("span", { class: "step-name" }, ...brokenNames(names)), " ", symbolElement(node.symbol)),
       make("p", { class: "step-place" }, placeText(now, section)), neighbours(state, node.name),
     ),
     make("p", { class: "purpose" }, section?.purpose ?? node.purpose),

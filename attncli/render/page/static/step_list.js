@@ -2,6 +2,7 @@
 
 import { hasChanged } from "./change_marks.js";
 import { make } from "./elements.js";
+import { brokenNames } from "./labels.js";
 import { showStep } from "./navigation.js";
 import { nodeOf } from "./slices.js";
 import { sectionOf, sectionsOf, titleOfUnnumbered } from "./step_order.js";
@@ -12,10 +13,8 @@ import { thumbnail } from "./thumbnail.js";
 export function drawStepList(element, state) {
   const draw = () => {
     const sections = sectionsOf(state.get());
-    const groups = [
-      [titleOfUnnumbered(state.get()), sections.filter(({ number }) => number === null)],
-      ["Steps", sections.filter(({ number }) => number !== null)],
-    ];
+    const ofGroup = (title) => sections.filter((section) => groupOf(state.get(), section) === title);
+    const groups = [titleOfUnnumbered(state.get()), "Steps", "Gradients"].map((title) => [title, ofGroup(title)]);
     element.replaceChildren(...groups.filter(([, of]) => of.length).flatMap(([title, of]) => [
       make("h2", {}, title), make("ol", {}, ...of.map((section) => make("li", {}, linkTo(state, section)))),
     ]));
@@ -37,6 +36,12 @@ export function drawStepList(element, state) {
   draw();
 }
 
+/** The title of the group that a section stands in. */
+function groupOf(now, { number, names }) {
+  if (number === null) return titleOfUnnumbered(now);
+  return nodeOf(now, names[0]).stage === "gradient" ? "Gradients" : "Steps";
+}
+
 /** A link to a step: its picture, number, name and symbol. */
 function linkTo(state, { number, names }) {
   const now = state.get();
@@ -50,17 +55,18 @@ function linkTo(state, { number, names }) {
   return make(
     "a", { href: `#step=${encodeURIComponent(node.name)}`, "data-step": node.name, onclick: show },
     make("span", { class: "step-picture" }, value === undefined ? "—" : thumbnail(now.page, node, value, now.positions)),
-    make("span", { class: "step-label", title: names.join(", ") }, ...(number === null ? [] : [make("span", { class: "step-number" }, `${number}. `)]), names.join(", ")),
+    make("span", { class: "step-label", title: names.join(", ") }, ...(number === null ? [] : [make("span", { class: "step-number" }, `${number}. `)]), ...brokenNames(names)),
     ...(isChanged ? [make("span", { class: "change-mark", title: "changed" }, "◆", make("span", { class: "visually-hidden" }, " changed"))] : []),
     symbolElement(node.symbol),
   );
 }
 
-/** Scroll the list, and nothing else, so that a link is in view. */
+/** Scroll the list, and nothing else, so that a link is in view, and with it the beginning of those beside it. */
 function revealIn(list, link) {
   const [box, own] = [list.getBoundingClientRect(), link.getBoundingClientRect()];
-  if (own.top < box.top) list.scrollTop -= box.top - own.top;
-  else if (own.bottom > box.bottom) list.scrollTop += own.bottom - box.bottom;
+  const beside = own.height / 2;
+  if (own.top - beside < box.top) list.scrollTop -= box.top - own.top + beside;
+  else if (own.bottom + beside > box.bottom) list.scrollTop += own.bottom + beside - box.bottom;
   if (own.left < box.left) list.scrollLeft -= box.left - own.left;
   else if (own.right > box.right) list.scrollLeft += own.right - box.right;
 }

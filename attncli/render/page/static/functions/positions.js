@@ -28,56 +28,73 @@ defineFunction("learned", {
 });
 
 /* Rotates pairs of features in proportion to the position. */
-defineFunction("rope", {
-  compute({ x, positions, frequencies, attention_factor: factors }, options) {
-    const features = x.shape.at(-1);
-    const axes = frequencies?.shape.length > 1 ? frequencies.shape[0] : 1;
-    const turned = frequencies === undefined ? rotatedFrequencies(options, features) : frequencies.data;
-    const count = turned.length / axes;
-    const { scaling = 1, offset = 0 } = options;
-    const factor = factors === undefined ? (options.attention_factor ?? 1) : factors.data[0];
-    const direction = options.reverse ? -1 : 1;
-    const rotate = (row, ...at) => {
-      const rotated = row.slice();
-      for (let pair = 0; pair < count; pair++) {
-        let angle = 0;
-        at.forEach((position, axis) => (angle += ((position + offset) / scaling) * turned[axis * count + pair]));
-        const [one, other] = pairFeatures(options, count, pair);
-        const [cosine, sine] = [factor * Math.cos(angle), direction * factor * Math.sin(angle)];
-        rotated[one] = row[one] * cosine - row[other] * sine;
-        rotated[other] = row[other] * cosine + row[one] * sine;
-      }
-      return rotated;
-    };
-    return mapRows(x, features, rotate, ...positionsOfAxes(positions, frequencies));
-  },
-  index: {
-    x(cell) {
-      const pair = pairOf(cell);
-      const features = pair === null ? [cell.column] : pairFeatures(cell.options, pairCount(cell), pair);
-      return features.map((feature) => [...cell.index.slice(0, -1), feature]);
+defineFunction("rope", rotation("x", 1));
+
+/* The gradient of the vectors: turned back, and multiplied by the same factor. */
+defineFunction("rope_x", rotation("grad", -1));
+
+/** The definition of a rotation of the vectors of a role, in the direction of the angles (1) or the other way (−1). */
+function rotation(role, way) {
+  const directionOf = ({ reverse }) => (reverse ? -way : way);
+  return {
+    compute: (inputs, options) => rotatedRows(inputs[role], inputs, options, directionOf(options)),
+    index: {
+      [role](cell) {
+        const pair = pairOf(cell, role);
+        const features = pair === null ? [cell.column] : pairFeatures(cell.options, pairCount(cell, role), pair);
+        return features.map((feature) => [...cell.index.slice(0, -1), feature]);
+      },
+      positions: (cell, source) => rotationAxes(cell).map((s) => source.axes.map((letter, axis) => (letter === "s" ? s : rowPosition(cell, letter, axis)))),
+      frequencies(cell) {
+        const pair = pairOf(cell, role);
+        return pair === null ? [] : rotationAxes(cell).map((s) => (hasRotationAxes(cell) ? [s, pair] : [pair]));
+      },
+      attention_factor: (cell) => (pairOf(cell, role) === null ? [] : [[]]),
     },
-    positions: (cell, source) => rotationAxes(cell).map((s) => source.axes.map((letter, axis) => (letter === "s" ? s : rowPosition(cell, letter, axis)))),
-    frequencies: (cell) => (pairOf(cell) === null ? [] : rotationAxes(cell).map((s) => (hasRotationAxes(cell) ? [s, pairOf(cell)] : [pairOf(cell)]))),
-    attention_factor: (cell) => (pairOf(cell) === null ? [] : [[]]),
-  },
-  work(cell) {
-    const pair = pairOf(cell);
-    if (pair === null) return [cell.sentence("a feature that does not turn: ", cell.term("x"))];
-    const [first, second] = cell.terms("x");
-    const products = rotationAxes(cell).map((s) => productOf(positionTerm(cell, s), frequencyTerm(cell, pair, s)));
-    const angle = cell.computed(`angle of pair ${pair}`, products.length > 1 ? sumOf(products) : products[0]);
-    const [cosine, sine] = [cosOf(angle), sinOf(angle)];
-    const isFirst = pairFeatures(cell.options, pairCount(cell), pair)[0] === cell.column;
-    const parts = isFirst
-      ? [productOf(first, cosine), productOf(second, sine)]
-      : [productOf(second, cosine), productOf(first, sine)];
-    const isDifference = isFirst !== Boolean(cell.options.reverse);
-    const turned = isDifference ? differenceOf(...parts) : sumOf(parts);
-    const factor = attentionFactorTerm(cell);
-    return [angle.line, cell.equation(factor === null ? turned : productOf(factor, turned))];
-  },
-});
+    work: (cell) => rotationLines(cell, role, directionOf(cell.options)),
+  };
+}
+
+/** Each row with its pairs of features turned by the angles of its position. */
+function rotatedRows(vectors, { positions, frequencies, attention_factor: factors }, options, direction) {
+  const features = vectors.shape.at(-1);
+  const axes = frequencies?.shape.length > 1 ? frequencies.shape[0] : 1;
+  const turned = frequencies === undefined ? rotatedFrequencies(options, features) : frequencies.data;
+  const count = turned.length / axes;
+  const { scaling = 1, offset = 0 } = options;
+  const factor = factors === undefined ? (options.attention_factor ?? 1) : factors.data[0];
+  const rotate = (row, ...at) => {
+    const rotated = row.slice();
+    for (let pair = 0; pair < count; pair++) {
+      let angle = 0;
+      at.forEach((position, axis) => (angle += ((position + offset) / scaling) * turned[axis * count + pair]));
+      const [one, other] = pairFeatures(options, count, pair);
+      const [cosine, sine] = [factor * Math.cos(angle), direction * factor * Math.sin(angle)];
+      rotated[one] = row[one] * cosine - row[other] * sine;
+      rotated[other] = row[other] * cosine + row[one] * sine;
+    }
+    return rotated;
+  };
+  return mapRows(vectors, features, rotate, ...positionsOfAxes(positions, frequencies));
+}
+
+/** The angle of the pair of a cell, and one of its two numbers after the turn. */
+function rotationLines(cell, role, direction) {
+  const pair = pairOf(cell, role);
+  if (pair === null) return [cell.sentence("a feature that does not turn: ", cell.term(role))];
+  const [first, second] = cell.terms(role);
+  const products = rotationAxes(cell).map((s) => productOf(positionTerm(cell, s), frequencyTerm(cell, pair, s, role)));
+  const angle = cell.computed(`angle of pair ${pair}`, products.length > 1 ? sumOf(products) : products[0]);
+  const [cosine, sine] = [cosOf(angle), sinOf(angle)];
+  const isFirst = pairFeatures(cell.options, pairCount(cell, role), pair)[0] === cell.column;
+  const parts = isFirst
+    ? [productOf(first, cosine), productOf(second, sine)]
+    : [productOf(second, cosine), productOf(first, sine)];
+  const turned = isFirst === direction > 0 ? differenceOf(...parts) : sumOf(parts);
+  const factor = attentionFactorTerm(cell);
+  const name = role === "grad" ? cell.name : "";
+  return [angle.line, cell.equation(factor === null ? turned : productOf(factor, turned), name)];
+}
 
 /** Whether positions have several axes, each with frequencies of its own. */
 function hasRotationAxes(cell) {
@@ -112,13 +129,13 @@ function pairFeatures({ interleaved }, count, pair) {
 }
 
 /** How many pairs turn. */
-function pairCount(cell) {
-  return cell.has("frequencies") ? cell.lengthOf("frequencies", -1) : (cell.options.dims ?? cell.lengthOf("x", -1)) / 2;
+function pairCount(cell, role) {
+  return cell.has("frequencies") ? cell.lengthOf("frequencies", -1) : (cell.options.dims ?? cell.lengthOf(role, -1)) / 2;
 }
 
 /** The pair that the feature of a cell is in; null where it does not turn. */
-function pairOf(cell) {
-  const count = pairCount(cell);
+function pairOf(cell, role) {
+  const count = pairCount(cell, role);
   if (cell.column >= 2 * count) return null;
   return cell.options.interleaved ? Math.floor(cell.column / 2) : cell.column % count;
 }
@@ -145,8 +162,8 @@ function attentionFactorTerm(cell) {
 }
 
 /** The angle of a pair from one position to the next, from the base or as it is given. */
-function frequencyTerm(cell, pair, axis) {
+function frequencyTerm(cell, pair, axis, role) {
   if (cell.has("frequencies")) return cell.terms("frequencies")[axis];
-  const exponent = negativeOf(quotientOf(numberTerm(2 * pair), numberTerm(2 * pairCount(cell))));
+  const exponent = negativeOf(quotientOf(numberTerm(2 * pair), numberTerm(2 * pairCount(cell, role))));
   return powerOf(parameterTerm(cell.options.base ?? 10000), exponent);
 }

@@ -1,8 +1,8 @@
 /* Factors of the queries that depend on their positions. */
 
-import { makeArray, mapNumbers, mapPairs, withAxis } from "../arrays.js";
+import { makeArray, mapNumbers, mapPairs, sumsOver, withAxis, withoutAxes } from "../arrays.js";
 import { defineFunction } from "../functions.js";
-import { lnOf, numberTerm, parameterTerm, powerOf, productOf, quotientOf, sumOf } from "../terms.js";
+import { lnOf, numberTerm, parameterTerm, powerOf, productOf, productsOf, quotientOf, sumOf } from "../terms.js";
 
 /* The query's factor is 1 up to a length, and rises by a step at each multiple of it. */
 defineFunction("log_steps", {
@@ -85,6 +85,30 @@ defineFunction("ssmax", {
     return [cell.equation(bias.value(null) === 0 ? product : sumOf([product, bias]))];
   },
 });
+
+/** The definition of the gradient of a number of each head: the sum over the queries, each times what `factor` gives. */
+function sumOfQueries(factor) {
+  return {
+    compute({ grad, positions }, { heads = null }) {
+      const products = factor === null ? grad : mapPairs(grad, positions, (g, position) => g * Math.log(factor(position)));
+      const sums = sumsOver(products, -1);
+      return heads === null ? sums : withoutAxes(sums, -1);
+    },
+    index: { grad: (cell) => [[...((cell.options.heads ?? null) === null ? cell.index.slice(0, -1) : cell.index), null]] },
+    work(cell) {
+      const gradients = cell.terms("grad");
+      if (factor === null) return [cell.equation(sumOf(gradients), cell.name)];
+      const logarithms = cell.terms("positions").map((position) => lnOf(numberTerm(factor(position.value(null)))));
+      return [cell.equation(productsOf(gradients, logarithms), cell.name)];
+    },
+  };
+}
+
+/* The gradient of the scale: the logarithms of the numbers of keys, each times the gradient of its factor. */
+defineFunction("ssmax_scale", sumOfQueries((position) => Math.max(position, 0) + 1));
+
+/* The gradient of the bias: the sum over the queries. */
+defineFunction("ssmax_bias", sumOfQueries(null));
 
 /** The number of the head of a cell. */
 function ofHead(cell) {

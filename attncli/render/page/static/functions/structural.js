@@ -26,7 +26,7 @@ defineFunction("project", {
 });
 
 /** The column of a packed array of so many columns in which a column of the part stands. */
-function packedColumn(column, columns, { blocks, first, count }) {
+export function packedColumn(column, columns, { blocks, first, count }) {
   return Math.floor(column / count) * (columns / blocks) + first + (column % count);
 }
 
@@ -56,34 +56,54 @@ defineFunction("identity", {
 
 /* The features split into heads, [… n h·d] to [… h n d]. */
 defineFunction("split_heads", {
-  compute({ x }, { heads }) {
-    const features = x.shape.at(-1);
-    return exchangedAxes(makeArray([...x.shape.slice(0, -1), heads, features / heads], x.data), -2, -3);
-  },
-  index: {
-    x(cell) {
-      const [head, row, feature] = cell.index.slice(-3);
-      return [[...cell.index.slice(0, -3), row, (head * cell.lengthOf("x", -1)) / cell.options.heads + feature]];
-    },
-  },
+  compute: ({ x }, { heads }) => splitHeads(x, heads),
+  index: { x: (cell) => splitIndex(cell, cell.lengthOf("x", -1) / cell.options.heads) },
   work: (cell) => [cell.unchanged("x")],
 });
 
-/* The heads side by side, the first one first, [… h n e] to [… n h·e]. */
-defineFunction("merge_heads", {
-  compute({ x }) {
-    const [heads, rows, features] = x.shape.slice(-3);
-    return makeArray([...x.shape.slice(0, -3), rows, heads * features], exchangedAxes(x, -2, -3).data);
-  },
-  index: {
-    x(cell) {
-      const [row, feature] = cell.index.slice(-2);
-      const width = cell.lengthOf("x", -1);
-      return [[...cell.index.slice(0, -2), Math.floor(feature / width), row, feature % width]];
-    },
-  },
-  work: (cell) => [cell.unchanged("x")],
+/* The gradient of heads that are merged, split again. */
+defineFunction("merge_heads_x", {
+  compute: ({ grad, x }) => splitHeads(grad, x.shape.at(-3)),
+  reads: ["grad"],
+  index: { grad: (cell) => splitIndex(cell, cell.lengthOf("x", -1)) },
+  work: (cell) => [cell.unchanged("grad")],
 });
+
+/** The features split into heads, [… n h·d] to [… h n d]. */
+function splitHeads(array, heads) {
+  const features = array.shape.at(-1) / heads;
+  return exchangedAxes(makeArray([...array.shape.slice(0, -1), heads, features], array.data), -2, -3);
+}
+
+/** The cell of heads side by side, of so many features each, that a cell of one head is. */
+function splitIndex(cell, features) {
+  const [head, row, feature] = cell.index.slice(-3);
+  return [[...cell.index.slice(0, -3), row, head * features + feature]];
+}
+
+/* The heads side by side, the first one first, [… h n e] to [… n h·e]. */
+defineFunction("merge_heads", merging("x"));
+
+/* The gradient of features that are split into heads, side by side again. */
+defineFunction("split_heads_x", merging("grad"));
+
+/** The definition of heads of a role that are put side by side, [… h n e] to [… n h·e]. */
+function merging(role) {
+  return {
+    compute({ [role]: array }) {
+      const [heads, rows, features] = array.shape.slice(-3);
+      return makeArray([...array.shape.slice(0, -3), rows, heads * features], exchangedAxes(array, -2, -3).data);
+    },
+    index: {
+      [role](cell) {
+        const [row, feature] = cell.index.slice(-2);
+        const width = cell.lengthOf(role, -1);
+        return [[...cell.index.slice(0, -2), Math.floor(feature / width), row, feature % width]];
+      },
+    },
+    work: (cell) => [cell.unchanged(role)],
+  };
+}
 
 /* Query head h reads key head h // (heads / g), [… g m c] to [… h m c]. */
 defineFunction("repeat_kv", {
@@ -147,7 +167,7 @@ defineFunction("with_column", {
 });
 
 /** Whether a cell is in the column after the keys. */
-function isSink(cell) {
+export function isSink(cell) {
   return cell.column === cell.lengthOf("scores", -1);
 }
 
