@@ -36,15 +36,19 @@ GIVEN = {
 }
 
 
-def with_gradient(name: str) -> ProblemSpec:
-    """One of PROBLEMS with the gradient of its output; skipped where it has no output, or no derivative."""
-    keys = {**PROBLEMS, **OF_OPERATORS}[name]
+def with_gradient(keys: dict[str, Any]) -> ProblemSpec | None:
+    """A problem with the gradient of its output; None where it has no output, or no derivative."""
     try:
-        spec = problem(**keys, grad_output=[[1.0]])
+        spec = problem(**{**keys, "grad_output": [[1.0]]})
         shape = plan_of(spec)["output"].shape
-    except AttnError as error:
-        pytest.skip(str(error))
+    except AttnError:
+        return None
     return replace(spec, grad_output=normal(*shape))
+
+
+SPECS = {
+    name: spec for name, keys in {**PROBLEMS, **OF_OPERATORS}.items() if (spec := with_gradient(dict(keys))) is not None
+}
 
 
 def in_blocks(spec: ProblemSpec, select: tuple[str, ...], size: int, executor: str = "serial") -> RunResult:
@@ -62,16 +66,16 @@ def assert_close(found: RunResult, expected: RunResult, dtype: str | None) -> No
         assert (own.shape, own.dtype) == (whole.shape, whole.dtype), name
 
 
-@pytest.mark.parametrize("name", [*PROBLEMS, *OF_OPERATORS])
+@pytest.mark.parametrize("name", SPECS)
 def test_gradients_in_blocks_are_the_dense_gradients(name: str) -> None:
-    spec = with_gradient(name)
+    spec = SPECS[name]
     select = plan_of(spec).gradients_of_given
     assert_close(in_blocks(spec, select, 3), run(spec, select, every_step=True), spec.dtype)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", [name for name in SPECS if name in PROBLEMS])
 def test_every_step_of_the_backward_pass_in_blocks_is_the_dense_step(name: str) -> None:
-    spec = with_gradient(name)
+    spec = SPECS[name]
     select = tuple(node.name for node in plan_of(spec).nodes if node.stage == GRADIENT)
     assert_close(in_blocks(spec, select, 2), run(spec, select, every_step=True), spec.dtype)
 
