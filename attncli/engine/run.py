@@ -67,8 +67,9 @@ def run(
 
 
 def _needs_gradients(plan: Plan, select: Iterable[str]) -> bool:
-    """Whether selected results are made in the backward pass."""
-    return any(plan.by_name[name].stage == GRADIENT for name in plan.needed_for(select))
+    """Whether selected results are those that the backward pass begins with, or makes."""
+    needed = (plan.by_name[name] for name in plan.needed_for(select))
+    return any(node.stage == GRADIENT or node.source == ("grad_output",) for node in needed)
 
 
 def is_large(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:

@@ -290,7 +290,7 @@ def _slope_lines(
 
 
 @derivative(
-    _with_slope("{d_query}ᵢ = Σⱼ gᵢⱼ {w2}ᵀ, gᵢⱼ = {d_result}ᵢⱼ {v}"),
+    _with_slope("{d_query}ᵢ = Σⱼ δᵢⱼ {w2}ᵀ, δᵢⱼ = {d_result}ᵢⱼ {v}"),
     sums_over=("m",),
     by_hand=lambda write, grad, hidden, w2, v, result, *, activation: _slope_lines(
         write, grad, hidden, v, w2, result, activation
@@ -303,7 +303,7 @@ def additive_query(grad: Array, hidden: Array, w2: Array, v: Array, *, activatio
 
 
 @derivative(
-    _with_slope("{d_key}ⱼ = Σᵢ gᵢⱼ {w1}ᵀ, gᵢⱼ = {d_result}ᵢⱼ {v}"),
+    _with_slope("{d_key}ⱼ = Σᵢ δᵢⱼ {w1}ᵀ, δᵢⱼ = {d_result}ᵢⱼ {v}"),
     sums_over=("n",),
     by_hand=lambda write, grad, hidden, w1, v, result, *, activation: _slope_lines(
         write, grad, hidden, v, w1, result, activation
@@ -315,21 +315,21 @@ def additive_key(grad: Array, hidden: Array, w1: Array, v: Array, *, activation:
     return gradient
 
 
-@derivative(_with_slope("{d_w1} = Σᵢⱼ {key}ⱼᵀ gᵢⱼ, gᵢⱼ = {d_result}ᵢⱼ {v}"))
+@derivative(_with_slope("{d_w1} = Σᵢⱼ {key}ⱼᵀ δᵢⱼ, δᵢⱼ = {d_result}ᵢⱼ {v}"))
 def additive_w1(grad: Array, key: Array, hidden: Array, v: Array, *, activation: Activation) -> Array:
     """The gradient of the matrix of the keys: the sum over all pairs."""
     gradient: Array = key.mT @ _slopes(grad, hidden, v, activation).sum(axis=-3)
     return gradient
 
 
-@derivative(_with_slope("{d_w2} = Σᵢⱼ {query}ᵢᵀ gᵢⱼ, gᵢⱼ = {d_result}ᵢⱼ {v}"))
+@derivative(_with_slope("{d_w2} = Σᵢⱼ {query}ᵢᵀ δᵢⱼ, δᵢⱼ = {d_result}ᵢⱼ {v}"))
 def additive_w2(grad: Array, query: Array, hidden: Array, v: Array, *, activation: Activation) -> Array:
     """The gradient of the matrix of the queries: the sum over all pairs."""
     gradient: Array = query.mT @ _slopes(grad, hidden, v, activation).sum(axis=-2)
     return gradient
 
 
-@derivative(_with_slope("{d_b} = Σᵢⱼ gᵢⱼ, gᵢⱼ = {d_result}ᵢⱼ {v}"))
+@derivative(_with_slope("{d_b} = Σᵢⱼ δᵢⱼ, δᵢⱼ = {d_result}ᵢⱼ {v}"))
 def additive_b(grad: Array, hidden: Array, v: Array, *, activation: Activation) -> Array:
     """The gradient of the bias of the hidden layer: the sum over all pairs."""
     gradient: Array = _slopes(grad, hidden, v, activation).sum(axis=(-3, -2))

@@ -105,6 +105,8 @@ def _problems() -> Iterator[Mapping[str, Any]]:
     yield {**with_axes, "key_mask": [1, 1, 0], "align": "bottom_right", "causal": True}
     yield {**in_heads, "query_scale": {"logn": {"length": 2}}}
     yield {**with_axes, "key_mask": [0, 1, 1], "mask": {"chunked": {"size": 2}}}
+    of_items = {name: np.repeat(array, 2, axis=0) for name, array in with_axes.items()}
+    yield {**of_items, "sink": np.zeros(2), "qk_norm": {"rms": {"query_gain": np.zeros(4)}}}
 
     for score, normalize in (("cosine", "entmax"), ("gaussian", "sigmoid"), ("laplacian", "softmax")):
         yield {**projected, "score": score, "normalize": normalize}

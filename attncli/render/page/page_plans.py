@@ -350,7 +350,7 @@ def _variant_trace(variant: PlanVariant, own: Trace) -> Trace:
     Steps that are those of the own plan have their values; every other has zeros, which nobody reads.
     """
     plan, problem = plan_of(variant.problem), variant.problem
-    plan = plan.for_results(name for name in own.plan.by_name if name in plan.results)  # with the same on demand
+    plan = plan.for_results(name for name in own.plan.by_name if plan.find(name) is not None)  # with the same on demand
     if plan is own.plan:
         return own
     engine, constant = DenseEngine(plan, problem, problem.precision), _constant_nodes(plan)
