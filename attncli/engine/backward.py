@@ -33,7 +33,7 @@ from attncli.engine.tile_plan import can_tile
 from attncli.engine.tiles import key_tiles
 from attncli.ops.masks import apply_mask, apply_mask_scores
 from attncli.ops.records import TAP, OperatorRecord
-from attncli.ops.structural import repeat_kv, with_column_sink
+from attncli.ops.structural import repeat_kv, with_column, with_column_sink
 from attncli.plan.build import plan_of
 from attncli.plan.graph import GRADIENT, Node, Plan
 from attncli.problem.fields import CONTEXT, LSE, OUTPUT
@@ -240,7 +240,8 @@ def make_task(
     lengths = Lengths(layout.batch or 1, layout.heads, layout.kv_heads, *table.shape[-2:])
     block_plan = BlockPlan(inputs, forward.score_nodes, forward.context_nodes, forward.scores, lengths, precision)
     has_tables = any(node.is_pair_table and node.name not in parts.whole for node in parts.kept)
-    exponentials = None if has_tables else _exponentials(plan, block_plan, values, problem)
+    in_rows = has_tables or any(_adds_up_sinks(node, plan) for node in parts.kept)
+    exponentials = None if in_rows else _exponentials(plan, block_plan, values, problem)
     if exponentials is not None:
         context, nodes = plan[CONTEXT], [with_digits_of(node, precision) for node in nodes if node.name != CONTEXT]
         sums = np.vecdot(values[f"grad_{context.name}"], values[context.name])
@@ -248,6 +249,12 @@ def make_task(
         inputs |= {name: BlockInput(name, row[..., None], (*context.letters[:-1], "1")) for name, row in rows.items()}
     every_key = has_tables or block_plan.fill is not None
     return BackwardTask(block_plan, parts, nodes, forward.numbers_per_pair, exponentials, every_key)
+
+
+def _adds_up_sinks(node: Node, plan: Plan) -> bool:
+    """Whether a sum is over keys and the sink, as that of a temperature: every tile would add the sink again."""
+    reads = {plan.by_name[name].function for name in node.inputs.values()}
+    return with_column in reads and node.function is not with_column_sink
 
 
 def _exponentials(plan: Plan, blocks: BlockPlan, values: Values, problem: ProblemSpec) -> _Exponentials | None:

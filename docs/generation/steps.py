@@ -71,7 +71,7 @@ def _example(field: Field) -> Any:
         return number_of_text(field.example) if field.kind == "number" else field.example
 
 
-def _problems() -> Iterator[Mapping[str, Any]]:
+def _problems() -> Iterator[Mapping[str, Any]]:  # noqa: PLR0915 - a list, whose items share arrays
     """Problems whose plans have every step: the plainest first, as the first symbol and formula of a step is shown."""
     sequence = {"embeddings": np.zeros((3, 4))}
     projected = {**sequence, **{f"w_{letter}": np.zeros((4, 4)) for letter in "qkv"}}
@@ -105,8 +105,6 @@ def _problems() -> Iterator[Mapping[str, Any]]:
     yield {**with_axes, "key_mask": [1, 1, 0], "align": "bottom_right", "causal": True}
     yield {**in_heads, "query_scale": {"logn": {"length": 2}}}
     yield {**with_axes, "key_mask": [0, 1, 1], "mask": {"chunked": {"size": 2}}}
-    of_items = {name: np.repeat(array, 2, axis=0) for name, array in with_axes.items()}
-    yield {**of_items, "sink": np.zeros(2), "qk_norm": {"rms": {"query_gain": np.zeros(4)}}}
 
     for score, normalize in (("cosine", "entmax"), ("gaussian", "sigmoid"), ("laplacian", "softmax")):
         yield {**projected, "score": score, "normalize": normalize}
@@ -124,7 +122,10 @@ def _problems() -> Iterator[Mapping[str, Any]]:
     changes = [{**positions, **x} for positions in ({}, rotated) for x in ({}, l2, *norms, *late, limits)]
     yield from ({**groups, **change} for change in changes)
     yield {**groups, "past_key": np.zeros((1, 2)), "past_value": np.zeros((1, 2))}
+    gain = {"sink": np.zeros(2), "qk_norm": {"rms": {"query_gain": np.zeros(4)}}}
+    of_items = {name: np.repeat(array, 2, axis=0) for name, array in with_axes.items()}
     yield from ({**with_axes, **change} for change in changes)
+    yield {**of_items, **gain}
     of_two = {f"{role}_{name}": zeros for role in ("query", "key") for name, zeros in rows.items()}
     yield {**projected, "qk_norm": {"rms": of_two}, "value_norm": {"rms": rows}, "context_norm": {"rms": rows}}
     for scaling in (
