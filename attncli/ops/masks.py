@@ -12,7 +12,7 @@ from attncli.numbers.terms import number
 from attncli.ops.decorators import mask, structural
 from attncli.ops.derivatives import derivative
 from attncli.ops.elementwise import table_cells
-from attncli.ops.records import KeyBounds, MaskSign, Range
+from attncli.ops.records import Interval, KeyBounds, MaskSign, Range
 
 Side = Annotated[float, Range(least=0, allows_infinity=True)]  # so many keys on one side of a query
 UNLIMITED = float("inf")
@@ -30,7 +30,7 @@ def bounds_of_table(visible: Array) -> KeyBounds:
     return KeyBounds((first, end), (first, first + int(gaps[0]) if gaps.size else end))
 
 
-def _verdict(reason: str, visible: Any) -> list[str]:
+def verdict(reason: str, visible: Any) -> list[str]:
     """The line on a cell: why it is visible or hidden."""
     return [f"{reason}: {'visible' if visible else 'hidden'}"]
 
@@ -46,7 +46,7 @@ def _verdict(reason: str, visible: Any) -> list[str]:
         "gives": [[True, False], [True, True]],
     },
     key_bounds=lambda **cells: bounds_of_table(table_cells(**cells, fill=False).astype(bool, copy=False)),
-    by_hand=lambda write, result, **_: _verdict(f"the mask of ({write.query}, {write.key}) is {int(result)}", result),
+    by_hand=lambda write, result, **_: verdict(f"the mask of ({write.query}, {write.key}) is {int(result)}", result),
     sign=MaskSign("×", "masked"),
 )
 def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
@@ -73,7 +73,7 @@ def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
         "gives": [[True, False], [True, True]],
     },
     key_bounds=lambda **cells: bounds_of_table(table_cells(**cells, fill=-np.inf) != -np.inf),
-    by_hand=lambda write, result, **_: _verdict(
+    by_hand=lambda write, result, **_: verdict(
         f"the bias of ({write.query}, {write.key}) is {'a number' if result else '−∞'}", result
     ),
     sign=MaskSign("−", "bias −∞"),
@@ -103,7 +103,7 @@ def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
     key_bounds=lambda query_positions, key_positions: KeyBounds(
         any_visible=(0, query_positions.max() + 1), all_visible=(0, query_positions.min() + 1)
     ),
-    by_hand=lambda write, query_positions, key_positions, result: _verdict(
+    by_hand=lambda write, query_positions, key_positions, result: verdict(
         f"key {key_positions} {'≤' if result else '>'} position {query_positions} of {write.query}", result
     ),
     sign=MaskSign("▷", "after the query (causal)"),
@@ -137,7 +137,7 @@ def window_by_hand(
     """The window of one query, and the index of one key."""
     first = "−∞" if left == UNLIMITED else write(query_positions - left)
     last = "∞" if right == UNLIMITED else write(query_positions + right)
-    return _verdict(f"the window of {write.query} goes from {first} to {last}; key {key_positions}", result)
+    return verdict(f"the window of {write.query} goes from {first} to {last}; key {key_positions}", result)
 
 
 @mask(
@@ -182,7 +182,7 @@ def window(query_positions: Array, key_positions: Array, *, left: Side, right: S
     key_bounds=lambda key_positions, key_lengths: KeyBounds(
         any_visible=(0, key_lengths.max()), all_visible=(0, key_lengths.min())
     ),
-    by_hand=lambda write, key_positions, key_lengths, result: _verdict(
+    by_hand=lambda write, key_positions, key_lengths, result: verdict(
         f"key {key_positions} {'<' if result else '≥'} {key_lengths} real keys", result
     ),
     sign=MaskSign("░", "padding", precedence=1),
@@ -212,7 +212,7 @@ def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
     key_bounds=lambda key_positions, query_key_lengths: KeyBounds(
         any_visible=(0, query_key_lengths.max()), all_visible=(0, query_key_lengths.min())
     ),
-    by_hand=lambda write, key_positions, query_key_lengths, result: _verdict(
+    by_hand=lambda write, key_positions, query_key_lengths, result: verdict(
         f"key {key_positions} {'<' if result else '≥'} {query_key_lengths} keys of this query", result
     ),
     sign=MaskSign("░", "beyond the query's length", precedence=1),
@@ -235,7 +235,7 @@ def query_key_lengths(key_positions: Array, query_key_lengths: Array) -> Array:
     source="transformers, attention_mask of a tokenizer; MultiheadAttention of PyTorch, key_padding_mask, inverted",
     example={"key_mask": [[0, 1], [1, 1]], "gives": [[[False, True]], [[True, True]]]},
     key_bounds=lambda key_mask: bounds_of_table(key_mask[..., None, :]),
-    by_hand=lambda write, key_mask, result: _verdict(f"the key mask of {write.key} is {int(result)}", result),
+    by_hand=lambda write, key_mask, result: verdict(f"the key mask of {write.key} is {int(result)}", result),
     sign=MaskSign("░", "padding (key_mask)", precedence=1),
 )
 def key_mask(key_mask: Array) -> Array:
@@ -269,7 +269,7 @@ def packed_key_bounds(query_sequences: Array, key_sequences: Array) -> KeyBounds
         "gives": [[True, True, False], [False, False, True]],
     },
     key_bounds=packed_key_bounds,
-    by_hand=lambda write, query_sequences, key_sequences, result: _verdict(
+    by_hand=lambda write, query_sequences, key_sequences, result: verdict(
         f"{write.query} is in sequence {query_sequences}, {write.key} in {key_sequences}", result
     ),
     sign=MaskSign("∥", "in another sequence", precedence=1),
@@ -290,7 +290,7 @@ def chunked_key_bounds(
 ) -> KeyBounds:
     """The chunks of a block of queries, from the first to the last; what all of them have in common."""
     start = 0 if real_key_starts is None else real_key_starts[..., None]
-    chunk_starts = start + _chunk(query_positions, start, size) * size
+    chunk_starts = start + chunk_number(query_positions, start, size) * size
     first, last = chunk_starts.min(), chunk_starts.max()
     return KeyBounds(any_visible=(first, last + size), all_visible=(last, first + size))
 
@@ -305,13 +305,21 @@ def chunked_by_hand(
     size: int,
 ) -> list[str]:
     """The chunk of one query, that of one key, and whether they are the same."""
-    start, key_name, lines = int(real_key_starts), f"key {key_positions}", []
-    for name, position in ((write.query, int(query_positions)), (key_name, int(key_positions))):
+    lines, _ = lines_on_chunks(write, "chunk", query_positions, key_positions, real_key_starts, size)
+    return [*lines, *verdict(f"key {key_positions} is in {'the same' if result else 'another'} chunk", result)]
+
+
+def lines_on_chunks(
+    write: ArithmeticWriter, noun: str, query_positions: Any, key_positions: Any, real_key_starts: Any, size: int
+) -> tuple[list[str], list[int]]:
+    """The lines on the chunks of one query and of one key, which are called by a noun, and the numbers of these."""
+    start, lines, numbers = int(real_key_starts), list[str](), list[int]()
+    for name, position in ((write.query, int(query_positions)), (f"key {key_positions}", int(key_positions))):
         counted = number(position) - start if start else number(position)
-        chunk = _chunk(position, start, size)
-        rounded = f", rounded down {write(chunk)}" if chunk * size != position - start else ""
-        lines.append(f"chunk of {name}: {write.equation(counted / size, (position - start) / size)}{rounded}")
-    return [*lines, *_verdict(f"{key_name} is in {'the same' if result else 'another'} chunk", result)]
+        numbers.append(chunk_number(position, start, size))
+        rounded = f", rounded down {write(numbers[-1])}" if numbers[-1] * size != position - start else ""
+        lines.append(f"{noun} of {name}: {write.equation(counted / size, (position - start) / size)}{rounded}")
+    return lines, numbers
 
 
 @mask(
@@ -346,23 +354,98 @@ def chunked(
            [False, False,  True,  True]])
     """
     start = 0 if real_key_starts is None else real_key_starts[..., None]
-    chunks = _chunk(query_positions, start, size)
-    visible: Array = chunks[..., :, None] == _chunk(key_positions, start, size)[..., None, :]
+    chunks = chunk_number(query_positions, start, size)
+    visible: Array = chunks[..., :, None] == chunk_number(key_positions, start, size)[..., None, :]
     return visible
 
 
-def _chunk(positions: Any, start: Any, size: int) -> Any:
+def chunk_number(positions: Any, start: Any, size: int) -> Any:
     """The number of the chunk that positions are in, counted from that of the first real key."""
     return (positions - start) // size
 
 
-@structural(is_boolean=True)
+def _overlap(first: Interval, second: Interval) -> Interval:
+    """The numbers that are in both intervals; an empty interval where there are none."""
+    start, end = max(first[0], second[0]), min(first[1], second[1])
+    return (start, end) if start < end else (start, start)
+
+
+def _hull(first: Interval, second: Interval) -> Interval:
+    """The smallest interval that has both; an empty one has nothing."""
+    if first[0] >= first[1] or second[0] >= second[1]:
+        return second if first[0] >= first[1] else first
+    return min(first[0], second[0]), max(first[1], second[1])
+
+
+def _length(interval: Interval) -> float:
+    """How long an interval is; one that ends before it begins is empty."""
+    return max(interval[1] - interval[0], 0)
+
+
+def bounds_of_all(keys: int, **rules: KeyBounds) -> KeyBounds:
+    """The bounds of cells that every rule leaves visible: those of all of them overlap."""
+    any_visible = all_visible = (0.0, float(keys))
+    for bounds in rules.values():
+        any_visible = _overlap(any_visible, bounds.any_visible)
+        all_visible = _overlap(all_visible, bounds.all_visible)
+    return KeyBounds(any_visible, all_visible if _length(all_visible) else (any_visible[0], any_visible[0]))
+
+
+def bounds_of_any(keys: int, **rules: KeyBounds) -> KeyBounds:
+    """The bounds of cells that one of the rules leaves visible: from the first to the last, and the longest of all."""
+    whole, any_visible = (0.0, float(keys)), (0.0, 0.0)
+    for bounds in rules.values():
+        any_visible = _hull(any_visible, _overlap(whole, bounds.any_visible))
+    return KeyBounds(any_visible, max((_overlap(whole, x.all_visible) for x in rules.values()), key=_length))
+
+
+def bounds_of_others(keys: int, **rules: KeyBounds) -> KeyBounds:
+    """The bounds of cells that a rule hides: the keys on one side of those that it hides from none, or from all.
+
+    >>> bounds_of_others(9, rule=KeyBounds(any_visible=(0, 5), all_visible=(0, 3)))
+    KeyBounds(any_visible=(3, 9.0), all_visible=(5, 9.0))
+    """
+    whole = (0.0, float(keys))
+    (bounds,) = rules.values()
+    any_seen, all_seen = (_overlap(whole, interval) for interval in (bounds.any_visible, bounds.all_visible))
+    hidden = (all_seen[1], whole[1]) if all_seen[0] <= 0 else (0.0, all_seen[0] if all_seen[1] >= keys else whole[1])
+    any_hidden = hidden if _length(all_seen) else whole
+    if not _length(any_seen):
+        return KeyBounds(any_hidden, whole)
+    return KeyBounds(any_hidden, max((0.0, any_seen[0]), (any_seen[1], whole[1]), key=_length))
+
+
+@structural(is_boolean=True, key_bounds=bounds_of_all)
 def and_masks(**rules: Array) -> Array:
     """True where every rule is; the rules [… n m] broadcast."""
     first, *others = rules.values()
     for rule in others:
         first = first & rule
     return first
+
+
+@structural(
+    is_boolean=True,
+    key_bounds=bounds_of_any,
+    by_hand=lambda write, result, **rules: verdict(f"one of {', '.join(rules)}", result),
+)
+def or_masks(**rules: Array) -> Array:
+    """True where any rule is; the rules [… n m] broadcast."""
+    first, *others = rules.values()
+    for rule in others:
+        first = first | rule
+    return first
+
+
+@structural(
+    is_boolean=True,
+    key_bounds=bounds_of_others,
+    by_hand=lambda write, result, **rules: verdict(f"not {', '.join(rules)}", result),
+)
+def not_mask(**rules: Array) -> Array:
+    """True where the rule [… n m], the only one, is false."""
+    (rule,) = rules.values()
+    return ~rule
 
 
 @derivative("{d_scores}: {d_result}, 0 where the key is hidden")

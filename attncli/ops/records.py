@@ -166,6 +166,7 @@ ActsOn = Literal["embeddings", "query_and_key", "products", "scores"]
 # Keywords that are not parameters: where inner quantities pass through, and how to multiply matrices.
 TAP, MATMUL = "tap", "matmul"
 TABLE = "table"  # Annotated[Array, TABLE]: rows are looked up, so that `weight_layout` does not transpose it
+COUNTS = "counts"  # Annotated[Array, COUNTS]: whole numbers from 0, which keep their type
 
 
 @dataclass(frozen=True)
@@ -258,6 +259,7 @@ class Parameter:
     words: tuple[str, ...] = ()  # the choices
     range: Range = Range()
     is_table: bool = False  # of an array: its rows are looked up
+    is_counts: bool = False  # of an array: whole numbers from 0
     symbol: str = ""  # of an array: in formulas
     leading: Letters = ()  # of an array: an axis that it may have before its own
     mapping: ReadsMapping | None = None  # how a mapping in place of a number is read
@@ -397,6 +399,7 @@ class StructuralRecord:
     derivatives: Derivatives | None = None  # of each argument
     is_exact: bool = False  # counts, or moves numbers and computes none: it is neither widened nor rounded
     is_boolean: bool = False  # its result is true or false
+    key_bounds: Callable[..., KeyBounds] | None = None  # of masks combined: (number of keys, **bounds of each)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from attncli.base.axes import LEGEND, Letters, Signature, parse
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.ops.derivatives import DerivativeRecord
 from attncli.ops.records import (
+    COUNTS,
     MATMUL,
     REQUIRED,
     TABLE,
@@ -390,8 +391,8 @@ def _parameter(name: str, annotation: Any, default: Any, shapes: Signature, wher
     if name in shapes.arrays:
         symbol = next((extra.text for extra in extras if isinstance(extra, Symbol)), name)
         leading = tuple(extra.letter for extra in extras if isinstance(extra, MayHave))
-        letters, is_table = shapes.arrays[name], TABLE in extras
-        return Parameter(name, "array", default, letters, is_table=is_table, symbol=symbol, leading=leading)
+        marks = {"is_table": TABLE in extras, "is_counts": COUNTS in extras}
+        return Parameter(name, "array", default, shapes.arrays[name], symbol=symbol, leading=leading, **marks)
     if get_origin(annotation) is Literal:
         return Parameter(name, "word", default, words=get_args(annotation))
     types = set(get_args(annotation) or (annotation,)) - {type(None)}
