@@ -30,7 +30,7 @@ NO_DOCUMENT = -1  # that of a position beyond the keys
         f"key {key_positions} {'<' if result else '≥'} the prefix of {size}", result
     ),
     counts_from_first_key=True,
-    sign=MaskSign("┤", "after the prefix"),
+    sign=MaskSign("]", "after the prefix"),
 )
 def prefix(key_positions: Array, *, size: Annotated[int, Range(least=0)]) -> Array:
     """Every query sees the first keys; `causal | prefix:size=4` is a prefix language model.
@@ -91,7 +91,7 @@ def block_by_hand(
     key_bounds=block_key_bounds,
     by_hand=block_by_hand,
     counts_from_first_key=True,
-    sign=MaskSign("╱", "in a block too far away"),
+    sign=MaskSign("=", "in a block too far away"),
 )
 def block(
     query_positions: Array,
@@ -121,8 +121,9 @@ def dilated_by_hand(
 ) -> list[str]:
     """How far the key is from the query, and what is left of that in steps."""
     distance = abs(int(query_positions) - int(key_positions))
-    left = f"{count_of(distance // step, 'step')} of {step}" + (f" and {distance % step}" if distance % step else "")
-    return verdict(f"key {key_positions} is {distance} from position {query_positions} of {write.query}, {left}", result)
+    steps = f"{count_of(distance // step, 'step')} of {step}" + (f" and {distance % step}" if distance % step else "")
+    ends = f"from position {query_positions} of {write.query} to key {key_positions}"
+    return verdict(f"{ends}: {distance}, {steps}", result)
 
 
 @mask(
@@ -137,7 +138,7 @@ def dilated_by_hand(
     },
     key_bounds=lambda query_positions, key_positions, step: KeyBounds(EVERY_KEY, EVERY_KEY if step == 1 else NO_KEY),
     by_hand=dilated_by_hand,
-    sign=MaskSign("÷", "between two steps"),
+    sign=MaskSign("/", "between two steps"),
 )
 def dilated(query_positions: Array, key_positions: Array, *, step: Annotated[int, Range(least=1)]) -> Array:
     """A query sees its own key and every so many keys before and after it.
@@ -183,7 +184,7 @@ def global_by_hand(
     key_bounds=global_key_bounds,
     by_hand=global_by_hand,
     counts_from_first_key=True,
-    sign=MaskSign("∉", "not global"),
+    sign=MaskSign("+", "not global"),
 )
 def global_(query_positions: Array, key_positions: Array, *, tokens: Annotated[Array, TABLE, COUNTS]) -> Array:
     """Some tokens see every key and are seen by every query.
@@ -267,7 +268,7 @@ def document_by_hand(
     key_bounds=document_key_bounds,
     by_hand=document_by_hand,
     counts_from_first_key=True,
-    sign=MaskSign("║", "in another document", precedence=1),
+    sign=MaskSign(":", "in another document", precedence=1),
 )
 def document(
     query_positions: Array,
@@ -279,8 +280,8 @@ def document(
     """A query sees the keys of its own document.
 
     `ids` has the document of each key, the cached ones too; `lengths` how many keys each document has, where they are
-    one after the other. With both a query sees the keys that are of its document by both. Positions go on from document to document, unless `positions` are given; `cu_seqlens` begins
-    anew in each.
+    one after the other. With both a query sees the keys that are of its document by both. Positions go on from document
+    to document, unless `positions` are given; `cu_seqlens` begins anew in each.
 
     >>> document(np.array([0, 2]), np.arange(3), ids=np.array([0, 0, 1]))
     array([[ True,  True, False],

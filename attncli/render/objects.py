@@ -12,6 +12,7 @@ from attncli.ops.records import Operator, ParameterMapping
 from attncli.plan.build import asks_where_queries_stand, keys_unread_by_plan
 from attncli.plan.trace import Step, Trace, weight_rows_at
 from attncli.problem.inputs import is_read
+from attncli.problem.mask_expressions import MaskExpression
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import has_packed, has_projection, has_weights, stored_values
 from attncli.render.target import TextTarget
@@ -148,6 +149,8 @@ def _description(problem: ProblemSpec, name: str, value: Any) -> Any:
             return value.in_force
         parameters = value.parameters.items()
         return {value.record.name: {key: _description(problem, f"{name}.{key}", entry) for key, entry in parameters}}
+    if isinstance(value, MaskExpression):
+        return str(value)
     if isinstance(value, Mapping):  # a vocabulary
         shape = [len(value), *next(iter(value.values())).shape]
         return _origin(problem, name) | {"shape": shape} | _numbers(problem, name, dict(value))
