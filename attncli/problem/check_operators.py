@@ -191,7 +191,7 @@ def _check_leaves(spec: ProblemSpec, expression: MaskExpression, lengths: Length
             _check_operator("mask", leaf.value, lengths, spec)
             _check_mask(spec, leaf.value)
         except AttnError as error:
-            error.path = (*path, *error.path[1:])
+            error.path, error.message = (*path, *error.path[1:]), error.message.removeprefix("mask, ")
             raise
         _check_own(leaf.value, spec, path)
 

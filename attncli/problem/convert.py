@@ -129,7 +129,13 @@ def _to_mask(field: Field, value: Any) -> GivenArray | Operator | MaskExpression
     def converted(leaf: MaskLeaf) -> Array | Operator:
         if isinstance(leaf.value, Operator) or type(leaf.value) is np.ndarray:
             return leaf.value
-        one = _to_one_mask(field, leaf.value, column_path(field.name, leaf))
+        path = column_path(field.name, leaf)
+        try:
+            one = _to_one_mask(field, leaf.value, path)
+        except AttnError as error:
+            if error.path[: len(path)] != path:  # of a table
+                error.path = (*path, *error.path[1:])
+            raise
         return one.array if isinstance(one, GivenArray) else one
 
     return value.map(converted)

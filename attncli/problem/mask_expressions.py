@@ -20,7 +20,7 @@ TABLE = "table"  # the name of a leaf that is one
 MAX_DEPTH = 100  # parentheses and `~` inside one another
 END = "the end"
 _WORDS = {"and": AND, "or": OR, "not": NOT}
-_OPENING, _CLOSING, _SIGNS = "[{", "]}", "~&|()"
+_OPENING, _CLOSING, _SIGNS = "[{", "]}", frozenset("~&|()")
 
 MaskPart = Union["MaskLeaf", "MaskExpression"]
 
@@ -163,7 +163,7 @@ def is_mask_expression(text: str) -> bool:
     >>> [is_mask_expression(text) for text in ("~causal", "~/mask.csv", "mask.npy[0:2]", "a | b")]
     [True, False, False, True]
     """
-    return any(token[0] in _SIGNS for token, _ in _tokens(text))
+    return any(token in _SIGNS for token, _ in _tokens(text))
 
 
 def parse_mask(text: str) -> MaskPart:

@@ -214,7 +214,7 @@ class ProblemSpec:
     context: Operator = row("context", STAGES, "makes the output of weights and values", "weighted_sum",
         default=Operator(look_up("context", "weighted_sum")), used_by="output", template="active")
     mask: Array | Operator | MaskExpression | None = row("boolean_matrix", MASKS,
-        "1 where a query sees a key, the name of a mask, or several with ~, &, | and parentheses",
+        "1 where a query sees a key, or masks with ~, & and |",
         "[[1, 0, 1], [1, 1, 0], [1, 1, 1]]", axes="[b h] n m", neutral=1, used_by="weights", is_common=True)
     bias: Array | None = matrix(MASKS, "[b h] n m", "numbers added to the scores; broadcasts",
         "[[0, 0, -1], [0, 0, 0], [1/2, 0, 0]]", neutral=0, decides_dtype=False, used_by="weights")
