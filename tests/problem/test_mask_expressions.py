@@ -4,6 +4,7 @@ import json
 import pickle
 import random
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ import attncli
 from attncli.base.errors import AttnError
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
+from attncli.io.problem_text import problem_json, problem_yaml
 from attncli.plan.build import plan_of
 from attncli.problem.mask_expressions import MaskExpression, MaskPart, is_mask_expression, parse_mask
+from attncli.render.objects import problem_object
 from tests.arrays import normal
 from tests.problems import problem
 
@@ -114,7 +117,7 @@ def test_a_text_without_signs_is_no_expression(text: str) -> None:
 
 ERRORS = {
     "causal & (prefix:size=2": "column 24: the ( of column 10 is not closed; add )",
-    "causal & prefix:size=2)": "column 23: there is no ( before this; leave it out, or add (",
+    "causal & prefix:size=2)": "column 23: there is no ( before this ); leave it out, or add (",
     "causal &": "column 9: expected a mask, found the end",
     "| causal": "column 1: expected a mask, found '|'",
     "causal && prefix:size=2": "column 9: expected a mask, found '&'; write one &",
@@ -154,13 +157,13 @@ def test_an_expression_is_written_as_it_is_read(tmp_path: Path) -> None:
     made = attncli.Problem(**CACHED, mask=TEXT)
     assert str(made.mask) == TEXT
     assert TEXT in made._repr_html_().replace("&amp;", "&")
-    for name in ("p.yaml", "p.json"):
-        made.save(tmp_path / name)
+    for name, write in (("p.yaml", problem_yaml), ("p.json", problem_json)):
+        (tmp_path / name).write_text("".join(write(made.spec)), encoding="utf-8")
         again = attncli.load(tmp_path / name)
         assert str(again.mask) == TEXT
         np.testing.assert_array_equal(again.compute("visible").visible, made.compute("visible").visible)
-    content = json.loads((tmp_path / "p.json").read_text(encoding="utf-8"))
-    assert content["mask"] == TEXT
+    assert json.loads((tmp_path / "p.json").read_text(encoding="utf-8"))["mask"] == TEXT
+    assert problem_object(made.compute("visible").trace)["mask"] == TEXT
 
 
 def test_a_table_is_written_with_its_numbers(tmp_path: Path) -> None:
@@ -221,7 +224,7 @@ def test_documents_are_each_document_alone() -> None:
     for more in ({}, {"positions": restarted}):
         for mask in (f"document:ids={ids} & causal", f"causal & document:lengths={' '.join(map(str, lengths))}"):
             whole = attncli.attention(**arrays, mask=mask, position="rope", heads=2, **more).output
-            for first, end in zip(starts, starts[1:], strict=False):
+            for first, end in pairwise(starts):
                 own = {name: array[:, first:end] for name, array in arrays.items()}
                 alone = attncli.attention(**own, causal=True, position="rope", heads=2).output
                 np.testing.assert_allclose(whole[:, first:end], alone, rtol=0, atol=1e-12)
