@@ -101,10 +101,11 @@ def block(
     size: Annotated[int, Range(least=1)],
     around: Annotated[int, Range(least=0)] = 0,
 ) -> Array:
-    """The sequence is cut into blocks, and a query sees the keys of its own block and of some blocks on either side.
+    """A query sees the keys of its own block, and those of some blocks on either side of it.
 
-    With `around=0` it is `chunked`. With `around=1` it is the blocked window of BigBird: of the query's block, the one
-    before it and the one after it. The first block begins at the first real key of each batch item.
+    The sequence is cut into blocks of one size, the first of which begins at the first real key of each batch item.
+    With `around=0` it is `chunked`. With `around=1` it is the blocked window of BigBird: the query's own block, the one
+    before it and the one after it.
 
     >>> block(np.array([0, 2]), np.arange(6), size=2, around=1)
     array([[ True,  True,  True,  True, False, False],
