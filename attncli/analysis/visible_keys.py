@@ -28,7 +28,7 @@ def count_visible_keys(visible: Array) -> VisibleKeys:
     """The counts of a table [n m] of which keys each query sees.
 
     >>> count_visible_keys(np.tri(65, dtype=bool))
-    VisibleKeys(least=1, mean=33.0, most=65, density=0.5076923076923077, empty=0, full=2, mixed=2)
+    VisibleKeys(least=1, mean=33.0, most=65, density=0.5076923076923077, empty=1, full=2, mixed=1)
     """
     queries, keys = visible.shape
     columns = np.arange(0, keys, TILE)

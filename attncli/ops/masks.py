@@ -4,6 +4,7 @@ A rule gets the indices of any queries and keys, so that one function serves the
 `query_positions` [… n] has the index of the key at each query's position; all indices are counted from 0.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 from attncli.base.lazy_numpy import Array, np
@@ -370,49 +371,72 @@ def _overlap(first: Interval, second: Interval) -> Interval:
     return (start, end) if start < end else (start, start)
 
 
-def _hull(first: Interval, second: Interval) -> Interval:
-    """The smallest interval that has both; an empty one has nothing."""
-    if first[0] >= first[1] or second[0] >= second[1]:
-        return second if first[0] >= first[1] else first
-    return min(first[0], second[0]), max(first[1], second[1])
-
-
 def _length(interval: Interval) -> float:
     """How long an interval is; one that ends before it begins is empty."""
     return max(interval[1] - interval[0], 0)
 
 
+def _longest(intervals: Iterable[Interval]) -> Interval:
+    """The longest of some intervals; an empty one without any."""
+    return max(intervals, key=_length, default=(0.0, 0.0))
+
+
 def bounds_of_all(keys: int, **rules: KeyBounds) -> KeyBounds:
-    """The bounds of cells that every rule leaves visible: those of all of them overlap."""
+    """The bounds of cells that every rule leaves visible: where those of all of them overlap.
+
+    >>> window, prefix = KeyBounds((5, 9), (6, 8)), KeyBounds((0, 7), (0, 7))
+    >>> bounds_of_all(9, window=window, prefix=prefix)
+    KeyBounds(any_visible=(5, 7), all_visible=(6, 7), gap=(0.0, 0.0))
+    """
     any_visible = all_visible = (0.0, float(keys))
     for bounds in rules.values():
         any_visible = _overlap(any_visible, bounds.any_visible)
         all_visible = _overlap(all_visible, bounds.all_visible)
-    return KeyBounds(any_visible, all_visible if _length(all_visible) else (any_visible[0], any_visible[0]))
+    gap = _longest(_overlap(any_visible, bounds.gap) for bounds in rules.values() if _length(bounds.gap))
+    return KeyBounds(any_visible, all_visible if _length(all_visible) else (any_visible[0], any_visible[0]), gap)
 
 
 def bounds_of_any(keys: int, **rules: KeyBounds) -> KeyBounds:
-    """The bounds of cells that one of the rules leaves visible: from the first to the last, and the longest of all."""
-    whole, any_visible = (0.0, float(keys)), (0.0, 0.0)
-    for bounds in rules.values():
-        any_visible = _hull(any_visible, _overlap(whole, bounds.any_visible))
-    return KeyBounds(any_visible, max((_overlap(whole, x.all_visible) for x in rules.values()), key=_length))
+    """The bounds of cells that one of the rules leaves visible: from the first to the last, with the longest gap.
+
+    >>> window, prefix = KeyBounds((5, 9), (6, 8)), KeyBounds((0, 2), (0, 2))
+    >>> bounds_of_any(9, window=window, prefix=prefix)
+    KeyBounds(any_visible=(0, 9), all_visible=(6, 8), gap=(2, 5))
+    """
+    whole = (0.0, float(keys))
+    parts = sorted(part for bounds in rules.values() for part in _visible_parts(bounds, whole))
+    if not parts:
+        return KeyBounds((0.0, 0.0), (0.0, 0.0))
+    gaps, end = list[Interval](), parts[0][1]
+    for start, stop in parts:
+        gaps.append((end, start))
+        end = max(end, stop)
+    longest = _longest(gaps)
+    all_visible = _longest(_overlap(whole, bounds.all_visible) for bounds in rules.values())
+    return KeyBounds((parts[0][0], end), all_visible, longest if _length(longest) else (0.0, 0.0))
+
+
+def _visible_parts(bounds: KeyBounds, whole: Interval) -> Iterator[Interval]:
+    """The keys on both sides of a gap, or all from the first to the last; none that is empty."""
+    (first, end), (low, high) = bounds.any_visible, bounds.gap
+    parts = [(first, low), (high, end)] if low < high else [(first, end)]
+    yield from (part for part in (_overlap(whole, part) for part in parts) if _length(part))
 
 
 def bounds_of_others(keys: int, **rules: KeyBounds) -> KeyBounds:
-    """The bounds of cells that a rule hides: the keys on one side of those that it hides from none, or from all.
+    """The bounds of cells that a rule, the only one, hides: all keys but those that it hides from none.
 
     >>> bounds_of_others(9, rule=KeyBounds(any_visible=(0, 5), all_visible=(0, 3)))
-    KeyBounds(any_visible=(3, 9.0), all_visible=(5, 9.0))
+    KeyBounds(any_visible=(3, 9.0), all_visible=(5, 9.0), gap=(0.0, 0.0))
     """
     whole = (0.0, float(keys))
     (bounds,) = rules.values()
-    any_seen, all_seen = (_overlap(whole, interval) for interval in (bounds.any_visible, bounds.all_visible))
-    hidden = (all_seen[1], whole[1]) if all_seen[0] <= 0 else (0.0, all_seen[0] if all_seen[1] >= keys else whole[1])
-    any_hidden = hidden if _length(all_seen) else whole
-    if not _length(any_seen):
-        return KeyBounds(any_hidden, whole)
-    return KeyBounds(any_hidden, max((0.0, any_seen[0]), (any_seen[1], whole[1]), key=_length))
+    seen_by_all = _overlap(whole, bounds.all_visible)
+    parts = _visible_parts(KeyBounds(whole, whole, seen_by_all), whole)
+    rest = bounds_of_any(keys, **{str(at): KeyBounds(part, (0.0, 0.0)) for at, part in enumerate(parts)})
+    (first, end), (low, high) = _overlap(whole, bounds.any_visible), _overlap(whole, bounds.gap)
+    hidden = [whole] if first >= end else [(0.0, first), (end, whole[1]), (low, high)]
+    return KeyBounds(rest.any_visible, _longest(hidden), rest.gap)
 
 
 @structural(is_boolean=True, key_bounds=bounds_of_all)

@@ -78,7 +78,8 @@ class OnlineNormalizer:
 class KeyBounds:
     """Half-open key ranges of a block of queries.
 
-    Outside `any_visible` all cells are masked; inside `all_visible` none is, so no mask is applied there.
+    Outside `any_visible` all cells are masked, and so they are inside `gap`, which may be between keys of it that are
+    not; inside `all_visible` none is, so no mask is applied there.
 
     >>> import numpy as np
     >>> from attncli.ops.masks import causal
@@ -89,6 +90,7 @@ class KeyBounds:
 
     any_visible: Interval
     all_visible: Interval
+    gap: Interval = (0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

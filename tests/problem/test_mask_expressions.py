@@ -13,9 +13,13 @@ import pytest
 
 import attncli
 from attncli.base.errors import AttnError
+from attncli.engine.blocks import key_bounds
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
+from attncli.engine.tiles import key_tiles
 from attncli.io.problem_text import problem_json, problem_yaml
+from attncli.ops.masks import bounds_of_all, bounds_of_any, bounds_of_others, bounds_of_table
+from attncli.ops.records import KeyBounds
 from attncli.plan.build import plan_of
 from attncli.problem.mask_expressions import MaskExpression, MaskPart, is_mask_expression, parse_mask
 from attncli.render.objects import problem_object
@@ -247,6 +251,51 @@ def test_documents_keep_their_ids_in_types_of_few_digits() -> None:
 
 
 # Blocks
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_bounds_that_are_combined_hide_nothing_that_is_seen(seed: int) -> None:
+    """Of some queries: no key outside them is seen by any, every key inside them by all, none in their gap."""
+    stream = np.random.default_rng(seed)
+    visible, bounds = zip(*(_table_with_bounds(stream) for _ in range(3)), strict=True)
+    rules = dict(zip("abc", bounds, strict=True))
+    assert_bounds(np.logical_and.reduce(visible), bounds_of_all(M, **rules))
+    assert_bounds(np.logical_or.reduce(visible), bounds_of_any(M, **rules))
+    assert_bounds(~visible[0], bounds_of_others(M, a=bounds[0]))
+    both = bounds_of_any(M, a=bounds[0], b=bounds[1])
+    assert_bounds((visible[0] | visible[1]) & visible[2], bounds_of_all(M, ab=both, c=bounds[2]))
+    assert_bounds(~(visible[0] | visible[1]), bounds_of_others(M, ab=both))
+    inner = bounds_of_others(M, ab=both)
+    assert_bounds(~(visible[0] | visible[1]) | visible[2], bounds_of_any(M, x=inner, c=bounds[2]))
+
+
+def _table_with_bounds(stream: np.random.Generator) -> tuple[np.ndarray, KeyBounds]:
+    """A random table of visible keys, some of them for all queries, and its bounds."""
+    first, end = sorted(stream.integers(0, M + 1, 2))
+    inside = (np.arange(M) >= first) & (np.arange(M) < end)
+    visible = inside & (stream.random((2, M)) < stream.choice([0.5, 0.9, 1]))
+    return visible, bounds_of_table(visible)
+
+
+def assert_bounds(visible: np.ndarray, bounds: KeyBounds) -> None:
+    """What bounds say of a table is so."""
+    keys = np.arange(M)
+    (first, end), (low, high), (start, stop) = bounds.any_visible, bounds.all_visible, bounds.gap
+    assert not visible[:, (keys < first) | (keys >= end)].any()
+    assert visible[:, (keys >= low) & (keys < high)].all()
+    assert not visible[:, (keys >= start) & (keys < stop)].any()
+
+
+def test_keys_between_a_prefix_and_a_window_are_skipped() -> None:
+    spec = problem(query=normal(400, 4), key=normal(400, 4), mask="causal & (window:left=9,right=0 | prefix:size=3)")
+    plan = plan_of(spec)
+    values = run(spec, ("visible",), every_step=True).trace
+    rows = slice(300, 310)
+    arrays = {name: values[name].value for name in ("key_positions",)}
+    arrays["query_positions"] = values["query_positions"].value[rows]
+    bounds = key_bounds([node for node in plan.nodes if node.stage == "mask"], arrays, 400)
+    assert (bounds.any_visible, bounds.gap) == ((0, 310), (3, 291))
+    assert [(tile.first, tile.end) for tile in key_tiles(bounds, 128, 64)] == [(0, 64), (256, 310)]
 
 
 @pytest.mark.parametrize("seed", range(40))
