@@ -401,7 +401,7 @@ def bounds_of_any(keys: int, **rules: KeyBounds) -> KeyBounds:
 
     >>> window, prefix = KeyBounds((5, 9), (6, 8)), KeyBounds((0, 2), (0, 2))
     >>> bounds_of_any(9, window=window, prefix=prefix)
-    KeyBounds(any_visible=(0, 9), all_visible=(6, 8), gap=(2, 5))
+    KeyBounds(any_visible=(0.0, 9.0), all_visible=(6, 8), gap=(2, 5))
     """
     whole = (0.0, float(keys))
     parts = sorted(part for bounds in rules.values() for part in _visible_parts(bounds, whole))

@@ -62,7 +62,7 @@ class MaskLeaf:
         return f"{name}:{','.join(parameters)}" if given else name
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MaskExpression:
     """Masks combined by a sign: `~` has one part, `&` and `|` have several."""
 
@@ -120,6 +120,9 @@ class MaskExpression:
 
     def __str__(self) -> str:
         return self._text(str)
+
+    def __repr__(self) -> str:
+        return f"MaskExpression({str(self)!r})"
 
     def _text(self, of_leaf: Callable[[MaskLeaf], str]) -> str:
         """The text, with the parentheses that it needs."""

@@ -160,6 +160,7 @@ TEXT = "causal & (window:left=3,right=0 | ~prefix:size=4) & document:ids=0 0 0 0
 def test_an_expression_is_written_as_it_is_read(tmp_path: Path) -> None:
     made = attncli.Problem(**CACHED, mask=TEXT)
     assert str(made.mask) == TEXT
+    assert repr(made.mask) == f"MaskExpression({TEXT!r})"
     assert TEXT in made._repr_html_().replace("&amp;", "&")
     for name, write in (("p.yaml", problem_yaml), ("p.json", problem_json)):
         (tmp_path / name).write_text("".join(write(made.spec)), encoding="utf-8")
@@ -232,6 +233,23 @@ def test_documents_are_each_document_alone() -> None:
                 own = {name: array[:, first:end] for name, array in arrays.items()}
                 alone = attncli.attention(**own, causal=True, position="rope", heads=2).output
                 np.testing.assert_allclose(whole[:, first:end], alone, rtol=0, atol=1e-12)
+
+
+def test_documents_with_positions_that_begin_anew_are_each_document_alone() -> None:
+    """Of positions that are added; without them those of the second document go on."""
+    x, projections = normal(7, 8), {f"w_{name}": normal(8, 8, seed=at) for at, name in enumerate("qkv")}
+    keys = {"position": "sinusoidal", **projections}
+    packed = {"embeddings": x, "mask": "causal & document:ids=0 0 0 1 1 1 1", **keys}
+    alone = attncli.Problem(embeddings=x[3:], causal=True, **keys).compute("output").output
+    reset = attncli.Problem(**packed, positions=[0, 1, 2, 0, 1, 2, 3]).compute("output").output
+    np.testing.assert_allclose(reset[3:], alone, rtol=0, atol=1e-12)
+    assert abs(attncli.Problem(**packed).compute("output").output[3:] - alone).max() > 1e-3
+
+
+def test_masks_that_count_from_the_first_key_are_not_combined_with_packed_sequences() -> None:
+    for mask in ("causal | prefix:size=2", "document:lengths=7", "~global:tokens=1"):
+        with pytest.raises(AttnError, match="counts from the first key, not from that of each sequence"):
+            problem(**ARRAYS, mask=mask, cu_seqlens=[0, 3, 7])
 
 
 def test_documents_are_packed_sequences() -> None:
