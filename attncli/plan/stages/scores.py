@@ -29,7 +29,7 @@ VISIBLE_BY = "visible_by_"  # what the name of a rule's node begins with
 # The name of what combines the rules of an expression, its function and purpose, by the sign.
 _COMBINATIONS: Mapping[str, tuple[str, Callable[..., Array], str]] = {
     NOT: ("not_{}", masks.not_mask, "Which keys each query sees: those that the rule hides."),
-    AND: ("all", masks.and_masks, "Which keys each query sees: those that none of these rules hides."),
+    AND: ("every", masks.and_masks, "Which keys each query sees: those that none of these rules hides."),
     OR: ("any", masks.or_masks, "Which keys each query sees: those that one of these rules leaves visible."),
 }
 RULES = [name for name, field in FIELDS.items() if field.is_mask]  # the keys that hide keys
