@@ -153,6 +153,13 @@ def dilated(query_positions: Array, key_positions: Array, *, step: Annotated[int
     return visible
 
 
+def check_tokens(use: OperatorUse) -> None:
+    """Raise AttnError where a token is none of the keys."""
+    keys, last = use.lengths["m"], use.parameters["tokens"].max()
+    if last >= keys:
+        raise AttnError(f"there is no key {last}", where="tokens", hint=f"expected 0 to {keys - 1}")
+
+
 def global_key_bounds(query_positions: Array, key_positions: Array, *, tokens: Array) -> KeyBounds:
     """From the first of the tokens to the last; every key where a query is one of them."""
     are_global = np.isin(query_positions, tokens)
@@ -182,6 +189,7 @@ def global_by_hand(
         "tokens": [0],
         "gives": [[True, True, True], [True, False, False]],
     },
+    check=check_tokens,
     key_bounds=global_key_bounds,
     by_hand=global_by_hand,
     counts_from_first_key=True,

@@ -138,6 +138,7 @@ ERRORS = {
     "causal & prefix": "column 10: prefix needs size; for example prefix:size=2",
     "~dilated:stp=2": "column 2: unknown parameter of dilated 'stp'; did you mean 'step'?",
     "causal | document:ids=0 1": "column 10: ids has 2 numbers (m); past_key has 4 rows (p), key has 7 rows (k)",
+    "causal | global:tokens=11": "column 10, tokens: there is no key 11; expected 0 to 10",
     "causal | document": "column 10: document needs ids or lengths; for example document:ids=0 0 1 1 1",
     "causal | document:ids=0 1 1/2 0": "column 10, document, ids: 0.5 is not a whole number from 0",
     f"causal | {[[1] * 12]}": "column 10: mask has 12 keys (m)",
