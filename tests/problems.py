@@ -109,6 +109,23 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "mask": {"chunked": {"size": 4}},
         "key_mask": np.arange(M) >= [[3], [0]],
     },
+    "masks combined, a cache": {
+        **HEAD_AXIS,
+        **CACHE,
+        "mask": "causal & (window:left=2,right=0 | prefix:size=3) & document:ids=0 0 0 0 1 1 1 1 2 2",
+    },
+    "masks combined, some of them not": {
+        **WIDE,
+        **GROUPS,
+        "mask": "~(dilated:step=3 & causal) | global:tokens=1 4 | [[1, 0, 1]]",
+        "window": (4, 2),
+    },
+    "blocks and their neighbors, documents, padding on the left": {
+        **HEAD_AXIS,
+        **CACHE,
+        "mask": "block:size=2,around=1 & document:lengths=6 4",
+        "key_mask": np.arange(M) >= [[3], [0]],
+    },
     "heads in the features, a cache": {
         **WIDE,
         **GROUPS,

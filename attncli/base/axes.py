@@ -30,6 +30,7 @@ LEGEND = {
     "v": "features of the result",
     "z": "bounds of packed sequences",
     "l": "pages of a batch item",
+    "w": "entries of a list",
 }
 
 # The noun for one entry along an axis; batch items and heads are counted from 0.

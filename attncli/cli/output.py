@@ -184,7 +184,8 @@ def _compute(
     Raises AttnError where they do not fit in memory or on the disk.
     """
     problem, plan = problems[-1], plan_of(problems[-1])
-    needs_weights = [name for name, is_shown in (("--stats", shown["statistics"]), ("--top", shown["top"])) if is_shown]
+    of_weights = ("--stats", shown["statistics"] and not _is_of_masks(plan, selection)), ("--top", shown["top"])
+    needs_weights = [name for name, is_shown in of_weights if is_shown]
     if needs_weights:
         _check_weights_fit(problem, needs_weights[0])
     computed = [*selection, *([WEIGHTS] if needs_weights else []), *([CONTEXT] if shown["curve"] else [])]
@@ -208,6 +209,13 @@ def _compute(
             for one in problems
         ]
     return [RunResult(found.trace, _of_plan(one, selection)) for one, found in zip(problems, results, strict=True)]
+
+
+def _is_of_masks(plan: Plan, selection: Sequence[str]) -> bool:
+    """Whether statistics are those of the visible keys alone."""
+    from attncli.render.masks import VISIBLE_STEP
+
+    return bool(selection) and {plan.resolve(name) for name in selection} == {VISIBLE_STEP}
 
 
 def _of_plan(problem: ProblemSpec, names: Iterable[str]) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ def split_backward(plan: Plan, forward: PlanParts, select: Collection[str]) -> B
             in_blocks[node.name] = node
             if node.is_pair_table:
                 read_in_blocks.add(node.name)
-            if sources & whole or any(plan.by_name[name].is_lookup for name in sources):
+            if sources & whole or any(_is_of_table(node, plan.by_name[name]) for name in sources):
                 whole.add(node.name)
         elif sources & (later | in_blocks.keys()):
             later.add(node.name)
@@ -85,6 +85,11 @@ def split_backward(plan: Plan, forward: PlanParts, select: Collection[str]) -> B
         kept=[node for name, node in in_blocks.items() if name in read_after or name in select],
         whole=whole,
     )
+
+
+def _is_of_table(gradient: Node, source: Node) -> bool:
+    """Whether a gradient is that of a table whose rows or cells are read by indices."""
+    return source.is_lookup and source.axes[-2:] == gradient.axes[-2:]
 
 
 def _recomputed(plan: Plan, gradients: Collection[Node], tables: Collection[str]) -> Sequence[Node]:

@@ -11,7 +11,8 @@ from attncli.base.dtypes import Precision, to_single
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.elementwise import fill_empty_rows
 from attncli.ops.masks import apply_mask
-from attncli.ops.records import KeyBounds
+from attncli.ops.records import KeyBounds, OperatorRecord, StructuralRecord
+from attncli.ops.registry import record_of
 from attncli.ops.structural import repeat_kv
 from attncli.plan.build import MAX_PLANS
 from attncli.plan.graph import Node, Plan
@@ -382,15 +383,17 @@ def key_bounds(nodes: Sequence[Node], arrays: Mapping[str, Array], keys: int) ->
 
     Masks are among the nodes; `arrays` are those of a block.
     """
-    first, end, all_visible = 0.0, float(keys), (0.0, float(keys))
+    whole = (0.0, float(keys))
+    found: dict[str, KeyBounds] = {}
+    bounds = KeyBounds(whole, whole)
     for node in nodes:
-        record = node.record
-        if record is None or record.kind != "mask":
-            continue
-        if record.key_bounds is None:  # it may mask any cell
-            all_visible = (0.0, 0.0)
-            continue
-        bounds = record.key_bounds(**node.arguments(arrays), **node.options)
-        first, end = max(first, bounds.any_visible[0]), min(end, bounds.any_visible[1])
-        all_visible = max(all_visible[0], bounds.all_visible[0]), min(all_visible[1], bounds.all_visible[1])
-    return KeyBounds((first, max(end, first)), all_visible if all_visible[0] < all_visible[1] else (first, first))
+        record = record_of(node.function) if node.function is not None else None
+        if isinstance(record, OperatorRecord) and record.kind == "mask":
+            if record.key_bounds is None:  # it may mask any cell
+                found[node.name] = KeyBounds(whole, (0.0, 0.0))
+            else:
+                found[node.name] = record.key_bounds(**node.arguments(arrays), **node.options)
+        elif isinstance(record, StructuralRecord) and record.key_bounds is not None:
+            of_rules = {rule: found[name] for rule, name in node.inputs.items() if name in found}
+            bounds = found[node.name] = record.key_bounds(keys, **of_rules)  # the last node combines all masks
+    return bounds

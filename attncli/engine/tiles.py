@@ -7,7 +7,7 @@ with the running maximum of its scores subtracted.
 
 import math
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -254,10 +254,22 @@ def compute(
 
 
 def key_tiles(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTile]:
-    """The tiles of at most `keys` keys that are visible to any query.
+    """The tiles of at most `keys` keys that are visible to any query, those of a gap left out.
 
     Keys that are visible to all queries are masked nowhere, where there are at least `min_unmasked` of them.
     """
+    alignment = TILE_ALIGNMENT if keys >= TILE_ALIGNMENT else 1
+    low, high = _round_up(int(bounds.gap[0]), alignment), int(bounds.gap[1]) // alignment * alignment
+    (first, end), (all_first, all_end) = bounds.any_visible, bounds.all_visible
+    sides = [(first, low), (high, end)] if low < high else [(first, end)]
+    for start, stop in sides:
+        within = max(start, all_first), min(stop, all_end)
+        own = within if within[0] < within[1] else (start, start)
+        yield from _tiles_without_gap(KeyBounds((start, stop), own), keys, min_unmasked)
+
+
+def _tiles_without_gap(bounds: KeyBounds, keys: int, min_unmasked: int) -> Iterator[KeyTile]:
+    """The tiles from the first key that is visible to any query to the last."""
     first, end = map(int, bounds.any_visible)
     low, high = first, end
     if bounds.all_visible[0] > first:
@@ -308,7 +320,7 @@ class _Block:
         """
         bounds = self._bounds(with_biases=biases != "none")
         if biases == "bounds":
-            bounds = KeyBounds(bounds.any_visible, self._bounds(with_biases=False).all_visible)
+            bounds = replace(bounds, all_visible=self._bounds(with_biases=False).all_visible)
         self.key_tiles = list(key_tiles(bounds, self.tiles.keys, self.tiles.min_unmasked_keys))
 
     def _bounds(self, *, with_biases: bool) -> KeyBounds:
@@ -318,8 +330,8 @@ class _Block:
 
     @property
     def _seen_keys(self) -> int:
-        """How many keys there are from the first to the last that any query sees."""
-        return self.key_tiles[-1].end - self.key_tiles[0].first if self.key_tiles else 0
+        """How many keys the tiles have."""
+        return sum(tile.end - tile.first for tile in self.key_tiles)
 
     def _bias_hides_keys(self) -> bool:
         """Whether biases hide keys of the first query or the last: then ranges of keys may be left out."""

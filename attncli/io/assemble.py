@@ -6,12 +6,14 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.io.parse import import_operator, read_inline, read_named, read_text_array
+from attncli.io.paths import is_there
 from attncli.io.problem_files import PYTHON, Document, Origin, RawValue, check_keys
 from attncli.ops.registry import is_operator, look_up, taken_kinds
 from attncli.problem.arrays import ArrayOrigin, GivenArray
 from attncli.problem.build import LABELLED_AXES, build
 from attncli.problem.convert import labels_of_value, to_field
 from attncli.problem.fields import Field
+from attncli.problem.mask_expressions import MaskLeaf, column_path, is_mask_expression, parse_mask
 from attncli.problem.numbers import is_number
 from attncli.problem.operators import FORMS, chooses_operator, form_of
 from attncli.problem.spec import DEFAULTS, FIELDS, OPERATOR_FIELDS, ProblemSpec
@@ -88,7 +90,7 @@ def read_value(field: Field, raw: RawValue) -> Any:
     value: Any = raw.value
     origin = raw.origin
     if field.kind in taken_kinds():
-        return _read_operator(field.kind, value, field, origin)
+        return _read_operator(field.kind, value, (field.name,), origin)
     if field.kind == "boolean_matrix":
         return _read_mask(value, field, origin)
     if field.is_array and form_of(value) is not None:
@@ -129,12 +131,26 @@ def _read_vocabulary(text: str, field: Field, origin: Origin) -> Any:
 
 
 def _read_mask(value: Any, field: Field, origin: Origin) -> Any:
+    """A table, the operator of a mask with its array parameters read, or an expression of them; a file comes first."""
+    is_file = isinstance(value, str) and origin.opens_files and is_there(origin.folder / value.strip())
+    if not isinstance(value, str) or is_file or not is_mask_expression(value):
+        return _read_one_mask(value, (field.name,), origin)
+    try:
+        tree = parse_mask(value)
+    except AttnError as error:
+        raise error.at(*origin.path(field.name)) from None
+    if isinstance(tree, MaskLeaf):  # in parentheses
+        return _read_one_mask(tree.value, column_path(field.name, tree), origin)
+    return tree.map(lambda leaf: _read_one_mask(leaf.value, column_path(field.name, leaf), origin))
+
+
+def _read_one_mask(value: Any, path: ErrorPath, origin: Origin) -> Any:
     """A table, or the operator of a mask with its array parameters read."""
     if isinstance(value, str):
-        text = import_operator("mask", value, origin.path(field.name)) if origin.options else value
-        value = read_text_array(text, (field.name,), origin, kind="mask")
+        text = import_operator("mask", value, origin.path(*path)) if origin.options else value
+        value = read_text_array(text, path, origin, kind="mask")
     is_mask = isinstance(value, Mapping) and chooses_operator("mask", value)
-    return _read_operator("mask", value, field, origin) if is_mask else value
+    return _read_operator("mask", value, path, origin) if is_mask else value
 
 
 def _read_window(text: str, field: Field, origin: Origin) -> Any:
@@ -146,14 +162,14 @@ def _read_window(text: str, field: Field, origin: Origin) -> Any:
     return [side if number is None else number for side, number in zip(sides, numbers, strict=True)]
 
 
-def _read_operator(kind: str, value: Any, field: Field, origin: Origin) -> Any:
+def _read_operator(kind: str, value: Any, path: ErrorPath, origin: Origin) -> Any:
     """`NAME:key=value` as `{NAME: {key: value}}`, and the texts among array parameters read.
 
     An option may name a function of a module, which is imported; a problem file never runs code.
     """
     if isinstance(value, str):
-        text = import_operator(kind, value, origin.path(field.name)) if origin.options else value
-        name, given = read_named(text, origin.path(field.name))
+        text = import_operator(kind, value, origin.path(*path)) if origin.options else value
+        name, given = read_named(text, origin.path(*path))
         value = {name: given} if given else name
     if not isinstance(value, Mapping) or len(value) != 1:
         return value
@@ -165,8 +181,8 @@ def _read_operator(kind: str, value: Any, field: Field, origin: Origin) -> Any:
     quantized = {key: entry for key, entry in given.items() if key in arrays and form_of(entry) is not None}
     if not texts and not quantized:
         return value
-    read = {key: read_text_array(text, (field.name, name, key), origin) for key, text in texts.items()}
-    numbers = {key: _read_quantized(entry, (field.name, name, key), origin) for key, entry in quantized.items()}
+    read = {key: read_text_array(text, (*path, name, key), origin) for key, text in texts.items()}
+    numbers = {key: _read_quantized(entry, (*path, name, key), origin) for key, entry in quantized.items()}
     return {name: {**given, **read, **numbers}}
 
 

@@ -24,6 +24,7 @@ from attncli.numbers.parsing import TypedNumber
 from attncli.ops.records import Operator, ParameterMapping
 from attncli.problem.arrays import GivenArray, is_row, nested_lists_to_array, to_array
 from attncli.problem.fields import EXPECTED
+from attncli.problem.mask_expressions import MaskExpression
 from attncli.problem.spec import FIELDS
 
 # The keys whose values are text as it is written, also where it looks like a number.
@@ -229,8 +230,8 @@ def plain_value(value: Any) -> Any:
     """A value as mappings, lists, arrays, numbers and text; whole numbers without a point."""
     if isinstance(value, Operator):
         return {value.record.name: plain_values(value.given)} if value.given else value.record.name
-    if isinstance(value, ParameterMapping):
-        return plain_values(value.as_mapping())
+    if isinstance(value, (MaskExpression, ParameterMapping)):
+        return str(value) if isinstance(value, MaskExpression) else plain_values(value.as_mapping())
     if isinstance(value, np.ndarray) and value.ndim < 2:
         return plain_value(value.tolist())
     if isinstance(value, (list, tuple)):

@@ -21,6 +21,7 @@ from attncli.ops.registry import taken_kinds
 from attncli.problem.arrays import GivenArray
 from attncli.problem.fields import EXPECTED, INPUTS, RANDOM, Field, TemplateUse
 from attncli.problem.inputs import is_read
+from attncli.problem.mask_expressions import MaskExpression
 from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
 from attncli.problem.tokens import TOKEN_KEYS, residual_of_tokens
 from attncli.problem.weights import sizes_of_parts, stored_values
@@ -208,6 +209,8 @@ def _is_same(value: Any, other: Any) -> bool:
         given, other_given = value.given, other.given
         is_same_operator = value.record is other.record and given.keys() == other_given.keys()
         return is_same_operator and all(_is_same(given[name], other_given[name]) for name in given)
+    if isinstance(value, MaskExpression) and isinstance(other, MaskExpression):
+        return str(value) == str(other)
     if isinstance(value, np.ndarray) or isinstance(other, np.ndarray):
         return bool(np.array_equal(value, other, equal_nan=True))
     return bool(value == other)

@@ -12,6 +12,7 @@ from attncli.ops import (  # noqa: F401 - imported to be registered
     positions,
     position_biases,
     masks,
+    mask_patterns,
     norms,
     query_scales,
     initializers,

@@ -321,12 +321,13 @@ def structural(
     derivatives: Derivatives | None = None,
     is_exact: bool = False,
     is_boolean: bool = False,
+    key_bounds: Callable[..., KeyBounds] | None = None,
 ) -> Callable[[Callable[P, R]], StructuralFunction[P, R]]:
     """Hang a record on a function that plans use."""
 
     def decorate(function: Callable[P, R]) -> StructuralFunction[P, R]:
         code: Any = function
-        code.record = StructuralRecord(by_hand, derivatives, is_exact, is_boolean)
+        code.record = StructuralRecord(by_hand, derivatives, is_exact, is_boolean, key_bounds)
         recorded: StructuralFunction[P, R] = code
         return recorded
 

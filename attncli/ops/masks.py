@@ -4,6 +4,7 @@ A rule gets the indices of any queries and keys, so that one function serves the
 `query_positions` [… n] has the index of the key at each query's position; all indices are counted from 0.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 from attncli.base.lazy_numpy import Array, np
@@ -12,7 +13,7 @@ from attncli.numbers.terms import number
 from attncli.ops.decorators import mask, structural
 from attncli.ops.derivatives import derivative
 from attncli.ops.elementwise import table_cells
-from attncli.ops.records import KeyBounds, MaskSign, Range
+from attncli.ops.records import Interval, KeyBounds, MaskSign, Range
 
 Side = Annotated[float, Range(least=0, allows_infinity=True)]  # so many keys on one side of a query
 UNLIMITED = float("inf")
@@ -30,7 +31,7 @@ def bounds_of_table(visible: Array) -> KeyBounds:
     return KeyBounds((first, end), (first, first + int(gaps[0]) if gaps.size else end))
 
 
-def _verdict(reason: str, visible: Any) -> list[str]:
+def verdict(reason: str, visible: Any) -> list[str]:
     """The line on a cell: why it is visible or hidden."""
     return [f"{reason}: {'visible' if visible else 'hidden'}"]
 
@@ -46,7 +47,7 @@ def _verdict(reason: str, visible: Any) -> list[str]:
         "gives": [[True, False], [True, True]],
     },
     key_bounds=lambda **cells: bounds_of_table(table_cells(**cells, fill=False).astype(bool, copy=False)),
-    by_hand=lambda write, result, **_: _verdict(f"the mask of ({write.query}, {write.key}) is {int(result)}", result),
+    by_hand=lambda write, result, **_: verdict(f"the mask of ({write.query}, {write.key}) is {int(result)}", result),
     sign=MaskSign("×", "masked"),
 )
 def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
@@ -73,7 +74,7 @@ def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
         "gives": [[True, False], [True, True]],
     },
     key_bounds=lambda **cells: bounds_of_table(table_cells(**cells, fill=-np.inf) != -np.inf),
-    by_hand=lambda write, result, **_: _verdict(
+    by_hand=lambda write, result, **_: verdict(
         f"the bias of ({write.query}, {write.key}) is {'a number' if result else '−∞'}", result
     ),
     sign=MaskSign("−", "bias −∞"),
@@ -103,7 +104,7 @@ def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
     key_bounds=lambda query_positions, key_positions: KeyBounds(
         any_visible=(0, query_positions.max() + 1), all_visible=(0, query_positions.min() + 1)
     ),
-    by_hand=lambda write, query_positions, key_positions, result: _verdict(
+    by_hand=lambda write, query_positions, key_positions, result: verdict(
         f"key {key_positions} {'≤' if result else '>'} position {query_positions} of {write.query}", result
     ),
     sign=MaskSign("▷", "after the query (causal)"),
@@ -137,7 +138,7 @@ def window_by_hand(
     """The window of one query, and the index of one key."""
     first = "−∞" if left == UNLIMITED else write(query_positions - left)
     last = "∞" if right == UNLIMITED else write(query_positions + right)
-    return _verdict(f"the window of {write.query} goes from {first} to {last}; key {key_positions}", result)
+    return verdict(f"the window of {write.query} goes from {first} to {last}; key {key_positions}", result)
 
 
 @mask(
@@ -182,7 +183,7 @@ def window(query_positions: Array, key_positions: Array, *, left: Side, right: S
     key_bounds=lambda key_positions, key_lengths: KeyBounds(
         any_visible=(0, key_lengths.max()), all_visible=(0, key_lengths.min())
     ),
-    by_hand=lambda write, key_positions, key_lengths, result: _verdict(
+    by_hand=lambda write, key_positions, key_lengths, result: verdict(
         f"key {key_positions} {'<' if result else '≥'} {key_lengths} real keys", result
     ),
     sign=MaskSign("░", "padding", precedence=1),
@@ -212,7 +213,7 @@ def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
     key_bounds=lambda key_positions, query_key_lengths: KeyBounds(
         any_visible=(0, query_key_lengths.max()), all_visible=(0, query_key_lengths.min())
     ),
-    by_hand=lambda write, key_positions, query_key_lengths, result: _verdict(
+    by_hand=lambda write, key_positions, query_key_lengths, result: verdict(
         f"key {key_positions} {'<' if result else '≥'} {query_key_lengths} keys of this query", result
     ),
     sign=MaskSign("░", "beyond the query's length", precedence=1),
@@ -235,7 +236,7 @@ def query_key_lengths(key_positions: Array, query_key_lengths: Array) -> Array:
     source="transformers, attention_mask of a tokenizer; MultiheadAttention of PyTorch, key_padding_mask, inverted",
     example={"key_mask": [[0, 1], [1, 1]], "gives": [[[False, True]], [[True, True]]]},
     key_bounds=lambda key_mask: bounds_of_table(key_mask[..., None, :]),
-    by_hand=lambda write, key_mask, result: _verdict(f"the key mask of {write.key} is {int(result)}", result),
+    by_hand=lambda write, key_mask, result: verdict(f"the key mask of {write.key} is {int(result)}", result),
     sign=MaskSign("░", "padding (key_mask)", precedence=1),
 )
 def key_mask(key_mask: Array) -> Array:
@@ -269,7 +270,7 @@ def packed_key_bounds(query_sequences: Array, key_sequences: Array) -> KeyBounds
         "gives": [[True, True, False], [False, False, True]],
     },
     key_bounds=packed_key_bounds,
-    by_hand=lambda write, query_sequences, key_sequences, result: _verdict(
+    by_hand=lambda write, query_sequences, key_sequences, result: verdict(
         f"{write.query} is in sequence {query_sequences}, {write.key} in {key_sequences}", result
     ),
     sign=MaskSign("∥", "in another sequence", precedence=1),
@@ -290,7 +291,7 @@ def chunked_key_bounds(
 ) -> KeyBounds:
     """The chunks of a block of queries, from the first to the last; what all of them have in common."""
     start = 0 if real_key_starts is None else real_key_starts[..., None]
-    chunk_starts = start + _chunk(query_positions, start, size) * size
+    chunk_starts = start + chunk_number(query_positions, start, size) * size
     first, last = chunk_starts.min(), chunk_starts.max()
     return KeyBounds(any_visible=(first, last + size), all_visible=(last, first + size))
 
@@ -305,13 +306,21 @@ def chunked_by_hand(
     size: int,
 ) -> list[str]:
     """The chunk of one query, that of one key, and whether they are the same."""
-    start, key_name, lines = int(real_key_starts), f"key {key_positions}", []
-    for name, position in ((write.query, int(query_positions)), (key_name, int(key_positions))):
+    lines, _ = lines_on_chunks(write, "chunk", query_positions, key_positions, real_key_starts, size)
+    return [*lines, *verdict(f"key {key_positions} is in {'the same' if result else 'another'} chunk", result)]
+
+
+def lines_on_chunks(
+    write: ArithmeticWriter, noun: str, query_positions: Any, key_positions: Any, real_key_starts: Any, size: int
+) -> tuple[list[str], list[int]]:
+    """The lines on the chunks of one query and of one key, which are called by a noun, and the numbers of these."""
+    start, lines, numbers = int(real_key_starts), list[str](), list[int]()
+    for name, position in ((write.query, int(query_positions)), (f"key {key_positions}", int(key_positions))):
         counted = number(position) - start if start else number(position)
-        chunk = _chunk(position, start, size)
-        rounded = f", rounded down {write(chunk)}" if chunk * size != position - start else ""
-        lines.append(f"chunk of {name}: {write.equation(counted / size, (position - start) / size)}{rounded}")
-    return [*lines, *_verdict(f"{key_name} is in {'the same' if result else 'another'} chunk", result)]
+        numbers.append(chunk_number(position, start, size))
+        rounded = f", rounded down {write(numbers[-1])}" if numbers[-1] * size != position - start else ""
+        lines.append(f"{noun} of {name}: {write.equation(counted / size, (position - start) / size)}{rounded}")
+    return lines, numbers
 
 
 @mask(
@@ -346,23 +355,121 @@ def chunked(
            [False, False,  True,  True]])
     """
     start = 0 if real_key_starts is None else real_key_starts[..., None]
-    chunks = _chunk(query_positions, start, size)
-    visible: Array = chunks[..., :, None] == _chunk(key_positions, start, size)[..., None, :]
+    chunks = chunk_number(query_positions, start, size)
+    visible: Array = chunks[..., :, None] == chunk_number(key_positions, start, size)[..., None, :]
     return visible
 
 
-def _chunk(positions: Any, start: Any, size: int) -> Any:
+def chunk_number(positions: Any, start: Any, size: int) -> Any:
     """The number of the chunk that positions are in, counted from that of the first real key."""
     return (positions - start) // size
 
 
-@structural(is_boolean=True)
+def _overlap(first: Interval, second: Interval) -> Interval:
+    """The numbers that are in both intervals; an empty interval where there are none."""
+    start, end = max(first[0], second[0]), min(first[1], second[1])
+    return (start, end) if start < end else (start, start)
+
+
+def _length(interval: Interval) -> float:
+    """How long an interval is; one that ends before it begins is empty."""
+    return max(interval[1] - interval[0], 0)
+
+
+def _longest(intervals: Iterable[Interval]) -> Interval:
+    """The longest of some intervals; an empty one without any."""
+    return max(intervals, key=_length, default=(0.0, 0.0))
+
+
+def bounds_of_all(keys: int, **rules: KeyBounds) -> KeyBounds:
+    """The bounds of cells that every rule leaves visible: where those of all of them overlap.
+
+    >>> window, prefix = KeyBounds((5, 9), (6, 8)), KeyBounds((0, 7), (0, 7))
+    >>> bounds_of_all(9, window=window, prefix=prefix)
+    KeyBounds(any_visible=(5, 7), all_visible=(6, 7), gap=(0.0, 0.0))
+    """
+    any_visible = all_visible = (0.0, float(keys))
+    for bounds in rules.values():
+        any_visible = _overlap(any_visible, bounds.any_visible)
+        all_visible = _overlap(all_visible, bounds.all_visible)
+    gap = _longest(_overlap(any_visible, bounds.gap) for bounds in rules.values() if _length(bounds.gap))
+    return KeyBounds(any_visible, all_visible if _length(all_visible) else (any_visible[0], any_visible[0]), gap)
+
+
+def bounds_of_any(keys: int, **rules: KeyBounds) -> KeyBounds:
+    """The bounds of cells that one of the rules leaves visible: from the first to the last, with the longest gap.
+
+    >>> window, prefix = KeyBounds((5, 9), (6, 8)), KeyBounds((0, 2), (0, 2))
+    >>> bounds_of_any(9, window=window, prefix=prefix)
+    KeyBounds(any_visible=(0.0, 9.0), all_visible=(6, 8), gap=(2, 5))
+    """
+    whole = (0.0, float(keys))
+    parts = sorted(part for bounds in rules.values() for part in _visible_parts(bounds, whole))
+    if not parts:
+        return KeyBounds((0.0, 0.0), (0.0, 0.0))
+    gaps, end = list[Interval](), parts[0][1]
+    for start, stop in parts:
+        gaps.append((end, start))
+        end = max(end, stop)
+    longest = _longest(gaps)
+    all_visible = _longest(_overlap(whole, bounds.all_visible) for bounds in rules.values())
+    return KeyBounds((parts[0][0], end), all_visible, longest if _length(longest) else (0.0, 0.0))
+
+
+def _visible_parts(bounds: KeyBounds, whole: Interval) -> Iterator[Interval]:
+    """The keys on both sides of a gap, or all from the first to the last; none that is empty."""
+    (first, end), (low, high) = bounds.any_visible, bounds.gap
+    parts = [(first, low), (high, end)] if low < high else [(first, end)]
+    yield from (part for part in (_overlap(whole, part) for part in parts) if _length(part))
+
+
+def bounds_of_others(keys: int, **rules: KeyBounds) -> KeyBounds:
+    """The bounds of cells that a rule, the only one, hides: all keys but those that it hides from none.
+
+    >>> bounds_of_others(9, rule=KeyBounds(any_visible=(0, 5), all_visible=(0, 3)))
+    KeyBounds(any_visible=(3, 9.0), all_visible=(5, 9.0), gap=(0.0, 0.0))
+    """
+    whole = (0.0, float(keys))
+    (bounds,) = rules.values()
+    seen_by_all = _overlap(whole, bounds.all_visible)
+    parts = _visible_parts(KeyBounds(whole, whole, seen_by_all), whole)
+    rest = bounds_of_any(keys, **{str(at): KeyBounds(part, (0.0, 0.0)) for at, part in enumerate(parts)})
+    (first, end), (low, high) = _overlap(whole, bounds.any_visible), _overlap(whole, bounds.gap)
+    hidden = [whole] if first >= end else [(0.0, first), (end, whole[1]), (low, high)]
+    return KeyBounds(rest.any_visible, _longest(hidden), rest.gap)
+
+
+@structural(is_boolean=True, key_bounds=bounds_of_all)
 def and_masks(**rules: Array) -> Array:
     """True where every rule is; the rules [… n m] broadcast."""
     first, *others = rules.values()
     for rule in others:
         first = first & rule
     return first
+
+
+@structural(
+    is_boolean=True,
+    key_bounds=bounds_of_any,
+    by_hand=lambda write, result, **rules: verdict(f"one of {', '.join(rules)}", result),
+)
+def or_masks(**rules: Array) -> Array:
+    """True where any rule is; the rules [… n m] broadcast."""
+    first, *others = rules.values()
+    for rule in others:
+        first = first | rule
+    return first
+
+
+@structural(
+    is_boolean=True,
+    key_bounds=bounds_of_others,
+    by_hand=lambda write, result, **rules: verdict(f"not {', '.join(rules)}", result),
+)
+def not_mask(**rules: Array) -> Array:
+    """True where the rule [… n m], the only one, is false."""
+    (rule,) = rules.values()
+    return ~rule
 
 
 @derivative("{d_scores}: {d_result}, 0 where the key is hidden")

@@ -80,7 +80,8 @@ class OnlineNormalizer:
 class KeyBounds:
     """Half-open key ranges of a block of queries.
 
-    Outside `any_visible` all cells are masked; inside `all_visible` none is, so no mask is applied there.
+    Outside `any_visible` all cells are masked, and so they are inside `gap`, which may be between keys of it that are
+    not; inside `all_visible` none is, so no mask is applied there.
 
     >>> import numpy as np
     >>> from attncli.ops.masks import causal
@@ -91,6 +92,7 @@ class KeyBounds:
 
     any_visible: Interval
     all_visible: Interval
+    gap: Interval = (0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +170,7 @@ ActsOn = Literal["embeddings", "query_and_key", "products", "scores"]
 # Keywords that are not parameters: where inner quantities pass through, and how to multiply matrices.
 TAP, MATMUL = "tap", "matmul"
 TABLE = "table"  # Annotated[Array, TABLE]: rows are looked up, so that `weight_layout` does not transpose it
+COUNTS = "counts"  # Annotated[Array, COUNTS]: whole numbers from 0, which keep their type
 
 
 @dataclass(frozen=True)
@@ -260,6 +263,7 @@ class Parameter:
     words: tuple[str, ...] = ()  # the choices
     range: Range = Range()
     is_table: bool = False  # of an array: its rows are looked up
+    is_counts: bool = False  # of an array: whole numbers from 0
     symbol: str = ""  # of an array: in formulas
     leading: Letters = ()  # of an array: an axis that it may have before its own
     mapping: ReadsMapping | None = None  # how a mapping in place of a number is read
@@ -399,6 +403,7 @@ class StructuralRecord:
     derivatives: Derivatives | None = None  # of each argument
     is_exact: bool = False  # counts, or moves numbers and computes none: it is neither widened nor rounded
     is_boolean: bool = False  # its result is true or false
+    key_bounds: Callable[..., KeyBounds] | None = None  # of masks combined: (number of keys, **bounds of each)
 
 
 @dataclass(frozen=True, eq=False)

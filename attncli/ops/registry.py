@@ -9,7 +9,7 @@ import copyreg
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import FunctionType, MappingProxyType
 from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar, get_args, get_origin, get_type_hints
@@ -18,6 +18,7 @@ from attncli.base.axes import LEGEND, Letters, Signature, parse
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.ops.derivatives import DerivativeRecord
 from attncli.ops.records import (
+    COUNTS,
     MATMUL,
     REQUIRED,
     TABLE,
@@ -390,8 +391,8 @@ def _parameter(name: str, annotation: Any, default: Any, shapes: Signature, wher
     if name in shapes.arrays:
         symbol = next((extra.text for extra in extras if isinstance(extra, Symbol)), name)
         leading = tuple(extra.letter for extra in extras if isinstance(extra, MayHave))
-        letters, is_table = shapes.arrays[name], TABLE in extras
-        return Parameter(name, "array", default, letters, is_table=is_table, symbol=symbol, leading=leading)
+        parameter = Parameter(name, "array", default, shapes.arrays[name], symbol=symbol, leading=leading)
+        return replace(parameter, is_table=TABLE in extras, is_counts=COUNTS in extras)
     if get_origin(annotation) is Literal:
         return Parameter(name, "word", default, words=get_args(annotation))
     types = set(get_args(annotation) or (annotation,)) - {type(None)}

@@ -202,26 +202,31 @@ class PlanBuilder:
         inputs = {name: self.current[name] for name in operator.record.shapes.arrays if name in self.current}
         return inputs | self.add_arrays(key, operator)
 
-    def add_arrays(self, key: str, operator: Operator) -> dict[str, str]:
-        """Add the array parameters of an operator, each once; returns the name of each one's node."""
+    def add_arrays(self, key: str, operator: Operator, leaf: str = "") -> dict[str, str]:
+        """Add the array parameters of an operator, each once; returns the name of each one's node.
+
+        Of several operators of one key `leaf` is the name of this one.
+        """
         names = {}
         for parameter, array in operator.arrays.items():
-            name = names[parameter] = f"{key}.{parameter}"
+            own = f"{leaf}.{parameter}" if leaf else parameter
+            name = names[parameter] = f"{key}.{own}"
             if name not in self.nodes:
                 of_record = operator.record.parameter(parameter)
                 letters: Letters = (*(of_record.leading or ("h",)), *of_record.letters)[-array.ndim :]
                 is_taken = any(node.symbol == of_record.symbol for node in self.nodes.values())
-                self.add_parameter(
-                    (key, parameter), name if is_taken else of_record.symbol, letters, array, operator.record
-                )
+                self.add_parameter((key, own), name if is_taken else of_record.symbol, letters, array, operator.record)
         return names
 
     def add_parameter(
         self, path: tuple[str, str], symbol: str, letters: Letters, array: Array, reader: OperatorRecord
     ) -> Node:
         """Add an array that is a parameter of an operator, by its key and its name there."""
-        purpose = f"The parameter {path[1]} of {reader.name}, as it was given."
-        return self.add_given(".".join(path), symbol, axes_of(letters, array.shape), source=path, purpose=purpose)
+        parameter = path[1].rpartition(".")[-1]
+        purpose = f"The parameter {parameter} of {reader.name}, as it was given."
+        is_lookup = any(own.is_table for own in reader.parameters if own.name == parameter)
+        name, axes = ".".join(path), axes_of(letters, array.shape)
+        return self.add_given(name, symbol, axes, source=path, purpose=purpose, is_lookup=is_lookup)
 
     def add_operator(
         self,

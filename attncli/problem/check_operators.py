@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attncli.base.axes import Length, bind_axes
-from attncli.base.errors import AttnError
+from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, there_are
 from attncli.ops.norms import USES, array_letters, arrays_by_role, is_over_all
@@ -16,6 +16,7 @@ from attncli.ops.registry import failures_named, operators
 from attncli.problem.inputs import is_read
 from attncli.problem.layout import Layout
 from attncli.problem.lengths import Lengths, context_features
+from attncli.problem.mask_expressions import MaskExpression, column_path
 from attncli.problem.spec import OPERATOR_FIELDS, ProblemSpec, position_axes
 
 
@@ -164,12 +165,35 @@ def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
     if "mask" in by_field:
         _check_mask(spec, by_field["mask"])
     for name, operator in by_field.items():
-        if operator.record.check is not None:
-            try:
-                with failures_named(operator.record, "check"):
-                    operator.record.check(OperatorUse(operator.parameters, spec.lengths, position_range(spec)))
-            except AttnError as error:
-                raise error.at(name) from None
+        _check_own(operator, spec, (name,))
+    if isinstance(spec.mask, MaskExpression) and is_read(spec, "mask"):
+        _check_leaves(spec, spec.mask, lengths)
+
+
+def _check_own(operator: Operator, spec: ProblemSpec, path: ErrorPath) -> None:
+    """Call the check of an operator's record, where it has one."""
+    if operator.record.check is None:
+        return
+    try:
+        with failures_named(operator.record, "check"):
+            operator.record.check(OperatorUse(operator.parameters, spec.lengths, position_range(spec)))
+    except AttnError as error:
+        raise error.at(*path) from None
+
+
+def _check_leaves(spec: ProblemSpec, expression: MaskExpression, lengths: Lengths) -> None:
+    """The same of each mask of an expression; an error has its column."""
+    for leaf in expression.leaves:
+        if not isinstance(leaf.value, Operator):
+            continue
+        path = column_path("mask", leaf)
+        try:
+            _check_operator("mask", leaf.value, lengths, spec)
+            _check_mask(spec, leaf.value)
+        except AttnError as error:
+            error.path, error.message = (*path, *error.path[1:]), error.message.removeprefix("mask, ")
+            raise
+        _check_own(leaf.value, spec, path)
 
 
 def _check_operator(name: str, operator: Operator, lengths: Lengths, spec: ProblemSpec) -> None:

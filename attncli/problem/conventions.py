@@ -11,6 +11,7 @@ from attncli.base.text import repr_excerpt
 from attncli.ops.records import Operator
 from attncli.problem.convert import to_field
 from attncli.problem.layout import OWN_LAYOUTS, laid_out, layout_text
+from attncli.problem.mask_expressions import TABLE, MaskExpression, MaskLeaf, operators_of_mask
 from attncli.problem.spec import DEFAULTS, FIELDS, ConventionUse
 
 Window = tuple[float, float]
@@ -271,8 +272,13 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
             continue
         has_keys = reading.matters(words) and not reading.opponents(words)
         keys = {name: new for name, new in reading.keys.items() if name not in given} if has_keys else {}
-        changes_value = reading.change is not None and not isinstance(value, Operator)  # a rule says what it hides
-        if reading.change is not None and changes_value:
+        # A rule says what it hides; of an expression the leaves are changed that are the word.
+        expression = _expression_with(key, given)
+        is_changed = expression is not None or not isinstance(value, (Operator, MaskExpression))
+        changes_value = reading.change is not None and is_changed
+        if reading.change is not None and expression is not None:
+            values["mask"] = _with_changed_leaves(values["mask"], key, reading.change)
+        elif reading.change is not None and changes_value:
             values[key] = reading.change(value)
             if key not in given:
                 del values["mask"]  # which named the rule
@@ -306,13 +312,46 @@ def _layout(convention: Convention, given: Mapping[str, Any]) -> str | None:
 
 
 def _with_rule_as_key(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The values where the name of a mask is the key of that name: `mask: causal` is `causal: true`."""
+    """The values where the name of a mask is the key of that name: `mask: causal` is `causal: true`.
+
+    An expression stays, next to the keys of the names in it.
+    """
     rule = given.get("mask")
-    if not isinstance(rule, Operator) or rule.record.name in given:
+    own = {one.record.name: _value_as_key(one) for one in operators_of_mask(rule) if one.record.name in FIELDS}
+    if isinstance(rule, MaskExpression):
+        return {**own, **given}
+    if own.keys() & given.keys() or not own:
         return given
-    name, parameters = rule.record.name, tuple(rule.parameters[one.name] for one in rule.record.parameters)
-    others = {key: value for key, value in given.items() if key != "mask"}
-    return {**others, name: to_field(FIELDS[name], parameters or True)}
+    return {**{key: value for key, value in given.items() if key != "mask"}, **own}
+
+
+def _value_as_key(rule: Operator) -> Any:
+    """The value that the key of a mask's name has in its place: its parameters in order, or true."""
+    parameters = tuple(rule.parameters[one.name] for one in rule.record.parameters)
+    return to_field(FIELDS[rule.record.name], parameters or True)
+
+
+def _expression_with(key: str, given: Mapping[str, Any]) -> MaskExpression | None:
+    """The expression that a word is in: a mask of its name, or for `mask` a table; None where it is in none."""
+    expression = given.get("mask")
+    if not isinstance(expression, MaskExpression) or (key in given and key != "mask"):
+        return None
+    name = TABLE if key == "mask" else key
+    return expression if any(leaf.name == name for leaf in expression.leaves) else None
+
+
+def _with_changed_leaves(expression: MaskExpression, key: str, change: Callable[[Any], Any]) -> MaskExpression:
+    """The expression in which the tables, for the key `mask`, or the masks of a name are others."""
+
+    def changed(leaf: MaskLeaf) -> Any:
+        if leaf.name == TABLE:
+            return change(leaf.value) if key == "mask" else leaf.value
+        if leaf.name != key:
+            return leaf.value
+        parameters = zip(leaf.operator.record.parameters, change(_value_as_key(leaf.operator)), strict=True)
+        return Operator(leaf.operator.record, {parameter.name: value for parameter, value in parameters})
+
+    return expression.map(changed)
 
 
 def _is_default(value: Any, default: Any) -> bool:

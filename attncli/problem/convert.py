@@ -21,6 +21,7 @@ from attncli.problem.arrays import (
     to_lists,
 )
 from attncli.problem.fields import Field
+from attncli.problem.mask_expressions import MaskExpression, MaskLeaf, column_path
 from attncli.problem.numbers import (
     MAX_COUNT,
     is_number,
@@ -120,15 +121,35 @@ def _to_row(value: Any) -> Any:
     return [value] if is_number(value) else value
 
 
-def _to_boolean_matrix(field: Field, value: Any) -> GivenArray | Operator:
+def _to_mask(field: Field, value: Any) -> GivenArray | Operator | MaskExpression:
+    """A table of booleans, or of 1 and 0; the operator of a mask; or an expression of them."""
+    if not isinstance(value, MaskExpression):
+        return _to_one_mask(field, value, (field.name,))
+
+    def converted(leaf: MaskLeaf) -> Array | Operator:
+        if isinstance(leaf.value, Operator) or type(leaf.value) is np.ndarray:
+            return leaf.value
+        path = column_path(field.name, leaf)
+        try:
+            one = _to_one_mask(field, leaf.value, path)
+        except AttnError as error:
+            if error.path[: len(path)] != path:  # of a table
+                error.path = (*path, *error.path[1:])
+            raise
+        return one.array if isinstance(one, GivenArray) else one
+
+    return value.map(converted)
+
+
+def _to_one_mask(field: Field, value: Any, path: ErrorPath) -> GivenArray | Operator:
     """A table of booleans, or of 1 and 0; or the operator of a mask."""
     if chooses_operator("mask", value):
-        return to_operator("mask", value, (field.name,))
-    check_spelling("mask", value, (field.name,))
+        return to_operator("mask", value, path)
+    check_spelling("mask", value, path)
     if isinstance(value, str) and not chooses_operator("generator", value):
         message = f"{shorten(repr(value))} is neither an array nor a mask"
         hint = did_you_mean(value, named_masks()) or f"give an array, or one of {', '.join(named_masks())}"
-        raise AttnError(message, where=field.name, hint=hint)
+        raise AttnError(message, where=path, hint=hint)
     hint = "1 attends and 0 does not; numbers that are added to the scores are a bias"
     return _to_booleans(field, value, hint)
 
@@ -257,7 +278,7 @@ def _to_sequence_bounds(field: Field, value: Any) -> GivenArray:
 CONVERTERS: Mapping[str, Callable[[Field, Any], Any]] = {
     "matrix": _to_matrix,
     "vector": lambda field, value: _to_matrix(field, _to_row(value)),
-    "boolean_matrix": _to_boolean_matrix,
+    "boolean_matrix": _to_mask,
     "booleans": _to_booleans,
     "counts": _to_counts,
     "positions": _to_positions,

@@ -21,6 +21,7 @@ from attncli.problem.convert import to_field
 from attncli.problem.fields import RESULTS, Field, option_name
 from attncli.problem.inputs import is_read, unread_keys
 from attncli.problem.labels import labelled_array, letters_of_field
+from attncli.problem.mask_expressions import MaskExpression
 from attncli.problem.numbers import is_number, read_number
 from attncli.problem.spec import FIELDS, OPERATOR_FIELDS, ProblemSpec
 from attncli.problem.tokens import embed
@@ -59,7 +60,7 @@ def find_array(spec: ProblemSpec, key: str) -> LabelledArray:
     if dot:
         return _array_of_operator(spec, name, value, parameter)
     field = FIELDS[name]
-    if isinstance(value, Operator):
+    if isinstance(value, (Operator, MaskExpression)):
         raise AttnError(f"{name} is {value}, which has no cells", hint=f"give a table by {option_name(name)}")
     _check_is_read(spec, name)
     if name == EMBEDDINGS and spec.embeddings_source != EMBEDDINGS:
@@ -196,7 +197,7 @@ def editable_keys(spec: ProblemSpec) -> Sequence[str]:
             continue
         if isinstance(value, Operator):
             keys += [f"{name}.{parameter}" for parameter in value.arrays] if name in OPERATOR_FIELDS else []
-        elif field.is_array:
+        elif field.is_array and not isinstance(value, MaskExpression):
             keys.append(name)
     return keys
 

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from attncli.base.axes import LEGEND, Length, Letters, bind_axes
-from attncli.base.errors import AttnError
+from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, there_are
 from attncli.ops.records import Operator
 from attncli.problem.fields import INPUTS, PROJECTIONS, TABLES, given_table
 from attncli.problem.layout import Layout
+from attncli.problem.mask_expressions import MaskExpression, column_path
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import PACKED, Heads, array_noun, has_projection, packed_parts
 
@@ -212,10 +213,14 @@ def context_features(context: Operator, value_features: Length) -> Length | None
 
 def check_masks(spec: ProblemSpec, lengths: Lengths) -> None:
     """Raise AttnError where a mask or a bias does not broadcast to the scores, or a length exceeds the keys."""
-    if spec.mask is not None and not isinstance(spec.mask, Operator):
-        _check_table("mask", spec.mask, spec.leading, lengths)
+    if isinstance(spec.mask, MaskExpression):
+        for leaf in spec.mask.leaves:
+            if not isinstance(leaf.value, Operator):
+                _check_table(column_path("mask", leaf), leaf.value, spec.leading, lengths)
+    elif spec.mask is not None and not isinstance(spec.mask, Operator):
+        _check_table(("mask",), spec.mask, spec.leading, lengths)
     if spec.bias is not None:
-        _check_table("bias", spec.bias, spec.leading, lengths)
+        _check_table(("bias",), spec.bias, spec.leading, lengths)
     if spec.key_lengths is not None:
         _check_key_lengths(spec.key_lengths, lengths)
     if spec.key_mask is not None:
@@ -227,7 +232,7 @@ def table_letters(layout: Layout, count: int) -> Letters:
     return layout.letters(FIELDS["mask"], count)
 
 
-def _check_table(name: str, table: Array, layout: Layout, lengths: Lengths) -> None:
+def _check_table(path: ErrorPath, table: Array, layout: Layout, lengths: Lengths) -> None:
     """Every axis has length 1 or that of the scores; the axis of keys may be shorter."""
     for letter, size in zip(table_letters(layout, table.ndim), table.shape, strict=True):
         length = lengths.get(letter)
@@ -235,8 +240,8 @@ def _check_table(name: str, table: Array, layout: Layout, lengths: Lengths) -> N
         fits = 0 < size <= expected if letter == "m" else size in (1, expected)
         if not fits:
             owner = length.owner if length is not None else f"there is one {LEGEND[letter][:-1]}"
-            message = f"{name} has {size} {LEGEND[letter]} ({letter}); {owner}"
-            raise AttnError(message, where=name, hint=_hint_for_table(name, table.shape, layout, lengths))
+            message = f"{path[0]} has {size} {LEGEND[letter]} ({letter}); {owner}"
+            raise AttnError(message, where=path, hint=_hint_for_table(path[0], table.shape, layout, lengths))
 
 
 def _hint_for_table(name: str, shape: tuple[int, ...], layout: Layout, lengths: Lengths) -> str | None:

@@ -71,6 +71,12 @@ _HINTS = {
     "cu_seq_k cu_seq_lens_k cu_seqlens_kv": "give {cu_seqlens_k=0,4,6}",
     "max_seqlen_q max_seqlen_k max_seqlen": "leave it out: cu_seqlens says how long each sequence is",
     "sliding_window window_size local_window_size": "give {window=3,0}: keys on the left and on the right",
+    "mask_mod mask_function mask_fn and_masks or_masks": "give {mask}: names with ~, & and |, or a function of yours",
+    "document_id document_ids doc_ids segment_ids sequence_ids": "give {mask=document:ids=0 0 1}",
+    "prefix_length prefix_len prefix_lm": "give {mask=causal | prefix:size=4}",
+    "global_tokens global_attention_mask": "give {mask=window:left=2,right=2 | global:tokens=0}",
+    "attention_chunk_size": "give {mask=chunked:size=4}",
+    "dilation": "give {mask=dilated:step=2}",
     # scores and weights
     "temperature temp softmax_temperature tau": "give {normalize=softmax:temperature=2}",
     "beta inverse_temperature": "give {scale=2}",

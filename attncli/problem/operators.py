@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError, did_you_mean
-from attncli.base.lazy_numpy import import_object
+from attncli.base.lazy_numpy import import_object, np
 from attncli.base.text import json_excerpt
 from attncli.ops.records import Operator, OperatorRecord, Parameter, ParameterMapping, ReadsMapping
 from attncli.ops.registry import is_operator, kind_of, look_up, operators
 from attncli.problem.arrays import LIST_OF_NUMBERS, MATRIX, GivenArray, to_array
-from attncli.problem.numbers import is_number, to_boolean, to_finite, to_integer, to_number, to_word
+from attncli.problem.numbers import is_number, to_boolean, to_counts, to_finite, to_integer, to_number, to_word
 
 BITS = (2, 3, 4, 8)
 FORMATS = ("gptq", "gptq_v2")
@@ -265,13 +265,18 @@ def _to_entry(value: Any, path: ErrorPath) -> Any:
 def _to_array_parameter(parameter: Parameter, value: Any, path: ErrorPath) -> Any:
     """An array, one number where the array has no axes, or a generator that makes it later."""
     if is_number(value):
+        if parameter.is_counts:
+            return to_counts(np.array([value]), path, value)
         return to_finite(value, path)
     is_one_row = len(parameter.letters) == 1
     check_spelling("generator", value, path)
     converted = to_array_or_generator(value, path, LIST_OF_NUMBERS if is_one_row else MATRIX)
     if isinstance(converted, PendingRandom):
+        if parameter.is_counts:
+            raise AttnError("can't be drawn", where=path, hint="give whole numbers", subject=value)
         return converted
     array = converted.array
     if array.ndim == 0:
         return float(array)
-    return array.reshape(-1) if is_one_row and array.ndim == 2 and 1 in array.shape else array
+    array = array.reshape(-1) if is_one_row and array.ndim == 2 and 1 in array.shape else array
+    return to_counts(array, path, value) if parameter.is_counts else array

@@ -8,6 +8,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.ops.records import Operator
+from attncli.problem.mask_expressions import operators_of_mask
 from attncli.problem.spec import ProblemSpec
 
 
@@ -58,8 +59,9 @@ def check_packed_sequences(spec: ProblemSpec, lengths: Mapping[str, Length]) -> 
         if array[-1] != lengths[letter].size:
             advice = "cu_seqlens_k is that of the keys" if letter == "m" and bounds_of_keys is None else None
             raise AttnError(f"{name} ends at {array[-1]}; {lengths[letter].owner}", where=name, hint=advice)
-    for key in ("mask", "position"):
-        operator = getattr(spec, key)
-        if isinstance(operator, Operator) and operator.record.counts_from_first_key:
+    operators = [("mask", operator) for operator in operators_of_mask(spec.mask)]
+    operators += [("position", spec.position)] if spec.position is not None else []
+    for key, operator in operators:
+        if operator.record.counts_from_first_key:
             message = f"{operator.record.name} counts from the first key, not from that of each sequence"
             raise AttnError(message, where=key, hint="give the sequences one by one", keys=(key, "cu_seqlens"))

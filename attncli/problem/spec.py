@@ -37,6 +37,7 @@ from attncli.problem.fields import (
     word,
 )
 from attncli.problem.layout import ARRAY_LAYOUTS, LAYOUTS_ELSEWHERE, OWN_LAYOUTS, Layout, laid_out, layout_text
+from attncli.problem.mask_expressions import MaskExpression, MaskLeaf
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,8 @@ def signature_of(value: Any) -> Hashable:
     if hasattr(value, "shape"):
         shape: tuple[int, ...] = value.shape
         return shape
+    if isinstance(value, (MaskExpression, MaskLeaf)):
+        return value.signature(signature_of)
     if isinstance(value, Operator):
         return value.record, tuple((name, signature_of(parameter)) for name, parameter in value.given.items())
     if isinstance(value, float):
@@ -210,8 +213,8 @@ class ProblemSpec:
         default=Operator(look_up("normalize", "softmax")), used_by="weights", is_common=True, template="active")
     context: Operator = row("context", STAGES, "makes the output of weights and values", "weighted_sum",
         default=Operator(look_up("context", "weighted_sum")), used_by="output", template="active")
-    mask: Array | Operator | None = row("boolean_matrix", MASKS,
-        "1 where a query sees a key, or the name of a mask",
+    mask: Array | Operator | MaskExpression | None = row("boolean_matrix", MASKS,
+        "1 where a query sees a key, or masks with ~, & and |",
         "[[1, 0, 1], [1, 1, 0], [1, 1, 1]]", axes="[b h] n m", neutral=1, used_by="weights", is_common=True)
     bias: Array | None = matrix(MASKS, "[b h] n m", "numbers added to the scores; broadcasts",
         "[[0, 0, -1], [0, 0, 0], [1/2, 0, 0]]", neutral=0, decides_dtype=False, used_by="weights")

@@ -19,7 +19,7 @@ from attncli.plan.trace import AxisPositions, Step, Trace, add_dependent_axes
 from attncli.problem.fields import LSE
 from attncli.render.aligned_numbers import needs_exponents
 from attncli.render.document import Section
-from attncli.render.masks import VISIBLE_STEP
+from attncli.render.masks import VISIBLE_STEP, rules_below
 from attncli.render.tables import position_label
 from attncli.render.view import DECIMALS, Cell, View
 
@@ -124,7 +124,7 @@ def worked_lines(view: View, step: Step, worked: Sequence[AxisPositions]) -> tup
     `head 0, key word_3:`.
     """
     trace = view.result.trace
-    sources = [trace[name] for name in step.inputs.values()] if step.name == VISIBLE_STEP else []
+    sources = [trace[name] for name in rules_below(trace.plan)] if step.name == VISIBLE_STEP else []
     letters = _letters([*sources, step])
     cells: dict[tuple[int, ...], AxisPositions] = {}
     for at in worked:

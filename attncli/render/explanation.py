@@ -90,7 +90,7 @@ def is_left_out(trace: Trace, step: Step) -> bool:
     """Whether a step gets no section: what changes nothing, positions 0, 1, 2 …, a mask that the table of signs has."""
     is_row_number = step.inputs.keys() == {"rows"} and np.array_equal(step.value, trace[step.inputs["rows"]].value)
     changes_nothing = step.is_identity or _is_split_of_one(step.node) or is_row_number
-    is_mask = step.record is not None and step.record.kind == "mask"
+    is_mask = step.node.is_boolean and step.name != VISIBLE_STEP
     return changes_nothing or step.stage == "index" or is_mask
 
 

@@ -49,11 +49,18 @@ def rules_to_show(plan: Plan, names: Collection[str]) -> tuple[str, ...]:
     return tuple(plan[VISIBLE_STEP].inputs.values()) if VISIBLE_STEP in resolved else ()
 
 
+def rules_below(plan: Plan) -> Sequence[str]:
+    """The steps that the step `visible` is made of: its rules, and of those that combine others these before them."""
+    needed = plan.needed_for([VISIBLE_STEP]) if VISIBLE_STEP in plan.by_name else ()
+    return [node.name for node in plan.nodes if node.name in needed and node.is_boolean and node.name != VISIBLE_STEP]
+
+
 def signs_of_rules(plan: Plan, node: Node) -> Sequence[tuple[str, MaskSign]]:
     """The nodes of the rules that the node `visible` reads, each with its sign, in the order of precedence."""
     signs = []
     for name, source in node.inputs.items():
-        record = plan[source].record
+        record, formula = plan[source].record, plan[source].formula
         own = None if record is None else record.sign
+        own = MaskSign(UNSIGNED, f"outside {formula}") if record is None and formula else own
         signs.append((source, MaskSign(UNSIGNED, name) if own is None else own))
     return sorted(signs, key=lambda pair: -pair[1].precedence)

@@ -12,6 +12,7 @@ from attncli.ops.records import Operator, ParameterMapping
 from attncli.plan.build import asks_where_queries_stand, keys_unread_by_plan
 from attncli.plan.trace import Step, Trace, weight_rows_at
 from attncli.problem.inputs import is_read
+from attncli.problem.mask_expressions import MaskExpression
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import has_packed, has_projection, has_weights, stored_values
 from attncli.render.target import TextTarget
@@ -53,7 +54,7 @@ def result_object(view: View) -> dict[str, Any]:
     }
     content |= {name: selected_value(view, trace[name]) for name in view.result.select}
     if view.statistics:
-        content["statistics"] = _statistics(view)
+        content |= _statistics(view)
     if view.top:
         content["top"] = _largest_keys(view)
     if view.edited_cells and view.before is not None:
@@ -62,7 +63,7 @@ def result_object(view: View) -> dict[str, Any]:
         names = dict.fromkeys((*view.result.select, *view.names))  # as far as there was such a step
         steps_before = {name: view.before.trace[name] for name in names if name in view.before.trace}
         content["before"] = {name: selected_value(before, step) for name, step in steps_before.items()}
-        content["before"] |= {"statistics": _statistics(before)} if view.statistics else {}
+        content["before"] |= _statistics(before) if view.statistics else {}
         content["before"] |= {"top": _largest_keys(before)} if view.top else {}
     if view.explain:
         # A script finds query, key and value first, even where positions were added to embeddings before.
@@ -72,10 +73,12 @@ def result_object(view: View) -> dict[str, Any]:
 
 
 def _statistics(view: View) -> Mapping[str, Any]:
-    """The statistics of a view."""
+    """The statistics of a view: `visible_keys` where these are selected, and `statistics` of the weights."""
+    from attncli.render import visible_statistics as visible  # noqa: PLC0415 - only `--stats` needs it
     from attncli.render.statistics import statistics_object  # noqa: PLC0415 - only `--stats` needs it
 
-    return statistics_object(view)
+    found = {"visible_keys": visible.visible_object(view)} if visible.has_visible_statistics(view) else {}
+    return found | ({"statistics": statistics_object(view)} if visible.has_weight_statistics(view) else {})
 
 
 def _largest_keys(view: View) -> Sequence[Any]:
@@ -148,6 +151,8 @@ def _description(problem: ProblemSpec, name: str, value: Any) -> Any:
             return value.in_force
         parameters = value.parameters.items()
         return {value.record.name: {key: _description(problem, f"{name}.{key}", entry) for key, entry in parameters}}
+    if isinstance(value, MaskExpression):
+        return str(value)
     if isinstance(value, Mapping):  # a vocabulary
         shape = [len(value), *next(iter(value.values())).shape]
         return _origin(problem, name) | {"shape": shape} | _numbers(problem, name, dict(value))

@@ -51,9 +51,7 @@ def sections(view: View) -> Iterator[Section]:
         is_transposed = view.transpose and section.grids
         yield replace(section, grids=tuple(g.with_keys_down for g in section.grids)) if is_transposed else section
     if view.statistics:
-        from attncli.render.statistics import statistics_section  # noqa: PLC0415 - only `--stats` needs it
-
-        yield statistics_section(view)
+        yield from _statistics(view)
     if view.top:
         from attncli.render.statistics import largest_keys_section  # noqa: PLC0415 - only `--top` needs it
 
@@ -62,6 +60,18 @@ def sections(view: View) -> Iterator[Section]:
         from attncli.render.data_fit import data_fit_section  # noqa: PLC0415 - only `--curve` needs it
 
         yield data_fit_section(view)
+
+
+def _statistics(view: View) -> Iterator[Section]:
+    """The statistics of the visible keys, where these are selected, and of the weights."""
+    from attncli.render import visible_statistics as visible  # noqa: PLC0415 - only `--stats` needs it
+
+    if visible.has_visible_statistics(view):
+        yield visible.visible_section(view)
+    if visible.has_weight_statistics(view):
+        from attncli.render.statistics import statistics_section  # noqa: PLC0415 - only `--stats` needs it
+
+        yield statistics_section(view)
 
 
 def _content(view: View) -> Iterator[Section]:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from attncli.base.errors import AttnError
+from attncli.io.assemble import read_value
+from attncli.io.problem_files import Origin, RawValue
 from attncli.numbers.parsing import number_of_text
 from attncli.plan.build import build_plan
 from attncli.plan.graph import Node, Plan
@@ -23,6 +25,13 @@ from attncli.problem.spec import FIELDS
 from attncli.render.reports.meanings import STEPS_FILE, StepMeaning
 
 PAGE = STEPS_FILE
+# Expressions that have every mask in them, each also where it is not.
+MASKS = (
+    "(causal | prefix:size=1) & ~dilated:step=2",
+    "~(causal & [[1]]) & (block:size=2 | ~[[1]])",
+    "~global:tokens=1 & document:ids=0 0 1 & ~(block:size=2 | causal)",
+    "document:lengths=1 2 & global:tokens=1",
+)
 
 
 def generate() -> str:
@@ -54,6 +63,11 @@ def _meaning(plan: Plan, node: Node) -> StepMeaning:
     inputs = (plan.by_name[name] for name in dict.fromkeys(outer.inputs.values()))
     shapes = tuple((source.symbol, source.letters) for source in inputs)
     return StepMeaning(node.symbol, node.formula, node.letters, node.purpose, shapes)
+
+
+def _mask(text: str) -> Any:
+    """The value of a mask that is an expression."""
+    return read_value(FIELDS["mask"], RawValue(text, Origin()))
 
 
 def _with_other_keys(problems: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -104,7 +118,10 @@ def _problems() -> Iterator[Mapping[str, Any]]:  # noqa: PLR0915 - a list, whose
     yield from ({**sequence, "position": "sinusoidal", "only": [0]}, {**projected, **other, "only": [0]})
     yield {**with_axes, "key_mask": [1, 1, 0], "align": "bottom_right", "causal": True}
     yield {**in_heads, "query_scale": {"logn": {"length": 2}}}
-    yield {**with_axes, "key_mask": [0, 1, 1], "mask": {"chunked": {"size": 2}}}
+    yield from (
+        {**with_axes, "key_mask": [0, 1, 1], "mask": {"chunked": {"size": 2}}},
+        *({**projected, "mask": _mask(text)} for text in MASKS),
+    )
 
     for score, normalize in (("cosine", "entmax"), ("gaussian", "sigmoid"), ("laplacian", "softmax")):
         yield {**projected, "score": score, "normalize": normalize}

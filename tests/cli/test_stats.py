@@ -35,6 +35,37 @@ c → y               3        NaN              NaN       0.5
 """
 
 
+def test_the_visible_keys_are_counted_where_they_are_selected(run: Run) -> None:
+    """A causal mask of 100 queries and keys: four tiles, of which one sees nothing."""
+    given = ("compute", "--token-count", "100", "--dim", "2", "--seed", "1", "--embeddings", "normal", "--causal")
+    found = json.loads(run(*given, "--select", "visible", "--stats", "--json").stdout)
+    counts = {"least": 1, "mean": 50.5, "most": 100, "density": 0.505, "empty": 1, "full": 1, "mixed": 2, "tile": 64}
+    assert found["visible_keys"] == counts
+    assert "statistics" not in found
+    text = run(*given, "--select", "visible", "--stats").stdout
+    assert "\nvisible keys\n" in text
+    assert "tiles of 64 queries × 64 keys" in text
+    assert "entropy" not in text
+    both = json.loads(run(*given, "--select", "visible,output", "--stats", "--json").stdout)
+    assert (both["visible_keys"], len(both["statistics"]["entropy"])) == (counts, 100)
+    table = run(*given, "--select", "visible", "--stats", "--format", "csv").stdout.rpartition("# visible keys\n")[2]
+    assert table == "batch,head,least,mean,most,density,empty,full,mixed\n0,0,1,50.5,100,0.505,1,1,2\n"
+
+
+def test_each_batch_item_with_a_mask_of_its_own_is_counted(run: Run) -> None:
+    given = (
+        "compute",
+        *(f"--{name}=[[[1],[1]],[[1],[1]]]" for name in ("query", "key")),
+        "--key-lengths",
+        "1,2",
+        "--select",
+        "visible",
+        "--stats",
+    )
+    assert json.loads(run(*given, "--json").stdout)["visible_keys"]["density"] == [0.5, 1]
+    assert "batch item 0" in run(*given).stdout
+
+
 def test_a_text_ends_with_the_statistics_of_each_query(run: Run) -> None:
     for options in ((), ("--select", "output"), ("--explain",), ("--cell", "a,y")):
         before, _, statistics = run(*WEIGHTS, *TOKENS, *options).stdout.rpartition("\nstatistics\n")

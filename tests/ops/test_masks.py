@@ -77,6 +77,14 @@ BLOCKS: dict[str, tuple[str, dict[str, Any]]] = {  # a mask, and what it reads o
         "cu_seqlens",
         {"query_sequences": np.array([2, 2]), "key_sequences": np.arange(MANY) // 3},
     ),
+    "a prefix": ("prefix", {"key_positions": np.arange(MANY), "size": 4}),
+    "blocks": ("block", {**POSITIONS, "size": 3, "around": 1}),
+    "every key": ("dilated", {**POSITIONS, "step": 1}),
+    "global tokens": ("global", {**POSITIONS, "tokens": np.array([3, 2, 4])}),
+    "documents by their ids": (
+        "document",
+        {**POSITIONS, "query_positions": np.array([6, 7]), "ids": np.repeat([0, 2, 1], [3, 9, MANY - 12])},
+    ),
     "a table": ("mask", {"table": TABLE, **ROWS_OF_TABLE}),
     "a bias": ("bias", {"table": np.where(TABLE, 0.0, -np.inf), **ROWS_OF_TABLE}),
 }
@@ -89,7 +97,7 @@ def test_the_key_bounds_of_a_block_are_its_first_and_last_visible_keys(name: str
     assert record.key_bounds is not None
     bounds, visible = record.key_bounds(**given), record.function(**given).reshape(-1, MANY)
     for (first, end), seen in ((bounds.any_visible, visible.any(axis=0)), (bounds.all_visible, visible.all(axis=0))):
-        assert list(range(int(first), int(end))) == np.flatnonzero(seen).tolist()
+        assert list(range(int(max(first, 0)), int(min(end, MANY)))) == np.flatnonzero(seen).tolist()
 
 
 def test_every_mask_has_a_block_with_known_bounds() -> None:

@@ -215,7 +215,7 @@ def test_a_position_says_what_it_acts_on_in_a_known_word() -> None:
         (zeros, {"formula": ""}, "score 'zeros' in .*test_records: has no formula"),
         (zeros, {"source": ""}, "has no source"),
         (without_docstring, {}, "has no docstring"),
-        (zeros, {"shapes": "query[n w] -> [n m]"}, "letters that are not in the legend: w"),
+        (zeros, {"shapes": "query[n j] -> [n m]"}, "letters that are not in the legend: j"),
         (of_values, {}, "has an argument 'value' that no plan hands it; a score gets key, key_positions, query, "),
         (with_a_text, {}, "its parameter 'text' has a type that nothing reads; expected int, float, bool or a Literal"),
         (without_a_type, {}, "its parameter 'power' has a type that nothing reads"),

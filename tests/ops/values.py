@@ -15,6 +15,7 @@ WITH_ARRAYS = [record for record in RECORDS if record.kind != "generator"]
 # The length of each axis: primes, but for the features d of a head, which rotations take in pairs.
 LENGTHS: Mapping[str, int] = {
     "b": 2, "h": 3, "n": 5, "m": 7, "d": 4, "c": 11, "e": 13, "a": 17, "f": 1, "r": 19, "s": 31, "t": 23, "x": 29,
+    "w": 3,
 }  # fmt: skip
 
 
@@ -88,6 +89,8 @@ def with_derived(record: OperatorRecord, given: Mapping[str, Any]) -> dict[str, 
 
 def off_default(parameter: Parameter, seed: int = 0) -> Any:
     """A value of a parameter in its range, and not its default."""
+    if parameter.is_counts:
+        return np.random.default_rng(seed + 3).integers(0, 4, [length(x) for x in parameter.letters])
     if parameter.kind == "array":
         return random_numbers(parameter.letters, seed)
     if parameter.kind == "boolean":

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import attncli
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.engine.run import run
 from attncli.problem.build import build
@@ -67,6 +68,29 @@ def test_words_are_read_as_the_framework_reads_them(
     for key, value in expected.items():
         in_force = getattr(spec, key)
         np.testing.assert_array_equal(str(in_force) if key == "score" else in_force, value)
+
+
+@pytest.mark.parametrize(
+    ("convention", "mask", "in_force", "align"),
+    [
+        ("torch-mha", "causal | [[1, 0, 0]]", "causal | [[0, 1, 1]]", "top_left"),
+        ("torch-sdpa", "causal | [[1, 0, 0]]", "causal | [[1, 0, 0]]", "top_left"),
+        ("mlx", "~causal | prefix:size=1", "~causal | prefix:size=1", "bottom_right"),
+        ("keras", "~window:left=2,right=2 | [[1, 0, 0]]", "~window:left=1,right=1 | [[1, 0, 0]]", "top_left"),
+        ("flash", "window:left=2,right=2 & window:left=1,right=3", "window:left=2,right=2 & window:left=1,right=3",
+         "bottom_right"),
+    ],
+)  # fmt: skip
+def test_each_mask_of_an_expression_is_read_as_its_word(convention: str, mask: str, in_force: str, align: str) -> None:
+    spec = attncli.Problem(**QUERY, **KEY, mask=mask, convention=convention).spec
+    assert (str(spec.mask), spec.align) == (in_force, align)
+
+
+def test_a_mask_that_is_no_key_is_read_as_attn_reads_it() -> None:
+    spec = read("flash", mask={"chunked": {"size": 2}})
+    assert str(spec.mask) == "chunked:size=2"
+    assert spec.convention is not None
+    assert spec.convention.remarks == ("flash has no mask chunked:size=2: read as attn reads it",)
 
 
 def test_weights_of_torch_mha_are_stored_out_in() -> None:

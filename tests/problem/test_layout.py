@@ -155,6 +155,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"query": QUERY[0, 0], "key": KEY[0, 0], "mask": np.ones((2, 1, N, M), dtype=bool)},
         "mask: mask has 2 batch items (b); there is one batch item",
     ),
+    "global tokens that are no keys": (
+        {"query": QUERY, "key": KEY, "mask": {"global": {"tokens": [0, 7]}}},
+        "mask, tokens: there is no key 7; expected 0 to 6",
+    ),
+    "documents of other lengths than the keys": (
+        {"query": QUERY, "key": KEY, "mask": {"document": {"lengths": [2, 3]}}},
+        "mask, lengths: the lengths add up to 5; there are 7 keys",
+    ),
     "a mask of numbers": (
         {"query": QUERY, "key": KEY, "mask": np.full((N, M), 0.5)},
         "mask: 0.5 is neither 0 nor 1; 1 attends and 0 does not; numbers that are added to the scores are a bias",

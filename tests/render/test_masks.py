@@ -4,6 +4,7 @@ import numpy as np
 
 from attncli import attention
 from attncli.engine.run import run
+from attncli.ops import operators
 from attncli.plan.build import plan_of
 from attncli.plan.trace import Trace
 from attncli.render.formats import latex
@@ -164,3 +165,28 @@ def test_masks_without_a_sign_share_one_sign_and_count() -> None:
     (grid,) = sign_grids(trace, trace["visible"], {})
     assert ["".join(row) for row in grid.signs or ()] == ["●□□", "□□□", "●□□"]
     assert grid.legend == "● visible: 2   □ strided, first: 7"
+
+
+def test_each_rule_of_an_expression_has_its_sign_where_it_alone_hides() -> None:
+    pictures = drawn(mask="causal & (window:left=0,right=0 | prefix:size=1) & document:ids=0 0 0 1")
+    assert pictures == [
+        (
+            ["●▷▷:", "●●▷:", "●□●:", ":::●"],
+            "● visible: 6   : in another document: 6   ▷ after the query (causal): 3   "
+            "□ outside window:left=0,right=0 | prefix:size=1: 1",
+        )
+    ]
+
+
+def test_every_new_mask_has_a_sign_of_its_own() -> None:
+    signs = [record.sign.sign for record in operators("mask").values() if record.sign is not None]
+    own = [sign for sign in signs if sign != "░"]  # padding, however it is given
+    assert len(set(own)) == len(own)
+
+
+def test_a_cell_is_worked_out_by_each_part_of_an_expression() -> None:
+    spec = problem(embeddings=normal(4, 2), mask="~dilated:step=2 & (causal | prefix:size=3)")
+    lines = text_of(sections(View(run(spec, ("visible",)), explain=True, cells=(Cell(0, 1),))))
+    assert "from position 0 of token_1 to key 1: 1, 0 steps of 2 and 1: hidden" in lines
+    assert "not dilated: visible" in lines
+    assert "one of causal, prefix: visible" in lines

@@ -1,6 +1,7 @@
 """Slips of masks: forgotten, inverted, transposed, misplaced, or of queries at other positions among the keys."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,7 +19,7 @@ from attncli.analysis.slips.records import (
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.ops import indices
-from attncli.ops.masks import chunked
+from attncli.ops.masks import chunked, or_masks
 from attncli.plan.build import build_plan
 from attncli.plan.graph import Node, Plan
 from attncli.problem.spec import ProblemSpec
@@ -48,8 +49,13 @@ def _without_rules(case: Computation, *names: str) -> Computation:
 
 
 def _base_name(rule: str) -> str:
-    """The name of the mask of a rule, of which a plan may have two."""
-    return rule.removesuffix("_2")
+    """The name of the mask of a rule, of which a plan may have several."""
+    return re.sub(r"_\d+$", "", rule)
+
+
+def _title(name: str, rule: Node) -> str:
+    """What a sentence calls a rule: its name, or the expression that it is."""
+    return name if rule.record is not None else rule.formula
 
 
 def _hides_later_keys(window: Node | None) -> bool:
@@ -60,9 +66,13 @@ def _hides_later_keys(window: Node | None) -> bool:
 def no_mask(case: Computation) -> Iterator[Variant]:
     """The mask is forgotten: every key is visible."""
     rules = rules_of(case)
-    for name in rules:
+    for name, rule in rules.items():
         if _base_name(name) not in ("causal", "window", "bias", "cu_seqlens"):  # which have slips of their own
-            yield Variant(_without_rules(case, name), f"The mask is forgotten: {name} hides no key.")
+            yield Variant(_without_rules(case, name), f"The mask is forgotten: {_title(name, rule)} hides no key.")
+        for part in rule.inputs if rule.function is or_masks else ():
+            inputs = {other: source for other, source in rule.inputs.items() if other != part}
+            sentence = f"A part of the mask is forgotten: {part} of {rule.formula} leaves no key visible."
+            yield Variant(case.with_nodes(replace(rule, inputs=inputs)), sentence)
     if len(rules) > 1:
         yield Variant(_without_rules(case, *rules), "All masks are forgotten: every key is visible.")
 
@@ -89,7 +99,8 @@ def mask_inverted(case: Computation) -> Iterator[Variant]:
         if _base_name(name) == "window":
             continue
         inverted = "mask" if name == "mask" and "mask" in case.plan.by_name else rule.name
-        sentence = f"The mask {name} is inverted: the keys that it should hide are visible, and the others are hidden."
+        what = "the keys that it should hide are visible, and the others are hidden"
+        sentence = f"The mask {_title(name, rule)} is inverted: {what}."
         yield Variant(case.with_changed_value(inverted, np.logical_not), sentence)
 
 
@@ -99,7 +110,7 @@ def mask_transposed(case: Computation) -> Iterator[Variant]:
     queries, keys = case.plan["weights"].shape[-2:]
     for name, rule in rules_of(case).items():
         if queries == keys > 1 and rule.shape[-1] == keys and _base_name(name) != "window":
-            sentence = f"The mask {name} is transposed: it hides queries where it should hide keys."
+            sentence = f"The mask {_title(name, rule)} is transposed: it hides queries where it should hide keys."
             yield Variant(case.with_changed_value(rule.name, _transpose), sentence)
 
 

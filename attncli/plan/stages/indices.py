@@ -8,6 +8,7 @@ from attncli.ops.records import DerivedInput, Operator
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Axes, Axis, Node
 from attncli.plan.stages.scores import mask_rules
+from attncli.problem.mask_expressions import MaskExpression, MaskLeaf
 from attncli.problem.spec import ProblemSpec, position_axes, positions_of
 
 STEPS = {
@@ -63,7 +64,9 @@ def add_indices(builder: PlanBuilder) -> None:
 def _read_indices(builder: PlanBuilder) -> set[str]:
     """The names of the arrays that masks and operators read, and of what derived arrays are made of."""
     problem, operators = builder.problem, dict(builder.operators())
-    records = [operator.record for operator in (*(rule for _, rule in mask_rules(problem)), *operators.values())]
+    leaves = (rule.leaves if isinstance(rule, MaskExpression) else [rule] for _, rule in mask_rules(problem))
+    rules = [leaf.operator if isinstance(leaf, MaskLeaf) else leaf for rule in leaves for leaf in rule]
+    records = [operator.record for operator in (*rules, *operators.values())]
     read = {name for record in records for name in record.shapes.arrays}
     for operator in operators.values():
         read |= {role for derived in _needed(operator).values() for role in derived.inputs(operator.parameters)}

@@ -1,15 +1,17 @@
 """The table of scores: given, or computed, times the scale, capped, with biases, and masked."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attncli.base.dtypes import square_root
+from attncli.base.lazy_numpy import Array
 from attncli.ops import elementwise, masks, structural
 from attncli.ops.records import Operator, format_value
 from attncli.ops.registry import look_up
 from attncli.plan.builder import PlanBuilder
-from attncli.plan.graph import Axis, Node
+from attncli.plan.graph import Axes, Axis, Node
 from attncli.problem.inputs import is_read
+from attncli.problem.mask_expressions import AND, NOT, OR, MaskExpression, MaskLeaf, MaskPart, free_name
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 STEPS = {
@@ -24,6 +26,13 @@ STEPS = {
     "masked_scores": "A hidden key scores −∞, so that its weight is 0.",
 }
 SYMBOLS = {"scores": "S", "weights": "A"}
+VISIBLE_BY = "visible_by_"  # what the name of a rule's node begins with
+# The name of what combines the rules of an expression, its function and purpose, by the sign.
+_COMBINATIONS: Mapping[str, tuple[str, Callable[..., Array], str]] = {
+    NOT: ("not_{}", masks.not_mask, "Which keys each query sees: those that the rule hides."),
+    AND: ("every", masks.and_masks, "Which keys each query sees: those that none of these rules hides."),
+    OR: ("any", masks.or_masks, "Which keys each query sees: those that one of these rules leaves visible."),
+}
 RULES = [name for name, field in FIELDS.items() if field.is_mask]  # the keys that hide keys
 
 
@@ -120,14 +129,17 @@ def _add_position_bias(builder: PlanBuilder) -> None:
     _add_sum(builder, "positioned_scores", "Sᵖ", f"{before.symbol} + B", before.name, node.name)
 
 
-def mask_rules(problem: ProblemSpec) -> Iterator[tuple[str, Operator]]:
-    """The masks of a problem, each with its name: those of keys named like a mask, and the operator in `mask`.
+def mask_rules(problem: ProblemSpec) -> Iterator[tuple[str, Operator | MaskExpression]]:
+    """The masks of a problem, each with its name: those of keys named like a mask, and what is in `mask`.
 
-    The value of a key is the mask's table or lengths, which the plan adds as inputs, or its parameters in order.
+    That is an operator, or the rules of an expression. The value of a key is the mask's table or lengths, which the
+    plan adds as inputs, or its parameters in order.
     """
     for name in RULES:
         value = getattr(problem, name) if is_read(problem, name) else None
-        if isinstance(value, Operator):
+        if isinstance(value, MaskExpression):
+            yield name, value
+        elif isinstance(value, Operator):
             yield value.record.name, value
         elif value is not None and value is not False:
             is_per_query = name == "key_lengths" and problem.has_length_per_query
@@ -138,18 +150,17 @@ def mask_rules(problem: ProblemSpec) -> Iterator[tuple[str, Operator]]:
 
 def apply_masks(builder: PlanBuilder) -> None:
     """Set the scores that any rule hides to −∞; they are −∞ only between this stage and the normalizer."""
-    rules: dict[str, Node] = {}
-    for name, operator in mask_rules(builder.problem):
-        rule_name = name if name not in rules else f"{name}_2"  # `window: 2,0` and `mask: window:left=1,right=1`
-        rules[rule_name] = _add_rule(builder, rule_name, operator)
+    rules: list[Node] = []
+    for name, rule in mask_rules(builder.problem):
+        if isinstance(rule, MaskExpression):
+            names = {id(leaf): leaf_name for leaf_name, leaf in rule.named_leaves.items()}
+            rules += [_add_part(builder, part, names) for part in rule.rules]
+        else:
+            rules.append(_add_rule(builder, name, rule))
     if not rules:
         return
-    letters = max((rule.letters for rule in rules.values()), key=len)
-    axes = tuple(Axis(letter, max(_length(rule, letter) for rule in rules.values())) for letter in letters)
-    formula, inputs = (
-        f"visible where every rule says so: {', '.join(rules)}",
-        {name: rules[name].name for name in rules},
-    )
+    inputs = _by_rule_name(rules)
+    formula, axes = f"visible where every rule says so: {', '.join(inputs)}", _axes_of_all(rules)
     builder.add("visible", "M_all", formula, axes, "mask", masks.and_masks, inputs, role="visible")
     scores, axes = builder.current_node("scores"), builder.table_axes
     name, formula = "masked_scores", f"{scores.symbol} where visible, −∞ elsewhere"
@@ -163,27 +174,74 @@ def _length(node: Node, letter: str) -> int:
     return 0 if axis is None else axis.length
 
 
-def _add_rule(builder: PlanBuilder, name: str, operator: Operator) -> Node:
-    """Add one rule for every query and key."""
+def _axes_of_all(rules: Sequence[Node]) -> Axes:
+    """The axes of a table that rules broadcast to."""
+    letters = max((rule.letters for rule in rules), key=len)
+    return tuple(Axis(letter, max(_length(rule, letter) for rule in rules)) for letter in letters)
+
+
+def _by_rule_name(rules: Sequence[Node]) -> dict[str, str]:
+    """The nodes of rules, by the names of these."""
+    return {rule.name.removeprefix(VISIBLE_BY): rule.name for rule in rules}
+
+
+def _add_part(builder: PlanBuilder, part: MaskPart, names: Mapping[int, str]) -> Node:
+    """Add a part of an expression as one rule: a leaf, or what combines the rules of its own parts.
+
+    `names` has the name of each leaf in its expression.
+    """
+    if isinstance(part, MaskLeaf):
+        return _add_rule(builder, part.name, part.operator, part, names[id(part)])
+    inputs = _by_rule_name(rules := [_add_part(builder, inner, names) for inner in part.parts])
+    own, function, purpose = _COMBINATIONS[part.sign]
+    name = free_name(VISIBLE_BY + own.format(next(iter(inputs))), builder.nodes)
+    return builder.add(
+        name,
+        f"M_{name.removeprefix(VISIBLE_BY)}",
+        part.outline,
+        _axes_of_all(rules),
+        "mask",
+        function,
+        inputs,
+        purpose=purpose,
+    )
+
+
+def _add_rule(
+    builder: PlanBuilder, name: str, operator: Operator, leaf: MaskLeaf | None = None, leaf_name: str = ""
+) -> Node:
+    """Add one rule for every query and key: of a key of the problem, or the leaf of that name in an expression."""
     record = operator.record
     inputs = {argument: builder.current[argument] for argument in record.shapes.arrays if argument in builder.current}
-    if "table" in record.shapes.arrays and "table" not in operator.given:
-        inputs["table"] = _add_table(builder, name).name
-    inputs |= builder.add_arrays("mask", operator)
+    if "table" in record.shapes.arrays:
+        table = _add_table(builder, name) if leaf is None else _add_table_of_leaf(builder, leaf, leaf_name)
+        inputs["table"] = table.name
+    inputs |= builder.add_arrays("mask", operator, leaf_name)
     of_inputs = ([x for x in builder.nodes[name].axes if x.letter in ("b", "h")] for name in inputs.values())
     leading = max(of_inputs, key=len, default=[])
     reads_queries = any(name.startswith("query_") for name in record.shapes.arrays)
     axes = (*leading, Axis("n", builder.query_count if reads_queries else 1), Axis("m", builder.key_count))
     function, options = record.function, operator.options
-    return builder.add(f"visible_by_{name}", f"M_{name}", "", axes, "mask", function, inputs, options)
+    own = free_name(VISIBLE_BY + name, builder.nodes)  # `window: 2,0` and `mask: window:left=1,right=1`
+    return builder.add(own, f"M_{own.removeprefix(VISIBLE_BY)}", "", axes, "mask", function, inputs, options)
 
 
 def _add_table(builder: PlanBuilder, name: str) -> Node:
     """Add a mask or a bias as the user gave it, without axes of length 1 that the scores do not have."""
     if name in builder.nodes:
         return builder.nodes[name]
-    shape = getattr(builder.problem, name).shape
-    letters = builder.letters(name, len(shape))
+    return _add_given_table(builder, name, getattr(builder.problem, name).shape, (name,))
+
+
+def _add_table_of_leaf(builder: PlanBuilder, leaf: MaskLeaf, name: str) -> Node:
+    """Add the table of an expression."""
+    return _add_given_table(builder, f"mask.{name}", leaf.value.shape, ("mask", name))
+
+
+def _add_given_table(builder: PlanBuilder, name: str, shape: tuple[int, ...], source: tuple[str, ...]) -> Node:
+    """Add a table of the problem."""
+    key = source[0]
+    letters = builder.letters(key, len(shape))
     missing = tuple(axis for axis, letter in enumerate(letters[:-2]) if letter not in builder.layout.score_axes)
     axes = [
         Axis(builder.query_letter if letter == "n" else letter, size)
@@ -192,9 +250,9 @@ def _add_table(builder: PlanBuilder, name: str) -> Node:
     ]
     if len(axes) == 1:
         axes.insert(0, Axis(builder.query_letter, 1))
-    symbol, function, options = "B⁺" if name == "bias" else "M", structural.drop_missing_axes, {"missing": missing}
-    notes = tuple(_table_warnings(builder, name, shape))
-    return builder.add_given(name, symbol, tuple(axes), function, options=options, is_lookup=True, notes=notes)
+    symbol, function, options = "B⁺" if key == "bias" else "M", structural.drop_missing_axes, {"missing": missing}
+    more = {"options": options, "is_lookup": True, "notes": tuple(_table_warnings(builder, name, shape))}
+    return builder.add_given(name, symbol, tuple(axes), function, source=source, purpose=STEPS[key], **more)
 
 
 def _table_warnings(builder: PlanBuilder, name: str, shape: tuple[int, ...]) -> Iterator[str]:

@@ -58,8 +58,10 @@ def _tables_of_queries(view: View) -> Mapping[str, Iterator[Sequence[object]]]:
     if not (view.statistics or view.top):
         return {}
     from attncli.render import statistics  # noqa: PLC0415 - only `--stats` and `--top` need it
+    from attncli.render import visible_statistics as visible  # noqa: PLC0415 - only `--stats` needs it
 
-    tables = {statistics.TITLE: statistics.statistics_table(view)} if view.statistics else {}
+    tables = {visible.TITLE: visible.visible_table(view)} if visible.has_visible_statistics(view) else {}
+    tables |= {statistics.TITLE: statistics.statistics_table(view)} if visible.has_weight_statistics(view) else {}
     return tables | ({statistics.TOP_TITLE: statistics.largest_keys_table(view)} if view.top else {})
 
 

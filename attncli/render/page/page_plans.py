@@ -21,6 +21,7 @@ from attncli.problem.conventions import find_convention
 from attncli.problem.edits import find_array, holds_booleans
 from attncli.problem.fields import LSE, WEIGHTS
 from attncli.problem.inputs import is_read
+from attncli.problem.mask_expressions import operators_of_mask
 from attncli.problem.spec import ProblemSpec
 from attncli.render.explanation import explained_steps, format_shape, section_of_copies, shapes_of, step_remarks
 from attncli.render.formats.mathml import mathml_line
@@ -295,7 +296,7 @@ def _can_be_causal(problem: ProblemSpec) -> bool:
     It can't where a mask of that name is chosen by the key `mask`, and where it would be read with other keys, which
     `replace_values` does not know: the alignment of a convention.
     """
-    is_rule = isinstance(problem.mask, Operator) and problem.mask.record.name == "causal"
+    is_rule = any(operator.record.name == "causal" for operator in operators_of_mask(problem.mask))
     if is_rule or not is_read(problem, "causal"):
         return False
     if problem.convention is None or problem.causal:

@@ -35,7 +35,7 @@ export function tableIndex(cell, source) {
 }
 
 /** `visible` or `hidden`, the end of the line on a cell of a mask. */
-function verdict(cell) {
+export function verdict(cell) {
   return cell.number === 0 ? "hidden" : "visible";
 }
 
@@ -107,33 +107,41 @@ defineFunction("cu_seqlens", {
 
 /* The sequence is cut into chunks of one size, and a query sees the keys of its own chunk. */
 defineFunction("chunked", {
-  compute(inputs, { size }) {
-    const { query_positions: positions, key_positions: keys, real_key_starts: starts = makeArray([], [0]) } = inputs;
-    const chunksOf = (indices) => mapPairs(indices, withAxis(starts, -1), (index, start) => chunkOf(index, start, size));
-    const [queryChunks, keyChunks] = [chunksOf(positions), chunksOf(keys)];
-    return mapPairs(withAxis(queryChunks, -1), withAxis(keyChunks, -2), (query, key) => Number(query === key));
-  },
+  compute: (inputs, { size }) => mapPairs(...chunksOfPairs(inputs, size), (query, key) => Number(query === key)),
   work(cell) {
-    const { size } = cell.options;
-    const start = cell.has("real_key_starts") ? cell.term("real_key_starts") : numberTerm(0);
-    const first = start.value(null);
-    const chunks = new Set();
-    const lines = [["query_positions", cell.label("n")], ["key_positions", keyName(cell)]].map(([role, name]) => {
-      const index = cell.term(role);
-      const chunk = chunkOf(index.value(null), first, size);
-      chunks.add(chunk);
-      const quotient = quotientOf(first === 0 ? index : differenceOf(index, start), parameterTerm(size));
-      const isRounded = chunk * size !== index.value(null) - first;
-      const rounded = isRounded ? `, rounded down ${cell.write(chunk)}` : "";
-      return [`chunk of ${name}: `, ...cell.equation(quotient, "", quotient.value(null)), rounded];
-    });
-    const relation = chunks.size === 1 ? "the same" : "another";
+    const { lines, numbers } = chunkLines(cell, "chunk");
+    const relation = numbers[0] === numbers[1] ? "the same" : "another";
     return [...lines, cell.sentence(`${keyName(cell)} is in ${relation} chunk: ${verdict(cell)}`)];
   },
 });
 
+/** The lines on the chunks of the query and the key of a cell, which are called by a noun, and the numbers of these. */
+export function chunkLines(cell, noun) {
+  const { size } = cell.options;
+  const start = cell.has("real_key_starts") ? cell.term("real_key_starts") : numberTerm(0);
+  const first = start.value(null);
+  const numbers = [];
+  const lines = [["query_positions", cell.label("n")], ["key_positions", keyName(cell)]].map(([role, name]) => {
+    const index = cell.term(role);
+    const chunk = chunkOf(index.value(null), first, size);
+    numbers.push(chunk);
+    const quotient = quotientOf(first === 0 ? index : differenceOf(index, start), parameterTerm(size));
+    const isRounded = chunk * size !== index.value(null) - first;
+    const rounded = isRounded ? `, rounded down ${cell.write(chunk)}` : "";
+    return [`${noun} of ${name}: `, ...cell.equation(quotient, "", quotient.value(null)), rounded];
+  });
+  return { lines, numbers };
+}
+
+/** The chunks of queries and keys, [… n 1] and [… 1 m], counted from the first real key. */
+export function chunksOfPairs({ query_positions: positions, key_positions: keys, real_key_starts: starts }, size) {
+  const first = withAxis(starts ?? makeArray([], [0]), -1);
+  const chunksOf = (indices) => mapPairs(indices, first, (index, start) => chunkOf(index, start, size));
+  return [withAxis(chunksOf(positions), -1), withAxis(chunksOf(keys), -2)];
+}
+
 /** The key of a cell by its index. */
-function keyName(cell) {
+export function keyName(cell) {
   return `key ${cell.term("key_positions").value(null)}`;
 }
 
@@ -175,8 +183,25 @@ defineFunction("query_key_lengths", {
 /* True where every rule is. */
 defineFunction("and_masks", {
   compute: (rules) => Object.values(rules).reduce((left, right) => mapPairs(left, right, (x, y) => x * y)),
-  work: (cell) => cell.roles.flatMap((role) => workedLines(cell.cellOf(role))),
+  work: linesOfRules,
 });
+
+/* True where any rule is. */
+defineFunction("or_masks", {
+  compute: (rules) => Object.values(rules).reduce((left, right) => mapPairs(left, right, Math.max)),
+  work: (cell) => [...linesOfRules(cell), [`one of ${cell.roles.join(", ")}: ${verdict(cell)}`]],
+});
+
+/* True where the rule is false. */
+defineFunction("not_mask", {
+  compute: (rules) => mapNumbers(Object.values(rules)[0], (x) => 1 - x),
+  work: (cell) => [...linesOfRules(cell), [`not ${cell.roles.join(", ")}: ${verdict(cell)}`]],
+});
+
+/** The lines of the rules that a cell combines. */
+function linesOfRules(cell) {
+  return cell.roles.flatMap((role) => workedLines(cell.cellOf(role)));
+}
 
 /* The scores, −∞ where they are not visible. */
 defineFunction("apply_mask", {

@@ -1,0 +1,78 @@
+"""The statistics of visible keys: of what masks leave visible, as a section, an object, and rows of a table."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from attncli.analysis.visible_keys import TILE, VisibleKeys, count_visible_keys
+from attncli.base.labels import BATCH, HEAD
+from attncli.base.lazy_numpy import np
+from attncli.plan.trace import Trace
+from attncli.render.document import Grid, Section
+from attncli.render.masks import VISIBLE_STEP
+from attncli.render.tables import leading_slices, with_changes
+from attncli.render.view import View
+
+TITLE = "visible keys"
+COLUMNS = ("least", "mean", "most", "density", "empty", "full", "mixed")
+LEGEND = (
+    "least, mean, most: keys that a query sees; density: the share of all pairs that are visible",
+    f"tiles of {TILE} queries × {TILE} keys: empty: no pair is visible; full: every pair is; mixed: some are",
+)
+
+
+def has_visible_statistics(view: View) -> bool:
+    """Whether the keys that are visible are among the selected results whose statistics are shown."""
+    return view.statistics and _is_selected(view.result.trace, view.result.select)
+
+
+def has_weight_statistics(view: View) -> bool:
+    """Whether statistics of the weights are shown: unless the visible keys are all that is selected."""
+    select = view.result.select
+    return view.statistics and not (_is_selected(view.result.trace, select) and len(set(select)) == 1)
+
+
+def _is_selected(trace: Trace, names: Sequence[str]) -> bool:
+    return any(trace.plan.find(name) is not None and trace[name].name == VISIBLE_STEP for name in names)
+
+
+def visible_section(view: View) -> Section:
+    """A table with a row for each batch item and head whose masks differ."""
+    return Section(TITLE, tuple(with_changes(view, VISIBLE_STEP, _grids)), remarks=LEGEND)
+
+
+def _grids(view: View) -> Iterator[Grid]:
+    """The table of a view."""
+    counted = list(_counted(view))
+    labels = tuple(label or "all queries" for _, label, _ in counted)
+    values = np.array([_numbers(counts) for _, _, counts in counted]).reshape(-1, len(COLUMNS))
+    yield Grid(values, labels, COLUMNS, "", "", aligns_columns=True)
+
+
+def _counted(view: View) -> Iterator[tuple[tuple[int, ...], str, VisibleKeys]]:
+    """The index on the axes before the queries, the label and the counts of each table that is shown."""
+    trace = view.result.trace
+    step = trace[VISIBLE_STEP]
+    shape = len(trace.labels["n"]), step.value.shape[-1]  # one row may serve every query
+    for index, label in leading_slices(trace, step, view.axis_positions):
+        yield index, label, count_visible_keys(np.broadcast_to(step.value[index], shape))
+
+
+def _numbers(counts: VisibleKeys) -> Sequence[float]:
+    """The counts in the order of the columns."""
+    return [getattr(counts, name) for name in COLUMNS]
+
+
+def visible_object(view: View) -> dict[str, Any]:
+    """The counts by their names, of several tables lists of them, and the size of a tile."""
+    counted = [_numbers(counts) for _, _, counts in _counted(view)]
+    columns = {name: [row[at] for row in counted] for at, name in enumerate(COLUMNS)}
+    return {name: rows[0] if len(rows) == 1 else rows for name, rows in columns.items()} | {"tile": TILE}
+
+
+def visible_table(view: View) -> Iterator[Sequence[Any]]:
+    """The header and the rows of one table; the batch item and the head are 0 where there is no such axis."""
+    axes = view.result.trace[VISIBLE_STEP].axes
+    yield BATCH, HEAD, *COLUMNS
+    for index, _, counts in _counted(view):
+        at = dict(zip(axes, index, strict=False))
+        yield at.get("b", 0), at.get("h", 0), *_numbers(counts)
