@@ -27,7 +27,8 @@ NOISE = 1e-12  # of a factor: nearer to a whole number it is one, which differen
 def linear_gradient_lines(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter) -> list[str]:
     """One number of a gradient: as a sum, or which number it is where the function has only moved it.
 
-    On axes that `at` has not it is the first number that the gradients at `at` come back to.
+    On axes that `at` has not it is the first number that the gradients at `at` come back to. There are no lines of an
+    operator of another package: whether it is linear is not known.
     """
     cell = _cell(trace, step, at)
     name = name_of_number(trace, step, dict(zip(step.axes, cell, strict=True)))
@@ -37,6 +38,8 @@ def linear_gradient_lines(trace: Trace, step: Step, at: AxisPositions, write: Ar
         return [f"{name} = {write.equation(total(ways), result)}"]
     grad = _read(trace, step)
     factors = _factors(trace, step, grad, cell)
+    if factors is None:
+        return []
     found = np.nonzero(factors)
     count = len(found[0])
     if not count:
@@ -91,8 +94,11 @@ def _cell(trace: Trace, step: Step, at: AxisPositions) -> Index:
     return tuple(int(next(rest)) if isinstance(x, slice) else x for x in known)
 
 
-def _factors(trace: Trace, step: Step, grad: Step, cell: Index) -> Array:
-    """By what the numbers of a gradient are multiplied in one number of another, in the shape of the first."""
+def _factors(trace: Trace, step: Step, grad: Step, cell: Index) -> Array | None:
+    """By what the numbers of a gradient are multiplied in one number of another, in the shape of the first.
+
+    None where that is not known.
+    """
     factors = np.zeros(grad.value.shape)
     if step.function in (identity, sum_over):
         axes, kept, own = step.options.get("axes", ()), step.options.get("kept", ()), iter(cell)
@@ -100,6 +106,8 @@ def _factors(trace: Trace, step: Step, grad: Step, cell: Index) -> Array:
         factors[tuple(slice(None) if at in axes else place for at, place in enumerate(places))] = 1
         return factors
     node, argument = _differentiated(trace, step)
+    if node.record is not None and not node.record.is_built_in:
+        return None
     found = factors + _growth(trace, step, node, argument, cell)
     for axis, letter in enumerate(grad.axes):
         if letter in COUNTED_FROM_0 and letter in step.axes and factors.shape[axis] > 1:
@@ -143,14 +151,15 @@ def _growth(trace: Trace, step: Step, node: Node, argument: str, cell: Index) ->
 
 def _places(trace: Trace, step: Step, found: tuple[Array, ...]) -> str:
     """Where a number is: `head 0, query cat, e1`."""
-    axes = [(letter, int(index[0])) for letter, index in zip(step.axes, found, strict=True)]
+    axes = zip(step.axes, step.value.shape, found, strict=True)
+    several = [(letter, int(index[0])) for letter, size, index in axes if size > 1 or letter not in COUNTED_FROM_0]
 
     def place(letter: str, at: int) -> str:
         if letter in _NOUNS:
             return f"{_NOUNS[letter]} {trace.numbered_labels[letter][at]}"
         return f"{AXIS_NOUNS[letter]} {at}" if letter in COUNTED_FROM_0 else f"{letter}{at + 1}"
 
-    return ", ".join(place(letter, at) for letter, at in axes)
+    return ", ".join(place(letter, at) for letter, at in several)
 
 
 def _what_is_added(step: Step, found: tuple[Array, ...]) -> str:
