@@ -16,7 +16,7 @@ EPSILONS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "floa
 SLACK = 1e-15  # of the evaluation itself, relative
 STATEMENT = r"by iteration until"  # of a number that no line gives
 LOOK_UP = r"table\[|V\w*\(|C\("  # the left sides that are no arithmetic
-SENTENCE_END = r"(?:, rounded down.*|: beyond the table.*)$"
+SENTENCE_END = r"(?:, rounded down.*|: beyond the table.*| \(over [^)]*\))$"
 
 
 @dataclass

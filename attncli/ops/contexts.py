@@ -178,7 +178,16 @@ def attentional_query(grad: Array, forward: Array, value: Array, w: Array) -> Ar
     return gradient
 
 
-@derivative(f"{{d_w}} = Σᵢ [Uᵢ; {{query}}ᵢ]ᵀ gᵢ, {HIDDEN}")
+def attentional_w_by_hand(
+    write: ArithmeticWriter, grad: Array, forward: Array, context_vector: Array, query: Array, result: Any
+) -> list[str]:
+    """The first number of the gradient of the matrix: of all queries the first number, times its first gradient."""
+    slopes = [1 - number(output) ** 2 for output in forward[:, 0]]
+    factors = [number(g) * slope for g, slope in zip(grad[:, 0], slopes, strict=True)]
+    return [write.equation(products(context_vector[:, 0], factors), result[0, 0])]
+
+
+@derivative(f"{{d_w}} = Σᵢ [Uᵢ; {{query}}ᵢ]ᵀ gᵢ, {HIDDEN}", sums_over=("n",), by_hand=attentional_w_by_hand)
 def attentional_w(grad: Array, forward: Array, context_vector: Array, query: Array) -> Array:
     """The gradient of the matrix: the sum over the queries."""
     concatenated: Array = np.concatenate([context_vector, query], axis=-1)

@@ -24,8 +24,9 @@ class DerivativeRecord:
     `reads` are the arguments, inner quantities and the result, as `forward`, that it gets besides the gradient of the
     result, and `options` those of the function's options. `formula` names the arguments, the result and their gradients
     by braces: `{d_scores} = {weights} ∘ …`; where it depends on what is given, it is a function of these symbols and of
-    the options. Worked lines are of one cell; arrays have all entries along the axes in `sums_over`. `remark` says what
-    is taken where there is no derivative.
+    the options. Worked lines are of one cell; arrays have all entries along the axes in `sums_over`. Without `by_hand`
+    the function is linear in the argument, from which the lines follow. `remark` says what is taken where there is no
+    derivative.
     """
 
     formula: Formula
@@ -100,7 +101,7 @@ def sum_products(grad: Array, x: Array) -> Array:
     >>> float(sum_products(np.array([0.0, 2.0]), np.array([-np.inf, 3.0])))
     6.0
     """
-    total: Array = np.multiply(grad, x, out=np.zeros_like(grad), where=grad != 0).sum()
+    total: Array = (grad * np.where(grad != 0, x, 0)).sum()
     return total
 
 

@@ -230,7 +230,13 @@ def fill_empty_rows_by_hand(write: ArithmeticWriter, weights: Any, result: Any, 
     return ["every key is hidden: NaN" if fill == "nan" else f"every key is hidden: 1/{keys} = {write(result)}"]
 
 
-@derivative("{d_weights}: {d_result}, 0 in rows without keys")
+@derivative(
+    "{d_weights}: {d_result}, 0 in rows without keys",
+    by_hand=lambda write, grad, weights, result: [
+        f"the row has keys: the gradient is {write(result)}" if weights.any() else "every key is hidden: 0"
+    ],
+    sums_over=("m",),
+)
 def fill_empty_rows_weights(grad: Array, weights: Array) -> Array:
     """The gradient of weights of which empty rows are filled."""
     return np.where((weights != 0).any(axis=-1, keepdims=True), grad, 0)

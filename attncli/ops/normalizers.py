@@ -118,8 +118,8 @@ def _gradient_of_exponentials(grad: Array, weights: Array, row_sums: Array, *, t
     "T",
     "{d_argument} = −Σ δᵢⱼ {scores}ᵢⱼ / {argument}², δᵢⱼ = {result}ᵢⱼ ({d_result}ᵢⱼ − Σⱼ {d_result}ᵢⱼ {result}ᵢⱼ)",
     by_hand=lambda write, grad, scores, forward, result, *, temperature: [
-        (row := computed_products(write, "Σ g∘S", softmax_scores(grad, forward), scores)).line,
-        write.equation(-(row if temperature == 1 else row / parameter(temperature) ** 2), result),
+        (row := computed_products(write, "−Σ g∘S", -softmax_scores(grad, forward), scores)).line,
+        *([] if temperature == 1 else [write.equation(row / parameter(temperature) ** 2, result)]),
     ],
 )
 def softmax_temperature(grad: Array, scores: Array, forward: Array, *, temperature: float) -> Array:

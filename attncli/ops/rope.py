@@ -372,7 +372,37 @@ def rope_x(
     )
 
 
-@derivative("{d_frequencies}[f] = Σ pos ({d_result}₂ {result}₁ − {d_result}₁ {result}₂) over the rows, of pair f")
+def rope_frequencies_by_hand(
+    write: ArithmeticWriter,
+    grad: Array,
+    forward: Array,
+    positions: Array,
+    frequencies: Array,
+    result: Array,
+    *,
+    interleaved: bool = False,
+    scaling: float = 1.0,
+    offset: float = 0.0,
+    reverse: bool | None = None,
+) -> list[str]:
+    """One frequency: the positions on the first axis of all rows [n d], times the gradients of their angles."""
+    count = frequencies.shape[-1]
+    pair = min(write.feature, count - 1) if frequencies.ndim == 1 else 0
+    one, other = (range(2 * count)[part][pair] for part in pair_slices(count, interleaved))
+    rows = zip(np.atleast_2d(positions)[0], grad, forward, strict=True)
+    angles = [
+        parameter((position + offset) / scaling)
+        * (number(g[other]) * number(y[one]) - number(g[one]) * number(y[other]))
+        for position, g, y in rows
+    ]
+    return [write.equation(-total(angles) if reverse else total(angles), result.flat[pair])]
+
+
+@derivative(
+    "{d_frequencies}[f] = Σ pos ({d_result}₂ {result}₁ − {d_result}₁ {result}₂) over the rows, of pair f",
+    sums_over=("n", "m"),
+    by_hand=rope_frequencies_by_hand,
+)
 def rope_frequencies_gradient(
     grad: Array,
     forward: Array,

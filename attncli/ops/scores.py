@@ -276,16 +276,29 @@ def _slopes(grad: Array, hidden: Array, v: Array, activation: Activation) -> Arr
     return grad[..., None] * v[..., None, None, :] * SLOPES[activation](hidden)
 
 
-def _slope_lines(
-    write: ArithmeticWriter, grad: Array, hidden: Array, v: Array, w: Array, result: Any, activation: Activation
-) -> list[str]:
-    """The gradient of the hidden layer [r a] of some pairs, added, and its product with the matrix."""
+def _slope_terms(grad: Array, hidden: Array, v: Any, activation: Activation) -> list[Term]:
+    """The gradients of the hidden layer before its activation, of some pairs [r a] or of one unit in them [r]."""
     if activation == "relu":
         slopes = [number(np.where(units > 0, 1.0, 0.0)) for units in hidden]
     else:
         slopes = [TERMS_OF_SLOPES[activation](number(units)) for units in hidden]
-    terms = [number(factor) * number(v) * slope for factor, slope in zip(grad, slopes, strict=True)]
-    row = write.computed("Σ g", total(terms), letter="a")
+    return [number(factor) * number(v) * slope for factor, slope in zip(grad, slopes, strict=True)]
+
+
+def _first_of_pairs(
+    write: ArithmeticWriter, grad: Array, hidden: Array, v: Array, x: Array, result: float, activation: Activation
+) -> list[str]:
+    """The first number of the gradient of a matrix: that of the first hidden unit, times numbers, of all pairs."""
+    units = _slope_terms(grad.ravel(), hidden[..., 0].ravel(), v[0], activation)
+    numbers = np.broadcast_to(x, grad.shape).ravel()
+    return [write.equation(total(unit * factor for unit, factor in zip(units, numbers, strict=True)), result)]
+
+
+def _slope_lines(
+    write: ArithmeticWriter, grad: Array, hidden: Array, v: Array, w: Array, result: Any, activation: Activation
+) -> list[str]:
+    """The gradient of the hidden layer [r a] of some pairs, added, and its product with the matrix."""
+    row = write.computed("Σ g", total(_slope_terms(grad, hidden, v, activation)), letter="a")
     return [row.line, write.equation(products(row.entries, w.mT), result, letter="d")]
 
 
@@ -315,28 +328,52 @@ def additive_key(grad: Array, hidden: Array, w1: Array, v: Array, *, activation:
     return gradient
 
 
-@derivative(_with_slope("{d_w1} = Σᵢⱼ {key}ⱼᵀ δᵢⱼ, δᵢⱼ = {d_result}ᵢⱼ {v}"))
+@derivative(
+    _with_slope("{d_w1} = Σᵢⱼ {key}ⱼᵀ δᵢⱼ, δᵢⱼ = {d_result}ᵢⱼ {v}"),
+    sums_over=PAIRS,
+    by_hand=lambda write, grad, key, hidden, v, result, *, activation: _first_of_pairs(
+        write, grad, hidden, v, key[:, 0], result[0, 0], activation
+    ),
+)
 def additive_w1(grad: Array, key: Array, hidden: Array, v: Array, *, activation: Activation) -> Array:
     """The gradient of the matrix of the keys: the sum over all pairs."""
     gradient: Array = key.mT @ _slopes(grad, hidden, v, activation).sum(axis=-3)
     return gradient
 
 
-@derivative(_with_slope("{d_w2} = Σᵢⱼ {query}ᵢᵀ δᵢⱼ, δᵢⱼ = {d_result}ᵢⱼ {v}"))
+@derivative(
+    _with_slope("{d_w2} = Σᵢⱼ {query}ᵢᵀ δᵢⱼ, δᵢⱼ = {d_result}ᵢⱼ {v}"),
+    sums_over=PAIRS,
+    by_hand=lambda write, grad, query, hidden, v, result, *, activation: _first_of_pairs(
+        write, grad, hidden, v, query[:, :1], result[0, 0], activation
+    ),
+)
 def additive_w2(grad: Array, query: Array, hidden: Array, v: Array, *, activation: Activation) -> Array:
     """The gradient of the matrix of the queries: the sum over all pairs."""
     gradient: Array = query.mT @ _slopes(grad, hidden, v, activation).sum(axis=-2)
     return gradient
 
 
-@derivative(_with_slope("{d_b} = Σᵢⱼ δᵢⱼ, δᵢⱼ = {d_result}ᵢⱼ {v}"))
+@derivative(
+    _with_slope("{d_b} = Σᵢⱼ δᵢⱼ, δᵢⱼ = {d_result}ᵢⱼ {v}"),
+    sums_over=PAIRS,
+    by_hand=lambda write, grad, hidden, v, result, *, activation: [
+        write.equation(total(_slope_terms(grad.ravel(), hidden.reshape(-1, len(v)), v, activation)), result, letter="a")
+    ],
+)
 def additive_b(grad: Array, hidden: Array, v: Array, *, activation: Activation) -> Array:
     """The gradient of the bias of the hidden layer: the sum over all pairs."""
     gradient: Array = _slopes(grad, hidden, v, activation).sum(axis=(-3, -2))
     return gradient
 
 
-@derivative("{d_v} = Σᵢⱼ {d_result}ᵢⱼ Hᵢⱼ")
+@derivative(
+    "{d_v} = Σᵢⱼ {d_result}ᵢⱼ Hᵢⱼ",
+    sums_over=PAIRS,
+    by_hand=lambda write, grad, hidden, result: [
+        write.equation(products(grad.ravel(), hidden.reshape(-1, hidden.shape[-1])), result, letter="a")
+    ],
+)
 def additive_v(grad: Array, hidden: Array) -> Array:
     """The gradient of the last vector: the hidden layer, times the gradient of each score."""
     gradient: Array = (grad[..., None] * hidden).sum(axis=(-3, -2))

@@ -11,7 +11,7 @@ from attncli.ops.products import product_without_zeros
 
 
 def _projected_back(write: ArithmeticWriter, grad: Array, result: Any, w: Array | None = None) -> list[str]:
-    """The gradient of one row [d], times the columns of the matrix [x d], and their sum."""
+    """The gradient of one row [d], times the columns of the matrix [x d], and their sum; none without a matrix."""
     return [] if w is None or not np.ndim(grad) else [write.equation(products(grad, w.T), result, letter="x")]
 
 
@@ -222,15 +222,7 @@ def identity(x: Array) -> Array:
     return x
 
 
-@derivative("{d_x}: the numbers of {d_result} in the shape of {x}", is_whole=True)
-def reshape_x(grad: Array, x: Array, *, shape: tuple[int, ...], at: list[int] | None = None) -> Array:
-    """The gradient of numbers in another shape; 0 for those that are left out."""
-    whole = np.zeros(shape, grad.dtype)
-    whole[..., slice(None) if at is None else at] = grad
-    return whole.reshape(x.shape)
-
-
-@structural(is_exact=True, derivatives={"x": reshape_x})
+@structural(is_exact=True)
 def reshape(x: Array, *, shape: tuple[int, ...], at: list[int] | None = None) -> Array:
     """The same numbers in another shape; of its last axis the entries at these positions.
 

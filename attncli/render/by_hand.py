@@ -13,12 +13,15 @@ from attncli.numbers.terms import number, products, total
 from attncli.ops.derivatives import DerivativeRecord
 from attncli.ops.records import ByHand, OperatorRecord
 from attncli.ops.registry import failures_named, record_of
+from attncli.ops.rope import rope_x
 from attncli.ops.structural import project, project_x
 from attncli.plan.builder import symbols_of
+from attncli.plan.graph import GRADIENT
 from attncli.plan.trace import AxisPositions, Step, Trace, add_dependent_axes
 from attncli.problem.fields import LSE
 from attncli.render.aligned_numbers import needs_exponents
 from attncli.render.document import Section
+from attncli.render.linear_gradients import linear_gradient_lines, name_of_number
 from attncli.render.masks import VISIBLE_STEP, rules_below
 from attncli.render.tables import position_label
 from attncli.render.view import DECIMALS, Cell, View
@@ -189,17 +192,28 @@ def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
     at the index in `at`, but all keys for a normalizer or a context, and array parameters of the operator and
     tables that are looked up whole.
     """
-    if not all(letter in at for letter in step.axes[:-1] if letter in ("n", "m", "k", "p")):
+    is_gradient = step.stage == GRADIENT
+    if is_gradient:
+        at = {"k": 0, "p": 0, **at}  # of a key that is not among the new or the cached ones, the first of them
+    elif not all(letter in at for letter in step.axes[:-1] if letter in ("n", "m", "k", "p")):
         return []  # a cached key is not among the new ones
     trace, write = view.result.trace, _writer(view, step, at)
     if step.function is project:
         return [_projection(trace, step, at, write)]
-    write_by_hand = record_of(step.function).by_hand if step.function is not None else None
+    lines = _lines_of_record(trace, step, at, write)
+    return lines or (linear_gradient_lines(trace, step, at, write) if is_gradient and has_lines(step) else [])
+
+
+def _lines_of_record(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter) -> list[str]:
+    """The lines of the `by_hand` function of a step's record; none where it has no such function."""
+    if step.function is None:
+        return []
+    record: object = record_of(step.function)
+    write_by_hand = record_of(step.function).by_hand
     if write_by_hand is None:
         return []
     if step.function is project_x:  # of rows that are those of keys, and of what is projected those of queries
         at = {**at, trace[step.inputs["grad"]].axes[-2]: at[step.axes[-2]]}
-    record: object = record_of(step.function) if step.function is not None else None
     summed = set(record.sums_over) if isinstance(record, DerivativeRecord) else set()
     summed |= {letter for letter, key in _KEY_LETTERS.items() if key in summed}
     indexed_axes = (LEADING | ({"n"} if step.stage in ROW_STAGES else set(at))) - summed
@@ -212,24 +226,19 @@ def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
     result = _part(step, at, LEADING | ({"n"} if step.stage == "context" else set(at)))
     with np.errstate(all="ignore"):  # the step that overflowed has its note
         worked = _call(step.record, write_by_hand, write, **arguments, result=result, **step.options)
-    if isinstance(record, DerivativeRecord) and worked and " = " in worked[-1]:
-        worked = [*worked[:-1], f"{_cell_name(trace, step, at)} = {worked[-1]}"]
+    if isinstance(record, DerivativeRecord) and worked and " = " in worked[-1] and step.function is not rope_x:
+        one = {} if worked[-1].endswith("]") else dict.fromkeys(step.axes[step.value.ndim - np.ndim(result) :], 0)
+        if len(one) == 1:  # of a vector
+            one = {step.axes[-1]: min(write.feature, np.size(result) - 1)}
+        worked = [*worked[:-1], f"{name_of_number(trace, step, {**at, **one})} = {worked[-1]}"]
     return [*worked, *_row_sum(step, at, write)]
-
-
-def _cell_name(trace: Trace, step: Step, at: AxisPositions) -> str:
-    """The symbol of a step with the labels of a query, a key or both, `dA(cat, sat)`; of a matrix `dW[x1, d1]`."""
-    known = [(_KEY_LETTERS.get(letter, letter), letter) for letter in step.axes if letter not in LEADING]
-    labels = [trace.numbered_labels[key][at[letter]] for key, letter in known if key in ("n", "m")]
-    own = [f"{letter}1" for letter in step.axes if letter not in LEADING]
-    if len(own) > 1 and not labels:
-        return f"{step.symbol}[{', '.join(own)}]"
-    return f"{step.symbol}({', '.join(labels)})" if labels else step.symbol
 
 
 def has_lines(step: Step) -> bool:
     """Whether a step has arithmetic."""
-    return step.function is not None and (step.function is project or record_of(step.function).by_hand is not None)
+    if step.function is None or not step.inputs:
+        return False
+    return step.stage == GRADIENT or step.function is project or record_of(step.function).by_hand is not None
 
 
 def _call(record: OperatorRecord | None, write_by_hand: ByHand, *args: Any, **arguments: Any) -> list[str]:

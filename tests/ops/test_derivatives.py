@@ -84,6 +84,16 @@ def test_a_derivative_is_the_limit_of_differences(record: OperatorRecord) -> Non
 
 
 @of_operators(WITH_DERIVATIVES)
+def test_a_function_is_linear_in_an_argument_whose_derivative_has_no_lines(record: OperatorRecord) -> None:
+    given = values_of(record)
+    for name, found in derivatives_of(record):
+        if found.record.by_hand is None:
+            values = (record.function(**{**given, name: given[name] * factor}) for factor in (0, 1, 2))
+            nothing, once, twice = (np.nan_to_num(value) for value in values)
+            np.testing.assert_allclose(twice - nothing, 2 * (once - nothing), rtol=1e-12, atol=1e-12, err_msg=name)
+
+
+@of_operators(WITH_DERIVATIVES)
 def test_an_operator_says_of_every_array_and_number_whether_it_has_a_derivative(record: OperatorRecord) -> None:
     assert record.derivatives is not None
     code = record.function.__code__
