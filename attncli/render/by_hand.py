@@ -236,9 +236,10 @@ def _lines_of_record(trace: Trace, step: Step, at: AxisPositions, write: Arithme
 
 def has_lines(step: Step) -> bool:
     """Whether a step has arithmetic."""
-    if step.function is None or not step.inputs:
+    if step.function is None:
         return False
-    return step.stage == GRADIENT or step.function is project or record_of(step.function).by_hand is not None
+    is_computed_gradient = step.stage == GRADIENT and bool(step.inputs)
+    return is_computed_gradient or step.function is project or record_of(step.function).by_hand is not None
 
 
 def _call(record: OperatorRecord | None, write_by_hand: ByHand, *args: Any, **arguments: Any) -> list[str]:
