@@ -123,13 +123,13 @@ def repeat_kv_x(grad: Array, x: Array) -> Array:
 
 
 @structural(is_exact=True, derivatives={"x": repeat_kv_x})
-def repeat_kv(x: Array, *, heads: int) -> Array:
-    """Query head h reads key head h // (heads / g): [… g m c] to [… h m c].
+def repeat_kv(x: Array, *, heads: int, axis: int = -3) -> Array:
+    """Query head h reads key head h // (heads / g): [… g m c] to [… h m c], or another axis of heads.
 
     >>> repeat_kv(np.array([[[1]], [[2]]]), heads=4).ravel()
     array([1, 1, 2, 2])
     """
-    return np.repeat(x, heads // x.shape[-3], axis=-3)
+    return np.repeat(x, heads // x.shape[axis], axis=axis)
 
 
 @derivative("{d_past}: the first rows of {d_result}")
