@@ -44,7 +44,7 @@ def state_array_letters(spec: ProblemSpec, name: str) -> Letters | None:
     elif before != len(own):
         return None
     layout = spec.leading
-    if "h" in leading and shape[leading.index("h")] == layout.kv_heads < layout.heads and layout.kv_heads > 1:
+    if "h" in leading and shape[leading.index("h")] == layout.kv_heads < layout.heads:
         leading = layout.with_kv_heads(leading)
     return (*leading, *own)
 
