@@ -229,9 +229,9 @@ def recurrence_by_hand(
     key: Array,
     value: Array,
     result: Any,
-    states_before: Array,
-    states: Array,
     *,
+    states_before: Array | None = None,
+    states: Array | None = None,
     decay: Any = None,
     beta: Any = None,
     scale: float | None = None,
@@ -245,6 +245,8 @@ def recurrence_by_hand(
     **_: Any,
 ) -> list[str]:
     """One token: what of the state is forgotten, read back, corrected and written, and what its query reads."""
+    if states_before is None or states is None:
+        return [f"of more than {CHUNK} tokens, which are computed in chunks, no states are kept"]
     query, key = (query if mapped_query is None else mapped_query), (key if mapped_key is None else mapped_key)
     lines, state, written = list[str](), states_before, value
     if decayed_states is not None:
@@ -266,9 +268,11 @@ def recurrence_by_hand(
     return [*lines, write.equation(reading if factor == 1 else number(factor) * reading, result, name=name, letter="e")]
 
 
-_BEFORE = Quantity("states_before", "Sᵖ", "Sᵖᵢ = Sᵢ₋₁", ("n", "d", "e"), "The state that each token finds.")
+_BEFORE = Quantity(
+    "states_before", "Sᵖ", "the state after the token before", ("n", "d", "e"), "The state that each token finds."
+)
 _DECAYED = Quantity(
-    "decayed_states", "Sᵈ", "Sᵈᵢ = exp(δᵢ) Sᵢ₋₁", ("n", "d", "e"),
+    "decayed_states", "Sᵈ", "Sᵈᵢ = exp(δᵢ) Sᵖᵢ", ("n", "d", "e"),
     "What each token keeps of the state: the rest is forgotten.",
 )  # fmt: skip
 _READ_BACK = "What the state has for the key of each token already."
@@ -311,10 +315,10 @@ def _formula_in_force(update: str) -> FormulaInForce:
     return formula
 
 
-LINEAR = "Sᵢ = Sᵢ₋₁ + Kᵢᵀ Vᵢ"
-GATED = "Sᵢ = exp(δᵢ) Sᵢ₋₁ + Kᵢᵀ Vᵢ"
-DELTA = "Sᵢ = Sᵢ₋₁ + Kᵢᵀ βᵢ (Vᵢ − Kᵢ Sᵢ₋₁)"
-GATED_DELTA = "Sᵢ = Sᵈᵢ + Kᵢᵀ βᵢ (Vᵢ − Kᵢ Sᵈᵢ), Sᵈᵢ = exp(δᵢ) Sᵢ₋₁"
+LINEAR = "Sᵢ = Sᵖᵢ + Kᵢᵀ Vᵢ"
+GATED = "Sᵢ = exp(δᵢ) Sᵖᵢ + Kᵢᵀ Vᵢ"
+DELTA = "Sᵢ = Sᵖᵢ + Kᵢᵀ βᵢ (Vᵢ − Kᵢ Sᵖᵢ)"
+GATED_DELTA = "Sᵢ = Sᵈᵢ + Kᵢᵀ βᵢ (Vᵢ − Kᵢ Sᵈᵢ), Sᵈᵢ = exp(δᵢ) Sᵖᵢ"
 READS = ", Cᵢ = scale Qᵢ Sᵢ"
 ONNX = "ONNX LinearAttention (opset 27)"
 
@@ -403,8 +407,8 @@ def gated(
         "query": [[1], [1]], "key": [[1], [1]], "value": [[3], [4]], "beta": [1, 0.5], "gives": [[3], [3.5]],
     },
     inner=(
-        *_MAPPED, _BEFORE, Quantity("read_back", "R", "Rᵢ = Kᵢ Sᵢ₋₁", ("n", "e"), _READ_BACK), _CORRECTIONS,
-        _states("Sᵢ = Sᵢ₋₁ + Kᵢᵀ Uᵢ"),
+        *_MAPPED, _BEFORE, Quantity("read_back", "R", "Rᵢ = Kᵢ Sᵖᵢ", ("n", "e"), _READ_BACK), _CORRECTIONS,
+        _states("Sᵢ = Sᵖᵢ + Kᵢᵀ Uᵢ"),
     ),
     formula_in_force=_formula_in_force(DELTA),
     by_hand=recurrence_by_hand,

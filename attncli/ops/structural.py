@@ -123,13 +123,23 @@ def repeat_kv_x(grad: Array, x: Array) -> Array:
 
 
 @structural(is_exact=True, derivatives={"x": repeat_kv_x})
-def repeat_kv(x: Array, *, heads: int, axis: int = -3) -> Array:
-    """Query head h reads key head h // (heads / g): [… g m c] to [… h m c], or another axis of heads.
+def repeat_kv(x: Array, *, heads: int) -> Array:
+    """Query head h reads key head h // (heads / g): [… g m c] to [… h m c].
 
     >>> repeat_kv(np.array([[[1]], [[2]]]), heads=4).ravel()
     array([1, 1, 2, 2])
     """
-    return np.repeat(x, heads // x.shape[axis], axis=axis)
+    return np.repeat(x, heads // x.shape[-3], axis=-3)
+
+
+@structural(is_exact=True)
+def repeat_numbers(x: Array, *, heads: int) -> Array:
+    """Query head h reads the numbers of key head h // (heads / g): [… g n] to [… h n].
+
+    >>> repeat_numbers(np.array([[1], [2]]), heads=4).ravel()
+    array([1, 1, 2, 2])
+    """
+    return np.repeat(x, heads // x.shape[-2], axis=-2)
 
 
 @derivative("{d_past}: the first rows of {d_result}")

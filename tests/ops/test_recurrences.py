@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from attncli.api.attention import attention
+from attncli.api.check import check
 from attncli.base.errors import AttnError
 from attncli.ops import operators
 from attncli.ops.records import OperatorRecord
@@ -177,3 +178,20 @@ def test_what_contradicts_a_recurrence_is_an_error(keys: dict[str, Any], message
 def test_gradients_are_refused_by_name() -> None:
     with pytest.raises(AttnError, match="gradients through its states are not computed"):
         attention(**ONES, recurrence="linear", grad_output=[[1]])
+
+
+def test_a_check_names_a_factor_and_works_the_worst_number_out() -> None:
+    keys: dict[str, Any] = {
+        "query": [[1, 0], [0, 1], [1, 1]],
+        "key": [[1, 0], [0, 1], [1, 0]],
+        "value": [[1, 2], [3, 4], [5, 6]],
+        "recurrence": "gated_delta",
+        "decay": [0, -0.5, -0.25],
+        "beta": [1, 0.5, 0.5],
+    }
+    output = attention(**keys).output
+    assert check(against={"output": output}, **keys).agrees
+    report = str(check(against={"output": 1.1 * output}, **keys))
+    assert "The output is 1.1 times too large." in report
+    assert "read back = 1·[0.4724 0.9447] + 0·[1.1682 1.5576] = [0.4724 0.9447]" in report
+    assert "corrected = 0.5·([5 6] − [0.4724 0.9447]) = [2.2638 2.5276]" in report

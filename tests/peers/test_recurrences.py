@@ -1,4 +1,4 @@
-"""Recurrences give the results of ONNX's LinearAttention, and of the layers of Qwen3-Next and MiniMax in transformers."""
+"""Recurrences give the results of ONNX's LinearAttention, and of Qwen3-Next and MiniMax in transformers."""
 
 import warnings
 from typing import Any

@@ -42,7 +42,7 @@ def recur(builder: PlanBuilder) -> None:
     inner = inner if builder.query_count <= CHUNK else set()
     builder.add_operator("recurrence", operator, "context", "C", axes, role="context", options=options, inner=inner)
     builder.set_result("context", "context")
-    if operator.record.is_built_in:
+    if operator.record.is_built_in and "feature_map" in operator.options:
         _add_present_state(builder, inputs, operator.options)
     normalize_context(builder)
 
@@ -60,21 +60,12 @@ def _add_array(builder: PlanBuilder, name: str) -> Node:
     node = builder.add_given(name, SYMBOLS[name], axes_of(letters, array.shape), role=name)
     if "g" not in letters:
         return node
-    heads, at = builder.layout.heads, letters.index("g")
+    heads = builder.layout.heads
     axes = tuple(Axis("h", heads) if axis.letter == "g" else axis for axis in node.axes)
-    formula = f"query head h reads key head h // {heads // builder.layout.kv_heads}"
-    options = {"heads": heads, "axis": at - len(letters)}
-    return builder.add_made_of(
-        node,
-        f"repeated_{name}",
-        f"{node.symbol}ₛ",
-        formula,
-        "repeat",
-        structural.repeat_kv,
-        options,
-        axes=axes,
-        role=name,
-    )
+    symbol, formula = f"{node.symbol}ₛ", f"query head h reads key head h // {heads // builder.layout.kv_heads}"
+    function = structural.repeat_kv if letters[-3:-2] == ("g",) else structural.repeat_numbers
+    more: dict[str, Any] = {"axes": axes, "role": name}
+    return builder.add_made_of(node, f"repeated_{name}", symbol, formula, "repeat", function, {"heads": heads}, **more)
 
 
 def _add_present_state(builder: PlanBuilder, inputs: Mapping[str, str], options: Mapping[str, Any]) -> None:
