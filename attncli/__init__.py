@@ -11,7 +11,17 @@ if TYPE_CHECKING:
     from attncli.api.problem import Fitted, Problem
     from attncli.api.result import Result
     from attncli.base.errors import AttnError
-    from attncli.ops.decorators import context, generator, mask, norm, normalizer, position, query_scale, score
+    from attncli.ops.decorators import (
+        context,
+        generator,
+        mask,
+        norm,
+        normalizer,
+        position,
+        query_scale,
+        recurrence,
+        score,
+    )
     from attncli.ops.records import (
         DerivedInput,
         Factorization,
@@ -54,6 +64,7 @@ __all__ = [
     "normalizer",
     "position",
     "query_scale",
+    "recurrence",
     "score",
 ]
 
@@ -86,6 +97,7 @@ _MODULES = {
     "normalizer": "attncli.ops.decorators",
     "position": "attncli.ops.decorators",
     "query_scale": "attncli.ops.decorators",
+    "recurrence": "attncli.ops.decorators",
     "score": "attncli.ops.decorators",
 }
 

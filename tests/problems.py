@@ -51,7 +51,7 @@ def with_table(name: str, **keys: Any) -> dict[str, Any]:
     """The keys of the same problem that begins with the scores or the weights that it computes."""
     every_query = {key: value for key, value in keys.items() if key != "only"}
     trace = dense_trace(problem(**every_query))
-    unread = ("scores",) if name == "scores" else ("scores", "weights")
+    unread = ("queries", "scores") if name == "scores" else ("queries", "scores", "weights")
     position = trace.problem.position
     makes_table = position is not None and position.record.acts_on != "embeddings"
     is_read_later = makes_table and name == "scores" and position.record.acts_on == "scores"
@@ -84,7 +84,24 @@ TOKENS = {
     "w_v": normal(13, G * E),
 }
 
+STATES = {"query": normal(B, H, N, D), "key": normal(B, G, N, D), "value": normal(B, G, N, E)}
+
 PROBLEMS: Mapping[str, Mapping[str, Any]] = {
+    "a recurrence of grouped heads, with a state before": {
+        **STATES,
+        "recurrence": "gated_delta:feature_map=l2",
+        "decay": -abs(normal(B, G, N)),
+        "beta": normal(B, G, N),
+        "past_state": normal(B, G, D, E),
+        "scale": 0.5,
+    },
+    "a recurrence with a decay of each feature, normalized": {
+        **TOKENS,
+        **GROUPS,
+        "recurrence": "gated:feature_map=elu+1,normalize=true",
+        "decay": -abs(normal(H, N, D)),
+        "w_o": normal(66, 3),
+    },
     "causal, grouped heads": {**HEAD_AXIS, "causal": True, "mask": booleans(H, N, K)},
     "sparsemax, causal, grouped heads": {**HEAD_AXIS, "causal": True, "normalize": "sparsemax", "score": "dot"},
     "a cache and a window": {**HEAD_AXIS, **CACHE, "causal": True, "window": (2, 0), "qk_norm": "l2"},
@@ -546,3 +563,6 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "only": [3, 1],
     },
 }
+
+# Those with a table of scores or weights: blocks are parts of it.
+WITH_TABLES = {name: keys for name, keys in PROBLEMS.items() if "recurrence" not in keys}

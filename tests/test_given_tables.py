@@ -9,7 +9,7 @@ from tests.problems import PROBLEMS, dense_trace, problem, with_table
 COMPUTED = {
     name: keys
     for name, keys in PROBLEMS.items()
-    if keys.keys().isdisjoint(("scores", "weights")) and "attentional" not in keys.get("context", "")
+    if keys.keys().isdisjoint(("scores", "weights", "recurrence")) and "attentional" not in keys.get("context", "")
 }
 
 

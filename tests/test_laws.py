@@ -33,13 +33,13 @@ def of_problems(applies: Callable[[Keys], bool]) -> pytest.MarkDecorator:
 
 def is_computed(keys: Keys) -> bool:
     """Whether a problem computes its scores and weights."""
-    return keys.keys().isdisjoint(("scores", "weights"))
+    return keys.keys().isdisjoint(("scores", "weights", "recurrence"))
 
 
 def has_distribution(keys: Keys) -> bool:
     """Whether the weights are computed by a normalizer whose rows sum to 1."""
     normalizer = keys.get("normalize", "softmax").partition(":")[0]
-    return "weights" not in keys and operators("normalize")[normalizer].is_distribution
+    return keys.keys().isdisjoint(("weights", "recurrence")) and operators("normalize")[normalizer].is_distribution
 
 
 def test_every_step_is_its_function_applied_to_its_named_inputs(spec: ProblemSpec) -> None:

@@ -93,6 +93,10 @@ class KeysBesideVectors(TypedDict, total=False):
     positions_of_queries: Matrix
     normalize: OperatorChoice
     context: OperatorChoice
+    recurrence: OperatorChoice
+    decay: Matrix
+    beta: Matrix
+    past_state: Matrix
     mask: Matrix | OperatorChoice
     bias: Matrix
     causal: bool | None

@@ -128,7 +128,8 @@ class Problem:
         shapes = (
             f"{name} {value.shape}" for name, value in stored_values(self._spec).items() if hasattr(value, "shape")
         )
-        stages = ", ".join(f"{name}={getattr(self._spec, name)}" for name in ("score", "normalize", "context"))
+        names = ("score", "normalize", "context") if self._spec.recurrence is None else ("recurrence",)
+        stages = ", ".join(f"{name}={getattr(self._spec, name)}" for name in names)
         return f"Problem({', '.join(shapes)}, {stages})"
 
     def _repr_html_(self) -> str:

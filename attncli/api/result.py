@@ -117,6 +117,7 @@ class Result(RunResult):
     output: Array
     present_key: Array
     present_value: Array
+    present_state: Array
 
     _before: "Result | None" = None
 

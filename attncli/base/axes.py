@@ -49,7 +49,12 @@ SYMBOLS: Mapping[str, str] = {
 }
 
 # The role of what an operator computes, by the kind of the operator.
-RESULT_OF_KIND: Mapping[str, str] = {"score": "scores", "normalize": "weights", "context": "context"}
+RESULT_OF_KIND: Mapping[str, str] = {
+    "score": "scores",
+    "normalize": "weights",
+    "context": "context",
+    "recurrence": "context",
+}
 
 Letters = tuple[str, ...]
 

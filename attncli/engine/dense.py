@@ -66,7 +66,7 @@ class DenseEngine:
     def run(self, nodes: Iterable[Node]) -> None:
         """Evaluate nodes in order, with their inner quantities; raises AttnError where memory does not suffice."""
         keep_freed_memory(KEPT_BYTES)
-        weights = self.plan.results["weights"]
+        weights = self.plan.results.get("weights")
         with np.errstate(all="ignore"):  # `engine.nonfinite` reports it
             for node in nodes:
                 if node.is_input:
@@ -177,7 +177,8 @@ def evaluate_wide(
     if keep is not None and node.taps:
 
         def tap(name: str, value: Array) -> Array:
-            keep(node.taps[name], precision.round(value))
+            if name in node.taps:
+                keep(node.taps[name], precision.round(value))
             return value  # the kept value is rounded; the function goes on with the unrounded one
 
         arguments[TAP] = tap

@@ -79,7 +79,7 @@ def evaluate_with_digits(node: Node, values: dict[str, Any], digits: Digits) -> 
     if computes_with_positions:
         arguments = {name: digits.array(value) for name, value in arguments.items()}
     if node.taps:
-        options["tap"] = lambda name, value: values.setdefault(node.taps[name], value)
+        options["tap"] = lambda name, value: values.setdefault(node.taps[name], value) if name in node.taps else value
     with _errors_named(node, digits):
         return _result(node, node.function(**arguments, **options), digits)
 

@@ -73,7 +73,7 @@ def _first_nonfinite(trace: Trace, step: Step) -> Cell | None:
         found = found & ~rows_of_nan(trace, step, found) if found.any() else found
         return Cell(step.name, _first(found)) if found.any() else None
     end, results = last_of_blocks(trace.plan, trace.by_name), trace.plan.results
-    last = trace[end] if end in (results["weights"], results.get("context")) and end in trace else step
+    last = trace[end] if end in (results.get("weights"), results.get("context")) and end in trace else step
     if last is step and is_before_mask(trace.plan, step.node) and step.axes[-2:] == ("n", "m"):
         return _first_visible(trace, step)
     leading = step.node.axes[: step.axes.index("n") + 1]
@@ -280,8 +280,11 @@ def rows_of_nan(trace: Trace, step: Step, found: Array) -> Array:
 
     `found` has the cells of the step that are not finite; only the queries of these are looked at.
     """
-    weights, axes = trace.plan["weights"], step.axes
+    axes = step.axes
     nowhere = np.zeros((1,) * len(axes), dtype=bool)
+    if not trace.plan.has_weights:
+        return nowhere
+    weights = trace.plan["weights"]
     is_made_of_weights = weights.name in trace.plan.needed_for([step.name])
     if trace.plan.empty_rows_fill != "nan" or "n" not in axes or not is_made_of_weights:
         return nowhere

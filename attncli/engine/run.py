@@ -74,6 +74,8 @@ def _needs_gradients(plan: Plan, select: Iterable[str]) -> bool:
 
 def is_large(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:
     """Whether a plan is computed in blocks, and its tables are kept only where they are selected."""
+    if not plan.has_weights:
+        return False
     return has_many_scores(plan, sizes) or plan.largest_size_along_keys > sizes.row_cells
 
 

@@ -8,6 +8,7 @@ from attncli.ops import (  # noqa: F401 - imported to be registered
     normalizers,
     sparse_normalizers,
     contexts,
+    recurrences,
     rope,
     positions,
     position_biases,

@@ -154,6 +154,43 @@ def context(
     return register("context", **locals())
 
 
+def recurrence(
+    *,
+    formula: str,
+    shapes: str,
+    source: str,
+    example: Mapping[str, Any],
+    inner: tuple[Quantity, ...] = (),
+    formula_in_force: FormulaInForce | None = None,
+    by_hand: ByHand | None = None,
+    check: Callable[[OperatorUse], None] | None = None,
+    derivatives: Derivatives | None = None,
+) -> Register:
+    """Register a recurrence: query [… n d], key [… n d] and value [… n e] of each token to one vector a token, [… n e].
+
+    It has a state in place of scores and weights. It may read `decay` and `beta` [… n], `past_state` [… d e] and the
+    number `scale`, which is None where none is given.
+    The keywords are fields of `attncli.ops.records.OperatorRecord`.
+
+    >>> import numpy as np
+    >>> from attncli import attention
+    >>> @recurrence(
+    ...     formula="Cᵢ = Qᵢ maxⱼ≤ᵢ KⱼᵀVⱼ",
+    ...     shapes="query[n d], key[n d], value[n e] -> [n e]",
+    ...     source="an example",
+    ...     example={"query": [[1]], "key": [[2]], "value": [[3]], "gives": [[6]]},
+    ... )
+    ... def largest_so_far(query, key, value):
+    ...     '''The state keeps the largest product of a key and a value.'''
+    ...     states = np.maximum.accumulate(key[..., :, None] * value[..., None, :], axis=-3)
+    ...     return (query[..., None, :] @ states)[..., 0, :]
+    >>> attention([[1], [1]], [[2], [1]], [[3], [1]], recurrence="largest_so_far").output
+    array([[6.],
+           [6.]])
+    """
+    return register("recurrence", **locals())
+
+
 def position(
     *,
     formula: str,

@@ -46,6 +46,7 @@ ARGUMENTS: Mapping[str, frozenset[str]] = {
     "score": frozenset({"query", "key", "query_positions", "key_positions"}),
     "normalize": frozenset({"scores"}),
     "context": frozenset({"weights", "value", "query", "visible"}),
+    "recurrence": frozenset({"query", "key", "value", "decay", "beta", "past_state", "scale"}),
     "position": frozenset({"x", "positions", "features", "query", "query_positions", "key_positions", "heads"}),
     "mask": frozenset(
         {
@@ -67,12 +68,13 @@ ARGUMENTS: Mapping[str, frozenset[str]] = {
 }
 
 # Arguments that are not arrays, and so have no shape.
-NO_ARRAYS = frozenset({"features", "heads", "stream", "shape"})
+NO_ARRAYS = frozenset({"features", "heads", "scale", "stream", "shape"})
 # The axes that a result begins with (a mask: ends with), by the kind of the operator or by what it acts on.
 RESULT_AXES: Mapping[str, Letters] = {
     "score": ("n", "m"),
     "normalize": ("n", "m"),
     "context": ("n",),
+    "recurrence": ("n", "e"),
     "mask": ("n", "m"),
     "norm": ("n", "d"),
     "query_scale": ("n",),
@@ -232,13 +234,13 @@ class Register(Protocol):
 def register(kind: str, **fields: Any) -> Register:
     """A decorator that makes an operator's record of these fields, checks it, and hangs it on the function.
 
-    `score`, `normalizer`, `context`, `position`, `mask`, `norm`, `query_scale` and `generator` call it. The name of
-    the operator is that of its function, without a trailing underscore. Arguments before `*` are what plans pass to
-    every operator of the kind; those after it are its own parameters, but for `tap`, which inner quantities pass
-    through, and `matmul`, which multiplies matrices: `attncli.ops.products.product` by default, where no type is wider
-    than that of the numbers `product_in_parts`. `shapes` is a text with the letters of `attncli.base.axes.LEGEND`, in
-    which lengths that must agree have the same letter; axes before those named broadcast. The definition in the record
-    is added to the function's docstring.
+    `score`, `normalizer`, `context`, `recurrence`, `position`, `mask`, `norm`, `query_scale` and `generator` call it.
+    The name of the operator is that of its function, without a trailing underscore. Arguments before `*` are what plans
+    pass to every operator of the kind; those after it are its own parameters, but for `tap`, which inner quantities
+    pass through, and `matmul`, which multiplies matrices: `attncli.ops.products.product` by default, where no type is
+    wider than that of the numbers `product_in_parts`. `shapes` is a text with the letters of
+    `attncli.base.axes.LEGEND`, in which lengths that must agree have the same letter; axes before those named
+    broadcast. The definition in the record is added to the function's docstring.
 
     Raises AttnError where the name is taken (the message names both modules), the formula, the source, the docstring
     or the example's result is missing, a letter is not in the legend, the shapes lack an argument or give the result

@@ -132,6 +132,16 @@ def repeat_kv(x: Array, *, heads: int) -> Array:
     return np.repeat(x, heads // x.shape[-3], axis=-3)
 
 
+@structural(is_exact=True)
+def repeat_numbers(x: Array, *, heads: int) -> Array:
+    """Query head h reads the numbers of key head h // (heads / g): [… g n] to [… h n].
+
+    >>> repeat_numbers(np.array([[1], [2]]), heads=4).ravel()
+    array([1, 1, 2, 2])
+    """
+    return np.repeat(x, heads // x.shape[-2], axis=-2)
+
+
 @derivative("{d_past}: the first rows of {d_result}")
 def concat_cache_past(grad: Array, past: Array) -> Array:
     """The gradient of the cached rows."""

@@ -1,7 +1,7 @@
 """The builder of a plan: stages add nodes to it, and read the lengths of axes from earlier nodes."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -47,7 +47,7 @@ def parameters_in_force(node: Node, record: OperatorRecord) -> dict[str, Any]:
 
 
 # The keys whose operators may read derived arrays.
-STAGE_KEYS = ("position", "query_scale", "score", "normalize", "context")
+STAGE_KEYS = ("position", "query_scale", "score", "normalize", "context", "recurrence")
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -120,14 +120,15 @@ class PlanBuilder:
 
         `more` are further fields of the node. The formula of an operator's node is that of its record, with the
         parameters in force and the plan's symbols, and its purpose is the record's summary; the purpose of others is
-        that of their name unless it is given.
+        that of their name unless it is given. `inner` has the names of the inner quantities to add; without it all are.
         """
         more = {"purpose": self.purposes.get(name, ""), **more}
+        inner: Collection[str] | None = more.pop("inner", None)
         node = Node(name, symbol, formula, axes, stage, function, {**inputs}, {**options}, **more)
         record = node.record
         if record is not None:
             parameters = parameters_in_force(node, record)
-            taps = dict(self._add_inner(node, record, parameters))
+            taps = dict(self._add_inner(node, record, parameters, inner))
             with failures_named(record, "formula_in_force"):
                 formula = formula_in_plan(record.formula_with(parameters), node, self.nodes)
             node = replace(node, taps=taps, formula=formula, purpose=record.summary)
@@ -162,7 +163,11 @@ class PlanBuilder:
         return self.add(name, symbol, GIVEN, axes, GIVEN, function, **{"source": (name,), **more})
 
     def _add_inner(
-        self, outer: Node, record: OperatorRecord, parameters: Mapping[str, Any]
+        self,
+        outer: Node,
+        record: OperatorRecord,
+        parameters: Mapping[str, Any],
+        names: Collection[str] | None,
     ) -> Iterator[tuple[str, str]]:
         """Add the inner quantities of an operator; yields the name of each, and that of its node."""
         if not record.inner:
@@ -171,6 +176,8 @@ class PlanBuilder:
         lengths = self._lengths(record, outer.inputs)
         result = dict(zip(record.shapes.result, outer.axes[len(leading) :], strict=True))
         for quantity in record.inner:
+            if names is not None and quantity.name not in names:
+                continue
             name = quantity.name if quantity.name not in self.nodes else f"{outer.name}_{quantity.name}"
             axes = (*leading, *(result[x] if x in result else Axis(x, lengths[x]) for x in quantity.axes))
             with failures_named(record, "formula_in_force"):
@@ -239,10 +246,13 @@ class PlanBuilder:
         role: str | None = None,
         stage: str = "",
         options: Mapping[str, Any] = NOTHING,
+        inner: Collection[str] | None = None,
     ) -> Node:
         """Add the node of an operator, with its inputs and options; the stage is its key unless it is another."""
         function, inputs = operator.record.function, self.inputs_of(key, operator)
         real = {p.name for p in operator.record.parameters if p.kind == "number"}
         numbers = {name: (key, name) for name, x in operator.options.items() if name in real and isinstance(x, float)}
         options = {**options, **operator.options}
-        return self.add(name, symbol, "", axes, stage or key, function, inputs, options, role=role, numbers=numbers)
+        return self.add(
+            name, symbol, "", axes, stage or key, function, inputs, options, role=role, numbers=numbers, inner=inner
+        )

@@ -14,8 +14,9 @@ from attncli.ops.elementwise import fill_empty_rows
 from attncli.ops.records import OperatorRecord, StructuralRecord, format_value
 from attncli.ops.registry import record_of
 from attncli.ops.structural import identity
-from attncli.problem.fields import GRADIENT_PREFIX, LSE, OUTPUT, RENAMED_STEPS, RESULTS, TABLES
+from attncli.problem.fields import GRADIENT_PREFIX, LSE, OUTPUT, RENAMED_STEPS, RESULTS, TABLES, WEIGHTS
 
+TABLE_RESULTS = ("scores", "capped_scores", "masked_scores", LSE, WEIGHTS)  # that a recurrence does not have
 GRADIENT_HINT = "add --gradient, or give grad_output"
 GIVEN = "given"  # the stage, and the formula, of what the user gave
 GRADIENT = "gradient"  # the stage of the backward pass
@@ -220,10 +221,23 @@ class Plan:
         """How many numbers all nodes have together."""
         return sum(math.prod(node.shape) for node in self.nodes)
 
+    @property
+    def has_weights(self) -> bool:
+        """Whether it has a table of weights: a recurrence has a state in place of it."""
+        return WEIGHTS in self.results
+
+    @cached_property
+    def pair_axes(self) -> Axes:
+        """The axes of the pairs of a query and a key: those of the weights, also where there are none."""
+        if self.has_weights:
+            return self["weights"].axes
+        *leading, rows, _ = self["context"].axes
+        return (*leading, rows, Axis("m", rows.length))
+
     @cached_property
     def score_count(self) -> int:
         """How many scores there are: a weight for each of them, of all heads and batch items."""
-        return math.prod(self["weights"].shape)
+        return math.prod(self["weights"].shape) if self.has_weights else 0
 
     @cached_property
     def largest_size_along_keys(self) -> int:
@@ -237,7 +251,9 @@ class Plan:
     @cached_property
     def empty_rows_fill(self) -> str | None:
         """What queries that see no key get, nan or uniform; None where their weights are 0."""
-        weights = self.by_name[self.results["weights"]]
+        weights = self["weights"] if self.has_weights else None
+        if weights is None:
+            return None
         return weights.options["fill"] if weights.function is fill_empty_rows else None
 
     @cached_property
@@ -337,8 +353,14 @@ class Plan:
         """The error of a result that the plan lacks: what is given instead of it, or what is missing."""
         if name in self.not_selected:
             return AttnError(f"{name} is computed only where it is selected", hint=f"select {name}")
-        if name == LSE:
+        if name == LSE and self.has_weights:
             return self._missing_log_sum_exp()
+        if not self.has_weights and name in TABLE_RESULTS:
+            record = self["context"].record
+            kept = record.name if record is not None else "a recurrence"
+            return AttnError(f"{name} is not computed: {kept} has a state in place of it", hint="leave out recurrence")
+        if name == "present_state":
+            return AttnError(f"{name} is not computed: there is no recurrence", hint="give recurrence, such as linear")
         table = next((table for table in TABLES if table in self.by_name and self.by_name[table].is_input), None)
         if OUTPUT in self.results or name == "present_key":
             hint = f"give query and key in place of {table}"

@@ -116,6 +116,10 @@ class Trace:
         names = (name for name in self.plan.by_name if name in self.values)
         return tuple(Step(self.plan.by_name[name], self.values[name], self.warnings.get(name, ())) for name in names)
 
+    def _has_stage(self, key: str) -> bool:
+        """Whether the problem has an operator of a stage, and reads it."""
+        return getattr(self.problem, key) is not None and is_read(self.problem, key)
+
     @property
     def precision(self) -> Precision:
         """The type of the numbers."""
@@ -124,7 +128,7 @@ class Trace:
     @property
     def pipeline(self) -> Mapping[str, str]:
         """The operators of the three stages, and the position where there is one, by their keys, as far as they act."""
-        pipeline = {key: str(getattr(self.problem, key)) for key in PIPELINE_STAGES if is_read(self.problem, key)}
+        pipeline = {key: str(getattr(self.problem, key)) for key in PIPELINE_STAGES if self._has_stage(key)}
         position = self.problem.position
         acts = position is not None and is_read(self.problem, "position")
         return {**pipeline, "position": position.in_force} if position is not None and acts else pipeline
@@ -306,7 +310,7 @@ def slices_at(trace: Trace, step: Step, positions: Mapping[str, int]) -> tuple[s
 def weight_rows_at(trace: Trace, positions: Mapping[str, int]) -> tuple[slice, ...]:
     """The selected part of the axes [… n] of the rows of weights, whether or not the trace has kept the weights."""
     completed = add_dependent_axes(trace, dict(positions))
-    return tuple(slice_at(letter, size, completed) for letter, size in trace.plan["weights"].axes[:-1])
+    return tuple(slice_at(letter, size, completed) for letter, size in trace.plan.pair_axes[:-1])
 
 
 def slice_at(letter: str, size: int, positions: AxisPositions) -> slice:

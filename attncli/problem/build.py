@@ -17,6 +17,7 @@ from attncli.problem.layout import laid_out, layout_of, layout_text, other_layou
 from attncli.problem.lengths import bind_lengths, check_labels, check_masks, shape_key_lengths
 from attncli.problem.packed_sequences import check_packed_sequences, with_positions
 from attncli.problem.paged_cache import read_pages
+from attncli.problem.recurrences import shape_state_arrays
 from attncli.problem.spec import DEFAULTS, FIELDS, LABEL_KEYS, ProblemSpec
 from attncli.problem.tokens import choose_input, embed, look_up_tokens
 from attncli.problem.weights import transpose_weights
@@ -238,6 +239,7 @@ def _check(filled: random_fill.RandomFill, origins: Mapping[str, ArrayOrigin]) -
     layout = layout_of(values)
     lengths = bind_lengths(values, layout)
     values = shape_key_lengths(shape_norms(values, layout, lengths), layout)
+    values = shape_state_arrays(values, layout, lengths)
     sizes = {letter: length.size for letter, length in lengths.items()}
     spec = ProblemSpec(
         **values,

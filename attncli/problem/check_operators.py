@@ -17,6 +17,7 @@ from attncli.problem.inputs import is_read
 from attncli.problem.layout import Layout
 from attncli.problem.lengths import Lengths, context_features
 from attncli.problem.mask_expressions import MaskExpression, column_path
+from attncli.problem.recurrences import check_recurrence
 from attncli.problem.spec import OPERATOR_FIELDS, ProblemSpec, position_axes
 
 
@@ -162,6 +163,8 @@ def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
         _check_distribution(spec)
     if "position" in by_field:
         _check_position(spec, by_field["position"])
+    if "recurrence" in by_field:
+        check_recurrence(spec, lengths)
     if "mask" in by_field:
         _check_mask(spec, by_field["mask"])
     for name, operator in by_field.items():

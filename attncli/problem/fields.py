@@ -19,6 +19,7 @@ RESULTS = (
     "output",
     "present_key",
     "present_value",
+    "present_state",
 )
 EXPECTED = "expected"  # the key of a file that has the numbers that are expected of results
 WEIGHTS = "weights"  # the result that statistics are of
@@ -37,7 +38,7 @@ RESULT_KEYS: Mapping[str, str] = {
 }
 
 # The stages that a result names as its pipeline, each by the key of its operator.
-PIPELINE_STAGES = ("score", "normalize", "context")
+PIPELINE_STAGES = ("score", "normalize", "context", "recurrence")
 
 # Steps that had another name up to version 0.3: `select` accepts the old name too.
 RENAMED_STEPS: Mapping[str, str] = {
@@ -64,15 +65,20 @@ def given_table(values: Mapping[str, Any]) -> str | None:
 
 
 def reasons_not_computed(values: Mapping[str, Any]) -> Mapping[str, str]:
-    """Why a problem does not compute scores, weights or output, for each of them that it does not compute.
+    """Why a problem does not compute queries, scores, weights or output, for each of them that it does not compute.
 
     >>> reasons_not_computed({"scores": [[1, 2]]})
-    {'scores': 'scores are given', 'output': 'there are no values'}
+    {'queries': 'scores are given', 'scores': 'scores are given', 'output': 'there are no values'}
     """
-    table = given_table(values)
+    table, recurrence = given_table(values), values.get("recurrence")
     if table is None:
-        return {}
-    reasons = dict.fromkeys(TABLES[: TABLES.index(table) + 1], f"{table} are given")
+        reason = (
+            f"{recurrence.record.name} has a state in place of scores and weights"
+            if isinstance(recurrence, Operator)
+            else ""
+        )
+        return dict.fromkeys(TABLES, reason) if reason else {}
+    reasons = dict.fromkeys(("queries", *TABLES[: TABLES.index(table) + 1]), f"{table} are given")
     has_values = any(values.get(name) is not None for name in VALUE_SOURCES)
     return reasons if has_values else {**reasons, "output": "there are no values"}
 
@@ -92,9 +98,9 @@ GRADIENTS = "Gradients"
 TemplateUse = Literal["active", "optional", "together"]
 
 # The results that a problem may not compute, in order; "" of a key that every problem reads.
-LastResult = Literal["", "scores", "weights", "output"]
+LastResult = Literal["", "queries", "scores", "weights", "output"]
 
-_BRACKETS = re.compile(r"\[(?P<inside>.*)\]")
+_BRACKETS = re.compile(r"\[(?P<inside>[^\]]*)\]")
 
 
 @dataclass(frozen=True)

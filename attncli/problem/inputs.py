@@ -13,7 +13,7 @@ from attncli.problem.weights import PACKED, has_packed, has_projection, has_weig
 # The last result that a position scheme is read for, by what it acts on.
 LAST_RESULTS_OF_POSITIONS: Mapping[ActsOn, LastResult] = {
     "embeddings": "output",
-    "query_and_key": "scores",
+    "query_and_key": "queries",
     "products": "scores",
     "scores": "weights",
 }
@@ -28,6 +28,8 @@ def unread_keys(values: Mapping[str, Any]) -> dict[str, str]:
     reasons = reasons_not_computed(values)
     given = ((name, _used_by(name, value)) for name, value in values.items() if value is not None)
     unread = {name: reasons[result] for name, result in given if result in reasons}
+    if "recurrence" in values and "queries" not in reasons:
+        unread.pop("scale", None)
     for name, has_reader, what in (
         ("weight_layout", has_weights(values), "weight matrix"),
         ("packing", has_packed(values), "packed projection"),
@@ -37,11 +39,24 @@ def unread_keys(values: Mapping[str, Any]) -> dict[str, str]:
     ):
         if values.get(name) is not None and not has_reader:
             unread[name] = f"there is no {what}"
-    return unread
+    return {**unread, **_unread_by_recurrence(values, unread)}
+
+
+def _unread_by_recurrence(values: Mapping[str, Any], unread: Mapping[str, str]) -> dict[str, str]:
+    """Why nothing reads a key that belongs to recurrences, or that these make needless, where that is so."""
+    recurrence = values.get("recurrence")
+    if not isinstance(recurrence, Operator):
+        return {name: "there is no recurrence" for name in STATE_ARRAYS if values.get(name) is not None}
+    name, reads = recurrence.record.name, recurrence.record.shapes.arrays
+    found = {key: f"{name} reads none" for key in STATE_ARRAYS if values.get(key) is not None and key not in reads}
+    reasons = {"causal": f"no token of {name} reads a later one", "context": f"{name} is in place of it"}
+    return found | {key: reason for key, reason in reasons.items() if values.get(key)}
 
 
 def is_read(problem: ProblemSpec, key: str) -> bool:
     """Whether a problem computes a result that reads a key, given or by its default."""
+    if key == "context" and problem.recurrence is not None:
+        return False
     return _used_by(key, getattr(problem, key)) not in problem.not_computed
 
 
@@ -51,6 +66,8 @@ def _used_by(name: str, value: Any) -> LastResult:
         return LAST_RESULTS_OF_POSITIONS[value.record.acts_on]
     return FIELDS[name].used_by
 
+
+STATE_ARRAYS = ("decay", "beta", "past_state")  # the keys of the arrays that recurrences read
 
 # The fields that are not used where `query` is given, or `key`, by the letter of the features that they make. Of packed
 # projections some part is not used.
@@ -77,6 +94,8 @@ def check_inputs(values: Mapping[str, Any]) -> None:
     if not given & {"query", "query_embeddings", "embeddings"}:
         raise AttnError("nobody asks", hint="give query, query_embeddings or embeddings")
     _check_packed_sequences(given)
+    if "recurrence" in given:
+        _check_recurrence(values, given)
     if "key" not in given and "value" in given:
         message, hint = "value is given and key is not", "give key too, or w_v in place of value"
         raise AttnError(message, hint=hint, keys=("value",))
@@ -110,6 +129,27 @@ def _check_packed_sequences(given: Collection[str]) -> None:
         if name in given:
             message = f"cu_seqlens and {name} are both given"
             raise AttnError(message, where=name, hint=hint, keys=("cu_seqlens", name))
+
+
+def _check_recurrence(values: Mapping[str, Any], given: Collection[str]) -> None:
+    """Raise AttnError where a recurrence lacks an array, or has a key that asks for a table of scores."""
+    record = values["recurrence"].record
+    for name in ("decay", "beta"):
+        if name in record.shapes.arrays and name not in given:
+            raise AttnError(f"{record.name} reads {name}, which is not given", where=name, keys=("recurrence",))
+    for name, hint in (
+        ("past_key", "give past_state, the state after the earlier tokens"),
+        ("only", f"leave out only: the state of {record.name} is that of all tokens before"),
+    ):
+        if name in given:
+            message = f"{record.name} has a state in place of cached keys and of rows that can be left out"
+            raise AttnError(message, where=name, hint=hint, keys=(name, "recurrence"))
+    if values["context"].record.name != "weighted_sum":
+        message = f"recurrence and context are both given, and {record.name} is in place of {values['context']}"
+        raise AttnError(message, where="context", hint="leave out one of them", keys=("context", "recurrence"))
+    if "past_state" in given and values["recurrence"].parameters.get("normalize"):
+        message, hint = "a state does not have the sum of the keys before it", "leave out normalize or past_state"
+        raise AttnError(message, where="past_state", hint=hint, keys=("past_state", "recurrence"))
 
 
 def _sequence(given: Collection[str]) -> str:
@@ -155,7 +195,7 @@ def _check_inputs_with_table(table: str, given: set[str]) -> None:
         raise AttnError(message, where="weights", hint=hint, keys=TABLES)
     for name in given:
         field = FIELDS[name]
-        if field.kind in ("matrix", "vector") and field.used_by == "scores":
+        if field.kind in ("matrix", "vector") and field.used_by == "queries":
             message = f"{table} are given in place of what makes them, so {name} would not be used"
             hint = f"leave out {name} or {table}; give numbers to compare with under expected"
             raise AttnError(message, where=name, hint=hint, keys=(name, table))

@@ -6,6 +6,8 @@ from attncli.base.axes import AXIS_NOUNS, LEGEND, Letters
 from attncli.base.labels import LabelledArray, LabelledAxis, labelled_axis
 from attncli.base.lazy_numpy import Array
 from attncli.problem.fields import Field
+from attncli.problem.inputs import STATE_ARRAYS
+from attncli.problem.recurrences import state_array_letters
 from attncli.problem.spec import ProblemSpec, position_axes
 from attncli.problem.weights import PACKED, columns_letter, labels_of_packed
 
@@ -40,6 +42,8 @@ def letters_of_field(spec: ProblemSpec, field: Field, array: Array) -> Letters:
     """The letters of the axes of a field's array: those of batch items and heads, and its own as far as it has them."""
     if field.packs:
         return (*field.letters[:-1], columns_letter(spec, field.name))
+    if field.name in STATE_ARRAYS:
+        return state_array_letters(spec, field.name) or spec.leading.letters(field, array.ndim)
     if field.kind != "positions":
         return spec.leading.letters(field, array.ndim)
     axes: Letters = () if position_axes(spec) is None else ("s",)

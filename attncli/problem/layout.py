@@ -81,6 +81,8 @@ class Layout:
         if own == ("n", "m"):  # a mask or a bias: heads before queries, batch items before heads
             are_of_items = count == 3 and not self.has_heads and self.batch is not None
             return ("b", "n", "m") if are_of_items else ("b", "h", "n", "m")[-count:]
+        if field.trailing and field.leading:  # of each token of each head, or of each of its features
+            return (*self.score_axes, *own, *field.trailing)[: max(count, len(self.score_axes) + 1)][-count:]
         if field.trailing:
             return (*own, *field.trailing)[:count]
         if not field.leading:

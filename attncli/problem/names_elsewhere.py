@@ -79,7 +79,7 @@ _HINTS = {
     "dilation": "give {mask=dilated:step=2}",
     # scores and weights
     "temperature temp softmax_temperature tau": "give {normalize=softmax:temperature=2}",
-    "beta inverse_temperature": "give {scale=2}",
+    "inverse_temperature": "give {scale=2}",
     "sm_scale softmax_scale scale_factor scaling norm_factor": "give {scale=0.5}",
     "unscaled no_scale": "give {scale=1}",
     "soft_cap logit_softcap logit_cap attn_logit_softcapping": "give {softcap=30}",

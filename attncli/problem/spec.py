@@ -109,7 +109,7 @@ class ProblemSpec:
         "the norm of the layer: normalizes residual, or the vectors of tokens", "rms", template="together")
     query_embeddings: Array | None = matrix(INPUTS, "[b] n y",
         "a second sequence, of which queries are made (cross-attention)", "[[1, 0, 0, 1], [0, 1, 1, 0]]",
-        is_random_fill=True, used_by="scores")
+        is_random_fill=True, used_by="queries")
     tokens: tuple[str, ...] | None = labels(INPUTS,
         "labels of the rows of embeddings or key; with token_table, the rows that are looked up", "[the, cat, sat]",
         axes="m", template="active")
@@ -128,9 +128,9 @@ class ProblemSpec:
     token_scale: float | None = number(INPUTS, "factor of the vectors of tokens, before positions are added", "2",
         template="together")
     query: Array | None = matrix(INPUTS, "[b h] n d", "queries, already projected", "[[1, 0, 0, 1], [0, 1, 1, 0]]",
-        is_random_fill=True, used_by="scores", is_common=True)
+        is_random_fill=True, used_by="queries", is_common=True)
     key: Array | None = matrix(INPUTS, "[b h] m c", "keys, already projected",
-        "[[1, 0, 0, 1], [0, 1, 1, 0], [1, 1, 0, 0]]", is_random_fill=True, used_by="scores", is_common=True)
+        "[[1, 0, 0, 1], [0, 1, 1, 0], [1, 1, 0, 0]]", is_random_fill=True, used_by="queries", is_common=True)
     value: Array | None = matrix(INPUTS, "[b h] m e", "values, already projected; without it the keys",
         "[[1, 0], [0, 1], [2, 2]]", is_random_fill=True, is_common=True, template="together")
     layout: str | None = word(INPUTS,
@@ -143,12 +143,12 @@ class ProblemSpec:
     weights: Array | None = matrix(INPUTS, "[b h] n m",
         "weights, in place of scores; [n m], [b n m], or with heads [h n m], [b h n m]",
         "[[0.5, 0.5, 0], [0, 0.5, 0.5]]", is_random_fill=True)
-    w_q: Array | None = weight("y d", "query weights; without it the identity", "scores", is_common=True)
-    w_k: Array | None = weight("x c", "key weights", "scores", is_common=True)
+    w_q: Array | None = weight("y d", "query weights; without it the identity", "queries", is_common=True)
+    w_k: Array | None = weight("x c", "key weights", "queries", is_common=True)
     w_v: Array | None = weight("x e", "value weights", is_common=True)
     w_o: Array | None = weight("h·e o", "output weights, after the heads are merged")
-    b_q: Array | None = offset("d", "query bias", "[1, 0, 0, 0]", "scores")
-    b_k: Array | None = offset("c", "key bias", "[0, 1, 0, 0]", "scores")
+    b_q: Array | None = offset("d", "query bias", "[1, 0, 0, 0]", "queries")
+    b_k: Array | None = offset("c", "key bias", "[0, 1, 0, 0]", "queries")
     b_v: Array | None = offset("e", "value bias", "[0, 0, 1, 0]")
     b_o: Array | None = offset("o", "output bias", "[0, 0, 0, 1]")
     w_qkv: Array | None = weight("x d+c+e",
@@ -180,14 +180,14 @@ class ProblemSpec:
     kv_heads: int | None = integer(PROJECTIONS, "key and value heads, each for several query heads", "1", least=1,
         used_by="output")
     qk_norm: Operator | None = row("qk_norm", PROJECTIONS, "normalizes the queries and keys of each head", "l2",
-        used_by="scores")
+        used_by="queries")
     clip_qkv: float | None = number(PROJECTIONS,
         "clips queries, keys and values to ± this number, after their projection", "8", above=0, used_by="output")
     value_scale: float | None = number(PROJECTIONS, "factor of the values, after their projection", "1/2",
         used_by="output")
     query_scale: Operator | None = row("query_scale", PROJECTIONS,
         "a factor for each query that grows with its position, after norm and rope", "log_steps:length=2,offset=0",
-        used_by="scores")
+        used_by="queries")
     value_norm: Operator | None = row("value_norm", PROJECTIONS, "normalizes the values of each head", "rms",
         used_by="output")
     context_norm: Operator | None = row("context_norm", PROJECTIONS,
@@ -213,6 +213,17 @@ class ProblemSpec:
         default=Operator(look_up("normalize", "softmax")), used_by="weights", is_common=True, template="active")
     context: Operator = row("context", STAGES, "makes the output of weights and values", "weighted_sum",
         default=Operator(look_up("context", "weighted_sum")), used_by="output", template="active")
+    recurrence: Operator | None = row("recurrence", STAGES,
+        "a state that every token writes and reads, in place of score, normalize and context", "linear",
+        used_by="output", template="together")
+    decay: Array | None = matrix(STAGES, "[b h] n [d]",
+        "of a recurrence: logarithms of what each token keeps of the state, or each of its key features; broadcasts",
+        "[-0.5, 0, -1]", neutral=0, used_by="output", template="together")
+    beta: Array | None = matrix(STAGES, "[b h] n",
+        "of a recurrence with a delta rule: the part of the difference that each token writes; broadcasts",
+        "[1, 0.5, 0.5]", neutral=1, used_by="output", template="together")
+    past_state: Array | None = matrix(CACHE, "[b h] d e", "the state of a recurrence before the first token",
+        "[[1, 0], [0, 1]]", used_by="output", template="together")
     mask: Array | Operator | MaskExpression | None = row("boolean_matrix", MASKS,
         "1 where a query sees a key, or masks with ~, & and |",
         "[[1, 0, 1], [1, 1, 0], [1, 1, 1]]", axes="[b h] n m", neutral=1, used_by="weights", is_common=True)
@@ -242,7 +253,7 @@ class ProblemSpec:
     empty_rows: str = word(MASKS, "weights of a query that sees no key", "nan",
         words=("zeros", "nan", "uniform"), default="zeros", used_by="weights")
     past_key: Array | None = matrix(CACHE, "[b h] p c", "cached keys, before key", "[[1, 0, 0, 0]]",
-        used_by="scores", template="together")
+        used_by="queries", template="together")
     past_value: Array | None = matrix(CACHE, "[b h] p e", "cached values, before value", "[[0, 0, 0, 1]]",
         template="together")
     page_table: Array | None = row("page_numbers", CACHE,
@@ -394,7 +405,8 @@ class ProblemSpec:
     @property
     def key_feature_letter(self) -> str:
         """The letter that steps have for features of keys: that of queries where the score compares them one by one."""
-        return self.score.record.shapes.arrays.get("key", ("m", "c"))[-1]
+        reader = self.score if self.recurrence is None else self.recurrence
+        return reader.record.shapes.arrays.get("key", ("m", "c"))[-1]
 
     @property
     def key_labels(self) -> tuple[str, ...]:

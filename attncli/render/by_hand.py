@@ -26,6 +26,7 @@ from attncli.render.masks import VISIBLE_STEP, rules_below
 from attncli.render.tables import position_label
 from attncli.render.view import DECIMALS, Cell, View
 
+MAX_TOKENS = 4  # of a recurrence that are all worked out
 LEADING = set(COUNTED_FROM_0)
 ROW_STAGES = {"normalize", LSE, "context"}  # stages that read all keys of a query at once
 EVERY_KEY_IS_HIDDEN = "every key is hidden: all weights are 0"
@@ -39,19 +40,22 @@ def worked_positions(view: View) -> Sequence[AxisPositions]:
     Batch items and heads of which all are shown are worked out one after the other.
     """
     trace, default = view.result.trace, _default_positions(view)
-    lengths = dict(zip(trace["weights"].axes, trace["weights"].value.shape, strict=True))
+    lengths = dict(trace.plan.pair_axes)
 
     def every(letter: str) -> range:
         return range(lengths[letter])
 
     leading = [
         [(letter, at) for at in (every(letter) if letter in view.expanded_axes else (default[letter],))]
-        for letter in trace["weights"].axes[:-2]
+        for letter, _ in trace.plan.pair_axes[:-2]
     ]
     pairs: dict[tuple[int, int], None] = {}
     for cell in view.cells:
         queries, keys = (every(letter) if at is None else (at,) for letter, at in (("n", cell.query), ("m", cell.key)))
         pairs |= dict.fromkeys(product(queries, keys))
+    if not trace.plan.has_weights:
+        pairs = pairs or dict.fromkeys((at, at) for at in _default_tokens(lengths["n"]))
+        pairs = dict.fromkeys((token, token) for token, _ in pairs)
     return [
         add_dependent_axes(trace, {**dict(at), "n": query, "m": key})
         for at in product(*leading)
@@ -59,14 +63,23 @@ def worked_positions(view: View) -> Sequence[AxisPositions]:
     ]
 
 
+def _default_tokens(count: int) -> Sequence[int]:
+    """The tokens of a recurrence that are worked out: all of few, otherwise the last, which reads what all wrote."""
+    return range(count) if count <= MAX_TOKENS else (count - 1,)
+
+
 def _default_positions(view: View) -> AxisPositions:
     """The positions of a weight that teaches something, among those at the positions of the view.
 
     It is the second largest weight of the first row that has two different weights, neither 0 nor 1, as a table shows
     them: the exponential of the largest score is exp(0), and the first row of a causal mask is 1. Without such a row
-    it is the largest weight.
+    it is the largest weight. Of a recurrence it is the last token.
     """
-    weights = view.result.trace["weights"]
+    trace = view.result.trace
+    if not trace.plan.has_weights:
+        last = trace.plan.pair_axes[-1].length - 1
+        return {**{axis.letter: 0 for axis in trace.plan.pair_axes}, "n": last, "m": last, **view.positions}
+    weights = trace["weights"]
     index = tuple(slice(at, at + 1) if (at := view.positions.get(x)) is not None else slice(None) for x in weights.axes)
     value = weights.value[index]
     found = next(_teaching_cells(value), None)
@@ -92,7 +105,7 @@ def positions_through(trace: Trace, at: AxisPositions) -> AxisPositions:
 
     They are the first ones where the step has none of these axes.
     """
-    found: AxisPositions = dict.fromkeys(trace["weights"].axes, 0) | {
+    found: AxisPositions = {axis.letter: 0 for axis in trace.plan.pair_axes} | {
         letter: index for letter, index in at.items() if letter in ("b", "h", "n", "q")
     }
     if "g" in at:
@@ -112,8 +125,12 @@ def worked_cells(view: View, worked: Sequence[AxisPositions]) -> Section:
     slices = [
         label(letter, None if letter in view.expanded_axes else worked[0][letter])
         for letter in worked[0]
-        if letter in trace["weights"].axes[:-2]
+        if letter in [axis.letter for axis in trace.plan.pair_axes[:-2]]
     ]
+    if not trace.plan.has_weights:
+        rows = dict.fromkeys(at["n"] for at in worked)
+        tokens = "; ".join(position_label(trace, "n", row) for row in rows)
+        return Section("token" if len(rows) == 1 else f"{len(rows)} tokens", formula=", ".join([*slices, tokens]))
     cells = view.cells or (Cell(worked[0]["n"], worked[0]["m"]),)
     pairs = "; ".join(f"{label('n', cell.query)}, {label('m', cell.key)}" for cell in cells)
     return Section("cell" if len(worked) == 1 else f"{len(worked)} cells", formula=", ".join([*slices, pairs]))
@@ -197,6 +214,8 @@ def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
         at = {"k": 0, "p": 0, **at}  # of a key that is not among the new or the cached ones, the first of them
     elif not all(letter in at for letter in step.axes[:-1] if letter in ("n", "m", "k", "p")):
         return []  # a cached key is not among the new ones
+    if step.stage == "recurrence":
+        at = {**at, "m": at["n"]}  # the key of the token itself
     trace, write = view.result.trace, _writer(view, step, at)
     if step.function is project:
         return [_projection(trace, step, at, write)]
@@ -223,7 +242,7 @@ def _lines_of_record(trace: Trace, step: Step, at: AxisPositions, write: Arithme
         name: _part(trace[source], at, LEADING if name in whole else indexed_axes)
         for name, source in (*step.inputs.items(), *step.node.taps.items())
     }
-    result = _part(step, at, LEADING | ({"n"} if step.stage == "context" else set(at)))
+    result = _part(step, at, LEADING | ({"n"} if step.stage in ("context", "recurrence") else set(at)))
     with np.errstate(all="ignore"):  # the step that overflowed has its note
         worked = _call(step.record, write_by_hand, write, **arguments, result=result, **step.options)
     if isinstance(record, DerivativeRecord) and worked and " = " in worked[-1] and step.function is not rope_x:

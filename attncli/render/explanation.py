@@ -40,7 +40,8 @@ def _explained(view: View, names: Collection[str]) -> Iterator[tuple[Section, fr
     needed = trace.plan.needed_for(names)
     letters = legend(letter for step in trace.steps if step.name in needed for letter in step.axes)
     yield Section("letters", formula=letters), frozenset()
-    subject = "This pair is" if len(worked) == 1 else "These pairs are"
+    noun = "pair" if trace.plan.has_weights else "token"
+    subject = f"This {noun} is" if len(worked) == 1 else f"These {noun}s are"
     others = f"; {view.cell_option} picks others" if view.cell_option else ""
     purpose = f"{subject} marked in every table and worked out below it{others}."
     yield replace(worked_cells(view, worked), purpose=purpose), frozenset()

@@ -105,7 +105,7 @@ def _worked_cells(view: View) -> Iterator[Section]:
     """
     trace, worked = view.result.trace, worked_positions(view)
     named = _named_steps(view)
-    if not named or len(trace["weights"].axes) > len(("n", "m")):
+    if not named or len(trace.plan.pair_axes) > len(("n", "m")):
         yield worked_cells(view, worked)
     needed = named or trace.plan.needed_for(view.result.select)
     for step in trace.computed:

@@ -123,6 +123,13 @@ def _problems() -> Iterator[Mapping[str, Any]]:  # noqa: PLR0915 - a list, whose
         *({**projected, "mask": _mask(text)} for text in MASKS),
     )
 
+    states = {"decay": np.zeros((2, 3)), "beta": np.zeros((2, 3)), "past_state": np.zeros((2, 2, 2))}
+    yield {**projected, "recurrence": {"gated": {"feature_map": "l2", "normalize": True}}, "decay": np.zeros(3)}
+    yield {**in_heads, **states, "recurrence": "gated_delta"}
+    in_groups = {"heads": 4, "kv_heads": 2, "w_k": np.zeros((4, 2)), "w_v": np.zeros((4, 2))}
+    of_groups = {**states, "past_state": np.zeros((2, 1, 1))}
+    yield {**projected, **in_groups, **of_groups, "recurrence": "gated_delta"}
+
     for score, normalize in (("cosine", "entmax"), ("gaussian", "sigmoid"), ("laplacian", "softmax")):
         yield {**projected, "score": score, "normalize": normalize}
 

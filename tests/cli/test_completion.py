@@ -97,7 +97,7 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize("problem", UNREADABLE)
-@pytest.mark.parametrize(("option", "offered"), [("--only ", []), ("--cell ", []), ("--select pres", RESULTS[-2:])])
+@pytest.mark.parametrize(("option", "offered"), [("--only ", []), ("--cell ", []), ("--select pres", RESULTS[-3:])])
 def test_nothing_is_said_where_the_problem_can_not_be_read(
     problem: str, option: str, offered: list[str], run: Run
 ) -> None:

@@ -25,7 +25,7 @@ from attncli.problem.fields import LSE
 from attncli.problem.operators import named_masks
 from attncli.problem.spec import ProblemSpec
 from tests.arrays import normal
-from tests.problems import PROBLEMS, M, dense_trace, problem
+from tests.problems import WITH_TABLES, M, dense_trace, problem
 
 CLOSE = {"float32": 2e-6, "bfloat16": 4e-2, "float16": 4e-3}
 
@@ -48,16 +48,16 @@ def assert_close(in_blocks: np.ndarray, whole: np.ndarray, dtype: str | None, na
 
 def in_turn(*sizes: int) -> Iterator[tuple[str, int]]:
     """Each problem with one of these sizes."""
-    return zip(PROBLEMS, cycle(sizes))
+    return zip(WITH_TABLES, cycle(sizes))
 
 
 @cache
 def dense(name: str) -> Trace:
     """Every step of one of PROBLEMS, by the dense engine."""
-    return dense_trace(problem(**PROBLEMS[name]))
+    return dense_trace(problem(**WITH_TABLES[name]))
 
 
-@pytest.mark.parametrize(("name", "size"), [*product(PROBLEMS, [3]), *in_turn(M + 2, 1)])
+@pytest.mark.parametrize(("name", "size"), [*product(WITH_TABLES, [3]), *in_turn(M + 2, 1)])
 def test_the_output_in_tiles_is_the_dense_output(name: str, size: int) -> None:
     expected = dense(name)
     spec = expected.problem
@@ -69,7 +69,7 @@ def test_the_output_in_tiles_is_the_dense_output(name: str, size: int) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", WITH_TABLES)
 def test_the_output_of_little_work_in_one_block_is_the_dense_output(name: str) -> None:
     spec = dense(name).problem
     result = spec.default_selection[-1]
@@ -77,7 +77,7 @@ def test_the_output_of_little_work_in_one_block_is_the_dense_output(name: str) -
     assert_close(in_blocks[result].value, dense(name)[result].value, spec.dtype, result)
 
 
-@pytest.mark.parametrize(("name", "size"), [*product(PROBLEMS, [3]), *in_turn(1, M + 2)])
+@pytest.mark.parametrize(("name", "size"), [*product(WITH_TABLES, [3]), *in_turn(1, M + 2)])
 def test_every_step_in_blocks_is_the_dense_step(name: str, size: int) -> None:
     expected = dense(name)
     spec, names = expected.problem, tuple(step.name for step in expected.steps)
@@ -97,7 +97,7 @@ def test_problems_that_differ_in_the_sign_of_a_zero_are_computed_each_for_itself
     assert [np.signbit(scores).all() for scores in zeros] == [False, True]
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", WITH_TABLES)
 def test_where_only_weights_are_selected_blocks_end_with_them(name: str) -> None:
     """What is computed from the weights is not, unless it is selected too; given weights go to the context.
 
@@ -216,7 +216,7 @@ def test_every_step_that_is_selected_alone_is_the_dense_step() -> None:
     Each step is selected once for all problems where the same tables lead to it.
     """
     seen: set[tuple[str, ...]] = set()
-    for expected in map(dense, PROBLEMS):
+    for expected in map(dense, WITH_TABLES):
         context = expected.plan.results.get("context", "")
         for step in expected.steps:
             needed = expected.plan.needed_for([step.tapped_from or step.name])
@@ -244,7 +244,7 @@ def test_a_nan_among_selected_scores_is_traced_to_the_key_that_has_it(select: tu
 def test_inner_quantities_are_the_dense_ones_beside_each_other_table() -> None:
     """Each pair once for all problems that have both."""
     seen = set[tuple[str, str]]()
-    for expected in map(dense, PROBLEMS):
+    for expected in map(dense, WITH_TABLES):
         tables = [step for step in expected.steps if step.node.is_pair_table]
         for inner, other in product([step for step in tables if step.tapped_from is not None], tables):
             pair = f"{inner.tapped_from}: {inner.name}", other.name

@@ -112,7 +112,7 @@ def test_operators_that_jump_have_no_derivative() -> None:
     jumping = [
         record.name
         for record in RECORDS
-        if any(isinstance(x, NoDerivative) for x in (record.derivatives or {}).values())
+        if record.kind != "recurrence" and any(isinstance(x, NoDerivative) for x in (record.derivatives or {}).values())
     ]
     assert jumping == ["hardmax", "argmax", "sample"]
 

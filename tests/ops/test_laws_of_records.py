@@ -152,10 +152,13 @@ def test_every_number_in_the_range_of_a_parameter_gives_real_numbers(record: Ope
 LEADING = {"query", "key", "value", "x", "scores", "weights"}
 
 
-@of_kind("score", "normalize", "context", "norm")
+@of_kind("score", "normalize", "context", "recurrence", "norm")
 def test_axes_before_those_of_the_record_are_carried_along(record: OperatorRecord) -> None:
     parts = [arguments(record, seed) for seed in range(6)]
-    stacked = {name: np.stack([part[name] for part in parts]).reshape(2, 3, *parts[0][name].shape) for name in parts[0]}
+    numbers = {name: value for name, value in parts[0].items() if np.ndim(value) == 0}
+    arrays = [name for name in parts[0] if name not in numbers]
+    stacked = {name: np.stack([part[name] for part in parts]).reshape(2, 3, *parts[0][name].shape) for name in arrays}
+    stacked |= numbers
     together, given = compute(record, **stacked), parameters_off_default(record)
     if record.derived:  # drawn for all of them at once
         given |= {name: np.full(length("n"), 0.4) for name in record.derived}
@@ -166,7 +169,7 @@ def test_axes_before_those_of_the_record_are_carried_along(record: OperatorRecor
         np.testing.assert_allclose(together[divmod(number, 3)], alone, rtol=1e-12, atol=1e-14)
 
 
-@of_kind("score", "normalize", "context", "norm")
+@of_kind("score", "normalize", "context", "recurrence", "norm")
 @pytest.mark.parametrize("dtype", ["float32", "longdouble"])
 def test_the_result_has_the_dtype_of_the_inputs(record: OperatorRecord, dtype: str) -> None:
     given = {**arguments(record), **parameters_off_default(record)}

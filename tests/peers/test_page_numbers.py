@@ -27,16 +27,16 @@ from attncli.render.view import View
 from tests.arrays import booleans, normal
 from tests.equations import assert_equations_hold
 from tests.peers.conftest import write_page
-from tests.problems import PROBLEMS, dense_trace, problem, steps_on_demand
+from tests.problems import WITH_TABLES, dense_trace, problem, steps_on_demand
 
 TOLERANCE = 1e-12  # of the largest number of a table
 STEP = 23  # one in so many plans of a page, or cells of a step, is looked at
 EXAMPLES = {f"{name}: {part.title}": part.problem for name in examples.names() for part in examples.load(name).parts}
-RANDOM = {name: problem(**{**keys, "dtype": "float64"}) for name, keys in PROBLEMS.items()}
+RANDOM = {name: problem(**{**keys, "dtype": "float64"}) for name, keys in WITH_TABLES.items()}
 SMALL = {"query": normal(2, 4, 5), "key": normal(2, 6, 5), "value": normal(2, 6, 3)}
 WITH_GRADIENTS: Mapping[str, Mapping[str, Any]] = {
     **{
-        name: PROBLEMS[name]
+        name: WITH_TABLES[name]
         for name in (
             "causal, grouped heads",
             "a cache and a window",

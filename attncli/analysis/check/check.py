@@ -137,7 +137,7 @@ def part_of(plan: Plan, options: CheckOptions) -> CheckedPart:
     for letter, position in (("h", options.head), ("b", options.batch)):
         if position is None:
             continue
-        axis = plan["weights"].axis(letter)
+        axis = next((axis for axis in plan.pair_axes if axis.letter == letter), None)
         count = 1 if axis is None else axis.length
         if not 0 <= position < count:
             noun = AXIS_NOUNS[letter]

@@ -170,7 +170,7 @@ def rounding_error(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype
     is measured on some of its queries. See `measure` for the rest.
     """
     remark = ""
-    if prod(plan["weights"].shape) > SAMPLED_CELLS:
+    if plan.score_count > SAMPLED_CELLS:
         rows = _sampled_rows(plan)
         problem, remark = part_of(problem, rows), f"measured on {len(rows)} of the queries"
     scaled = _with_scaling_step(problem)
@@ -233,12 +233,12 @@ def _with_narrow_operands(problem: ProblemSpec, plan: Plan, dtype: str, stream: 
     largest, as exponentials are whose maximum is subtracted; with a stream all at another scale, for scales are a
     kernel's own.
     """
-    case, weights = Computation(problem, plan, dtype), plan.results["weights"]
-    product = case.node_of_stage("score")
+    case, weights = Computation(problem, plan, dtype), plan.results.get("weights")
+    product = case.node_of_stage("score" if plan.has_weights else "recurrence")
     read = [] if product is None else [product.inputs[role] for role in ("query", "key") if role in product.inputs]
-    context = case.node_of_stage("context")
+    context = case.node_of_stage("context" if plan.has_weights else "recurrence")
     read += [] if context is None else [context.inputs["value"]]
-    for name in dict.fromkeys((*read, weights)):
+    for name in dict.fromkeys((*read, *([] if weights is None else [weights]))):
         node = plan.by_name[name]  # inputs are of the type already, and a scale is multiplied into what they make
         if name == weights or not (node.is_input or node.stage == "value_scale"):
             scale = 1.0 if stream is None else stream.uniform(1, 2)

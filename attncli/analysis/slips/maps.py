@@ -335,7 +335,7 @@ def layout_misread(case: Computation) -> Iterator[Variant]:
     for name in names:
         read = read.with_changed_value(name, _other_layout)
     yield Variant(read)
-    if _is_plain(case.problem) and "visible" not in case.plan.by_name:
+    if case.plan.has_weights and _is_plain(case.problem) and "visible" not in case.plan.by_name:
         exchanged = case
         for name in (*names, "context"):
             exchanged = exchanged.with_changed_value(name, _exchanged_axes)

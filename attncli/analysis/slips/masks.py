@@ -107,7 +107,7 @@ def mask_inverted(case: Computation) -> Iterator[Variant]:
 @plan_slip("there is a mask, and there are as many queries as keys", needs_all_queries=True)
 def mask_transposed(case: Computation) -> Iterator[Variant]:
     """The mask is transposed: it hides queries where it should hide keys."""
-    queries, keys = case.plan["weights"].shape[-2:]
+    queries, keys = (axis.length for axis in case.plan.pair_axes[-2:])
     for name, rule in rules_of(case).items():
         if queries == keys > 1 and rule.shape[-1] == keys and _base_name(name) != "window":
             sentence = f"The mask {_title(name, rule)} is transposed: it hides queries where it should hide keys."

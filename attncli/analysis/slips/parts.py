@@ -1,6 +1,5 @@
 """Parts of a large problem that slips are tried on: some queries, one batch item, the heads of one key head."""
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -80,8 +79,8 @@ NO_PRIORITY = Priority()
 
 
 def cell_count(problem: ProblemSpec) -> int:
-    """How many weights a problem has."""
-    return math.prod(plan_of(problem)["weights"].shape)
+    """How many weights a problem has; 1 where a recurrence is in place of them, which has no part of some queries."""
+    return plan_of(problem).score_count or 1
 
 
 def first_part(
@@ -133,7 +132,7 @@ def all_parts(
 
 
 def _query_count(problem: ProblemSpec) -> int:
-    return plan_of(problem)["weights"].shape[-2]
+    return plan_of(problem).pair_axes[-2].length
 
 
 def _some_rows(problem: ProblemSpec, limits: SearchLimits, first: Sequence[int]) -> Sequence[int] | None:

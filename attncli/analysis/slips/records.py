@@ -54,7 +54,7 @@ class Computation:
     @property
     def key_count(self) -> int:
         """How many keys there are."""
-        return self.plan["weights"].shape[-1]
+        return self.plan.pair_axes[-1].length
 
     def with_nodes(self, *nodes: Node) -> "Computation":
         """The computation with these nodes in place of those of their names, or added to the others."""

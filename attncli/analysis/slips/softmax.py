@@ -73,8 +73,8 @@ def sum_without_keepdims(case: Computation) -> Iterator[Variant]:
 @plan_slip("there are as many queries as keys, and several", needs_all_queries=True)
 def weights_transposed(case: Computation) -> Iterator[Variant]:
     """The values are summed with the transposed weights: Aᵀ V instead of A V."""
-    context, weights = case.node("context"), case.plan["weights"]
-    if context is not None and "weights" in context.inputs and weights.shape[-1] == weights.shape[-2] > 1:
+    context, (*_, queries, keys) = case.node("context"), case.plan.pair_axes
+    if context is not None and "weights" in context.inputs and queries.length == keys.length > 1:
         yield Variant(case.with_function("context", _with_transposed_weights(context)))
 
 

@@ -99,6 +99,8 @@ def _fill_empty_rows(builder: PlanBuilder, before: Node) -> None:
 def attend(builder: PlanBuilder) -> None:
     """From weights and values to the context of each head."""
     operator = builder.problem.context
+    if builder.problem.recurrence is not None:
+        return
     axes = builder.result_axes(operator.record, builder.inputs_of("context", operator), builder.score_axes)
     builder.add_operator("context", operator, "context", "C", axes, role="context")
     builder.set_result("context", "context")

@@ -170,7 +170,7 @@ def _start(view: View, steps: PageSteps) -> dict[str, Any]:
     step = step if step.name in names else trace[view.result.select[-1]]
     cell = None
     if view.cells:
-        if not {"n", "m"} <= set(step.axes) and trace.plan.results[WEIGHTS] in names:
+        if not {"n", "m"} <= set(step.axes) and trace.plan.results.get(WEIGHTS) in names:
             step = trace[WEIGHTS]
         at = {"n": view.cells[0].query or 0, "m": view.cells[0].key or 0}
         cell = [at.get(letter, 0) for letter in step.axes[-2:]]

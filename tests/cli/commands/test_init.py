@@ -36,6 +36,11 @@ TOGETHER: Mapping[tuple[str, ...], Mapping[str, str | None]] = {
     ("sentence", "vocabulary"): {"embeddings": None, "tokens": None},
     ("residual", "residual_norm"): {"embeddings": None},
     ("token_table", "token_positions", "token_scale", "residual_norm"): {"embeddings": None, "tokens": "[2, 0, 1]"},
+    ("recurrence", "decay", "beta", "past_state"): {
+        "context": None,
+        "recurrence": "gated_delta",
+        "past_state": "[[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]",
+    },
 }
 
 

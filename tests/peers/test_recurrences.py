@@ -1,0 +1,114 @@
+"""Recurrences give the results of ONNX's LinearAttention, and of Qwen3-Next and MiniMax in transformers."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli import attention
+
+RESULTS = ["output", "present_state"]
+CASES = 14  # of ONNX's own tests of the operator
+
+
+def onnx_cases() -> list[Any]:
+    """ONNX's own tests of the operator, without those of its expanded function."""
+    onnx = pytest.importorskip("onnx")
+    if onnx.defs.onnx_opset_version() < 27:
+        return []
+    from onnx.backend.test.case.node import collect_testcases
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cases = collect_testcases("LinearAttention")
+    return [case for case in cases if not case.name.endswith("_expanded")]
+
+
+def by_heads(array: np.ndarray, heads: int) -> np.ndarray:
+    """Decays or rates with the heads side by side in the last axis, [b n g·d], as [b g n d], or [b g n] of one each."""
+    *batch, count, size = array.shape
+    if size == 1:  # one for all heads
+        return np.repeat(array.mT, heads, axis=1)
+    apart = array.reshape(*batch, count, heads, size // heads).swapaxes(1, 2)
+    return apart[..., 0] if size == heads else apart
+
+
+def test_results_are_those_of_every_case_of_onnx() -> None:
+    cases = onnx_cases()
+    assert len(cases) == CASES
+    for case in cases:
+        (node,) = case.model.graph.node
+        given = {attribute.name: attribute for attribute in node.attribute}
+        (inputs, outputs), *_ = case.data_sets
+        arrays = dict(zip([name for name in node.input if name], inputs, strict=True))
+        kv_heads = given["kv_num_heads"].i
+        arrays |= {name: by_heads(arrays[name], kv_heads) for name in ("decay", "beta") if name in arrays}
+        found = attention(
+            **arrays,
+            heads=given["q_num_heads"].i,
+            kv_heads=kv_heads,
+            recurrence=given["update_rule"].s.decode() if "update_rule" in given else "gated_delta",
+            scale=given["scale"].f if "scale" in given else None,
+            select=RESULTS,
+        )
+        output, state = outputs
+        tolerance = 2e-3 if output.dtype == np.float16 else 1e-5
+        np.testing.assert_allclose(found.output, output, tolerance, tolerance, err_msg=case.name)
+        groups = given["q_num_heads"].i // kv_heads
+        np.testing.assert_allclose(found.present_state[:, ::groups], state, tolerance, tolerance, err_msg=case.name)
+
+
+@pytest.mark.parametrize("name", ["torch_recurrent_gated_delta_rule", "torch_chunk_gated_delta_rule"])
+@pytest.mark.parametrize("count", [5, 150])
+def test_results_are_those_of_the_gated_delta_rule_of_transformers(name: str, count: int) -> None:
+    torch = pytest.importorskip("torch")
+    module = pytest.importorskip("transformers.models.qwen3_next.modeling_qwen3_next")
+    random = np.random.default_rng(count)
+    query, key, value = (random.standard_normal((2, 3, count, size)) for size in (8, 8, 5))
+    decay, beta, past_state = -random.random((2, 3, count)), random.random((2, 3, count)), np.zeros((2, 3, 8, 5))
+    past_state += random.standard_normal(past_state.shape)
+
+    def tensor(array: np.ndarray) -> Any:
+        return torch.from_numpy(array.astype(np.float32)).transpose(1, 2)
+
+    output, state = getattr(module, name)(
+        *map(tensor, (query, key, value, decay, beta)),
+        initial_state=torch.from_numpy(past_state.astype(np.float32)),
+        output_final_state=True,
+        use_qk_l2norm_in_kernel=True,
+    )
+    found = attention(
+        query,
+        key,
+        value,
+        recurrence="gated_delta:feature_map=l2",
+        decay=decay,
+        beta=beta,
+        past_state=past_state,
+        select=RESULTS,
+    )
+    np.testing.assert_allclose(found.output, output.transpose(1, 2).numpy(), atol=2e-5)
+    np.testing.assert_allclose(found.present_state, state.numpy(), atol=2e-5)
+
+
+def test_results_are_those_of_lightning_attention_in_transformers() -> None:
+    torch = pytest.importorskip("torch")
+    module = pytest.importorskip("transformers.models.minimax.modeling_minimax")
+    config = module.MiniMaxConfig(
+        hidden_size=24, num_attention_heads=4, head_dim=6, num_hidden_layers=2, block_size=4,
+        layer_types=["linear_attention", "full_attention"],
+    )  # fmt: skip
+    torch.manual_seed(0)
+    layer = module.MiniMaxLightningAttention(config, 0).double()
+    read: list[Any] = []
+    layer.norm.register_forward_pre_hook(lambda _, inputs: read.append(inputs[0]))
+    x = torch.randn(2, 11, 24, dtype=torch.float64)
+    with torch.no_grad():
+        layer(x, position_embeddings=None, attention_mask=None)
+        projected = layer.act_fn(layer.qkv_proj(x)).reshape(2, 11, 4, 18).transpose(1, 2)
+    query, key, value = (part.numpy() for part in projected.split(6, dim=-1))
+    slopes = layer.slope_rate[:, :, 0].double().numpy()
+    found = attention(query, key, value, recurrence="gated", decay=-slopes, scale=1).output
+    expected = read[0].reshape(2, 11, 4, 6).transpose(1, 2).numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
