@@ -210,6 +210,7 @@ def test_other_threads_are_woken_where_the_work_takes_longer_than_to_wake_them(
     assert (totals, bool(woken)) == ({blocks}, are_woken)
 
 
+@pytest.mark.deep
 def test_every_step_that_is_selected_alone_is_the_dense_step() -> None:
     """Of tables blocks end with it; and what nothing selected needs is not computed in blocks, nor after them.
 

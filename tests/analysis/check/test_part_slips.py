@@ -54,7 +54,7 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", ["heads", *(pytest.param(name, marks=pytest.mark.deep) for name in [*PARTS][1:])])
 def test_what_is_wrong_in_a_part_is_named_there(name: str) -> None:
     part, axis, positions, wrong, slip = PARTS[name]
     report = check(with_part(part, wrong))
