@@ -126,6 +126,10 @@ class DigitsArray(NDArrayOperatorsMixin):
         self.dtype = digits
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if (ufunc, method) == (np.add, "at"):  # to an array of zeros of this type, which NumPy makes of objects
+            table, index, added = inputs
+            np.add.at(table, index, self.dtype.operand(added))
+            return None
         out = options.pop("out", (None,))[0]
         operands = [self.dtype.operand(x) for x in inputs]
         if method != "__call__" or options:
