@@ -11,6 +11,12 @@ from attncli.problem.layout import Layout
 from attncli.problem.lengths import Lengths
 from attncli.problem.spec import FIELDS, ProblemSpec
 
+# Keys that leave tokens out, or end one sequence and begin another: a state that went on would be another result.
+LEAVE_TOKENS_OUT = {
+    **dict.fromkeys(("key_lengths", "key_mask"), "give sequences without padding, one problem for each length"),
+    "cu_seqlens": "give one problem for each sequence",
+}
+
 
 def shape_state_arrays(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> dict[str, Any]:
     """The values of a problem, `decay` and `beta` [n] where there are no axes before the tokens, and one row was given.
@@ -50,9 +56,12 @@ def state_array_letters(spec: ProblemSpec, name: str) -> Letters | None:
 
 
 def check_recurrence(spec: ProblemSpec, lengths: Lengths) -> None:
-    """Raise AttnError where there is not one key for each query, or an array does not fit tokens and heads."""
+    """Raise AttnError where there is not one key for each query, tokens are left out, or an array does not fit."""
     recurrence = spec.recurrence
     assert recurrence is not None
+    for name, hint in LEAVE_TOKENS_OUT.items():
+        if getattr(spec, name) is not None:
+            raise AttnError(f"every token of recurrence {recurrence.record.name} is read", where=name, hint=hint)
     if lengths["n"].size != lengths["m"].size:
         message = f"{lengths['m'].owner}; {lengths['n'].owner}"
         raise AttnError(message, where="recurrence", hint=f"each token of {recurrence.record.name} has both")

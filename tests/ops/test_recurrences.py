@@ -168,6 +168,9 @@ ONES = {"query": np.ones((2, 1)), "key": np.ones((2, 1)), "value": np.ones((2, 1
         ({"recurrence": "linear", "query": np.ones((3, 1))}, "recurrence: key has 2 rows"),
         ({"recurrence": "linear", "select": "weights"}, "linear has a state in place of it"),
         ({"select": "present_state"}, "there is no recurrence"),
+        ({"recurrence": "linear", "key_lengths": 1}, "every token of recurrence linear is read"),
+        ({"recurrence": "linear", "key_mask": [1, 0]}, "every token of recurrence linear is read"),
+        ({"recurrence": "linear", "cu_seqlens": [0, 1, 2]}, "give one problem for each sequence"),
     ],
 )
 def test_what_contradicts_a_recurrence_is_an_error(keys: dict[str, Any], message: str) -> None:
