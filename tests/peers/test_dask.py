@@ -60,7 +60,7 @@ def test_projections_beside_a_cluster_are_those_of_threads(cluster: Any) -> None
     np.testing.assert_array_equal(there.output, here.output)
 
 
-def test_the_inputs_of_all_blocks_are_on_each_worker_once(cluster: Any) -> None:
+def test_no_worker_holds_the_inputs_of_all_blocks_twice(cluster: Any) -> None:
     from distributed import Client
 
     held: list[int] = []
@@ -71,7 +71,7 @@ def test_the_inputs_of_all_blocks_are_on_each_worker_once(cluster: Any) -> None:
                 held.extend(sum(key.startswith("BlockTask") for key in keys) for keys in client.has_what().values())
 
     run(problem(**INPUTS), ("output",), options=RunOptions(cluster.scheduler_address, progress=count_tasks))
-    assert held == [1, 1]
+    assert max(held) == 1
 
 
 def test_a_worker_that_dies_costs_its_block_and_not_the_answer(cluster: Any) -> None:
