@@ -95,6 +95,7 @@ def read_family(name: str, where: str) -> Family:
     return Family(name)
 
 
+@cache
 def models_folder() -> Traversable:
     """Where the families are, and the defaults of their configurations."""
     return resources.files("attncli").joinpath("models")

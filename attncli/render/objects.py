@@ -1,6 +1,6 @@
 """What is computed as objects of names and numbers: a result, a check, a comparison; and an object as JSON or YAML."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 FIRST_STEPS = ("query", "key", "value")
 CHECK_FORMAT, COMPARE_FORMAT, DEMO_FORMAT = "attn.check/1", "attn.compare/1", "attn.demo/1"
+LIST_FORMAT = "attn.list/1"
 _ARRAYS = ("expected", "computed", "is_given", "differs")  # of a quantity
 
 
@@ -39,6 +40,13 @@ def write_yaml(content: Mapping[str, Any], target: TextTarget) -> Iterator[str]:
     from attncli.io.yaml import yaml_text  # noqa: PLC0415 - JSON does not need PyYAML
 
     return map(target.escaped, yaml_text(content))
+
+
+def list_object(groups: Iterable[tuple[str, Iterable[tuple[str, str]]]]) -> dict[str, Any]:
+    """The names and summaries of each kind that is listed, under its plural."""
+    return {"format": LIST_FORMAT} | {
+        title: [{"name": name, "summary": summary} for name, summary in pairs] for title, pairs in groups
+    }
 
 
 def result_object(view: View) -> dict[str, Any]:

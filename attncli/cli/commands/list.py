@@ -38,6 +38,9 @@ def list_operators(
         ),
     ] = None,
     *,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Write a JSON object: of each kind the names and summaries.")
+    ] = False,
     pager: Pager = False,
     strict: Strict = False,
 ) -> None:
@@ -46,6 +49,7 @@ def list_operators(
     Listed where they are asked for: bugs of public projects, each with the slip that names it; the keys of a problem;
     models; the sources of all operators in the order of a bibliography; and the words of the small vocabulary.
     """
+    from attncli.render import objects
     from attncli.render.document import pairs_document
     from attncli.render.formats import terminal
 
@@ -58,6 +62,9 @@ def list_operators(
     titles = shown if kind is None else {kind: known.get(kind, kind)}
     groups = [(title, list(_summaries(name))) for title, name in titles.items()]
     streams.write_warnings(broken_packages(), strict=strict)
+    if as_json:
+        streams.write_output(objects.write_json(objects.list_object(groups), streams.output_target()))
+        return
     write_text(terminal.render(pairs_document(groups), streams.output_target()), is_paged=pager)
 
 

@@ -1,5 +1,6 @@
 """Lists, help, completion and start-up: all read the records."""
 
+import json
 import re
 from collections.abc import Callable
 
@@ -35,6 +36,14 @@ def test_one_kind_is_listed_by_its_plural(plural: str, kind: str, run: Run) -> N
 def test_a_kind_is_listed_by_the_singular_of_its_plural_too(run: Run) -> None:
     singular, plural = (run("list", kind).stdout.splitlines()[1:] for kind in ("normalizer", "normalizers"))
     assert singular == plural != []
+
+
+@pytest.mark.parametrize("words", [(), ("models",), ("keys",)])
+def test_a_list_as_json_has_the_names_and_summaries_of_the_written_one(words: tuple[str, ...], run: Run) -> None:
+    written = [line.split(None, 1) for line in run("list", *words).stdout.splitlines() if line.startswith(" ")]
+    content = json.loads(run("list", *words, "--json").stdout)
+    assert content.pop("format") == "attn.list/1"
+    assert [[row["name"], row["summary"]] for rows in content.values() for row in rows] == written
 
 
 def test_several_names_are_shown_one_after_the_other(run: Run) -> None:
