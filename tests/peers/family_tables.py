@@ -3,6 +3,7 @@
 from tests.peers import (
     audio_families,
     encoder_families,
+    image_chat_families,
     image_families,
     image_language_families,
     image_text_families,
@@ -24,6 +25,7 @@ TABLES = (
     multimodal_families,
     image_text_families,
     image_language_families,
+    image_chat_families,
     image_families,
     sound_families,
     spoken_families,
