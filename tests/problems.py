@@ -329,6 +329,12 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "scale": 0.7,
     },
     "a grid": {**HEAD_AXIS, "position": {"grid_bias": {"table": normal(15 * 3, H), "height": 2, "width": 8}}},
+    "rows and columns of a grid": {
+        **HEAD_AXIS,
+        "position": {
+            "decomposed": {"rel_pos_h": normal(3, D), "rel_pos_w": normal(15, D), "height": 2, "width": 8},
+        },
+    },
     "a grid and a class token": {
         **TOKENS,
         **GROUPS,

@@ -9,7 +9,9 @@ from tests.problems import PROBLEMS, dense_trace, problem, with_table
 COMPUTED = {
     name: keys
     for name, keys in PROBLEMS.items()
-    if keys.keys().isdisjoint(("scores", "weights", "recurrence")) and "attentional" not in keys.get("context", "")
+    if keys.keys().isdisjoint(("scores", "weights", "recurrence"))
+    and "attentional" not in keys.get("context", "")
+    and "decomposed" not in keys.get("position", "")
 }
 
 

@@ -74,7 +74,7 @@ class KeysBesideVectors(TypedDict, total=False):
     w_qg: Matrix
     b_qg: Vector
     gate: Literal["sigmoid", "silu", "softplus"] | None
-    packing: Literal["concatenated", "per_head", "per_group"] | None
+    packing: Literal["concatenated", "per_head", "per_group", "four_blocks"] | None
     weight_layout: Literal["in_out", "out_in"] | None
     heads: Integer
     kv_heads: Integer

@@ -1,6 +1,6 @@
 """A problem from files, options or keywords of Python: texts are read, and `problem.build` makes the problem."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -86,7 +86,8 @@ def _prefer_overriding_labels(values: dict[str, Any], given: Mapping[str, RawVal
 def read_value(field: Field, raw: RawValue) -> Any:
     """The value of a key with the texts in it read: files, generators, `NAME:key=value`, numbers between commas."""
     if not isinstance(raw.value, (str, Mapping)):
-        return raw.value
+        is_list = field.is_array and _names_entries(raw.value)
+        return _read_entries(raw.value, (field.name,), raw.origin) if is_list else raw.value
     value: Any = raw.value
     origin = raw.origin
     if field.kind in taken_kinds():
@@ -109,6 +110,18 @@ def _read_quantized(value: Any, path: ErrorPath, origin: Origin) -> dict[str, An
         if key in arrays and isinstance(text, str)
     }
     return {name: {**given, **read}}
+
+
+def _names_entries(value: Any) -> bool:
+    """Whether a value is a list of entries of files, such as `[m.npz#norms.0, m.npz#norms.1]`."""
+    is_list = isinstance(value, list) and bool(value)
+    return is_list and all(isinstance(text, str) and "#" in text.strip()[1:] for text in value)
+
+
+def _read_entries(value: Sequence[str], path: ErrorPath, origin: Origin) -> list[Any]:
+    """The arrays that a list names, each an entry along the first axis of one array."""
+    read = (read_text_array(text, path, origin, kind=None) for text in value)
+    return [found.array if isinstance(found, GivenArray) else found for found in read]
 
 
 def _read_array(text: str, field: Field, origin: Origin) -> Any:
@@ -179,11 +192,13 @@ def _read_operator(kind: str, value: Any, path: ErrorPath, origin: Origin) -> An
     arrays = {parameter.name for parameter in look_up(kind, name).parameters if parameter.kind == "array"}
     texts = {key: text for key, text in given.items() if key in arrays and isinstance(text, str)}
     quantized = {key: entry for key, entry in given.items() if key in arrays and form_of(entry) is not None}
-    if not texts and not quantized:
+    stacked = {key: entry for key, entry in given.items() if key in arrays and _names_entries(entry)}
+    if not texts and not quantized and not stacked:
         return value
     read = {key: read_text_array(text, (*path, name, key), origin) for key, text in texts.items()}
     numbers = {key: _read_quantized(entry, (*path, name, key), origin) for key, entry in quantized.items()}
-    return {name: {**given, **read, **numbers}}
+    rows = {key: _read_entries(entry, (*path, name, key), origin) for key, entry in stacked.items()}
+    return {name: {**given, **read, **numbers, **rows}}
 
 
 _TEXT_READERS: Mapping[str, Callable[[str, Field, Origin], Any]] = {

@@ -65,7 +65,7 @@ class Origins:
 class Entry:
     """The value of a key, or of a parameter in it, and where it is from.
 
-    The value is a TensorReference, a mapping of Entries, or a value of YAML.
+    The value is a TensorReference, a list of them, a mapping of Entries, or a value of YAML.
     """
 
     value: Any
@@ -158,6 +158,8 @@ class LayerRows:
         if "tensor" in given:
             is_optional = given.get("optional", False)
             return self._tensor(given["tensor"], note, is_optional=is_optional) if with_tensors else None
+        if "tensors" in given:
+            return self._stacked(given) if with_tensors else None
         if "is" in given:
             names = self._names.unread()
             value = evaluate(given["is"], names)
@@ -180,6 +182,17 @@ class LayerRows:
                 return None
             raise self._tensors.missing(name)
         return Entry(tensor, f"{tensor}; {note}" if note else str(tensor))
+
+    def _stacked(self, given: Mapping[str, Any]) -> Entry:
+        """The tensors of a module's list, one for each `index` below `count`, as entries of one array."""
+        found = []
+        for index in range(self._evaluate(given["count"])):
+            name = fill(given["tensors"].replace("{index}", str(index)), self._names.unread())
+            tensor = self._tensors.find(name)
+            if tensor is None:
+                raise self._tensors.missing(name)
+            found.append(tensor)
+        return Entry(found, f"{len(found)} of {found[0]}")
 
     def _quantized(self, name: str, slices: str, value: Mapping[str, Mapping[str, Any]], note: str) -> Entry:
         """A matrix that is stored quantized; raises AttnError where the family takes slices of it, or its transpose."""

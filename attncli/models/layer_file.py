@@ -41,6 +41,8 @@ def entry_value(entry: Entry, folder: Path) -> Any:
     """The value of an entry as YAML has it, in a file of the folder."""
     if isinstance(entry.value, TensorReference):
         return reference(entry.value, folder)
+    if isinstance(entry.value, list):
+        return [reference(x, folder) if isinstance(x, TensorReference) else x for x in entry.value]
     if isinstance(entry.value, Mapping):
         return {
             name: entry_value(inner, folder) if isinstance(inner, Entry) else inner
@@ -84,7 +86,7 @@ def _lines(name: str, entry: Entry, folder: Path) -> Iterator[_Line]:
         for key, inner in value.items():
             yield from ((f"  {line}", comment) for line, comment in _lines(key, inner, folder))
     else:
-        first, *others = "".join(yaml_text({name: value})).removesuffix("\n").split("\n")
+        first, *others = "".join(yaml_text({name: entry_value(entry, folder)})).removesuffix("\n").split("\n")
         yield first, entry.origin
         yield from ((line, "") for line in others)
 

@@ -516,3 +516,191 @@ def grid_row(query_positions: Array, key_positions: Array, height: int, width: i
     classes = [is_query & is_key, is_query & ~is_key, ~is_query & is_key]
     row: Array = np.select(classes, [first + 2, first, first + 1], offsets)
     return row
+
+
+def check_decomposed(use: OperatorUse) -> None:
+    """Raise AttnError where the grid has fewer cells than there are tokens, or a table other rows than it needs."""
+    height = use.parameters["height"]
+    width = use.parameters.get("width", height)
+    cells, tokens = height * width, len(use.positions) + use.positions[0]
+    if tokens > cells:
+        message = f"a grid of {height} × {width} has {count_of(cells, 'cell')}; there are {count_of(tokens, 'token')}"
+        raise AttnError(message)
+    for name, side in (("rel_pos_h", height), ("rel_pos_w", width)):
+        found, needed = len(use.parameters[name]), 2 * side - 1
+        if found != needed:
+            hint = f"expected {needed}: the differences from {1 - side} to {side - 1}"
+            raise AttnError(f"has {count_of(found, 'row')}", where=name, hint=hint)
+
+
+def _axis_rows(
+    query_positions: Array, key_positions: Array, rel_pos_h: Array, rel_pos_w: Array, height: int, width: int | None
+) -> tuple[Array, Array]:
+    """The row of each table for each query and key, [… n m]; a query before the first key gets the ends."""
+    width = height if width is None else width
+    queries, keys = np.divmod(query_positions, width), np.divmod(key_positions, width)
+    rows, columns = (
+        np.clip(query[..., :, None] - key + side - 1, 0, len(table) - 1)
+        for query, key, side, table in zip(queries, keys, (height, width), (rel_pos_h, rel_pos_w), strict=True)
+    )
+    return rows, columns
+
+
+def decomposed_by_hand(
+    write: ArithmeticWriter,
+    query: Array,
+    query_positions: Any,
+    key_positions: Any,
+    result: Any,
+    *,
+    rel_pos_h: Array,
+    rel_pos_w: Array,
+    height: int,
+    width: int | None = None,
+) -> list[str]:
+    """The cells of one query [d] and one key, and the dot products with the vectors of both differences."""
+    width = height if width is None else width
+    lines, (rows, columns) = _offsets_by_hand(write, int(query_positions), int(key_positions), width, class_token=False)
+    row, column = rel_pos_h[rows + height - 1], rel_pos_w[columns + width - 1]
+    name = f"{write.symbol('query')}({write.query})·"
+    of_rows = write.computed(f"{name}rel_pos_h({rows})", products(query, row))
+    of_columns = write.computed(f"{name}rel_pos_w({columns})", products(query, column))
+    return [*lines, of_rows.line, of_columns.line, write.equation(of_rows + of_columns, result)]
+
+
+def decomposed_query_by_hand(
+    write: ArithmeticWriter,
+    grad: Array,
+    query_positions: Any,
+    key_positions: Array,
+    rel_pos_h: Array,
+    rel_pos_w: Array,
+    result: Any,
+    *,
+    height: int,
+    width: int | None = None,
+) -> list[str]:
+    """The vectors of both differences of all keys [m], each times the gradient of its pair."""
+    tables = rel_pos_h, rel_pos_w
+    found = _axis_rows(np.array([query_positions]), key_positions, *tables, height, width)
+    vectors = sum(table[rows[0]] for table, rows in zip(tables, found, strict=True))
+    return [write.equation(products(grad, vectors), result, letter="d")]
+
+
+@derivative(
+    "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ (rel_pos_h(Δrow) + rel_pos_w(Δcolumn))",
+    sums_over=("m",),
+    by_hand=decomposed_query_by_hand,
+)
+def decomposed_query(
+    grad: Array,
+    query_positions: Array,
+    key_positions: Array,
+    rel_pos_h: Array,
+    rel_pos_w: Array,
+    *,
+    height: int,
+    width: int | None = None,
+) -> Array:
+    """The gradient of the queries: the vectors of the differences, each times the gradient of its pair."""
+    rows, columns = _axis_rows(query_positions, key_positions, rel_pos_h, rel_pos_w, height, width)
+    total: Array = _of_rows(grad, rows, rel_pos_h) @ rel_pos_h + _of_rows(grad, columns, rel_pos_w) @ rel_pos_w
+    return total
+
+
+def _of_rows(grad: Array, rows: Array, table: Array) -> Array:
+    """The gradient of the products of queries with the rows of a table [… n r]: that of pairs of the same row added."""
+    return add_rows(grad[..., None], rows, len(table))[..., 0]
+
+
+@derivative("{d_rel_pos_h}(r) = Σᵢⱼ {d_result}ᵢⱼ {query}ᵢ of the pairs whose rows differ by r")
+def decomposed_rows(
+    grad: Array,
+    query: Array,
+    query_positions: Array,
+    key_positions: Array,
+    rel_pos_h: Array,
+    rel_pos_w: Array,
+    *,
+    height: int,
+    width: int | None = None,
+) -> Array:
+    """The gradient of the vectors of rows: the queries, each times the gradients of its pairs."""
+    rows, _ = _axis_rows(query_positions, key_positions, rel_pos_h, rel_pos_w, height, width)
+    total: Array = _of_rows(grad, rows, rel_pos_h).mT @ query
+    return total
+
+
+@derivative("{d_rel_pos_w}(r) = Σᵢⱼ {d_result}ᵢⱼ {query}ᵢ of the pairs whose columns differ by r")
+def decomposed_columns(
+    grad: Array,
+    query: Array,
+    query_positions: Array,
+    key_positions: Array,
+    rel_pos_h: Array,
+    rel_pos_w: Array,
+    *,
+    height: int,
+    width: int | None = None,
+) -> Array:
+    """The gradient of the vectors of columns: the queries, each times the gradients of its pairs."""
+    _, columns = _axis_rows(query_positions, key_positions, rel_pos_h, rel_pos_w, height, width)
+    total: Array = _of_rows(grad, columns, rel_pos_w).mT @ query
+    return total
+
+
+@position(
+    formula="Bᵢⱼ = Qᵢ·rel_pos_h(Δrow) + Qᵢ·rel_pos_w(Δcolumn)",
+    shapes="query[n d], query_positions[n], key_positions[m], rel_pos_h[r d], rel_pos_w[t d] -> [n m]",
+    source="Li et al. 2022 (MViTv2), eq. 4; as ViTDet and SAM have it (add_decomposed_rel_pos)",
+    example={
+        "query": [[1, 2], [3, 1]],
+        "query_positions": [0, 1],
+        "key_positions": [0, 1],
+        "rel_pos_h": [[1, 1]],
+        "rel_pos_w": [[1, 0], [0, 0], [0, 1]],
+        "height": 1,
+        "width": 2,
+        "gives": [[3, 4], [5, 4]],
+    },
+    by_hand=decomposed_by_hand,
+    derivatives={
+        **OF_POSITIONS,
+        "query": decomposed_query,
+        "rel_pos_h": decomposed_rows,
+        "rel_pos_w": decomposed_columns,
+    },
+    check=check_decomposed,
+    counts_from_first_key=True,
+    acts_on="scores",
+)
+def decomposed(
+    query: Array,
+    query_positions: Array,
+    key_positions: Array,
+    *,
+    rel_pos_h: Annotated[Array, TABLE],
+    rel_pos_w: Annotated[Array, TABLE],
+    height: Size,
+    width: Annotated[int | None, Range(least=1)] = None,
+) -> Array:
+    """A learned vector for each difference of rows and one for each of columns, by which every query is multiplied.
+
+    The tokens are the cells of a grid, row by row; without a width it is square. The tables have 2 `height` − 1 and
+    2 `width` − 1 rows, the differences of the query and the key from the smallest to the largest. What they give is
+    added to the scores as they are, which the scale is in already.
+
+    >>> columns = np.array([[1, 0], [0, 0], [0, 1]])
+    >>> positions, query = np.arange(2), np.array([[1, 2], [3, 1]])
+    >>> decomposed(query, positions, positions, rel_pos_h=np.array([[1, 1]]), rel_pos_w=columns, height=1, width=2)
+    array([[3, 4],
+           [5, 4]])
+    """
+    rows, columns = _axis_rows(query_positions, key_positions, rel_pos_h, rel_pos_w, height, width)
+    found = []
+    for table, index in ((rel_pos_h, rows), (rel_pos_w, columns)):
+        of_queries = query @ table.mT
+        whole = np.broadcast_to(index, (*of_queries.shape[:-1], index.shape[-1]))
+        found.append(np.take_along_axis(of_queries, whole, axis=-1))
+    total: Array = found[0] + found[1]
+    return total

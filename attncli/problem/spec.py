@@ -166,11 +166,13 @@ class ProblemSpec:
         used_by="output")
     packing: str = word(PROJECTIONS,
         "the order in packed projections: all queries, keys, values; or those of each head; or of each key head",
-        "per_head", words=("concatenated", "per_head", "per_group"), default="concatenated", used_by="output",
+        "per_head", words=("concatenated", "per_head", "per_group", "four_blocks"), default="concatenated",
+        used_by="output",
         word_meanings=(
             "│ q₀ q₁ q₂ q₃ │ k₀ k₁ │ v₀ v₁ │ as GPT-2, Phi-3 and PyTorch's in_proj_weight",
             "│ q₀ k₀ v₀ │ q₁ k₁ v₁ │ as GPT-NeoX and BLOOM",
             "│ q₀ q₁ k₀ v₀ │ q₂ q₃ k₁ v₁ │ as Falcon 40B and InternLM2",
+            "│ q₀ q₁ v₀ v₁ k₀ k₁ │ q₂ q₃ v₂ v₃ k₂ k₃ │ … four such blocks, values before keys, as CodeGen",
         ))
     weight_layout: str = word(PROJECTIONS,
         "how matrices are stored: in_out (x @ W) or out_in (x @ W.T, as nn.Linear does)", "out_in",

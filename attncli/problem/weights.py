@@ -12,7 +12,7 @@ from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
 
 PACKED: Mapping[str, tuple[str, ...]] = {name: field.packs for name, field in FIELDS.items() if field.packs}
 ALWAYS_PER_HEAD = ("w_qg", "b_qg")  # which `packing` says nothing of
-CONCATENATED, PER_HEAD = "concatenated", "per_head"
+CONCATENATED, PER_HEAD, FOUR_BLOCKS = "concatenated", "per_head", "four_blocks"
 SIZES = ("d_k", "d_v")  # which say how wide parts are that are not equal
 
 
@@ -86,7 +86,7 @@ def sizes_of_parts(values: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def packed_parts(values: Mapping[str, Any], heads: Heads, name: str) -> Sequence[PackedPart]:
-    """The parts of a packed array, weights in_out, in the order of their columns.
+    """The parts of a packed array, weights in_out, in the order of its key's name.
 
     Each head's queries, keys and values are equally many, unless `d_k` or `d_v` says how many. Raises AttnError where
     the columns can't be divided so.
@@ -103,11 +103,18 @@ def packed_parts(values: Mapping[str, Any], heads: Heads, name: str) -> Sequence
         message = f"per_head has a key and a value for each of {heads.query} query heads; kv_heads is {heads.kv}"
         hint = "per_group has each key head's queries, then its key and value"
         raise AttnError(message, where="packing", hint=hint, keys=("packing", "kv_heads"))
-    widths = _widths(values, heads, name)
-    blocks = 1 if packing == CONCATENATED else min(counts)
-    sizes = [count // blocks * width for count, width in zip(counts, widths, strict=True)]
-    ends = accumulate(sizes)
-    return [PackedPart(key, blocks, end - size, size) for key, size, end in zip(keys, sizes, ends, strict=True)]
+    blocks = {CONCATENATED: 1, FOUR_BLOCKS: 4}.get(packing, min(counts))
+    if any(count % blocks for count in counts):
+        message = (
+            f"{FOUR_BLOCKS} has equally many heads in each of 4 blocks; there are {' and '.join(map(str, counts))}"
+        )
+        raise AttnError(message, where="packing", hint="choose multiples of 4", keys=("packing", "heads", "kv_heads"))
+    sizes = [count // blocks * width for count, width in zip(counts, _widths(values, heads, name), strict=True)]
+    in_order = sorted(range(len(keys)), key=lambda at: "qvk".index(keys[at][-1]) if packing == FOUR_BLOCKS else at)
+    ends = dict(zip(in_order, accumulate(sizes[at] for at in in_order), strict=True))
+    return [
+        PackedPart(key, blocks, ends[at] - size, size) for at, (key, size) in enumerate(zip(keys, sizes, strict=True))
+    ]
 
 
 def column_labels(parts: Sequence[PackedPart]) -> tuple[str, ...]:

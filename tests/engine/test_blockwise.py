@@ -285,6 +285,7 @@ POSITIONS: Mapping[str, Any] = {
     "t5": {"t5": {"table": normal(8, 6), "max_distance": 5}},
     "shaw": {"shaw": {"table": normal(5, 4)}},
     "grid_bias": {"grid_bias": {"table": normal(21, 6), "height": 2, "width": 4}},
+    "decomposed": {"decomposed": {"rel_pos_h": normal(3, 4), "rel_pos_w": normal(7, 4), "height": 2, "width": 4}},
 }
 MASKS = {
     "causal": st.just(True),

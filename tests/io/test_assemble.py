@@ -264,3 +264,13 @@ def test_a_mask_is_a_table_or_an_operator(text: str, keys: dict[str, Any], tmp_p
 def test_an_unknown_mask_suggests_the_nearest() -> None:
     with pytest.raises(AttnError, match=r"^--mask: unknown file or mask 'causl'; .*'causal'"):
         assemble(options(query="[[1]]", key="[[1]]", mask="causl"))
+
+
+def test_a_list_of_entries_of_files_is_one_array(tmp_path: Path) -> None:
+    np.savez(tmp_path / "gains.npz", first=np.array([1.0, 2]), second=np.array([3.0, 5]))
+    keys = "query: [[1, 2, 3, 4]]\nkey: [[1, 0, 2, 1], [0, 1, 1, 1]]\nheads: 2\n"
+    gains = "qk_norm: {rms: {query_gain: ['gains.npz#first', 'gains.npz#second']}}\n"
+    given = attncli.load(write_file(tmp_path, keys + gains)).qk_norm
+    np.testing.assert_array_equal(given.given["query_gain"], [[1, 2], [3, 5]])
+    written = attncli.load(write_file(tmp_path, "key: [[1, 0]]\nquery: ['gains.npz#first', 'gains.npz#second']\n"))
+    np.testing.assert_array_equal(written.query, [[1, 2], [3, 5]])

@@ -7,7 +7,17 @@ import pytest
 
 from attncli import AttnError, attention
 from attncli.ops.elementwise import add_bias
-from attncli.ops.position_biases import alibi, grid_bias, published_slopes, relative_row, shaw, t5, t5_bucket
+from attncli.ops.position_biases import (
+    alibi,
+    decomposed,
+    grid_bias,
+    published_slopes,
+    relative_row,
+    shaw,
+    t5,
+    t5_bucket,
+)
+from tests.arrays import normal
 
 POSITIONS = np.arange(5)
 
@@ -192,3 +202,30 @@ def test_a_table_may_reach_farther_to_one_side() -> None:
 def test_a_table_without_the_row_of_distance_0_is_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(AttnError, match=message):
         attention(np.ones((3, 2)), np.ones((3, 2)), position={"shaw": parameters})
+
+
+def test_decomposed_positions_are_two_products_of_a_query_and_do_not_see_the_scale() -> None:
+    rows, columns, query = normal(5, 4, seed=1), normal(3, 4, seed=2), normal(6, 4, seed=3)
+    expected = np.zeros((6, 6))
+    for i, j in np.ndindex(6, 6):
+        (row, column), (key_row, key_column) = (i // 2, i % 2), (j // 2, j % 2)
+        expected[i, j] = query[i] @ rows[row - key_row + 2] + query[i] @ columns[column - key_column + 1]
+    tables: dict[str, Any] = {"rel_pos_h": rows, "rel_pos_w": columns, "height": 3, "width": 2}
+    found = decomposed(query, np.arange(6), np.arange(6), **tables)
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    scores = attention(query, query, position={"decomposed": tables}, scale=0.25, select="masked_scores").masked_scores
+    np.testing.assert_allclose(scores, query @ query.T / 4 + expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        ({"rel_pos_h": np.ones((4, 2)), "rel_pos_w": np.ones((3, 2))}, "rel_pos_h: has 4 rows; expected 3"),
+        ({"rel_pos_h": np.ones((3, 2)), "rel_pos_w": np.ones((1, 2))}, "rel_pos_w: has 1 row; expected 3"),
+        ({"rel_pos_h": np.ones((3, 2)), "rel_pos_w": np.ones((3, 2))}, "a grid of 2 × 2 has 4 cells; there are 5"),
+    ],
+)
+def test_tables_of_decomposed_positions_fit_the_grid(tables: dict[str, Any], message: str) -> None:
+    size = 5 if "cells" in message else 4
+    with pytest.raises(AttnError, match=message):
+        attention(np.ones((size, 2)), np.ones((size, 2)), position={"decomposed": {**tables, "height": 2}})

@@ -74,7 +74,7 @@ def rotating(model_type: str, *parts: Mapping[str, Any], variant: str = "", **fi
     """A decoder with rope, whose cosines transformers computes in float32."""
     config = {name: value for part in (rope(), *parts) for name, value in part.items()}
     block = {} if {"module", "block"} & set(fields) else {"block": "layers.{layer}"}
-    return TinyModel(model_type, config, float32=ROPE, variant=variant, **block, **fields)
+    return TinyModel(model_type, config, variant=variant, **{"float32": ROPE, **block, **fields})
 
 
 def rope(factor: float = 1.0, base: float = 500.0, **scaling: Any) -> dict[str, Any]:
@@ -124,6 +124,7 @@ DECODERS: Sequence[TinyModel] = [
     rotating("flex_olmo", GROUPED, EXPERTS),
     rotating("olmo3", OF_EACH_TYPE, GROUPED, WINDOW, TYPES),
     rotating("stablelm", GROUPED, {"use_qkv_bias": True}, rope(0.5)),
+    rotating("stablelm", GROUPED, {"qk_layernorm": True}, rope(0.5), variant="normalized"),
     rotating("nemotron", GROUPED, rope(0.5)),
     rotating("persimmon", {"intermediate_size": 16, "qk_layernorm": True}, rope(0.5)),
     rotating("phi", GROUPED, {"qk_layernorm": True}, rope(0.5)),
@@ -272,6 +273,13 @@ DECODERS: Sequence[TinyModel] = [
     TinyModel("ctrl", {"dff": 16}, module="h.{layer}.multi_head_attention", embeddings="q"),
     rotating(
         "gptj", {"n_embd": 32, "n_layer": 2, "n_head": 4, "rotary_dim": 4}, module="h.{layer}.attn", kernel="eager"
+    ),
+    rotating(
+        "codegen",
+        {"n_embd": 32, "n_layer": 2, "n_head": 4, "rotary_dim": 4},
+        module="h.{layer}.attn",
+        kernel="eager",
+        float32=SCORES,
     ),
     TinyModel(
         "gpt_neo",

@@ -134,7 +134,9 @@ def _run(model: Any, row: TinyModel) -> list[CapturedAttention]:
 
     def keep(layer: int, name: str, pick: Callable[..., Any]) -> Callable[..., None]:
         def hook(_module: Any, words: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> None:
-            kept[layer, name] = pick(words, named, result).detach().clone().transpose(0, row.items).numpy()
+            value = pick(words, named, result).detach().clone().transpose(0, row.items)
+            grid = value.ndim > 3  # of an image: rows and columns of tokens
+            kept[layer, name] = (value.flatten(1, 2) if grid else value).numpy()
 
         return hook
 

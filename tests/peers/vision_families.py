@@ -6,6 +6,7 @@ from typing import Any
 from tests.peers.tiny_models import ITEMS, VOCABULARY, TinyModel, tokens
 
 ROPE = "rope"
+SCORES = "scores"
 MODEL = "AutoModel"
 SIDE = 16  # of an image, in pixels
 GRID = 4  # patches on a side
@@ -224,4 +225,45 @@ TIMESFORMER = [
 ]
 VILT = like_vit("vilt", {"vocab_size": VOCABULARY}, inputs=image_and_text, kernel="eager", **BLOCKS)
 
-FAMILIES = [*ALONE, *AXES, VILT, *TIMESFORMER, *VITS, *WINDOWS, *INTERNVL, *TWO_ENCODERS]
+# In layer 0 windows of 2 × 2 patches, in layer 1 all of them.
+GRIDS = [
+    TinyModel(
+        model_type,
+        {"window_size": 2, **config},
+        sizes=VISION,
+        model_class=MODEL,
+        module=module,
+        inputs=image,
+        kernel="eager",
+        float32=SCORES,
+    )
+    for model_type, module, config in (
+        (
+            "vitdet",
+            "encoder.layer.{layer}.attention",
+            {"window_block_indices": [0], "use_relative_position_embeddings": True, "pretrain_image_size": SIDE},
+        ),
+        *(
+            (f"{name}_vision_model", "layers.{layer}.attn", {"global_attn_indexes": [1], "output_channels": 8})
+            for name in ("sam", "sam_hq")
+        ),
+    )
+]
+
+WITH_VISION = [
+    TinyModel(
+        model_type,
+        {"vision_config": {**VISION, "window_size": 2, "global_attn_indexes": [1]}},
+        sizes={},
+        model_class=MODEL,
+        part="vision",
+        module="vision_encoder.layers.{layer}.attn",
+        method="get_image_embeddings",
+        inputs=image,
+        kernel="eager",
+        float32=SCORES,
+    )
+    for model_type in ("sam", "sam_hq")
+]
+
+FAMILIES = [*WITH_VISION, *GRIDS, *ALONE, *AXES, VILT, *TIMESFORMER, *VITS, *WINDOWS, *INTERNVL, *TWO_ENCODERS]

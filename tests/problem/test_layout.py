@@ -262,6 +262,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"query": QUERY, "key": KEY, "position": {"grid_bias": {"table": np.ones((1, H)), "height": 1}}},
         "position: a grid of 1 × 1 has 1 cell; there are 7 tokens",
     ),
+    "a grid whose differences are not those of the tables": (
+        {
+            "query": QUERY,
+            "key": KEY,
+            "position": {"decomposed": {"rel_pos_h": np.ones((3, D)), "rel_pos_w": np.ones((5, D)), "height": 3}},
+        },
+        "position, rel_pos_h: has 3 rows; expected 5: the differences from -2 to 2",
+    ),
     "a sink where a key has to be drawn": (
         {"query": QUERY, "key": KEY, "sink": normal(H), "context": "sample"},
         "sink: sample draws one key; with a sink there may be none",

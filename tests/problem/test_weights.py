@@ -62,6 +62,22 @@ def test_packed_projections_are_their_parts(packing: str, order: str, kv_heads: 
     assert_same({**SEQUENCE, **counts, **own}, {**SEQUENCE, **counts, **others})
 
 
+def test_codegen_packs_four_blocks_with_values_before_keys() -> None:
+    heads = {"embeddings": normal(7, X), "heads": 8, "kv_heads": 4, "d_k": 8 * D}
+    columns = {**heads_of("q", 8, D), **heads_of("k", 4, D), **heads_of("v", 4, E)}
+    joined = {
+        kind: np.concatenate([columns[name] for name in names.split()], axis=1)
+        for kind, names in {
+            "qkv": "q0 q1 v0 k0 q2 q3 v1 k1 q4 q5 v2 k2 q6 q7 v3 k3",
+            "q": "q0 q1 q2 q3 q4 q5 q6 q7",
+            "k": "k0 k1 k2 k3",
+            "v": "v0 v1 v2 v3",
+        }.items()
+    }
+    of_each = {f"w_{kind}": array[:-1] for kind, array in joined.items() if kind != "qkv"}
+    assert_same({**heads, "w_qkv": joined["qkv"][:-1], "packing": "four_blocks"}, {**heads, **of_each})
+
+
 @pytest.mark.parametrize(("packing", "order"), [("concatenated", "k0 k1 v0 v1"), ("per_group", "k0 v0 k1 v1")])
 def test_keys_and_values_are_packed_beside_queries_of_another_sequence(packing: str, order: str) -> None:
     packed, others = side_by_side(order), parts(G)
@@ -138,6 +154,11 @@ TOKENS = {"embeddings": normal(3, 4)}
             {"w_qkv": normal(4, 8), "heads": 2, "kv_heads": 1, "packing": "per_head"},
             "packing: per_head has a key and a value for each of 2 query heads; kv_heads is 1; "
             "per_group has each key head's queries, then its key and value",
+        ),
+        (
+            {"w_qkv": normal(4, 12), "heads": 2, "packing": "four_blocks"},
+            "packing: four_blocks has equally many heads in each of 4 blocks; there are 2 and 2 and 2; "
+            "choose multiples of 4",
         ),
         (
             {"w_qkv": normal(4, 12), "w_k": normal(4, 4)},

@@ -15,7 +15,7 @@ from attncli.analysis.slips.records import (
 )
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import indices
-from attncli.ops.position_biases import alibi, published_slopes
+from attncli.ops.position_biases import alibi, decomposed, published_slopes
 from attncli.ops.positions import learned, sinusoidal
 from attncli.ops.records import Operator, format_value
 from attncli.ops.rope import angles, position_axes, rope, rope_frequencies, rotated_count
@@ -89,6 +89,19 @@ def alibi_sign(case: Computation) -> Iterator[Variant]:
     node = _alibi_node(case)
     if node is not None:
         yield Variant(case.with_changed_value(node.name, np.negative))
+
+
+@plan_slip("there are decomposed positions, with as many differences of rows as of columns")
+def grid_axes_swapped(case: Computation) -> Iterator[Variant]:
+    """The vectors of rows are used for the differences of columns, and those of columns for those of rows."""
+    node = case.node("position_bias")
+    if node is None or node.function is not decomposed:
+        return
+    tables = {name: node.inputs[name] for name in ("rel_pos_h", "rel_pos_w")}
+    shapes = {case.plan[name].shape for name in tables.values()}
+    if len(shapes) == 1:
+        swapped = {"rel_pos_h": tables["rel_pos_w"], "rel_pos_w": tables["rel_pos_h"]}
+        yield Variant(case.with_inputs(node.name, **swapped))
 
 
 def _head_counts(case: Computation) -> Sequence[int]:

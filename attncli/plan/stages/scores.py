@@ -122,7 +122,8 @@ def _add_position_bias(builder: PlanBuilder) -> None:
     per_item = "b" in builder.nodes["query_positions"].letters
     # Only an operator that takes `heads` has numbers of its own for each head.
     has_heads = "heads" in position.record.arguments
-    kept = {"n", "m", *("b" if per_item else ""), *("h" if has_heads else "")}
+    reads_queries = "query" in position.record.arguments
+    kept = {"n", "m", *("b" if per_item or reads_queries else ""), *("h" if has_heads or reads_queries else "")}
     axes = tuple(axis for axis in builder.table_axes if axis.letter in kept)
     options = {"heads": layout.heads if layout.has_heads else None} if has_heads else {}
     node = builder.add_operator("position", position, "position_bias", "B", axes, stage="bias", options=options)

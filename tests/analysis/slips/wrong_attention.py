@@ -302,6 +302,14 @@ def biased(scores: np.ndarray, keys: Keys, mistakes: Keys, past: int) -> np.ndar
                 for j in range(count):
                     distance = -abs(i + past - j)
                     added[h, i, j] += slopes[h] * (-distance if "alibi_sign" in mistakes else distance)
+    if "decomposed" in keys.get("position", "") and "no_position" not in mistakes:
+        tables = keys["position"]["decomposed"]
+        names = ["rel_pos_h", "rel_pos_w"][:: -1 if "grid_axes_swapped" in mistakes else 1]
+        side = tables["height"]
+        for h, i, j in np.ndindex(heads, queries, count):
+            query = np.split(keys["query"][i], heads)[h]
+            for name, apart in zip(names, (i // side - j // side, i % side - j % side), strict=True):
+                added[h, i, j] += query @ tables[name][apart + side - 1]
     if "bias" in keys and "no_bias" not in mistakes:
         added = added + np.where(np.isinf(keys["bias"]), 0, keys["bias"])
     if "bias_scaled" in mistakes:

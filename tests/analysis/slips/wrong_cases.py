@@ -70,6 +70,8 @@ def cases(seed: int) -> list[Case]:
     plain, self_attending, tokens, with_cache = given(seed), square(seed), projected(seed), cached(seed)
     masked = {**plain, "mask": booleans(N, M) | (np.arange(M) == 0)}
     biased = {**plain, "bias": bias(N, M)}
+    tables = {"rel_pos_h": normal(5, D, seed=seed), "rel_pos_w": normal(5, D, seed=seed + 1)}
+    grid = {"decomposed": {**tables, "height": 3}}
     turned = {**self_attending, **rope()}
     at_end = {**plain, "causal": True, "align": "bottom_right"}
     windowed = {**self_attending, "window": (2, 1)}
@@ -186,6 +188,8 @@ def cases(seed: int) -> list[Case]:
         Case("no_bias", biased),
         Case("bias_scaled", biased),
         Case("bias_scaled", {**plain, "position": "alibi"}),
+        Case("bias_scaled", {**self_attending, "position": grid}),
+        Case("grid_axes_swapped", {**self_attending, "position": grid}),
         Case("bias_twice", biased),
         Case("bias_twice", {**plain, "position": "alibi"}),
         Case("kv_heads_tiled", given(seed, heads=6, kv_heads=2)),

@@ -263,6 +263,44 @@ defineFunction("shaw", {
   },
 });
 
+/* A learned vector for each difference of rows and one for each of columns of a grid, by which queries are multiplied. */
+defineFunction("decomposed", {
+  compute({ query, query_positions: positions, key_positions: keys, rel_pos_h: rows, rel_pos_w: columns }, options) {
+    const ofTable = (table, axis) => {
+      const products = dotProducts(query, table);
+      const count = table.shape.at(-2);
+      const indices = mapPairs(withAxis(positions, -1), keys, (position, key) =>
+        gridDifferenceRow(position, key, axis, count, options),
+      );
+      const shared = mapPairs(indices, makeArray([...products.shape.slice(0, -1), 1]), (row) => row);
+      const found = shared.data.map((row, at) => products.data[Math.floor(at / keys.data.length) * count + row]);
+      return makeArray(shared.shape, found);
+    };
+    return mapPairs(ofTable(rows, 0), ofTable(columns, 1), (ofRow, ofColumn) => ofRow + ofColumn);
+  },
+  index: {
+    rel_pos_h: (cell) => [[gridDifferenceRowOf(cell, "rel_pos_h", 0), null]],
+    rel_pos_w: (cell) => [[gridDifferenceRowOf(cell, "rel_pos_w", 1), null]],
+  },
+  work(cell) {
+    const products = ["rel_pos_h", "rel_pos_w"].map((table) => productsOf(cell.terms("query"), cell.terms(table)));
+    return [cell.equation(sumOf(products))];
+  },
+});
+
+/** The row of a table of differences for a cell. */
+function gridDifferenceRowOf(cell, table, axis) {
+  const [position, key] = ["query_positions", "key_positions"].map((role) => cell.term(role).value(null));
+  return gridDifferenceRow(position, key, axis, cell.lengthOf(table, -2), cell.options);
+}
+
+/** The row of a table of differences, of rows (axis 0) or of columns (1), for the positions of a query and a key. */
+function gridDifferenceRow(position, key, axis, count, { height, width = height }) {
+  const at = (token) => (axis === 0 ? Math.floor(token / width) : token - Math.floor(token / width) * width);
+  const row = at(position) - at(key) + (axis === 0 ? height : width) - 1;
+  return Math.min(Math.max(row, 0), count - 1);
+}
+
 /** The row of a table for a distance; distances beyond its ends get the ends. */
 function tableRow(distance, rows, options) {
   return Math.min(Math.max(distance + rowsToTheLeft(rows, options), 0), rows - 1);
