@@ -3,21 +3,20 @@
 `states.py` has the arithmetic, token by token and in chunks.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, exp, number, products
 from attncli.ops.decorators import recurrence, structural
-from attncli.ops.derivatives import NoDerivative
 from attncli.ops.records import FormulaInForce, Quantity, Range, Tap, no_tap
+from attncli.ops.state_gradients import derivatives_by
 from attncli.ops.states import CHUNK, in_chunks, recur, recur_normalized, tokens_of
 
 SHOWN_ROWS = 4  # of a state, in worked lines
 FeatureMap = Literal["identity", "l2", "elu+1", "relu", "softmax"]
 Eps = Annotated[float, Range(above=0)]
-NOT_DIFFERENTIATED = NoDerivative("gradients through its states are not computed")
 
 
 @structural()
@@ -125,11 +124,6 @@ def _states(formula: str) -> Quantity:
     return Quantity("states", "S", formula, ("n", "d", "e"), "The state after each token, which its query reads.")
 
 
-def _not_differentiated(*names: str) -> Mapping[str, NoDerivative]:
-    """That there is no derivative by these arguments."""
-    return dict.fromkeys(("query", "key", "value", *names, "past_state"), NOT_DIFFERENTIATED)
-
-
 def _formula_in_force(update: str) -> FormulaInForce:
     """The update of the state and the reading, with the parameters in force."""
 
@@ -155,7 +149,7 @@ ONNX = "ONNX LinearAttention (opset 27)"
     inner=(*_MAPPED, _BEFORE, _states(LINEAR), _KEY_SUMS),
     formula_in_force=_formula_in_force(LINEAR),
     by_hand=recurrence_by_hand,
-    derivatives=_not_differentiated(),
+    derivatives=derivatives_by(),
 )
 def linear(
     query: Array,
@@ -193,7 +187,7 @@ def linear(
     inner=(*_MAPPED, _BEFORE, _DECAYED, _states("Sᵢ = Sᵈᵢ + Kᵢᵀ Vᵢ"), _KEY_SUMS),
     formula_in_force=_formula_in_force(GATED),
     by_hand=recurrence_by_hand,
-    derivatives=_not_differentiated("decay"),
+    derivatives=derivatives_by("decay"),
 )  # fmt: skip
 def gated(
     query: Array,
@@ -236,7 +230,7 @@ def gated(
     ),
     formula_in_force=_formula_in_force(DELTA),
     by_hand=recurrence_by_hand,
-    derivatives=_not_differentiated("beta"),
+    derivatives=derivatives_by("beta"),
 )  # fmt: skip
 def delta(
     query: Array,
@@ -278,7 +272,7 @@ def delta(
     ),
     formula_in_force=_formula_in_force(GATED_DELTA),
     by_hand=recurrence_by_hand,
-    derivatives=_not_differentiated("decay", "beta"),
+    derivatives=derivatives_by("decay", "beta"),
 )  # fmt: skip
 def gated_delta(
     query: Array,

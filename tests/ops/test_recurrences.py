@@ -178,11 +178,6 @@ def test_what_contradicts_a_recurrence_is_an_error(keys: dict[str, Any], message
         attention(**{**ONES, **keys})
 
 
-def test_gradients_are_refused_by_name() -> None:
-    with pytest.raises(AttnError, match="gradients through its states are not computed"):
-        attention(**ONES, recurrence="linear", grad_output=[[1]])
-
-
 def test_a_check_names_a_factor_and_works_the_worst_number_out() -> None:
     keys: dict[str, Any] = {
         "query": [[1, 0], [0, 1], [1, 1]],
