@@ -122,7 +122,7 @@ def test_gradients_are_those_of_autograd() -> None:
     arrays |= {"decay": -random.random(count), "beta": random.random(count), "past_state": random.random((size, size))}
     grad = random.standard_normal((count, size))
     tensors = {name: torch.tensor(x, requires_grad=True) for name, x in arrays.items()}
-    state, total = tensors["past_state"], 0.0
+    state, total = tensors["past_state"], torch.zeros((), dtype=torch.float64)
     for at in range(count):
         query, key = (
             tensors[name][at] / torch.sqrt((tensors[name][at] ** 2).sum() + 1e-6) for name in ("query", "key")
@@ -134,4 +134,6 @@ def test_gradients_are_those_of_autograd() -> None:
     names = [f"grad_{name}" for name in arrays]
     found = attention(**arrays, recurrence="gated_delta:feature_map=l2", grad_output=grad, select=names)
     for name, tensor in tensors.items():
-        np.testing.assert_allclose(found[f"grad_{name}"], tensor.grad.numpy(), rtol=1e-9, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(
+            getattr(found, f"grad_{name}"), tensor.grad.numpy(), rtol=1e-9, atol=1e-12, err_msg=name
+        )
