@@ -1,199 +1,22 @@
 """Recurrences: a state that every token decays, reads and writes, in place of scores and weights.
 
-The state S [d e] of a head has a row for each key feature. Each token decays it, writes its key and value to it, and
-reads it with its query. A delta rule first reads back what the state has for the key, and writes the difference.
-
-Token by token every state is an inner quantity. Without a tap, and for more tokens than `CHUNK`, the tokens of a chunk
-are computed together, as products of matrices, from the state before them.
+`states.py` has the arithmetic, token by token and in chunks.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, exp, number, products
 from attncli.ops.decorators import recurrence, structural
-from attncli.ops.derivatives import NoDerivative
 from attncli.ops.records import FormulaInForce, Quantity, Range, Tap, no_tap
+from attncli.ops.state_gradients import derivatives_by
+from attncli.ops.states import CHUNK, in_chunks, recur, recur_normalized, tokens_of
 
-CHUNK = 64  # tokens that are computed together
 SHOWN_ROWS = 4  # of a state, in worked lines
 FeatureMap = Literal["identity", "l2", "elu+1", "relu", "softmax"]
 Eps = Annotated[float, Range(above=0)]
-NOT_DIFFERENTIATED = NoDerivative("gradients through its states are not computed")
-
-
-def map_features(x: Array, feature_map: str, eps: float) -> Array:
-    """The vectors [… d] through a feature map; `eps` is added to the squared length by l2.
-
-    >>> map_features(np.array([[3.0, 4.0]]), "l2", 1e-6).round(4), map_features(np.array([[0.0, -1.0]]), "relu", 1.0)
-    (array([[0.6, 0.8]]), array([[0., 0.]]))
-    """
-    mapped: Array = x
-    match feature_map:
-        case "l2":
-            mapped = x / np.sqrt((x * x).sum(axis=-1, keepdims=True) + x.dtype.type(eps))
-        case "elu+1":
-            mapped = np.where(x > 0, x + 1, np.exp(np.minimum(x, 0)))
-        case "relu":
-            mapped = np.maximum(x, 0)
-        case "softmax":
-            exponentials = np.exp(x - x.max(axis=-1, keepdims=True))
-            mapped = exponentials / exponentials.sum(axis=-1, keepdims=True)
-    return mapped
-
-
-@dataclass(frozen=True)
-class _Tokens:
-    """What a recurrence reads of its tokens, and the state before them; without an update rate nothing is read back."""
-
-    query: Array  # [… n d], mapped, times the scale
-    key: Array  # [… n d], mapped
-    value: Array  # [… n e]
-    decay: Array | None  # [… n d], or [… n 1] of all key features together; logarithms
-    beta: Array | None  # [… n 1]
-    state: Array  # [… d e]
-
-    def part(self, rows: slice, state: Array) -> "_Tokens":
-        """Some of the tokens, after a state."""
-
-        def of(x: Array | None) -> Any:
-            return None if x is None else x[..., rows, :]
-
-        return replace(
-            self, query=of(self.query), key=of(self.key), value=of(self.value), decay=of(self.decay),
-            beta=of(self.beta), state=state,
-        )  # fmt: skip
-
-
-def tokens_of(
-    query: Array,
-    key: Array,
-    value: Array,
-    decay: Array | None,
-    beta: Array | None,
-    past_state: Array | None,
-    scale: float | None,
-) -> _Tokens:
-    """The tokens of arrays that plans pass, of mapped queries and keys; integers become floating-point numbers."""
-    arrays = [x for x in (query, key, value, decay, beta, past_state) if x is not None]
-    dtype = np.result_type(*arrays) if any(x.dtype.kind == "f" for x in arrays) else np.dtype(np.float64)
-    leading = np.broadcast_shapes(*(x.shape[:-2] for x in (query, key, value)))
-    size, count = (query.shape[-1], value.shape[-1]), query.shape[-2]
-    factor = 1 / np.sqrt(dtype.type(size[0])) if scale is None else dtype.type(scale)
-    state = np.zeros((*leading, *size), dtype) if past_state is None else past_state.astype(dtype)
-    if decay is not None:
-        decay = decay.astype(dtype)
-        is_of_features = decay.ndim == len(leading) + 2
-        decay = np.broadcast_to(
-            decay if is_of_features else decay[..., None], (*leading, count, size[0] if is_of_features else 1)
-        )
-    if beta is not None:
-        beta = np.broadcast_to(beta.astype(dtype)[..., None], (*leading, count, 1))
-    keys = np.broadcast_to(key.astype(dtype), (*leading, count, size[0]))
-    values = np.broadcast_to(value.astype(dtype), (*leading, count, size[1]))
-    return _Tokens(query.astype(dtype) * factor, keys, values, decay, beta, np.broadcast_to(state, (*leading, *size)))
-
-
-def _step_by_step(tokens: _Tokens, tap: Tap) -> tuple[Array, Array]:
-    """The readings [… n e] of each token and the last state; inner quantities pass the tap."""
-    state = tokens.state
-    kept: dict[str, list[Array]] = {}
-    for at in range(tokens.key.shape[-2]):
-        kept.setdefault("states_before", []).append(state)
-        if tokens.decay is not None:
-            state = np.exp(tokens.decay[..., at, :, None]) * state
-            kept.setdefault("decayed_states", []).append(state)
-        key, written = tokens.key[..., at, :], tokens.value[..., at, :]
-        if tokens.beta is not None:
-            read_back = (key[..., None, :] @ state)[..., 0, :]
-            written = tokens.beta[..., at, :] * (written - read_back)
-            kept.setdefault("read_back", []).append(read_back)
-            kept.setdefault("corrections", []).append(written)
-        state = state + key[..., :, None] * written[..., None, :]
-        kept.setdefault("states", []).append(state)
-    stacked = {name: np.stack(values, axis=-3 if "states" in name else -2) for name, values in kept.items()}
-    for name, values in stacked.items():
-        tap(name, values)
-    return (tokens.query[..., None, :] @ stacked["states"])[..., 0, :], state
-
-
-def in_chunks(tokens: _Tokens, size: int) -> tuple[Array, Array]:
-    """The readings [… n e] of each token and the last state, from one state to the next for so many tokens at once."""
-    count, state, found = tokens.key.shape[-2], tokens.state, []
-    for first in range(0, count, size):
-        read, state = _chunk(tokens.part(slice(first, min(first + size, count)), state))
-        found.append(read)
-    return np.concatenate(found, axis=-2), state
-
-
-def _chunk(tokens: _Tokens) -> tuple[Array, Array]:
-    """The readings of the tokens of one chunk, and the state after them."""
-    key, query, written = tokens.key, tokens.query, tokens.value
-    since = np.zeros((*key.shape[:-1], 1), key.dtype) if tokens.decay is None else tokens.decay.cumsum(axis=-2)
-    kept = np.exp(since)  # of the state before the chunk, at each token
-    if tokens.beta is not None:
-        written = _corrections(tokens, since, kept)
-    read = _decayed_products(query, key, since) @ written + (query * kept) @ tokens.state
-    last = since[..., -1:, :]
-    state = np.exp(last).mT * tokens.state + (key * np.exp(last - since)).mT @ written
-    return read, state
-
-
-def _corrections(tokens: _Tokens, since: Array, kept: Array) -> Array:
-    """What each token of a chunk writes by a delta rule: it reads back what those before it have written too."""
-    assert tokens.beta is not None
-    written: Array = tokens.beta * (tokens.value - (tokens.key * kept) @ tokens.state)
-    between = tokens.beta * _decayed_products(tokens.key, tokens.key, since)
-    for at in range(1, written.shape[-2]):
-        written[..., at, :] -= (between[..., at : at + 1, :at] @ written[..., :at, :])[..., 0, :]
-    return written
-
-
-def _decayed_products(left: Array, right: Array, since: Array) -> Array:
-    """The products [… n n] of rows and earlier ones, decayed from one to the other; 0 for later ones."""
-    is_past = np.tri(left.shape[-2], dtype=bool)
-    if since.shape[-1] == 1:
-        factors = np.exp(np.where(is_past, since - since.mT, -np.inf))
-        products_of_rows: Array = np.where(is_past, left @ right.mT, 0) * factors
-        return products_of_rows
-    differences = since[..., :, None, :] - since[..., None, :, :]
-    factors = np.exp(np.where(is_past[..., None], differences, -np.inf))
-    total: Array = (left[..., :, None, :] * right[..., None, :, :] * factors).sum(axis=-1)
-    return total
-
-
-def _recur(tokens: _Tokens, tap: Tap) -> Array:
-    """The readings of each token: in chunks where there are many tokens and nobody asks for the states."""
-    if tap is no_tap and tokens.key.shape[-2] > CHUNK:
-        return in_chunks(tokens, CHUNK)[0]
-    return _step_by_step(tokens, tap)[0]
-
-
-def _recur_normalized(tokens: _Tokens, tap: Tap, *, normalize: bool) -> Array:
-    """The readings, each over that of a state whose values are all 1, which is q·Σk, where that is asked for."""
-    readings = _recur(tokens, tap)
-    if tap is no_tap and not normalize:
-        return readings
-    ones = np.ones((*tokens.value.shape[:-1], 1), tokens.value.dtype)
-    nothing = np.zeros((*tokens.state.shape[:-1], 1), tokens.state.dtype)
-
-    def tap_sums(name: str, value: Array) -> Array:
-        return tap("key_sums", value[..., 0]) if name == "states" else value
-
-    own_tap = tap if tap is no_tap else tap_sums
-    key_sums = _recur(replace(tokens, value=ones, state=nothing), own_tap)
-    return readings / key_sums if normalize else readings
-
-
-def _mapped(query: Array, key: Array, feature_map: str, eps: float, tap: Tap) -> tuple[Array, Array]:
-    """The queries and keys through the feature map."""
-    return (
-        tap("mapped_query", map_features(query, feature_map, eps)),
-        tap("mapped_key", map_features(key, feature_map, eps)),
-    )
 
 
 @structural()
@@ -213,8 +36,8 @@ def present_state(
     >>> present_state(np.ones((1, 1)), np.array([[2.0]]), np.array([[3.0]]))
     array([[6.]])
     """
-    mapped = map_features(key, feature_map, eps)
-    return in_chunks(tokens_of(query, mapped, value, decay, beta, past_state, 1.0), CHUNK)[1]
+    arrays = {"query": query, "key": key, "value": value, "decay": decay, "beta": beta, "past_state": past_state}
+    return in_chunks(tokens_of(arrays, 1.0, feature_map, eps), CHUNK)[1]
 
 
 def _rows(write: ArithmeticWriter, symbol: str, terms: list[Term], after: Array) -> Iterator[str]:
@@ -301,11 +124,6 @@ def _states(formula: str) -> Quantity:
     return Quantity("states", "S", formula, ("n", "d", "e"), "The state after each token, which its query reads.")
 
 
-def _not_differentiated(*names: str) -> Mapping[str, NoDerivative]:
-    """That there is no derivative by these arguments."""
-    return dict.fromkeys(("query", "key", "value", *names, "past_state"), NOT_DIFFERENTIATED)
-
-
 def _formula_in_force(update: str) -> FormulaInForce:
     """The update of the state and the reading, with the parameters in force."""
 
@@ -331,7 +149,7 @@ ONNX = "ONNX LinearAttention (opset 27)"
     inner=(*_MAPPED, _BEFORE, _states(LINEAR), _KEY_SUMS),
     formula_in_force=_formula_in_force(LINEAR),
     by_hand=recurrence_by_hand,
-    derivatives=_not_differentiated(),
+    derivatives=derivatives_by(),
 )
 def linear(
     query: Array,
@@ -353,9 +171,9 @@ def linear(
     array([[ 3.],
            [11.]])
     """
-    query, key = _mapped(query, key, feature_map, eps, tap)
-    tokens = tokens_of(query, key, value, None, None, past_state, scale)
-    return _recur_normalized(tokens, tap, normalize=normalize)
+    arrays = {"query": query, "key": key, "value": value, "past_state": past_state}
+    tokens = tokens_of(arrays, scale, feature_map, eps, tap)
+    return recur_normalized(tokens, tap, normalize=normalize)
 
 
 @recurrence(
@@ -369,7 +187,7 @@ def linear(
     inner=(*_MAPPED, _BEFORE, _DECAYED, _states("Sᵢ = Sᵈᵢ + Kᵢᵀ Vᵢ"), _KEY_SUMS),
     formula_in_force=_formula_in_force(GATED),
     by_hand=recurrence_by_hand,
-    derivatives=_not_differentiated("decay"),
+    derivatives=derivatives_by("decay"),
 )  # fmt: skip
 def gated(
     query: Array,
@@ -394,9 +212,9 @@ def gated(
     array([[3. ],
            [9.5]])
     """
-    query, key = _mapped(query, key, feature_map, eps, tap)
-    tokens = tokens_of(query, key, value, decay, None, past_state, scale)
-    return _recur_normalized(tokens, tap, normalize=normalize)
+    arrays = {"query": query, "key": key, "value": value, "decay": decay, "past_state": past_state}
+    tokens = tokens_of(arrays, scale, feature_map, eps, tap)
+    return recur_normalized(tokens, tap, normalize=normalize)
 
 
 @recurrence(
@@ -412,7 +230,7 @@ def gated(
     ),
     formula_in_force=_formula_in_force(DELTA),
     by_hand=recurrence_by_hand,
-    derivatives=_not_differentiated("beta"),
+    derivatives=derivatives_by("beta"),
 )  # fmt: skip
 def delta(
     query: Array,
@@ -435,8 +253,9 @@ def delta(
     array([[3. ],
            [3.5]])
     """
-    query, key = _mapped(query, key, feature_map, eps, tap)
-    return _recur(tokens_of(query, key, value, None, beta, past_state, scale), tap)
+    arrays = {"query": query, "key": key, "value": value, "beta": beta, "past_state": past_state}
+    tokens = tokens_of(arrays, scale, feature_map, eps, tap)
+    return recur(tokens, tap)
 
 
 @recurrence(
@@ -453,7 +272,7 @@ def delta(
     ),
     formula_in_force=_formula_in_force(GATED_DELTA),
     by_hand=recurrence_by_hand,
-    derivatives=_not_differentiated("decay", "beta"),
+    derivatives=derivatives_by("decay", "beta"),
 )  # fmt: skip
 def gated_delta(
     query: Array,
@@ -478,5 +297,6 @@ def gated_delta(
     array([[4.],
            [3.]])
     """
-    query, key = _mapped(query, key, feature_map, eps, tap)
-    return _recur(tokens_of(query, key, value, decay, beta, past_state, scale), tap)
+    arrays = {"query": query, "key": key, "value": value, "decay": decay, "beta": beta, "past_state": past_state}
+    tokens = tokens_of(arrays, scale, feature_map, eps, tap)
+    return recur(tokens, tap)

@@ -132,7 +132,15 @@ def repeat_kv(x: Array, *, heads: int) -> Array:
     return np.repeat(x, heads // x.shape[-3], axis=-3)
 
 
-@structural(is_exact=True)
+@derivative("{d_x} = Σₕ {d_result}ₕ over the query heads of each key head", is_whole=True)
+def repeat_numbers_x(grad: Array, x: Array) -> Array:
+    """The gradient of the numbers of a key head: the sum over the query heads that read them."""
+    *leading, groups, rows = x.shape
+    total: Array = grad.reshape(*leading, groups, -1, rows).sum(axis=-2)
+    return total
+
+
+@structural(is_exact=True, derivatives={"x": repeat_numbers_x})
 def repeat_numbers(x: Array, *, heads: int) -> Array:
     """Query head h reads the numbers of key head h // (heads / g): [… g n] to [… h n].
 

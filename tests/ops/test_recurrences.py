@@ -10,7 +10,8 @@ from attncli.api.check import check
 from attncli.base.errors import AttnError
 from attncli.ops import operators
 from attncli.ops.records import OperatorRecord
-from attncli.ops.recurrences import in_chunks, map_features, present_state, tokens_of
+from attncli.ops.recurrences import present_state
+from attncli.ops.states import in_chunks, map_features, tokens_of
 
 RECURRENCES = operators("recurrence")
 N, D, E = 130, 4, 3
@@ -71,8 +72,7 @@ def test_chunks_of_any_size_are_the_steps(record: OperatorRecord, size: int, of_
     arrays = tokens(record, 2, 3, of_features=of_features)
     states: dict[str, np.ndarray] = {}
     steps = record.function(**arrays, scale=1.0, tap=states.setdefault)
-    read = [arrays.get(name) for name in ("query", "key", "value", "decay", "beta", "past_state")]
-    output, state = in_chunks(tokens_of(*read, 1.0), size)
+    output, state = in_chunks(tokens_of(arrays, 1.0), size)
     np.testing.assert_allclose(output, steps, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(state, states["states"][..., -1, :, :], rtol=1e-12, atol=1e-12)
 
@@ -176,11 +176,6 @@ ONES = {"query": np.ones((2, 1)), "key": np.ones((2, 1)), "value": np.ones((2, 1
 def test_what_contradicts_a_recurrence_is_an_error(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(AttnError, match=message):
         attention(**{**ONES, **keys})
-
-
-def test_gradients_are_refused_by_name() -> None:
-    with pytest.raises(AttnError, match="gradients through its states are not computed"):
-        attention(**ONES, recurrence="linear", grad_output=[[1]])
 
 
 def test_a_check_names_a_factor_and_works_the_worst_number_out() -> None:

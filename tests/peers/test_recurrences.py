@@ -112,3 +112,28 @@ def test_results_are_those_of_lightning_attention_in_transformers() -> None:
     found = attention(query, key, value, recurrence="gated", decay=-slopes, scale=1).output
     expected = read[0].reshape(2, 11, 4, 6).transpose(1, 2).numpy()
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_gradients_are_those_of_autograd() -> None:
+    torch = pytest.importorskip("torch")
+    random = np.random.default_rng(0)
+    count, size = 70, 4
+    arrays = {name: random.standard_normal((count, size)) for name in ("query", "key", "value")}
+    arrays |= {"decay": -random.random(count), "beta": random.random(count), "past_state": random.random((size, size))}
+    grad = random.standard_normal((count, size))
+    tensors = {name: torch.tensor(x, requires_grad=True) for name, x in arrays.items()}
+    state, total = tensors["past_state"], torch.zeros((), dtype=torch.float64)
+    for at in range(count):
+        query, key = (
+            tensors[name][at] / torch.sqrt((tensors[name][at] ** 2).sum() + 1e-6) for name in ("query", "key")
+        )
+        state = torch.exp(tensors["decay"][at]) * state
+        state = state + torch.outer(key, tensors["beta"][at] * (tensors["value"][at] - state.T @ key))
+        total = total + (torch.tensor(grad[at]) * (state.T @ query)).sum() / size**0.5
+    total.backward()
+    names = [f"grad_{name}" for name in arrays]
+    found = attention(**arrays, recurrence="gated_delta:feature_map=l2", grad_output=grad, select=names)
+    for name, tensor in tensors.items():
+        np.testing.assert_allclose(
+            getattr(found, f"grad_{name}"), tensor.grad.numpy(), rtol=1e-9, atol=1e-12, err_msg=name
+        )

@@ -42,7 +42,7 @@ LENGTHS_OF_NORMS = {"x": 29, "d": 4, "c": 4, "e": 4}
 
 def is_differentiable(keys: Mapping[str, Any]) -> bool:
     """Whether a problem has an output without NaN, and no step without a derivative."""
-    return "recurrence" not in keys and "output" not in problem(**keys).not_computed and keys.get("empty_rows") != "nan"
+    return "output" not in problem(**keys).not_computed and keys.get("empty_rows") != "nan"
 
 
 def with_operator(kind: str, name: str, *, heads: bool) -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ from attncli.analysis.slips import (  # noqa: F401 - imported to be registered
     maps,
     rows,
     quantization,
+    recurrences,
     backward,
 )
 

@@ -79,8 +79,11 @@ NO_PRIORITY = Priority()
 
 
 def cell_count(problem: ProblemSpec) -> int:
-    """How many weights a problem has; 1 where a recurrence is in place of them, which has no part of some queries."""
-    return plan_of(problem).score_count or 1
+    """How many weights a problem has, or how many numbers its queries where a recurrence is in place of weights."""
+    if problem.recurrence is None:
+        return plan_of(problem).score_count
+    layout, lengths = problem.leading, problem.lengths
+    return (layout.batch or 1) * layout.heads * lengths["n"] * lengths["d"]
 
 
 def first_part(
@@ -178,7 +181,12 @@ def has_head_parts(problem: ProblemSpec) -> bool:
 
 
 def _has_query_parts(problem: ProblemSpec) -> bool:
-    """Whether some queries of a problem have the results that they have among all: nothing is drawn for each query."""
+    """Whether some queries of a problem have the results that they have among all.
+
+    Something may be drawn for each query; a recurrence reads all tokens before one.
+    """
+    if problem.recurrence is not None:
+        return False
     derived = (x for operator in _operators(problem) for x in operator.record.derived.values())
     return not any({"n", "…"} & set(x.axes) for x in derived)
 

@@ -14,22 +14,31 @@ A_ROOT = "the scores are dot products divided by √d, and d is not 1"
 
 
 def own_scale(problem: ProblemSpec) -> float | None:
-    """What the scores are multiplied by: the problem's scale or 1/√d; None where there is neither."""
+    """What the scores, or a recurrence's queries, are multiplied by: the problem's scale or 1/√d; None of neither."""
+    if not _reads_scale(problem):
+        return None
     features = problem.lengths.get("d")
     if problem.scale is not None or problem.score.record.unscaled is None or features is None:
         return problem.scale
     return 1 / sqrt(features)
 
 
-def _with_scale(case: Computation, scale: float) -> Iterator[Variant]:
-    """The problem with another scale, unless it has that one."""
+def _reads_scale(problem: ProblemSpec) -> bool:
+    """Whether there are scores, or a recurrence with a scale, which does not divide what is read by another reading."""
+    recurrence = problem.recurrence
+    return recurrence is None or ("scale" in recurrence.record.arguments and not recurrence.parameters.get("normalize"))
+
+
+def _with_scale(case: Computation, scale: float, end: str = "") -> Iterator[Variant]:
+    """The problem with another scale, unless it has that one; `end` is that of a recurrence's sentence."""
     if scale != own_scale(case.problem):
-        yield Variant(replace(case.problem, scale=scale))
+        sentence = "" if case.problem.recurrence is None else f"What queries read from the state is {end}."
+        yield Variant(replace(case.problem, scale=scale), sentence)
 
 
 def _divides_by_root(problem: ProblemSpec) -> bool:
     """Whether the scores are those of a score that is divided by √d."""
-    return problem.score.record.unscaled is not None and problem.lengths.get("d", 1) > 1
+    return _reads_scale(problem) and problem.score.record.unscaled is not None and problem.lengths.get("d", 1) > 1
 
 
 @problem_slip("the scores are scaled, and not by 1")
@@ -38,7 +47,9 @@ def no_scale(case: Computation) -> Iterator[Variant]:
     problem, record = case.problem, case.problem.score.record
     if own_scale(problem) in (None, 1):
         return
-    if problem.scale is None and record.unscaled is not None:
+    if problem.recurrence is not None:
+        yield from _with_scale(case, 1.0, "not scaled")
+    elif problem.scale is None and record.unscaled is not None:
         yield Variant(replace(problem, score=Operator(look_up("score", record.unscaled), problem.score.given)))
     else:
         sentence = f"The scores are not multiplied by the scale, {format_value(problem.scale)}."
@@ -49,7 +60,7 @@ def no_scale(case: Computation) -> Iterator[Variant]:
 def scale_by_d(case: Computation) -> Iterator[Variant]:
     """The scores are divided by d, the number of features, instead of its root √d."""
     if _divides_by_root(case.problem):
-        yield from _with_scale(case, 1 / case.problem.lengths["d"])
+        yield from _with_scale(case, 1 / case.problem.lengths["d"], "divided by d instead of its root √d")
 
 
 @problem_slip("the scores are scaled, and not by 1")
@@ -57,14 +68,14 @@ def scaled_twice(case: Computation) -> Iterator[Variant]:
     """The scores are scaled twice, as when the queries are divided by √d and the scores again."""
     scale = own_scale(case.problem)
     if scale not in (None, 1):
-        yield from _with_scale(case, scale * scale)
+        yield from _with_scale(case, scale * scale, "scaled twice")
 
 
 @problem_slip(A_ROOT)
 def scale_inverted(case: Computation) -> Iterator[Variant]:
     """The scores are multiplied by √d instead of divided by it."""
     if _divides_by_root(case.problem):
-        yield from _with_scale(case, sqrt(case.problem.lengths["d"]))
+        yield from _with_scale(case, sqrt(case.problem.lengths["d"]), "multiplied by √d instead of divided by it")
 
 
 @plan_slip("the scores are scaled, and not by 1")
@@ -80,6 +91,10 @@ def scaled_after_softmax(case: Computation) -> Iterator[Variant]:
 def scaled_anyway(case: Computation) -> Iterator[Variant]:
     """The scores are divided by √d, although the problem does not scale them."""
     problem, root = case.problem, 1 / sqrt(case.problem.lengths.get("d", 1))
+    if problem.recurrence is not None:
+        if own_scale(problem) == 1:
+            yield from _with_scale(case, root, "divided by √d, although the problem does not scale it")
+        return
     if "dot" not in (problem.score.record.name, problem.score.record.unscaled) or "scores" in problem.not_computed:
         return
     scale = own_scale(problem)
@@ -97,7 +112,8 @@ def scale_by_model_width(case: Computation) -> Iterator[Variant]:
     """The scores are divided by the root of the features of all heads together instead of those of one head."""
     heads = case.problem.leading.heads
     if heads > 1 and _divides_by_root(case.problem):
-        yield from _with_scale(case, 1 / sqrt(heads * case.problem.lengths["d"]))
+        end = "divided by the root of the features of all heads together"
+        yield from _with_scale(case, 1 / sqrt(heads * case.problem.lengths["d"]), end)
 
 
 @problem_slip("queries have a scale that grows with their positions")

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from attncli.ops import structural
-from attncli.ops.recurrences import CHUNK, present_state
+from attncli.ops.recurrences import present_state
+from attncli.ops.states import CHUNK
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Axis, Node, axes_of
 from attncli.plan.stages.heads import normalize_context

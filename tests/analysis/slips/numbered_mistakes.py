@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.analysis.slips.wrong_recurrences import given as recurrent_keys
+from tests.analysis.slips.wrong_recurrences import recurrence
 from tests.arrays import normal
 
 HEADS, GROUPS, N, M, D = 4, 2, 29, 31, 8  # query heads, key heads, queries, keys, features
@@ -159,6 +161,16 @@ class Mistake:
         """The keys of the problem."""
         keys = given(seed, **(self.more or {}))
         return {name: value for name, value in keys.items() if value is not None}
+
+
+def recurrent(mistakes: Keys, *rules: str, **more: Any) -> list[Mistake]:
+    """Recurrences by several rules with the first of these mistakes, the others of which say more of it."""
+    slip, detail = next(iter(mistakes.items()))
+    number = None if isinstance(detail, (bool, str)) else detail
+    return [
+        Mistake(slip, number, lambda k, _: recurrence(k, **mistakes)["output"], recurrent_keys(rule, **more))
+        for rule in rules
+    ]
 
 
 def packed(keys: Keys, bounds: Sequence[int]) -> np.ndarray:
@@ -667,4 +679,21 @@ MISTAKES = [
         for rows in (1, 16, M)
     ),
     Mistake("layout_misread", None, lambda k, _: misread(k)),
+    *recurrent({"error_before_decay": True}, "gated_delta"),
+    *recurrent({"decay_not_exponentiated": True}, "gated", "gated_delta:feature_map=l2"),
+    *recurrent({"decay_after_write": True}, "gated", "gated_delta"),
+    *recurrent({"no_decay": True}, "gated", "gated_delta"),
+    *recurrent({"no_beta": True}, "delta:feature_map=l2", "gated_delta:feature_map=l2"),
+    *recurrent({"no_read_back": True}, "delta", "gated_delta"),
+    *recurrent({"read_before_write": True}, "linear", "gated_delta"),
+    *recurrent({"no_past_state": True}, "linear", "gated_delta"),
+    *recurrent({"no_feature_map": True}, "linear:feature_map=l2", "gated_delta:feature_map=l2"),
+    *recurrent({"readings_not_normalized": True}, "gated:feature_map=l2,normalize=true", past_state=None, scale=1),
+    *recurrent({"state_transposed": "read"}, "gated_delta"),
+    *recurrent({"state_transposed": "past"}, "gated_delta"),
+    *recurrent({"feature_map_eps": 0.03}, "gated_delta:feature_map=l2"),
+    *recurrent({"feature_map_eps": 1e-4}, "linear:feature_map=l2"),
+    *recurrent({"state_reset": 4}, "gated_delta"),
+    *recurrent({"state_reset": 7}, "linear"),
+    *recurrent({"state_reset": 8, "to_past": True}, "delta:feature_map=l2"),
 ]

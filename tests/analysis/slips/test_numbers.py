@@ -1,6 +1,7 @@
 """Mistakes with a number or a map in them: the slip is named, and the number is found."""
 
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import attncli
 from attncli.analysis.slips import SLIPS
 from attncli.analysis.slips.records import Computation, FittedNumber
 from attncli.analysis.slips.search import own_attempt, run_attempt, with_slip
+from tests.analysis.slips import wrong_recurrences as recurrences
 from tests.analysis.slips.numbered_mistakes import MISTAKES, Mistake, given, output_of
 from tests.arrays import normal
 from tests.problems import PROBLEMS, problem
@@ -33,6 +35,56 @@ def test_a_mistake_is_named_with_its_number(mistake: Mistake) -> None:
         assert found == []
     else:
         np.testing.assert_allclose(found, [mistake.number], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "rule", ["linear", "gated", "delta:feature_map=l2", "gated_delta", "gated_delta:feature_map=l2"]
+)
+def test_a_right_recurrence_is_not_called_wrong(rule: str) -> None:
+    keys = recurrences.given(rule)
+    assert attncli.check(against=recurrences.recurrence(keys), **keys).agrees
+
+
+@pytest.mark.parametrize(
+    ("slip", "mistakes"),
+    [
+        ("state_transposed", {"state_transposed": "present"}),
+        ("error_before_decay", {"error_before_decay": True}),
+        ("state_reset", {"state_reset": 6}),
+        ("no_past_state", {"no_past_state": True}),
+    ],
+)
+def test_a_mistake_is_named_by_the_state_after_the_last_token(slip: str, mistakes: dict[str, Any]) -> None:
+    keys = recurrences.given()
+    wrong = recurrences.recurrence(keys, **mistakes)
+    for against in (wrong, {"present_state": wrong["present_state"]}):
+        report = attncli.check(against=against, **keys)
+        assert (slip,) in [one.slips for one in report.explained_by]
+
+
+@pytest.mark.parametrize(
+    ("slip", "scale", "end"),
+    [
+        ("no_scale", 1, "is not scaled."),
+        ("scale_by_d", 1 / recurrences.D, "is divided by d instead of its root √d."),
+        ("scale_inverted", recurrences.D**0.5, "is multiplied by √d instead of divided by it."),
+        ("output_factor", 0.3 / recurrences.D**0.5, ""),
+    ],
+)
+def test_a_wrong_scale_of_a_recurrence_is_named(slip: str, scale: float, end: str) -> None:
+    keys = recurrences.given("gated_delta")
+    first, *_ = attncli.check(against=recurrences.recurrence(keys, scale=scale), **keys).explained_by
+    assert first.slips == (slip,)
+    assert first.sentence.endswith(end)
+
+
+def test_one_wrong_number_of_a_recurrence_has_no_explanation() -> None:
+    keys = recurrences.given("gated_delta")
+    wrong = recurrences.recurrence(keys)
+    wrong["output"][0, 1, 5, 2] += 0.1
+    report = attncli.check(against=wrong, **keys)
+    assert report.explained_by == ()
+    assert " at head 1, query_6, e3: " in str(report)
 
 
 @pytest.mark.parametrize("mistake", [mistake for mistake in MISTAKES if mistake.slip == "scale_factor"], ids=str)

@@ -25,9 +25,8 @@ SMALL = SearchLimits(part_cells=1, whole_cells=1)
 
 def parts_of(spec: ProblemSpec) -> list[Part]:
     """Each kind of part that a problem has."""
-    if spec.recurrence is not None:  # of which no query is computed alone
-        return [Part()]
-    parts = [Part(rows=[0]), first_part(spec, SMALL, Priority(item=B - 1, head=H - 1))]
+    rows = [] if spec.recurrence is not None else [Part(rows=[0])]  # no query of a recurrence is computed alone
+    parts = [*rows, first_part(spec, SMALL, Priority(item=B - 1, head=H - 1))]
     return parts + [part for at, part in enumerate(all_parts(spec, SMALL)) if at % 7 == 3]
 
 
