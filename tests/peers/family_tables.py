@@ -6,6 +6,7 @@ from tests.peers import (
     image_families,
     image_language_families,
     image_text_families,
+    latent_families,
     multimodal_families,
     sound_families,
     spoken_families,
@@ -29,5 +30,6 @@ TABLES = (
     spoken_families,
     staged_families,
     wrapping_families,
+    latent_families,
 )
 ROWS = [*DECODERS, *(row for table in (well_known_families, *TABLES) for row in table.FAMILIES)]
