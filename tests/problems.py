@@ -86,7 +86,45 @@ TOKENS = {
 
 STATES = {"query": normal(B, H, N, D), "key": normal(B, G, N, D), "value": normal(B, G, N, E)}
 
+# Features of the latent of queries, of that of keys and values, and of each key that all heads share.
+LATENT = {
+    "embeddings": normal(B, N, 13),
+    "heads": 3,
+    "w_q_latent": normal(13, 7),
+    "q_latent_norm": {"rms": {"gain": normal(7), "eps": 0.1}},
+    "w_q": normal(7, 3 * (5 + 4)),
+    "w_kv_latent": normal(13, 6),
+    "kv_latent_norm": {"rms": {"gain": normal(6), "eps": 0.1}},
+    "w_k": normal(6, 3 * 5),
+    "w_v": normal(6, 3 * E),
+    "w_k_rope": normal(13, 4),
+    "position": "rope:interleaved=true",
+}
+
 PROBLEMS: Mapping[str, Mapping[str, Any]] = {
+    "latents of queries and of keys, a part of each key shared by all heads": {
+        **LATENT,
+        "b_q_latent": normal(7),
+        "b_kv_latent": normal(6),
+        "b_k_rope": normal(4),
+        "causal": True,
+        "w_o": normal(3 * E, 3),
+    },
+    "a packed latent, of grouped heads that share a part, a cache": {
+        "embeddings": normal(B, N, 13),
+        "heads": 4,
+        "kv_heads": 2,
+        "w_q": normal(13, 4 * (3 + 2)),
+        "w_kv_latent_rope": normal(13, 6 + 2),
+        "b_kv_latent_rope": normal(6 + 2),
+        "w_kv": normal(6, 2 * (3 + E)),
+        "d_v": 4 * E,
+        "d_k": 4 * (3 + 2),
+        "packing": "per_head",
+        "past_key": normal(B, P, 2 * (3 + 2)),
+        "past_value": normal(B, P, 2 * E),
+        "causal": True,
+    },
     "a recurrence of grouped heads, with a state before": {
         **STATES,
         "recurrence": "gated_delta:feature_map=l2",

@@ -69,6 +69,16 @@ class KeysBesideVectors(TypedDict, total=False):
     b_qkv: Vector
     w_kv: Matrix
     b_kv: Vector
+    w_q_latent: Matrix
+    b_q_latent: Vector
+    q_latent_norm: OperatorChoice
+    w_kv_latent: Matrix
+    b_kv_latent: Vector
+    kv_latent_norm: OperatorChoice
+    w_k_rope: Matrix
+    b_k_rope: Vector
+    w_kv_latent_rope: Matrix
+    b_kv_latent_rope: Vector
     w_g: Matrix
     b_g: Vector
     w_qg: Matrix

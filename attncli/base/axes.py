@@ -31,6 +31,9 @@ LEGEND = {
     "z": "bounds of packed sequences",
     "l": "pages of a batch item",
     "w": "entries of a list",
+    "λ": "latent features",
+    "μ": "query latent features",
+    "ρ": "shared rope features",
 }
 
 # The noun for one entry along an axis; batch items and heads are counted from 0.

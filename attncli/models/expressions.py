@@ -1,6 +1,7 @@
 """Expressions in the rows of a family: Python's arithmetic and comparisons on the values of config.json."""
 
 import ast
+import math
 import operator
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -50,6 +51,7 @@ _FUNCTIONS: Mapping[str, Function] = {
     "float": float,
     "int": int,
     "len": len,
+    "log": math.log,
     "max": max,
     "min": min,
     "str": str,

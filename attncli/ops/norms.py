@@ -449,6 +449,8 @@ class NormUse:
 
 USES: Mapping[str, NormUse] = {
     "residual_norm": NormUse({"residual": ("x",)}),
+    "q_latent_norm": NormUse({"query_latent": ("μ",)}),
+    "kv_latent_norm": NormUse({"kv_latent": ("λ",)}),
     "qk_norm": NormUse({"query": ("h", "d"), "key": ("g", "c")}, (OVER, WHEN)),
     "value_norm": NormUse({"value": ("g", "e")}, (OVER,)),
     "context_norm": NormUse({"context": ("h", "e")}, (OVER,)),

@@ -168,6 +168,31 @@ def concat_cache(past: Array, new: Array) -> Array:
     return np.concatenate([past, new], axis=-2)
 
 
+@derivative("{d_x}: the first features of {d_result}")
+def join_features_x(grad: Array, x: Array) -> Array:
+    """The gradient of each head's own features."""
+    return grad[..., : x.shape[-1]]
+
+
+@derivative("{d_shared}: the last features of {d_result}, added up over the heads that share them", is_whole=True)
+def join_features_shared(grad: Array, x: Array, shared: Array) -> Array:
+    """The gradient of the features that follow: the sum over the heads that share them."""
+    own = grad[..., x.shape[-1] :]
+    if own.ndim > 2 and shared.shape[-3] == 1:
+        own = own.sum(axis=-3, keepdims=True)
+    return own
+
+
+@structural(is_exact=True, derivatives={"x": join_features_x, "shared": join_features_shared})
+def join_features(x: Array, shared: Array) -> Array:
+    """Features, and then those of another array, which all heads may share: [… h n d] and [… 1 n r] to [… h n d+r].
+
+    >>> join_features(np.array([[[1, 2]], [[3, 4]]]), np.array([[[5]]])).tolist()
+    [[[1, 2, 5]], [[3, 4, 5]]]
+    """
+    return np.concatenate([x, np.broadcast_to(shared, (*x.shape[:-1], shared.shape[-1]))], axis=-1)
+
+
 @derivative("{d_x}: {d_result} in its rows, 0 in the others", is_whole=True)
 def select_rows_x(grad: Array, x: Array, *, at: list[int]) -> Array:
     """The gradient of rows of which some are selected."""

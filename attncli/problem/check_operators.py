@@ -18,7 +18,7 @@ from attncli.problem.layout import Layout
 from attncli.problem.lengths import Lengths, context_features
 from attncli.problem.mask_expressions import MaskExpression, column_path
 from attncli.problem.recurrences import check_recurrence
-from attncli.problem.spec import OPERATOR_FIELDS, ProblemSpec, position_axes
+from attncli.problem.spec import OPERATOR_FIELDS, ProblemSpec, position_axes, rotated_lengths
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,8 @@ def _check_own(operator: Operator, spec: ProblemSpec, path: ErrorPath) -> None:
         return
     try:
         with failures_named(operator.record, "check"):
-            operator.record.check(OperatorUse(operator.parameters, spec.lengths, position_range(spec)))
+            lengths = rotated_lengths(spec) if path == ("position",) else spec.lengths
+            operator.record.check(OperatorUse(operator.parameters, lengths, position_range(spec)))
     except AttnError as error:
         raise error.at(*path) from None
 

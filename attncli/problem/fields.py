@@ -126,6 +126,7 @@ class Field:
     is_common: bool = False  # used most: the short help lists it
     neutral: float | None = None  # of a table that broadcasts: the number that changes nothing, as no table at all
     decides_dtype: bool = True  # an array whose floating type takes part in that of the computation
+    parts: tuple[str, ...] = ()  # of a packed projection whose name does not have the letters of what it packs
     completes_mask: str = ""  # of a key that a mask reads besides its own: the key of the mask
     says_how_given: bool = False  # how other keys are given: where they are written they have attn's own form
     used_by: LastResult = ""  # the last result that reads it: nothing does where that is not computed
@@ -166,6 +167,8 @@ class Field:
     @cached_property
     def packs(self) -> tuple[str, ...]:
         """Of a packed projection: the keys of the arrays that it has side by side, in order."""
+        if self.parts:
+            return self.parts
         prefix, _, letters = self.name.partition("_")
         return tuple(f"{prefix}_{letter}" for letter in letters) if "+" in self.axes else ()
 
@@ -217,6 +220,6 @@ def weight(axes: str, help: str, used_by: LastResult = "output", **more: Any) ->
     return row("matrix", PROJECTIONS, help, "identity", axes=axes, used_by=used_by, **more)
 
 
-def offset(axes: str, help: str, example: str, used_by: LastResult = "output") -> Any:
+def offset(axes: str, help: str, example: str, used_by: LastResult = "output", **more: Any) -> Any:
     """The row of a vector that is added to what weights make, and may be drawn."""
-    return row("vector", PROJECTIONS, help, example, axes=axes, is_random_fill=True, used_by=used_by)
+    return row("vector", PROJECTIONS, help, example, axes=axes, is_random_fill=True, used_by=used_by, **more)

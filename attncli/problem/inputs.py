@@ -4,11 +4,20 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from attncli.base.errors import AttnError
+from attncli.ops.norms import is_after_rope
 from attncli.ops.records import ActsOn, Operator
 from attncli.problem.fields import PROJECTIONS, TABLES, VALUE_SOURCES, LastResult, given_table, reasons_not_computed
 from attncli.problem.layout import laid_out
 from attncli.problem.spec import FIELDS, ProblemSpec
-from attncli.problem.weights import PACKED, has_packed, has_projection, has_weights
+from attncli.problem.weights import (
+    LATENTS,
+    PACKED,
+    ROPE_WEIGHTS,
+    has_latent,
+    has_packed,
+    has_projection,
+    has_weights,
+)
 
 # The last result that a position scheme is read for, by what it acts on.
 LAST_RESULTS_OF_POSITIONS: Mapping[ActsOn, LastResult] = {
@@ -71,7 +80,7 @@ STATE_ARRAYS = ("decay", "beta", "past_state")  # the keys of the arrays that re
 
 # The fields that are not used where `query` is given, or `key`, by the letter of the features that they make. Of packed
 # projections some part is not used.
-_MADE_OF = {"d": "query", "u": "query", "c": "key", "e": "key"}
+_MADE_OF = {"d": "query", "u": "query", "μ": "query", "c": "key", "e": "key", "λ": "key", "ρ": "key"}
 REPLACED_BY = {
     name: _MADE_OF[field.letters[-1]]
     for name, field in FIELDS.items()
@@ -101,6 +110,7 @@ def check_inputs(values: Mapping[str, Any]) -> None:
         raise AttnError(message, hint=hint, keys=("value",))
     _check_packed(given)
     _check_projected(given, REPLACED_BY)
+    _check_latents(values, given)
     if ("past_key" in given) != ("past_value" in given):
         missing = "past_key" if "past_value" in given else "past_value"
         hint = "give past_key and past_value together"
@@ -150,6 +160,33 @@ def _check_recurrence(values: Mapping[str, Any], given: Collection[str]) -> None
     if "past_state" in given and values["recurrence"].parameters.get("normalize"):
         message, hint = "a state does not have the sum of the keys before it", "leave out normalize or past_state"
         raise AttnError(message, where="past_state", hint=hint, keys=("past_state", "recurrence"))
+
+
+def _check_latents(values: Mapping[str, Any], given: Collection[str]) -> None:
+    """Raise AttnError where a latent has a bias or a norm and no weights, or weights take the sequence all the same."""
+    for letter, name in (("μ", "q_latent"), ("λ", "kv_latent")):
+        extras = [key for key in (f"b_{name}", f"{name}_norm") if key in given]
+        if extras and not has_latent(values, letter):
+            message = f"{extras[0]} is given without w_{name}"
+            raise AttnError(message, where=extras[0], hint="give both", keys=(extras[0],))
+    for key, letter, owner in (("w_qkv", "μ", "w_q"), ("w_qkv", "λ", "w_kv"), ("w_qg", "μ", "w_q")):
+        latent = next((name for name in LATENTS[letter] if name in given), None)
+        if key in given and latent is not None:
+            message = f"{key} is multiplied by embeddings, and {latent} makes a latent of them"
+            raise AttnError(
+                message, where=key, hint=f"give {owner}, which the latent is multiplied by", keys=(key, latent)
+            )
+    if not any(name in given for name in ROPE_WEIGHTS):
+        if "b_k_rope" in given:
+            raise AttnError(
+                "b_k_rope is given without w_k_rope", where="b_k_rope", hint="give both", keys=("b_k_rope",)
+            )
+        return
+    norm = values["qk_norm"]
+    if norm is not None and not is_after_rope(norm):
+        message = "the last features of each key are those of one that all heads share"
+        hint = "qk_norm with when=after_rope normalizes each head's key as a whole"
+        raise AttnError(message, where="qk_norm", hint=hint, keys=("qk_norm",))
 
 
 def _sequence(given: Collection[str]) -> str:

@@ -12,7 +12,15 @@ from attncli.problem.fields import INPUTS, PROJECTIONS, TABLES, given_table
 from attncli.problem.layout import Layout
 from attncli.problem.mask_expressions import MaskExpression, column_path
 from attncli.problem.spec import FIELDS, ProblemSpec
-from attncli.problem.weights import PACKED, Heads, array_noun, has_projection, packed_parts
+from attncli.problem.weights import (
+    PACKED,
+    Heads,
+    array_noun,
+    has_latent,
+    has_projection,
+    letters_of,
+    packed_parts,
+)
 
 Lengths = dict[str, Length]
 
@@ -54,12 +62,14 @@ def _bind_inputs(values: Mapping[str, Any], layout: Layout) -> Lengths:
     query_features, rows = "x" if values["query_embeddings"] is None else "y", layout.new_key_letter
     for name in _MATRICES:
         if values[name] is not None:
-            letters = layout.letters(FIELDS[name], values[name].ndim)
+            field = FIELDS[name]
+            letters = letters_of(values, name) if field.is_weight else layout.letters(field, values[name].ndim)
             _bind_array(values, lengths, name, tuple(query_features if letter == "y" else letter for letter in letters))
     _bind_packed_weights(values, layout, lengths, query_features)
-    sources = {"e": "c" if values["key"] is not None else "x"}
+    of_keys = "λ" if has_latent(values, "λ") else "x"
+    sources = {"e": "c" if values["key"] is not None else of_keys}
     if given_table(values) is None:
-        sources = {"d": query_features, "c": "x", **sources}
+        sources = {"d": "μ" if has_latent(values, "μ") else query_features, "c": of_keys, **sources}
     if has_projection(values, "g"):
         sources["u"] = query_features
     for letter, source in sources.items():
@@ -100,7 +110,8 @@ def _bind_packed_weights(values: Mapping[str, Any], layout: Layout, lengths: Len
     """Bind the rows of packed weights to the features of each sequence that they project, and their parts."""
     for name, keys in PACKED.items():
         if values[name] is not None and FIELDS[name].is_weight:
-            for letter in dict.fromkeys(query_features if FIELDS[key].letters[0] == "y" else "x" for key in keys):
+            rows = (letters_of(values, key)[0] for key in keys)
+            for letter in dict.fromkeys(query_features if letter == "y" else letter for letter in rows):
                 _bind_array(values, lengths, name, (letter, name))  # the columns have a letter of their own
             _bind_parts(values, layout, lengths, name)
 
@@ -129,20 +140,32 @@ def _check_sizes(values: Mapping[str, Any], layout: Layout, lengths: Lengths) ->
             length = lengths[letter].size
             if letter in "ce" and layout.splits_heads:
                 length = length * layout.heads // layout.kv_heads
+            if letter == "c" and "ρ" in lengths:
+                length += layout.heads * lengths["ρ"].size
             if length != size:
                 raise AttnError(f"{name} is {size}; {lengths[letter].owner}", where=name)
 
 
 def _lengths_of_one_head(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> Lengths:
     """The lengths of one head: features are shared among query heads, or among key heads."""
-    head_lengths = {letter: lengths[letter] for letter in "bnmkdcexyu" if letter in lengths}
+    head_lengths = {letter: lengths[letter] for letter in "bnmkdcexyuλμρ" if letter in lengths}
     if layout.has_heads:
         head_lengths["h"] = Length(layout.heads, f"there are {layout.heads} query heads")
         head_lengths["g"] = Length(layout.kv_heads, f"there are {layout.kv_heads} key heads")
     else:
         head_lengths["h"] = Length(1, "there is one head")
-    if not layout.splits_heads:
-        return head_lengths
+    if layout.splits_heads:
+        _share_features(values, layout, lengths, head_lengths)
+    if "ρ" in lengths and "c" in lengths:
+        own, shared = head_lengths["c"], lengths["ρ"]
+        size = own.size + shared.size
+        owner = f"{own.owner}; with the {shared.size} of {shared.key} a key has {size} (c)"
+        head_lengths["c"] = Length(size, owner, own.key)
+    return head_lengths
+
+
+def _share_features(values: Mapping[str, Any], layout: Layout, lengths: Lengths, head_lengths: Lengths) -> None:
+    """Share the features of queries, keys and values evenly among their heads."""
     for letter, rows, field in (("d", "queries", "heads"), ("c", "keys", "kv_heads"), ("e", "values", "kv_heads")):
         if letter not in lengths:
             continue
@@ -155,7 +178,6 @@ def _lengths_of_one_head(values: Mapping[str, Any], layout: Layout, lengths: Len
             )
         owner = f"{features.owner}, over {count} heads" if count > 1 else features.owner
         head_lengths[letter] = Length(features.size // count, owner, features.key)
-    return head_lengths
 
 
 def _bind_cache(values: Mapping[str, Any], layout: Layout, lengths: Lengths, head_lengths: Lengths) -> None:
@@ -168,6 +190,9 @@ def _bind_cache(values: Mapping[str, Any], layout: Layout, lengths: Lengths, hea
             raise AttnError("has no numbers", where=name)
         letters = layout.letters(FIELDS[name], array.ndim)
         bound = head_lengths if len(letters) > len(layout.batch_axes) + 2 else dict(lengths)
+        if "ρ" in lengths and bound is not head_lengths:  # keys with the features that all heads share, of each head
+            own = head_lengths["c"]
+            bound["c"] = Length(layout.kv_heads * own.size, f"{own.owner}, in {layout.kv_heads} heads", own.key)
         if "p" in head_lengths:
             bound["p"] = head_lengths["p"]
         bind_axes(bound, name, letters, array.shape)

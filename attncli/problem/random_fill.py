@@ -39,6 +39,9 @@ _SUBSTITUTES = {
     "x": ("y",),
     "y": ("x",),
     "t": ("m",),
+    "μ": ("y", "x"),
+    "λ": ("x",),
+    "ρ": ("d", "x"),
 }
 SIZE_FIELDS = tuple(name for name, field in FIELDS.items() if field.sizes)  # the keys that say how much is drawn
 _SIZE_OF_LETTER = {letter: name for name in SIZE_FIELDS for letter in FIELDS[name].drawn_sizes}  # else dim
@@ -217,7 +220,7 @@ class _Filler:
             return self._head_counts["hg".index(letter[0])] * self._parameter_size(letter[-1], operator, path)
         if letter == "h":
             return self._heads[0]
-        if letter in "nmtxy":  # of the sequence, whatever heads there are
+        if letter in "nmtxyλμ":  # of the sequence, whatever heads there are
             return self._size(letter, path)
         if letter == "a":
             for name, array in operator.arrays.items():

@@ -156,6 +156,23 @@ class ProblemSpec:
     b_qkv: Array | None = offset("d+c+e", "query, key and value bias in one list, as packing says", "ones")
     w_kv: Array | None = weight("x c+e", "key and value weights in one matrix, as packing says")
     b_kv: Array | None = offset("c+e", "key and value bias in one list, as packing says", "ones")
+    w_q_latent: Array | None = weight("y μ", "query latent weights: queries are made of the latent by w_q", "queries")
+    b_q_latent: Array | None = offset("μ", "query latent bias", "ones", "queries")
+    q_latent_norm: Operator | None = row("q_latent_norm", PROJECTIONS, "normalizes the query latent, before w_q", "rms",
+        used_by="queries", template="together")
+    w_kv_latent: Array | None = weight("x λ",
+        "latent weights: keys and values are made of the latent by w_k and w_v, or w_kv")
+    b_kv_latent: Array | None = offset("λ", "latent bias", "ones")
+    kv_latent_norm: Operator | None = row("kv_latent_norm", PROJECTIONS, "normalizes the latent, before w_k and w_v",
+        "rms", used_by="output", template="together")
+    w_k_rope: Array | None = weight("x ρ",
+        "weights of the last features of each key, which all heads share and positions rotate alone", "queries")
+    b_k_rope: Array | None = offset("ρ", "bias of the last features of each key", "ones", "queries")
+    w_kv_latent_rope: Array | None = weight("x λ+ρ",
+        "latent and rope key weights in one matrix; the latent has as many columns as w_kv has rows",
+        parts=("w_kv_latent", "w_k_rope"))
+    b_kv_latent_rope: Array | None = offset("λ+ρ", "latent and rope key bias in one list", "ones",
+        parts=("b_kv_latent", "b_k_rope"))
     w_g: Array | None = weight("y u",
         "gate weights: a gate, made of the sequence of the queries, multiplies the merged heads")
     b_g: Array | None = offset("u", "gate bias", "[0, 0, 0, 0]")
@@ -490,6 +507,14 @@ def position_axes(problem: ProblemSpec) -> PositionAxes | None:
     if position is None or position.record.position_axes is None:
         return None
     return position.record.position_axes(position.parameters)
+
+
+def rotated_lengths(problem: ProblemSpec) -> Mapping[str, int]:
+    """The lengths of axes as a scheme that rotates queries and keys has them: of their shared rope features alone."""
+    width, position = problem.lengths.get("ρ"), problem.position
+    if width is None or position is None or position.record.acts_on != "query_and_key":
+        return problem.lengths
+    return {**problem.lengths, "d": width, "c": width}
 
 
 def positions_of(problem: ProblemSpec, role: str) -> str | None:

@@ -12,7 +12,13 @@ from attncli.problem.spec import DEFAULTS, FIELDS, ProblemSpec
 
 PACKED: Mapping[str, tuple[str, ...]] = {name: field.packs for name, field in FIELDS.items() if field.packs}
 ALWAYS_PER_HEAD = ("w_qg", "b_qg")  # which `packing` says nothing of
+LATENT_AND_ROPE = ("w_kv_latent_rope", "b_kv_latent_rope")  # likewise: the latent, then the rope key
 CONCATENATED, PER_HEAD, FOUR_BLOCKS = "concatenated", "per_head", "four_blocks"
+# The weights that make a latent, alone and packed, by the letter of its features; and what is made of it in place of
+# the sequence.
+LATENTS: Mapping[str, tuple[str, ...]] = {"μ": ("w_q_latent",), "λ": ("w_kv_latent", "w_kv_latent_rope")}
+MADE_OF_LATENT: Mapping[str, tuple[str, ...]] = {"μ": ("w_q",), "λ": ("w_k", "w_v", "w_kv")}
+ROPE_WEIGHTS = ("w_k_rope", "w_kv_latent_rope")  # of the features of each key that all heads share
 SIZES = ("d_k", "d_v")  # which say how wide parts are that are not equal
 
 
@@ -25,7 +31,10 @@ class Heads:
 
     def of(self, key: str) -> int:
         """How many heads share the columns of the projection of a key, such as `w_k`."""
-        return self.query if FIELDS[key].letters[-1] in ("d", "u") else self.kv
+        letter = FIELDS[key].letters[-1]
+        if letter in ("λ", "ρ"):
+            return 1
+        return self.query if letter in ("d", "u") else self.kv
 
 
 @dataclass(frozen=True)
@@ -71,9 +80,55 @@ def has_projection(values: Mapping[str, Any], letter: str) -> bool:
     return any(values.get(key) is not None or packed_key(values, key) is not None for key in keys)
 
 
+def has_latent(values: Mapping[str, Any], letter: str) -> bool:
+    """Whether the values of a problem have the weights of a latent, by the letter of its features.
+
+    >>> has_latent({"w_q_latent": [[1, 2]]}, "μ"), has_latent({"w_q_latent": [[1, 2]]}, "λ")
+    (True, False)
+    """
+    return any(values.get(key) is not None for key in LATENTS[letter])
+
+
+def has_rope_key(values: Mapping[str, Any]) -> bool:
+    """Whether the last features of each key are those of one that all heads share."""
+    return any(values.get(key) is not None for key in ROPE_WEIGHTS)
+
+
+def letters_of(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """The letters of the axes of a key's array: rows of weights are those of a latent, where that is projected.
+
+    >>> letters_of({"w_kv_latent": [[1, 2]]}, "w_v"), letters_of({}, "w_v")
+    (('λ', 'e'), ('x', 'e'))
+    """
+    letters = FIELDS[name].letters
+    latent = next((x for x, made in MADE_OF_LATENT.items() if name in made and has_latent(values, x)), None)
+    return letters if latent is None else (latent, *letters[1:])
+
+
+def latent_rows(values: Mapping[str, Any]) -> tuple[str, int] | None:
+    """The key of the weights that a latent is multiplied by, in_out, and how many rows they have; None without any."""
+    given = ((key, _shape(values, key)) for key in MADE_OF_LATENT["λ"])
+    return next(((key, shape[-2]) for key, shape in given if len(shape) > 1), None)
+
+
+def rope_width(values: Mapping[str, Any]) -> int:
+    """How many features of each key all heads share; 0 where none are, or their weights are yet to be drawn."""
+    (alone, packed), rows = (_shape(values, key) for key in ROPE_WEIGHTS), latent_rows(values)
+    if alone:
+        return alone[-1]
+    return max(packed[-1] - rows[1], 0) if packed and rows is not None else 0
+
+
+def _shape(values: Mapping[str, Any], key: str) -> tuple[int, ...]:
+    """The shape of a key's array; none where it is not given, or yet to be drawn."""
+    shape: tuple[int, ...] = getattr(values.get(key), "shape", ())
+    return shape
+
+
 def has_packed(values: Mapping[str, Any]) -> bool:
     """Whether the values of a problem have a packed array that `packing` says the order of."""
-    return any(values.get(name) is not None for name in PACKED if name not in ALWAYS_PER_HEAD)
+    others = (*ALWAYS_PER_HEAD, *LATENT_AND_ROPE)
+    return any(values.get(name) is not None for name in PACKED if name not in others)
 
 
 def sizes_of_parts(values: Mapping[str, Any]) -> tuple[str, ...]:
@@ -82,7 +137,7 @@ def sizes_of_parts(values: Mapping[str, Any]) -> tuple[str, ...]:
     >>> sizes_of_parts({"w_kv": [[1, 2]]}), sizes_of_parts({"w_k": [[1]]})
     (('d_k', 'd_v'), ())
     """
-    return SIZES if any(values.get(name) is not None for name in PACKED) else ()
+    return SIZES if any(values.get(name) is not None for name in PACKED if name not in LATENT_AND_ROPE) else ()
 
 
 def packed_parts(values: Mapping[str, Any], heads: Heads, name: str) -> Sequence[PackedPart]:
@@ -97,6 +152,8 @@ def packed_parts(values: Mapping[str, Any], heads: Heads, name: str) -> Sequence
     [PackedPart(key='w_k', blocks=2, first=0, count=2), PackedPart(key='w_v', blocks=2, first=2, count=2)]
     """
     keys = PACKED[name]
+    if name in LATENT_AND_ROPE:
+        return _latent_parts(values, name)
     packing = PER_HEAD if name in ALWAYS_PER_HEAD else values.get("packing") or DEFAULTS["packing"]
     counts = [heads.of(key) for key in keys]
     if packing == PER_HEAD and len(set(counts)) > 1:
@@ -117,6 +174,20 @@ def packed_parts(values: Mapping[str, Any], heads: Heads, name: str) -> Sequence
     ]
 
 
+def _latent_parts(values: Mapping[str, Any], name: str) -> Sequence[PackedPart]:
+    """The parts of an array that has the latent, as wide as what multiplies it says, and then the rope key."""
+    latent, rope = PACKED[name]
+    columns, rows, what = values[name].shape[-1], latent_rows(values), array_noun(values, name)
+    if rows is None:
+        message = "nothing says how many columns are those of the latent"
+        raise AttnError(message, where=name, hint=f"give w_kv, or {latent} and {rope} in place of {name}")
+    owner, width = rows
+    if columns <= width:
+        message = f"{name} has {count_of(columns, what)}; the latent has {width}, as {owner} says (λ)"
+        raise AttnError(message, where=name, hint="those after them are the rope part", keys=(name, owner))
+    return [PackedPart(latent, 1, 0, width), PackedPart(rope, 1, width, columns - width)]
+
+
 def column_labels(parts: Sequence[PackedPart]) -> tuple[str, ...]:
     """The label of each column of a packed array: a letter for its part, and the number of the column there.
 
@@ -128,7 +199,7 @@ def column_labels(parts: Sequence[PackedPart]) -> tuple[str, ...]:
     for part in parts:
         positions = (at for block in part.ranges(columns) for at in block)
         for number, at in enumerate(positions, 1):
-            labels[at] = f"{part.key[-1]}{number}"
+            labels[at] = f"{part.key.rpartition('_')[2][0]}{number}"
     return tuple(labels)
 
 
@@ -167,6 +238,8 @@ def _given_width(values: Mapping[str, Any], heads: Heads, key: str) -> int | Non
     size: int | None = values.get(size_key)
     if size is None:
         return None
+    if FIELDS[key].letters[-1] == "c":
+        size -= heads.query * rope_width(values)
     if size % heads.query:
         message = f"it counts the columns of all {heads.query} heads, which can't share {size} evenly"
         raise AttnError(message, where=size_key, hint=f"choose a multiple of {heads.query}")
@@ -184,6 +257,8 @@ def _indivisible(values: Mapping[str, Any], heads: Heads, name: str) -> AttnErro
     nouns = {"d": "query", "c": "key", "e": "value", "u": "gate"}
     shares = [count_of(heads.of(key), f"{nouns[FIELDS[key].letters[-1]]} head") for key in keys]
     by_size = [f"{key} {values[key]}" for key in dict.fromkeys(map(_size_key, keys)) if values.get(key) is not None]
+    rope = next((key for key in ROPE_WEIGHTS if values.get(key) is not None), None)
+    by_size += [f"{rope_width(values)} features of {rope} in each head"] if rope is not None and by_size else []
     what = array_noun(values, name)
     message = f"{count_of(columns, what)} can't be divided among {', '.join(shares[:-1])} and {shares[-1]}"
     message += f" with {' and '.join(by_size)}" if by_size else " of equal width"

@@ -85,6 +85,16 @@ def _example(field: Field) -> Any:
         return number_of_text(field.example) if field.kind == "number" else field.example
 
 
+def _latents(sequence: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Problems with latents, and with features of keys that all heads share: each on its own, and packed."""
+    norms = {"q_latent_norm": "rms", "kv_latent_norm": "rms"}
+    heads = {**sequence, "heads": 2, "w_q": np.zeros((3, 8)), "w_q_latent": np.zeros((4, 3)), "b_q_latent": np.zeros(3)}
+    ups = {"w_k": np.zeros((3, 4)), "w_v": np.zeros((3, 4)), "position": "rope"}
+    alone = {"w_kv_latent": np.zeros((4, 3)), "b_kv_latent": np.zeros(3)}
+    yield {**heads, **ups, **norms, **alone, "w_k_rope": np.zeros((4, 2)), "b_k_rope": np.zeros(2)}
+    yield {**heads, **ups, "w_kv_latent_rope": np.zeros((4, 5)), "b_kv_latent_rope": np.zeros(5)}
+
+
 def _problems() -> Iterator[Mapping[str, Any]]:  # noqa: PLR0915 - a list, whose items share arrays
     """Problems whose plans have every step: the plainest first, as the first symbol and formula of a step is shown."""
     sequence = {"embeddings": np.zeros((3, 4))}
@@ -104,6 +114,7 @@ def _problems() -> Iterator[Mapping[str, Any]]:  # noqa: PLR0915 - a list, whose
     yield {**sequence, "w_qkv": np.zeros((4, 12)), "b_qkv": np.zeros(12)}
     yield {**sequence, "w_kv": np.zeros((4, 8)), "b_kv": np.zeros(8)}
     yield {**sequence, "w_qg": np.zeros((4, 8)), "b_qg": np.zeros(8), **limits}
+    yield from _latents(sequence)
     yield {**projected, "causal": True, "empty_rows": "uniform"}
     yield {**in_heads, "w_o": np.zeros((4, 4)), "b_o": np.zeros(4), "sink": np.zeros(2)}
     yield {**groups, "normalize": "softmax1"}

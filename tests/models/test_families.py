@@ -124,6 +124,6 @@ def test_the_nearest_family_is_the_one_that_was_mistyped(name: str, nearest: str
     assert nearest_family(name, family_names()) == nearest
 
 
-@pytest.mark.parametrize("name", ["mamba", "funnel", "deepseek_v3", "perceiver", "zamba3", "7", "-", ""])
+@pytest.mark.parametrize("name", ["mamba", "funnel", "perceiver", "zamba3", "7", "-", ""])
 def test_a_name_with_a_few_letters_of_a_family_is_near_to_none(name: str) -> None:
     assert nearest_family(name, family_names()) is None

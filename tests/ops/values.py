@@ -15,7 +15,7 @@ WITH_ARRAYS = [record for record in RECORDS if record.kind != "generator"]
 # The length of each axis: primes, but for the features d of a head, which rotations take in pairs.
 LENGTHS: Mapping[str, int] = {
     "b": 2, "h": 3, "n": 5, "m": 7, "d": 4, "c": 11, "e": 13, "a": 17, "f": 1, "r": 19, "s": 31, "t": 23, "x": 29,
-    "w": 3,
+    "w": 3, "μ": 37, "λ": 41,
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from tests.peers import (
     image_families,
     image_language_families,
     image_text_families,
+    latent_families,
     multimodal_families,
     sound_families,
     spoken_families,
@@ -31,5 +32,6 @@ TABLES = (
     spoken_families,
     staged_families,
     wrapping_families,
+    latent_families,
 )
 ROWS = [*DECODERS, *(row for table in (well_known_families, *TABLES) for row in table.FAMILIES)]

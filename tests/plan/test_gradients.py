@@ -37,7 +37,15 @@ NO_NUMBERS: Mapping[tuple[str, ...], np.longdouble] = {}
 GIVEN = {"query": normal(2, 3, 5, 4), "key": normal(2, 3, 7, 4), "value": normal(2, 3, 7, 13)}
 SEQUENCE = {"residual": normal(2, 5, 29), **{name: normal(29, 12) for name in ("w_q", "w_k", "w_v")}, "heads": 3}
 # The axes of heads and features of what a key normalizes, by the first letter of its features, of SEQUENCE.
-LENGTHS_OF_NORMS = {"x": 29, "d": 4, "c": 4, "e": 4}
+LENGTHS_OF_NORMS = {"x": 29, "μ": 31, "λ": 37, "d": 4, "c": 4, "e": 4}
+LATENT_SEQUENCE = {
+    "embeddings": normal(2, 5, 29),
+    "heads": 3,
+    "w_q_latent": normal(29, 31),
+    "w_q": normal(31, 12) / 30,  # so that no weight is all of its row
+    "w_kv_latent": normal(29, 37),
+    **{name: normal(37, 12) / 30 for name in ("w_k", "w_v")},
+}
 
 
 def is_differentiable(keys: Mapping[str, Any]) -> bool:
@@ -55,7 +63,7 @@ def with_operator(kind: str, name: str, *, heads: bool) -> Mapping[str, Any]:
         parameters |= {"over": "head", "when": "after_rope"} if "when" in parameters else {}
         parameters |= {"over": "head"} if "over" in parameters else {}
         parameters |= {array: normal(size) for array, size in zip(arrays, sizes, strict=True)}
-        return {**SEQUENCE, kind: {name: parameters}}
+        return {**(LATENT_SEQUENCE if "latent" in kind else SEQUENCE), kind: {name: parameters}}
     if heads:
         arrays = [p.name for p in record.parameters if p.kind == "array" and "h" not in p.letters]
         parameters |= {array: normal(3, *parameters[array].shape) for array in arrays}

@@ -53,6 +53,15 @@ def no_value_norm(case: Computation) -> Iterator[Variant]:
     return without(case, "value_norm")
 
 
+@problem_slip("a latent is normalized")
+def no_latent_norm(case: Computation) -> Iterator[Variant]:
+    """The norm of a latent is forgotten."""
+    for key, of in (("q_latent_norm", "the query latent"), ("kv_latent_norm", "the latent of keys and values")):
+        changed: dict[str, Any] = {key: None}
+        if getattr(case.problem, key) is not None:
+            yield Variant(replace(case.problem, **changed), f"The norm of {of} is forgotten.")
+
+
 @problem_slip("the context is normalized")
 def no_context_norm(case: Computation) -> Iterator[Variant]:
     """The norm of the context, before w_o, is forgotten."""

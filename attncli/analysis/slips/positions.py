@@ -21,7 +21,7 @@ from attncli.ops.records import Operator, format_value
 from attncli.ops.rope import angles, position_axes, rope, rope_frequencies, rotated_count
 from attncli.ops.rope_scaling import RopeScaling
 from attncli.plan.graph import Node, Plan
-from attncli.problem.spec import ProblemSpec
+from attncli.problem.spec import ProblemSpec, rotated_lengths
 from attncli.problem.spec import position_axes as axes_of_positions
 
 BASES = (10_000.0, 500_000.0, 1_000_000.0)
@@ -249,7 +249,7 @@ def no_rope_scaling(case: Computation) -> Iterator[Variant]:
 @problem_slip("rope turns a part of a head's features")
 def rope_dims(case: Computation) -> Iterator[Variant]:
     """Rope turns all features of a head instead of the first so many."""
-    parameters, features = _rope(case.problem), case.problem.lengths.get("d", 0)
+    parameters, features = _rope(case.problem), rotated_lengths(case.problem).get("d", 0)
     count = _rotated_count(case.problem)
     if not 0 < count < features or features % 2 or parameters.get("frequencies") is not None:
         return
@@ -261,7 +261,7 @@ def rope_dims(case: Computation) -> Iterator[Variant]:
 
 def _dims(case: Computation) -> Sequence[float]:
     """Even numbers of features, without those that rope turns, and all of them, of which there is another slip."""
-    own, features = _rotated_count(case.problem), case.problem.lengths.get("d", 0)
+    own, features = _rotated_count(case.problem), rotated_lengths(case.problem).get("d", 0)
     return [dims for dims in range(2, features, 2) if dims != own] if _has_plain_rope(case.problem) else []
 
 
@@ -298,7 +298,7 @@ def rope_scaling_value(case: Computation, number: float) -> Iterator[Variant]:
 @problem_slip("rope turns a part of a head's features, by a base")
 def rope_of_head_width(case: Computation) -> Iterator[Variant]:
     """Rope that turns a part of a head's features has the frequencies of the whole head."""
-    count, features = _rotated_count(case.problem), case.problem.lengths.get("d", 0)
+    count, features = _rotated_count(case.problem), rotated_lengths(case.problem).get("d", 0)
     if not _has_plain_rope(case.problem) or not 0 < count < features or features % 2:
         return
     of_head = rope_frequencies(features, _rope(case.problem)["base"])
@@ -433,7 +433,7 @@ def _is_partial(problem: ProblemSpec) -> bool:
 def _rotated_count(problem: ProblemSpec) -> int:
     """How many features of a head are turned; 0 without rope."""
     parameters = _rope(problem)
-    return rotated_count(problem.lengths.get("d", 0), parameters) if parameters else 0
+    return rotated_count(rotated_lengths(problem).get("d", 0), parameters) if parameters else 0
 
 
 def _rotated_names(plan: Plan) -> list[str]:

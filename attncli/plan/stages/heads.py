@@ -1,5 +1,7 @@
 """Heads: split, normalized, rotated to positions, scaled, concatenated to the cache, and repeated for query heads."""
 
+from collections.abc import Mapping
+
 from attncli.ops import look_up, query_scales, structural
 from attncli.ops.norms import NORM, USES, is_after_rope, is_over_all
 from attncli.ops.records import Operator
@@ -7,6 +9,7 @@ from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Axes, Axis, Node, axes_of
 from attncli.plan.stages.indices import given_positions, has_given_positions, rotation_positions
 
+ROPE_KEY = "rope_key"  # the role of the last features of each key, where all heads share them
 _PLURALS = {"query": "queries", "key": "keys", "value": "values"}
 _SHARE = "Each head gets its own share of the {}'s features."
 STEPS = {
@@ -22,6 +25,11 @@ STEPS = {
         f"normalized_{x}_heads": f"Each head gets its share of the normalized {many} again."
         for x, many in {**_PLURALS, "context": "context"}.items()
     },
+    "rope_key_heads": "The features that all heads share, as those of one head.",
+    "nope_query": "The first features of each query, which no position rotates.",
+    "rope_query": "The last features of each query, as many as all keys share: they alone are rotated.",
+    "joined_query": "Each query again as a whole: its own features, then those that were rotated.",
+    "joined_key": "The key of each head: features of its own, then those that all heads share.",
     "repeated_key": "Several query heads read the same key head, which saves memory in the cache.",
     "repeated_value": "Several query heads read the same value head, which saves memory in the cache.",
     "past_key": "The keys of earlier tokens, kept from the calls before.",
@@ -44,6 +52,8 @@ def split_heads(builder: PlanBuilder) -> None:
         if role != "query":
             heads = Axis(layout.with_kv_heads(("h",))[0], layout.kv_heads)
         _add_split(builder, builder.current_node(role), f"{role}_heads", heads, role)
+    if layout.splits_heads and ROPE_KEY in builder.current:
+        _add_split(builder, builder.current_node(ROPE_KEY), f"{ROPE_KEY}_heads", Axis("g", 1), ROPE_KEY)
 
 
 def _add_split(builder: PlanBuilder, source: Node, name: str, heads: Axis, role: str | None = None) -> Node:
@@ -133,20 +143,57 @@ def add_norm(builder: PlanBuilder, key: str, source: Node, name: str, symbol: st
 
 
 def rotate(builder: PlanBuilder) -> None:
-    """Apply a position scheme that acts on queries and keys; cached keys have their positions already."""
-    position = builder.problem.position
-    if position is None or position.record.acts_on != "query_and_key" or not builder.reads("position"):
-        return
+    """Apply a position scheme that acts on queries and keys; cached keys have their positions already.
+
+    Where heads share the last features of each key, these alone are rotated, and as many of each query.
+    """
+    position, shares = builder.problem.position, ROPE_KEY in builder.current
+    if position is not None and position.record.acts_on == "query_and_key" and builder.reads("position"):
+        if shares:
+            _split_query(builder)
+        _rotate(builder, position, {"query": "rope_query", "key": ROPE_KEY} if shares else {})
+        if shares:
+            _join(builder, "query", "nope_query", "rotated_query")
+    if shares:
+        _join(builder, "key", builder.current["key"], builder.current[ROPE_KEY])
+
+
+def _split_query(builder: PlanBuilder) -> None:
+    """Add the features of each query that no position rotates, and those that one does."""
+    source, width = builder.current_node("query"), builder.current_node(ROPE_KEY).axes[-1].length
+    *before, features = source.axes
+    own = features.length - width
+    for name, symbol, first, count in (("nope_query", "Qᴺ", 0, own), ("rope_query", "Qᴿ", own, width)):
+        letter = "ρ" if first else "d"
+        formula = f"columns {first}:{first + count} of {source.symbol}"
+        options, function = {"blocks": 1, "first": first, "count": count}, structural.unpack
+        axes = (*before, Axis(letter, count))
+        builder.add_made_of(source, name, symbol, formula, "split", function, options, axes=axes, role=name)
+
+
+def _join(builder: PlanBuilder, role: str, own: str, shared: str) -> None:
+    """Add queries or keys of the features of each head, and then those that were rotated."""
+    left, right = builder.nodes[own], builder.nodes[shared]
+    *before, features = left.axes
+    axes = (*before, Axis(features.letter, features.length + right.axes[-1].length))
+    formula, inputs = f"{left.symbol}, then {right.symbol}", {"x": own, "shared": shared}
+    symbol, function = f"{role[0].upper()}⁺", structural.join_features
+    builder.add(f"joined_{role}", symbol, formula, axes, "join", function, inputs, role=role)
+
+
+def _rotate(builder: PlanBuilder, position: Operator, parts: Mapping[str, str]) -> None:
+    """Add the rotated queries and keys, or those parts of them."""
     arrays = builder.add_arrays("position", position)
     derived = {name: x for name, x in position.record.derived.items() if name in builder.current}
     arrays |= {name: builder.current[name] for name in derived}
     used = {parameter for x in derived.values() for parameter in x.parameters}  # in the derived arrays already
     options = {name: value for name, value in position.options.items() if name not in used}
     for role in ("query", "key"):
-        source = builder.current_node(role)
+        part = parts.get(role, role)
+        source = builder.current_node(part)
         name, symbol, function = f"rotated_{role}", f"{source.symbol}ᵣ", position.record.function
         inputs = {"x": source.name, "positions": rotation_positions(builder, role), **arrays}
-        builder.add(name, symbol, "", source.axes, "position", function, inputs, options, role=role)
+        builder.add(name, symbol, "", source.axes, "position", function, inputs, options, role=part)
 
 
 def scale_queries(builder: PlanBuilder) -> None:

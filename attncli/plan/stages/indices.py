@@ -9,7 +9,7 @@ from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Axes, Axis, Node
 from attncli.plan.stages.scores import mask_rules
 from attncli.problem.mask_expressions import MaskExpression, MaskLeaf
-from attncli.problem.spec import ProblemSpec, position_axes, positions_of
+from attncli.problem.spec import ProblemSpec, position_axes, positions_of, rotated_lengths
 
 STEPS = {
     "key_positions": "The position of each key, counted from 0.",
@@ -91,7 +91,7 @@ def _add_derived(builder: PlanBuilder, operator: Operator) -> None:
     parameters = operator.parameters
     for name, derived in _needed(operator).items():
         lengths = {"n": builder.query_count, "m": builder.key_count, "h": builder.layout.heads}
-        lengths |= derived.lengths(parameters, builder.problem.lengths)
+        lengths |= derived.lengths(parameters, rotated_lengths(builder.problem))
         axes: Axes = ()
         for letter in derived.axes:
             own = (Axis(letter, lengths[letter]),) if letter in lengths else ()

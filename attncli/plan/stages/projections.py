@@ -7,10 +7,19 @@ from attncli.ops import elementwise, indices, positions, structural
 from attncli.ops.records import Operator, format_value
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import GIVEN, LOOK_UP, Axes, Axis, Node, axes_of
-from attncli.plan.stages.heads import add_norm
+from attncli.plan.stages.heads import ROPE_KEY, add_norm
 from attncli.problem.fields import Field
 from attncli.problem.spec import FIELDS
-from attncli.problem.weights import PackedPart, columns_letter, has_projection, packed_key, parts_of_problem
+from attncli.problem.weights import (
+    PACKED,
+    PackedPart,
+    columns_letter,
+    has_latent,
+    has_projection,
+    has_rope_key,
+    packed_key,
+    parts_of_problem,
+)
 
 STEPS = {
     "embeddings": "The sequence: one vector for each token.",
@@ -27,9 +36,20 @@ STEPS = {
     "query": "What each token looks for in the others.",
     "key": "What each token offers for comparison with the queries.",
     "value": "What each token passes on to the queries that attend to it.",
-    "w_q": "Learned weights that make queries of the embeddings.",
-    "w_k": "Learned weights that make keys of the embeddings.",
-    "w_v": "Learned weights that make values of the embeddings.",
+    "query_latent": "A few features of each token, of which the queries of all heads are made.",
+    "kv_latent": "A few features of each token, of which the keys and values of all heads are made: a small cache.",
+    "rope_key": "The last features of each key, which all heads share: they alone are rotated.",
+    "w_q_latent": "Learned weights that make the query latent of the embeddings.",
+    "b_q_latent": "A learned vector that is added to every query latent.",
+    "w_kv_latent": "Learned weights that make the latent of the embeddings.",
+    "b_kv_latent": "A learned vector that is added to every latent.",
+    "w_k_rope": "Learned weights that make the features of keys that all heads share.",
+    "b_k_rope": "A learned vector that is added to the features of keys that all heads share.",
+    "w_kv_latent_rope": "Learned weights that make the latent and the features that all heads share, in one matrix.",
+    "b_kv_latent_rope": "A learned vector that is added to every latent and to the shared features, each to its part.",
+    "w_q": "Learned weights that make queries of the embeddings, or of their latent.",
+    "w_k": "Learned weights that make keys of the embeddings, or of their latent.",
+    "w_v": "Learned weights that make values of the embeddings, or of their latent.",
     "w_qkv": "Learned weights that make queries, keys and values of the embeddings, in one matrix.",
     "w_kv": "Learned weights that make keys and values of the embeddings, in one matrix.",
     "b_qkv": "A learned vector that is added to every query, key and value, each to its part.",
@@ -47,9 +67,19 @@ PROJECTIONS = {
     "query": ("w_q", "b_q"),
     "key": ("w_k", "b_k"),
     "value": ("w_v", "b_v"),
+    "query_latent": ("w_q_latent", "b_q_latent"),
+    "kv_latent": ("w_kv_latent", "b_kv_latent"),
+    "rope_key": ("w_k_rope", "b_k_rope"),
     "projected_gate": ("w_g", "b_g"),
     "output": ("w_o", "b_o"),
 }
+SYMBOLS = {"query": "Q", "key": "K", "value": "V", "projected_gate": "G"}
+SYMBOLS |= {"query_latent": "U", "kv_latent": "Z", ROPE_KEY: "R"}
+# What each role is projected from: the sequence, and the latent in its place, with the letter of its features.
+SOURCES = dict.fromkeys(("key", "value"), ("embeddings", "kv_latent", "λ"))
+SOURCES["query"] = ("selected_rows", "query_latent", "μ")
+_SYMBOL_OF = {key: symbol for step, symbol in SYMBOLS.items() for key in PROJECTIONS[step]}
+LATENT_NORMS = {"query_latent": "q_latent_norm", "kv_latent": "kv_latent_norm"}
 MAX_RANGES = 2  # of the columns of a part that a formula names
 
 
@@ -57,8 +87,25 @@ def project(builder: PlanBuilder) -> None:
     """Queries, keys and values, as far as the problem has them: given, or projected from the sequences."""
     _add_sequences(builder)
     for role in builder.roles:
-        sequence = "selected_rows" if role == "query" else "embeddings"
-        _add_projected(builder, role, builder.current.get(sequence, ""))
+        _add_projected(builder, role, _source_of(builder, role))
+    if "key" in builder.roles and has_rope_key(vars(builder.problem)):
+        letters, source = (*builder.letters("key")[:-1], "ρ"), builder.current["embeddings"]
+        add_projection(builder, ROPE_KEY, SYMBOLS[ROPE_KEY], letters, source)
+
+
+def _source_of(builder: PlanBuilder, role: str) -> str:
+    """The node that a role is projected from: a sequence, or its latent; none where the role is given."""
+    sequence, latent, letter = SOURCES[role]
+    source, problem = builder.current.get(sequence, ""), builder.problem
+    if getattr(problem, role) is not None or not has_latent(vars(problem), letter):
+        return source
+    if latent not in builder.current:
+        add_projection(builder, latent, SYMBOLS[latent], (*builder.letters(role)[:-1], letter), source)
+        if getattr(problem, LATENT_NORMS[latent]) is not None:
+            node = builder.current_node(latent)
+            name, symbol = f"normalized_{latent}", f"{node.symbol}̂"
+            add_norm(builder, LATENT_NORMS[latent], node, name, symbol, latent, latent)
+    return builder.current[latent]
 
 
 def clip_projections(builder: PlanBuilder) -> None:
@@ -220,7 +267,7 @@ def _add_part(builder: PlanBuilder, owner: str, name: str, symbol: str, letters:
     """Add the columns of one projection, after the packed array that has them."""
     problem = builder.problem
     if owner not in builder.nodes:
-        packed_symbol = f"{symbol[0]}_{owner.partition('_')[2].upper()}"
+        packed_symbol = f"{symbol[0]}_{''.join(_SYMBOL_OF[key] for key in PACKED[owner])}"
         axes = axes_of((*letters[:-1], columns_letter(problem, owner)), getattr(problem, owner).shape)
         builder.add_given(owner, packed_symbol, axes)
     packed = builder.nodes[owner]

@@ -151,10 +151,22 @@ def projected(keys: Keys, mistakes: Keys) -> list[np.ndarray]:
         made_with["k"] = "q"
     if mistakes.get("key_as_value") == "given":
         made_with["v"] = "k"
-    made = [x @ matrix(f"w_{w}", keys, mistakes) + vector(f"b_{w}", keys, mistakes) for w in made_with.values()]
+    sources = [latent(keys, mistakes, x, "q" if w == "q" else "kv") for w in made_with.values()]
+    made = [
+        source @ matrix(f"w_{w}", keys, mistakes) + vector(f"b_{w}", keys, mistakes)
+        for source, w in zip(sources, made_with.values(), strict=True)
+    ]
     limit = np.inf if "no_clip" in mistakes else keys.get("clip_qkv", np.inf)
     query, key, value = (np.clip(x, -limit, limit) for x in made)
     return [query, key, value * (1 if "no_value_scale" in mistakes else keys.get("value_scale", 1))]
+
+
+def latent(keys: Keys, mistakes: Keys, x: np.ndarray, of: str) -> np.ndarray:
+    """What queries, or keys and values, are made of: the sequence, or its latent over the root of its mean square."""
+    if f"w_{of}_latent" not in keys:
+        return x
+    made = x @ keys[f"w_{of}_latent"]
+    return made if mistakes.get("no_latent_norm") == of else made / np.sqrt((made**2).mean(axis=-1, keepdims=True))
 
 
 def unpacked(keys: Keys, packing: str) -> dict[str, np.ndarray]:

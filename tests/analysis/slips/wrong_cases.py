@@ -47,6 +47,14 @@ def projected(seed: int) -> dict[str, Any]:
     return {"embeddings": normal(T, X, seed=seed), "heads": H, **weights, **biases}
 
 
+def with_latents(seed: int) -> dict[str, Any]:
+    """Embeddings that queries, and keys and values, are projected from through normalized latents."""
+    downs = {f"w_{of}_latent": normal(X, 5, seed=seed + at) for at, of in enumerate(("q", "kv"), 7)}
+    ups = {f"w_{letter}": normal(5, X, seed=seed + at) / 2 for at, letter in enumerate("qkv")}
+    norms = {f"{of}_latent_norm": "rms" for of in ("q", "kv")}
+    return {"embeddings": normal(T, X, seed=seed), "heads": H, **downs, **ups, **norms}
+
+
 def cached(seed: int) -> dict[str, Any]:
     """Queries, keys and values after a cache."""
     past = {"past_key": normal(P, H * D, seed=seed + 5), "past_value": normal(P, H * E, seed=seed + 6)}
@@ -197,6 +205,7 @@ def cases(seed: int) -> list[Case]:
         Case("heads_split_not_transposed", plain),
         Case("heads_interleaved", plain),
         Case("no_qk_norm", {**plain, "qk_norm": "l2"}),
+        *(Case("no_latent_norm", with_latents(seed), of, at) for at, of in enumerate(("q", "kv"))),
         Case("no_value_norm", {**plain, "value_norm": "l2"}),
         Case("no_context_norm", {**plain, "context_norm": norms["context_norm"]}),
         *(Case(slip, norms, key, at) for slip in ("no_norm_gain", "gain_misread") for at, key in enumerate(NORMS)),

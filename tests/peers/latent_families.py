@@ -1,0 +1,31 @@
+"""The decoders with latent attention that are compared: a row for each family, with its own peculiarities on."""
+
+from collections.abc import Sequence
+
+from tests.peers.decoder_families import BIASES, EXPERTS, YARN, rotating
+from tests.peers.tiny_models import TinyModel
+
+LATENT = {
+    "q_lora_rank": 12,
+    "kv_lora_rank": 10,
+    "qk_nope_head_dim": 6,
+    "qk_rope_head_dim": 4,
+    "v_head_dim": 5,
+    "intermediate_size": 16,
+    "first_k_dense_replace": 1,
+    "n_group": 1,
+    "topk_group": 1,
+}
+NO_QUERY_LATENT = {**LATENT, "q_lora_rank": None}
+SCALED = {"rope_parameters": YARN}
+
+FAMILIES: Sequence[TinyModel] = [
+    rotating("deepseek_v3", LATENT, EXPERTS, SCALED, BIASES),
+    rotating("deepseek_v2", LATENT, EXPERTS, SCALED, BIASES),
+    rotating("deepseek_v2", NO_QUERY_LATENT, EXPERTS, variant="lite"),
+    rotating("youtu", LATENT, SCALED),
+    rotating("glm4_moe_lite", LATENT, EXPERTS, SCALED, BIASES),
+    rotating("axk1", LATENT, EXPERTS, SCALED),
+    rotating("minicpm3", LATENT),
+    rotating("deepseek_v3", NO_QUERY_LATENT, EXPERTS, {"rope_interleave": False}, variant="halves"),
+]
