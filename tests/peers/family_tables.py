@@ -2,6 +2,7 @@
 
 from tests.peers import (
     audio_families,
+    backbone_families,
     encoder_families,
     image_families,
     image_language_families,
@@ -28,6 +29,7 @@ TABLES = (
     sound_families,
     spoken_families,
     staged_families,
+    backbone_families,
     wrapping_families,
 )
 ROWS = [*DECODERS, *(row for table in (well_known_families, *TABLES) for row in table.FAMILIES)]
