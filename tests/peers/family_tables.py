@@ -2,6 +2,7 @@
 
 from tests.peers import (
     audio_families,
+    backbone_families,
     encoder_families,
     image_chat_families,
     image_families,
@@ -9,6 +10,7 @@ from tests.peers import (
     image_text_families,
     latent_families,
     multimodal_families,
+    series_families,
     sound_families,
     spoken_families,
     staged_families,
@@ -28,9 +30,11 @@ TABLES = (
     image_language_families,
     image_chat_families,
     image_families,
+    series_families,
     sound_families,
     spoken_families,
     staged_families,
+    backbone_families,
     wrapping_families,
     latent_families,
 )
