@@ -157,22 +157,24 @@ class ProblemSpec:
     w_kv: Array | None = weight("x c+e", "key and value weights in one matrix, as packing says")
     b_kv: Array | None = offset("c+e", "key and value bias in one list, as packing says", "ones")
     w_q_latent: Array | None = weight("y μ", "query latent weights: queries are made of the latent by w_q", "queries")
-    b_q_latent: Array | None = offset("μ", "query latent bias", "ones", "queries")
+    b_q_latent: Array | None = offset("μ", "query latent bias", "ones", "queries", template="together")
     q_latent_norm: Operator | None = row("q_latent_norm", PROJECTIONS, "normalizes the query latent, before w_q", "rms",
         used_by="queries", template="together")
     w_kv_latent: Array | None = weight("x λ",
         "latent weights: keys and values are made of the latent by w_k and w_v, or w_kv")
-    b_kv_latent: Array | None = offset("λ", "latent bias", "ones")
+    b_kv_latent: Array | None = offset("λ", "latent bias", "ones", template="together")
     kv_latent_norm: Operator | None = row("kv_latent_norm", PROJECTIONS, "normalizes the latent, before w_k and w_v",
         "rms", used_by="output", template="together")
     w_k_rope: Array | None = weight("x ρ",
-        "weights of the last features of each key, which all heads share and positions rotate alone", "queries")
-    b_k_rope: Array | None = offset("ρ", "bias of the last features of each key", "ones", "queries")
+        "weights of the last features of each key, which all heads share and positions rotate alone", "queries",
+        template="together")
+    b_k_rope: Array | None = offset("ρ", "bias of the last features of each key", "ones", "queries",
+        template="together")
     w_kv_latent_rope: Array | None = weight("x λ+ρ",
         "latent and rope key weights in one matrix; the latent has as many columns as w_kv has rows",
-        parts=("w_kv_latent", "w_k_rope"))
+        parts=("w_kv_latent", "w_k_rope"), template="together")
     b_kv_latent_rope: Array | None = offset("λ+ρ", "latent and rope key bias in one list", "ones",
-        parts=("b_kv_latent", "b_k_rope"))
+        parts=("b_kv_latent", "b_k_rope"), template="together")
     w_g: Array | None = weight("y u",
         "gate weights: a gate, made of the sequence of the queries, multiplies the merged heads")
     b_g: Array | None = offset("u", "gate bias", "[0, 0, 0, 0]")

@@ -87,7 +87,8 @@ def _example(field: Field) -> Any:
 
 def _latents(sequence: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Problems with latents, and with features of keys that all heads share: each on its own, and packed."""
-    norms = {"q_latent_norm": "rms", "kv_latent_norm": "rms"}
+    gain = {"rms": {"gain": np.ones(3)}}
+    norms = {"q_latent_norm": gain, "kv_latent_norm": gain}
     heads = {**sequence, "heads": 2, "w_q": np.zeros((3, 8)), "w_q_latent": np.zeros((4, 3)), "b_q_latent": np.zeros(3)}
     ups = {"w_k": np.zeros((3, 4)), "w_v": np.zeros((3, 4)), "position": "rope"}
     alone = {"w_kv_latent": np.zeros((4, 3)), "b_kv_latent": np.zeros(3)}

@@ -71,7 +71,7 @@ OFFERED = {
     "attn compare p.yaml --as torch-s": ["torch-sdpa"],
     "attn compute p.yaml --as fl": ["flash"],
     "attn compare p.yaml --vary scale=1 --select exp": ["exponentials"],
-    "attn compute --kv": ["--kv-heads"],  # which the short help leaves out
+    "attn compute --kv": ["--kv-latent-norm", "--kv-heads"],  # which the short help leaves out
 }
 
 

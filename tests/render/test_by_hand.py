@@ -178,6 +178,10 @@ AT_PRECISIONS = [
 ]  # fmt: skip
 
 
+# What is called by its name where it is projected.
+PROJECTED = {"query", "key", "value", "projected_gate", "output", "query_latent", "kv_latent", "rope_key"}
+
+
 @pytest.mark.parametrize(("name", "dtype", "decimals", "cells", "max_terms"), AT_PRECISIONS)
 def test_every_line_of_every_problem_holds(
     name: str, dtype: str | None, decimals: int, cells: slice, max_terms: int | None
@@ -187,7 +191,7 @@ def test_every_line_of_every_problem_holds(
     found = lines(result, decimals, cells=corners(result)[cells], max_terms=max_terms)
     assert assert_equations_hold(found, decimals, result.trace.precision.name) != Count()
     names = {symbol for line in found for symbol in re.findall(r"(\w+\u0302?\w*)\((?:query|key|token)_\d+\)", line)}
-    assert names - {"query", "key", "value", "projected_gate", "output"} <= {step.symbol for step in result.trace}
+    assert names - PROJECTED <= {step.symbol for step in result.trace}
     assert not names & set(LEGEND)
 
 

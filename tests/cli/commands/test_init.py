@@ -36,12 +36,20 @@ TOGETHER: Mapping[tuple[str, ...], Mapping[str, str | None]] = {
     ("sentence", "vocabulary"): {"embeddings": None, "tokens": None},
     ("residual", "residual_norm"): {"embeddings": None},
     ("token_table", "token_positions", "token_scale", "residual_norm"): {"embeddings": None, "tokens": "[2, 0, 1]"},
+    ("w_q_latent", "b_q_latent", "q_latent_norm"): {},
+    ("w_kv_latent", "b_kv_latent", "kv_latent_norm"): {},
+    ("w_k", "w_k_rope", "b_k_rope"): dict.fromkeys(("w_k", "w_k_rope"), "[[1, 0], [0, 1], [0, 0], [0, 0]]"),
+    ("w_kv", "w_kv_latent_rope", "b_kv_latent_rope"): {
+        "w_kv": "[[1, 0, 1, 0], [0, 1, 0, 1]]",
+        "w_kv_latent_rope": "[[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]",
+    },
     ("recurrence", "decay", "beta", "past_state"): {
         "context": None,
         "recurrence": "gated_delta",
         "past_state": "[[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]",
     },
 }
+NEEDED = ("query", "key", "cu_seqlens", "w_q_latent", "w_kv_latent", "w_k", "w_kv")  # which need none themselves
 
 
 def uncommented(text: str, *names: str) -> str:
@@ -88,7 +96,7 @@ def test_it_runs_with_any_line_uncommented(whole: str, name: str, tmp_path: Path
 
 def test_every_key_that_needs_another_is_tried_with_it() -> None:
     needy = {name for name, field in FIELDS.items() if field.template == "together"}
-    assert {name for names in TOGETHER for name in names} == {*needy, "query", "key", "cu_seqlens"}
+    assert {name for names in TOGETHER for name in names} == {*needy, *NEEDED}
 
 
 @pytest.mark.parametrize("names", TOGETHER, ids=" and ".join)
