@@ -154,7 +154,15 @@ def _read_mask(value: Any, field: Field, origin: Origin) -> Any:
         raise error.at(*origin.path(field.name)) from None
     if isinstance(tree, MaskLeaf):  # in parentheses
         return _read_one_mask(tree.value, column_path(field.name, tree), origin)
-    return tree.map(lambda leaf: _read_one_mask(leaf.value, column_path(field.name, leaf), origin))
+    return tree.map(lambda leaf: _read_leaf(leaf, column_path(field.name, leaf), origin))
+
+
+def _read_leaf(leaf: MaskLeaf, path: ErrorPath, origin: Origin) -> Any:
+    """A mask of an expression; raises AttnError at its column, also where a file is not there."""
+    try:
+        return _read_one_mask(leaf.value, path, origin)
+    except AttnError as error:
+        raise error if path[-1] in error.path else error.at(*origin.path(*path)) from None
 
 
 def _read_one_mask(value: Any, path: ErrorPath, origin: Origin) -> Any:

@@ -24,7 +24,7 @@ from attncli.plan.build import plan_of
 from attncli.problem.mask_expressions import MaskExpression, MaskPart, is_mask_expression, parse_mask
 from attncli.render.objects import problem_object
 from tests.arrays import normal
-from tests.problems import problem
+from tests.problems import problem, write_file
 
 N, M, PAST = 7, 11, 4  # queries, keys, cached keys among these: query i is at key i + 4
 IDS = [0, 0, 0, 1, 1, 1, 1, 2, 2, 0, 2]
@@ -153,6 +153,12 @@ def test_an_error_names_the_column_where_the_expression_is_not_understood(text: 
     with pytest.raises(AttnError) as caught:
         problem(**CACHED, mask=text)
     assert str(caught.value).startswith(f"mask, {message}")
+
+
+def test_an_error_names_the_column_of_a_file_that_is_not_there(tmp_path: Path) -> None:
+    file = write_file(tmp_path, "query: [[1]]\nkey: [[1]]\nvalue: [[1]]\nmask: causal & no.csv\n")
+    with pytest.raises(AttnError, match=r"mask, column 10, .*no\.csv: there is no such file$"):
+        attncli.load(file)
 
 
 TEXT = "causal & (window:left=3,right=0 | ~prefix:size=4) & document:ids=0 0 0 0 1 1 1 1 1 2 2"
