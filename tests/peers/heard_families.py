@@ -212,7 +212,42 @@ CODECS = [
     for name in ("xcodec2", "neucodec")
 ]
 
+TOKENIZER = {"hidden_size": 8, "num_filters": 2, "downsampling_ratios": [2], "depths": [1, 1]}
+HEARING += [
+    hearing(
+        "vibevoice_asr",
+        "qwen2",
+        {f"{name}_tokenizer_encoder_config": TOKENIZER for name in ("semantic", "acoustic")},
+        kernel="eager",
+    ),
+    hearing(
+        "fun_asr_nano",
+        "qwen3",
+        {
+            "adaptor_config": {
+                **{"hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 8, "num_hidden_layers": 1},
+                "projector_hidden_size": 16,
+            },
+            "audio_config": {
+                **{"num_mel_bins": 8, "hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 16},
+                **{"num_hidden_layers": 2, "num_timestamp_prediction_layers": 1, "num_stacked_frames": 1},
+            },
+        },
+    ),
+]
+STREAMING = TinyModel(
+    "moonshine_streaming",
+    {**SMALL, "pad_token_id": 0, "num_key_value_heads": 4, "encoder_config": {**SMALL, "num_key_value_heads": 4}},
+    **{**ASKING, "inputs": lambda config: with_encoder_vectors(config, 32)},
+    module="decoder.layers.{layer}.self_attn",
+    block="decoder.layers.{layer}",
+    method="decoder",
+    float32=ROPE,
+)
+
 FAMILIES = [
+    STREAMING,
+    crossed(STREAMING, "decoder.layers.{layer}.encoder_attn", "key_value_states"),
     *CANARIES,
     HIGGS,
     *TALKERS,

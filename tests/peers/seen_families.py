@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.peers.audio_families import drawn
 from tests.peers.decoder_families import EXPERTS
-from tests.peers.encoder_families import like_bert, like_t5, with_encoder_vectors
+from tests.peers.encoder_families import GEMMA2, like_bert, like_t5, with_encoder_vectors
 from tests.peers.image_chat_families import text
 from tests.peers.multimodal_families import LANGUAGE, ROPE
 from tests.peers.tiny_models import LENGTH, TinyModel, tokens
@@ -177,7 +177,54 @@ DETECTORS = [
     )
     for name in ("grounding-dino", "mm-grounding-dino")
 ]
+WINDOWS = [
+    replace(
+        row,
+        part="stage1",
+        layers=(0,),
+        module="layers.0.blocks.{layer}.attention",
+        output="{module}",
+        method="backbone",
+        float32="softmax",
+        inputs=lambda config: {
+            **image(config),
+            "pixel_mask": image(config)["pixel_values"][:, 0].long() * 0 + 1,
+        },
+    )
+    for row in DETECTORS
+]
+WINDOW = {"layer_types": ["sliding_attention", "full_attention"]}
+T5GEMMA = TinyModel(
+    "t5gemma2",
+    {
+        "encoder": {
+            "text_config": {**GEMMA2, **WINDOW},
+            "vision_config": VISION,
+            **{"image_token_index": 0, "vocab_size": 50, "mm_tokens_per_image": 4},
+        },
+        "decoder": GEMMA2,
+        **{"vocab_size": 50, "image_token_index": 0, "eoi_token_index": 49},
+    },
+    sizes={},
+    model_class="AutoModel",
+    part="encoder",
+    module="encoder.text_model.layers.{layer}.self_attn",
+    block="encoder.text_model.layers.{layer}",
+    method="encoder.text_model",
+    float32=ROPE,
+)
 FAMILIES = [
+    *WINDOWS,
+    T5GEMMA,
+    replace(
+        T5GEMMA,
+        part="vision",
+        module="vision_tower.encoder.layers.{layer}.self_attn",
+        block=None,
+        method="encoder.vision_tower",
+        inputs=image,
+        float32="",
+    ),
     CANINE,
     *UDOP,
     *PIX2STRUCT,
