@@ -6,10 +6,11 @@ from typing import Any
 from tests.peers.audio_families import drawn
 from tests.peers.decoder_families import EXPERTS
 from tests.peers.encoder_families import GEMMA2, like_bert, like_t5, with_encoder_vectors
-from tests.peers.image_chat_families import text
+from tests.peers.image_chat_families import QWEN_LIKE, text
+from tests.peers.image_text_families import patches
 from tests.peers.multimodal_families import LANGUAGE, ROPE
 from tests.peers.tiny_models import LENGTH, TinyModel, tokens
-from tests.peers.vision_families import SIDE, VISION, image, middles
+from tests.peers.vision_families import SIDE, VISION, grid, image, middles
 from tests.peers.wrapping_families import STAGES
 
 CANINE = replace(
@@ -213,7 +214,28 @@ T5GEMMA = TinyModel(
     method="encoder.text_model",
     float32=ROPE,
 )
+
+
+def hidden_patches(config: Any) -> dict[str, Any]:
+    """The patches of one image, as an encoder on its own takes them."""
+    given = patches(config)
+    return {"hidden_states": given["pixel_values"], "grid_thw": given["image_grid_thw"]}
+
+
+COMPASS = TinyModel(
+    "cohere_compass_vision",
+    {**QWEN_LIKE, "deepstack_visual_indexes": [1]},
+    sizes={},
+    model_class="AutoModel",
+    module="blocks.{layer}.attn",
+    output="{module}.proj",
+    block="blocks.{layer}",
+    inputs=hidden_patches,
+    given=grid,
+    float32=ROPE,
+)
 FAMILIES = [
+    COMPASS,
     *WINDOWS,
     T5GEMMA,
     replace(
