@@ -4,12 +4,14 @@ from tests.peers import (
     audio_families,
     backbone_families,
     encoder_families,
+    heard_families,
     image_chat_families,
     image_families,
     image_language_families,
     image_text_families,
     latent_families,
     multimodal_families,
+    seen_families,
     series_families,
     sound_families,
     spoken_families,
@@ -37,5 +39,7 @@ TABLES = (
     backbone_families,
     wrapping_families,
     latent_families,
+    heard_families,
+    seen_families,
 )
 ROWS = [*DECODERS, *(row for table in (well_known_families, *TABLES) for row in table.FAMILIES)]

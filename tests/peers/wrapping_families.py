@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from tests.peers.encoder_families import BART, BERT, target_tokens
 from tests.peers.multimodal_families import LANGUAGE, QUERY_LAYER, QUERYING, ROPE, TEXT_LAYER, VISION_LAYER, text_of
-from tests.peers.tiny_models import TinyModel, tokens
+from tests.peers.tiny_models import SIZES, TinyModel, tokens
 from tests.peers.vision_families import SIDE, VISION, image
 
 DEPTH = "AutoModelForDepthEstimation"
@@ -122,4 +123,27 @@ SHIELD = [
     )
 ]
 
-FAMILIES = [*BACKBONES, *TEXTS, *BLIPS, *SHIELD]
+RAG = [
+    TinyModel(
+        "rag",
+        {
+            "question_encoder": {"model_type": "dpr", **BERT.config, **SIZES},
+            "generator": {"model_type": "bart", **BART.config},
+        },
+        sizes={},
+        model_class="RagModel",
+        **fields,
+    )
+    for fields in (
+        {
+            **{"part": "question", "method": "question_encoder"},
+            "module": "bert_model.encoder.layer.{layer}.attention.self",
+            "output": "bert_model.encoder.layer.{layer}.attention.output.dense",
+        },
+        {
+            **{"part": "encoder", "method": "generator", "inputs": target_tokens},
+            "module": "generator.model.encoder.layers.{layer}.self_attn",
+        },
+    )
+]
+FAMILIES = [*RAG, *BACKBONES, *TEXTS, *BLIPS, *SHIELD]
