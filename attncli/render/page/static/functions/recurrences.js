@@ -55,9 +55,9 @@ function statesOf({ key, value, decay, beta, past_state: past }, leading) {
   const values = broadcastTo(value, [...leading, rows, columns]).data;
   const decays = decay === undefined ? null : ofFeatures(decay, leading, rows, features);
   const betas = beta === undefined ? null : ofFeatures(beta, leading, rows, 1);
-  const make = (...own) => makeArray([...leading, rows, ...own]);
-  const [before, decayed, after] = [make(features, columns), make(features, columns), make(features, columns)];
-  const [readBack, written] = [make(columns), make(columns)];
+  const emptyOf = (...own) => makeArray([...leading, rows, ...own]);
+  const [before, decayed, after] = Array.from({ length: 3 }, () => emptyOf(features, columns));
+  const [readBack, written] = [emptyOf(columns), emptyOf(columns)];
   const states = past === undefined ? null : broadcastTo(past, [...leading, features, columns]).data;
   for (let token = 0; token * columns < values.length; token++) {
     const [ofKey, ofValue, ofState] = [token * features, token * columns, token * size];
@@ -193,7 +193,8 @@ const INNER = {
     },
     work(cell) {
       const written = cell.term(cell.has("corrections") ? "corrections" : "value");
-      return [cell.equation(sumOf([...foundState(cell), productOf(cell.term(mapped(cell, "key")), written)]), cell.name)];
+      const added = productOf(cell.term(mapped(cell, "key")), written);
+      return [cell.equation(sumOf([...foundState(cell), added]), cell.name)];
     },
   },
   key_sums: {
@@ -249,7 +250,9 @@ const RECURRENCE = {
     const query = cell.terms(mapped(cell, "query"));
     const reading = productsOf(query, cell.terms("states"));
     const name = `${cell.symbol()}(${cell.label("n")})[${cell.label("e")}]`;
-    if (cell.options.normalize) return [cell.equation(quotientOf(reading, productsOf(query, cell.terms("key_sums"))), name)];
+    if (cell.options.normalize) {
+      return [cell.equation(quotientOf(reading, productsOf(query, cell.terms("key_sums"))), name)];
+    }
     const scale = cell.options.scale ?? 1 / Math.sqrt(query.length);
     return [cell.equation(scale === 1 ? reading : productOf(numberTerm(scale), reading), name)];
   },
