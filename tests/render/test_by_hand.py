@@ -187,7 +187,7 @@ def test_every_line_of_every_problem_holds(
     found = lines(result, decimals, cells=corners(result)[cells], max_terms=max_terms)
     assert assert_equations_hold(found, decimals, result.trace.precision.name) != Count()
     names = {symbol for line in found for symbol in re.findall(r"(\w+\u0302?\w*)\((?:query|key|token)_\d+\)", line)}
-    assert names - {"query", "key", "value", "projected_gate", "output"} <= {step.symbol for step in result.trace}
+    assert names - {"query", "key", "value", "projected_gate", "output", "query_latent", "kv_latent", "rope_key"} <= {step.symbol for step in result.trace}
     assert not names & set(LEGEND)
 
 
