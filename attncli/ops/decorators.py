@@ -164,6 +164,7 @@ def recurrence(
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
     check: Callable[[OperatorUse], None] | None = None,
+    derived: Mapping[str, DerivedInput] = MappingProxyType({}),
     derivatives: Derivatives | None = None,
 ) -> Register:
     """Register a recurrence: query [… n d], key [… n d] and value [… n e] of each token to one vector a token, [… n e].

@@ -3,20 +3,25 @@
 `states.py` has the arithmetic, token by token and in chunks.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Literal
 
+from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
-from attncli.numbers.terms import Term, exp, number, products
+from attncli.numbers.terms import Term, exp, ln, number, parameter, products
 from attncli.ops.decorators import recurrence, structural
-from attncli.ops.records import FormulaInForce, Quantity, Range, Tap, no_tap
+from attncli.ops.records import DerivedInput, FormulaInForce, OperatorUse, Quantity, Range, Tap, no_tap
 from attncli.ops.state_gradients import derivatives_by
 from attncli.ops.states import CHUNK, in_chunks, recur, recur_normalized, tokens_of
 
 SHOWN_ROWS = 4  # of a state, in worked lines
 FeatureMap = Literal["identity", "l2", "elu+1", "relu", "softmax"]
 Eps = Annotated[float, Range(above=0)]
+Slopes = Literal["lightning", "retnet"]
+SMALL = 1e-5  # that lightning attention adds, so that the last layer decays too
 
 
 @structural()
@@ -46,49 +51,63 @@ def _rows(write: ArithmeticWriter, symbol: str, terms: list[Term], after: Array)
         yield write.equation(term, row, name=f"{symbol}[d{at + 1}]", letter="e")
 
 
-def recurrence_by_hand(
-    write: ArithmeticWriter,
-    query: Array,
-    key: Array,
-    value: Array,
-    result: Any,
-    *,
-    states_before: Array | None = None,
-    states: Array | None = None,
-    decay: Any = None,
-    beta: Any = None,
-    scale: float | None = None,
-    decayed_states: Array | None = None,
-    read_back: Array | None = None,
-    corrections: Array | None = None,
-    mapped_query: Array | None = None,
-    mapped_key: Array | None = None,
-    key_sums: Array | None = None,
-    normalize: bool = False,
-    **_: Any,
-) -> list[str]:
+@dataclass(frozen=True)
+class _Token:
+    """What one token has and does, by the names of a recurrence's arguments, inner quantities and parameters."""
+
+    query: Array
+    key: Array
+    value: Array
+    states_before: Array | None = None
+    states: Array | None = None
+    decay: Any = None
+    beta: Any = None
+    scale: float | None = None
+    decayed_states: Array | None = None
+    read_back: Array | None = None
+    corrections: Array | None = None
+    mapped_query: Array | None = None
+    mapped_key: Array | None = None
+    key_sums: Array | None = None
+    normalize: bool = False
+
+    @classmethod
+    def of(cls, cell: Mapping[str, Any]) -> "_Token":
+        """The token of a cell; queries and keys are those after the feature map."""
+        known = {field.name for field in fields(cls)}
+        token = cls(**{name: value for name, value in cell.items() if name in known})
+        query = token.query if token.mapped_query is None else token.mapped_query
+        return replace(token, query=query, key=token.key if token.mapped_key is None else token.mapped_key)
+
+
+def recurrence_by_hand(write: ArithmeticWriter, result: Any, **cell: Any) -> list[str]:
     """One token: what of the state is forgotten, read back, corrected and written, and what its query reads."""
-    if states_before is None or states is None:
+    token = _Token.of(cell)
+    if token.states_before is None or token.states is None:
         return [f"of more than {CHUNK} tokens, which are computed in chunks, no states are kept"]
-    query, key = (query if mapped_query is None else mapped_query), (key if mapped_key is None else mapped_key)
-    lines, state, written = list[str](), states_before, value
-    if decayed_states is not None:
-        factors = [exp(number(x)) for x in np.broadcast_to(np.asarray(decay, float), len(key))]
+    lines, state, written = list[str](), token.states_before, token.value
+    if token.decayed_states is not None:
+        factors = [exp(number(x)) for x in np.broadcast_to(np.asarray(token.decay, float), len(token.key))]
         terms = [factor * row for factor, row in zip(factors, state, strict=True)]
-        lines += _rows(write, "kept", terms, decayed_states)
-        state = decayed_states
-    if read_back is not None and corrections is not None:
-        lines.append(write.equation(products(key, state), read_back, name="read back", letter="e"))
-        term = number(beta) * (number(value) - number(read_back))
-        lines.append(write.equation(term, corrections, name="corrected", letter="e"))
-        written = corrections
-    terms = [number(row) + number(x) * number(written) for row, x in zip(state, key, strict=True)]
-    lines += _rows(write, "written", terms, states)
-    name, factor = f"C({write.query})", len(query) ** -0.5 if scale is None else scale
-    reading = products(query, states)
-    if normalize and key_sums is not None:
-        return [*lines, write.equation(reading / products(query, key_sums), result, name=name, letter="e")]
-    return [*lines, write.equation(reading if factor == 1 else number(factor) * reading, result, name=name, letter="e")]
+        lines += _rows(write, "kept", terms, token.decayed_states)
+        state = token.decayed_states
+    if token.read_back is not None and token.corrections is not None:
+        lines.append(write.equation(products(token.key, state), token.read_back, name="read back", letter="e"))
+        term = number(token.beta) * (number(token.value) - number(token.read_back))
+        lines.append(write.equation(term, token.corrections, name="corrected", letter="e"))
+        written = token.corrections
+    terms = [number(row) + number(x) * number(written) for row, x in zip(state, token.key, strict=True)]
+    lines += _rows(write, "written", terms, token.states)
+    return [*lines, write.equation(_reading(token, token.states), result, name=f"C({write.query})", letter="e")]
+
+
+def _reading(token: _Token, state: Array) -> Term:
+    """What the query of a token reads of its state: times the scale, or divided by q·Σk."""
+    reading = products(token.query, state)
+    if token.normalize and token.key_sums is not None:
+        return reading / products(token.query, token.key_sums)
+    factor = len(token.query) ** -0.5 if token.scale is None else token.scale
+    return reading if factor == 1 else number(factor) * reading
 
 
 _BEFORE = Quantity(
@@ -141,6 +160,63 @@ READS = ", Cᵢ = scale Qᵢ Sᵢ"
 ONNX = "ONNX LinearAttention (opset 27)"
 
 
+def _share_of_layer(layer: int, layers: int) -> float:
+    """How much of the slopes of lightning attention a layer has: the later it is, the less."""
+    return max(1 - layer / (layers - 1 + SMALL), 0) + SMALL
+
+
+def published_decays_by_hand(
+    write: ArithmeticWriter, result: Any, *, shape: tuple[int, int], slopes: Slopes, layer: int, layers: int
+) -> list[str]:
+    """The decay of one head, by its number."""
+    name, result = f"decay of head {write.head}", np.ravel(result)[0]
+    if slopes == "retnet":
+        return [write.equation(ln(1 - number(2) ** -number(5 + write.head)), result, name=name)]
+    small = parameter(SMALL)
+    share = write.computed("share of the layer", 1 - number(layer) / (number(layers) - 1 + small) + small)
+    slope = number(2) ** -(number(8) * (write.head + 1) / shape[0])
+    return [share.line, write.equation(-(slope * share), result, name=name)]
+
+
+@structural(by_hand=published_decays_by_hand)
+def published_decays(*, shape: tuple[int, int], slopes: Slopes, layer: int, layers: int) -> Array:
+    """The decay of each head [h 1], a logarithm: that of RetNet, or that of lightning attention in one of its layers.
+
+    Source: Sun et al. 2023 (RetNet), eq. 8; lightning attention as MiniMax has it, get_slope_rate.
+
+    >>> np.exp(published_decays(shape=(2, 1), slopes="retnet", layer=0, layers=1)).ravel().tolist()
+    [0.96875, 0.984375]
+    >>> published_decays(shape=(2, 1), slopes="lightning", layer=0, layers=2).round(4).ravel().tolist()
+    [-0.0625, -0.0039]
+    """
+    heads = np.arange(shape[0])[:, None]
+    decays: Array = np.log1p(-(2.0 ** (-5 - heads)))
+    if slopes == "lightning":
+        decays = -(2.0 ** (-8 / shape[0] * (heads + 1))) * _share_of_layer(layer, layers)
+    return np.broadcast_to(decays, shape)
+
+
+def _formula_of_decays(*, shape: tuple[int, int], slopes: Slopes, layer: int, layers: int) -> str:
+    """The formula of the published decays, heads and layers counted from 0."""
+    if slopes == "retnet":
+        return "δₕ = ln(1 − 2^(−5 − h))"
+    return f"δₕ = −2^(−8 (h + 1) / {shape[0]}) (1 − {layer} / ({layers} − 1 + 10⁻⁵) + 10⁻⁵)"
+
+
+def check_gated(use: OperatorUse) -> None:
+    """Raise AttnError where a layer is named that there is not, or that makes no difference."""
+    slopes, layer, layers = use.parameters.get("slopes"), use.parameters["layer"], use.parameters["layers"]
+    if slopes != "lightning" and (layer, layers) != (0, 1):
+        raise AttnError(
+            "only slopes=lightning differ from layer to layer", where="layer", hint="leave out layer and layers"
+        )
+    if layer >= layers:
+        hint = "give layers, how many the model has"
+        raise AttnError(
+            f"layer {layer}, counted from 0, is not one of {count_of(layers, 'layer')}", where="layer", hint=hint
+        )
+
+
 @recurrence(
     formula=LINEAR + READS,
     shapes=f"{_SHAPES}, past_state[d e] -> [n e]",
@@ -187,31 +263,53 @@ def linear(
     inner=(*_MAPPED, _BEFORE, _DECAYED, _states("Sᵢ = Sᵈᵢ + Kᵢᵀ Vᵢ"), _KEY_SUMS),
     formula_in_force=_formula_in_force(GATED),
     by_hand=recurrence_by_hand,
+    check=check_gated,
+    derived={
+        "decay": DerivedInput(
+            published_decays,
+            "δ",
+            _formula_of_decays,
+            ("h", "n"),
+            ("slopes", "layer", "layers"),
+            is_needed=lambda parameters: parameters.get("slopes") is not None,
+            lengths=lambda parameters, lengths: {"n": 1},
+            purpose="How much of the state each head keeps at every token, as a logarithm; some forget sooner.",
+        )
+    },
     derivatives=derivatives_by("decay"),
 )  # fmt: skip
 def gated(
     query: Array,
     key: Array,
     value: Array,
-    decay: Array,
+    decay: Array | None = None,
     past_state: Array | None = None,
     scale: float | None = None,
     *,
     feature_map: FeatureMap = "identity",
     eps: Eps = 1e-6,
     normalize: bool = False,
+    slopes: Slopes | None = None,
+    layer: Annotated[int, Range(least=0)] = 0,
+    layers: Annotated[int, Range(least=1)] = 1,
     tap: Tap = no_tap,
 ) -> Array:
     """The state decays before each key and value is written to it.
 
-    `decay` has logarithms, of each token [n] or of each of its key features [n d]. The scale is 1/√d unless it is
-    given. With `normalize` each reading is divided by that of the sum of the keys, which decays too.
+    `decay` has logarithms, of each token [n] or of each of its key features [n d]. Without it `slopes` says whose
+    decays the heads have, the same at every token: those of retnet, or of lightning attention in a `layer`, counted
+    from 0, of so many `layers`. The scale is 1/√d unless it is given. With `normalize` each reading is divided by
+    that of the sum of the keys, which decays too.
 
     >>> half = np.log([1, 0.5])
     >>> gated(np.array([[1.0], [1.0]]), np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]]), half)
     array([[3. ],
            [9.5]])
     """
+    if decay is None and slopes is not None:
+        heads = query.shape[-3] if query.ndim > 2 else 1
+        decay = published_decays(shape=(heads, 1), slopes=slopes, layer=layer, layers=layers)
+        decay = decay.astype(query.dtype) if query.dtype.kind == "f" else decay
     arrays = {"query": query, "key": key, "value": value, "decay": decay, "past_state": past_state}
     tokens = tokens_of(arrays, scale, feature_map, eps, tap)
     return recur_normalized(tokens, tap, normalize=normalize)

@@ -395,8 +395,9 @@ def _parameter(name: str, annotation: Any, default: Any, shapes: Signature, wher
         leading = tuple(extra.letter for extra in extras if isinstance(extra, MayHave))
         parameter = Parameter(name, "array", default, shapes.arrays[name], symbol=symbol, leading=leading)
         return replace(parameter, is_table=TABLE in extras, is_counts=COUNTS in extras)
-    if get_origin(annotation) is Literal:
-        return Parameter(name, "word", default, words=get_args(annotation))
+    for words in (annotation, *get_args(annotation)):  # of one that may be None
+        if get_origin(words) is Literal:
+            return Parameter(name, "word", default, words=get_args(words))
     types = set(get_args(annotation) or (annotation,)) - {type(None)}
     mapping = next((extra for extra in extras if isinstance(extra, ReadsMapping)), None)
     if mapping is not None:

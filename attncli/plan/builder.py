@@ -46,6 +46,13 @@ def parameters_in_force(node: Node, record: OperatorRecord) -> dict[str, Any]:
     return {**record.defaults, **numbers} | {name: True for name in names if name in node.inputs}
 
 
+def options_beside(operator: Operator, arrays: Collection[str]) -> dict[str, Any]:
+    """The options of an operator that reads these arrays: without those that its derived arrays are made of."""
+    derived = (x for name, x in operator.record.derived.items() if name in arrays)
+    used = {parameter for x in derived for parameter in x.parameters}
+    return {name: value for name, value in operator.options.items() if name not in used}
+
+
 # The keys whose operators may read derived arrays.
 STAGE_KEYS = ("position", "query_scale", "score", "normalize", "context", "recurrence")
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -252,7 +259,7 @@ class PlanBuilder:
         function, inputs = operator.record.function, self.inputs_of(key, operator)
         real = {p.name for p in operator.record.parameters if p.kind == "number"}
         numbers = {name: (key, name) for name, x in operator.options.items() if name in real and isinstance(x, float)}
-        options = {**options, **operator.options}
+        options = {**options, **options_beside(operator, inputs)}
         return self.add(
             name, symbol, "", axes, stage or key, function, inputs, options, role=role, numbers=numbers, inner=inner
         )

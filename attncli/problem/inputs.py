@@ -143,10 +143,17 @@ def _check_packed_sequences(given: Collection[str]) -> None:
 
 def _check_recurrence(values: Mapping[str, Any], given: Collection[str]) -> None:
     """Raise AttnError where a recurrence lacks an array, or has a key that asks for a table of scores."""
-    record = values["recurrence"].record
+    record, parameters = values["recurrence"].record, values["recurrence"].parameters
+    derived = {name for name, x in record.derived.items() if x.is_needed(parameters)}
+    for name in derived & set(given):
+        message = f"{name} is given, and {values['recurrence']} has its own"
+        raise AttnError(message, where=name, hint="leave out one of them", keys=(name, "recurrence"))
     for name in ("decay", "beta"):
-        if name in record.shapes.arrays and name not in given:
-            raise AttnError(f"{record.name} reads {name}, which is not given", where=name, keys=("recurrence",))
+        if name in record.shapes.arrays and name not in {*given, *derived}:
+            hint = f"give it, or {' or '.join(record.derived[name].parameters[:1])}" if name in record.derived else ""
+            raise AttnError(
+                f"{record.name} reads {name}, which is not given", where=name, hint=hint, keys=("recurrence",)
+            )
     for name, hint in (
         ("past_key", "give past_state, the state after the earlier tokens"),
         ("only", f"leave out only: the state of {record.name} is that of all tokens before"),

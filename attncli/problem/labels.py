@@ -9,7 +9,7 @@ from attncli.problem.fields import Field
 from attncli.problem.inputs import STATE_ARRAYS
 from attncli.problem.recurrences import state_array_letters
 from attncli.problem.spec import ProblemSpec, position_axes
-from attncli.problem.weights import PACKED, columns_letter, labels_of_packed, latent_of_rows
+from attncli.problem.weights import PACKED, columns_letter, labels_of_packed, letters_of
 
 PACKED_LETTERS = tuple({key[-1]: None for keys in PACKED.values() for key in keys})  # of the labels of their columns
 
@@ -40,9 +40,11 @@ def labelled_array(
 
 def letters_of_field(spec: ProblemSpec, field: Field, array: Array) -> Letters:
     """The letters of the axes of a field's array: those of batch items and heads, and its own as far as it has them."""
-    latent = latent_of_rows(vars(spec), field.name)
+    own = letters_of(vars(spec), field.name)
     if field.packs:
-        return (*(field.letters[:-1] if latent is None else (latent,)), columns_letter(spec, field.name))
+        return (*own[:-1], columns_letter(spec, field.name))
+    if own != field.letters:
+        return own
     if field.name in STATE_ARRAYS:
         return state_array_letters(spec, field.name) or spec.leading.letters(field, array.ndim)
     if field.kind != "positions":

@@ -89,17 +89,6 @@ def has_latent(values: Mapping[str, Any], letter: str) -> bool:
     return any(values.get(key) is not None for key in LATENTS[letter])
 
 
-def latent_of_rows(values: Mapping[str, Any], name: str) -> str | None:
-    """The letter of the latent that a weight multiplies; None where it multiplies a sequence.
-
-    >>> latent_of_rows({"w_q_latent": [[1, 2]]}, "w_q"), latent_of_rows({}, "w_q")
-    ('μ', None)
-    """
-    return next(
-        (letter for letter, made in MADE_OF_LATENT.items() if name in made and has_latent(values, letter)), None
-    )
-
-
 def has_rope_key(values: Mapping[str, Any]) -> bool:
     """Whether the last features of each key are those of one that all heads share."""
     return any(values.get(key) is not None for key in ROPE_WEIGHTS)

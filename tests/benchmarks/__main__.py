@@ -1,5 +1,6 @@
-"""Every figure that is promised, beside a peer, in one table: `python tests/benchmarks`, or `… engine`, `… commands`.
+"""Every figure that is promised, beside a peer, in one table: `python tests/benchmarks`.
 
+`… engine`, `… recurrences` or `… commands` has a part of it.
 It wants the extra `peers`, and the package installed (not editable, or the start is not what users see).
 OPENBLAS_CORETYPE is to be unset, or NumPy's products may be those for an older processor: the first line has its name.
 """
@@ -18,7 +19,7 @@ from threadpoolctl import threadpool_info
 for pool in threadpool_info():
     if pool["user_api"] == "blas":
         print("NumPy's products:", pool["internal_api"], pool["version"], pool.get("architecture", ""))
-for section in sys.argv[1:] or ("engine", "commands"):
+for section in sys.argv[1:] or ("engine", "recurrences", "commands"):
     module = import_module(section)
     print(f"\n{module.__doc__}\n{HEADER}")
     for row in module.rows():

@@ -409,9 +409,12 @@ def test_a_value_of_weight_zero_is_not_read(record: OperatorRecord) -> None:
 def test_a_derived_array_is_what_the_operator_computes_without_it(record: OperatorRecord) -> None:
     for name, derived in record.derived.items():
         given = {key: value for key, value in parameters_off_default(record).items() if key != name}
-        shape = tuple(length("n" if letter == "…" else letter) for letter in derived.axes if letter != "…")
         if not derived.is_needed(given):  # tests/ops/test_rope_scaling.py has those of rope
             continue
+        sizes = {letter: length(letter) for letter in derived.axes if letter != "…"}
+        sizes |= {} if "heads" in record.arguments else {"h": 1}
+        sizes |= derived.lengths(given, sizes)
+        shape = tuple(sizes[letter] for letter in derived.axes if letter != "…")
         options = {"shape": shape, **{key: given[key] for key in derived.parameters}}
         array = derived.function(**options)
         assert array.shape == shape

@@ -150,6 +150,27 @@ def test_one_decay_of_each_head_is_that_of_every_token() -> None:
     np.testing.assert_array_equal(*outputs)
 
 
+@pytest.mark.parametrize(
+    ("slopes", "kept"),
+    [
+        ("retnet", [1 - 1 / 32, 1 - 1 / 64, 1 - 1 / 128, 1 - 1 / 256]),
+        ("lightning:layer=2,layers=5", [np.exp(-0.5 * (1 / 4) ** head) for head in (1, 2, 3, 4)]),
+    ],
+)
+def test_heads_keep_what_those_of_a_publication_keep(slopes: str, kept: list[float]) -> None:
+    x = np.random.default_rng(0).standard_normal((2, 4, 5, 3))
+    name, _, layer = slopes.partition(":")
+    published = f"gated:slopes={name}{',' if layer else ''}{layer}"
+    expected = attention(x, x, recurrence="gated", decay=np.log(kept)[:, None]).output
+    np.testing.assert_allclose(attention(x, x, recurrence=published).output, expected, rtol=1e-4)
+    assert attention(x.astype("float32"), x.astype("float32"), recurrence=published).output.dtype == np.float32
+    grads = ["grad_query", "grad_key"]
+    given = attention(x, x, recurrence="gated", decay=np.log(kept)[:, None], grad_output=x, select=grads)
+    found = attention(x, x, recurrence=published, grad_output=x, select=grads)
+    for name in grads:
+        np.testing.assert_allclose(getattr(found, name), getattr(given, name), rtol=1e-3, atol=1e-4)
+
+
 ONES = {"query": np.ones((2, 1)), "key": np.ones((2, 1)), "value": np.ones((2, 1))}
 
 

@@ -81,14 +81,19 @@ def with_derived(record: OperatorRecord, given: Mapping[str, Any]) -> dict[str, 
     missing = {name: rule for name, rule in record.derived.items() if name not in given and rule.is_needed(given)}
     axes = {name: letters for name, letters in record.shapes.arrays.items() if np.ndim(given.get(name))}
     lengths = {x: size for name in axes for x, size in zip(axes[name], np.shape(given[name]), strict=True)}
-    made = {
-        name: rule.function(
-            shape=tuple(lengths[letter] for letter in rule.axes if letter != "…"),
-            **{option: given[option] for option in rule.parameters},
-        )
-        for name, rule in missing.items()
-    }
+    made = {}
+    for name, rule in missing.items():
+        own, sizes = axes_of_derived(record, name), {"h": 1, **lengths, **rule.lengths(given, lengths)}
+        shape = tuple(sizes[letter] for letter in rule.axes if letter != "…")
+        array = rule.function(shape=shape, **{option: given[option] for option in rule.parameters})
+        made[name] = array if len(own) == array.ndim else np.broadcast_to(array[0], [lengths[x] for x in own])
     return {**given, **made}
+
+
+def axes_of_derived(record: OperatorRecord, name: str) -> Letters:
+    """The axes of a derived array as the operator's shapes have them, which may be those of one head."""
+    derived = tuple(letter for letter in record.derived[name].axes if letter != "…")
+    return record.shapes.arrays.get(name, derived)
 
 
 def off_default(parameter: Parameter, seed: int = 0) -> Any:

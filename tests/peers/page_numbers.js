@@ -97,7 +97,7 @@ window.pageTests = (() => {
         const before = attnPage.evaluatePlan(own, values, [outer.name]).values.get(node.name);
         const cells = everyIndex(before.shape);
         for (const index of cells.filter((_, at) => at % every === 0)) {
-          const sources = attnPage.sourcesOf(node, index, state);
+          const sources = allSources(node, index, state, own);
           const changed = new Map(values);
           for (const name of new Set(Object.values(outer.inputs))) {
             const places = sources.filter(({ step }) => step === name).map((source) => source.index);
@@ -111,6 +111,21 @@ window.pageTests = (() => {
       return found;
     },
   };
+
+  /** The cells that a cell is made from, with those that inner quantities of the same step are made from. */
+  function allSources(node, index, state, own, seen = new Set()) {
+    const sources = attnPage.sourcesOf(node, index, state);
+    const further = sources.flatMap(({ step, index: place }) => {
+      const inner = own.find(({ name }) => name === step);
+      if (inner === undefined) return [];
+      const { shape } = state.values.get(step);
+      const cells = everyIndex(shape).filter((at) => at.every((position, axis) => [null, position].includes(place[axis])));
+      const added = cells.filter((at) => !seen.has(`${step} ${at}`));
+      for (const at of added) seen.add(`${step} ${at}`);
+      return added.flatMap((at) => allSources(inner, at, state, own, seen));
+    });
+    return [...sources, ...further];
+  }
 
   /** A value whose numbers are others except at some places. */
   function otherwise({ axes, shape, data }, places) {

@@ -27,16 +27,16 @@ from attncli.render.view import View
 from tests.arrays import booleans, normal
 from tests.equations import assert_equations_hold
 from tests.peers.conftest import write_page
-from tests.problems import WITH_TABLES, dense_trace, problem, steps_on_demand
+from tests.problems import PROBLEMS, dense_trace, problem, steps_on_demand
 
 TOLERANCE = 1e-12  # of the largest number of a table
 STEP = 23  # one in so many plans of a page, or cells of a step, is looked at
 EXAMPLES = {f"{name}: {part.title}": part.problem for name in examples.names() for part in examples.load(name).parts}
-RANDOM = {name: problem(**{**keys, "dtype": "float64"}) for name, keys in WITH_TABLES.items()}
+RANDOM = {name: problem(**{**keys, "dtype": "float64"}) for name, keys in PROBLEMS.items()}
 SMALL = {"query": normal(2, 4, 5), "key": normal(2, 6, 5), "value": normal(2, 6, 3)}
 WITH_GRADIENTS: Mapping[str, Mapping[str, Any]] = {
     **{
-        name: WITH_TABLES[name]
+        name: PROBLEMS[name]
         for name in (
             "causal, grouped heads",
             "a cache and a window",
@@ -48,6 +48,7 @@ WITH_GRADIENTS: Mapping[str, Mapping[str, Any]] = {
             "norms with gains of each head, before and after the context",
             "norms over all heads, a cache",
             "a gate for each head",
+            "latents of queries and of keys, a part of each key shared by all heads",
         )
     },
     **{

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from attncli import attention
+from attncli.ops.recurrences import published_decays
 
 RESULTS = ["output", "present_state"]
 CASES = 14  # of ONNX's own tests of the operator
@@ -92,6 +93,16 @@ def test_results_are_those_of_the_gated_delta_rule_of_transformers(name: str, co
     np.testing.assert_allclose(found.present_state, state.numpy(), atol=2e-5)
 
 
+@pytest.mark.parametrize("layer", [0, 1, 3])
+def test_published_slopes_are_those_of_lightning_attention_in_transformers(layer: int) -> None:
+    module = pytest.importorskip("transformers.models.minimax.modeling_minimax")
+    types = ["linear_attention"] * 4
+    config = module.MiniMaxConfig(hidden_size=24, num_attention_heads=6, num_hidden_layers=4, layer_types=types)
+    theirs = module.MiniMaxLightningAttention(config, layer).slope_rate[:, :, 0].double().numpy()
+    found = published_decays(shape=(6, 1), slopes="lightning", layer=layer, layers=4)
+    np.testing.assert_allclose(found, -theirs, rtol=1e-5)
+
+
 def test_results_are_those_of_lightning_attention_in_transformers() -> None:
     torch = pytest.importorskip("torch")
     module = pytest.importorskip("transformers.models.minimax.modeling_minimax")
@@ -108,8 +119,8 @@ def test_results_are_those_of_lightning_attention_in_transformers() -> None:
         layer(x, position_embeddings=None, attention_mask=None)
         projected = layer.act_fn(layer.qkv_proj(x)).reshape(2, 11, 4, 18).transpose(1, 2)
     query, key, value = (part.numpy() for part in projected.split(6, dim=-1))
-    slopes = layer.slope_rate[:, :, 0].double().numpy()
-    found = attention(query, key, value, recurrence="gated", decay=-slopes, scale=1).output
+    slopes = "gated:slopes=lightning,layer=0,layers=2"
+    found = attention(query, key, value, recurrence=slopes, scale=1).output
     expected = read[0].reshape(2, 11, 4, 6).transpose(1, 2).numpy()
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 

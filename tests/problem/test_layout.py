@@ -270,6 +270,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         },
         "position, rel_pos_h: has 3 rows; expected 5: the differences from -2 to 2",
     ),
+    "a layer that there is not": (
+        {"query": QUERY, "key": KEY[..., :N, :], "recurrence": "gated:slopes=lightning,layer=2,layers=2"},
+        "recurrence, layer: layer 2, counted from 0, is not one of 2 layers",
+    ),
+    "a layer of slopes that are those of every layer": (
+        {"query": QUERY, "key": KEY[..., :N, :], "recurrence": "gated:slopes=retnet,layers=2"},
+        "recurrence, layer: only slopes=lightning differ from layer to layer",
+    ),
     "a sink where a key has to be drawn": (
         {"query": QUERY, "key": KEY, "sink": normal(H), "context": "sample"},
         "sink: sample draws one key; with a sink there may be none",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from attncli.ops import look_up, query_scales, structural
 from attncli.ops.norms import NORM, USES, is_after_rope, is_over_all
 from attncli.ops.records import Operator
-from attncli.plan.builder import PlanBuilder
+from attncli.plan.builder import PlanBuilder, options_beside
 from attncli.plan.graph import Axes, Axis, Node, axes_of
 from attncli.plan.stages.indices import given_positions, has_given_positions, rotation_positions
 
@@ -184,10 +184,8 @@ def _join(builder: PlanBuilder, role: str, own: str, shared: str) -> None:
 def _rotate(builder: PlanBuilder, position: Operator, parts: Mapping[str, str]) -> None:
     """Add the rotated queries and keys, or those parts of them."""
     arrays = builder.add_arrays("position", position)
-    derived = {name: x for name, x in position.record.derived.items() if name in builder.current}
-    arrays |= {name: builder.current[name] for name in derived}
-    used = {parameter for x in derived.values() for parameter in x.parameters}  # in the derived arrays already
-    options = {name: value for name, value in position.options.items() if name not in used}
+    arrays |= {name: builder.current[name] for name in position.record.derived if name in builder.current}
+    options = options_beside(position, arrays)
     for role in ("query", "key"):
         part = parts.get(role, role)
         source = builder.current_node(part)

@@ -8,7 +8,7 @@ export function makeArray(shape, data = new Float64Array(shape.reduce((size, len
 }
 
 /** The shape that two shapes broadcast to. */
-function broadcastShape(left, right) {
+export function broadcastShape(left, right) {
   const [longer, shorter] = left.length >= right.length ? [left, right] : [right, left];
   const before = longer.length - shorter.length;
   return longer.map((length, axis) => (axis >= before && length === 1 ? shorter[axis - before] : length));

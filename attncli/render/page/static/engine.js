@@ -40,7 +40,7 @@ export function evaluatePlan(nodes, values, changed) {
     }
     const inputs = Object.fromEntries(sources.map(([argument, name]) => [argument, result.get(name)]));
     const tap = (name, value) => {
-      keep(node.taps[name], value);
+      if (name in node.taps) keep(node.taps[name], value);
       return value;
     };
     keep(node.name, known.compute(inputs, node.options, tap));

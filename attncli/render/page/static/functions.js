@@ -6,7 +6,7 @@ const FUNCTIONS = new Map();
  * Register a function of plans; `functions/` has a file for each kind of them.
  *
  * `compute(inputs, options, tap)` returns an array from those of a node's inputs, by argument; `tap(name, array)` keeps
- * an inner quantity and returns it. Beside it stands what is known of the arithmetic of a cell:
+ * an inner quantity, where the node has it, and returns it. Beside it stands what is known of the arithmetic of a cell:
  *
  * - `work(cell)`: its lines (cell.js);
  * - `reads`: the arguments and inner quantities that it is made of; without it all of them;

@@ -114,19 +114,53 @@ defineFunction("unpack_x", {
   work: (cell) => [passedLine(cell, cell.sources().length > 0, "a column of another projection")],
 });
 
-/* The gradient of key heads: the sum over the query heads that read each. */
-defineFunction("repeat_kv_x", {
-  compute({ grad, x }) {
-    const [groups, rows, features] = x.shape.slice(-3);
-    const shape = [...grad.shape.slice(0, -3), groups, grad.shape.at(-3) / groups, rows, features];
-    return withoutAxes(sumsOver(makeArray(shape, grad.data), -3), -3);
+/** The definition of a gradient of key heads, on the axis −`own`: the sum over the query heads that read each. */
+function sumOfHeads(own) {
+  return {
+    compute({ grad, x }) {
+      const groups = x.shape.at(-own);
+      const shape = [...grad.shape.slice(0, -own), groups, grad.shape.at(-own) / groups, ...grad.shape.slice(1 - own)];
+      return withoutAxes(sumsOver(makeArray(shape, grad.data), -own), -own);
+    },
+    reads: ["grad"],
+    index: {
+      grad(cell) {
+        const each = cell.lengthOf("grad", -own) / cell.lengthOf("x", -own);
+        const heads = Array.from({ length: each }, (_, head) => cell.index.at(-own) * each + head);
+        return heads.map((head) => [...cell.index.slice(0, -own), head, ...cell.index.slice(1 - own)]);
+      },
+    },
+    work: (cell) => [sumLine(cell)],
+  };
+}
+
+/* The gradient of key heads. */
+defineFunction("repeat_kv_x", sumOfHeads(3));
+
+/* The gradient of the numbers of key heads. */
+defineFunction("repeat_numbers_x", sumOfHeads(2));
+
+/* The gradient of each head's own features, before those that follow. */
+defineFunction("join_features_x", {
+  compute: ({ grad, x }) => columnsOf(grad, 0, x.shape.at(-1)),
+  reads: ["grad"],
+  index: { grad: (cell) => [cell.index] },
+  work: (cell) => [cell.unchanged("grad")],
+});
+
+/* The gradient of the features that follow: the sum over the heads that share them. */
+defineFunction("join_features_shared", {
+  compute({ grad, x, shared }) {
+    const own = columnsOf(grad, x.shape.at(-1));
+    return grad.shape.length > 2 && shared.shape.at(-3) === 1 ? sumsOver(own, -3) : own;
   },
   reads: ["grad"],
   index: {
-    grad(cell) {
-      const each = cell.lengthOf("grad", -3) / cell.lengthOf("x", -3);
-      const heads = Array.from({ length: each }, (_, head) => cell.index.at(-3) * each + head);
-      return heads.map((head) => [...cell.index.slice(0, -3), head, ...cell.index.slice(-2)]);
+    grad(cell, source) {
+      const column = cell.lengthOf("x", -1) + cell.column;
+      const [before, row] = [cell.index.slice(0, -2), cell.index.at(-2)];
+      const isSum = source.axes.length > 2 && cell.lengthOf("shared", -3) === 1;
+      return [[...(isSum ? [...before.slice(0, -1), null] : before), row, column]];
     },
   },
   work: (cell) => [sumLine(cell)],

@@ -40,7 +40,7 @@ function softmaxRows(scores, temperature, tap) {
 }
 
 /** The softmax of each row and no inner quantity. */
-function plainSoftmax(scores) {
+export function plainSoftmax(scores) {
   return softmaxRows(scores, 1, (name, value) => value);
 }
 

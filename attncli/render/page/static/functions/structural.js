@@ -1,7 +1,8 @@
 /* Projections, heads and caches: arrays in another shape, or joined with others. */
 
 import {
-  broadcastTo, concatenated, exchangedAxes, makeArray, mapPairs, mapRows, matrixProduct, perHead,
+  broadcastTo, concatenated, exchangedAxes, makeArray, mapPairs, mapRows, matrixProduct, perHead, withAxis,
+  withoutAxes,
 } from "../arrays.js";
 import { defineFunction } from "../functions.js";
 import { productsOf, sumOf } from "../terms.js";
@@ -107,16 +108,7 @@ function merging(role) {
 
 /* Query head h reads key head h // (heads / g), [… g m c] to [… h m c]. */
 defineFunction("repeat_kv", {
-  compute({ x }, { heads }) {
-    const [groups, rows, columns] = x.shape.slice(-3);
-    const result = makeArray([...x.shape.slice(0, -3), heads, rows, columns]);
-    const size = rows * columns;
-    for (let table = 0; table * size < result.data.length; table++) {
-      const from = Math.floor(table / (heads / groups));
-      result.data.set(x.data.subarray(from * size, (from + 1) * size), table * size);
-    }
-    return result;
-  },
+  compute: ({ x }, { heads }) => repeatHeads(x, heads),
   index: {
     x(cell) {
       const group = Math.floor(cell.index.at(-3) / (cell.options.heads / cell.lengthOf("x", -3)));
@@ -125,6 +117,50 @@ defineFunction("repeat_kv", {
   },
   work: (cell) => [cell.unchanged("x")],
 });
+
+/** Each key head once for each query head that reads it. */
+function repeatHeads(x, heads) {
+  const [groups, rows, columns] = x.shape.slice(-3);
+  const result = makeArray([...x.shape.slice(0, -3), heads, rows, columns]);
+  const size = rows * columns;
+  for (let table = 0; table * size < result.data.length; table++) {
+    const from = Math.floor(table / (heads / groups));
+    result.data.set(x.data.subarray(from * size, (from + 1) * size), table * size);
+  }
+  return result;
+}
+
+/* Query head h reads the numbers of key head h // (heads / g), [… g n] to [… h n]. */
+defineFunction("repeat_numbers", {
+  compute: ({ x }, { heads }) => withoutAxes(repeatHeads(withAxis(x, -1), heads), -1),
+  index: {
+    x(cell) {
+      const group = Math.floor(cell.index.at(-2) / (cell.options.heads / cell.lengthOf("x", -2)));
+      return [[...cell.index.slice(0, -2), group, cell.column]];
+    },
+  },
+  work: (cell) => [cell.unchanged("x")],
+});
+
+/* Features, and then those of another array, which all heads may share, [… h n d] and [… 1 n r] to [… h n d+r]. */
+defineFunction("join_features", {
+  compute: ({ x, shared }) => concatenated(x, broadcastTo(shared, [...x.shape.slice(0, -1), shared.shape.at(-1)]), -1),
+  index: {
+    x: (cell) => (isShared(cell) ? [] : [cell.index]),
+    shared(cell, source) {
+      if (!isShared(cell)) return [];
+      const own = cell.index.slice(cell.index.length - source.axes.length, -1);
+      const place = own.map((at, axis) => (cell.lengthOf("shared", axis) === 1 ? 0 : at));
+      return [[...place, cell.column - cell.lengthOf("x", -1)]];
+    },
+  },
+  work: (cell) => [cell.unchanged(isShared(cell) ? "shared" : "x")],
+});
+
+/** Whether a cell is among the features that follow each head's own. */
+function isShared(cell) {
+  return cell.column >= cell.lengthOf("x", -1);
+}
 
 /* The cached rows, then the new ones, [… p c] and [… k c] to [… p+k c]. */
 defineFunction("concat_cache", {
