@@ -81,7 +81,8 @@ def test_token_by_token_the_absorbed_form_needs_no_cache_but_latents_and_shared_
     heads: int, groups: int
 ) -> None:
     keys = {**expanded(5, heads, groups), "causal": True}
-    (whole,), cache = results(keys, "output"), {}
+    (whole,) = results(keys, "output")
+    cache: dict[str, np.ndarray] = {}
     for token in range(N):
         new = {**absorbed(keys), **cache, "embeddings": keys["embeddings"][:, token : token + 1]}
         output, past_key, past_value = results(new, "output", "present_key", "present_value")

@@ -442,7 +442,7 @@ def rope_twice(case: Computation) -> Iterator[Variant]:
     yield Variant(turned)
     past = next((name for name in ("past_key_heads", "past_key") if name in case.plan.by_name), None)
     if past is not None and case.problem.past_count > 1:  # position 0 is not turned
-        options = {**position.options, **position.arrays}
+        options = {**position.options, **position.arrays, "width": rotated_lengths(case.problem)["d"]}
         sentence = "Rope turns the cached keys once more, which are rotated already."
         yield Variant(case.with_changed_value(past, _rope_from_0, options=options), sentence)
 
@@ -495,11 +495,11 @@ def _turned(case: Computation, name: str, rotated: Node) -> Computation:
     return case.with_changed_value(name, rope, inputs, rotated.options)
 
 
-def _rope_from_0(x: Array, **options: Any) -> Array:
-    """Rows turned as those of positions 0, 1, 2 and so on."""
+def _rope_from_0(x: Array, *, width: int, **options: Any) -> Array:
+    """Rows whose last features, so many, are turned as those of positions 0, 1, 2 and so on."""
     rows, axes = np.arange(x.shape[-2]), position_axes(options)
-    rotated: Array = rope(x, rows if axes is None else indices.on_axes(rows, count=axes.count), **options)
-    return rotated
+    positions = rows if axes is None else indices.on_axes(rows, count=axes.count)
+    return np.concatenate([x[..., :-width], rope(x[..., -width:], positions, **options)], axis=-1)
 
 
 def _rope_of_mixed_pairs(
