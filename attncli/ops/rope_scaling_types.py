@@ -196,10 +196,10 @@ def _llama3_lines(write: ArithmeticWriter, rope: ScaledRope, pair: int, result: 
     return [turns.line, line, *_kept_lines(write, rope, pair, result)]
 
 
-def _magnitude(factor: float, weight: float = 1.0) -> float:
+def magnitude(factor: float, weight: float = 1.0) -> float:
     """YaRN's attention factor for a factor of lengths: 0.1 · weight · ln(factor) + 1.
 
-    >>> round(_magnitude(4.0), 4), _magnitude(0.5)
+    >>> round(magnitude(4.0), 4), magnitude(0.5)
     (1.1386, 1.0)
     """
     return 1.0 if factor <= 1 else 0.1 * weight * math.log(factor) + 1
@@ -209,21 +209,21 @@ def _yarn_attention_factor(rope: ScaledRope) -> float:
     """The magnitude of the factor; where both weights are given, the ratio of the magnitudes with each."""
     above, below = rope.scaling.get("mscale"), rope.scaling.get("mscale_all_dim")
     if above and below:
-        return _magnitude(rope.factor, above) / _magnitude(rope.factor, below)
-    return _magnitude(rope.factor)
+        return magnitude(rope.factor, above) / magnitude(rope.factor, below)
+    return magnitude(rope.factor)
 
 
 def _yarn_attention_factor_lines(write: ArithmeticWriter, rope: ScaledRope, result: Any) -> list[str]:
     """The magnitude of the factor, or the ratio of two."""
 
-    def magnitude(weight: float = 1.0) -> Term:
+    def term_of(weight: float = 1.0) -> Term:
         if rope.factor <= 1:
             return number(1)
         tenth = number(0.1) * parameter(weight) if weight != 1 else number(0.1)
         return tenth * ln(parameter(rope.factor)) + 1
 
     above, below = rope.scaling.get("mscale"), rope.scaling.get("mscale_all_dim")
-    term = magnitude(above) / magnitude(below) if above and below else magnitude()
+    term = term_of(above) / term_of(below) if above and below else term_of()
     return [write.equation(term, result, name="attention factor")]
 
 

@@ -48,8 +48,7 @@ def letters_of_field(spec: ProblemSpec, field: Field, array: Array) -> Letters:
     if field.name in STATE_ARRAYS:
         return state_array_letters(spec, field.name) or spec.leading.letters(field, array.ndim)
     if field.kind != "positions":
-        letters = spec.leading.letters(field, array.ndim)
-        return letters if latent is None else (*letters[:-2], latent, letters[-1])
+        return spec.leading.letters(field, array.ndim)
     axes: Letters = () if position_axes(spec) is None else ("s",)
     rows = tuple(spec.new_key_letter if letter == "m" else letter for letter in field.letters)
     return (*axes, "b", *rows) if array.ndim - len(axes) > 1 else (*axes, *rows)

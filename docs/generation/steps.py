@@ -93,7 +93,8 @@ def _latents(sequence: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     ups = {"w_k": np.zeros((3, 4)), "w_v": np.zeros((3, 4)), "position": "rope"}
     alone = {"w_kv_latent": np.zeros((4, 3)), "b_kv_latent": np.zeros(3)}
     yield {**heads, **ups, **norms, **alone, "w_k_rope": np.zeros((4, 2)), "b_k_rope": np.zeros(2)}
-    yield {**heads, **ups, "w_kv_latent_rope": np.zeros((4, 5)), "b_kv_latent_rope": np.zeros(5)}
+    gains = {key: {"rms": {"gain": np.zeros(3), "bias": np.zeros(3)}} for key in norms}
+    yield {**heads, **ups, **gains, "w_kv_latent_rope": np.zeros((4, 5)), "b_kv_latent_rope": np.zeros(5)}
 
 
 def _problems() -> Iterator[Mapping[str, Any]]:  # noqa: PLR0915 - a list, whose items share arrays

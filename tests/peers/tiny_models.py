@@ -7,6 +7,7 @@ and whatever switches the family's peculiarities on), and what differs from a de
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
@@ -93,7 +94,7 @@ def make_config(row: TinyModel) -> Any:
     import transformers
 
     with warnings.catch_warnings(action="ignore"):  # of settings that a random model has no use for
-        return transformers.AutoConfig.for_model(row.model_type, **{**row.sizes, **row.config})
+        return transformers.AutoConfig.for_model(row.model_type, **deepcopy({**row.sizes, **row.config}))
 
 
 def make_checkpoint(row: TinyModel, folder: Path) -> list[CapturedAttention]:

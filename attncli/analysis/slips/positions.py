@@ -400,6 +400,36 @@ def rope_on_query_only(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_identity("rotated_key"))
 
 
+@plan_slip("rope turns the last features of queries and keys, which heads share")
+def rope_on_wrong_part(case: Computation) -> Iterator[Variant]:
+    """Rope turns other features of queries and keys than the last, which heads share."""
+    problem, position, shared = case.problem, case.problem.position, _rotated_count(case.problem)
+    if position is None or not {"joined_query", "joined_key", "rotated_query"} <= case.plan.by_name.keys():
+        return
+    own, width = (case.plan.by_name[name].shape[-1] for name in ("nope_query", "rope_query"))
+    exchanged = [
+        replace(case.plan.by_name[name], options={"blocks": 1, "first": first, "count": count})
+        for name, first, count in (("rope_query", 0, width), ("nope_query", width, own))
+    ]
+    sentence = f"The first {width} features of each query are taken for those that are rotated, in place of the last."
+    yield Variant(case.with_nodes(*exchanged), sentence)
+    options = {**position.options, **position.arrays}
+    first = f"Rope turns the first {shared} features of queries and keys in place of the last, which heads share."
+    yield Variant(_turned_when_joined(case, {**options, "dims": shared}), first)
+    if problem.lengths["d"] % 2 == 0 and _rope(problem).get("frequencies") is None:
+        sentence = "Rope turns all features of queries and keys, not only the last, which heads share."
+        yield Variant(_turned_when_joined(case, {**options, "dims": None}), sentence)
+
+
+def _turned_when_joined(case: Computation, options: Mapping[str, Any]) -> Computation:
+    """The computation in which queries and keys are turned as a whole, and not the last features before."""
+    for role in ("query", "key"):
+        positions = case.plan.by_name[f"rotated_{role}"].inputs["positions"]
+        case = case.with_identity(f"rotated_{role}")
+        case = case.with_changed_value(f"joined_{role}", rope, {"positions": positions}, options)
+    return case
+
+
 @plan_slip(ROPE)
 def rope_twice(case: Computation) -> Iterator[Variant]:
     """Rope turns queries and keys twice, as when a kernel rotates what is rotated already."""
@@ -412,7 +442,7 @@ def rope_twice(case: Computation) -> Iterator[Variant]:
     yield Variant(turned)
     past = next((name for name in ("past_key_heads", "past_key") if name in case.plan.by_name), None)
     if past is not None and case.problem.past_count > 1:  # position 0 is not turned
-        options = {**position.options, **position.arrays}
+        options = {**position.options, **position.arrays, "width": rotated_lengths(case.problem)["d"]}
         sentence = "Rope turns the cached keys once more, which are rotated already."
         yield Variant(case.with_changed_value(past, _rope_from_0, options=options), sentence)
 
@@ -465,11 +495,11 @@ def _turned(case: Computation, name: str, rotated: Node) -> Computation:
     return case.with_changed_value(name, rope, inputs, rotated.options)
 
 
-def _rope_from_0(x: Array, **options: Any) -> Array:
-    """Rows turned as those of positions 0, 1, 2 and so on."""
+def _rope_from_0(x: Array, *, width: int, **options: Any) -> Array:
+    """Rows whose last features, so many, are turned as those of positions 0, 1, 2 and so on."""
     rows, axes = np.arange(x.shape[-2]), position_axes(options)
-    rotated: Array = rope(x, rows if axes is None else indices.on_axes(rows, count=axes.count), **options)
-    return rotated
+    positions = rows if axes is None else indices.on_axes(rows, count=axes.count)
+    return np.concatenate([x[..., :-width], rope(x[..., -width:], positions, **options)], axis=-1)
 
 
 def _rope_of_mixed_pairs(

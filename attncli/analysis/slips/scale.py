@@ -2,15 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from math import sqrt
+from math import isclose, sqrt
 
 from attncli.analysis.slips.records import Computation, Variant, plan_slip, problem_slip, without
 from attncli.ops import elementwise
 from attncli.ops.records import Operator, format_value
 from attncli.ops.registry import look_up
+from attncli.ops.rope_scaling import RopeScaling
+from attncli.ops.rope_scaling_types import magnitude
 from attncli.problem.spec import ProblemSpec
 
 A_ROOT = "the scores are dot products divided by √d, and d is not 1"
+MSCALE = "the scale is 1/√d times the square of mscale, of the mscale_all_dim of rope's scaling"
 
 
 def own_scale(problem: ProblemSpec) -> float | None:
@@ -102,6 +105,8 @@ def scaled_anyway(case: Computation) -> Iterator[Variant]:
         yield from _with_scale(case, root)
     elif problem.scale is not None:
         for other, what in ((root, "instead of multiplied by"), (scale * root, "and multiplied by")):
+            if other == root and _mscale(problem) is not None:  # which no_mscale names
+                continue
             for variant in _with_scale(case, other):
                 sentence = f"The scores are divided by √d {what} the scale, {format_value(scale)}."
                 yield replace(variant, sentence=sentence)
@@ -120,3 +125,58 @@ def scale_by_model_width(case: Computation) -> Iterator[Variant]:
 def no_query_scale(case: Computation) -> Iterator[Variant]:
     """The scale of queries by their positions is forgotten."""
     return without(case, "query_scale")
+
+
+@problem_slip("keys are made of a latent, and the scores are divided by √d")
+def scale_of_latent(case: Computation) -> Iterator[Variant]:
+    """The scores are divided by the root of another width than that of a whole query."""
+    problem, scale = case.problem, own_scale(case.problem)
+    latent, shared = (problem.lengths.get(letter) for letter in "λρ")
+    if latent is None or scale is None or not _divides_by_root(problem):
+        return
+    features = problem.lengths["d"]
+    widths = {"the latent": latent}
+    if shared is not None:
+        widths["the latent and the shared features"] = latent + shared
+        widths["the features that are not rotated"] = features - shared
+        widths["the rotated features"] = shared
+    for what, width in widths.items():
+        sentence = f"The scores are divided by the root of the width of {what}, {width}, instead of {features}."
+        if width not in (0, features):
+            yield Variant(replace(problem, scale=scale * sqrt(features / width)), sentence)
+
+
+def _mscale(problem: ProblemSpec) -> float | None:
+    """YaRN's mscale, of the mscale_all_dim of rope's scaling, where the scale is 1/√d times its square."""
+    position, features = problem.position, problem.lengths.get("d")
+    scaling = None if position is None else position.parameters.get("scaling")
+    if problem.scale is None or features is None or not isinstance(scaling, RopeScaling):
+        return None
+    weight, factor = scaling.get("mscale_all_dim"), scaling.get("factor")
+    if not weight or not factor or factor <= 1:
+        return None
+    mscale = magnitude(factor, weight)
+    return mscale if isclose(problem.scale, mscale**2 / sqrt(features), rel_tol=1e-4) else None
+
+
+@problem_slip(MSCALE)
+def no_mscale(case: Computation) -> Iterator[Variant]:
+    """The square of mscale is forgotten: the scores are only divided by √d."""
+    mscale = _mscale(case.problem)
+    if mscale is not None and case.problem.scale is not None:
+        yield from _with_scale(case, case.problem.scale / mscale**2)
+        sentence = "The scale has mscale once, not its square."
+        yield Variant(replace(case.problem, scale=case.problem.scale / mscale), sentence)
+
+
+@problem_slip(MSCALE)
+def mscale_twice(case: Computation) -> Iterator[Variant]:
+    """The square of mscale is applied twice, as when the scale of the layer has it, and the kernel multiplies again."""
+    mscale, position = _mscale(case.problem), case.problem.position
+    if mscale is None or case.problem.scale is None or position is None:
+        return
+    yield from _with_scale(case, case.problem.scale * mscale**2)
+    factor = mscale * float(position.parameters.get("attention_factor") or 1)
+    turned = Operator(position.record, {**position.given, "attention_factor": factor})
+    sentence = "mscale is in the scale, and cosines and sines are multiplied by it too."
+    yield Variant(replace(case.problem, position=turned), sentence)

@@ -61,6 +61,28 @@ multi-query attention, mqa
     see: kv_heads, grouped-query attention
     source: Shazeer 2019
 
+latent attention, mla, multi-head latent attention, latent, latents, kv compression
+    Keys and values of all heads are made of one latent, a few features of each token, which is all that a cache
+    needs beside the features of each key that all heads share: rope turns those alone. Queries may have a latent too.
+    shapes: X[m x], W_Z[x λ] -> Z[m λ]
+    see: w_kv_latent, w_q_latent, w_k_rope, kv_latent, absorbed form, scale_of_latent
+    source: DeepSeek-AI 2024 (DeepSeek-V2), 2.1
+
+absorbed form, weight absorption, absorbed, absorption
+    Latent attention without keys and values: the key weights of a head are multiplied into its query weights, the
+    value weights into w_o, and all heads attend to the latent itself, as in multi-query attention. The output is the
+    same; the scale stays that of the keys that are not made.
+    shapes: Qₕ[h n λ], Z[m λ] -> A[h n m]
+    see: latent attention, multi-query attention, scale_of_latent
+    source: DeepSeek-AI 2024 (DeepSeek-V2), 2.1.2
+
+decoupled rope, shared rope key
+    The last features of each key, one for all heads: rope turns them and as many features of each query, and leaves
+    the others, which are made of latents, as they are.
+    shapes: X[m x], W_R[x ρ] -> R[m ρ]
+    see: w_k_rope, rope_key, latent attention, rope_on_wrong_part
+    source: DeepSeek-AI 2024 (DeepSeek-V2), 2.1.3
+
 logits, attention scores, energies, alignment scores
     The scores, before they are normalized. Attention logits are what softmax turns into weights.
     see: scores, masked_scores, softmax

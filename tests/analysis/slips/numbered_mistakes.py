@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.analysis.slips import wrong_latents as latents
 from tests.analysis.slips.wrong_recurrences import given as recurrent_keys
 from tests.analysis.slips.wrong_recurrences import recurrence
 from tests.arrays import normal
@@ -171,6 +172,12 @@ def recurrent(mistakes: Keys, *rules: str, **more: Any) -> list[Mistake]:
         Mistake(slip, number, lambda k, _: recurrence(k, **mistakes)["output"], recurrent_keys(rule, **more))
         for rule in rules
     ]
+
+
+def of_latents(slip: str, mistakes: Keys, **more: bool) -> Mistake:
+    """Latent attention with a mistake that has no number."""
+    given_keys = {"query": None, "key": None, "value": None, **latents.given(**more)}
+    return Mistake(slip, None, lambda k, _: latents.latent_attention(k, **mistakes), given_keys)
 
 
 def packed(keys: Keys, bounds: Sequence[int]) -> np.ndarray:
@@ -696,4 +703,20 @@ MISTAKES = [
     *recurrent({"state_reset": 4}, "gated_delta"),
     *recurrent({"state_reset": 7}, "linear"),
     *recurrent({"state_reset": 8, "to_past": True}, "delta:feature_map=l2"),
+    *(
+        of_latents("scale_of_latent", {"scale_of_latent": width}, yarn=is_scaled)
+        for width in (latents.LATENT, latents.LATENT + latents.SHARED, latents.OWN, latents.SHARED)
+        for is_scaled in (False, True)
+    ),
+    of_latents("no_mscale", {"mscale": "forgotten"}),
+    of_latents("no_mscale", {"mscale": "once"}),
+    of_latents("mscale_twice", {"mscale": "twice"}),
+    of_latents("mscale_twice", {"mscale_twice": "turned"}),
+    *(
+        of_latents("rope_on_wrong_part", {"rope_on_wrong_part": part}, yarn=is_scaled)
+        for part in ("query", "first", "all")
+        for is_scaled in (False, True)
+    ),
+    of_latents("rope_half_split", {"pairs_exchanged": True}),
+    of_latents("rope_interleaved", {"pairs_exchanged": True}, interleaved=False),
 ]

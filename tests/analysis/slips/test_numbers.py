@@ -10,6 +10,7 @@ import attncli
 from attncli.analysis.slips import SLIPS
 from attncli.analysis.slips.records import Computation, FittedNumber
 from attncli.analysis.slips.search import own_attempt, run_attempt, with_slip
+from tests.analysis.slips import wrong_latents as latents
 from tests.analysis.slips import wrong_recurrences as recurrences
 from tests.analysis.slips.numbered_mistakes import MISTAKES, Mistake, given, output_of
 from tests.arrays import normal
@@ -43,6 +44,13 @@ def test_a_mistake_is_named_with_its_number(mistake: Mistake) -> None:
 def test_a_right_recurrence_is_not_called_wrong(rule: str) -> None:
     keys = recurrences.given(rule)
     assert attncli.check(against=recurrences.recurrence(keys), **keys).agrees
+
+
+@pytest.mark.parametrize("yarn", [False, True])
+@pytest.mark.parametrize("interleaved", [False, True])
+def test_right_latent_attention_is_not_called_wrong(*, yarn: bool, interleaved: bool) -> None:
+    keys = latents.given(yarn=yarn, interleaved=interleaved)
+    assert attncli.check(against={"output": latents.latent_attention(keys)}, **keys).agrees
 
 
 @pytest.mark.parametrize(

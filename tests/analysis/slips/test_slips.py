@@ -165,7 +165,12 @@ EVERYTHING = {
 }
 
 
-@pytest.mark.parametrize("keys", [EVERYTHING, PROBLEMS["bfloat16"]], ids=["nearly all keys", "bfloat16"])
+LATENTS = {**PROBLEMS["a packed latent, of grouped heads that share a part, a cache"], "position": "rope"}
+
+
+@pytest.mark.parametrize(
+    "keys", [EVERYTHING, PROBLEMS["bfloat16"], LATENTS], ids=["nearly all keys", "bfloat16", "latents, a cache"]
+)
 def test_an_attempt_starts_from_what_is_known_and_has_the_same_numbers(keys: Mapping[str, Any]) -> None:
     spec = problem(**keys)
     own = own_attempt(spec)
