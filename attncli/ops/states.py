@@ -71,7 +71,7 @@ def tokens_of(
     tap: Tap = no_tap,
 ) -> Tokens:
     """The tokens of arrays by the names that plans pass, queries and keys mapped; integers become real numbers."""
-    query, key, value = (np.asarray(arrays[name]) for name in ("query", "key", "value"))
+    query, key, value = (x for name in ("query", "key", "value") if (x := arrays[name]) is not None)
     query = tap("mapped_query", map_features(query, feature_map, eps))
     key = tap("mapped_key", map_features(key, feature_map, eps))
     decay, beta, past_state = (arrays.get(name) for name in ("decay", "beta", "past_state"))

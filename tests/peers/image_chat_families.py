@@ -169,7 +169,7 @@ IDEFICS = TinyModel(
     },
     module="model.layers.{layer}.self_attn",
     model_class=ALL,
-    float32="norms",
+    float32=ROPE,
     inputs=lambda config: {
         **tokens(config),
         "pixel_values": image(config, 1, 3, SIDE, SIDE)["pixel_values"],
