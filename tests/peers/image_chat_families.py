@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.peers.image_text_families import BLOCK, IMAGES, patches
 from tests.peers.multimodal_families import ALL, LANGUAGE, QWEN_TEXT, QWEN_VISION, ROPE, TEXT_LAYER
-from tests.peers.tiny_models import TinyModel, tokens
+from tests.peers.tiny_models import TinyModel
 from tests.peers.vision_families import GRID, SIDE, VISION, grid, image
 
 CONFIG = {"image_token_id": 4, "image_token_index": 4}
@@ -158,24 +158,6 @@ OCR2 = text(
     {"sam_config": VISION, "encoder_config": LANGUAGE},
     model_class="AutoModel",
 )
-IDEFICS = TinyModel(
-    "idefics",
-    {
-        **LANGUAGE,
-        "vision_config": {**VISION, "embed_dim": 32},
-        "cross_layer_interval": 1,
-        "qk_layer_norms": True,
-        "use_resampler": False,
-    },
-    module="model.layers.{layer}.self_attn",
-    model_class=ALL,
-    float32=ROPE,
-    inputs=lambda config: {
-        **tokens(config),
-        "pixel_values": image(config, 1, 3, SIDE, SIDE)["pixel_values"],
-        "image_attention_mask": tokens(config)["input_ids"][..., None] * 0 + 1,
-    },
-)
 
 VBERT = {
     "vlm_config": {
@@ -259,7 +241,6 @@ TOWERS = [
     encoder(COLQWEN, **AXES | {"method": "vlm.get_image_features"}),
 ]
 FAMILIES = [
-    IDEFICS,
     *(
         COMPASS,
         COSMOS,
