@@ -115,7 +115,7 @@ def recurrence_gradients(
 
 
 def _like_given(found: Array, array: Array, dimensions: int) -> Array:
-    """The gradient of decay or beta [… n 1] or [… n d] without the axis that it has not, and one of all tokens."""
+    """The gradient of decay or beta [… n 1] or [… n d] without an axis that the array does not have, and one for all tokens."""
     of_features = array.ndim == dimensions
     if array.shape[-2 if of_features else -1] == 1:
         found = found.sum(axis=-2, keepdims=True)
@@ -130,135 +130,42 @@ def _by_hand(write: ArithmeticWriter, result: Any, **_: Any) -> list[str]:
 
 
 STATE_GRADIENT = "dSᵢ = {query}ᵢᵀ {d_result}ᵢ, times the scale, and what the next token gives back of its state"
-_SUMS: Any = {"sums_over": ("n", "m"), "by_hand": _by_hand}
 
 
-def _gradient(name: str, grad: Array, given: dict[str, Any]) -> Array:
-    """The gradient of one array, of the arguments of a recurrence."""
-    options = {option: given.pop(option) for option in ("scale", "feature_map", "eps", "normalize")}
-    return recurrence_gradients(grad, given, **options)[name]
+def _derivative_by(name: str, formula: str) -> Derivative:
+    """The derivative of a recurrence by one of its arrays, as the function `by_NAME` of this module."""
+
+    def by(
+        grad: Array,
+        query: Array,
+        key: Array,
+        value: Array,
+        decay: Array | None = None,
+        beta: Array | None = None,
+        past_state: Array | None = None,
+        scale: float | None = None,
+        *,
+        feature_map: str = "identity",
+        eps: float = 1e-6,
+        normalize: bool = False,
+    ) -> Array:
+        given = {"query": query, "key": key, "value": value, "decay": decay, "beta": beta, "past_state": past_state}
+        options: Any = {"scale": scale, "feature_map": feature_map, "eps": eps, "normalize": normalize}
+        return recurrence_gradients(grad, given, **options)[name]
+
+    by.__name__ = by.__qualname__ = f"by_{name}"  # plans are pickled by names
+    by.__doc__ = f"The gradient of {name} of a recurrence."
+    return derivative(formula, sums_over=("n", "m"), by_hand=_by_hand)(by)
 
 
-@derivative("{d_query}ᵢ = {d_result}ᵢ Sᵢᵀ, times the scale, back through φ", **_SUMS)
-def by_query(
-    grad: Array,
-    query: Array,
-    key: Array,
-    value: Array,
-    decay: Array | None = None,
-    beta: Array | None = None,
-    past_state: Array | None = None,
-    scale: float | None = None,
-    *,
-    feature_map: str = "identity",
-    eps: float = 1e-6,
-    normalize: bool = False,
-) -> Array:
-    """The gradient of queries."""
-    given = {name: x for name, x in locals().items() if name != "grad"}
-    return _gradient("query", grad, given)
-
-
-@derivative(f"{{d_key}}ᵢ: what it writes along dSᵢ, and what it reads back; {STATE_GRADIENT}", **_SUMS)
-def by_key(
-    grad: Array,
-    query: Array,
-    key: Array,
-    value: Array,
-    decay: Array | None = None,
-    beta: Array | None = None,
-    past_state: Array | None = None,
-    scale: float | None = None,
-    *,
-    feature_map: str = "identity",
-    eps: float = 1e-6,
-    normalize: bool = False,
-) -> Array:
-    """The gradient of keys."""
-    given = {name: x for name, x in locals().items() if name != "grad"}
-    return _gradient("key", grad, given)
-
-
-@derivative(f"{{d_value}}ᵢ = βᵢ {{key}}ᵢ dSᵢ, β 1 without a delta rule; {STATE_GRADIENT}", **_SUMS)
-def by_value(
-    grad: Array,
-    query: Array,
-    key: Array,
-    value: Array,
-    decay: Array | None = None,
-    beta: Array | None = None,
-    past_state: Array | None = None,
-    scale: float | None = None,
-    *,
-    feature_map: str = "identity",
-    eps: float = 1e-6,
-    normalize: bool = False,
-) -> Array:
-    """The gradient of values."""
-    given = {name: x for name, x in locals().items() if name != "grad"}
-    return _gradient("value", grad, given)
-
-
-@derivative(f"{{d_decay}}ᵢ = the sum of dSᵈᵢ ∘ Sᵈᵢ; {STATE_GRADIENT}", **_SUMS)
-def by_decay(
-    grad: Array,
-    query: Array,
-    key: Array,
-    value: Array,
-    decay: Array | None = None,
-    beta: Array | None = None,
-    past_state: Array | None = None,
-    scale: float | None = None,
-    *,
-    feature_map: str = "identity",
-    eps: float = 1e-6,
-    normalize: bool = False,
-) -> Array:
-    """The gradient of the logarithms of what is kept."""
-    given = {name: x for name, x in locals().items() if name != "grad"}
-    return _gradient("decay", grad, given)
-
-
-@derivative(f"{{d_beta}}ᵢ = {{key}}ᵢ dSᵢ (Vᵢ − Rᵢ)ᵀ; {STATE_GRADIENT}", **_SUMS)
-def by_beta(
-    grad: Array,
-    query: Array,
-    key: Array,
-    value: Array,
-    decay: Array | None = None,
-    beta: Array | None = None,
-    past_state: Array | None = None,
-    scale: float | None = None,
-    *,
-    feature_map: str = "identity",
-    eps: float = 1e-6,
-    normalize: bool = False,
-) -> Array:
-    """The gradient of update rates."""
-    given = {name: x for name, x in locals().items() if name != "grad"}
-    return _gradient("beta", grad, given)
-
-
-@derivative(f"{{d_past_state}} = what the first token gives back of its state; {STATE_GRADIENT}", **_SUMS)
-def by_past_state(
-    grad: Array,
-    query: Array,
-    key: Array,
-    value: Array,
-    decay: Array | None = None,
-    beta: Array | None = None,
-    past_state: Array | None = None,
-    scale: float | None = None,
-    *,
-    feature_map: str = "identity",
-    eps: float = 1e-6,
-    normalize: bool = False,
-) -> Array:
-    """The gradient of the state before the first token."""
-    given = {name: x for name, x in locals().items() if name != "grad"}
-    return _gradient("past_state", grad, given)
-
-
+by_query = _derivative_by("query", "{d_query}ᵢ = {d_result}ᵢ Sᵢᵀ, times the scale, back through φ")
+by_key = _derivative_by("key", f"{{d_key}}ᵢ: what it writes along dSᵢ, and what it reads back; {STATE_GRADIENT}")
+by_value = _derivative_by("value", f"{{d_value}}ᵢ = βᵢ {{key}}ᵢ dSᵢ, β 1 without a delta rule; {STATE_GRADIENT}")
+by_decay = _derivative_by("decay", f"{{d_decay}}ᵢ = the sum of dSᵈᵢ ∘ Sᵈᵢ; {STATE_GRADIENT}")
+by_beta = _derivative_by("beta", f"{{d_beta}}ᵢ = {{key}}ᵢ dSᵢ (Vᵢ − Rᵢ)ᵀ; {STATE_GRADIENT}")
+by_past_state = _derivative_by(
+    "past_state", f"{{d_past_state}} = what the first token gives back of its state; {STATE_GRADIENT}"
+)
 _DERIVATIVES: Mapping[str, Derivative] = {
     "query": by_query, "key": by_key, "value": by_value,
     "decay": by_decay, "beta": by_beta, "past_state": by_past_state,
