@@ -115,7 +115,7 @@ def recurrence_gradients(
 
 
 def _like_given(found: Array, array: Array, dimensions: int) -> Array:
-    """The gradient of decay or beta [… n 1] or [… n d] without an axis that the array does not have, and one for all tokens."""
+    """The gradient of decay or beta [… n 1] or [… n d] as the array has its axes, summed over tokens that share it."""
     of_features = array.ndim == dimensions
     if array.shape[-2 if of_features else -1] == 1:
         found = found.sum(axis=-2, keepdims=True)
