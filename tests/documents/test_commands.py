@@ -18,7 +18,7 @@ WITH_COMMANDS = list(console_blocks.documents_with_outputs())
 
 
 # Large arrays, searches of hundreds of slips, sweeps and pages: those of README.md alone are in the quick set.
-EXPENSIVE = re.compile(r"\blarge|report\.xml|some\.npy|seed=1\.\.100(?! --vary)|\.html\b")
+EXPENSIVE = re.compile(r"\blarge|case\.npz|--slips|report\.xml|some\.npy|seed=1\.\.100(?! --vary)|\.html\b")
 IN_PROCESSES = ["README.md"]
 WITH_EXPENSIVE = [
     name

@@ -242,6 +242,7 @@ def test_a_nan_among_selected_scores_is_traced_to_the_key_that_has_it(select: tu
     assert notes == [f"{select[0]}[query_1, key_6] is nan: from key[key_6, d3]"]
 
 
+@pytest.mark.deep
 def test_inner_quantities_are_the_dense_ones_beside_each_other_table() -> None:
     """Each pair once for all problems that have both."""
     seen = set[tuple[str, str]]()

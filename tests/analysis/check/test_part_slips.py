@@ -93,6 +93,7 @@ def test_a_part_is_named_through_the_rounding_of_a_type(dtype: str) -> None:
     assert found.explanation.parameters["factor"] == pytest.approx(3.3, rel=1e-2)
 
 
+@pytest.mark.deep
 def test_the_report_says_where_and_what_of_the_others() -> None:
     report = check(with_part((1,), attention(3.3)))
     text = shown(report)

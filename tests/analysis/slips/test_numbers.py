@@ -86,6 +86,7 @@ def test_a_wrong_scale_of_a_recurrence_is_named(slip: str, scale: float, end: st
     assert first.sentence.endswith(end)
 
 
+@pytest.mark.deep
 def test_one_wrong_number_of_a_recurrence_has_no_explanation() -> None:
     keys = recurrences.given("gated_delta")
     wrong = recurrences.recurrence(keys)
@@ -122,7 +123,8 @@ def test_no_slip_explains_noise(seed: int) -> None:
     assert attncli.check(against={"output": normal(1, 4, 29, 8, seed=seed + 50)}, **keys).explained_by == ()
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.deep), pytest.param(2, marks=pytest.mark.deep)])
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(3))
 def test_no_slip_explains_noise_of_few_numbers(seed: int) -> None:
     keys = {name: normal(4, 3, seed=3 * seed + at) for at, name in enumerate(("query", "key", "value"))}
     report = attncli.check(against={"output": np.round(normal(4, 3, seed=seed + 50), 3).tolist()}, **keys)
