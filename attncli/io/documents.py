@@ -31,6 +31,8 @@ from attncli.problem.spec import FIELDS
 TEXT_KEYS = frozenset(name for name, field in FIELDS.items() if field.kind in ("labels", "text"))
 TYPED_KEYS = frozenset({EXPECTED})  # the keys whose numbers know the digits that were typed
 NO_ARRAY_HINT = "expected lists of numbers"
+# What services that make embeddings, and files of them, call the vector, its text, and the list of both.
+RECORD_VECTOR, RECORD_LABELS, RECORDS = "embedding", ("text", "input", "word", "token", "label"), "data"
 _LARGE = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")  # a number that may be beyond all floats
 
 # Of a text and its name, the keys whose values are texts, and those whose numbers know their digits (None: all).
@@ -83,7 +85,28 @@ def _read_yaml(text: str, name: str, text_keys: Container[str], typed_keys: Cont
     return yaml.read(text, name, text_keys, typed_keys)
 
 
+def _read_json_lines(text: str, name: str, *keys: Container[str] | None) -> tuple[Any, Lines]:
+    """The values of the lines of a text, each of which is JSON; empty lines are left out."""
+    values = []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            values += [read_json(line, name)] if line.strip() else []
+        except AttnError as error:
+            error.path = (name, f"line {number}")  # and not that of the line alone
+            raise
+    return values, {}
+
+
 YAML_READER, JSON_READER = _DocumentReader(_read_yaml), _DocumentReader(lambda *text: (read_json(*text), {}))
+
+
+class _JsonLinesReader(_DocumentReader):
+    """Reads lines of JSON, which are objects, and no problem."""
+
+    problem = Reader.problem
+
+
+JSON_LINES_READER = _JsonLinesReader(_read_json_lines)
 
 
 def _filled(value: Any, name: str) -> Any:
@@ -96,6 +119,9 @@ def _filled(value: Any, name: str) -> Any:
 def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> GivenArray:
     """The array in a document, without slices."""
     origin = Origin(name, lines=lines)
+    records = _records(value)
+    if records:
+        return _of_records(records, entry or RECORD_VECTOR, origin)
     if entry:
         if not isinstance(value, Mapping):
             raise AttnError(f"has no entries, so #{entry} names nothing", where=name)
@@ -111,6 +137,28 @@ def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> Given
         hint = hint_to_name_one(name, arrays) if arrays else NO_ARRAY_HINT
         raise AttnError(noun, where=origin.path(subject=value), hint=hint)
     return _array(value, "", origin)
+
+
+def _records(value: Any) -> list[Mapping[str, Any]]:
+    """The objects in a list, as JSON Lines have them, or in the `data` of an answer of a service; none of others."""
+    is_answer = isinstance(value, Mapping) and value.keys() != {RECORDS} and isinstance(value.get(RECORDS), list)
+    records = value[RECORDS] if is_answer else value
+    return records if isinstance(records, list) and all(isinstance(record, Mapping) for record in records) else []
+
+
+def _of_records(records: list[Mapping[str, Any]], entry: str, origin: Origin) -> GivenArray:
+    """The same entry of each object as a row, with the texts of all as labels where they have one.
+
+    Raises AttnError where an object does not have the entry.
+    """
+    for number, record in enumerate(records, 1):
+        if entry not in record:
+            where = (origin.name, f"object {number}")
+            raise UnknownNameError("entry", entry, [key for key in record if _may_be_array(record[key])], where=where)
+    found = _array([record[entry] for record in records], entry, origin)
+    texts = ([record.get(name) for record in records] for name in RECORD_LABELS)
+    labels = next((each for each in texts if all(isinstance(text, str) for text in each)), None)
+    return found if labels is None else replace(found, labels=tuple(map(str, labels)))
 
 
 def _may_be_array(value: Any) -> bool:

@@ -24,7 +24,7 @@ NUMBERS = (
     ("'[[1, 0], [0, 1]]'", "nested lists, as in YAML and JSON"),
 )
 FILES = (
-    ("words.csv", "a file: .csv .tsv .txt .yaml .json .npy .npz .safetensors"),
+    ("words.csv", "a file: .csv .tsv .txt .yaml .json .jsonl .npy .npz .safetensors"),
     ("model.npz#w_q", "an entry of it; a part of that: 'model.npz#w_q[:, 0:64]'"),
     ("-", "standard input; '-#w_q' an entry of it"),
 )
@@ -104,6 +104,7 @@ INPUT_FORMATS: list[InputFormat] = [
     InputFormat("table of tabs", (".tsv",), "attncli.io.tables:TAB_READER", is_table=True, holds_problems=False),
     InputFormat("table of text", (".txt",), TABLE.reader, is_table=True, holds_problems=False),
     InputFormat("JSON", (".json",), "attncli.io.documents:JSON_READER", re.compile(rb"\s*[\[{]")),
+    InputFormat("JSON Lines", (".jsonl", ".ndjson"), "attncli.io.documents:JSON_LINES_READER", holds_problems=False),
     YAML,
     InputFormat("NumPy array", (".npy",), "attncli.io.npy:NPY_READER", re.compile(rb"\x93NUMPY"), holds_problems=False),
     InputFormat(
@@ -151,7 +152,7 @@ def _read(source: Input, read: Callable[[Reader], T], content: Content = "array"
     candidates = formats_of(source, content)
     for number, row in enumerate(candidates, 1):
         if content == "problem" and not row.holds_problems:
-            noun = "a table" if row.is_table else f"a {row.name}"
+            noun = "a table" if row.is_table else row.name if row.name.endswith("s") else f"a {row.name}"
             hint = f"give it as an option: --embeddings {source.name}"
             raise AttnError(f"is {noun}, not a problem", where=source.name, hint=hint)
         try:

@@ -12,7 +12,8 @@ from attncli.ops.registry import is_operator, kinds, look_up, taken_kinds
 from attncli.problem.fields import option_name
 from attncli.problem.spec import FIELDS
 
-FORMAT = "attn.result/1"
+OWN_FORMATS = "attn."  # the beginning of the formats of all that --json writes
+FORMAT = f"{OWN_FORMATS}result/1"
 PIPELINE = "pipeline"
 PROBLEM, VALUE, FILE, SHAPE, CONVENTION = "problem", "value", "file", "shape", "convention"
 _DESCRIPTION = {VALUE, FILE, SHAPE, "option", "generator"}  # the keys that an array has in a result
@@ -28,6 +29,9 @@ def problem_of_result(content: Mapping[str, Any], name: str, folder: Path) -> Ma
     has neither the numbers of an array nor a file of them.
     """
     is_result = content.get("format") == FORMAT and isinstance(content.get(PROBLEM), Mapping)
+    if not is_result and str(content.get("format")).startswith(OWN_FORMATS):
+        hint = "a result of attn compute --json can be computed again; a part of it is an array: result.json#output"
+        raise AttnError(f"is no problem but {content['format']}", where=name, hint=hint)
     values = dict(content[PROBLEM] if is_result else content)
     if not is_result and not any(map(_is_description, values.values())):
         return content

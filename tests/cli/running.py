@@ -16,11 +16,13 @@ from pathlib import Path
 from unittest.mock import patch
 
 import attncli.cli
+from tests.schemas import assert_valid
 
 Ran = subprocess.CompletedProcess[str]
 Run = Callable[..., Ran]
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
+LARGE_OUTPUT = 20_000  # what takes longer to validate than to compute
 STYLE_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "TERM")
 
 
@@ -58,7 +60,10 @@ def run_in_process(
         status = attncli.cli.run()
         stdout.flush()
         stderr.flush()
-    return Ran(list(words), status, output.getvalue().decode(encoding), errors.getvalue().decode(encoding))
+    ran = Ran(list(words), status, output.getvalue().decode(encoding), errors.getvalue().decode(encoding))
+    if "--json" in words and len(ran.stdout) < LARGE_OUTPUT:
+        assert_valid(ran.stdout)
+    return ran
 
 
 def run_process(*words: str, folder: Path, input: str = "", env: dict[str, str] | None = None) -> Ran:

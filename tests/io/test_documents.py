@@ -6,7 +6,9 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.base.text import json_excerpt
+from attncli.io import formats
 from attncli.io.documents import read_json
+from attncli.io.inputs import Inputs
 from tests.io.opened import later
 
 REFUSED = {
@@ -65,3 +67,36 @@ def test_numbers_under_a_typed_key_know_their_digits() -> None:
 
 def test_so_do_all_numbers_of_a_text_without_keys() -> None:
     assert read_json("[[0.10]]", "p.json", typed_keys=None)[0][0].text == "0.10"
+
+
+RECORDS = ['{"text": "the", "embedding": [1, 0]}', '{"text": "cat", "embedding": [0, 0.5]}']
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("e.jsonl", "\n".join(RECORDS)),
+        ("e.ndjson", f"{RECORDS[0]}\n\n{RECORDS[1]}\n"),
+        ("e.json", f"[{', '.join(RECORDS)}]"),
+        ("e.json", f'{{"object": "list", "model": "m", "data": [{", ".join(RECORDS)}]}}'),
+    ],
+)
+@pytest.mark.parametrize("entry", ["", "embedding"])
+def test_the_vectors_of_objects_in_a_list_are_rows_and_their_texts_labels(name: str, text: str, entry: str) -> None:
+    found = formats.read_array(Inputs().of_text(text, name), entry)
+    assert found.array.tolist() == [[1, 0], [0, 0.5]]
+    assert found.labels == ("the", "cat")
+
+
+@pytest.mark.parametrize(
+    ("text", "entry", "message"),
+    [
+        ('{"vector": [1]}\n', "", "e.jsonl, object 1: unknown entry 'embedding'; expected one of vector"),
+        ('{"vector": [1]}\n{"x": 1}\n', "vector", "e.jsonl, object 2: unknown entry 'vector'"),
+        ('{"vector": [1]}\n\n{"vector":', "vector", "e.jsonl, line 3: is not JSON: Expecting value"),
+    ],
+)
+def test_a_line_without_a_vector_is_an_error_with_its_number(text: str, entry: str, message: str) -> None:
+    with pytest.raises(AttnError) as error:
+        formats.read_array(Inputs().of_text(text, "e.jsonl"), entry)
+    assert str(error.value).startswith(message)

@@ -93,6 +93,11 @@ COMMANDS = {
             "attn model checkpoint/config.json --layer -1 --part decoder",
         ),
     ),
+    "schema": CommandRef(
+        f"{_HERE}.schema:schema",
+        "Write the JSON Schema of a problem or of a result.",
+        ("attn schema problem > problem.schema.json", "attn schema result"),
+    ),
     "show": CommandRef(
         f"{_HERE}.show:show",
         "Explain a word, or list the arrays of a file.",

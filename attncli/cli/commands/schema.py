@@ -1,0 +1,31 @@
+"""`attn schema`: the JSON Schema of a problem file, or of what a command writes with `--json`."""
+
+from typing import Annotated
+
+import typer
+
+from attncli.base.errors import UnknownNameError
+from attncli.cli import streams
+from attncli.cli.completion import complete_from
+
+KINDS = {
+    "problem": "a problem file, which an editor completes with it",
+    "result": "what attn compute --json writes",
+    "check": "what attn check --json writes",
+    "compare": "what attn compare --json writes",
+}
+
+
+def schema(
+    kind: Annotated[
+        str,
+        typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.", autocompletion=complete_from(lambda: KINDS)),
+    ],
+) -> None:
+    """Write the JSON Schema (2020-12) of a problem file, or of what a command writes with `--json`."""
+    from attncli.render import objects
+    from attncli.render.schemas import SCHEMAS
+
+    if kind not in SCHEMAS:
+        raise UnknownNameError("schema", kind, KINDS)
+    streams.write_output(objects.write_json(SCHEMAS[kind](), streams.output_target()))
