@@ -61,6 +61,8 @@ class _OwnHelp:
         for parameter in parameters:
             if context.resilient_parsing:
                 parameter.hidden = False
+            if "--show-completion" in parameter.opts:
+                parameter.help = "Show that completion, to copy or change it."  # Typer's takes two lines
             if "process_value" not in vars(parameter):
                 parameter.process_value = _without_conversion(parameter)
         return parameters

@@ -36,7 +36,7 @@ def problem_schema() -> Schema:
 
     Its keys are those of `FIELDS` and of worked examples; what a key needs beside it is left to `attn` itself.
 
-    >>> problem_schema()["properties"]["kv_heads"]["anyOf"][0]
+    >>> problem_schema()["$defs"]["keys"]["properties"]["kv_heads"]["anyOf"][0]
     {'type': 'integer', 'minimum': 1}
     """
     keys = {name: _key(field) for name, field in FIELDS.items()}
@@ -247,7 +247,7 @@ def result_schema() -> Schema:
     }
     selected = dict.fromkeys(RESULTS, _NUMBERS)
     by_stats = {name: {"type": "object"} for name in ("statistics", "visible_keys", "before")}
-    others: dict[str, Schema] = dict.fromkeys(("top", "set"), {"type": "array"})
+    others: dict[str, Schema] = {key: {"type": "array"} for key in ("top", "set")}
     others["steps"] = {"type": "array", "items": _all_of(step)}
     content = _all_of(always | selected | by_stats | others, list(always))
     return _document("A result of attn compute", content | {"additionalProperties": _NUMBERS})

@@ -96,7 +96,7 @@ COMMANDS = {
     "schema": CommandRef(
         f"{_HERE}.schema:schema",
         "Write the JSON Schema of a problem or of a result.",
-        ("attn schema problem > problem.schema.json", "attn schema result"),
+        ("attn schema problem", "attn schema result"),
     ),
     "show": CommandRef(
         f"{_HERE}.show:show",

@@ -7,6 +7,8 @@ import typer
 from attncli.base.errors import UnknownNameError
 from attncli.cli import streams
 from attncli.cli.completion import complete_from
+from attncli.cli.problem_options import Strict
+from attncli.ops import broken_packages
 
 KINDS = {
     "problem": "a problem file, which an editor completes with it",
@@ -21,11 +23,14 @@ def schema(
         str,
         typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.", autocompletion=complete_from(lambda: KINDS)),
     ],
+    *,
+    strict: Strict = False,
 ) -> None:
     """Write the JSON Schema (2020-12) of a problem file, or of what a command writes with `--json`."""
     from attncli.render import objects
     from attncli.render.schemas import SCHEMAS
 
+    streams.write_warnings(broken_packages(), strict=strict)
     if kind not in SCHEMAS:
         raise UnknownNameError("schema", kind, KINDS)
     streams.write_output(objects.write_json(SCHEMAS[kind](), streams.output_target()))
