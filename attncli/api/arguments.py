@@ -124,7 +124,7 @@ class KeysBesideVectors(TypedDict, total=False):
     page_size: Integer
     only: Labels
     seed: Integer
-    generator: Literal["pcg64", "legacy"] | None
+    generator: Literal["pcg64", "legacy", "torch"] | None
     init: OperatorChoice
     token_count: Integer
     dim: Integer

@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.decorators import generator
+from attncli.ops.records import Range
+from attncli.ops.torch_stream import TorchStream
 
-Stream = Any  # a numpy.random.Generator or a numpy.random.RandomState
+Stream = Any  # a numpy.random.Generator, a numpy.random.RandomState or a TorchStream
 
-StreamName = Literal["pcg64", "legacy"]
+StreamName = Literal["pcg64", "legacy", "torch"]
 
 Shape = tuple[int, ...]
 
@@ -19,14 +21,14 @@ EXAMPLE = {"shape": (2, 3)}
 def stream(name: StreamName, seed: int) -> Stream:
     """The stream of random numbers that a seed starts.
 
-    "pcg64" is NumPy's default, "legacy" the older `numpy.random.seed`. Raises ValueError where the legacy stream can't
-    take the seed, which is less than 2³².
+    "pcg64" is NumPy's default, "legacy" the older `numpy.random.seed`, "torch" `torch.manual_seed`. Raises ValueError
+    where the stream can't take the seed: one of the legacy stream is less than 2³², one of PyTorch less than 2⁶⁴.
 
     >>> stream("legacy", 42).randint(3, size=5)
     array([2, 0, 2, 2, 0])
     """
-    start: Callable[[int], Stream] = np.random.RandomState if name == "legacy" else np.random.default_rng
-    return start(seed)
+    starts: dict[str, Callable[[int], Stream]] = {"legacy": np.random.RandomState, "torch": TorchStream}
+    return starts.get(name, np.random.default_rng)(seed)
 
 
 @generator(
@@ -104,6 +106,25 @@ def xavier_normal(stream: Stream, shape: Shape, *, gain: float = 1.0) -> Array:
     array([[ 0.1027, -0.1079]])
     """
     return np.asarray(stream.normal(0.0, gain * math.sqrt(2 / _fans(shape)), size=shape))
+
+
+@generator(
+    formula="x ~ U(−l, l), l = 1 / √inputs",
+    shapes="-> [r c]",
+    source="torch.nn.Linear: kaiming_uniform_ with a = √5, of He et al. 2015, eq. 14",
+    example=EXAMPLE,
+    is_drawn=True,
+)
+def linear(stream: Stream, shape: Shape, *, inputs: Annotated[int, Range(least=0)] = 0) -> Array:
+    """The first numbers of `nn.Linear`: those of its weight, drawn as (outputs, inputs), or of its bias.
+
+    `inputs` counts the features that the weight multiplies; 0 stands for the columns of the shape.
+
+    >>> linear(stream("torch", 0), (1, 3)).round(4)  # torch.manual_seed(0); torch.nn.Linear(3, 1).weight
+    array([[-0.0043,  0.3097, -0.4752]], dtype=float32)
+    """
+    limit = math.sqrt(3) * (math.sqrt(1 / 3) / math.sqrt(inputs or shape[-1] or 1))
+    return np.asarray(stream.uniform(-limit, limit, size=shape))
 
 
 @generator(formula="xᵢⱼ = 1 where i = j, else 0", shapes="-> [r c]", source="the identity matrix", example=EXAMPLE)

@@ -7,7 +7,7 @@ from typing import Any
 
 from attncli.base.axes import Letters, format_lengths
 from attncli.base.errors import AttnError, ErrorPath
-from attncli.base.lazy_numpy import Array
+from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import missing_memory
 from attncli.ops import look_up
 from attncli.ops.initializers import Stream, stream
@@ -25,6 +25,7 @@ FILLED: Mapping[str, Letters] = {name: field.letters for name, field in FIELDS.i
 FILLED_LETTERS = {part for letters in FILLED.values() for letter in letters for part in letter.split("+")}
 BYTES_PER_NUMBER = 8  # generators make float64
 DEFAULT_GENERATOR = "randint"
+LINEAR = "linear"  # the generator of the weights and biases of nn.Linear
 SENTENCE_DIM, SENTENCE_SEED = 8, 0  # a sentence needs nothing else
 # An axis without a length of its own has that of the first of these that has one; h·e: the merged heads.
 _SUBSTITUTES = {
@@ -79,12 +80,15 @@ def fill(values: Mapping[str, Any]) -> RandomFill:
     filled = {name: value for name, value in values.items() if not isinstance(value, PendingRandom)}
     filler, is_chosen = _Filler(filled), values.get("init") is not None or not _is_drawn_sentence(values)
     if pending:
-        for name, letters in FILLED.items():
-            if name == "embeddings" and name in pending and filled.get("sentence") is not None:
+        for name in _in_order(pending):
+            if name == "embeddings" and filled.get("sentence") is not None:
                 filler.embed_sentence(pending[name])
-            elif name in pending:
+            else:
+                letters = FILLED[name]
                 filled[name] = filler.make(name, pending[name], letters, keeps_size=name in missing and not is_chosen)
                 filled |= {"embeddings": filled[name]} if name == "residual" else {}
+    if filler.generators and filled.get("generator") == "torch":
+        filled.setdefault("dtype", "float32")
     for name in OPERATOR_FIELDS:
         if isinstance(filled.get(name), Operator):
             filled[name] = filler.fill_parameters(name, filled[name])
@@ -92,6 +96,23 @@ def fill(values: Mapping[str, Any]) -> RandomFill:
     reason = "no drawn array needs it" if filler.generators else "nothing is drawn"
     keys = (name for name, field in FIELDS.items() if field.panel == RANDOM and values.get(name) is not None)
     return RandomFill(filled, {name: reason for name in keys if name not in read}, filler.generators)
+
+
+def _in_order(pending: Mapping[str, Operator]) -> list[str]:
+    """The arrays to make, in the order of FILLED; a bias as `nn.Linear` draws it comes right after its weight."""
+    biases = {name for name in pending if name.startswith("b_") and pending[name].record.name == LINEAR}
+    biases = {name for name in biases if _weight_of(name) in pending}
+    names = (name for name in FILLED if name in pending and name not in biases)
+    return [each for name in names for each in (name, f"b_{name[2:]}") if each == name or each in biases]
+
+
+def _weight_of(bias: str) -> str:
+    """The weight whose product a bias is added to.
+
+    >>> _weight_of("b_q")
+    'w_q'
+    """
+    return bias.replace("b_", "w_", 1)
 
 
 def _needs_vectors(values: Mapping[str, Any]) -> bool:
@@ -142,7 +163,17 @@ class _Filler:
         shape = (*leading, *(sum(self._size(x, (name,)) for x in letter.split("+")) for letter in letters))
         if keeps_size and FIELDS[name].is_weight:
             generator = Operator(generator.record, {"std": shape[0] ** -0.5})
+        if generator.record.name == LINEAR and name.startswith("b_") and not generator.given.get("inputs"):
+            generator = Operator(generator.record, {"inputs": self._rows_of(name)})
         return self._generate((name,), generator, shape, is_weight=FIELDS[name].is_weight)
+
+    def _rows_of(self, bias: str) -> int:
+        """How many features the weight of a bias multiplies; raises AttnError where there is no weight."""
+        weight = self.filled.get(_weight_of(bias))
+        if weight is None:
+            hint = f"give {_weight_of(bias)}, or {bias}: {{{LINEAR}: {{inputs: 4}}}}"
+            raise AttnError("is drawn as that of nn.Linear, and has no weight", where=bias, hint=hint)
+        return int(weight.shape[-2])
 
     def _leading_sizes(self) -> tuple[int, ...]:
         """The lengths of the axes before the queries of a table: batch items and heads, where the values have them."""
@@ -194,10 +225,11 @@ class _Filler:
                 raise AttnError(str(error), where="seed") from None
         self.generators[".".join(path)] = generator
         self._check_memory(path, shape)
-        is_transposed = is_weight and self.is_out_in
+        is_transposed = is_weight and (self.is_out_in or generator.record.name == LINEAR)
         stored_shape = shape[::-1] if is_transposed else shape
         try:
-            array: Array = generator.record.function(self._stream, stored_shape, **generator.given)
+            drawn = generator.record.function(self._stream, stored_shape, **generator.given)
+            array: Array = np.asarray(drawn, dtype=np.float64)
         except (ValueError, OverflowError) as error:
             raise AttnError(f"{generator} can't be drawn ({error})", where=path) from None
         except MemoryError:

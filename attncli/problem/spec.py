@@ -285,8 +285,9 @@ class ProblemSpec:
     only: tuple[str, ...] | None = labels(QUERIES, "the queries to compute: labels, or positions from 0", "[cat]",
         axes="n")
     seed: int | None = integer(RANDOM, "the seed of the random numbers", "1", least=0, is_common=True)
-    generator: str = word(RANDOM, "the stream of random numbers: pcg64, or legacy (numpy.random.seed)", "legacy",
-        words=("pcg64", "legacy"), default="pcg64")
+    generator: str = word(RANDOM,
+        "the stream of random numbers: pcg64, legacy (numpy.random.seed) or torch (torch.manual_seed)", "legacy",
+        words=("pcg64", "legacy", "torch"), default="pcg64")
     init: Operator | None = row("generator", RANDOM, "draws every projection and embedding that is missing",
         "identity")
     token_count: int | None = integer(RANDOM, "how many embeddings to draw", "3", least=1, sizes="m [n]",

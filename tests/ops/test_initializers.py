@@ -54,3 +54,33 @@ def test_constants_and_the_identity_need_no_stream() -> None:
     assert GENERATORS["identity"].function(None, (2, 3)).tolist() == [[1, 0, 0], [0, 1, 0]]
     assert GENERATORS["zeros"].function(None, (1, 2)).tolist() == [[0, 0]]
     assert GENERATORS["ones"].function(None, (2,)).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("call", "seed", "expected"),
+    [
+        # PyTorch 2.13: torch.manual_seed(seed), and the call
+        ("rand(2, 3)", 123, [[0.29611194, 0.5165623, 0.25167072], [0.6885568, 0.07397246, 0.86652195]]),
+        ("randint(0, 3, (6,))", 123, [1, 1, 0, 0, 1, 2]),
+        ("randn(5)", 123, [-0.11146712, 0.12036294, -0.3696345, -0.24041797, -1.1969243]),
+        ("Linear(3, 2)", 123, [[-0.2354, 0.0191, -0.2867], [0.2177, -0.4919, 0.4232]]),
+    ],
+)
+def test_the_numbers_of_pytorch(call: str, seed: int, expected: list[float]) -> None:
+    name, parameters = {
+        "rand": ("uniform", {}),
+        "randi": ("randint", {"low": 0, "high": 3}),
+        "randn": ("normal", {}),
+        "Linea": ("linear", {}),
+    }[call.partition("(")[0][:5]]
+    found = draw(name, np.shape(expected), seed=seed, kind="torch", **parameters)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 if "Linear" in call else 1e-7)
+
+
+def test_seventeen_normal_numbers_begin_otherwise_than_fifteen() -> None:
+    """PyTorch makes 16 or more in blocks; a spare number of an odd count stays for the next array."""
+    few, many = draw("normal", (15,), kind="torch"), draw("normal", (17,), kind="torch")
+    assert not np.isclose(few, many[:15]).any()
+    numbers = stream("torch", 42)
+    pairs = np.concatenate([GENERATORS["normal"].function(numbers, (count,)) for count in (3, 1, 5)])
+    np.testing.assert_array_equal(pairs, draw("normal", (9,), kind="torch"))

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attncli import Problem, attention
+from attncli.ops.torch_stream import TorchStream
 from tests.arrays import normal
 from tests.cli.running import run_in_process
 
@@ -297,3 +298,34 @@ def test_the_log_sum_exp_is_that_of_the_masked_scores(problem: dict[str, Any]) -
     found = attention(**problem, select=("lse", "masked_scores"))
     expected = torch.logsumexp(torch.tensor(found.masked_scores), dim=-1)
     np.testing.assert_allclose(found.lse, expected.numpy(), **CLOSE)
+
+
+@given(seed=st.integers(0, 2**64 - 1), sizes=st.lists(st.integers(1, 40), min_size=1, max_size=5))
+@settings(max_examples=200, deadline=None)
+def test_a_seed_draws_the_numbers_of_pytorch(seed: int, sizes: list[int]) -> None:
+    """One array after the other, also where an odd count of normal numbers leaves one for the next."""
+    torch.manual_seed(seed)
+    stream = TorchStream(seed)
+    for size in sizes:
+        normal_numbers = stream.normal(0, 1, (size,))
+        if size < 16:
+            np.testing.assert_array_equal(normal_numbers, torch.randn(size).numpy())
+        else:
+            np.testing.assert_allclose(normal_numbers, torch.randn(size).numpy(), rtol=3e-7, atol=3e-7)
+        np.testing.assert_array_equal(stream.uniform(0, 1, (size,)), torch.rand(size).numpy())
+        whole = stream.integers(-size, 2**size, (3,), np.int64)
+        np.testing.assert_array_equal(whole, torch.randint(-size, 2**size, (3,)).numpy())
+
+
+@pytest.mark.parametrize("weight_layout", ["in_out", "out_in"])
+@pytest.mark.parametrize("seed", range(4))
+def test_layers_of_a_seed_are_those_of_pytorch(seed: int, weight_layout: str) -> None:
+    torch.manual_seed(seed)
+    layers = {letter: torch.nn.Linear(5, 3) for letter in "qkv"}
+    keys = {f"{kind}_{letter}": "linear" for letter in "qkv" for kind in "wb"}
+    drawn = Problem(
+        embeddings=normal(2, 5), seed=seed, generator="torch", d_k=3, d_v=3, weight_layout=weight_layout, **keys
+    ).spec
+    for letter, layer in layers.items():
+        np.testing.assert_array_equal(getattr(drawn, f"w_{letter}"), layer.weight.detach().numpy().T)
+        np.testing.assert_array_equal(getattr(drawn, f"b_{letter}"), layer.bias.detach().numpy())
