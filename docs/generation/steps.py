@@ -136,6 +136,8 @@ def _problems() -> Iterator[Mapping[str, Any]]:  # noqa: PLR0915 - a list, whose
         *({**projected, "mask": _mask(text)} for text in MASKS),
     )
 
+    yield {**in_heads, "difference": 0.5}
+    yield {**in_heads, "difference": {"differential": {"lambda_init": 0.5}}, "context_norm": "rms"}
     states = {"decay": np.zeros((2, 3)), "beta": np.zeros((2, 3)), "past_state": np.zeros((2, 2, 2))}
     yield {**projected, "recurrence": {"gated": {"feature_map": "l2", "normalize": True}}, "decay": np.zeros(3)}
     yield {**in_heads, **states, "recurrence": "gated_delta"}
