@@ -38,9 +38,9 @@ defineFunction("differential", {
   index: { lambda_q1: wholeVector, lambda_k1: wholeVector, lambda_q2: wholeVector, lambda_k2: wholeVector },
   work(cell) {
     const { lambda_full: given = null } = cell.options;
-    if (given !== null) return [cell.equation(parameterTerm(given), "λ")];
+    if (given !== null) return [[`λ is given: ${cell.write(given)}`]];
     const [lines, initial] = initialTerm(cell);
-    if (!cell.has("lambda_q1")) return [...lines, cell.equation(initial, "λ")];
+    if (!cell.has("lambda_q1")) return lines.length > 0 ? lines : [[`λ is λ_init: ${cell.write(cell.number)}`]];
     const [first, second] = [1, 2].map((at) =>
       cell.computed(`exp(λ_q${at}·λ_k${at})`, expOf(productsOf(cell.terms(`lambda_q${at}`), cell.terms(`lambda_k${at}`)))),
     );
@@ -78,7 +78,7 @@ function headOf(pair, heads, pairs, which) {
 }
 
 /** The pair of a head, and which of its two heads it is. */
-function pairOf(head, heads, pairs) {
+function pairOfHead(head, heads, pairs) {
   return pairs === "halves" ? [head % (heads / 2), Math.floor(head / (heads / 2))] : [Math.floor(head / 2), head % 2];
 }
 
@@ -113,7 +113,9 @@ function gathering(role, shapeOf, place) {
         return found === null ? [] : [[...cell.index.slice(0, -3), found[0], row, found[1]]];
       },
     },
-    work: (cell) => (cell.terms(role).length === 0 ? [`no number of ${cell.symbol(role)} is from it: 0`] : [cell.unchanged(role)]),
+    work: (cell) => [
+      cell.terms(role).length === 0 ? [`no number of ${cell.symbol(role)} is from it: 0`] : cell.unchanged(role),
+    ],
   };
 }
 
@@ -134,7 +136,7 @@ defineFunction(
     "grad",
     ({ x }) => [x.shape.at(-3), x.shape.at(-1)],
     (head, column, { heads, pairs, which }) => {
-      const [pair, own] = pairOf(head, heads, pairs);
+      const [pair, own] = pairOfHead(head, heads, pairs);
       return own === which ? [pair, column] : null;
     },
   ),
@@ -160,7 +162,7 @@ defineFunction(
     "grad",
     ({ x }) => [x.shape.at(-3), x.shape.at(-1)],
     (head, column, { heads, columns, pairs }) => {
-      const [pair, which] = pairOf(head, heads, pairs);
+      const [pair, which] = pairOfHead(head, heads, pairs);
       return [pair, which * columns + column];
     },
   ),
