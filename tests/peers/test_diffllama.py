@@ -21,7 +21,7 @@ def test_output_and_gradients_are_those_of_the_class() -> None:
     config = modeling.DiffLlamaConfig(
         hidden_size=HEADS * D, num_attention_heads=HEADS, num_key_value_heads=GROUPS, rms_norm_eps=0.1
     )
-    config._attn_implementation = "eager"  # noqa: SLF001 - as transformers' own tests choose it
+    config._attn_implementation = "eager"
     module = modeling.DiffLlamaAttention(config, LAYER).double()
     for name in VECTORS:
         torch.nn.init.normal_(getattr(module, name), std=0.6)
