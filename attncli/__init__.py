@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from attncli.base.errors import AttnError
     from attncli.ops.decorators import (
         context,
+        difference,
         generator,
         mask,
         norm,
@@ -56,6 +57,7 @@ __all__ = [
     "check",
     "compare",
     "context",
+    "difference",
     "generator",
     "load",
     "load_layer",
@@ -89,6 +91,7 @@ _MODULES = {
     "check": "attncli.api.check",
     "compare": "attncli.api.compare",
     "context": "attncli.ops.decorators",
+    "difference": "attncli.ops.decorators",
     "generator": "attncli.ops.decorators",
     "load": "attncli.api.attention",
     "load_layer": "attncli.api.attention",

@@ -10,6 +10,7 @@ import numpy as np
 import attncli
 from attncli.engine.run import run
 from attncli.io.problem_files import Document, Origin, RawValue
+from attncli.ops.differences import VECTORS
 from attncli.plan.build import plan_of
 from attncli.plan.trace import Trace
 from attncli.problem.layout import LAID_OUT
@@ -139,6 +140,27 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "recurrence": "gated:feature_map=elu+1,normalize=true",
         "decay": -abs(normal(H, N, D)),
         "w_o": normal(66, 3),
+    },
+    "a difference of maps, grouped heads, a norm and a factor of a layer": {
+        "query": normal(B, N, 4 * D),
+        "key": normal(B, K, 2 * D),
+        "value": normal(B, K, 2 * E),
+        "heads": 4,
+        "kv_heads": 2,
+        "causal": True,
+        "difference": {
+            "differential": {"layer": 2, **{name: normal(D, seed=at) / 4 for at, name in enumerate(VECTORS)}}
+        },
+        "head_pairs": "halves",
+        "context_norm": {"rms": {"gain": normal(2 * E), "eps": 0.1}},
+        "w_o": normal(4 * E, 3),
+    },
+    "a difference of maps, λ a number, neighbours": {
+        "query": normal(N, 4 * D),
+        "key": normal(K, 4 * D),
+        "value": normal(K, 4 * E),
+        "heads": 4,
+        "difference": 0.7,
     },
     "causal, grouped heads": {**HEAD_AXIS, "causal": True, "mask": booleans(H, N, K)},
     "sparsemax, causal, grouped heads": {**HEAD_AXIS, "causal": True, "normalize": "sparsemax", "score": "dot"},

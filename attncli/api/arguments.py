@@ -103,6 +103,8 @@ class KeysBesideVectors(TypedDict, total=False):
     positions_of_queries: Matrix
     normalize: OperatorChoice
     context: OperatorChoice
+    difference: OperatorChoice
+    head_pairs: Literal["neighbours", "halves"] | None
     recurrence: OperatorChoice
     decay: Matrix
     beta: Matrix

@@ -9,6 +9,7 @@ from typing import Any
 from attncli.base.axes import Letters
 from attncli.base.dtypes import Precision, to_single
 from attncli.base.lazy_numpy import Array, np
+from attncli.ops.differences import take_heads
 from attncli.ops.elementwise import fill_empty_rows
 from attncli.ops.masks import apply_mask
 from attncli.ops.records import KeyBounds, OperatorRecord, StructuralRecord
@@ -251,7 +252,7 @@ def split_plan(plan: Plan, select: tuple[str, ...]) -> PlanParts:
 def _split(plan: Plan, select: tuple[str, ...]) -> PlanParts:
     """The parts of a plan."""
     context, last = plan.results.get("context", ""), plan.by_name[last_of_blocks(plan, select)]
-    block_names, after_names = set[str](), set[str]()
+    block_names, after_names, weights = set[str](), set[str](), plan["weights"]
     for node in plan.nodes:
         sources = set(node.inputs.values())
         if node.is_input or node.tapped_from is not None:
@@ -268,7 +269,10 @@ def _split(plan: Plan, select: tuple[str, ...]) -> PlanParts:
     repeats = {  # block by block
         node.name: node.inputs["x"]
         for node in plan.nodes
-        if node.function is repeat_kv and node.name not in select and node.name not in block_names
+        if node.function is repeat_kv
+        and node.name not in select
+        and node.name not in block_names
+        and node.axis("h") == weights.axis("h")  # others, of pairs of heads, are repeated whole
     }
     needs_context = last.name == context
     needed = plan.needed_for([*(node.name for node in _computing_nodes(plan, select)), last.name])
@@ -343,9 +347,16 @@ class BlockPlan:
         attends: Array = (values[table] != (-math.inf if table == self.scores else 0)).any(axis=-1)
         return attends
 
+    def row_shape(self, node: Node) -> tuple[int, ...]:
+        """The lengths of the axes of a node before its last one, with all query heads, also where it has pairs."""
+        whole = {"h": self.lengths.heads}
+        return tuple(whole.get(letter, length) for letter, length in node.axes[:-1])
+
     @property
     def needs_all_heads(self) -> bool:
-        """Whether a block must have all heads: an operator of another package computes with their number."""
+        """Whether a block must have all heads: they are pairs, or an operator of others computes with their number."""
+        if any(node.function is take_heads for node in self.nodes):
+            return True
         records = [node.record for node in self.nodes if node.record is not None]
         return any("heads" in record.arguments and not record.is_built_in for record in records)
 

@@ -219,7 +219,7 @@ class ResultBuffers:
             allocate_value = allocate if "m" in node.letters else in_memory
             dtype = np.dtype(bool if node.is_boolean else plan.precision.numpy_name)
             self.values[name] = allocate_value(name, node.shape, dtype)
-        self.attends = None if plan.attending_table is None else np.zeros(parts.last.shape[:-1], dtype=bool)
+        self.attends = None if plan.attending_table is None else np.zeros(plan.row_shape(parts.last), dtype=bool)
         # Of what blocks don't write to its place themselves; it is read while it is in the caches.
         self.are_finite = {name for name, value in self.values.items() if value.dtype.kind == "f" and name != CONTEXT}
 

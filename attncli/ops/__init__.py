@@ -9,6 +9,7 @@ from attncli.ops import (  # noqa: F401 - imported to be registered
     sparse_normalizers,
     contexts,
     recurrences,
+    differences,
     rope,
     positions,
     position_biases,

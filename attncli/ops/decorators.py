@@ -192,6 +192,32 @@ def recurrence(
     return register("recurrence", **locals())
 
 
+def difference(
+    *,
+    formula: str,
+    shapes: str,
+    source: str,
+    example: Mapping[str, Any],
+    formula_in_force: FormulaInForce | None = None,
+    by_hand: ByHand | None = None,
+    check: Callable[[OperatorUse], None] | None = None,
+    derivatives: Derivatives | None = None,
+) -> Register:
+    """Register a difference: parameters to the number λ, by which the second map of each pair is multiplied.
+
+    The keywords are fields of `attncli.ops.records.OperatorRecord`.
+
+    >>> from attncli import attention
+    >>> @difference(formula="λ = 1/2", shapes="-> []", source="an example", example={"gives": 0.5})
+    ... def half():
+    ...     '''Half of the second map is subtracted.'''
+    ...     return 0.5
+    >>> attention([[1, 4]], [[2, 0]], heads=2, difference="half", select="weight_difference").weight_difference
+    array([[[0.5]]])
+    """
+    return register("difference", **locals())
+
+
 def position(
     *,
     formula: str,

@@ -47,6 +47,7 @@ ARGUMENTS: Mapping[str, frozenset[str]] = {
     "normalize": frozenset({"scores"}),
     "context": frozenset({"weights", "value", "query", "visible"}),
     "recurrence": frozenset({"query", "key", "value", "decay", "beta", "past_state", "scale"}),
+    "difference": frozenset(),
     "position": frozenset({"x", "positions", "features", "query", "query_positions", "key_positions", "heads"}),
     "mask": frozenset(
         {
@@ -75,6 +76,7 @@ RESULT_AXES: Mapping[str, Letters] = {
     "normalize": ("n", "m"),
     "context": ("n",),
     "recurrence": ("n", "e"),
+    "difference": (),
     "mask": ("n", "m"),
     "norm": ("n", "d"),
     "query_scale": ("n",),
@@ -234,7 +236,8 @@ class Register(Protocol):
 def register(kind: str, **fields: Any) -> Register:
     """A decorator that makes an operator's record of these fields, checks it, and hangs it on the function.
 
-    `score`, `normalizer`, `context`, `recurrence`, `position`, `mask`, `norm`, `query_scale` and `generator` call it.
+    `score`, `normalizer`, `context`, `recurrence`, `difference`, `position`, `mask`, `norm`, `query_scale` and
+    `generator` call it.
     The name of the operator is that of its function, without a trailing underscore. Arguments before `*` are what plans
     pass to every operator of the kind; those after it are its own parameters, but for `tap`, which inner quantities
     pass through, and `matmul`, which multiplies matrices: `attncli.ops.products.product` by default, where no type is

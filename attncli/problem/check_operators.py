@@ -13,6 +13,7 @@ from attncli.base.text import count_of, there_are
 from attncli.ops.norms import USES, array_letters, arrays_by_role, is_over_all
 from attncli.ops.records import Operator, OperatorUse, Parameter, PositionAxes
 from attncli.ops.registry import failures_named, operators
+from attncli.problem.differences import check_difference
 from attncli.problem.inputs import is_read
 from attncli.problem.layout import Layout
 from attncli.problem.lengths import Lengths, context_features
@@ -45,7 +46,7 @@ def shape_norms(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> 
         operator = values[key]
         if isinstance(operator, Operator) and operator.arrays:
             arrays = {
-                name: _shaped(array, is_over_all(operator), _rows(role, values["context"], layout, lengths))
+                name: _shaped(array, is_over_all(operator), _rows(role, values, layout, lengths))
                 for role, name, array in arrays_by_role(key, operator)
             }
             shaped[key] = Operator(operator.record, {**operator.given, **arrays})
@@ -61,10 +62,10 @@ def _shaped(array: Array, is_over_all: bool, rows: _Rows | None) -> Array:
     return array.reshape(rows.heads, -1) if array.shape == (rows.all_features,) else array
 
 
-def bind_norm(key: str, operator: Operator, context: Operator, layout: Layout, lengths: Lengths) -> None:
+def bind_norm(key: str, operator: Operator, values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> None:
     """Raise AttnError where an array of a norm does not fit the heads and features that it belongs to."""
     for role, name, array in arrays_by_role(key, operator):
-        rows = _rows(role, context, layout, lengths)
+        rows = _rows(role, values, layout, lengths)
         assert rows is not None  # a key that is read has something to normalize
         letters, bound = array_letters(key, operator, name), dict(lengths)
         owner = f"all heads together have {count_of(rows.all_features, 'feature')} ({letters[-1]})"
@@ -74,14 +75,17 @@ def bind_norm(key: str, operator: Operator, context: Operator, layout: Layout, l
         bind_axes(bound, (key, name), letters, array.shape, leading=leading)
 
 
-def _rows(role: str, context: Operator, layout: Layout, lengths: Lengths) -> _Rows | None:
+def _rows(role: str, values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> _Rows | None:
     """What a norm of a role is applied to; None where scores are given in its place."""
     *heads, letter = next(use.letters[role] for use in USES.values() if role in use.letters)
     features = lengths.get(letter)
     if features is not None and role == "context":
-        features = context_features(context, features)
+        features = context_features(values["context"], features)
     if features is None:
         return None
+    if role == "context" and values["difference"] is not None:
+        owner = f"{features.owner}; the values of a pair have {2 * features.size} (e)"
+        return _Rows("h", layout.heads // 2, Length(2 * features.size, owner, features.key))
     if not heads:  # a sequence, of which heads are made
         return _Rows("h", 1, features)
     head_letter = heads[0] if layout.kv_heads < layout.heads else "h"
@@ -165,6 +169,8 @@ def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
         _check_position(spec, by_field["position"])
     if "recurrence" in by_field:
         check_recurrence(spec, lengths)
+    if "difference" in by_field:
+        check_difference(spec)
     if "mask" in by_field:
         _check_mask(spec, by_field["mask"])
     for name, operator in by_field.items():
@@ -220,7 +226,7 @@ def _check_operator(name: str, operator: Operator, lengths: Lengths, spec: Probl
     is_out_in = spec.weight_layout == "out_in"
     leading = ("h",) if spec.leading.has_heads and name in PER_HEAD_FIELDS else ()
     if name in USES:
-        bind_norm(name, operator, spec.context, spec.leading, lengths)
+        bind_norm(name, operator, vars(spec), spec.leading, lengths)
         return
     for parameter_name, array in operator.arrays.items():
         parameter, shape = record.parameter(parameter_name), array.shape

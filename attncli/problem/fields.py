@@ -27,6 +27,7 @@ LSE = "lse"  # of each query: the log-sum-exp of its scores, which is computed w
 CONTEXT = "context"  # of each head, before heads are merged and projected
 OUTPUT = "output"  # the answer: what an error proposes to select alone
 GRADIENT_PREFIX = "grad_"  # of the names of gradients: grad_weights is that of weights
+DIFFERENCE = "weight_difference"  # that of both maps of each pair of heads, where there is one
 DEFAULT_SELECTION = ("scores", WEIGHTS, OUTPUT)
 
 # What is missing where a result is the one before it.
@@ -38,7 +39,7 @@ RESULT_KEYS: Mapping[str, str] = {
 }
 
 # The stages that a result names as its pipeline, each by the key of its operator.
-PIPELINE_STAGES = ("score", "normalize", "context", "recurrence")
+PIPELINE_STAGES = ("score", "normalize", "difference", "context", "recurrence")
 
 # Steps that had another name up to version 0.3: `select` accepts the old name too.
 RENAMED_STEPS: Mapping[str, str] = {

@@ -44,6 +44,7 @@ def unread_keys(values: Mapping[str, Any]) -> dict[str, str]:
         ("packing", has_packed(values), "packed projection"),
         ("gate", has_projection(values, "g"), "projection of a gate"),
         ("layout", bool(laid_out(values)), "query, key or value"),
+        ("head_pairs", values.get("difference") is not None, "difference"),
         ("page_size", values.get("page_table") is not None, "page_table"),
     ):
         if values.get(name) is not None and not has_reader:
@@ -164,6 +165,9 @@ def _check_recurrence(values: Mapping[str, Any], given: Collection[str]) -> None
     if values["context"].record.name != "weighted_sum":
         message = f"recurrence and context are both given, and {record.name} is in place of {values['context']}"
         raise AttnError(message, where="context", hint="leave out one of them", keys=("context", "recurrence"))
+    if "difference" in given:
+        message = f"{record.name} has a state in place of maps, of which one is subtracted from the other"
+        raise AttnError(message, where="difference", hint="leave out one of them", keys=("difference", "recurrence"))
     if "past_state" in given and values["recurrence"].parameters.get("normalize"):
         message, hint = "a state does not have the sum of the keys before it", "leave out normalize or past_state"
         raise AttnError(message, where="past_state", hint=hint, keys=("past_state", "recurrence"))

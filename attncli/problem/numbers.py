@@ -68,7 +68,8 @@ def to_boolean(value: Any, path: ErrorPath) -> bool:
     """True or false, of Python's or NumPy's types."""
     if isinstance(value, np.bool_ if type(value).__module__ == "numpy" else bool):
         return bool(value)
-    meant = BOOLEAN_WORDS.get(str(value).casefold())
+    is_bit = is_number(value) and value in (0, 1)
+    meant = BOOLEAN_WORDS.get(str(value).casefold()) if is_bit or isinstance(value, str) else None
     hint = "write true or false" if meant is None else f"write {str(meant).lower()}"
     raise AttnError(f"{repr_excerpt(value)} is neither true nor false", where=path, hint=hint, subject=value)
 

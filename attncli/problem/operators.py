@@ -10,8 +10,19 @@ from attncli.base.text import json_excerpt
 from attncli.ops.records import Operator, OperatorRecord, Parameter, ParameterMapping, ReadsMapping
 from attncli.ops.registry import is_operator, kind_of, look_up, operators
 from attncli.problem.arrays import LIST_OF_NUMBERS, MATRIX, GivenArray, to_array
-from attncli.problem.numbers import is_number, to_boolean, to_counts, to_finite, to_integer, to_number, to_word
+from attncli.problem.numbers import (
+    is_number,
+    read_number,
+    to_boolean,
+    to_counts,
+    to_finite,
+    to_integer,
+    to_number,
+    to_word,
+)
 
+# The operator that a number in place of a name means, and its parameter, by the kind.
+NUMBERS_IN_PLACE: Mapping[str, tuple[str, str]] = {"difference": ("differential", "lambda_full")}
 BITS = (2, 3, 4, 8)
 FORMATS = ("gptq", "gptq_v2")
 
@@ -161,6 +172,11 @@ def _name_and_parameters(kind: str, value: Any, path: ErrorPath) -> tuple[str, M
         if record.kind not in (kind, kind_of(kind)):
             raise AttnError(f"{record.name} is a {record.kind}", where=path, hint=f"expected a {kind}")
         return record.name, value.given if isinstance(value, Operator) else {}
+    if kind in NUMBERS_IN_PLACE:
+        number = read_number(value, path) if isinstance(value, str) else value
+        if is_number(number):
+            name, parameter = NUMBERS_IN_PLACE[kind]
+            return name, {parameter: number}
     if isinstance(value, str):
         return value, {}
     if isinstance(value, Mapping) and len(value) == 1:

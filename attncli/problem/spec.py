@@ -16,10 +16,12 @@ from attncli.problem.arrays import ArrayOrigin
 from attncli.problem.fields import (
     CACHE,
     DEFAULT_SELECTION,
+    DIFFERENCE,
     GRADIENTS,
     INPUTS,
     MASKS,
     NUMBERS,
+    OUTPUT,
     PROJECTIONS,
     QUERIES,
     RANDOM,
@@ -234,6 +236,15 @@ class ProblemSpec:
         default=Operator(look_up("normalize", "softmax")), used_by="weights", is_common=True, template="active")
     context: Operator = row("context", STAGES, "makes the output of weights and values", "weighted_sum",
         default=Operator(look_up("context", "weighted_sum")), used_by="output", template="active")
+    difference: Operator | None = row("difference", STAGES,
+        "heads are pairs: the weights of the second, λ times, are subtracted from those of the first; λ, or its parts",
+        "0.8", used_by="output", template="together")
+    head_pairs: str = word(STAGES, "of a difference: which heads are a pair", "halves", words=("neighbours", "halves"),
+        default="neighbours", used_by="output", template="together",
+        word_meanings=(
+            "heads 0 and 1, 2 and 3 …, as Differential Transformer's code has them",
+            "of 2 h heads number i and number h + i, as DiffLlama has them",
+        ))
     recurrence: Operator | None = row("recurrence", STAGES,
         "a state that every token writes and reads, in place of score, normalize and context", "linear",
         used_by="output", template="together")
@@ -378,7 +389,10 @@ class ProblemSpec:
     @cached_property
     def default_selection(self) -> tuple[str, ...]:
         """The names of the results that are selected where none is named: scores, weights and output."""
-        return tuple(name for name in DEFAULT_SELECTION if name == self.given_table or name not in self.not_computed)
+        names = [name for name in DEFAULT_SELECTION if name == self.given_table or name not in self.not_computed]
+        if self.difference is not None and names[-1] == OUTPUT:
+            names.insert(-1, DIFFERENCE)
+        return tuple(names)
 
     def with_gradient(self) -> "ProblemSpec":
         """The problem with a gradient of the output: ones where none is given."""

@@ -142,6 +142,7 @@ def _keys_not_in_force(trace: Trace) -> set[str]:
     acts = {
         "weight_layout": has_weights(values),
         "packing": has_packed(values),
+        "head_pairs": values["difference"] is not None,
         "gate": has_projection(values, "g"),
         "generator": any(generator.record.is_drawn for generator in problem.generators.values()),
         "align": asks_where_queries_stand(trace.plan),

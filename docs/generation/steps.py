@@ -136,6 +136,11 @@ def _problems() -> Iterator[Mapping[str, Any]]:  # noqa: PLR0915 - a list, whose
         *({**projected, "mask": _mask(text)} for text in MASKS),
     )
 
+    yield {**in_heads, "difference": 0.5}
+    yield {**in_heads, "difference": {"differential": {"lambda_init": 0.5}}, "context_norm": "rms"}
+    learned = {"layer": 1, **{f"lambda_{name}": np.zeros(1) for name in ("q1", "k1", "q2", "k2")}}
+    in_pairs = {"heads": 4, "kv_heads": 2, "w_k": np.zeros((4, 2)), "w_v": np.zeros((4, 2))}
+    yield {**projected, **in_pairs, "difference": {"differential": learned}}
     states = {"decay": np.zeros((2, 3)), "beta": np.zeros((2, 3)), "past_state": np.zeros((2, 2, 2))}
     yield {**projected, "recurrence": {"gated": {"feature_map": "l2", "normalize": True}}, "decay": np.zeros(3)}
     yield {**in_heads, **states, "recurrence": "gated_delta"}

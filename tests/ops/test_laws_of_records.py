@@ -128,9 +128,11 @@ def test_every_parameter_makes_a_difference(record: OperatorRecord) -> None:
         is_number = parameter.kind in ("number", "integer")
         values = numbers_in_range(parameter) if is_number else [off_default(parameter, seed=1)]
         others = {name: value for name, value in parameters_off_default(record).items() if name != parameter.name}
+        arrays = {name: value for name, value in others.items() if np.ndim(value)}
         changed = (
             not np.array_equal(result, record.function(**arguments(record), **base))
-            for base in (required(record), required(record) | others)  # alone, or beside what it belongs to
+            # Alone, or beside what it belongs to, or beside arrays alone, in whose place a number may be.
+            for base in (required(record), required(record) | others, required(record) | arrays)
             for value in values
             for result in [record.function(**arguments(record), **{**base, parameter.name: value})]
         )

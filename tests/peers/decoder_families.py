@@ -146,6 +146,7 @@ DECODERS: Sequence[TinyModel] = [
     rotating("cwm", HEAD_DIM, WINDOW, TYPES),
     rotating("apertus", GROUPED),
     rotating("bitnet", GROUPED),
+    rotating("diffllama", GROUPED, BIASES, kernel="eager"),
     rotating("dots1", GROUPED, EXPERTS, WINDOW, TYPES, {"n_shared_experts": 1}),
     rotating("lfm2", GROUPED, {"layer_types": ["conv", "full_attention"]}, layers=(1,)),
     rotating("lfm2_moe", GROUPED, EXPERTS, {"layer_types": ["conv", "full_attention"]}, layers=(1,)),

@@ -278,6 +278,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"query": QUERY, "key": KEY[..., :N, :], "recurrence": "gated:slopes=retnet,layers=2"},
         "recurrence, layer: only slopes=lightning differ from layer to layer",
     ),
+    "pairs of an odd number of heads": (
+        {"query": QUERY, "key": KEY, "difference": {"differential": {"lambda_init": 0.5}}},
+        "difference: subtracts the weights of one head of each pair from those of the other; there are 3 key heads",
+    ),
     "a sink where a key has to be drawn": (
         {"query": QUERY, "key": KEY, "sink": normal(H), "context": "sample"},
         "sink: sample draws one key; with a sink there may be none",

@@ -9,6 +9,7 @@ from attncli.analysis.slips import (  # noqa: F401 - imported to be registered
     scores,
     projections,
     norms,
+    differences,
     positions,
     rounding,
     numbers,

@@ -176,6 +176,7 @@ def has_head_parts(problem: ProblemSpec) -> bool:
         and problem.b_o is None
         and all(past is None or past.ndim == 4 for past in (problem.past_key, problem.past_value))
         and not _has_given_tables(problem)
+        and problem.difference is None  # heads are pairs
         and not any(map(_is_per_head, _operators(problem)))
     )
 

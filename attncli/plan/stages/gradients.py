@@ -129,7 +129,7 @@ def _check_shape(shape: tuple[int, ...], output: Node) -> None:
 
 
 def _varying(nodes: Iterable[Node], paths: Collection[tuple[str, ...]] | None) -> frozenset[str]:
-    """The nodes of real numbers that a gradient reaches: arrays that were given, and what is computed of them.
+    """The nodes of real numbers that a gradient reaches: arrays, or numbers alone, that were given, and what they make.
 
     With `paths` they are what is computed of these arrays and numbers alone.
     """
@@ -138,7 +138,10 @@ def _varying(nodes: Iterable[Node], paths: Collection[tuple[str, ...]] | None) -
         if node.is_input:
             is_first = paths is None or node.source in paths
         else:
-            is_first = paths is not None and any(path in paths for path in node.numbers.values())
+            is_first = any(
+                path in paths if paths is not None else not node.inputs and has_derivative(node, option)
+                for option, path in node.numbers.items()
+            )
         if is_first or (
             node.tapped_from is None
             and any(name in varying and not _is_constant(node, argument) for argument, name in node.inputs.items())

@@ -7,6 +7,7 @@ from attncli.ops.norms import NORM, USES, is_after_rope, is_over_all
 from attncli.ops.records import Operator
 from attncli.plan.builder import PlanBuilder, options_beside
 from attncli.plan.graph import Axes, Axis, Node, axes_of
+from attncli.plan.stages.differences import pair_values
 from attncli.plan.stages.indices import given_positions, has_given_positions, rotation_positions
 
 ROPE_KEY = "rope_key"  # the role of the last features of each key, where all heads share them
@@ -272,12 +273,13 @@ def _add_present(builder: PlanBuilder, role: str, source: Node) -> None:
 
 def repeat_kv_heads(builder: PlanBuilder) -> None:
     """Repeat key and value heads, one for each query head."""
-    heads, kv_heads = builder.layout.heads, builder.layout.kv_heads
-    for role in _kv_roles(builder) if kv_heads != heads else ():
+    groups = builder.layout.heads // builder.layout.kv_heads
+    for role in _kv_roles(builder) if groups > 1 else ():
         source = builder.current_node(role)
+        heads = groups * source.axes[-3].length  # of paired values half as many
         axes = (*source.axes[:-3], Axis("h", heads), *source.axes[-2:])
         name, symbol = f"repeated_{role}", f"{source.symbol}ₛ"
-        formula, function = f"query head h reads key head h // {heads // kv_heads}", structural.repeat_kv
+        formula, function = f"query head h reads key head h // {groups}", structural.repeat_kv
         options = {"heads": heads}
         builder.add_made_of(source, name, symbol, formula, "repeat", function, options, axes=axes, role=role)
 
@@ -291,6 +293,7 @@ STAGES = {
         normalize_rotated,
         scale_queries,
         concatenate_cache,
+        pair_values,
         repeat_kv_heads,
     )
 }

@@ -5,9 +5,11 @@ from attncli.ops import structural
 from attncli.ops.elementwise import fill_empty_rows
 from attncli.ops.gates import GATES, apply_gate
 from attncli.ops.log_sum_exp import log_sum_exp, log_sum_exp_options
+from attncli.ops.norms import is_over_all
 from attncli.ops.records import format_value
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Axis, Node
+from attncli.plan.stages.differences import scale_context
 from attncli.plan.stages.heads import add_merged, normalize_context
 from attncli.plan.stages.projections import add_projection
 from attncli.problem.fields import LSE
@@ -101,10 +103,13 @@ def attend(builder: PlanBuilder) -> None:
     operator = builder.problem.context
     if builder.problem.recurrence is not None:
         return
-    axes = builder.result_axes(operator.record, builder.inputs_of("context", operator), builder.score_axes)
+    leading = builder.current_node("weights").axes[:-2]  # with a difference half as many heads
+    axes = builder.result_axes(operator.record, builder.inputs_of("context", operator), leading)
     builder.add_operator("context", operator, "context", "C", axes, role="context")
     builder.set_result("context", "context")
     normalize_context(builder)
+    if not _is_normalized_over_all(builder):
+        scale_context(builder)
 
 
 def merge_heads(builder: PlanBuilder) -> None:
@@ -114,6 +119,14 @@ def merge_heads(builder: PlanBuilder) -> None:
     if layout.splits_heads or (layout.has_input_head_axis and projects):
         add_merged(builder, builder.current_node("context"), "merged", "C_all", "merge", "context")
     normalize_context(builder, over_all=True)
+    if _is_normalized_over_all(builder):
+        scale_context(builder)
+
+
+def _is_normalized_over_all(builder: PlanBuilder) -> bool:
+    """Whether the norm of the context is that of all heads together, which comes after they were merged."""
+    norm = builder.problem.context_norm
+    return norm is not None and is_over_all(norm)
 
 
 def gate(builder: PlanBuilder) -> None:

@@ -68,6 +68,14 @@ latent attention, mla, multi-head latent attention, latent, latents, kv compress
     see: w_kv_latent, w_q_latent, w_k_rope, kv_latent, absorbed form, scale_of_latent
     source: DeepSeek-AI 2024 (DeepSeek-V2), 2.1
 
+differential attention, diff transformer, diff attention, two maps
+    Heads come in pairs: the weights of the second, λ times, are subtracted from those of the first, so that what both
+    have in common, as noise, cancels. λ is a number, or exp(λ_q1·λ_k1) − exp(λ_q2·λ_k2) + λ_init; the context of a
+    pair is normalized, and multiplied by 1 − λ_init.
+    shapes: P₁[h n m], P₂[h n m] -> D[h n m]
+    see: difference, head_pairs, context_norm, weight_difference, no_lambda
+    source: Ye et al. 2024 (Differential Transformer), eq. 1 to 3
+
 absorbed form, weight absorption, absorbed, absorption
     Latent attention without keys and values: the key weights of a head are multiplied into its query weights, the
     value weights into w_o, and all heads attend to the latent itself, as in multi-query attention. The output is the

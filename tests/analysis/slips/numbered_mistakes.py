@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from tests.analysis.slips import wrong_latents as latents
+from tests.analysis.slips.wrong_attention import attention
+from tests.analysis.slips.wrong_cases import two_maps
 from tests.analysis.slips.wrong_recurrences import given as recurrent_keys
 from tests.analysis.slips.wrong_recurrences import recurrence
 from tests.arrays import normal
@@ -172,6 +174,13 @@ def recurrent(mistakes: Keys, *rules: str, **more: Any) -> list[Mistake]:
         Mistake(slip, number, lambda k, _: recurrence(k, **mistakes)["output"], recurrent_keys(rule, **more))
         for rule in rules
     ]
+
+
+def of_maps(layer: int) -> Mistake:
+    """Differential attention with the λ_init of another layer."""
+    mistakes = {"lambda_of_another_layer": layer}
+    keys = {"query": None, "key": None, "value": None, **two_maps(5)}
+    return Mistake("lambda_of_another_layer", layer, lambda k, _: attention(k, **mistakes)["output"], keys)
 
 
 def of_latents(slip: str, mistakes: Keys, **more: bool) -> Mistake:
@@ -708,6 +717,7 @@ MISTAKES = [
         for width in (latents.LATENT, latents.LATENT + latents.SHARED, latents.OWN, latents.SHARED)
         for is_scaled in (False, True)
     ),
+    *(of_maps(layer) for layer in (0, 3)),
     of_latents("no_mscale", {"mscale": "forgotten"}),
     of_latents("no_mscale", {"mscale": "once"}),
     of_latents("mscale_twice", {"mscale": "twice"}),

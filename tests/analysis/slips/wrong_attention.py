@@ -52,7 +52,7 @@ def attention(keys: Keys, **mistakes: Any) -> dict[str, np.ndarray]:
     if "weights_rounded" in mistakes:
         weights = np.round(weights, mistakes["weights_rounded"])
     used = weights.transpose(0, 2, 1) if "weights_transposed" in mistakes else weights
-    context = normed(keys, mistakes, "context_norm", np.einsum("hnm,hme->hne", used, value))
+    context = context_of(keys, mistakes, used, value)
     count = context.shape[1]
     if "heads_not_transposed" in mistakes:
         output = context.reshape(count, -1)
@@ -62,6 +62,41 @@ def attention(keys: Keys, **mistakes: Any) -> dict[str, np.ndarray]:
     if "w_o" in keys and "no_output_projection" not in mistakes:
         output = output @ matrix("w_o", keys, mistakes) + vector("b_o", keys, mistakes)
     return {"scores": scores, "weights": weights, "output": output}
+
+
+def context_of(keys: Keys, mistakes: Keys, weights: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """The context [h n e], of pairs of heads where one map is subtracted from the other, normalized."""
+    if "difference" in keys:
+        weights, value = subtracted(keys, mistakes, weights, value)
+    context = normed(keys, mistakes, "context_norm", np.einsum("hnm,hme->hne", weights, value))
+    return context * factor_of_difference(keys, mistakes)
+
+
+def subtracted(keys: Keys, mistakes: Keys, weights: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The weights of the first head of each pair less λ times those of the second, and the values of both."""
+    given, count = keys["difference"]["differential"], len(weights)
+    are_halves = (keys.get("head_pairs") == "halves") != ("head_pairs_misread" in mistakes)
+    heads = np.arange(count).reshape((2, -1) if are_halves else (-1, 2))
+    first, second = heads if are_halves else heads.T
+    q1, k1, q2, k2 = (given[f"lambda_{name}"] for name in ("q1", "k1", "q2", "k2"))
+    factor = np.exp(q1 @ k1) - np.exp(q2 @ k2)
+    factor += 0 if "no_lambda_init" in mistakes else lambda_init(given, mistakes)
+    wrong = {"no_lambda": 1.0, "second_map_left_out": 0.0, "maps_added": -factor}
+    factor = next((wrong[name] for name in wrong if name in mistakes), factor)
+    return weights[first] - factor * weights[second], np.concatenate([value[first], value[second]], axis=-1)
+
+
+def lambda_init(given: Keys, mistakes: Keys) -> float:
+    """The number λ_init of a layer, counted from 0."""
+    return 0.8 - 0.6 * np.exp(-0.3 * mistakes.get("lambda_of_another_layer", given["layer"]))
+
+
+def factor_of_difference(keys: Keys, mistakes: Keys) -> float:
+    """What the context of each pair is multiplied by, after its norm."""
+    if "difference" not in keys or "no_lambda_factor" in mistakes:
+        return 1.0
+    factor = 1 - lambda_init(keys["difference"]["differential"], mistakes)
+    return factor**2 if "lambda_factor_twice" in mistakes else factor
 
 
 def normed_queries_and_keys(

@@ -35,6 +35,24 @@ def given(seed: int, queries: int = N, keys: int = M, heads: int = H, kv_heads: 
     return arrays | counts | ({"kv_heads": groups} if groups < heads else {})
 
 
+SLIPS_OF_MAPS = (
+    "no_lambda",
+    "maps_added",
+    "second_map_left_out",
+    "no_lambda_init",
+    "no_lambda_factor",
+    "lambda_factor_twice",
+    "head_pairs_misread",
+)
+
+
+def two_maps(seed: int) -> dict[str, Any]:
+    """Pairs of heads, of which one map is subtracted from the other."""
+    vectors = {f"lambda_{name}": normal(D, seed=seed + at) / 2 for at, name in enumerate(("q1", "k1", "q2", "k2"))}
+    difference = {"differential": {"layer": 2, **vectors}}
+    return {**given(seed, heads=4), "difference": difference, "head_pairs": "halves", "context_norm": {"rms": {}}}
+
+
 def square(seed: int) -> dict[str, Any]:
     """As many queries as keys."""
     return given(seed, T, T)
@@ -80,7 +98,7 @@ def cases(seed: int) -> list[Case]:
     biased = {**plain, "bias": bias(N, M)}
     tables = {"rel_pos_h": normal(5, D, seed=seed), "rel_pos_w": normal(5, D, seed=seed + 1)}
     grid = {"decomposed": {**tables, "height": 3}}
-    turned = {**self_attending, **rope()}
+    turned, of_maps = {**self_attending, **rope()}, two_maps(seed)
     at_end = {**plain, "causal": True, "align": "bottom_right"}
     windowed = {**self_attending, "window": (2, 1)}
     qk_norm = {"query_gain": normal(D, seed=seed), "key_gain": normal(D, seed=seed + 1), "key_bias": normal(D)}
@@ -215,6 +233,7 @@ def cases(seed: int) -> list[Case]:
         Case("norm_span", {**norms, "qk_norm": {"rms": wide_gains}}, "qk_norm"),
         Case("norm_beyond_rope", {**norms, **rope()}),
         Case("norm_beyond_rope", {**norms, **rope(), "qk_norm": {"rms": {**qk_norm, "when": "after_rope"}}}),
+        *(Case(slip, of_maps) for slip in SLIPS_OF_MAPS),
         Case("no_query_scale", {**plain, "query_scale": {"power": {"length": 2.0, "exponent": 0.5}}}),
         Case("rope_interleaved", turned),
         Case("rope_half_split", {**self_attending, **rope(interleaved=True)}),

@@ -1,0 +1,347 @@
+"""Differences of maps: the weights of one head of each pair, less λ times those of the other, and values of pairs."""
+
+import math
+from typing import Annotated, Any
+
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import Term, exp, number, parameter, products
+from attncli.ops.decorators import difference, structural
+from attncli.ops.derivatives import (
+    computed_products,
+    derivative,
+    derivative_by_number,
+    sum_products,
+    unchanged,
+)
+from attncli.ops.records import OperatorUse, Range, Symbol, format_value
+
+VECTORS = ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2")
+
+
+def initial_lambda(lambda_init: float | None = None, layer: int | None = None) -> Any:
+    """The number λ_init: that of a layer, counted from 0, where one is given; 0 where neither is.
+
+    >>> round(initial_lambda(layer=0), 4), initial_lambda(0.5), initial_lambda()
+    (0.2, 0.5, 0.0)
+    """
+    if layer is None:
+        return 0.0 if lambda_init is None else lambda_init
+    return 0.8 - 0.6 * math.exp(-0.3 * layer)
+
+
+def heads_of_map(heads: int, pairs: str, which: int) -> list[int]:
+    """The heads whose weights are the first map (0) of each pair, or the second (1).
+
+    >>> heads_of_map(6, "halves", 1), heads_of_map(6, "neighbours", 1)
+    ([3, 4, 5], [1, 3, 5])
+    """
+    half = heads // 2
+    return list(range(which * half, (which + 1) * half) if pairs == "halves" else range(which, heads, 2))
+
+
+def _initial_term(write: ArithmeticWriter, lambda_init: float | None, layer: int | None) -> tuple[list[str], Term]:
+    """The lines of λ_init, and its term."""
+    if layer is None:
+        return [], parameter(0.0 if lambda_init is None else lambda_init)
+    line = write.computed("λ_init", parameter(0.8) - parameter(0.6) * exp(-(parameter(0.3) * number(layer))))
+    return [line.line], line
+
+
+def differential_by_hand(
+    write: ArithmeticWriter,
+    result: Any,
+    *,
+    lambda_q1: Array | None = None,
+    lambda_k1: Array | None = None,
+    lambda_q2: Array | None = None,
+    lambda_k2: Array | None = None,
+    lambda_full: float | None = None,
+    lambda_init: float | None = None,
+    layer: int | None = None,
+) -> list[str]:
+    """The two exponentials of products, and λ."""
+    if lambda_full is not None:
+        return [f"λ is given: {write(result)}"]
+    lines, term = _initial_term(write, lambda_init, layer)
+    if lambda_q1 is None or lambda_k1 is None or lambda_q2 is None or lambda_k2 is None:
+        return lines or [f"λ is λ_init: {write(result)}"]
+    grown = [
+        write.computed(f"exp(λ_q{at}·λ_k{at})", exp(products(left, right)))
+        for at, (left, right) in enumerate(((lambda_q1, lambda_k1), (lambda_q2, lambda_k2)), 1)
+    ]
+    return [*(x.line for x in grown), *lines, write.equation(grown[0] - grown[1] + term, result, name="λ")]
+
+
+def _formula(
+    lambda_full: float | None = None, lambda_init: float | None = None, layer: int | None = None, **vectors: bool
+) -> str:
+    """λ as it was given, or as it is made."""
+    if lambda_full is not None:
+        return f"λ = {format_value(lambda_full)}"
+    if lambda_init is None and layer is None:
+        return "λ = exp(λ_q1·λ_k1) − exp(λ_q2·λ_k2)" if vectors else "λ = 0"
+    initial = f"λ_init = 0.8 − 0.6 exp(−0.3·{layer})" if layer is not None else f"λ_init = {format_value(lambda_init)}"
+    return f"λ = exp(λ_q1·λ_k1) − exp(λ_q2·λ_k2) + λ_init, {initial}" if vectors else f"λ = {initial}"
+
+
+def check_differential(use: OperatorUse) -> None:
+    """Raise AttnError where λ is not given, given twice, or made of only some of its vectors."""
+    given = [name for name in VECTORS if use.parameters.get(name) is not None]
+    starts = [name for name in ("lambda_init", "layer") if use.parameters.get(name) is not None]
+    missing = [name for name in VECTORS if name not in given]
+    if given and missing:
+        raise AttnError(f"needs {missing[0]} too", hint=f"give {', '.join(VECTORS)}, or none of them")
+    if use.parameters.get("lambda_full") is not None:
+        if given:
+            message = "λ is a number, and would be made of vectors too"
+            raise AttnError(message, where="lambda_full", hint=f"leave out lambda_full, or {', '.join(given)}")
+    elif not starts:
+        hint = "give a number, lambda_full, or lambda_init or layer, with which λ begins"
+        raise AttnError("λ is not given", hint=hint)
+    if len(starts) == 2:
+        raise AttnError("lambda_init is that of a layer, which is given too", hint="leave out one of them")
+
+
+def _of_vector(grad: Array, own: Array, other: Array) -> Array:
+    """The gradient of one of two vectors whose product has an exponential in λ."""
+    gradient: Array = grad * np.exp((own * other).sum(axis=-1)) * other
+    return gradient
+
+
+def _of_vector_by_hand(write: ArithmeticWriter, at: int, grad: Any, own: Array, other: Array, result: Any) -> list[str]:
+    """The exponential of a product, added (1) or subtracted (2), and the gradient of one of its vectors."""
+    grown = write.computed(f"exp(λ_q{at}·λ_k{at})", exp(products(own, other)))
+    term = number(grad) * grown * number(other)
+    return [grown.line, write.equation(term if at == 1 else -term, result, letter="d")]
+
+
+@derivative(
+    "{d_argument} = {d_result} exp({lambda_q1}·{lambda_k1}) {lambda_k1}",
+    by_hand=lambda write, grad, lambda_q1, lambda_k1, result: _of_vector_by_hand(
+        write, 1, grad, lambda_q1, lambda_k1, result
+    ),
+)
+def differential_q1(grad: Array, lambda_q1: Array, lambda_k1: Array) -> Array:
+    """The gradient of the first query vector."""
+    return _of_vector(grad, lambda_q1, lambda_k1)
+
+
+@derivative(
+    "{d_argument} = {d_result} exp({lambda_q1}·{lambda_k1}) {lambda_q1}",
+    by_hand=lambda write, grad, lambda_q1, lambda_k1, result: _of_vector_by_hand(
+        write, 1, grad, lambda_k1, lambda_q1, result
+    ),
+)
+def differential_k1(grad: Array, lambda_q1: Array, lambda_k1: Array) -> Array:
+    """The gradient of the first key vector."""
+    return _of_vector(grad, lambda_k1, lambda_q1)
+
+
+@derivative(
+    "{d_argument} = −{d_result} exp({lambda_q2}·{lambda_k2}) {lambda_k2}",
+    by_hand=lambda write, grad, lambda_q2, lambda_k2, result: _of_vector_by_hand(
+        write, 2, grad, lambda_q2, lambda_k2, result
+    ),
+)
+def differential_q2(grad: Array, lambda_q2: Array, lambda_k2: Array) -> Array:
+    """The gradient of the second query vector."""
+    return -_of_vector(grad, lambda_q2, lambda_k2)
+
+
+@derivative(
+    "{d_argument} = −{d_result} exp({lambda_q2}·{lambda_k2}) {lambda_q2}",
+    by_hand=lambda write, grad, lambda_q2, lambda_k2, result: _of_vector_by_hand(
+        write, 2, grad, lambda_k2, lambda_q2, result
+    ),
+)
+def differential_k2(grad: Array, lambda_q2: Array, lambda_k2: Array) -> Array:
+    """The gradient of the second key vector."""
+    return -_of_vector(grad, lambda_k2, lambda_q2)
+
+
+@derivative_by_number(
+    "λ", "{d_argument} = {d_result}", by_hand=lambda write, grad, result: [write.equation(number(grad), result)]
+)
+def differential_lambda_full(grad: Array) -> Array:
+    """The gradient of λ as a number."""
+    return np.asarray(grad)
+
+
+@difference(
+    formula="λ = exp(λ_q1·λ_k1) − exp(λ_q2·λ_k2) + λ_init",
+    shapes="lambda_q1[d], lambda_k1[d], lambda_q2[d], lambda_k2[d] -> []",
+    source="Ye et al. 2024 (Differential Transformer), eq. 1 to 3",
+    example={
+        "lambda_q1": [1, 0],
+        "lambda_k1": [0, 1],
+        "lambda_q2": [0, 0],
+        "lambda_k2": [1, 1],
+        "lambda_init": 0.8,
+        "gives": 0.8,
+    },
+    formula_in_force=_formula,
+    by_hand=differential_by_hand,
+    check=check_differential,
+    derivatives={
+        "lambda_q1": differential_q1,
+        "lambda_k1": differential_k1,
+        "lambda_q2": differential_q2,
+        "lambda_k2": differential_k2,
+        "lambda_full": differential_lambda_full,
+    },
+)
+def differential(
+    *,
+    lambda_full: float | None = None,
+    lambda_init: float | None = None,
+    layer: Annotated[int | None, Range(least=0)] = None,
+    lambda_q1: Annotated[Array | None, Symbol("λ_q1")] = None,
+    lambda_k1: Annotated[Array | None, Symbol("λ_k1")] = None,
+    lambda_q2: Annotated[Array | None, Symbol("λ_q2")] = None,
+    lambda_k2: Annotated[Array | None, Symbol("λ_k2")] = None,
+) -> Array:
+    """How much of the second map of each pair of heads is subtracted from the first: λ.
+
+    λ is a number, `lambda_full`, or made of four vectors and `lambda_init`; that of a `layer`, counted from 0, is
+    0.8 − 0.6 exp(−0.3 layer). Where either is given, the context of each pair is multiplied by 1 − λ_init, after its
+    norm.
+
+    >>> differential(lambda_full=0.5).item(), differential(lambda_init=0.8).item()
+    (0.5, 0.8)
+    >>> ones, zeros = np.ones(2), np.zeros(2)
+    >>> vectors = {"lambda_q1": zeros, "lambda_k1": ones, "lambda_q2": zeros, "lambda_k2": ones}
+    >>> round(differential(layer=0, **vectors).item(), 4)
+    0.2
+    """
+    if lambda_full is not None:
+        return np.asarray(lambda_full)
+    begin = initial_lambda(lambda_init, layer)
+    if lambda_q1 is None or lambda_k1 is None or lambda_q2 is None or lambda_k2 is None:
+        return np.asarray(begin)
+    grown = [np.exp((left * right).sum(axis=-1)) for left, right in ((lambda_q1, lambda_k1), (lambda_q2, lambda_k2))]
+    return np.asarray(grown[0] - grown[1] + begin)
+
+
+@derivative("{d_x}: {d_result} in the heads of its map, 0 in the others", is_whole=True)
+def take_heads_x(grad: Array, x: Array, *, pairs: str, which: int) -> Array:
+    """The gradient of heads of which some are taken."""
+    whole = np.zeros(x.shape, grad.dtype)
+    whole[..., heads_of_map(x.shape[-3], pairs, which), :, :] = grad
+    return whole
+
+
+@structural(is_exact=True, derivatives={"x": take_heads_x})
+def take_heads(x: Array, *, pairs: str, which: int) -> Array:
+    """The first head (0) of each pair, or the second (1): [… h n m] to half as many heads.
+
+    >>> take_heads(np.array([[[1]], [[2]], [[3]], [[4]]]), pairs="halves", which=1).ravel()
+    array([3, 4])
+    """
+    return x[..., heads_of_map(x.shape[-3], pairs, which), :, :]
+
+
+@derivative("{d_x}: the features of {d_result} shared between the heads of each pair again", is_whole=True)
+def pair_heads_x(grad: Array, x: Array, *, pairs: str) -> Array:
+    """The gradient of heads whose features were put side by side."""
+    whole = np.empty(x.shape, grad.dtype)
+    width = x.shape[-1]
+    for which in (0, 1):
+        part = grad[..., which * width : (which + 1) * width]
+        whole[..., heads_of_map(x.shape[-3], pairs, which), :, :] = part
+    return whole
+
+
+@structural(is_exact=True, derivatives={"x": pair_heads_x})
+def pair_heads(x: Array, *, pairs: str) -> Array:
+    """The features of both heads of each pair side by side: [… g m e] to half as many heads of 2 e features.
+
+    >>> pair_heads(np.array([[[1]], [[2]], [[3]], [[4]]]), pairs="neighbours").tolist()
+    [[[1, 2]], [[3, 4]]]
+    """
+    return np.concatenate([take_heads(x, pairs=pairs, which=which) for which in (0, 1)], axis=-1)
+
+
+def _subtracted_by_hand(write: ArithmeticWriter, first: Any, second: Any, factor: Any, result: Any) -> list[str]:
+    """One weight of the second map, λ times, subtracted from that of the first."""
+    return [write.equation(number(first) - number(factor) * number(second), result)]
+
+
+def _second_by_hand(write: ArithmeticWriter, grad: Any, factor: Any, result: Any) -> list[str]:
+    """The gradient of one weight, times −λ."""
+    return [write.equation(-(number(factor) * number(grad)), result)]
+
+
+@derivative("{d_second} = −{factor} {d_result}", by_hand=_second_by_hand)
+def subtract_map_second(grad: Array, factor: Array) -> Array:
+    """The gradient of the second map: that of the difference, −λ times."""
+    return -factor * grad
+
+
+def _factor_by_hand(write: ArithmeticWriter, grad: Array, second: Array, result: Any) -> list[str]:
+    """The sum of the products over all pairs, and its opposite."""
+    fit = computed_products(write, "Σ dD∘P₂", np.ravel(grad), np.ravel(second))
+    return [fit.line, write.equation(-fit, result)]
+
+
+@derivative(
+    "{d_factor} = −Σ {d_result} ∘ {second}",
+    by_hand=_factor_by_hand,
+    sums_over=("b", "h", "g", "n", "m"),
+    is_whole=True,
+)
+def subtract_map_factor(grad: Array, second: Array) -> Array:
+    """The gradient of λ: over all queries and keys, how much of the second map the gradient would have more of."""
+    return -np.asarray(sum_products(grad, second))
+
+
+@structural(
+    by_hand=_subtracted_by_hand,
+    derivatives={"first": unchanged, "second": subtract_map_second, "factor": subtract_map_factor},
+)
+def subtract_map(first: Array, second: Array, factor: Array) -> Array:
+    """The first map less the second, λ times.
+
+    >>> subtract_map(np.array([[0.5, 0.5]]), np.array([[0.25, 0.75]]), np.array(2.0)).tolist()
+    [[0.0, -1.0]]
+    """
+    less: Array = first - factor * second
+    return less
+
+
+def _scaled_by_hand(
+    write: ArithmeticWriter, x: Array, result: Any, *, lambda_init: float | None = None, layer: int | None = None
+) -> list[str]:
+    """One row of the context, 1 − λ_init times."""
+    lines, term = _initial_term(write, lambda_init, layer)
+    factor = write.computed("1 − λ_init", 1 - term)
+    name = f"(1 − λ_init) {write.symbol('x')}({write.query})"
+    return [*lines, factor.line, write.equation(factor * number(x), result, name=name, letter="e")]
+
+
+def _scaled_back_by_hand(
+    write: ArithmeticWriter, grad: Array, result: Any, *, lambda_init: float | None = None, layer: int | None = None
+) -> list[str]:
+    """The gradient of one row, 1 − λ_init times."""
+    lines, term = _initial_term(write, lambda_init, layer)
+    factor = write.computed("1 − λ_init", 1 - term)
+    return [*lines, factor.line, write.equation(factor * number(grad), result, letter="e")]
+
+
+@derivative("{d_x} = (1 − λ_init) {d_result}", by_hand=_scaled_back_by_hand)
+def scale_context_x(grad: Array, *, lambda_init: float | None = None, layer: int | None = None) -> Array:
+    """The gradient of the context before it is scaled."""
+    gradient: Array = (1 - initial_lambda(lambda_init, layer)) * grad
+    return gradient
+
+
+@structural(by_hand=_scaled_by_hand, derivatives={"x": scale_context_x})
+def scale_context(x: Array, *, lambda_init: float | None = None, layer: int | None = None) -> Array:
+    """The context times 1 − λ_init, so that its gradients are of the size that those of one map have.
+
+    >>> scale_context(np.array([[2.0, 4.0]]), lambda_init=0.5)
+    array([[1., 2.]])
+    """
+    scaled: Array = (1 - initial_lambda(lambda_init, layer)) * x
+    return scaled
