@@ -14,6 +14,7 @@ from attncli.io.results import FORMAT
 from attncli.ops import operators
 from attncli.ops.records import OperatorRecord, Parameter
 from attncli.problem.fields import RESULTS, Field
+from attncli.problem.operators import NUMBERS_IN_PLACE
 from attncli.problem.spec import FIELDS
 from attncli.render.objects import CHECK_FORMAT, COMPARE_FORMAT
 
@@ -147,6 +148,9 @@ def _operator(kind: str) -> Schema:
         "maxProperties": 1,
     }
     text = {"type": "string", "pattern": f"{with_parameters}|{OWN_OPERATOR}"}
+    if kind in NUMBERS_IN_PLACE:
+        name, parameter = NUMBERS_IN_PLACE[kind]
+        return _any_of(*_parameter(records[name].parameter(parameter))["anyOf"], {"enum": names}, text, mapping)
     return _any_of({"enum": names}, text, mapping)
 
 
