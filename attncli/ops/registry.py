@@ -60,6 +60,8 @@ ARGUMENTS: Mapping[str, frozenset[str]] = {
             "key_sequences",
             "key_mask",
             "real_key_starts",
+            "index_scores",
+            "candidates",
         }
     ),
     "norm": frozenset({"x"}),
