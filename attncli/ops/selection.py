@@ -39,7 +39,7 @@ def index_scores_by_hand(
 
 @structural(by_hand=index_scores_by_hand)
 def index_scores(query: Array, key: Array, weights: Array, *, has_head_axis: bool = False) -> Array:
-    """The scores of an indexer [… n m]: of its queries [… ι n η], its keys [… 1 m η] and the weights of its heads [… n ι].
+    """The scores of an indexer [… n m], of its queries [… ι n η], its keys [… 1 m η] and its heads' weights [… n ι].
 
     Each head's dot product with the key counts where it is positive, times the weight that the query gives the head;
     their sum is divided by √(ι η), which changes no choice. With `has_head_axis` the result is [… 1 n m].
@@ -80,9 +80,9 @@ def top_by_hand(
 
 
 @mask(
-    formula="visible where Iᵢⱼ is one of the largest of row i, so many as `keys` says, of those that no other rule hides",
+    formula="visible where Iᵢⱼ is one of the largest of row i, as many as keys says, that no other rule hides",
     shapes="index_scores[n m], candidates[n m] -> [n m]",
-    source="DeepSeek-AI 2025 (DeepSeek-V3.2-Exp), §2.1, eq. 2; ties as in NumPy's stable sort: torch.topk promises no order",
+    source="DeepSeek-AI 2025 (DeepSeek-V3.2-Exp), §2.1, eq. 2; of equal scores torch.topk promises no order",
     example={
         "index_scores": [[1, 3, 2], [1, 3, 2]],
         "candidates": [[1, 1, 1], [1, 0, 1]],

@@ -68,7 +68,7 @@ def to_boolean(value: Any, path: ErrorPath) -> bool:
     """True or false, of Python's or NumPy's types."""
     if isinstance(value, np.bool_ if type(value).__module__ == "numpy" else bool):
         return bool(value)
-    meant = BOOLEAN_WORDS.get(str(value).casefold())
+    meant = None if isinstance(value, int) and value not in (0, 1) else BOOLEAN_WORDS.get(str(value).casefold())
     hint = "write true or false" if meant is None else f"write {str(meant).lower()}"
     raise AttnError(f"{repr_excerpt(value)} is neither true nor false", where=path, hint=hint, subject=value)
 

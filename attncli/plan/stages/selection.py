@@ -18,14 +18,11 @@ STEPS = {
     "index_key_heads": "The key of the indexer as that of one head, which all of them share.",
     "index_weights": "How much each head of the indexer counts for a query.",
     "index_scores": "How useful each key is to each query, by the indexer: the highest keys are those that are seen.",
-    "rotated_index_query": "The queries of the indexer, their first features rotated by their positions.",
-    "rotated_index_key": "The keys of the indexer, their first features rotated by their positions.",
     "index_query_positions": "The position of each query, for the indexer.",
     "index_key_positions": "The position of each key, for the indexer.",
     "past_index_key": "The indexer's keys of earlier tokens, kept from the calls before.",
     "past_index_key_heads": "The cached keys of the indexer as those of one head.",
     "concatenated_index_key": "The indexer's keys of earlier tokens, which were kept, and then the new ones.",
-    "present_index_key": "The indexer's keys of all tokens so far, kept for the next call.",
     "w_q_index": "Learned weights that make the indexer's queries of the embeddings, or of their latent.",
     "w_k_index": "Learned weights that make the indexer's keys of the embeddings.",
     "w_h_index": "Learned weights that make, of each query's embedding, a weight for each head of the indexer.",
@@ -41,7 +38,7 @@ def project_index(builder: PlanBuilder) -> None:
     latent = builder.current.get("query_latent", rows)
     batch = builder.letters("query")[:-2]
     for name, source, letters in (
-        ("index_query", latent, ("n", "ι·η")),
+        ("index_query", latent, ("n", "η")),
         ("index_key", builder.current["embeddings"], (builder.problem.new_key_letter, "η")),
         ("index_weights", rows, ("n", "ι")),
     ):
