@@ -61,6 +61,8 @@ def with_table(name: str, **keys: Any) -> dict[str, Any]:
     if any(FIELDS[key].says_how_given for key in kept):  # arrays as they were read
         kept = {key: value for key, value in kept.items() if not FIELDS[key].says_how_given}
         kept |= {key: getattr(trace.problem, key) for key in LAID_OUT if key in kept}
+    if trace.problem.chooses_keys and name == "scores":
+        kept["index_scores"] = trace["index_scores"].value
     if not kept.keys() & {"value", "embeddings", "residual", "token_table"}:
         kept["value"] = trace["value"].value
     return {**kept, name: trace[name].value}

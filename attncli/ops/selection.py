@@ -75,8 +75,8 @@ def top_by_hand(
         return verdict(f"another rule hides {write.key} from {write.query}", result)
     before = (scores > scores[column]) | ((scores == scores[column]) & (np.arange(len(scores)) < column))
     place, many = 1 + int(np.count_nonzero(before & seen)), count_of(int(np.count_nonzero(seen)), "key")
-    own = f"I({write.query}, {write.key}) = {write(scores[column])}"
-    return verdict(f"{own} is number {place} of {many} that no other rule hides, and {keys} are kept", result)
+    own = f"I({write.query}, {write.key}) is {write(scores[column])}"
+    return verdict(f"{own}, number {place} of {many} that no other rule hides; {keys} are kept", result)
 
 
 @mask(

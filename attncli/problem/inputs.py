@@ -89,7 +89,7 @@ STATE_ARRAYS = ("decay", "beta", "past_state")  # the keys of the arrays that re
 # The fields that are not used where `query` is given, or `key`, by the letter of the features that they make. Of packed
 # projections some part is not used.
 _MADE_OF = {"d": "query", "u": "query", "μ": "query", "c": "key", "e": "key", "λ": "key", "ρ": "key"}
-_MADE_OF |= {"ι·η": "query", "ι": "query", "η": "key"}
+_MADE_OF |= {"ζ": "query", "ι": "query", "η": "key"}
 REPLACED_BY = {
     name: _MADE_OF[field.letters[-1]]
     for name, field in FIELDS.items()

@@ -130,8 +130,8 @@ def _bind_parts(values: Mapping[str, Any], layout: Layout, lengths: Lengths, nam
 
 def _check_indexer(lengths: Lengths) -> None:
     """Raise AttnError where the queries of the indexer are not those of its heads with as many features as its keys."""
-    if {"ι", "η", "ι·η"} <= lengths.keys():
-        heads, features, both = lengths["ι"], lengths["η"], lengths["ι·η"]
+    if {"ι", "η", "ζ"} <= lengths.keys():
+        heads, features, both = lengths["ι"], lengths["η"], lengths["ζ"]
         if both.size != heads.size * features.size:
             hint = f"expected {heads.size} · {features.size}"
             message = f"{both.owner}; {heads.owner}, {features.owner}"

@@ -257,7 +257,7 @@ class _Filler:
         Keys and values have as many features as queries, times the share of their heads.
         """
         heads, kv_heads = self._heads
-        if letter == "ι·η":
+        if letter == "ζ":
             return self._size("ι", path) * self._size("η", path)
         if letter == "ι":
             return self._size_of_array(letter) or 1

@@ -176,7 +176,7 @@ class ProblemSpec:
         parts=("w_kv_latent", "w_k_rope"), template="together")
     b_kv_latent_rope: Array | None = offset("λ+ρ", "latent and rope key bias in one list", "ones",
         parts=("b_kv_latent", "b_k_rope"), template="together")
-    w_q_index: Array | None = weight("y ι·η",
+    w_q_index: Array | None = weight("y ζ",
         "indexer's query weights, the heads side by side; with a query latent its rows are those of the latent",
         "queries", template="together")
     w_k_index: Array | None = weight("x η", "indexer's key weights: one key for all of its heads", "queries",
@@ -297,7 +297,7 @@ class ProblemSpec:
     past_value: Array | None = matrix(CACHE, "[b h] p e", "cached values, before value", "[[0, 0, 0, 1]]",
         template="together")
     past_index_key: Array | None = matrix(CACHE, "[b] p η",
-        "cached keys of the indexer, normalized and rotated as they were, before the new ones", "[[1, 0]]",
+        "cached keys of the indexer, normalized and rotated as they were, before the new ones", "[[1, 0, 0, 1]]",
         used_by="queries", template="together")
     page_table: Array | None = row("page_numbers", CACHE,
         "the pages of each batch item, in order; key and value are pages (pages, page size, heads, features)",

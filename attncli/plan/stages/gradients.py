@@ -38,8 +38,8 @@ FORWARD = "forward"  # the argument of a derivative that is the result of the fu
 class _Backward:
     """A plan that is differentiated: its builder, the nodes of results where that begins, and what is differentiated.
 
-    `passing` are the nodes that have gradients where every array has one: those that the ends change with without a
-    step. `varying` are the nodes that a gradient reaches, `paths` those of arrays and numbers whose gradients are wanted;
+    `passing` are the nodes that the ends depend on smoothly, and not through a mask, a count or a position alone.
+    `varying` are the nodes that a gradient reaches, `paths` those of arrays and numbers whose gradients are wanted;
     None where all are.
     """
 

@@ -38,7 +38,7 @@ def project_index(builder: PlanBuilder) -> None:
     latent = builder.current.get("query_latent", rows)
     batch = builder.letters("query")[:-2]
     for name, source, letters in (
-        ("index_query", latent, ("n", "η")),
+        ("index_query", latent, ("n", "ζ")),
         ("index_key", builder.current["embeddings"], (builder.problem.new_key_letter, "η")),
         ("index_weights", rows, ("n", "ι")),
     ):
