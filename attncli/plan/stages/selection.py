@@ -71,7 +71,8 @@ def rotate_index(builder: PlanBuilder) -> None:
     arrays |= {name: builder.current[name] for name in position.record.derived if name in builder.current}
     options = {**options_beside(position, arrays), "interleaved": problem.index_rope == "pairs"}
     if "frequencies" not in arrays:
-        options["dims"] = rotated_features(problem)
+        width = builder.current_node("index_key").axes[-1].length
+        options["dims"] = min(rotated_features(problem), width - width % 2)
     for role in ("query", "key"):
         source = builder.current_node(f"index_{role}")
         inputs = {"x": source.name, "positions": _positions(builder, role), **arrays}
