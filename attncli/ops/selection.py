@@ -13,7 +13,7 @@ from attncli.ops.decorators import mask, structural
 from attncli.ops.masks import verdict
 from attncli.ops.records import MaskSign, Range
 
-INDEX_SCORES_FORMULA = "Iᵢⱼ = Σₐ {weights}ᵢₐ ReLU({query}ₐᵢ·{key}ⱼ) / √(ι η)"
+INDEX_SCORES_FORMULA = "Iᵢⱼ = Σₐ {weights}ᵢₐ max(0, {query}ₐᵢ·{key}ⱼ) / √(ι η)"
 
 
 def index_scores_by_hand(
@@ -25,7 +25,7 @@ def index_scores_by_hand(
     """
     heads, (own,) = len(query), key
     matches = [largest([0, products(row, own)]) for row in query]
-    numbers = [write.computed(f"ReLU(q{head}·k)", match) for head, match in enumerate(matches, 1)]
+    numbers = [write.computed(f"match of head {head}", match) for head, match in enumerate(matches, 1)]
     shown = range(heads)
     if write.is_long(heads):
         shown = range(at := int(np.argmax(abs(weights * np.maximum(query @ own, 0)))), at + 1)

@@ -215,11 +215,8 @@ def _check_selection(values: Mapping[str, Any], given: Collection[str]) -> None:
         message, hint = f"{owner} is given without {missing}", f"an indexer has {join_words(INDEXER)}"
         raise AttnError(message, where=owner, hint=hint, keys=(owner,))
     if indexer and "index_scores" in given:
-        message, hint = (
-            "index_scores are those of an indexer, and its weights are given too",
-            "leave out one of the two",
-        )
-        raise AttnError(message, where="index_scores", hint=hint, keys=("index_scores", owner))
+        message, keys = f"index_scores are given, and {owner} makes others", ("index_scores", owner)
+        raise AttnError(message, where="index_scores", hint="leave out one of the two", keys=keys)
     if reads_index_scores(values["mask"]) and not indexer and "index_scores" not in given:
         hint = f"give index_scores, or {join_words(INDEXER)}"
         raise AttnError("top chooses keys by index scores, and there are none", where="mask", hint=hint, keys=("mask",))

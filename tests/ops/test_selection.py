@@ -75,7 +75,7 @@ def test_blocks_of_a_large_problem_choose_as_the_whole_table_does(size: int) -> 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"mask": "top:keys=2"}, "top chooses keys by index scores, and there are none"),
     ({"w_q_index": INDEXER["w_q_index"], "mask": "top:keys=2"}, "w_q_index is given without w_k_index"),
-    ({**INDEXER, "index_scores": normal(N, N), "mask": "top:keys=2"}, "index_scores are those of an indexer"),
+    ({**INDEXER, "index_scores": normal(N, N), "mask": "top:keys=2"}, "index_scores are given, and w_q_index"),
     ({**INDEXER, "w_h_index": normal(X, 2), "mask": "top:keys=2"}, "w_q_index has 15 columns"),
     ({**INDEXER, "mask": "top:keys=2", "index_rope": "halves"}, "there is no rope"),
     ({**INDEXER, "mask": "top:keys=2", "index_rope": "halves", "position": "rope"}, "rope turns 6 features"),

@@ -24,7 +24,7 @@ defineFunction("index_scores", {
     const [heads, features] = [weights.length, keys.length];
     const matches = weights.map((_, head) => {
       const own = queries.slice(head * features, (head + 1) * features);
-      return cell.computed(`ReLU(q${head + 1}·k)`, maximumOf(numberTerm(0), productsOf(own, keys)));
+      return cell.computed(`match of head ${head + 1}`, maximumOf(numberTerm(0), productsOf(own, keys)));
     });
     const summed = sumOf(weights.map((weight, head) => productOf(weight, matches[head])));
     const size = rootOf(productOf(numberTerm(heads), numberTerm(features)));
