@@ -62,6 +62,8 @@ def with_table(name: str, **keys: Any) -> dict[str, Any]:
     if any(FIELDS[key].says_how_given for key in kept):  # arrays as they were read
         kept = {key: value for key, value in kept.items() if not FIELDS[key].says_how_given}
         kept |= {key: getattr(trace.problem, key) for key in LAID_OUT if key in kept}
+    if trace.problem.chooses_keys and name == "scores":
+        kept["index_scores"] = trace["index_scores"].value
     if not kept.keys() & {"value", "embeddings", "residual", "token_table"}:
         kept["value"] = trace["value"].value
     return {**kept, name: trace[name].value}
@@ -102,6 +104,9 @@ LATENT = {
     "position": "rope:interleaved=true",
 }
 
+# Three heads of an indexer, with six features each.
+INDEXER = {"w_q_index": normal(13, 3 * 6), "w_k_index": normal(13, 6), "w_h_index": normal(13, 3)}
+
 PROBLEMS: Mapping[str, Mapping[str, Any]] = {
     "latents of queries and of keys, a part of each key shared by all heads": {
         **LATENT,
@@ -125,6 +130,34 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "past_key": normal(B, P, 2 * (3 + 2)),
         "past_value": normal(B, P, 2 * E),
         "causal": True,
+    },
+    "an indexer of a query latent, whose keys are normalized": {
+        **LATENT,
+        "causal": True,
+        **INDEXER,
+        "w_q_index": normal(7, 3 * 6),
+        "k_index_norm": {"layer": {"gain": normal(6), "bias": normal(6), "eps": 1e-6}},
+        "index_rope": "halves",
+        "mask": "top:keys=2",
+    },
+    "an indexer of one head of attention, a cache, positions of batch items": {
+        "embeddings": normal(B, N, 13),
+        **INDEXER,
+        "past_key": normal(B, P, 13),
+        "past_value": normal(B, P, 13),
+        "past_index_key": normal(B, P, 6),
+        "position": "rope:dims=4",
+        "positions": np.arange(B * N).reshape(B, N),
+        "index_rope": "pairs",
+        "key_mask": np.arange(P + N) >= [[3], [0]],
+        "mask": "(top:keys=3 | prefix:size=2) & window:left=inf,right=1",
+    },
+    "given index scores": {
+        **HEAD_AXIS,
+        "index_scores": normal(B, N, K),
+        "window": (3, 2),
+        "mask": "~dilated:step=2 & top:keys=3",
+        "only": [3, 1],
     },
     "a recurrence of grouped heads, with a state before": {
         **STATES,

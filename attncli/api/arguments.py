@@ -79,6 +79,11 @@ class KeysBesideVectors(TypedDict, total=False):
     b_k_rope: Vector
     w_kv_latent_rope: Matrix
     b_kv_latent_rope: Vector
+    w_q_index: Matrix
+    w_k_index: Matrix
+    w_h_index: Matrix
+    k_index_norm: OperatorChoice
+    index_rope: Literal["halves", "pairs"] | None
     w_g: Matrix
     b_g: Vector
     w_qg: Matrix
@@ -110,6 +115,7 @@ class KeysBesideVectors(TypedDict, total=False):
     beta: Matrix
     past_state: Matrix
     mask: Matrix | OperatorChoice
+    index_scores: Matrix
     bias: Matrix
     causal: bool | None
     window: Window
@@ -122,6 +128,7 @@ class KeysBesideVectors(TypedDict, total=False):
     empty_rows: Literal["zeros", "nan", "uniform"] | None
     past_key: Matrix
     past_value: Matrix
+    past_index_key: Matrix
     page_table: Matrix
     page_size: Integer
     only: Labels

@@ -34,6 +34,9 @@ LEGEND = {
     "λ": "latent features",
     "μ": "query latent features",
     "ρ": "shared rope features",
+    "ι": "heads of the indexer",
+    "η": "features of a head of the indexer",
+    "ζ": "query features of the indexer",
 }
 
 # The noun for one entry along an axis; batch items and heads are counted from 0.

@@ -407,4 +407,7 @@ def key_bounds(nodes: Sequence[Node], arrays: Mapping[str, Array], keys: int) ->
         elif isinstance(record, StructuralRecord) and record.key_bounds is not None:
             of_rules = {rule: found[name] for rule, name in node.inputs.items() if name in found}
             bounds = found[node.name] = record.key_bounds(keys, **of_rules)  # the last node combines all masks
+    candidates = found.get("candidates")
+    if candidates is not None:  # a key that a query may choose counts, whatever hides it after that
+        return KeyBounds(candidates.any_visible, (0.0, 0.0), candidates.gap)
     return bounds

@@ -83,9 +83,9 @@ class TilePlan:
 
 
 def can_tile(problem: ProblemSpec) -> bool:
-    """Whether scores are computed, and both the normalizer and the context can accumulate keys tile by tile."""
+    """Whether scores are computed, and masks, the normalizer and the context can take keys tile by tile."""
     is_linear = problem.normalize.record.online is not None and problem.context.record.is_weighted_sum
-    return is_linear and problem.given_table is None and problem.difference is None
+    return is_linear and problem.given_table is None and problem.difference is None and not problem.chooses_keys
 
 
 def make_tile_plan(

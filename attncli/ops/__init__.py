@@ -15,6 +15,7 @@ from attncli.ops import (  # noqa: F401 - imported to be registered
     position_biases,
     masks,
     mask_patterns,
+    selection,
     norms,
     query_scales,
     initializers,

@@ -272,6 +272,7 @@ def mask(
     key_bounds: Callable[..., KeyBounds] | None = None,
     sign: MaskSign | None = None,
     counts_from_first_key: bool = False,
+    reads_rows: bool = False,
 ) -> Register:
     """Register a mask: query_positions [… n] and key_positions [m] to truths [… n m], true where a query sees a key.
 

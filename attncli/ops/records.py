@@ -342,6 +342,7 @@ class OperatorRecord:
     needs_distribution: bool = False  # context: weights are probabilities
     key_bounds: Callable[..., KeyBounds] | None = None  # mask: a function of the mask's arguments
     sign: MaskSign | None = None  # mask: in a table of signs
+    reads_rows: bool = False  # mask: a cell depends on the whole row, so that keys can't go tile by tile
     acts_on: ActsOn | None = None  # position
     counts_from_first_key: bool = False  # mask, position: other results where queries and keys are all shifted alike
     is_drawn: bool = False  # generator: from a stream of random numbers

@@ -61,6 +61,8 @@ ARGUMENTS: Mapping[str, frozenset[str]] = {
             "key_sequences",
             "key_mask",
             "real_key_starts",
+            "index_scores",
+            "candidates",
         }
     ),
     "norm": frozenset({"x"}),

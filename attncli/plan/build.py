@@ -9,12 +9,22 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from attncli.base.errors import AttnError
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import GRADIENT, Plan, gradient_name
-from attncli.plan.stages import differences, gradients, heads, indices, output, projections, recurrences, scores
+from attncli.plan.stages import (
+    differences,
+    gradients,
+    heads,
+    indices,
+    output,
+    projections,
+    recurrences,
+    scores,
+    selection,
+)
 from attncli.problem.fields import OUTPUT
 from attncli.problem.spec import DEFAULTS, ProblemSpec
 
 # The files of stages, in order: each has its stages by the result that they compute, and what their steps are for.
-_FILES = (projections, indices, heads, scores, recurrences, differences, output)
+_FILES = (projections, indices, heads, selection, scores, recurrences, differences, output)
 # The stages in order, by the result that they compute: those of a result that is given, or not computed, are left out.
 STAGES: Mapping[str, Sequence[Callable[[PlanBuilder], None]]] = {
     result: [stage for file in _FILES for stage in file.STAGES.get(result, ())]

@@ -330,6 +330,8 @@ class Plan:
         own = name.removeprefix(GRADIENT_PREFIX)
         if not self.has_gradients and own != name and (own in self.parameters or self.find(own) is not None):
             raise AttnError(f"{name} is not computed: no gradient is asked for", hint=GRADIENT_HINT)
+        if own != name and own in self.by_name and own not in self.not_selected:
+            raise AttnError(f"{name} is not computed: no gradient reaches {own}")
         if name in RESULTS:
             raise self._missing_result(name)
         raise UnknownNameError("result", name, [*RESULTS, *(n for n in self.by_name if n not in RESULTS)])

@@ -19,7 +19,7 @@ from attncli.problem.layout import Layout
 from attncli.problem.lengths import Lengths, context_features
 from attncli.problem.mask_expressions import MaskExpression, column_path
 from attncli.problem.recurrences import check_recurrence
-from attncli.problem.spec import OPERATOR_FIELDS, ProblemSpec, position_axes, rotated_lengths
+from attncli.problem.spec import OPERATOR_FIELDS, ProblemSpec, position_axes, rotated_features, rotated_lengths
 
 
 @dataclass(frozen=True)
@@ -167,6 +167,7 @@ def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
         _check_distribution(spec)
     if "position" in by_field:
         _check_position(spec, by_field["position"])
+        _check_index_rope(spec, lengths)
     if "recurrence" in by_field:
         check_recurrence(spec, lengths)
     if "difference" in by_field:
@@ -297,6 +298,16 @@ def _check_position(spec: ProblemSpec, position: Operator) -> None:
     if record.acts_on == "products" and "dot" not in (score.name, score.unscaled):
         message = f"{record.name} adds keys to a dot product; the score is {score.name}"
         raise AttnError(message, where="position", hint="score with dot or scaled_dot")
+
+
+def _check_index_rope(spec: ProblemSpec, lengths: Lengths) -> None:
+    """The indexer has as many features as rope turns, or more."""
+    if spec.index_rope is None or not spec.has_indexer:
+        return
+    rotated, features = rotated_features(spec), lengths["η"]
+    if rotated > features.size:
+        message = f"rope turns {count_of(rotated, 'feature')}, the first ones of the indexer; {features.owner}"
+        raise AttnError(message, where="index_rope", hint="give rope dims, or leave index_rope out")
 
 
 def _check_mask(spec: ProblemSpec, mask: Operator) -> None:

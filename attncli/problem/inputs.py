@@ -4,10 +4,12 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from attncli.base.errors import AttnError
+from attncli.base.text import join_words
 from attncli.ops.norms import is_after_rope
 from attncli.ops.records import ActsOn, Operator
 from attncli.problem.fields import PROJECTIONS, TABLES, VALUE_SOURCES, LastResult, given_table, reasons_not_computed
 from attncli.problem.layout import laid_out
+from attncli.problem.mask_expressions import reads_index_scores
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import (
     LATENTS,
@@ -28,6 +30,11 @@ LAST_RESULTS_OF_POSITIONS: Mapping[ActsOn, LastResult] = {
 }
 
 
+INDEXER = ("w_q_index", "w_k_index", "w_h_index")  # the keys of the weights of an indexer
+OF_INDEXER = (*INDEXER, "k_index_norm", "index_rope", "past_index_key")  # and those that it may have besides
+CHOICE = "mask that chooses keys by index scores, such as top:keys=4"
+
+
 def unread_keys(values: Mapping[str, Any]) -> dict[str, str]:
     """Why nothing reads a key, for each key that has a value and that no result reads which is computed.
 
@@ -46,6 +53,7 @@ def unread_keys(values: Mapping[str, Any]) -> dict[str, str]:
         ("layout", bool(laid_out(values)), "query, key or value"),
         ("head_pairs", values.get("difference") is not None, "difference"),
         ("page_size", values.get("page_table") is not None, "page_table"),
+        *((name, reads_index_scores(values.get("mask")), CHOICE) for name in (*OF_INDEXER, "index_scores")),
     ):
         if values.get(name) is not None and not has_reader:
             unread[name] = f"there is no {what}"
@@ -82,6 +90,7 @@ STATE_ARRAYS = ("decay", "beta", "past_state")  # the keys of the arrays that re
 # The fields that are not used where `query` is given, or `key`, by the letter of the features that they make. Of packed
 # projections some part is not used.
 _MADE_OF = {"d": "query", "u": "query", "μ": "query", "c": "key", "e": "key", "λ": "key", "ρ": "key"}
+_MADE_OF |= {"ζ": "query", "ι": "query", "η": "key"}
 REPLACED_BY = {
     name: _MADE_OF[field.letters[-1]]
     for name, field in FIELDS.items()
@@ -93,6 +102,7 @@ def check_inputs(values: Mapping[str, Any]) -> None:
     """Raise AttnError where there are no keys or no queries, or where a value would not be used."""
     given = {name for name, value in values.items() if value is not None}
     table = given_table(values)
+    _check_selection(values, given)
     if table is not None:
         _check_inputs_with_table(table, given)
         return
@@ -198,6 +208,32 @@ def _check_latents(values: Mapping[str, Any], given: Collection[str]) -> None:
         message = "the last features of each key are those of one that all heads share"
         hint = "qk_norm with when=after_rope normalizes each head's key as a whole"
         raise AttnError(message, where="qk_norm", hint=hint, keys=("qk_norm",))
+
+
+def _check_selection(values: Mapping[str, Any], given: Collection[str]) -> None:
+    """Raise AttnError where an indexer lacks something, or keys are chosen by scores that nothing makes."""
+    indexer = [name for name in INDEXER if name in given]
+    owner = next((name for name in OF_INDEXER if name in given), "")
+    missing = next((name for name in INDEXER if name not in given), "")
+    if owner and missing:
+        message, hint = f"{owner} is given without {missing}", f"an indexer has {join_words(INDEXER)}"
+        raise AttnError(message, where=owner, hint=hint, keys=(owner,))
+    if indexer and "index_scores" in given:
+        message, keys = f"index_scores are given, and {owner} makes others", ("index_scores", owner)
+        raise AttnError(message, where="index_scores", hint="leave out one of the two", keys=keys)
+    if reads_index_scores(values["mask"]) and not indexer and "index_scores" not in given:
+        hint = f"give index_scores, or {join_words(INDEXER)}"
+        raise AttnError("top chooses keys by index scores, and there are none", where="mask", hint=hint, keys=("mask",))
+    position = values["position"]
+    if "index_rope" in given and (position is None or position.record.name != "rope"):
+        message = "index_rope turns the indexer's features as rope does, and there is no rope"
+        hint = "give position rope, or leave it out"
+        raise AttnError(message, where="index_rope", hint=hint, keys=("index_rope", "position"))
+    past = [name for name in ("past_key", "past_index_key") if name in given]
+    if indexer and len(past) == 1:
+        other = "past_key" if past[0] == "past_index_key" else "past_index_key"
+        message, hint = f"{past[0]} is given without {other}", "a cache has keys, values and the indexer's keys"
+        raise AttnError(message, where=other, hint=hint, keys=tuple(past))
 
 
 def _sequence(given: Collection[str]) -> str:

@@ -23,6 +23,7 @@ ARRAY_LAYOUTS: Mapping[str, str] = {
 }
 # The same orders with other letters for tokens: Transformer Engine's bshd, sbhd and thd.
 LAYOUTS_ELSEWHERE = {layout.replace("n", letter): layout for layout in ARRAY_LAYOUTS for letter in "st"}
+INDEX_SCORES = "index_scores"  # of three axes the first is that of batch items, as an indexer has it
 OWN_LAYOUTS = ("bhnd", "bnd")
 LAID_OUT = ("query", "key", "value", "past_key", "past_value")  # the arrays that are given in an order of axes
 PAGED = ("key", "value")  # those that are pages where a page table says whose
@@ -79,7 +80,8 @@ class Layout:
         if field.name in TABLES:
             return (*self.score_axes, *own)
         if own == ("n", "m"):  # a mask or a bias: heads before queries, batch items before heads
-            are_of_items = count == 3 and not self.has_heads and self.batch is not None
+            is_item_first = not self.has_heads or field.name == INDEX_SCORES
+            are_of_items = count == 3 and is_item_first and self.batch is not None
             return ("b", "n", "m") if are_of_items else ("b", "h", "n", "m")[-count:]
         if field.trailing and field.leading:  # of each token of each head, or of each of its features
             return (*self.score_axes, *own, *field.trailing)[: max(count, len(self.score_axes) + 1)][-count:]

@@ -78,6 +78,7 @@ def _bind_inputs(values: Mapping[str, Any], layout: Layout) -> Lengths:
     for name in _VECTORS:
         if values[name] is not None and FIELDS[name].axes in lengths and FIELDS[name].axes != "h":
             _bind_array(values, lengths, name, FIELDS[name].letters)
+    _check_indexer(lengths)
     for name in PACKED:
         if values[name] is not None and not FIELDS[name].is_weight:
             _bind_parts(values, layout, lengths, name)
@@ -127,6 +128,16 @@ def _bind_parts(values: Mapping[str, Any], layout: Layout, lengths: Lengths, nam
             raise AttnError(f"{owner}; {known.owner}", keys=(name, known.key))
 
 
+def _check_indexer(lengths: Lengths) -> None:
+    """Raise AttnError where the queries of the indexer are not those of its heads with as many features as its keys."""
+    if {"ι", "η", "ζ"} <= lengths.keys():
+        heads, features, both = lengths["ι"], lengths["η"], lengths["ζ"]
+        if both.size != heads.size * features.size:
+            hint = f"expected {heads.size} · {features.size}"
+            message = f"{both.owner}; {heads.owner}, {features.owner}"
+            raise AttnError(message, hint=hint, keys=(both.key, heads.key, features.key))
+
+
 def _check_sizes(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> None:
     """Raise AttnError where a size that is given is not that of the arrays, drawn or given.
 
@@ -148,7 +159,7 @@ def _check_sizes(values: Mapping[str, Any], layout: Layout, lengths: Lengths) ->
 
 def _lengths_of_one_head(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> Lengths:
     """The lengths of one head: features are shared among query heads, or among key heads."""
-    head_lengths = {letter: lengths[letter] for letter in "bnmkdcexyuλμρ" if letter in lengths}
+    head_lengths = {letter: lengths[letter] for letter in "bnmkdcexyuλμριη" if letter in lengths}
     if layout.has_heads:
         head_lengths["h"] = Length(layout.heads, f"there are {layout.heads} query heads")
         head_lengths["g"] = Length(layout.kv_heads, f"there are {layout.kv_heads} key heads")
@@ -197,6 +208,9 @@ def _bind_cache(values: Mapping[str, Any], layout: Layout, lengths: Lengths, hea
             bound["p"] = head_lengths["p"]
         bind_axes(bound, name, letters, array.shape)
         head_lengths["p"] = bound["p"]
+    if values["past_index_key"] is not None:
+        letters = (*layout.batch_axes, "p", "η")
+        bind_axes(dict(head_lengths), "past_index_key", letters, values["past_index_key"].shape)
     past_length, new_length = head_lengths["p"], head_lengths["k"]
     length = Length(past_length.size + new_length.size, f"{past_length.owner}, {new_length.owner}")
     if head_lengths.setdefault("m", length).size != length.size:
@@ -244,6 +258,8 @@ def check_masks(spec: ProblemSpec, lengths: Lengths) -> None:
                 _check_table(column_path("mask", leaf), leaf.value, spec.leading, lengths)
     elif spec.mask is not None and not isinstance(spec.mask, Operator):
         _check_table(("mask",), spec.mask, spec.leading, lengths)
+    if spec.index_scores is not None:
+        _check_table(("index_scores",), spec.index_scores, spec.leading, lengths, is_whole=True)
     if spec.bias is not None:
         _check_table(("bias",), spec.bias, spec.leading, lengths)
     if spec.key_lengths is not None:
@@ -257,12 +273,14 @@ def table_letters(layout: Layout, count: int) -> Letters:
     return layout.letters(FIELDS["mask"], count)
 
 
-def _check_table(path: ErrorPath, table: Array, layout: Layout, lengths: Lengths) -> None:
-    """Every axis has length 1 or that of the scores; the axis of keys may be shorter."""
-    for letter, size in zip(table_letters(layout, table.ndim), table.shape, strict=True):
+def _check_table(path: ErrorPath, table: Array, layout: Layout, lengths: Lengths, *, is_whole: bool = False) -> None:
+    """Every axis has length 1 or that of the scores; the axis of keys may be shorter, unless the table `is_whole`."""
+    field = FIELDS["index_scores" if is_whole else "mask"]
+    for letter, size in zip(layout.letters(field, table.ndim), table.shape, strict=True):
         length = lengths.get(letter)
         expected = length.size if length is not None else 1
         fits = 0 < size <= expected if letter == "m" else size in (1, expected)
+        fits = size == expected if is_whole and letter in "nm" else fits
         if not fits:
             owner = length.owner if length is not None else f"there is one {LEGEND[letter][:-1]}"
             message = f"{path[0]} has {size} {LEGEND[letter]} ({letter}); {owner}"

@@ -16,6 +16,7 @@ from attncli.ops.registry import look_up
 
 NOT, AND, OR = "~", "&", "|"
 PRECEDENCE = {OR: 0, AND: 1, NOT: 2}
+INDEX_SCORES = "index_scores"  # what a mask reads that chooses keys
 TABLE = "table"  # the name of a leaf that is one
 MAX_DEPTH = 100  # parentheses and `~` inside one another
 END = "the end"
@@ -158,6 +159,17 @@ def operators_of_mask(value: Any) -> Sequence[Operator]:
     if isinstance(value, MaskExpression):
         return [leaf.value for leaf in value.leaves if isinstance(leaf.value, Operator)]
     return [value] if isinstance(value, Operator) else []
+
+
+def reads_index_scores(value: Any) -> bool:
+    """Whether a mask chooses keys by index scores."""
+    return any(INDEX_SCORES in operator.record.shapes.arrays for operator in operators_of_mask(value))
+
+
+def reads_rows(part: MaskPart) -> bool:
+    """Whether a part of an expression chooses among the keys of a row that other rules leave."""
+    leaves = part.leaves if isinstance(part, MaskExpression) else (part,)
+    return any(leaf.operator.record.reads_rows for leaf in leaves)
 
 
 def is_mask_expression(text: str) -> bool:

@@ -43,6 +43,7 @@ _SUBSTITUTES = {
     "μ": ("y", "x"),
     "λ": ("x",),
     "ρ": ("d", "x"),
+    "η": ("x",),
 }
 SIZE_FIELDS = tuple(name for name, field in FIELDS.items() if field.sizes)  # the keys that say how much is drawn
 _SIZE_OF_LETTER = {letter: name for name in SIZE_FIELDS for letter in FIELDS[name].drawn_sizes}  # else dim
@@ -252,7 +253,7 @@ class _Filler:
             return self._head_counts["hg".index(letter[0])] * self._parameter_size(letter[-1], operator, path)
         if letter == "h":
             return self._heads[0]
-        if letter in "nmtxyλμ":  # of the sequence, whatever heads there are
+        if letter in "nmtxyλμη":  # of the sequence, whatever heads there are
             return self._size(letter, path)
         if letter == "a":
             for name, array in operator.arrays.items():
@@ -288,6 +289,10 @@ class _Filler:
         Keys and values have as many features as queries, times the share of their heads.
         """
         heads, kv_heads = self._heads
+        if letter == "ζ":
+            return self._size("ι", path) * self._size("η", path)
+        if letter == "ι":
+            return self._size_of_array(letter) or 1
         for axis in (letter, *_SUBSTITUTES.get(letter, ())):
             is_kv_axis = axis in ("c", "e")
             for size, is_kv_size in ((self._size_of_array(axis), is_kv_axis), (self._size_of_field(axis), False)):

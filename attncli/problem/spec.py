@@ -12,6 +12,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.ops import look_up, taken_kinds
 from attncli.ops.gates import GATES
 from attncli.ops.records import Operator, PositionAxes
+from attncli.ops.rope import rotated_count
 from attncli.problem.arrays import ArrayOrigin
 from attncli.problem.fields import (
     CACHE,
@@ -39,7 +40,7 @@ from attncli.problem.fields import (
     word,
 )
 from attncli.problem.layout import ARRAY_LAYOUTS, LAYOUTS_ELSEWHERE, OWN_LAYOUTS, Layout, laid_out, layout_text
-from attncli.problem.mask_expressions import MaskExpression, MaskLeaf
+from attncli.problem.mask_expressions import MaskExpression, MaskLeaf, reads_index_scores
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,20 @@ class ProblemSpec:
         parts=("w_kv_latent", "w_k_rope"), template="together")
     b_kv_latent_rope: Array | None = offset("λ+ρ", "latent and rope key bias in one list", "ones",
         parts=("b_kv_latent", "b_k_rope"), template="together")
+    w_q_index: Array | None = weight("y ζ",
+        "indexer's query weights, the heads side by side; with a query latent its rows are those of the latent",
+        "queries", template="together")
+    w_k_index: Array | None = weight("x η", "indexer's key weights: one key for all of its heads", "queries",
+        template="together")
+    w_h_index: Array | None = weight("y ι", "weights that say how much each head of the indexer counts for a query",
+        "queries", template="together")
+    k_index_norm: Operator | None = row("k_index_norm", PROJECTIONS, "normalizes the indexer's keys", "layer",
+        used_by="queries", template="together")
+    index_rope: str | None = word(PROJECTIONS,
+        "which features of the indexer position's rope turns together: halves or neighbours; without it none",
+        "halves", words=("halves", "pairs"), used_by="queries", template="together",
+        word_meanings=("one feature in each half of the first features, as DeepSeek V3.2",
+            "pairs of neighbours among the first features, as GLM 5"))
     w_g: Array | None = weight("y u",
         "gate weights: a gate, made of the sequence of the queries, multiplies the merged heads")
     b_g: Array | None = offset("u", "gate bias", "[0, 0, 0, 0]")
@@ -259,6 +274,10 @@ class ProblemSpec:
     mask: Array | Operator | MaskExpression | None = row("boolean_matrix", MASKS,
         "1 where a query sees a key, or masks with ~, & and |",
         "[[1, 0, 1], [1, 1, 0], [1, 1, 1]]", axes="[b h] n m", neutral=1, used_by="weights", is_common=True)
+    index_scores: Array | None = matrix(MASKS, "[b h] n m",
+        "scores by which mask top chooses the keys that a query sees, in place of an indexer's",
+        "[[1, 0, 2], [0, 3, 1], [2, 1, 4]]", decides_dtype=False, used_by="weights", template="together",
+        completes_mask="mask")
     bias: Array | None = matrix(MASKS, "[b h] n m", "numbers added to the scores; broadcasts",
         "[[0, 0, -1], [0, 0, 0], [1/2, 0, 0]]", neutral=0, decides_dtype=False, used_by="weights")
     causal: bool = row("flag", MASKS, "no query sees a later key", "true", default=False,
@@ -288,6 +307,9 @@ class ProblemSpec:
         used_by="queries", template="together")
     past_value: Array | None = matrix(CACHE, "[b h] p e", "cached values, before value", "[[0, 0, 0, 1]]",
         template="together")
+    past_index_key: Array | None = matrix(CACHE, "[b] p η",
+        "cached keys of the indexer, normalized and rotated as they were, before the new ones", "[[1, 0, 0, 1]]",
+        used_by="queries", template="together")
     page_table: Array | None = row("page_numbers", CACHE,
         "the pages of each batch item, in order; key and value are pages (pages, page size, heads, features)",
         "[[0]]", axes="b l", template="together", says_how_given=True)
@@ -399,6 +421,16 @@ class ProblemSpec:
         if self.grad_output is not None:
             return self
         return replace(self, grad_output=self.precision.round(np.ones((1, 1))))
+
+    @cached_property
+    def chooses_keys(self) -> bool:
+        """Whether a mask that is read chooses keys by index scores."""
+        return "weights" not in self.not_computed and reads_index_scores(self.mask)
+
+    @property
+    def has_indexer(self) -> bool:
+        """Whether index scores are computed: projected queries and keys of an indexer, and a mask that reads them."""
+        return self.chooses_keys and self.w_q_index is not None
 
     @property
     def has_length_per_query(self) -> bool:
@@ -532,6 +564,12 @@ def rotated_lengths(problem: ProblemSpec) -> Mapping[str, int]:
     if width is None or position is None or position.record.acts_on != "query_and_key":
         return problem.lengths
     return {**problem.lengths, "d": width, "c": width}
+
+
+def rotated_features(problem: ProblemSpec) -> int:
+    """How many features of a head rope turns: those that heads share, or all, unless it says how many."""
+    assert problem.position is not None
+    return rotated_count(rotated_lengths(problem)["d"], problem.position.parameters)
 
 
 def positions_of(problem: ProblemSpec, role: str) -> str | None:

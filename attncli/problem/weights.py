@@ -17,7 +17,7 @@ CONCATENATED, PER_HEAD, FOUR_BLOCKS = "concatenated", "per_head", "four_blocks"
 # The weights that make a latent, alone and packed, by the letter of its features; and what is made of it in place of
 # the sequence.
 LATENTS: Mapping[str, tuple[str, ...]] = {"μ": ("w_q_latent",), "λ": ("w_kv_latent", "w_kv_latent_rope")}
-MADE_OF_LATENT: Mapping[str, tuple[str, ...]] = {"μ": ("w_q",), "λ": ("w_k", "w_v", "w_kv")}
+MADE_OF_LATENT: Mapping[str, tuple[str, ...]] = {"μ": ("w_q", "w_q_index"), "λ": ("w_k", "w_v", "w_kv")}
 ROPE_WEIGHTS = ("w_k_rope", "w_kv_latent_rope")  # of the features of each key that all heads share
 SIZES = ("d_k", "d_v")  # which say how wide parts are that are not equal
 

@@ -31,6 +31,7 @@ LEADING = set(COUNTED_FROM_0)
 ROW_STAGES = {"normalize", LSE, "context"}  # stages that read all keys of a query at once
 EVERY_KEY_IS_HIDDEN = "every key is hidden: all weights are 0"
 A_SCORE_IS_NAN = "a score of the row is NaN: the weights of all visible keys are NaN"
+INDEX_HEADS = "ι"  # of the indexer's queries and keys those of its first head are worked out
 _KEY_LETTERS = {"k": "m", "p": "m", "m+1": "m"}  # new keys, cached keys, and keys before a sink are keys
 
 
@@ -216,6 +217,8 @@ def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
         return []  # a cached key is not among the new ones
     if step.stage == "recurrence":
         at = {**at, "m": at["n"]}  # the key of the token itself
+    if INDEX_HEADS in step.axes[:-1]:
+        at = {**at, INDEX_HEADS: 0}
     trace, write = view.result.trace, _writer(view, step, at)
     if step.function is project:
         return [_projection(trace, step, at, write)]
@@ -235,7 +238,8 @@ def _lines_of_record(trace: Trace, step: Step, at: AxisPositions, write: Arithme
         at = {**at, trace[step.inputs["grad"]].axes[-2]: at[step.axes[-2]]}
     summed = set(record.sums_over) if isinstance(record, DerivativeRecord) else set()
     summed |= {letter for letter, key in _KEY_LETTERS.items() if key in summed}
-    indexed_axes = (LEADING | ({"n"} if step.stage in ROW_STAGES else set(at))) - summed
+    reads_row = step.stage in ROW_STAGES or (step.record is not None and step.record.reads_rows)
+    indexed_axes = (LEADING | ({"n"} if reads_row else set(at))) - summed
     whole = {p.name for p in step.record.parameters} if step.record is not None else set()
     whole |= {name for name, source in step.inputs.items() if trace[source].node.is_lookup}
     arguments = {

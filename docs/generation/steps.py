@@ -31,6 +31,7 @@ MASKS = (
     "~(causal & [[1]]) & (block:size=2 | ~[[1]])",
     "~global:tokens=1 & document:ids=0 0 1 & ~(block:size=2 | causal)",
     "document:lengths=1 2 & global:tokens=1",
+    "causal & (top:keys=2 | window:left=1,right=0)",
 )
 
 
@@ -97,6 +98,20 @@ def _latents(sequence: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield {**heads, **ups, **gains, "w_kv_latent_rope": np.zeros((4, 5)), "b_kv_latent_rope": np.zeros(5)}
 
 
+def _indexers(sequence: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Problems with an indexer of two heads: plain, with a norm, rotated, with a cache, of batch items."""
+    arrays = {"w_q_index": np.zeros((4, 4)), "w_k_index": np.zeros((4, 2)), "w_h_index": np.zeros((4, 2))}
+    own = {**sequence, **arrays, "mask": _mask(MASKS[-1])}
+    norm = {"k_index_norm": {"layer": {"gain": np.ones(2), "bias": np.zeros(2)}}}
+    rotated = {"position": {"rope": {"dims": 2}}, "index_rope": "halves"}
+    cache = {"past_key": np.zeros((1, 4)), "past_value": np.zeros((1, 4)), "past_index_key": np.zeros((1, 2))}
+    yield from ({**own, **norm, **change} for change in ({}, rotated))
+    yield from ({**own, **change} for change in ({}, rotated, cache, {**rotated, **cache}, {"heads": 2}))
+    of_items = {"embeddings": np.zeros((2, 3, 4)), "positions": [[0, 1, 2], [0, 1, 2]]}
+    yield {**own, **rotated, **of_items}
+    yield {**sequence, "mask": _mask(MASKS[-1]), "index_scores": np.zeros((3, 3))}
+
+
 def _problems() -> Iterator[Mapping[str, Any]]:  # noqa: PLR0915 - a list, whose items share arrays
     """Problems whose plans have every step: the plainest first, as the first symbol and formula of a step is shown."""
     sequence = {"embeddings": np.zeros((3, 4))}
@@ -117,6 +132,7 @@ def _problems() -> Iterator[Mapping[str, Any]]:  # noqa: PLR0915 - a list, whose
     yield {**sequence, "w_kv": np.zeros((4, 8)), "b_kv": np.zeros(8)}
     yield {**sequence, "w_qg": np.zeros((4, 8)), "b_qg": np.zeros(8), **limits}
     yield from _latents(sequence)
+    yield from _indexers(sequence)
     yield {**projected, "causal": True, "empty_rows": "uniform"}
     yield {**in_heads, "w_o": np.zeros((4, 4)), "b_o": np.zeros(4), "sink": np.zeros(2)}
     yield {**groups, "normalize": "softmax1"}
@@ -133,7 +149,7 @@ def _problems() -> Iterator[Mapping[str, Any]]:  # noqa: PLR0915 - a list, whose
     yield {**in_heads, "query_scale": {"logn": {"length": 2}}}
     yield from (
         {**with_axes, "key_mask": [0, 1, 1], "mask": {"chunked": {"size": 2}}},
-        *({**projected, "mask": _mask(text)} for text in MASKS),
+        *({**projected, "mask": _mask(text)} for text in MASKS[:-1]),
     )
 
     yield {**in_heads, "difference": 0.5}

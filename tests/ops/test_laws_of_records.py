@@ -204,7 +204,7 @@ def test_every_inner_quantity_passes_the_tap_with_the_axes_of_its_record(record:
 def cell(record: OperatorRecord, values: dict[str, Any], row: int, column: int) -> dict[str, Any]:
     """The arguments of one cell: a query's row, and the key's unless the operator reads the whole row of keys."""
     at: dict[str, int] = {"n": row, "b": 0, "h": 0}
-    if record.kind not in ("normalize", "context"):
+    if record.kind not in ("normalize", "context") and not record.reads_rows:
         at["m"] = column
     own = {"table", *(parameter.name for parameter in record.parameters)}  # a table is looked up
     letters = {**record.shapes.arrays, **{inner.name: inner.axes for inner in record.inner}}
@@ -453,19 +453,19 @@ def test_a_mask_of_a_block_is_the_block_of_the_mask(record: OperatorRecord) -> N
     given, parameters = arguments(record), parameters_off_default(record)
     whole = record.function(**given, **parameters)
     assert whole.dtype == bool
-    rows, columns = slice(1, 4), slice(2, 6)
+    rows, columns = slice(1, 4), slice(None) if record.reads_rows else slice(2, 6)
     part = {name: value[..., rows] if name.startswith("query_") else value for name, value in given.items()}
+    part |= {name: given[name][..., rows, :] for name in {"index_scores", "candidates"} & given.keys()}
     of_keys = {"key_positions", "key_mask", "key_sequences"} & given.keys()
     part |= {name: given[name][..., columns] for name in of_keys}
     found = record.function(**part, **parameters)
-    queries = rows if any(name.startswith("query_") for name in given) else slice(None)
+    queries = rows if any(name.startswith(("query_", "index_")) for name in given) else slice(None)
     np.testing.assert_array_equal(found, whole[..., queries, columns])
 
 
 @of_kind("mask")
-def test_masks_of_the_package_have_signs_and_bounds(record: OperatorRecord) -> None:
+def test_masks_of_the_package_have_signs(record: OperatorRecord) -> None:
     assert record.sign is not None
-    assert record.key_bounds is not None
 
 
 # Generators

@@ -15,7 +15,7 @@ WITH_ARRAYS = [record for record in RECORDS if record.kind != "generator"]
 # The length of each axis: primes, but for the features d of a head, which rotations take in pairs.
 LENGTHS: Mapping[str, int] = {
     "b": 2, "h": 3, "n": 5, "m": 7, "d": 4, "c": 11, "e": 13, "a": 17, "f": 1, "r": 19, "s": 31, "t": 23, "x": 29,
-    "w": 3, "μ": 37, "λ": 41,
+    "w": 3, "μ": 37, "λ": 41, "η": 43,
 }  # fmt: skip
 
 
@@ -59,6 +59,8 @@ ARGUMENTS: Mapping[str, Callable[[Letters, int], Any]] = {
     "key_mask": lambda letters, seed: random_numbers(letters, seed) > -0.5,
     "query_sequences": lambda letters, seed: np.sort(np.random.default_rng(seed).integers(0, 4, length("n"))),
     "key_sequences": lambda letters, seed: np.sort(np.random.default_rng(seed + 1).integers(0, 4, length("m"))),
+    "index_scores": random_numbers,
+    "candidates": lambda letters, seed: random_numbers(letters, seed + 7) > -0.5,
     "real_key_starts": lambda letters, seed: np.random.default_rng(seed).integers(0, 3, length("b")),
     "features": lambda letters, seed: length("x"),
     "heads": lambda letters, seed: length("h"),

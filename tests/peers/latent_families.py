@@ -16,6 +16,7 @@ LATENT = {
     "n_group": 1,
     "topk_group": 1,
 }
+INDEXER = {"index_topk": 3, "index_head_dim": 8, "index_n_heads": 16}  # so many that no score is 0
 NO_QUERY_LATENT = {**LATENT, "q_lora_rank": None}
 SCALED = {"rope_parameters": YARN}
 
@@ -35,5 +36,7 @@ FAMILIES: Sequence[TinyModel] = [
     rotating("glm4_moe_lite", LATENT, EXPERTS, SCALED, BIASES),
     rotating("axk1", LATENT, EXPERTS, SCALED),
     rotating("minicpm3", LATENT),
+    rotating("deepseek_v32", LATENT, INDEXER, EXPERTS, SCALED, BIASES),
+    rotating("glm_moe_dsa", LATENT, INDEXER, EXPERTS, SCALED),
     rotating("deepseek_v3", NO_QUERY_LATENT, EXPERTS, {"rope_interleave": False}, variant="halves"),
 ]

@@ -50,6 +50,8 @@ WITH_GRADIENTS: Mapping[str, Mapping[str, Any]] = {
             "norms over all heads, a cache",
             "a gate for each head",
             "latents of queries and of keys, a part of each key shared by all heads",
+            "an indexer of a query latent, whose keys are normalized",
+            "given index scores",
         )
     },
     **{
@@ -157,7 +159,7 @@ def test_every_line_of_arithmetic_holds(scripts: Any, name: str) -> None:
     """In some cells, more of them of an example; each number leads to the cell that it stands in."""
     found = call(scripts, "arithmetic", page_text_of(name), 3 if name in EXAMPLES else STEP)
     assert found["faults"] == []
-    assert set(found["without"]) <= {"count", "selected_positions", "position_count", "last_position_count"}
+    assert set(found["without"]) <= {"count", "reshape", "selected_positions", "position_count", "last_position_count"}
     assert assert_equations_hold(found["lines"], 4).equal
 
 

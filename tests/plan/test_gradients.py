@@ -22,6 +22,7 @@ from attncli.ops.structural import identity
 from attncli.plan.build import plan_of
 from attncli.plan.graph import GRADIENT, Plan
 from attncli.plan.stages.gradients import has_derivative as has_derivative_by
+from attncli.problem.inputs import OF_INDEXER
 from attncli.problem.spec import ProblemSpec
 from attncli.render.by_hand import cell_lines, worked_positions
 from attncli.render.view import View
@@ -30,6 +31,7 @@ from tests.equations import assert_equations_hold
 from tests.ops.values import parameters_off_default
 from tests.problems import PROBLEMS, problem
 
+CONSTANT_KEYS = ("positions", "positions_of_queries", "mask", "index_scores")
 STEP = np.longdouble(2) ** -22
 NO_NUMBERS: Mapping[tuple[str, ...], np.longdouble] = {}
 
@@ -82,6 +84,7 @@ CASES: Mapping[str, Mapping[str, Any]] = {
     **{
         f"{kind} {name}{' of each head' if heads else ''}": with_operator(kind, name, heads=heads)
         for kind in ("score", "normalize", "context", "query_scale", *USES)
+        if kind != "k_index_norm"  # what an indexer chooses has no gradient
         for name, record in operators(kind).items()
         if has_derivative(record)
         for heads in ((False, True) if any(p.is_weight for p in record.parameters) else (False,))
@@ -139,7 +142,7 @@ def test_the_gradient_of_every_array_is_the_limit_of_differences(name: str) -> N
         slope = (grad * (high - low)).sum() / 2
         gradient = f"grad_{node.name}"
         if gradient not in plan.by_name:  # what the output does not change with, as positions are taken
-            assert node.source[0] in ("positions", "positions_of_queries", "mask"), node.name
+            assert node.source[0] in (*CONSTANT_KEYS, *OF_INDEXER), node.name
             continue
         found.append(node.name)
         assert trace[gradient].value.shape == value.shape

@@ -114,7 +114,7 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
 # hidden.
 UNBOUND = {("token_table", 0), ("token_positions", 0), ("weights", 2), ("page_table", 1)}
 CONTRADICTED = "heads can't share|labels for|token_table has"  # by heads, labels or rows that are counted
-MAY_BE_SHORT = {("mask", -1), ("bias", -1), ("grad_output", -4)}  # one batch item broadcasts
+MAY_BE_SHORT = {("mask", -1), ("bias", -1), ("grad_output", -4), ("index_scores", -3)}  # one batch item broadcasts
 
 
 KNOWN = {name for keys in PROBLEMS.values() for name in keys}

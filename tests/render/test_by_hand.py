@@ -180,6 +180,7 @@ AT_PRECISIONS = [
 
 # What is called by its name where it is projected.
 PROJECTED = {"query", "key", "value", "projected_gate", "output", "query_latent", "kv_latent", "rope_key"}
+PROJECTED |= {"index_query", "index_key", "index_weights"}
 
 
 @pytest.mark.parametrize(("name", "dtype", "decimals", "cells", "max_terms"), AT_PRECISIONS)

@@ -18,6 +18,7 @@ from attncli.analysis.slips import (  # noqa: F401 - imported to be registered
     rows,
     quantization,
     recurrences,
+    selection,
     backward,
 )
 

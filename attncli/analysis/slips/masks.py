@@ -40,12 +40,22 @@ def rules_of(case: Computation) -> dict[str, Node]:
 
 def _without_rules(case: Computation, *names: str) -> Computation:
     """The computation without some of its mask rules; where none is left every key is visible."""
+    candidates = case.node("candidates")  # among which keys are chosen
+    if candidates is not None:
+        others = {name: source for name, source in candidates.inputs.items() if name not in names}
+        case = case.with_nodes(replace(candidates, inputs=others) if others else _every_candidate(candidates))
     visible = case.plan.by_name["visible"]
     inputs = {name: source for name, source in visible.inputs.items() if name not in names}
     if inputs:
         return case.with_nodes(replace(visible, inputs=inputs))
     options = {"shape": (1,) * (len(visible.axes) - 1) + visible.shape[-1:]}
     return case.with_nodes(replace(visible, function=_every_key, inputs={}, options=options))
+
+
+def _every_candidate(candidates: Node) -> Node:
+    """The node of the keys that may be chosen, of which no rule hides one."""
+    options = {"shape": (1,) * (len(candidates.axes) - 1) + candidates.shape[-1:]}
+    return replace(candidates, function=_every_key, inputs={}, options=options)
 
 
 def _base_name(rule: str) -> str:

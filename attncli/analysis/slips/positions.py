@@ -305,7 +305,8 @@ def rope_of_head_width(case: Computation) -> Iterator[Variant]:
     yield Variant(_with_rope(case.problem, dims=None, frequencies=of_head[: count // 2]))
     turning = np.where(np.arange(features // 2) < count // 2, of_head, 0)
     sentence = "Rope that turns a part of a head's features has the pairs and frequencies of the whole head."
-    yield Variant(_with_rope(case.problem, dims=None, frequencies=turning), sentence)
+    if 2 * len(turning) <= case.problem.lengths.get("η", features):  # an indexer turns as many
+        yield Variant(_with_rope(case.problem, dims=None, frequencies=turning), sentence)
 
 
 @problem_slip("rope has an attention factor, and that is not 1")

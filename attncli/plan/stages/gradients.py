@@ -38,12 +38,14 @@ FORWARD = "forward"  # the argument of a derivative that is the result of the fu
 class _Backward:
     """A plan that is differentiated: its builder, the nodes of results where that begins, and what is differentiated.
 
+    `passing` are the nodes that the ends depend on smoothly, and not through a mask, a count or a position alone.
     `varying` are the nodes that a gradient reaches, `paths` those of arrays and numbers whose gradients are wanted;
     None where all are.
     """
 
     builder: PlanBuilder
     ends: tuple[str, ...]
+    passing: frozenset[str]
     varying: frozenset[str]
     paths: Collection[tuple[str, ...]] | None
 
@@ -78,7 +80,7 @@ def _differentiate(
 ) -> None:
     """Add gradients from the ends back; `given` are the fields of the nodes of their own gradients."""
     forward = list(builder.nodes.values())
-    backward = _Backward(builder, ends, _varying(forward, paths), paths)
+    backward = _Backward(builder, ends, _passing(builder, ends), _varying(forward, paths), paths)
     ways: dict[str, list[Node]] = {}
     for name in ends:
         end = builder.nodes[name]
@@ -126,6 +128,18 @@ def _check_shape(shape: tuple[int, ...], output: Node) -> None:
     ):
         expected = f"[{' '.join(output.letters)}] of {format_lengths(output.shape)}, or [[1]]"
         raise AttnError(f"has the shape {format_lengths(shape)}", where="grad_output", hint=f"expected {expected}")
+
+
+def _passing(builder: PlanBuilder, ends: Iterable[str]) -> frozenset[str]:
+    """The nodes that some ends are computed from, not through a mask, a count or a position alone; and the ends."""
+    pending, passing = list(ends), set[str]()
+    while pending:
+        name = pending.pop()
+        if name not in passing:
+            passing.add(name)
+            node = builder.nodes[name]
+            pending += [source for argument, source in node.inputs.items() if not _is_constant(node, argument)]
+    return frozenset(passing)
 
 
 def _varying(nodes: Iterable[Node], paths: Collection[tuple[str, ...]] | None) -> frozenset[str]:
@@ -243,11 +257,10 @@ def _add_gradient(backward: _Backward, node: Node, argument: str, gradient: Node
 
 def _readers(backward: _Backward, source: Node) -> list[Node]:
     """The steps of the forward computation that read a node, last ones first, as their gradients come back."""
-    needed = backward.builder.plan().needed_for(backward.ends)
     return [
         other
         for other in reversed(backward.builder.nodes.values())
-        if other.name in needed
+        if other.name in backward.passing
         and any(name == source.name and not _is_constant(other, argument) for argument, name in other.inputs.items())
     ]
 

@@ -72,6 +72,9 @@ PROJECTIONS = {
     "rope_key": ("w_k_rope", "b_k_rope"),
     "projected_gate": ("w_g", "b_g"),
     "output": ("w_o", "b_o"),
+    "index_query": ("w_q_index", ""),
+    "index_key": ("w_k_index", ""),
+    "index_weights": ("w_h_index", ""),
 }
 SYMBOLS = {"query": "Q", "key": "K", "value": "V", "projected_gate": "G"}
 SYMBOLS |= {"query_latent": "U", "kv_latent": "Z", ROPE_KEY: "R"}
@@ -246,7 +249,7 @@ def add_projection(builder: PlanBuilder, name: str, symbol: str, letters: Letter
     if weights is not None:
         inputs["w"], features = weights.name, weights.axes[-1].length
         formula += f" W_{symbol}"
-    bias = _add_parameter(builder, bias_key, f"b_{symbol}", letters[-1:])
+    bias = _add_parameter(builder, bias_key, f"b_{symbol}", letters[-1:]) if bias_key else None
     if bias is not None:
         inputs["b"] = bias.name
         formula += f" + b_{symbol}"

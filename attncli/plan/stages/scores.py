@@ -1,6 +1,7 @@
 """The table of scores: given, or computed, times the scale, capped, with biases, and masked."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from attncli.base.dtypes import square_root
@@ -11,7 +12,7 @@ from attncli.ops.registry import look_up
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import Axes, Axis, Node
 from attncli.problem.inputs import is_read
-from attncli.problem.mask_expressions import AND, NOT, OR, MaskExpression, MaskLeaf, MaskPart, free_name
+from attncli.problem.mask_expressions import AND, NOT, OR, MaskExpression, MaskLeaf, MaskPart, free_name, reads_rows
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 STEPS = {
@@ -23,6 +24,7 @@ STEPS = {
     "bias": "Numbers that are added to the scores: what is known beforehand of each pair.",
     "mask": "Which keys each query sees: 1 for visible, 0 for hidden.",
     "visible": "Which keys each query sees: those that no rule hides.",
+    "candidates": "Which keys each query may choose from: those that no other rule hides.",
     "masked_scores": "A hidden key scores −∞, so that its weight is 0.",
 }
 SYMBOLS = {"scores": "S", "weights": "A"}
@@ -152,12 +154,25 @@ def mask_rules(problem: ProblemSpec) -> Iterator[tuple[str, Operator | MaskExpre
 def apply_masks(builder: PlanBuilder) -> None:
     """Set the scores that any rule hides to −∞; they are −∞ only between this stage and the normalizer."""
     rules: list[Node] = []
+    choices: list[Callable[[], Node]] = []  # the rules that choose among the keys that the others leave
     for name, rule in mask_rules(builder.problem):
         if isinstance(rule, MaskExpression):
             names = {id(leaf): leaf_name for leaf_name, leaf in rule.named_leaves.items()}
-            rules += [_add_part(builder, part, names) for part in rule.rules]
+            for part in rule.rules:
+                add = partial(_add_part, builder, part, names)
+                if reads_rows(part):
+                    choices.append(add)
+                else:
+                    rules.append(add())
+        elif rule.record.reads_rows:
+            choices.append(partial(_add_rule, builder, name, rule))
         else:
             rules.append(_add_rule(builder, name, rule))
+    if choices and rules:
+        formula = f"visible where {' and '.join(rule.symbol for rule in rules)}"
+        inputs, axes, name = _by_rule_name(rules), _axes_of_all(rules), "candidates"
+        builder.add(name, "M_c", formula, axes, "mask", masks.and_masks, inputs, role=name)
+    rules += [add() for add in choices]
     if not rules:
         return
     inputs = _by_rule_name(rules)
@@ -222,6 +237,8 @@ def _add_rule(
     leading = max(of_inputs, key=len, default=[])
     reads_queries = any(name.startswith("query_") for name in record.shapes.arrays)
     axes = (*leading, Axis("n", builder.query_count if reads_queries else 1), Axis("m", builder.key_count))
+    if record.reads_rows:
+        axes = _axes_of_all([builder.nodes[name] for name in inputs.values()])
     function, options = record.function, operator.options
     own = free_name(VISIBLE_BY + name, builder.nodes)  # `window: 2,0` and `mask: window:left=1,right=1`
     return builder.add(own, f"M_{own.removeprefix(VISIBLE_BY)}", "", axes, "mask", function, inputs, options)

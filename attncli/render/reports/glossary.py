@@ -91,6 +91,14 @@ decoupled rope, shared rope key
     see: w_k_rope, rope_key, latent attention, rope_on_wrong_part
     source: DeepSeek-AI 2024 (DeepSeek-V2), 2.1.3
 
+lightning indexer, indexer, sparse selection, sparse attention, dsa, top-k attention, index scores
+    A small attention without softmax that chooses the keys which a query sees: each of its heads multiplies its query
+    with the one key that all heads share, what is positive counts, times a weight of the head; the mask top keeps the
+    keys with the highest sums, of those that no other mask hides.
+    shapes: Qᴵ[ι n η], Kᴵ[m η], ω[n ι] -> I[n m]
+    see: top, w_q_index, index_scores, top_before_mask, latent attention
+    source: DeepSeek-AI 2025 (DeepSeek-V3.2-Exp), eq. 1
+
 logits, attention scores, energies, alignment scores
     The scores, before they are normalized. Attention logits are what softmax turns into weights.
     see: scores, masked_scores, softmax

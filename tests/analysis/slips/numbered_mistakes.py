@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.analysis.slips import wrong_latents as latents
+from tests.analysis.slips import wrong_selection as selection
 from tests.analysis.slips.wrong_attention import attention
 from tests.analysis.slips.wrong_cases import two_maps
 from tests.analysis.slips.wrong_recurrences import given as recurrent_keys
@@ -187,6 +188,13 @@ def of_latents(slip: str, mistakes: Keys, **more: bool) -> Mistake:
     """Latent attention with a mistake that has no number."""
     given_keys = {"query": None, "key": None, "value": None, **latents.given(**more)}
     return Mistake(slip, None, lambda k, _: latents.latent_attention(k, **mistakes), given_keys)
+
+
+def of_selection(slip: str, number: int | None = None, *, rope: str = "halves", **mistakes: Any) -> Mistake:
+    """Attention to chosen keys with a mistake, which may have a number: how many keys are kept."""
+    given_keys = {"query": None, "key": None, "value": None, **selection.given(rope=rope)}
+    mistakes |= {} if number is None else {"kept": number}
+    return Mistake(slip, number, lambda k, _: selection.selective_attention(k, **mistakes), given_keys)
 
 
 def packed(keys: Keys, bounds: Sequence[int]) -> np.ndarray:
@@ -727,6 +735,14 @@ MISTAKES = [
         for part in ("query", "first", "all")
         for is_scaled in (False, True)
     ),
+    *(
+        of_selection(slip, **{slip: True})
+        for slip in ("no_index_relu", "no_index_weights", "no_index_norm", "top_before_mask")
+    ),
+    of_selection("no_index_rope", index_rope=""),
+    of_selection("index_rope_pairs", index_rope="pairs"),
+    of_selection("index_rope_pairs", index_rope="halves", rope="pairs"),
+    *(of_selection("top_of_other_size", kept) for kept in (1, selection.KEPT - 1, selection.KEPT + 1, 8)),
     of_latents("rope_half_split", {"pairs_exchanged": True}),
     of_latents("rope_interleaved", {"pairs_exchanged": True}, interleaved=False),
 ]

@@ -12,6 +12,7 @@ from attncli.analysis.slips.records import Computation, FittedNumber
 from attncli.analysis.slips.search import own_attempt, run_attempt, with_slip
 from tests.analysis.slips import wrong_latents as latents
 from tests.analysis.slips import wrong_recurrences as recurrences
+from tests.analysis.slips import wrong_selection as selection
 from tests.analysis.slips.numbered_mistakes import MISTAKES, Mistake, given, output_of
 from tests.arrays import normal
 from tests.problems import PROBLEMS, problem
@@ -51,6 +52,12 @@ def test_a_right_recurrence_is_not_called_wrong(rule: str) -> None:
 def test_right_latent_attention_is_not_called_wrong(*, yarn: bool, interleaved: bool) -> None:
     keys = latents.given(yarn=yarn, interleaved=interleaved)
     assert attncli.check(against={"output": latents.latent_attention(keys)}, **keys).agrees
+
+
+@pytest.mark.parametrize("rope", ["halves", "pairs"])
+def test_a_right_selection_is_not_called_wrong(rope: str) -> None:
+    keys = selection.given(rope=rope)
+    assert attncli.check(against={"output": selection.selective_attention(keys)}, **keys).agrees
 
 
 @pytest.mark.parametrize(

@@ -44,22 +44,20 @@ TOGETHER: Mapping[tuple[str, ...], Mapping[str, str | None]] = {
         "w_kv_latent_rope": "[[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]",
     },
     ("heads", "difference", "head_pairs"): {},
+    ("w_q_index", "w_k_index", "w_h_index", "k_index_norm", "index_rope", "position", "mask"): {
+        "position": "rope",
+        "mask": "top:keys=2",
+    },
+    ("w_q_index", "w_k_index", "w_h_index", "past_key", "past_value", "past_index_key", "mask"): {"mask": "top:keys=2"},
+    ("index_scores", "mask"): {"mask": "top:keys=2"},
     ("recurrence", "decay", "beta", "past_state"): {
         "context": None,
         "recurrence": "gated_delta",
         "past_state": "[[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]",
     },
 }
-NEEDED = (
-    "heads",
-    "query",
-    "key",
-    "cu_seqlens",
-    "w_q_latent",
-    "w_kv_latent",
-    "w_k",
-    "w_kv",
-)  # which need none themselves
+# Which need none themselves.
+NEEDED = ("heads", "query", "key", "cu_seqlens", "w_q_latent", "w_kv_latent", "w_k", "w_kv", "position", "mask")
 
 
 def uncommented(text: str, *names: str) -> str:

@@ -10,7 +10,7 @@ const [SMALLEST, LARGEST] = [2 ** -40, 2 ** 50]; // between them squares neither
 
 /** What is known of every norm: each cell is made of a whole vector, and of one number of the gain and of the bias. */
 const NORM = {
-  whole: ["d", "c", "e", "x", "λ", "μ"],
+  whole: ["d", "c", "e", "x", "λ", "μ", "η"],
   index: { gain: (cell, source) => [ownPlace(cell, source)], bias: (cell, source) => [ownPlace(cell, source)] },
 };
 
