@@ -12,6 +12,8 @@ from attncli.ops import (  # noqa: F401 - imported to be registered
     rope,
     positions,
     position_biases,
+    relative_keys,
+    grid_positions,
     masks,
     mask_patterns,
     norms,
