@@ -13,6 +13,8 @@ from attncli.ops import (  # noqa: F401 - imported to be registered
     positions,
     position_biases,
     relative_keys,
+    transformer_xl,
+    disentangled,
     grid_positions,
     masks,
     mask_patterns,

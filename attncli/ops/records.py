@@ -343,6 +343,8 @@ class OperatorRecord:
     key_bounds: Callable[..., KeyBounds] | None = None  # mask: a function of the mask's arguments
     sign: MaskSign | None = None  # mask: in a table of signs
     acts_on: ActsOn | None = None  # position
+    # position: how many numbers are added up in a score with the parameters in force, by whose count scores are scaled
+    scores_added: Callable[[Mapping[str, Any]], int] | None = None
     counts_from_first_key: bool = False  # mask, position: other results where queries and keys are all shifted alike
     is_drawn: bool = False  # generator: from a stream of random numbers
 

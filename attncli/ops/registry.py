@@ -47,7 +47,7 @@ ARGUMENTS: Mapping[str, frozenset[str]] = {
     "normalize": frozenset({"scores"}),
     "context": frozenset({"weights", "value", "query", "visible"}),
     "recurrence": frozenset({"query", "key", "value", "decay", "beta", "past_state", "scale"}),
-    "position": frozenset({"x", "positions", "features", "query", "query_positions", "key_positions", "heads"}),
+    "position": frozenset({"x", "positions", "features", "query", "key", "query_positions", "key_positions", "heads"}),
     "mask": frozenset(
         {
             "table",

@@ -27,6 +27,30 @@ def sums_by_row(grad: Array, rows: Array, count: int) -> Array:
     return add_rows(grad[..., None], rows, count)[..., 0]
 
 
+def of_each_head(vector: Array) -> Array:
+    """A vector of each head [h d] in the shape that broadcasts with [… h n d]; one vector [d] is itself."""
+    return vector if vector.ndim == 1 else vector[..., None, :]
+
+
+def projected(table: Array, w: Array | None, b: Array | None = None) -> Array:
+    """The rows of a table [r x] as keys or queries of each head: times [x d] or [h x d], plus [d] or [h d]."""
+    rows = table if w is None else table @ w
+    return rows if b is None else rows + of_each_head(b)
+
+
+def plus_of_each_head(x: Array, vector: Array | None) -> Array:
+    """Vectors [… n d] plus that of their head."""
+    return x if vector is None else x + of_each_head(vector)
+
+
+def check_width(use: OperatorUse, weights: str) -> None:
+    """Raise AttnError where a table that nothing projects is not as wide as the queries."""
+    table, features = use.parameters.get("table"), use.lengths.get("d")
+    if table is not None and weights not in use.parameters and features not in (None, table.shape[-1]):
+        message = f"has {count_of(table.shape[-1], 'column')}; a query has {count_of(features or 0, 'feature')}"
+        raise AttnError(message, where="table", hint=f"give {weights}, which makes vectors of each head of it")
+
+
 def check_shaw(use: OperatorUse) -> None:
     """Raise AttnError where the table of relative positions has no row of distance 0."""
     rows, left = len(use.parameters["table"]), use.parameters.get("left")

@@ -61,6 +61,20 @@ def _shaped(array: Array, is_over_all: bool, rows: _Rows | None) -> Array:
     return array.reshape(rows.heads, -1) if array.shape == (rows.all_features,) else array
 
 
+def split_parameters(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> dict[str, Any]:
+    """The values of a problem in which arrays of positions that each head has are [h …], and not [… h·d]."""
+    operator = values["position"]
+    if not isinstance(operator, Operator) or layout.heads == 1 or "d" not in lengths:
+        return dict(values)
+    width, arrays = lengths["d"].size, dict(operator.arrays)
+    for name, array in arrays.items():
+        parameter = operator.record.parameter(name)
+        is_merged = array.ndim == len(parameter.letters) and array.shape[-1] == layout.heads * width
+        if "h" in parameter.leading and parameter.letters[-1] == "d" and is_merged:
+            arrays[name] = np.moveaxis(array.reshape(*array.shape[:-1], layout.heads, width), -2, 0)
+    return {**values, "position": Operator(operator.record, {**operator.given, **arrays})}
+
+
 def bind_norm(key: str, operator: Operator, context: Operator, layout: Layout, lengths: Lengths) -> None:
     """Raise AttnError where an array of a norm does not fit the heads and features that it belongs to."""
     for role, name, array in arrays_by_role(key, operator):
@@ -229,7 +243,8 @@ def _check_operator(name: str, operator: Operator, lengths: Lengths, spec: Probl
         letters = parameter.letters
         if parameter.is_weight and is_out_in:  # an error has the rows and columns as they are stored
             letters, shape = letters[::-1], (*shape[:-2], *shape[:-3:-1])
-        bind_axes(bound, (name, parameter_name), letters, shape, leading=(*leading, *parameter.leading))
+        before = tuple(letter for letter in parameter.leading if letter != "h" or spec.leading.has_heads)
+        bind_axes(bound, (name, parameter_name), letters, shape, leading=(*leading, *before))
 
 
 def _check_parameter(name: str, operator: Operator, parameter: Parameter) -> None:
