@@ -171,6 +171,9 @@ def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
     """
     values = {name: getattr(spec, name) for name in OPERATOR_FIELDS}
     by_field = {name: value for name, value in values.items() if isinstance(value, Operator) and is_read(spec, name)}
+    table = None if spec.position is None else spec.position.arrays.get("table")
+    if "position_norm" in by_field and "x" not in lengths and table is not None:
+        bind_axes(lengths := dict(lengths), ("position", "table"), ("x",), table.shape[-1:])
     for name, operator in by_field.items():
         _check_operator(name, operator, lengths, spec)
     if "context" in by_field:

@@ -40,6 +40,7 @@ STEPS = {
     "concatenated_value": "The values of earlier tokens, which were kept, and then the new ones.",
     "present_key": "The keys of all tokens so far, kept for the next call.",
     "present_value": "The values of all tokens so far, kept for the next call.",
+    "normalized_position_table": "The vectors of distances, normalized before queries and keys are multiplied by them.",
     "scaled_query": "The queries times their factors: with more keys to choose from the scores are larger.",
 }
 
@@ -194,6 +195,15 @@ def _rotate(builder: PlanBuilder, position: Operator, parts: Mapping[str, str]) 
         builder.add(name, symbol, "", source.axes, "position", function, inputs, options, role=part)
 
 
+def normalize_table(builder: PlanBuilder) -> None:
+    """Normalize the rows of the table of a position scheme, given or derived, by `position_norm`."""
+    position = builder.problem.position
+    if position is not None and builder.reads("position_norm"):
+        table = builder.nodes[builder.inputs_of("position", position)["table"]]
+        name, symbol = "normalized_position_table", f"{table.symbol}̂"
+        add_norm(builder, "position_norm", table, name, symbol, "position_table", "position.table")
+
+
 def scale_queries(builder: PlanBuilder) -> None:
     """Multiply each query by a factor that grows with its position, by `query_scale`."""
     scale, layout = builder.problem.query_scale, builder.layout
@@ -292,5 +302,6 @@ STAGES = {
         scale_queries,
         concatenate_cache,
         repeat_kv_heads,
+        normalize_table,
     )
 }
