@@ -45,7 +45,8 @@ CONFORMERS = [
 
 def like_deberta(model_type: str, variant: str, config: Mapping[str, Any], **fields: Any) -> TinyModel:
     """The row of a family whose attention is like DeBERTa's."""
-    more = {"model_class": MODEL, "module": "encoder.layer.{layer}.attention"}
+    place = "encoder.layer.{layer}.attention"
+    more = {"model_class": MODEL, "module": f"{place}.self", "output": f"{place}.output.dense"}
     config = {"intermediate_size": 16, "relative_attention": True, **config}
     row = {"float32": SCORES, "kernel": "eager", **more, **fields}
     return TinyModel(model_type, config, variant=variant, **row)
@@ -64,7 +65,8 @@ DEBERTAS = [
         {**BUCKETS, **BOTH, "share_att_key": True, "squeeze_factor": 1},
         sizes=WAV2VEC,
         inputs=waves,
-        module="encoder.encoder.layer.{layer}.attention",
+        module="encoder.encoder.layer.{layer}.attention.self",
+        output="encoder.encoder.layer.{layer}.attention.output.dense",
     ),
 ]
 FAMILIES = [*CONFORMERS, *DEBERTAS]
