@@ -431,6 +431,12 @@ class Operator:
         return {name: value for name, value in self.parameters.items() if not _is_array(value)}
 
     @property
+    def scores_added(self) -> int:
+        """How many numbers are added up in a score with a position scheme, by whose count scores are scaled."""
+        count = self.record.scores_added
+        return 1 if count is None else count(self.parameters)
+
+    @property
     def in_force(self) -> str:
         """In the grammar of the options, with the defaults of the parameters that were not given; without arrays."""
         options = ",".join(f"{name}={format_value(value)}" for name, value in self.options.items())

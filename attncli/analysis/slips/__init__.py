@@ -10,6 +10,7 @@ from attncli.analysis.slips import (  # noqa: F401 - imported to be registered
     projections,
     norms,
     positions,
+    relative_keys,
     rounding,
     numbers,
     tiles,

@@ -64,7 +64,7 @@ def score(builder: PlanBuilder) -> None:
     operator, scale = builder.problem.score, builder.problem.scale
     position = builder.problem.position
     relative = position is not None and position.record.acts_on == "products"
-    added = _scores_added(position)
+    added = 1 if position is None else position.scores_added
     if operator.record.unscaled and (relative or scale is not None):
         width = builder.problem.precision.scalar(added * builder.current_node("query").axes[-1].length)
         scale = 1 / square_root(width) if scale is None else scale
@@ -83,12 +83,6 @@ def score(builder: PlanBuilder) -> None:
         root = "√d" if added == 1 else f"√({added} d)"
         _add_scale(builder, scale, f"S = {symbol} / {root}" if is_own else f"S = {format_value(scale)} {symbol}")
     builder.set_result("scores", "scores")
-
-
-def _scores_added(position: Operator | None) -> int:
-    """How many numbers of a position scheme and of content are added up, over the root of which scores are."""
-    count = None if position is None else position.record.scores_added
-    return 1 if position is None or count is None else count(position.parameters)
 
 
 def _add_sum(builder: PlanBuilder, name: str, symbol: str, formula: str, left: str, right: str) -> None:
