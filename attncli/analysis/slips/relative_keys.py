@@ -153,8 +153,7 @@ def _p2c_reversed(**more: Any) -> Array:
 
 def _of_reversed_distances(query_positions: Array, key_positions: Array, **more: Any) -> Array:
     """Position to content of the distances j − i."""
-    positions = {"query_positions": -query_positions, "key_positions": -key_positions}
-    return disentangled(**positions, **more, terms="p2c")
+    return disentangled(query_positions=-query_positions, key_positions=-key_positions, **more, terms="p2c")
 
 
 def _p2c_not_transposed(**more: Any) -> Array:
