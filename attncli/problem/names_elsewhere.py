@@ -114,7 +114,7 @@ _HINTS = {
     # positions and the cache
     "rotary rope_theta theta": "give {position=rope:base=10000}",
     "alibi_slopes": "give {position=alibi}",
-    "r_proj r_net linear_pos relative_k_proj": "give {position=transformer_xl} with w_position: attn show transformer_xl",
+    "r_proj r_net linear_pos relative_k_proj": "give {position=transformer_xl}, with w_position",
     "bias_u pos_bias_u r_w_bias": "give {position=transformer_xl} with content_bias: attn show transformer_xl",
     "bias_v pos_bias_v r_r_bias": "give {position=transformer_xl} with position_bias: attn show transformer_xl",
     "rel_embeddings pos_att_type share_att_key pos_key_proj pos_query_proj": (
