@@ -73,7 +73,7 @@ def test_scores_and_gradients_are_those_of_torch(scheme: Any, terms: int) -> Non
     np.testing.assert_allclose(np.squeeze(result.output), output.detach().numpy(), rtol=1e-12)
     of_inputs = {"query": torch_query, "key": torch_key, "value": torch_value}
     for role, tensor in {**of_inputs, **{f"position.{key}": tensor for key, tensor in leaves.items()}}.items():
-        found, expected = np.squeeze(result[f"grad_{role}"]), tensor.grad.numpy()
+        found, expected = np.squeeze(getattr(result, f"grad_{role}")), tensor.grad.numpy()
         if found.shape != expected.shape:  # an axis of heads of its own
             found = np.moveaxis(found, 0, -2).reshape(expected.shape)
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12, err_msg=role)
