@@ -406,6 +406,7 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "query": normal(N, D),
         "key": normal(K, D),
         "position": {"transformer_xl": {"position_bias": normal(D), "interleaved": True}},
+        "position_norm": {"layer": {"gain": normal(D), "eps": 0.1}},
         "only": [3, 1],
     },
     "disentangled": {

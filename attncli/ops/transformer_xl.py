@@ -77,7 +77,7 @@ def _transformer_xl_formula(**given: Any) -> str:
     terms = ["Qᵢ·R(posᵢ − j)"]
     terms += ["u·Kⱼ"] if given.get("content_bias") is not None else []
     terms += ["v·R(posᵢ − j)"] if given.get("position_bias") is not None else []
-    where = ", R = table W_R" if given.get("w_position") is not None else ", R = table"
+    where = ", R = P W_P" if given.get("w_position") is not None else ", R = P"
     return " + ".join(terms) + where
 
 
@@ -154,7 +154,7 @@ def _gradient_of_vectors(
     return total
 
 
-@derivative("{d_table}(r) = Σᵢⱼ {d_result}ᵢⱼ ({query}ᵢ + v) W_Rᵀ of the pairs with the distance r")
+@derivative("{d_table}(r) = Σᵢⱼ {d_result}ᵢⱼ ({query}ᵢ + v) W_Pᵀ of the pairs with the distance r")
 def transformer_xl_table(
     grad: Array,
     query: Array,
@@ -202,7 +202,7 @@ def transformer_xl_position_bias(
 
 
 @position(
-    formula="Qᵢ·R(posᵢ − j) + u·Kⱼ + v·R(posᵢ − j), R = table W_R",
+    formula="Qᵢ·R(posᵢ − j) + u·Kⱼ + v·R(posᵢ − j), R = P W_P",
     shapes=(
         "query[n d], key[m d], query_positions[n], key_positions[m], table[r x], w_position[x d], "
         "content_bias[d], position_bias[d] -> [n m]"
@@ -253,7 +253,7 @@ def transformer_xl(
     key_positions: Array,
     *,
     table: Annotated[Array | None, TABLE, MayHave("h"), Symbol("P")] = None,
-    w_position: Annotated[Array | None, MayHave("h"), Symbol("W_R")] = None,
+    w_position: Annotated[Array | None, MayHave("h"), Symbol("W_P")] = None,
     content_bias: Annotated[Array | None, MayHave("h"), Symbol("u")] = None,
     position_bias: Annotated[Array | None, MayHave("h"), Symbol("v")] = None,
     base: Positive = 10000.0,

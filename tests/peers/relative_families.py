@@ -14,14 +14,6 @@ PARAKEET = {
     **{"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 16},
     **{"num_mel_bins": 16, "subsampling_conv_channels": 8, "layerdrop": 0.0},
 }
-FASTSPEECH = {
-    **{"hidden_size": 32, "vocab_size": VOCABULARY, "num_mel_bins": 8, "duration_predictor_channels": 8},
-    **{f"{part}_layers": 2 for part in ("encoder", "decoder")},
-    **{f"{part}_num_attention_heads": 4 for part in ("encoder", "decoder")},
-    **{f"{part}_linear_units": 16 for part in ("encoder", "decoder")},
-    **{f"{part}_predictor_channels": 8 for part in ("energy", "pitch")},
-    **{"speech_decoder_postnet_layers": 1, "speech_decoder_postnet_units": 8},
-}
 CONFORMERS = [
     TinyModel(
         "wav2vec2-conformer",
@@ -61,20 +53,6 @@ CONFORMERS = [
         module="encoder.layers.{layer}.self_attn",
         inputs=lambda config: {"input_features": drawn(56, 16)},
         float32=SINES,
-    ),
-    *(
-        TinyModel(
-            "fastspeech2_conformer",
-            FASTSPEECH | {"encoder_normalize_before": True},
-            sizes={},
-            model_class=MODEL,
-            part=part,
-            module=part + ".conformer_layers.{layer}.self_attn",
-            kernel="eager",
-            float32=SINES,
-            default_type="float64",
-        )
-        for part in ("encoder", "decoder")
     ),
 ]
 
