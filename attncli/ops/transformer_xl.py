@@ -77,7 +77,7 @@ def _transformer_xl_formula(**given: Any) -> str:
     terms = ["Qᵢ·R(posᵢ − j)"]
     terms += ["u·Kⱼ"] if given.get("content_bias") is not None else []
     terms += ["v·R(posᵢ − j)"] if given.get("position_bias") is not None else []
-    where = ", R = P W_P" if given.get("w_position") is not None else ", R = P"
+    where = ", R = table W_P" if given.get("w_position") is not None else ", R = table"
     return " + ".join(terms) + where
 
 
@@ -202,7 +202,7 @@ def transformer_xl_position_bias(
 
 
 @position(
-    formula="Qᵢ·R(posᵢ − j) + u·Kⱼ + v·R(posᵢ − j), R = P W_P",
+    formula="Qᵢ·R(posᵢ − j) + u·Kⱼ + v·R(posᵢ − j), R = table W_P",
     shapes=(
         "query[n d], key[m d], query_positions[n], key_positions[m], table[r x], w_position[x d], "
         "content_bias[d], position_bias[d] -> [n m]"

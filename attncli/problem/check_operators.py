@@ -171,9 +171,8 @@ def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
     """
     values = {name: getattr(spec, name) for name in OPERATOR_FIELDS}
     by_field = {name: value for name, value in values.items() if isinstance(value, Operator) and is_read(spec, name)}
-    table = None if spec.position is None else spec.position.arrays.get("table")
-    if "position_norm" in by_field and "x" not in lengths and table is not None:
-        bind_axes(lengths := dict(lengths), ("position", "table"), ("x",), table.shape[-1:])
+    if "position_norm" in by_field:
+        lengths = {**_width_of_table(spec), **lengths}
     for name, operator in by_field.items():
         _check_operator(name, operator, lengths, spec)
     if "context" in by_field:
@@ -188,6 +187,20 @@ def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
         _check_own(operator, spec, (name,))
     if isinstance(spec.mask, MaskExpression) and is_read(spec, "mask"):
         _check_leaves(spec, spec.mask, lengths)
+
+
+def _width_of_table(spec: ProblemSpec) -> Lengths:
+    """How many features (x) a row of the table of a position scheme has, given or derived; raises AttnError without."""
+    position = spec.position
+    if position is None or position.record.acts_on != "products" or "table" not in position.record.shapes.arrays:
+        hint = "give position transformer_xl, disentangled or shaw, or leave it out"
+        raise AttnError("no position multiplies queries by a table", where="position_norm", hint=hint)
+    table = position.arrays.get("table")
+    if table is not None:
+        width = table.shape[-1]
+    else:
+        width = position.record.derived["table"].lengths(position.parameters, spec.lengths)["x"]
+    return {"x": Length(width, f"the table of position has {count_of(width, 'column')} (x)", "position")}
 
 
 def _check_own(operator: Operator, spec: ProblemSpec, path: ErrorPath) -> None:

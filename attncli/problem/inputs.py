@@ -44,18 +44,11 @@ def unread_keys(values: Mapping[str, Any]) -> dict[str, str]:
         ("packing", has_packed(values), "packed projection"),
         ("gate", has_projection(values, "g"), "projection of a gate"),
         ("layout", bool(laid_out(values)), "query, key or value"),
-        ("position_norm", _multiplies_a_table(values.get("position")), "position that multiplies queries by a table"),
         ("page_size", values.get("page_table") is not None, "page_table"),
     ):
         if values.get(name) is not None and not has_reader:
             unread[name] = f"there is no {what}"
     return {**unread, **_unread_by_recurrence(values, unread)}
-
-
-def _multiplies_a_table(position: Any) -> bool:
-    """Whether a position scheme multiplies queries by the rows of a table."""
-    is_operator = isinstance(position, Operator)
-    return is_operator and position.record.acts_on == "products" and "table" in position.record.shapes.arrays
 
 
 def _unread_by_recurrence(values: Mapping[str, Any], unread: Mapping[str, str]) -> dict[str, str]:

@@ -227,6 +227,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"query": QUERY, "key": KEY, "position": {"disentangled": {"table": normal(5, D)}}},
         "position, table: has 5 rows; expected an even number",
     ),
+    "a norm of a table that there is not": (
+        {"query": QUERY, "key": KEY, "position": "alibi", "position_norm": "layer"},
+        "position_norm: no position multiplies queries by a table",
+    ),
     "rows that are no buckets": (
         {"query": QUERY, "key": KEY, "position": {"disentangled": {"table": normal(8, D), "max_distance": 3}}},
         "position, max_distance: 8 rows can't be buckets of distances up to 3",

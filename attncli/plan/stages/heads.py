@@ -40,7 +40,6 @@ STEPS = {
     "concatenated_value": "The values of earlier tokens, which were kept, and then the new ones.",
     "present_key": "The keys of all tokens so far, kept for the next call.",
     "present_value": "The values of all tokens so far, kept for the next call.",
-    "normalized_position_table": "The vectors of distances, normalized before queries and keys are multiplied by them.",
     "scaled_query": "The queries times their factors: with more keys to choose from the scores are larger.",
 }
 
