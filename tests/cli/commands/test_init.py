@@ -43,13 +43,23 @@ TOGETHER: Mapping[tuple[str, ...], Mapping[str, str | None]] = {
         "w_kv": "[[1, 0, 1, 0], [0, 1, 0, 1]]",
         "w_kv_latent_rope": "[[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]",
     },
+    ("position", "position_norm"): {"position": "transformer_xl"},
     ("recurrence", "decay", "beta", "past_state"): {
         "context": None,
         "recurrence": "gated_delta",
         "past_state": "[[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]",
     },
 }
-NEEDED = ("query", "key", "cu_seqlens", "w_q_latent", "w_kv_latent", "w_k", "w_kv")  # which need none themselves
+NEEDED = (
+    "query",
+    "key",
+    "cu_seqlens",
+    "w_q_latent",
+    "w_kv_latent",
+    "w_k",
+    "w_kv",
+    "position",
+)  # which need none themselves
 
 
 def uncommented(text: str, *names: str) -> str:
