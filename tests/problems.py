@@ -440,6 +440,48 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "position": {"shaw": {"table": normal(6, D), "left": 4}},
         "causal": True,
     },
+    "transformer_xl": {
+        **HEAD_AXIS,
+        "position": {
+            "transformer_xl": {
+                "w_position": normal(13, H * D),
+                "content_bias": normal(H, D),
+                "position_bias": normal(H, D),
+            }
+        },
+    },
+    "transformer_xl of a table, after a cache": {
+        **WIDE,
+        **GROUPS,
+        **CACHE,
+        "position": {"transformer_xl": {"table": normal(7, 13), "w_position": normal(13, H * D)}},
+        "causal": True,
+    },
+    "transformer_xl of one head": {
+        "query": normal(N, D),
+        "key": normal(K, D),
+        "position": {"transformer_xl": {"position_bias": normal(D), "interleaved": True}},
+        "position_norm": {"layer": {"gain": normal(D), "eps": 0.1}},
+        "only": [3, 1],
+    },
+    "disentangled": {
+        **HEAD_AXIS,
+        "position": {
+            "disentangled": {
+                "table": normal(8, 13),
+                "w_position_k": normal(13, H * D),
+                "w_position_q": normal(13, H * D),
+                "b_position_q": normal(H * D),
+                "max_distance": 6,
+            }
+        },
+        "key_lengths": [5, 6],
+    },
+    "disentangled, content to position": {
+        **HEAD_AXIS,
+        "position": {"disentangled": {"table": normal(H, 6, D), "terms": "c2p"}},
+        "align": "bottom_right",
+    },
     "sinusoidal": {**TOKENS, **GROUPS, "position": "sinusoidal:base=50", "only": [4, 0]},
     "learned": {
         **TOKENS,

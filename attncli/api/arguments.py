@@ -104,6 +104,7 @@ class KeysBesideVectors(TypedDict, total=False):
     scale: Number
     softcap: Number
     position: OperatorChoice
+    position_norm: OperatorChoice
     positions: Matrix
     positions_of_queries: Matrix
     normalize: OperatorChoice

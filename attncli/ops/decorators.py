@@ -232,6 +232,7 @@ def position(
     position_axes: AxesInForce | None = None,
     flatten: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
     derivatives: Derivatives | None = None,
+    scores_added: Callable[[Mapping[str, Any]], int] | None = None,
     counts_from_first_key: bool = False,
 ) -> Register:
     """Register a position scheme.

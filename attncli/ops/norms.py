@@ -452,6 +452,7 @@ USES: Mapping[str, NormUse] = {
     "q_latent_norm": NormUse({"query_latent": ("μ",)}),
     "kv_latent_norm": NormUse({"kv_latent": ("λ",)}),
     "k_index_norm": NormUse({"index_key": ("η",)}),
+    "position_norm": NormUse({"position_table": ("x",)}),
     "qk_norm": NormUse({"query": ("h", "d"), "key": ("g", "c")}, (OVER, WHEN)),
     "value_norm": NormUse({"value": ("g", "e")}, (OVER,)),
     "context_norm": NormUse({"context": ("h", "e")}, (OVER,)),

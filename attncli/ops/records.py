@@ -344,6 +344,8 @@ class OperatorRecord:
     sign: MaskSign | None = None  # mask: in a table of signs
     reads_rows: bool = False  # mask: a cell depends on the whole row, so that keys can't go tile by tile
     acts_on: ActsOn | None = None  # position
+    # position: how many numbers are added up in a score with the parameters in force, by whose count scores are scaled
+    scores_added: Callable[[Mapping[str, Any]], int] | None = None
     counts_from_first_key: bool = False  # mask, position: other results where queries and keys are all shifted alike
     is_drawn: bool = False  # generator: from a stream of random numbers
 
@@ -428,6 +430,12 @@ class Operator:
     def options(self) -> dict[str, Any]:
         """The other parameters in force: numbers and choices."""
         return {name: value for name, value in self.parameters.items() if not _is_array(value)}
+
+    @property
+    def scores_added(self) -> int:
+        """How many numbers are added up in a score with a position scheme, by whose count scores are scaled."""
+        count = self.record.scores_added
+        return 1 if count is None else count(self.parameters)
 
     @property
     def in_force(self) -> str:

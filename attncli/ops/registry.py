@@ -48,7 +48,7 @@ ARGUMENTS: Mapping[str, frozenset[str]] = {
     "context": frozenset({"weights", "value", "query", "visible"}),
     "recurrence": frozenset({"query", "key", "value", "decay", "beta", "past_state", "scale"}),
     "difference": frozenset(),
-    "position": frozenset({"x", "positions", "features", "query", "query_positions", "key_positions", "heads"}),
+    "position": frozenset({"x", "positions", "features", "query", "key", "query_positions", "key_positions", "heads"}),
     "mask": frozenset(
         {
             "table",

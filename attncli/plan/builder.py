@@ -214,7 +214,8 @@ class PlanBuilder:
         `key` is the key of the problem that names the operator.
         """
         inputs = {name: self.current[name] for name in operator.record.shapes.arrays if name in self.current}
-        return inputs | self.add_arrays(key, operator)
+        inputs |= self.add_arrays(key, operator)
+        return inputs | {name: self.current[f"{key}.{name}"] for name in inputs if f"{key}.{name}" in self.current}
 
     def add_arrays(self, key: str, operator: Operator, leaf: str = "") -> dict[str, str]:
         """Add the array parameters of an operator, each once; returns the name of each one's node.

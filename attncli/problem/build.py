@@ -10,7 +10,7 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import np
 from attncli.problem import problem_cache, random_fill
 from attncli.problem.arrays import ArrayOrigin, AxisLabels, EncodedArray, GivenArray
-from attncli.problem.check_operators import check_operators, check_positions, shape_norms
+from attncli.problem.check_operators import check_operators, check_positions, shape_norms, split_parameters
 from attncli.problem.convert import floating_type, to_field, to_unicode_labels
 from attncli.problem.inputs import check_inputs, unread_keys
 from attncli.problem.layout import laid_out, layout_of, layout_text, other_layouts, read_layout
@@ -239,7 +239,7 @@ def _check(filled: random_fill.RandomFill, origins: Mapping[str, ArrayOrigin]) -
     layout = layout_of(values)
     lengths = bind_lengths(values, layout)
     values = shape_key_lengths(shape_norms(values, layout, lengths), layout)
-    values = shape_state_arrays(values, layout, lengths)
+    values = split_parameters(shape_state_arrays(values, layout, lengths), layout, lengths)
     sizes = {letter: length.size for letter, length in lengths.items()}
     spec = ProblemSpec(
         **values,

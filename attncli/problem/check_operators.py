@@ -62,6 +62,20 @@ def _shaped(array: Array, is_over_all: bool, rows: _Rows | None) -> Array:
     return array.reshape(rows.heads, -1) if array.shape == (rows.all_features,) else array
 
 
+def split_parameters(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> dict[str, Any]:
+    """The values of a problem in which arrays of positions that each head has are [h …], and not [… h·d]."""
+    operator = values["position"]
+    if not isinstance(operator, Operator) or layout.heads == 1 or "d" not in lengths:
+        return dict(values)
+    width, arrays = lengths["d"].size, dict(operator.arrays)
+    for name, array in arrays.items():
+        parameter = operator.record.parameter(name)
+        is_merged = array.ndim == len(parameter.letters) and array.shape[-1] == layout.heads * width
+        if "h" in parameter.leading and parameter.letters[-1] == "d" and is_merged:
+            arrays[name] = np.moveaxis(array.reshape(*array.shape[:-1], layout.heads, width), -2, 0)
+    return {**values, "position": Operator(operator.record, {**operator.given, **arrays})}
+
+
 def bind_norm(key: str, operator: Operator, values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> None:
     """Raise AttnError where an array of a norm does not fit the heads and features that it belongs to."""
     for role, name, array in arrays_by_role(key, operator):
@@ -161,6 +175,8 @@ def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
     """
     values = {name: getattr(spec, name) for name in OPERATOR_FIELDS}
     by_field = {name: value for name, value in values.items() if isinstance(value, Operator) and is_read(spec, name)}
+    if "position_norm" in by_field:
+        lengths = {**_width_of_table(spec), **lengths}
     for name, operator in by_field.items():
         _check_operator(name, operator, lengths, spec)
     if "context" in by_field:
@@ -178,6 +194,20 @@ def check_operators(spec: ProblemSpec, lengths: Lengths) -> None:
         _check_own(operator, spec, (name,))
     if isinstance(spec.mask, MaskExpression) and is_read(spec, "mask"):
         _check_leaves(spec, spec.mask, lengths)
+
+
+def _width_of_table(spec: ProblemSpec) -> Lengths:
+    """How many features (x) a row of the table of a position scheme has, given or derived; raises AttnError without."""
+    position = spec.position
+    if position is None or position.record.acts_on != "products" or "table" not in position.record.shapes.arrays:
+        hint = "give position transformer_xl, disentangled or shaw, or leave it out"
+        raise AttnError("no position multiplies queries by a table", where="position_norm", hint=hint)
+    table = position.arrays.get("table")
+    if table is not None:
+        width = table.shape[-1]
+    else:
+        width = position.record.derived["table"].lengths(position.parameters, spec.lengths)["x"]
+    return {"x": Length(width, f"the table of position has {count_of(width, 'column')} (x)", "position")}
 
 
 def _check_own(operator: Operator, spec: ProblemSpec, path: ErrorPath) -> None:
@@ -236,7 +266,8 @@ def _check_operator(name: str, operator: Operator, lengths: Lengths, spec: Probl
         letters = parameter.letters
         if parameter.is_weight and is_out_in:  # an error has the rows and columns as they are stored
             letters, shape = letters[::-1], (*shape[:-2], *shape[:-3:-1])
-        bind_axes(bound, (name, parameter_name), letters, shape, leading=(*leading, *parameter.leading))
+        before = tuple(letter for letter in parameter.leading if letter != "h" or spec.leading.has_heads)
+        bind_axes(bound, (name, parameter_name), letters, shape, leading=(*leading, *before))
 
 
 def _check_parameter(name: str, operator: Operator, parameter: Parameter) -> None:

@@ -122,6 +122,16 @@ _HINTS = {
     # positions and the cache
     "rotary rope_theta theta": "give {position=rope:base=10000}",
     "alibi_slopes": "give {position=alibi}",
+    "r_proj r_net linear_pos relative_k_proj": "give {position=transformer_xl}, with w_position",
+    "bias_u pos_bias_u r_w_bias": "give {position=transformer_xl} with content_bias: attn show transformer_xl",
+    "bias_v pos_bias_v r_r_bias": "give {position=transformer_xl} with position_bias: attn show transformer_xl",
+    "rel_embeddings pos_att_type share_att_key pos_key_proj pos_query_proj": (
+        "give position disentangled with its table and its matrices: attn show disentangled"
+    ),
+    "position_buckets max_relative_positions": (
+        "give position disentangled with max_distance: its table has two rows for each bucket"
+    ),
+    "norm_rel_ebd": "give {position_norm=layer}, and its gain",
     "pos_encoding positional_encoding pe": "give {position=sinusoidal}",
     "position_ids pos": "give {positions=0,1,2}",
     "block_table block_tables page_tables pages": "give {page_table}, and key and value as pages",

@@ -241,6 +241,9 @@ class ProblemSpec:
         above=0, used_by="weights")
     position: Operator | None = row("position", STAGES, "the position scheme",
         "sinusoidal", is_common=True)
+    position_norm: Operator | None = row("position_norm", STAGES,
+        "normalizes the rows of the table that the position scheme multiplies queries by", "layer", used_by="scores",
+        template="together")
     positions: Array | None = row("positions", STAGES,
         "positions of the rows of embeddings or key, for rope and added positions; masks count rows",
         "[0, 1, 5]", axes="[s b] m")

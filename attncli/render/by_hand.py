@@ -241,7 +241,10 @@ def _lines_of_record(trace: Trace, step: Step, at: AxisPositions, write: Arithme
     reads_row = step.stage in ROW_STAGES or (step.record is not None and step.record.reads_rows)
     indexed_axes = (LEADING | ({"n"} if reads_row else set(at))) - summed
     whole = {p.name for p in step.record.parameters} if step.record is not None else set()
-    whole |= {name for name, source in step.inputs.items() if trace[source].node.is_lookup}
+    if step.inputs and step.axes[-2:-1] == ("r",):  # of a table of distances each row by itself: the first
+        at, indexed_axes = {**at, "r": 0}, indexed_axes | {"r"}
+    else:
+        whole |= {name for name, source in step.inputs.items() if trace[source].node.is_lookup}
     arguments = {
         name: _part(trace[source], at, LEADING if name in whole else indexed_axes)
         for name, source in (*step.inputs.items(), *step.node.taps.items())

@@ -138,7 +138,8 @@ def _growth(trace: Trace, step: Step, node: Node, argument: str, cell: Index) ->
     Of what the derivative does not read zeros are taken: the result is the same.
     """
     nodes, read = trace.plan.by_name, _values(trace, step)
-    values = {name: read.get(name, np.zeros(nodes[source].shape)) for name, source in node.inputs.items()}
+    given = ((name, nodes[source]) for name, source in node.inputs.items())
+    values = {name: read.get(name, np.zeros(x.shape, int if x.is_exact else float)) for name, x in given}  # positions
     nothing = np.zeros(nodes[node.inputs[argument]].shape)
     one = nothing.copy()
     one[tuple(min(at, size - 1) for at, size in zip(cell[len(cell) - one.ndim :], one.shape, strict=True))] = 1

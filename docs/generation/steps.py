@@ -142,6 +142,12 @@ def _problems() -> Iterator[Mapping[str, Any]]:  # noqa: PLR0915 - a list, whose
     yield {**projected, **other, "position": "sinusoidal", "only": [0]}
     yield {**projected, "position": {"learned": {"table": np.zeros((3, 4))}}}
     yield {**projected, "position": {"shaw": {"table": np.zeros((3, 4))}}, "score": "dot", "scale": 2.0}
+    yield {**projected, "position": "transformer_xl", "position_norm": {"layer": rows}}
+    square = dict.fromkeys(("w_position_k", "w_position_q"), np.zeros((4, 4)))
+    offsets_of_table = dict.fromkeys(("b_position_k", "b_position_q"), np.zeros(4))
+    yield {**projected, "position": {"disentangled": {"table": np.zeros((4, 4)), **square, **offsets_of_table}}}
+    biases = dict.fromkeys(("content_bias", "position_bias"), np.zeros(4))
+    yield {**projected, "position": {"transformer_xl": {"w_position": np.zeros((4, 4)), **biases}}}
     yield {**projected, "position": {"t5": {"table": np.zeros((4, 1))}}}
     yield from ({**in_heads, "position": "alibi"}, {**in_heads, "bias": table})
     yield from ({**sequence, "position": "sinusoidal", "only": [0]}, {**projected, **other, "only": [0]})

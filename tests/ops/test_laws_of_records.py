@@ -413,7 +413,7 @@ def test_a_derived_array_is_what_the_operator_computes_without_it(record: Operat
         given = {key: value for key, value in parameters_off_default(record).items() if key != name}
         if not derived.is_needed(given):  # tests/ops/test_rope_scaling.py has those of rope
             continue
-        sizes = {letter: length(letter) for letter in derived.axes if letter != "…"}
+        sizes = {letter: length(letter) for letter in {"n", "m", "d", *derived.axes} - {"…"}}
         sizes |= {} if "heads" in record.arguments else {"h": 1}
         sizes |= derived.lengths(given, sizes)
         shape = tuple(sizes[letter] for letter in derived.axes if letter != "…")

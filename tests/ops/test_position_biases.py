@@ -7,16 +7,9 @@ import pytest
 
 from attncli import AttnError, attention
 from attncli.ops.elementwise import add_bias
-from attncli.ops.position_biases import (
-    alibi,
-    decomposed,
-    grid_bias,
-    published_slopes,
-    relative_row,
-    shaw,
-    t5,
-    t5_bucket,
-)
+from attncli.ops.grid_positions import decomposed, grid_bias
+from attncli.ops.position_biases import alibi, published_slopes, t5, t5_bucket
+from attncli.ops.relative_keys import relative_row, shaw
 from tests.arrays import normal
 
 POSITIONS = np.arange(5)

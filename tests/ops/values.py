@@ -12,9 +12,10 @@ from attncli.ops.records import Operator, OperatorRecord, Parameter
 RECORDS = [record for kind in kinds() for record in operators(kind).values()]
 WITH_ARRAYS = [record for record in RECORDS if record.kind != "generator"]
 
-# The length of each axis: primes, but for the features d of a head, which rotations take in pairs.
+# The length of each axis: primes, but for the features d of a head, which rotations take in pairs, and x of a table,
+# which are those of a head where nothing projects it.
 LENGTHS: Mapping[str, int] = {
-    "b": 2, "h": 3, "n": 5, "m": 7, "d": 4, "c": 11, "e": 13, "a": 17, "f": 1, "r": 19, "s": 31, "t": 23, "x": 29,
+    "b": 2, "h": 3, "n": 5, "m": 7, "d": 4, "c": 11, "e": 13, "a": 17, "f": 1, "r": 19, "s": 31, "t": 23, "x": 4,
     "w": 3, "μ": 37, "λ": 41, "η": 43,
 }  # fmt: skip
 

@@ -11,6 +11,7 @@ from tests.peers import (
     image_text_families,
     latent_families,
     multimodal_families,
+    relative_families,
     seen_families,
     series_families,
     sound_families,
@@ -41,5 +42,6 @@ TABLES = (
     latent_families,
     heard_families,
     seen_families,
+    relative_families,
 )
 ROWS = [*DECODERS, *(row for table in (well_known_families, *TABLES) for row in table.FAMILIES)]

@@ -49,6 +49,8 @@ LATENT_SEQUENCE = {
     **{name: normal(37, 12) / 30 for name in ("w_k", "w_v")},
 }
 
+WITH_TABLE = {**SEQUENCE, "position": {"transformer_xl": {"table": normal(5, 29), "w_position": normal(29, 12) / 30}}}
+
 
 def is_differentiable(keys: Mapping[str, Any]) -> bool:
     """Whether a problem has an output without NaN, and no step without a derivative."""
@@ -65,7 +67,8 @@ def with_operator(kind: str, name: str, *, heads: bool) -> Mapping[str, Any]:
         parameters |= {"over": "head", "when": "after_rope"} if "when" in parameters else {}
         parameters |= {"over": "head"} if "over" in parameters else {}
         parameters |= {array: normal(size) for array, size in zip(arrays, sizes, strict=True)}
-        return {**(LATENT_SEQUENCE if "latent" in kind else SEQUENCE), kind: {name: parameters}}
+        sequence = WITH_TABLE if kind == "position_norm" else LATENT_SEQUENCE if "latent" in kind else SEQUENCE
+        return {**sequence, kind: {name: parameters}}
     if heads:
         arrays = [p.name for p in record.parameters if p.kind == "array" and "h" not in p.letters]
         parameters |= {array: normal(3, *parameters[array].shape) for array in arrays}

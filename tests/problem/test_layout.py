@@ -215,6 +215,26 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"query": QUERY, "key": KEY, "position": {"shaw": {"table": normal(4, D)}}},
         "position, table: has 4 rows; expected an odd number: the middle is distance 0",
     ),
+    "distances of Transformer-XL without a middle": (
+        {"query": QUERY, "key": KEY, "position": {"transformer_xl": {"table": normal(4, D)}}},
+        "position, table: has 4 rows; expected an odd number: the middle is distance 0",
+    ),
+    "distances that nothing projects to the width of queries": (
+        {"query": QUERY, "key": KEY, "position": {"transformer_xl": {"table": normal(3, D + 1)}}},
+        f"position, table: has {D + 1} columns; a query has {D} features; give w_position",
+    ),
+    "an odd number of disentangled distances": (
+        {"query": QUERY, "key": KEY, "position": {"disentangled": {"table": normal(5, D)}}},
+        "position, table: has 5 rows; expected an even number",
+    ),
+    "a norm of a table that there is not": (
+        {"query": QUERY, "key": KEY, "position": "alibi", "position_norm": "layer"},
+        "position_norm: no position multiplies queries by a table",
+    ),
+    "rows that are no buckets": (
+        {"query": QUERY, "key": KEY, "position": {"disentangled": {"table": normal(8, D), "max_distance": 3}}},
+        "position, max_distance: 8 rows can't be buckets of distances up to 3",
+    ),
     "relative keys for a score that has no products": (
         {"query": QUERY, "key": KEY, "score": "gaussian", "position": {"shaw": {"table": normal(3, D)}}},
         "position: shaw adds keys to a dot product; the score is gaussian; score with dot or scaled_dot",

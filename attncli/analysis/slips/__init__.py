@@ -11,6 +11,7 @@ from attncli.analysis.slips import (  # noqa: F401 - imported to be registered
     norms,
     differences,
     positions,
+    relative_keys,
     rounding,
     numbers,
     tiles,

@@ -251,7 +251,7 @@ def _is_per_head(operator: Operator) -> bool:
     parameters = {name: record.parameter(name) for name in operator.arrays}
     has_axis = any(
         "h" in parameter.letters
-        or (operator.arrays[name].ndim > len(parameter.letters) and not parameter.leading)  # axes of others than heads
+        or (operator.arrays[name].ndim > len(parameter.letters) and "s" not in parameter.leading)  # an axis of heads
         for name, parameter in parameters.items()
     )
     return has_axis or "heads" in record.arguments or is_over_all(operator)

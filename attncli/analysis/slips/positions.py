@@ -15,7 +15,8 @@ from attncli.analysis.slips.records import (
 )
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import indices
-from attncli.ops.position_biases import alibi, decomposed, published_slopes
+from attncli.ops.grid_positions import decomposed
+from attncli.ops.position_biases import alibi, published_slopes
 from attncli.ops.positions import learned, sinusoidal
 from attncli.ops.records import Operator, format_value
 from attncli.ops.rope import angles, position_axes, rope, rope_frequencies, rotated_count

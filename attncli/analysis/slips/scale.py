@@ -23,7 +23,7 @@ def own_scale(problem: ProblemSpec) -> float | None:
     features = problem.lengths.get("d")
     if problem.scale is not None or problem.score.record.unscaled is None or features is None:
         return problem.scale
-    return 1 / sqrt(features)
+    return 1 / sqrt(features * (1 if problem.position is None else problem.position.scores_added))
 
 
 def _reads_scale(problem: ProblemSpec) -> bool:

@@ -195,6 +195,15 @@ def _rotate(builder: PlanBuilder, position: Operator, parts: Mapping[str, str]) 
         builder.add(name, symbol, "", source.axes, "position", function, inputs, options, role=part)
 
 
+def normalize_table(builder: PlanBuilder) -> None:
+    """Normalize the rows of the table of a position scheme, given or derived, by `position_norm`."""
+    position = builder.problem.position
+    if position is not None and builder.reads("position_norm"):
+        table = builder.nodes[builder.inputs_of("position", position)["table"]]
+        name, symbol = "normalized_position_table", f"{table.symbol}̂"
+        add_norm(builder, "position_norm", table, name, symbol, "position_table", "position.table")
+
+
 def scale_queries(builder: PlanBuilder) -> None:
     """Multiply each query by a factor that grows with its position, by `query_scale`."""
     scale, layout = builder.problem.query_scale, builder.layout
@@ -295,5 +304,6 @@ STAGES = {
         concatenate_cache,
         pair_values,
         repeat_kv_heads,
+        normalize_table,
     )
 }

@@ -43,7 +43,8 @@ def attention(keys: Keys, **mistakes: Any) -> dict[str, np.ndarray]:
     if "query_key_swapped" in mistakes:
         query, key = key, query
 
-    scores = scaled(np.einsum("hnd,hmd->hnm", query, key), keys, mistakes, heads)
+    products = np.einsum("hnd,hmd->hnm", query, key) + relative_terms(keys, mistakes, query, key, past)
+    scores = scaled(products, keys, mistakes, heads)
     if "scores_rounded" in mistakes:
         scores = np.round(scores, mistakes["scores_rounded"])
     capped = biased(scores, keys, mistakes, past)
@@ -327,8 +328,40 @@ def scaled(products: np.ndarray, keys: Keys, mistakes: Keys, heads: int) -> np.n
     for name, factor in factors.items():
         if name in mistakes:
             return products * factor
+    if "disentangled" in keys.get("position", "") and not {"scale_without_terms", "no_position"} & set(mistakes):
+        root = np.sqrt(3 * width)
     scale = 1 if keys.get("score") == "dot" else keys.get("scale", 1 / root)
     return products * scale * (scale if "scaled_twice" in mistakes else 1)
+
+
+def relative_terms(keys: Keys, mistakes: Keys, query: np.ndarray, key: np.ndarray, past: int) -> np.ndarray:
+    """What Transformer-XL's and DeBERTa's positions add to the products of queries and keys [h n m]."""
+    terms = np.zeros((*query.shape[:2], key.shape[1]))
+    (name, given), *_ = keys["position"].items() if isinstance(keys.get("position"), Mapping) else [("", {})]
+    if name not in ("transformer_xl", "disentangled") or "no_position" in mistakes:
+        return terms
+    table, last = given["table"], len(given["table"]) - 1
+    for h, i, j in np.ndindex(*terms.shape):
+        distance = i + past - j + mistakes.get("relative_shift", 0)
+        distance = -distance if "relative_sign" in mistakes else distance
+        if name == "disentangled":
+            row, reversed_row = (min(max(x + len(table) // 2, 0), last) for x in (distance, -distance))
+            if mistakes.get("no_disentangled_term") != "c2p":
+                terms[h, i, j] += query[h, i] @ (table[row] @ given["w_position_k"])
+            if "p2c_reversed" in mistakes:
+                terms[h, i, j] += key[h, j] @ (table[reversed_row] @ given["w_position_q"])
+            elif "p2c_not_transposed" in mistakes:
+                terms[h, i, j] += key[h, i] @ (table[reversed_row] @ given["w_position_q"])
+            elif mistakes.get("no_disentangled_term") != "p2c":
+                terms[h, i, j] += key[h, j] @ (table[row] @ given["w_position_q"])
+            continue
+        vector = table[min(max(len(table) // 2 - distance, 0), last)]
+        u, v = given["content_bias"][h], given["position_bias"][h]
+        u, v = (v, u) if "relative_biases_exchanged" in mistakes else (u, v)
+        terms[h, i, j] += 0 if "no_relative_keys" in mistakes else query[h, i] @ vector
+        terms[h, i, j] += 0 if mistakes.get("no_relative_bias") == "u" else u @ key[h, j]
+        terms[h, i, j] += 0 if mistakes.get("no_relative_bias") == "v" else v @ vector
+    return terms
 
 
 def biased(scores: np.ndarray, keys: Keys, mistakes: Keys, past: int) -> np.ndarray:

@@ -98,6 +98,11 @@ def cases(seed: int) -> list[Case]:
     biased = {**plain, "bias": bias(N, M)}
     tables = {"rel_pos_h": normal(5, D, seed=seed), "rel_pos_w": normal(5, D, seed=seed + 1)}
     grid = {"decomposed": {**tables, "height": 3}}
+    biases = {name: normal(H, D, seed=seed + at) for at, name in enumerate(("content_bias", "position_bias"))}
+    xl = {**self_attending, "position": {"transformer_xl": {"table": normal(13, D, seed=seed), **biases}}}
+    weights_of_table = {f"w_position_{letter}": normal(3, D, seed=seed + at) for at, letter in enumerate("kq")}
+    table = {"table": normal(8, 3, seed=seed), **weights_of_table}
+    disentangled = {**self_attending, "position": {"disentangled": table}}
     turned, of_maps = {**self_attending, **rope()}, two_maps(seed)
     at_end = {**plain, "causal": True, "align": "bottom_right"}
     windowed = {**self_attending, "window": (2, 1)}
@@ -215,6 +220,15 @@ def cases(seed: int) -> list[Case]:
         Case("bias_scaled", biased),
         Case("bias_scaled", {**plain, "position": "alibi"}),
         Case("bias_scaled", {**self_attending, "position": grid}),
+        *(Case("relative_shift", xl, shift, at) for at, shift in enumerate((1, -1))),
+        Case("relative_sign", disentangled),
+        Case("relative_biases_exchanged", xl),
+        *(Case("no_relative_bias", xl, symbol, at) for at, symbol in enumerate("uv")),
+        Case("no_relative_keys", xl),
+        *(Case("no_disentangled_term", disentangled, term, at) for at, term in enumerate(("c2p", "p2c"))),
+        Case("scale_without_terms", disentangled),
+        Case("p2c_reversed", disentangled),
+        Case("p2c_not_transposed", disentangled),
         Case("grid_axes_swapped", {**self_attending, "position": grid}),
         Case("bias_twice", biased),
         Case("bias_twice", {**plain, "position": "alibi"}),

@@ -50,6 +50,7 @@ TOGETHER: Mapping[tuple[str, ...], Mapping[str, str | None]] = {
     },
     ("w_q_index", "w_k_index", "w_h_index", "past_key", "past_value", "past_index_key", "mask"): {"mask": "top:keys=2"},
     ("index_scores", "mask"): {"mask": "top:keys=2"},
+    ("position", "position_norm"): {"position": "transformer_xl"},
     ("recurrence", "decay", "beta", "past_state"): {
         "context": None,
         "recurrence": "gated_delta",
