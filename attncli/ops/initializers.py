@@ -109,7 +109,7 @@ def xavier_normal(stream: Stream, shape: Shape, *, gain: float = 1.0) -> Array:
 
 
 @generator(
-    formula="x ~ U(−l, l), l = 1 / √inputs",
+    formula="x ~ U(−l, l), l = 1 / √(inputs)",
     shapes="-> [r c]",
     source="torch.nn.Linear: kaiming_uniform_ with a = √5, of He et al. 2015, eq. 14",
     example=EXAMPLE,

@@ -287,6 +287,10 @@ POSITIONS: Mapping[str, Any] = {
     "shaw": {"shaw": {"table": normal(5, 4)}},
     "grid_bias": {"grid_bias": {"table": normal(21, 6), "height": 2, "width": 4}},
     "decomposed": {"decomposed": {"rel_pos_h": normal(3, 4), "rel_pos_w": normal(7, 4), "height": 2, "width": 4}},
+    "transformer_xl": {"transformer_xl": {"table": normal(15, 4), "content_bias": normal(6, 4)}},
+    "disentangled": {
+        "disentangled": {"table": normal(8, 3), "w_position_k": normal(3, 24), "w_position_q": normal(3, 24)}
+    },
 }
 MASKS = {
     "causal": st.just(True),

@@ -221,13 +221,15 @@ def _block(
 ) -> Iterator[Segment]:
     """The labels of the rows and some columns, each with its width and a gap before it: headings, a rule, the rows."""
     headings = [_fold(column.heading, width) for column, width in columns]
-    for corner, *texts in zip_longest(_fold(layout.corner, label_width), *headings, fillvalue=""):
+    has_head = layout.corner or any(column.heading for column, _ in columns)  # one number has none
+    for corner, *texts in zip_longest(_fold(layout.corner, label_width), *headings, fillvalue="") if has_head else ():
         yield from _padded(corner, label_width, DIM)
         for text, (column, width) in zip(texts, columns, strict=True):
             yield Segment(" " * (gap + width - cell_len(text)))
             yield Segment(text, styles.of_heading(column))
         yield Segment("\n")
-    yield Segment("─" * (label_width + sum(gap + width for _, width in columns)) + "\n")
+    if has_head:
+        yield Segment("─" * (label_width + sum(gap + width for _, width in columns)) + "\n")
     for index, label in enumerate(layout.labels):
         first, *rest = _fold(label, label_width)
         yield from _padded(first, label_width, styles.of_label(index))
