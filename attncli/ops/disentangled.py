@@ -120,7 +120,8 @@ def disentangled_by_hand(
             own = write.computed(name, made if b is None else made + number(b), letter="d")
             lines, entries = [*lines, own.line], own.entries
         found.append(write.computed(f"{write.symbol(role)}({label})·{name}", products(vector, entries)))
-    return [*lines, *(term.line for term in found), write.equation(total(found), result)]
+    added = [write.equation(total(found), result)] if len(found) > 1 else []
+    return [*lines, *(term.line for term in found), *added]
 
 
 def _pairs(

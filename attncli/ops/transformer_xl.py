@@ -109,7 +109,8 @@ def transformer_xl_by_hand(
         found.append(write.computed(f"u·{keys}", products(content_bias, key)))
     if position_bias is not None:
         found.append(write.computed(f"v·{name}", products(position_bias, entries)))
-    return [*lines, *(term.line for term in found), write.equation(total(found), result)]
+    added = [write.equation(total(found), result)] if len(found) > 1 else []
+    return [*lines, *(term.line for term in found), *added]
 
 
 def _rows_of_pairs(query_positions: Array, key_positions: Array, table: Array) -> Array:
