@@ -17,6 +17,7 @@ from attncli.engine.options import REMOTE, SERIAL, THREADS
 from attncli.problem.fields import DEFAULT_SELECTION, option_name
 from attncli.render.formats import (
     DEFAULT_FORMAT,
+    EVERY_STEP,
     FORMATS,
     JSON,
     OutputFormat,
@@ -389,7 +390,7 @@ class OutputOptions:
         row = self.output_format
         if row.shows_every_step:
             return row.has_room_for_steps(plan)
-        return self.explain or self.works_out_cells
+        return self.explain or self.works_out_cells or (row.is_code and plan.size <= EVERY_STEP)
 
     @property
     def draws_curve_alone(self) -> bool:

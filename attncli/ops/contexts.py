@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, largest, number, products, tanh, total
+from attncli.ops.code import Code, CodeCall, NoCode
 from attncli.ops.decorators import context, structural
 from attncli.ops.derivatives import CONSTANT, NoDerivative, derivative
 from attncli.ops.products import MatrixProduct, product
@@ -62,6 +63,14 @@ def weighted_sum_value(grad: Array, weights: Array) -> Array:
     return total
 
 
+def _sum_code(call: CodeCall) -> str | NoCode:
+    """The product, of values that are finite: 0 times infinity would not be 0."""
+    value = call.values.get("value")
+    if value is None or all_finite(value):
+        return "{weights} @ {value}"
+    return NoCode("a value is NaN or infinite, which a weight of 0 leaves out")
+
+
 @context(
     formula="Cᵢ = Σⱼ Aᵢⱼ Vⱼ",
     shapes="weights[n m], value[m e] -> [n e]",
@@ -70,6 +79,7 @@ def weighted_sum_value(grad: Array, weights: Array) -> Array:
     by_hand=weighted_sum_by_hand,
     derivatives={"weights": weighted_sum_weights, "value": weighted_sum_value},
     is_weighted_sum=True,
+    code=_sum_code,
 )
 def weighted_sum(weights: Array, value: Array, *, matmul: MatrixProduct = product) -> Array:
     """The sum of the values, each times its weight.
@@ -210,6 +220,7 @@ def attentional_w(grad: Array, forward: Array, context_vector: Array, query: Arr
         "query": attentional_query,
         "w": attentional_w,
     },
+    code="{context_vector} = {weights} @ {value}\nnp.tanh(np.concatenate([{context_vector}, {query}], axis=-1) @ {w})",
 )
 def attentional(
     weights: Array,
@@ -247,6 +258,22 @@ def _value_line(write: ArithmeticWriter, index: int, result: Any) -> str:
     return f"C({write.query}) = {write.symbol('value')}({write.keys[index]}) = {write(result)}"
 
 
+def _value_code(call: CodeCall, index: str) -> str:
+    """The value at each query's index, in a column; zeros for a query that sees no key."""
+    weights, chosen = call.values.get("weights"), f"np.take_along_axis({{value}}, {index}, axis=-2)"
+    if weights is not None and (weights != 0).any(axis=-1).all():
+        return chosen
+    return f"np.where(({{weights}} != 0).any(axis=-1, keepdims=True), {chosen}, 0)"
+
+
+def _argmax_code(call: CodeCall) -> str:
+    """The largest weight that is not 0."""
+    weights = call.values.get("weights")
+    is_positive = weights is not None and bool((weights >= 0).all())
+    attended = "{weights}" if is_positive else "np.where({weights} != 0, {weights}, -np.inf)"
+    return f"best = {attended}.argmax(axis=-1)[..., None]\n{_value_code(call, 'best')}"
+
+
 def argmax_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
     """The largest weight of one query [m], and the value of its key."""
     attended = np.where(weights != 0, weights, -np.inf)
@@ -262,6 +289,7 @@ def argmax_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result
     example={"weights": [[0.25, 0.75]], "value": [[4, 0], [8, 4]], "gives": [[8, 4]]},
     by_hand=argmax_by_hand,
     derivatives={"weights": JUMPS_TO_THE_LARGEST, "value": JUMPS_TO_THE_LARGEST},
+    code=_argmax_code,
 )
 def argmax(weights: Array, value: Array) -> Array:
     """The value of the key with the largest weight; of equal ones the first.
@@ -276,7 +304,13 @@ def argmax(weights: Array, value: Array) -> Array:
     return _value_at(value, attended.argmax(axis=-1), weights)
 
 
-@structural(is_exact=True)
+@structural(
+    is_exact=True,
+    code=Code(
+        numpy="np.random.default_rng({seed}).random({shape})",
+        torch=NoCode("PyTorch has no generator that draws as NumPy's"),
+    ),
+)
 def uniform_draws(*, shape: tuple[int, ...], seed: int) -> Array:
     """One number in [0, 1) for each query; the same for the same seed.
 
@@ -302,6 +336,13 @@ def sample_by_hand(
     return [*lines, f"ω = {write(draws)} is reached there: {_value_line(write, index, result)}"]
 
 
+def _sample_code(call: CodeCall) -> str:
+    """The first key up to which the weights add to more than the draw."""
+    keys = call.shapes["weights"][-1]
+    drawn = f"drawn = (total <= {{draws}}[..., None] * total[..., -1:]).sum(axis=-1).clip(max={keys - 1})[..., None]"
+    return f"total = {{weights}}.cumsum(axis=-1)\n{drawn}\n{_value_code(call, 'drawn')}"
+
+
 @context(
     formula="Cᵢ = Vⱼ, j drawn with probability Aᵢⱼ",
     shapes="weights[n m], value[m e], draws[n] -> [n e]",
@@ -324,6 +365,7 @@ def sample_by_hand(
         )
     },
     needs_distribution=True,
+    code=_sample_code,
 )
 def sample(
     weights: Array, value: Array, draws: Array | None = None, *, seed: Annotated[int, Range(least=0)] = 0
@@ -416,6 +458,16 @@ def max_value(grad: Array, weights: Array, value: Array, visible: Array | None =
     return np.stack(columns, axis=-1)
 
 
+def _max_code(call: CodeCall) -> str:
+    """The largest product of each feature, among keys that count."""
+    products = "{weights}[..., None] * {value}[..., None, :, :]"
+    if not call.has("visible"):
+        return f"({products}).max(axis=-2)"
+    counts = "counts = {visible} | ({weights} != 0)"
+    largest = f"np.where(counts[..., None], {products}, -np.inf).max(axis=-2)"
+    return f"{counts}\nnp.where(counts.any(axis=-1, keepdims=True), {largest}, 0)"
+
+
 @context(
     formula="Cᵢₑ = maxⱼ Aᵢⱼ Vⱼₑ over visible j",
     shapes="weights[n m], value[m e], visible[n m] -> [n e]",
@@ -423,6 +475,7 @@ def max_value(grad: Array, weights: Array, value: Array, visible: Array | None =
     example={"weights": [[0.25, 0.75]], "value": [[4, 8], [-8, 4]], "gives": [[1, 3]]},
     by_hand=max_by_hand,
     derivatives={"weights": max_weights, "value": max_value, "visible": CONSTANT},
+    code=_max_code,
 )
 def max_(weights: Array, value: Array, visible: Array | None = None) -> Array:
     """For each feature the largest weighted value, instead of the sum of them.

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from attncli.ops.code import Code, CodeRule
 from attncli.ops.derivatives import Derivatives
 from attncli.ops.records import (
     ActsOn,
@@ -50,6 +51,7 @@ def score(
     inner: tuple[Quantity, ...] = (),
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
+    code: Code | CodeRule | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derivatives: Derivatives | None = None,
     unscaled: str | None = None,
@@ -90,6 +92,7 @@ def normalizer(
     inner: tuple[Quantity, ...] = (),
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
+    code: Code | CodeRule | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derivatives: Derivatives | None = None,
     is_distribution: bool = False,
@@ -127,6 +130,7 @@ def context(
     inner: tuple[Quantity, ...] = (),
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
+    code: Code | CodeRule | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derived: Mapping[str, DerivedInput] = MappingProxyType({}),
     derivatives: Derivatives | None = None,
@@ -163,6 +167,7 @@ def recurrence(
     inner: tuple[Quantity, ...] = (),
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
+    code: Code | CodeRule | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derived: Mapping[str, DerivedInput] = MappingProxyType({}),
     derivatives: Derivatives | None = None,
@@ -201,6 +206,7 @@ def position(
     acts_on: ActsOn,
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
+    code: Code | CodeRule | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derived: Mapping[str, DerivedInput] = MappingProxyType({}),
     position_axes: AxesInForce | None = None,
@@ -242,6 +248,7 @@ def mask(
     example: Mapping[str, Any],
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
+    code: Code | CodeRule | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     key_bounds: Callable[..., KeyBounds] | None = None,
     sign: MaskSign | None = None,
@@ -276,6 +283,7 @@ def norm(
     example: Mapping[str, Any],
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
+    code: Code | CodeRule | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derivatives: Derivatives | None = None,
 ) -> Register:
@@ -308,6 +316,7 @@ def query_scale(
     example: Mapping[str, Any],
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
+    code: Code | CodeRule | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derivatives: Derivatives | None = None,
 ) -> Register:
@@ -357,6 +366,7 @@ def structural(
     *,
     by_hand: ByHand | None = None,
     derivatives: Derivatives | None = None,
+    code: Code | CodeRule | None = None,
     is_exact: bool = False,
     is_boolean: bool = False,
     key_bounds: Callable[..., KeyBounds] | None = None,
@@ -364,9 +374,9 @@ def structural(
     """Hang a record on a function that plans use."""
 
     def decorate(function: Callable[P, R]) -> StructuralFunction[P, R]:
-        code: Any = function
-        code.record = StructuralRecord(by_hand, derivatives, is_exact, is_boolean, key_bounds)
-        recorded: StructuralFunction[P, R] = code
+        made: Any = function
+        made.record = StructuralRecord(by_hand, derivatives, code, is_exact, is_boolean, key_bounds)
+        recorded: StructuralFunction[P, R] = made
         return recorded
 
     return decorate

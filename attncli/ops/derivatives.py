@@ -8,6 +8,7 @@ from attncli.base.axes import COUNTED_FROM_0, Letters
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter, Computed
 from attncli.numbers.terms import products, total
+from attncli.ops.code import Code, CodeRule
 
 CONSTANT = None  # the derivative of an argument that is no real number: a mask, a position
 
@@ -37,6 +38,7 @@ class DerivativeRecord:
     remark: str = ""
     is_whole: bool = False  # the gradient has no axes but those of the argument, which does not broadcast
     symbol: str = ""  # of a number among the options, by which it is the derivative; none of an array
+    code: Code | CodeRule | None = None  # what a person would write for it; None where nothing is known
     keeps_sign: bool = False  # whether a number that multiplies is fitted without a change of its sign
 
     def formula_with(self, symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:

@@ -219,6 +219,7 @@ def _first_rows(shape: tuple[int, ...], before: tuple[int, ...]) -> Array:
     return np.broadcast_to(np.arange(prod(own)).reshape(own) * rows, before).reshape(-1)
 
 
+SQUARED_CODE = "{squared_distances} = (({query}[..., :, None, :] - {key}[..., None, :, :]) ** 2).sum(axis=-1)"
 SQUARED_DISTANCES = Quantity(
     "squared_distances",
     "D²",
@@ -301,6 +302,7 @@ def gaussian_by_hand(
     formula_in_force=lambda sigma: f"Sᵢⱼ = −‖Qᵢ − Kⱼ‖² / 2{'' if sigma == 1 else 'σ²'}",
     by_hand=gaussian_by_hand,
     derivatives={"query": gaussian_query, "key": gaussian_key, "sigma": gaussian_sigma},
+    code=f"{SQUARED_CODE}\n-{{squared_distances}} / (2 * {{sigma}} ** 2)",
 )
 def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
     """The squared distance over 2σ², negative: its exponential is a bell of width σ around the query.
@@ -378,6 +380,11 @@ def laplacian_by_hand(
     ]
 
 
+LAPLACIAN_CODE = (
+    "{distances} = abs({query}[..., :, None, :] - {key}[..., None, :, :]).sum(axis=-1)\n-{distances} / {sigma}"
+)
+
+
 @score(
     formula="Sᵢⱼ = −‖Qᵢ − Kⱼ‖₁ / σ",
     shapes="query[n d], key[m d] -> [n m]",
@@ -395,6 +402,7 @@ def laplacian_by_hand(
     formula_in_force=lambda sigma: f"Sᵢⱼ = −‖Qᵢ − Kⱼ‖₁{'' if sigma == 1 else ' / σ'}",
     by_hand=laplacian_by_hand,
     derivatives={"query": laplacian_query, "key": laplacian_key, "sigma": laplacian_sigma},
+    code=LAPLACIAN_CODE,
 )
 def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
     """The sum of the absolute differences, negative, in units of the width σ.
@@ -464,6 +472,7 @@ def euclidean_by_hand(
     inner=(SQUARED_DISTANCES,),
     by_hand=euclidean_by_hand,
     derivatives={"query": euclidean_query, "key": euclidean_key},
+    code=f"{SQUARED_CODE}\n-np.sqrt({{squared_distances}})",
 )
 def euclidean(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
     """The distance between query and key, negative.

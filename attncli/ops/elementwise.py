@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number, parameter, tanh
+from attncli.ops.code import CodeCall
 from attncli.ops.decorators import structural
 from attncli.ops.derivatives import (
     add_rows,
@@ -16,6 +17,8 @@ from attncli.ops.derivatives import (
     unchanged,
 )
 from attncli.ops.records import format_value
+
+MAX_FEATURES = 2**20  # of a head, in a scale of 1/√d
 
 
 @derivative(
@@ -38,9 +41,17 @@ def scale_scale(grad: Array, scores: Array) -> Array:
     return sum_products(grad, scores)
 
 
+def _scale_code(call: CodeCall) -> str:
+    """A quotient by √d where the scale is that of a whole number; otherwise a product."""
+    scale = float(call.options["scale"])
+    features = round(scale**-2) if scale > 0 and scale**-2 < MAX_FEATURES else 0
+    return f"{{scores}} / np.sqrt({features})" if features and scale == features**-0.5 else "{scores} * {scale}"
+
+
 @structural(
     by_hand=lambda write, scores, result, *, scale: [write.equation(parameter(scale) * scores, result)],
     derivatives={"scores": scale_scores, "scale": scale_scale},
+    code=_scale_code,
 )
 def scale(scores: Array, *, scale: float) -> Array:
     """The scores [… n m] times a number."""
@@ -69,6 +80,7 @@ def multiply_factor(grad: Array, x: Array) -> Array:
 @structural(
     by_hand=lambda write, x, result, *, factor: [write.equation(parameter(factor) * x, result, letter="x")],
     derivatives={"x": multiply_x, "factor": multiply_factor},
+    code="{factor} * {x}",
 )
 def multiply(x: Array, *, factor: float) -> Array:
     """The vectors [… n x] times a number."""
@@ -78,6 +90,7 @@ def multiply(x: Array, *, factor: float) -> Array:
 @structural(
     by_hand=lambda write, left, right, result: [write.equation(number(left) + right, result)],
     derivatives={"left": unchanged, "right": unchanged},
+    code="{left} + {right}",
 )
 def add(left: Array, right: Array) -> Array:
     """The sum of two tables [… n m], whose leading axes broadcast."""
@@ -120,7 +133,11 @@ def softcap_cap(grad: Array, scores: Array, forward: Array, *, cap: float) -> Ar
     return sum_products(grad, _cap_slopes(scores, forward, cap))
 
 
-@structural(by_hand=softcap_by_hand, derivatives={"scores": softcap_scores, "cap": softcap_cap})
+@structural(
+    by_hand=softcap_by_hand,
+    derivatives={"scores": softcap_scores, "cap": softcap_cap},
+    code="{cap} * np.tanh({scores} / {cap})",
+)
 def softcap(scores: Array, *, cap: float) -> Array:
     """`cap · tanh(scores / cap)`: from −cap to cap, nearly unchanged where scores are small.
 
@@ -151,7 +168,7 @@ def clip_x(grad: Array, x: Array, *, limit: float) -> Array:
     return np.where(abs(x) <= limit, grad, 0)
 
 
-@structural(by_hand=clip_by_hand, derivatives={"x": clip_x})
+@structural(by_hand=clip_by_hand, derivatives={"x": clip_x}, code="{x}.clip(-{limit}, {limit})")
 def clip(x: Array, *, limit: float) -> Array:
     """The vectors [… n x] with every number limited to −limit … limit.
 
@@ -188,6 +205,31 @@ def _as_slice(index: Array) -> Any:
     return slice(int(index[0]), int(index[-1]) + 1) if is_range else index
 
 
+def cells_code(call: CodeCall, fill: str) -> str:
+    """The cells of a table for the queries and keys of a call; `fill` is an array of what the table lacks, by a shape.
+
+    A table of one row broadcasts, and one that has a row for each query and a column for each key is as it is.
+    """
+    *leading, rows, columns = call.shapes["table"]
+    (queries,), (keys,) = call.shapes["query_rows"], call.shapes["key_positions"]
+    found, at = call.values.get("query_rows"), "{table}"
+    if rows > 1 and not (rows == queries and found is not None and np.array_equal(found, np.arange(rows))):
+        at, rows = "{table}[..., {query_rows}, :]", queries
+    if columns > keys:
+        return f"{at}[..., :{keys}]"
+    if columns == keys:
+        return at
+    return f"np.concatenate([{at}, {fill.format((*leading, rows, keys - columns))}], axis=-1)"
+
+
+def _bias_code(call: CodeCall) -> str:
+    """The scores and the cells of the table, in which −∞ counts as 0."""
+    cells, table = cells_code(call, "np.zeros({})"), call.values.get("table")
+    if table is not None and all_finite(table):
+        return f"{{scores}} + {cells}"
+    return f"{{scores}} + np.where({cells} == -np.inf, 0, {cells})"
+
+
 def add_bias_by_hand(
     write: ArithmeticWriter, scores: Any, table: Array, query_rows: Any, key_positions: Any, result: Any
 ) -> list[str]:
@@ -210,6 +252,7 @@ def add_bias_table(grad: Array, table: Array, query_rows: Array, key_positions: 
 @structural(
     by_hand=add_bias_by_hand,
     derivatives={"scores": unchanged, "table": add_bias_table, "query_rows": None, "key_positions": None},
+    code=_bias_code,
 )
 def add_bias(scores: Array, table: Array, query_rows: Array, key_positions: Array) -> Array:
     """The scores and the user's own numbers; where those are −∞ the key is masked, and nothing is added.
@@ -221,6 +264,12 @@ def add_bias(scores: Array, table: Array, query_rows: Array, key_positions: Arra
     """
     cells = table_cells(table, query_rows, key_positions, fill=0)
     return scores + np.where(cells == -np.inf, 0, cells)
+
+
+def _fill_code(call: CodeCall) -> str:
+    """What is in the rows without a weight."""
+    fill = "np.nan" if call.options["fill"] == "nan" else "1 / {keys}"
+    return f"np.where(({{weights}} != 0).any(axis=-1, keepdims=True), {{weights}}, {fill})"
 
 
 def fill_empty_rows_by_hand(write: ArithmeticWriter, weights: Any, result: Any, *, fill: str, keys: int) -> list[str]:
@@ -242,7 +291,7 @@ def fill_empty_rows_weights(grad: Array, weights: Array) -> Array:
     return np.where((weights != 0).any(axis=-1, keepdims=True), grad, 0)
 
 
-@structural(by_hand=fill_empty_rows_by_hand, derivatives={"weights": fill_empty_rows_weights})
+@structural(by_hand=fill_empty_rows_by_hand, derivatives={"weights": fill_empty_rows_weights}, code=_fill_code)
 def fill_empty_rows(weights: Array, *, fill: str, keys: int) -> Array:
     """The weights [… n m]; in a row that has only 0, NaN instead (`fill` is nan) or 1 / `keys` (uniform).
 

@@ -6,6 +6,7 @@ from typing import Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import exp, ln, number
+from attncli.ops.code import CodeCall
 from attncli.ops.decorators import StructuralFunction, structural
 from attncli.ops.derivatives import derivative
 
@@ -31,6 +32,7 @@ def sigmoid_gate_x(grad: Array, forward: Array) -> Array:
 @structural(
     by_hand=lambda write, x, result: [write.equation(1 / (1 + exp(-number(x))), result, letter="u")],
     derivatives={"x": sigmoid_gate_x},
+    code="1 / (1 + np.exp(-{x}))",
 )
 def sigmoid_gate(x: Array) -> Array:
     """`1 / (1 + exp(−x))`: from 0, closed, to 1, open.
@@ -62,6 +64,7 @@ def silu_gate_x(grad: Array, x: Array) -> Array:
 @structural(
     by_hand=lambda write, x, result: [write.equation(number(x) / (1 + exp(-number(x))), result, letter="u")],
     derivatives={"x": silu_gate_x},
+    code="{x} / (1 + np.exp(-{x}))",
 )
 def silu_gate(x: Array) -> Array:
     """`x / (1 + exp(−x))`: each number times its sigmoid.
@@ -87,6 +90,7 @@ def softplus_gate_x(grad: Array, x: Array) -> Array:
 @structural(
     by_hand=lambda write, x, result: [write.equation(ln(1 + exp(number(x))), result, letter="u")],
     derivatives={"x": softplus_gate_x},
+    code="{x}.clip(0) + np.log1p(np.exp(-abs({x})))",
 )
 def softplus_gate(x: Array) -> Array:
     """`ln(1 + exp(x))`: from 0, closed, without an upper limit.
@@ -133,7 +137,13 @@ def apply_gate_gate(grad: Array, x: Array, gate: Array) -> Array:
     return total
 
 
-@structural(by_hand=apply_gate_by_hand, derivatives={"x": apply_gate_x, "gate": apply_gate_gate})
+def _gate_code(call: CodeCall) -> str:
+    """The product, with the gate of a head for each of its features."""
+    count = call.shapes["x"][-1] // call.shapes["gate"][-1]
+    return "{x} * {gate}" if count == 1 else f"{{x}} * {{gate}}.repeat({count}, axis=-1)"
+
+
+@structural(by_hand=apply_gate_by_hand, derivatives={"x": apply_gate_x, "gate": apply_gate_gate}, code=_gate_code)
 def apply_gate(x: Array, gate: Array) -> Array:
     """The merged heads times their gates: [… n h·e] and [… n u], u = h·e, or one gate for each head, u = h.
 

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number
+from attncli.ops.code import CodeCall
 from attncli.ops.decorators import mask, structural
 from attncli.ops.derivatives import derivative
-from attncli.ops.elementwise import table_cells
+from attncli.ops.elementwise import cells_code, table_cells
 from attncli.ops.records import Interval, KeyBounds, MaskSign, Range
 
 Side = Annotated[float, Range(least=0, allows_infinity=True)]  # so many keys on one side of a query
@@ -49,6 +50,7 @@ def verdict(reason: str, visible: Any) -> list[str]:
     key_bounds=lambda **cells: bounds_of_table(table_cells(**cells, fill=False).astype(bool, copy=False)),
     by_hand=lambda write, result, **_: verdict(f"the mask of ({write.query}, {write.key}) is {int(result)}", result),
     sign=MaskSign("×", "masked"),
+    code=lambda call: f"{cells_code(call, 'np.zeros({}, dtype=bool)')} != 0",
 )
 def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
     """A table of your own: true for visible, false for hidden.
@@ -78,6 +80,7 @@ def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
         f"the bias of ({write.query}, {write.key}) is {'a number' if result else '−∞'}", result
     ),
     sign=MaskSign("−", "bias −∞"),
+    code=lambda call: f"{cells_code(call, 'np.full({}, -np.inf)')} != -np.inf",
 )
 def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
     """A bias of minus infinity hides its key; columns that the bias lacks are hidden.
@@ -108,6 +111,7 @@ def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
         f"key {key_positions} {'≤' if result else '>'} position {query_positions} of {write.query}", result
     ),
     sign=MaskSign("▷", "after the query (causal)"),
+    code="{key_positions} <= {query_positions}[..., None]",
 )
 def causal(query_positions: Array, key_positions: Array) -> Array:
     """No query attends to a key after its own position.
@@ -130,6 +134,19 @@ def _window_formula(*, left: float, right: float) -> str:
     first = "" if left == UNLIMITED else "posᵢ − left ≤ "
     last = "" if right == UNLIMITED else " ≤ posᵢ + right"
     return f"visible where {first}j{last}" if first or last else "visible"
+
+
+def _window_code(call: CodeCall) -> str:
+    """The sides that have a limit."""
+    position, sides = "{query_positions}[..., None]", []
+    for side, sign, comparison in (("left", "-", ">="), ("right", "+", "<=")):
+        limit = call.options[side]
+        if limit != UNLIMITED:
+            shifted = f"{position} {sign} {limit:g}" if limit else position
+            sides.append(f"{{key_positions}} {comparison} {shifted}")
+    if not sides:
+        return f"np.ones({call.shape}, dtype=bool)"
+    return sides[0] if len(sides) == 1 else " & ".join(f"({side})" for side in sides)
 
 
 def window_by_hand(
@@ -156,6 +173,7 @@ def window_by_hand(
     formula_in_force=_window_formula,
     by_hand=window_by_hand,
     sign=MaskSign("·", "outside the window"),
+    code=_window_code,
 )
 def window(query_positions: Array, key_positions: Array, *, left: Side, right: Side) -> Array:
     """Only so many keys to the left and to the right of the query's position are visible.
@@ -187,6 +205,7 @@ def window(query_positions: Array, key_positions: Array, *, left: Side, right: S
         f"key {key_positions} {'<' if result else '≥'} {key_lengths} real keys", result
     ),
     sign=MaskSign("░", "padding", precedence=1),
+    code="{key_positions} < {key_lengths}[..., None, None]",
 )
 def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
     """Keys beyond the length of their batch item are padding.
@@ -217,6 +236,7 @@ def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
         f"key {key_positions} {'<' if result else '≥'} {query_key_lengths} keys of this query", result
     ),
     sign=MaskSign("░", "beyond the query's length", precedence=1),
+    code="{key_positions} < {query_key_lengths}[..., None]",
 )
 def query_key_lengths(key_positions: Array, query_key_lengths: Array) -> Array:
     """Keys beyond the length of their query are hidden: each query has its own number of keys.
@@ -238,6 +258,7 @@ def query_key_lengths(key_positions: Array, query_key_lengths: Array) -> Array:
     key_bounds=lambda key_mask: bounds_of_table(key_mask[..., None, :]),
     by_hand=lambda write, key_mask, result: verdict(f"the key mask of {write.key} is {int(result)}", result),
     sign=MaskSign("░", "padding (key_mask)", precedence=1),
+    code="{key_mask}[..., None, :] != 0",
 )
 def key_mask(key_mask: Array) -> Array:
     """Keys whose mask is 0 are padding, on whichever side, for every query.
@@ -274,6 +295,7 @@ def packed_key_bounds(query_sequences: Array, key_sequences: Array) -> KeyBounds
         f"{write.query} is in sequence {query_sequences}, {write.key} in {key_sequences}", result
     ),
     sign=MaskSign("∥", "in another sequence", precedence=1),
+    code="{query_sequences}[:, None] == {key_sequences}",
 )
 def cu_seqlens(query_sequences: Array, key_sequences: Array) -> Array:
     """Of sequences that are packed one after the other a query sees the keys of its own.
@@ -294,6 +316,16 @@ def chunked_key_bounds(
     chunk_starts = start + chunk_number(query_positions, start, size) * size
     first, last = chunk_starts.min(), chunk_starts.max()
     return KeyBounds(any_visible=(first, last + size), all_visible=(last, first + size))
+
+
+def chunks_code(call: CodeCall) -> tuple[str, str]:
+    """The numbers of the chunks of the queries, in a column, and of the keys, in a row."""
+    size = call.options["size"]
+    if call.has("real_key_starts"):
+        start = "{real_key_starts}[..., None]"
+        chunks = [f"(({{{name}}} - {start}) // {size})" for name in ("query_positions", "key_positions")]
+        return f"{chunks[0]}[..., None]", f"{chunks[1]}[..., None, :]"
+    return f"{{query_positions}}[..., None] // {size}", f"{{key_positions}} // {size}"
 
 
 def chunked_by_hand(
@@ -338,6 +370,7 @@ def lines_on_chunks(
     by_hand=chunked_by_hand,
     counts_from_first_key=True,
     sign=MaskSign("≠", "in another chunk"),
+    code=lambda call: "{} == {}".format(*chunks_code(call)),
 )
 def chunked(
     query_positions: Array,
@@ -439,7 +472,7 @@ def bounds_of_others(keys: int, **rules: KeyBounds) -> KeyBounds:
     return KeyBounds(rest.any_visible, _longest(hidden), rest.gap)
 
 
-@structural(is_boolean=True, key_bounds=bounds_of_all)
+@structural(is_boolean=True, key_bounds=bounds_of_all, code=lambda call: " & ".join(call.variables.values()))
 def and_masks(**rules: Array) -> Array:
     """True where every rule is; the rules [… n m] broadcast."""
     first, *others = rules.values()
@@ -452,6 +485,7 @@ def and_masks(**rules: Array) -> Array:
     is_boolean=True,
     key_bounds=bounds_of_any,
     by_hand=lambda write, result, **rules: verdict(f"one of {', '.join(rules)}", result),
+    code=lambda call: " | ".join(call.variables.values()),
 )
 def or_masks(**rules: Array) -> Array:
     """True where any rule is; the rules [… n m] broadcast."""
@@ -465,6 +499,7 @@ def or_masks(**rules: Array) -> Array:
     is_boolean=True,
     key_bounds=bounds_of_others,
     by_hand=lambda write, result, **rules: verdict(f"not {', '.join(rules)}", result),
+    code=lambda call: f"~{''.join(call.variables.values())}",
 )
 def not_mask(**rules: Array) -> Array:
     """True where the rule [… n m], the only one, is false."""
@@ -481,6 +516,7 @@ def apply_mask_scores(grad: Array, visible: Array) -> Array:
 @structural(
     by_hand=lambda write, visible, **_: [] if visible else ["hidden: −∞ instead of the score"],
     derivatives={"scores": apply_mask_scores, "visible": None},
+    code="np.where({visible}, {scores}, -np.inf)",
 )
 def apply_mask(scores: Array, visible: Array) -> Array:
     """The scores [… n m], −∞ where `visible` [… n m] is false."""

@@ -4,13 +4,14 @@ A score of −∞ marks a masked key: its weight is exactly 0. A row in which ev
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, all_finite, all_true, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, exp, largest, number, parameter, products, total
+from attncli.ops.code import Code, CodeCall
 from attncli.ops.decorators import normalizer
 from attncli.ops.derivatives import NoDerivative, computed_products, derivative, derivative_by_number, sum_products
 from attncli.ops.records import OnlineNormalizer, Positive, Quantity, Range, Tap, no_tap, reused
@@ -127,6 +128,73 @@ def softmax_temperature(grad: Array, scores: Array, forward: Array, *, temperatu
     return -sum_products(softmax_scores(grad, forward), scores) / temperature / temperature
 
 
+FLOOR = "-1e30"  # in code, in place of the largest of a row of −∞
+
+
+def has_empty_rows(call: CodeCall) -> bool:
+    """Whether every score of a row is −∞, as far as scores are known."""
+    scores = call.values.get("scores")
+    return scores is None or bool((scores.max(axis=-1) == -np.inf).any())
+
+
+def largest_code(call: CodeCall) -> str:
+    """The largest score of each row, in a column; a large negative number in a row of −∞."""
+    largest = "{scores}.max(axis=-1, keepdims=True)"
+    return f"{largest}.clip({FLOOR})" if has_empty_rows(call) else largest
+
+
+def quotient_code(call: CodeCall, numerator: str) -> str:
+    """Numbers divided by the sum of their row, of which the largest is 1; a row of zeros stays."""
+    return f"{numerator} / {numerator}.sum(axis=-1, keepdims=True){'.clip(1)' if has_empty_rows(call) else ''}"
+
+
+def softmax_code(call: CodeCall) -> str:
+    """The exponentials, and their shares of the sum."""
+    shifted = f"{{scores}} - {largest_code(call)}"
+    power = shifted if call.option("temperature", 1.0) == 1 else f"({shifted}) / {{temperature}}"
+    return f"{{exponentials}} = np.exp({power})\n{quotient_code(call, '{exponentials}')}"
+
+
+def _softmax1_code(call: CodeCall) -> str:
+    """The same with an exponential of 0 in the sum."""
+    total = "np.exp(-largest) + {exponentials}.sum(axis=-1, keepdims=True)"
+    lines = ["largest = {scores}.max(axis=-1, keepdims=True).clip(0)", "{exponentials} = np.exp({scores} - largest)"]
+    return "\n".join([*lines, f"{{exponentials}} / ({total})"])
+
+
+def _topk_code(kth: str) -> Callable[[CodeCall], str]:
+    """Exponentials of the scores that are not below the k-th, which is found in a row by this code."""
+
+    def code(call: CodeCall) -> str:
+        count = min(call.options["k"], call.shapes["scores"][-1])
+        lines = [f"kth_largest = {kth.replace('{count}', str(count))}"]
+        lines.append(f"{{exponentials}} = np.exp({{scores}} - {largest_code(call)}) * ({{scores}} >= kth_largest)")
+        return "\n".join([*lines, quotient_code(call, "{exponentials}")])
+
+    return code
+
+
+def _hardmax_code(call: CodeCall) -> str:
+    """The largest scores, and their shares."""
+    return f"is_largest = {{scores}} == {largest_code(call)}\n{quotient_code(call, 'is_largest')}"
+
+
+def visible_code(call: CodeCall) -> str:
+    """The scores, 0 where a key is hidden."""
+    scores = call.values.get("scores")
+    is_whole = scores is not None and not (scores == -np.inf).any()
+    return "{scores}" if is_whole else "np.where({scores} == -np.inf, 0, {scores})"
+
+
+def _sum_code(call: CodeCall) -> str:
+    """The scores over their sum; 0 where that is 0."""
+    lines, scores = [f"visible_scores = {visible_code(call)}"], call.values.get("scores")
+    lines.append("total = visible_scores.sum(axis=-1, keepdims=True)")
+    if scores is not None and _visible(scores).sum(axis=-1).all():
+        return "\n".join([*lines, "visible_scores / total"])
+    return "\n".join([*lines, "np.where(total == 0, 0, visible_scores / np.where(total == 0, 1, total))"])
+
+
 @normalizer(
     formula="Aᵢⱼ = exp(Sᵢⱼ/T) / Σⱼ exp(Sᵢⱼ/T)",
     formula_in_force=lambda temperature: SOFTMAX if temperature == 1 else "Aᵢⱼ = exp(Sᵢⱼ/T) / Σⱼ exp(Sᵢⱼ/T)",
@@ -151,6 +219,7 @@ def softmax_temperature(grad: Array, scores: Array, forward: Array, *, temperatu
     by_hand=softmax_by_hand,
     derivatives={"scores": softmax_scores, "temperature": softmax_temperature},
     is_distribution=True,
+    code=softmax_code,
 )
 def softmax(scores: Array, *, temperature: Positive = 1.0, tap: Tap = no_tap) -> Array:
     """Exponentials, divided by their sum: weights that add to 1; a temperature below 1 sharpens, one above 1 flattens.
@@ -192,6 +261,7 @@ def softmax1_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exp
     ),
     by_hand=softmax1_by_hand,
     derivatives={"scores": softmax_scores},
+    code=_softmax1_code,
 )
 def softmax1(scores: Array, *, tap: Tap = no_tap) -> Array:
     """Softmax with one extra logit 0, which is then discarded: weights may sum to less than 1.
@@ -256,6 +326,7 @@ def sigmoid_shift(grad: Array, forward: Array) -> Array:
     formula_in_force=lambda shift: f"Aᵢⱼ = 1 / (1 + exp(−{'(Sᵢⱼ + shift)' if shift else 'Sᵢⱼ'}))",
     by_hand=sigmoid_by_hand,
     derivatives={"scores": sigmoid_scores, "shift": sigmoid_shift},
+    code=lambda call: f"1 / (1 + np.exp(-{'({scores} + {shift})' if call.options['shift'] else '{scores}'}))",
 )
 def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:
     """Each key on its own: a weight between 0 and 1, whatever the other keys score.
@@ -288,6 +359,7 @@ def relu_scores(grad: Array, scores: Array) -> Array:
     ),
     by_hand=lambda write, scores, result: [write.equation(largest([scores[write.column], 0]), result)],
     derivatives={"scores": relu_scores},
+    code="{scores}.clip(0)",
 )
 def relu(scores: Array) -> Array:
     """The scores themselves where they are positive; 0 elsewhere.
@@ -335,6 +407,10 @@ def topk_scores(grad: Array, scores: Array, forward: Array, *, k: int) -> Array:
     by_hand=topk_by_hand,
     derivatives={"scores": topk_scores},
     is_distribution=True,
+    code=Code(
+        numpy=_topk_code("np.sort({scores}, axis=-1)[..., -{count}, None]"),
+        torch=_topk_code("{scores}.topk({count}).values[..., -1:]"),
+    ),
 )
 def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = no_tap) -> Array:
     """Softmax over the k best keys; keys that tie with the k-th stay, so that equal scores get equal weights.
@@ -447,6 +523,7 @@ def hardmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list
     by_hand=hardmax_by_hand,
     derivatives={"scores": NoDerivative("its weights jump where another score becomes the largest")},
     is_distribution=True,
+    code=_hardmax_code,
 )
 def hardmax(scores: Array) -> Array:
     """All weight on the largest score; keys that tie share it, as softmax does when the temperature goes to 0.
@@ -507,6 +584,7 @@ def sum_scores(grad: Array, scores: Array, forward: Array) -> Array:
     ),
     by_hand=sum_by_hand,
     derivatives={"scores": sum_scores},
+    code=_sum_code,
 )
 def sum_(scores: Array) -> Array:
     """Each score, divided by the sum of its row; a row that sums to 0 becomes zeros.
@@ -544,6 +622,7 @@ def none_scores(grad: Array, scores: Array) -> Array:
         else f"the weight is the score: {write(result)}"
     ],
     derivatives={"scores": none_scores},
+    code=visible_code,
 )
 def none(scores: Array) -> Array:
     """The scores themselves are the weights.

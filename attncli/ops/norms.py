@@ -14,6 +14,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, number, parameter, products, sqrt, total
+from attncli.ops.code import CodeCall
 from attncli.ops.decorators import norm
 from attncli.ops.derivatives import derivative
 from attncli.ops.records import ByHand, FormulaInForce, Operator, OperatorRecord, OperatorUse, Parameter, Range, Symbol
@@ -26,6 +27,7 @@ Gain = Annotated[Array | None, Symbol("γ")]
 Bias = Annotated[Array | None, Symbol("β")]
 # Vectors whose largest entry is in these bounds have squares that neither overflow nor vanish, in float32 too.
 SMALLEST, LARGEST = 2.0**-40, 2.0**50
+TINY = 1e-30  # in code, in place of a size of 0
 
 
 Divide = Callable[[ArithmeticWriter, Array, float], tuple[list[str], Term | None, str, Term]]
@@ -212,6 +214,36 @@ BY_DEVIATION = _Division(_mean, "√(var({x}))", "√(var({x}) + eps)", "mean(y 
 GAIN = "{d_gain} = Σᵢ {d_result}ᵢ yᵢ, y the vectors before the gain"
 
 
+def unit_code(call: CodeCall, name: str) -> str:
+    """Vectors divided by their length; one of zeros stays."""
+    x, vectors = f"{{{name}}}", call.values.get(name)
+    size = f"np.sqrt(({x} ** 2).sum(axis=-1, keepdims=True))"
+    has_zeros = vectors is None or not vectors.any(axis=-1).all()
+    return f"{x} / {size}.clip({TINY})" if has_zeros else f"{x} / {size}"
+
+
+def _norm_code(call: CodeCall, vectors: str, mean: str) -> str:
+    """Vectors divided by the root of the sum, or the mean, of their squares, with the gain and the bias."""
+    eps, given = call.option("eps", 0.0), call.values.get("x")
+    size = f"np.sqrt(({vectors} ** 2).{mean}(axis=-1, keepdims=True){' + {eps}' if eps else ''})"
+    may_vanish = given is None or not (given - given[..., :1]).any(axis=-1).all()
+    code = f"{vectors} / {size}{f'.clip({TINY})' if may_vanish and not eps else ''}"
+    if call.has("gain"):
+        gain = _row_code(call, "gain")
+        code = f"{f'(1 + {gain})' if call.option('gain_plus_one') else gain} * {code}"
+    return f"{code} + {_row_code(call, 'bias')}" if call.has("bias") else code
+
+
+def _row_code(call: CodeCall, name: str) -> str:
+    """A vector of all rows, or of the rows of each head."""
+    return f"{{{name}}}" if len(call.shapes[name]) == 1 else f"{{{name}}}[..., None, :]"
+
+
+def _layer_code(call: CodeCall) -> str:
+    """The vectors without their means, divided."""
+    return f"centred = {{x}} - {{x}}.mean(axis=-1, keepdims=True)\n{_norm_code(call, 'centred', 'mean')}"
+
+
 def l2_gradient(grad: Array, x: Array) -> Array:
     """The gradient of vectors that are divided by their length, from that of the unit vectors."""
     return BY_LENGTH.gradient(grad, x, None)
@@ -256,6 +288,7 @@ def l2_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
     by_hand=_by_hand(_divide_l2),
     derivatives={"x": l2_x, "gain": l2_gain, "bias": norm_bias},
     check=check_gain,
+    code=lambda call: _norm_code(call, "{x}", "sum"),
 )
 def l2(
     x: Array, *, gain: Gain = None, bias: Bias = None, eps: SmallOrNone = None, gain_plus_one: bool | None = None
@@ -305,6 +338,7 @@ def rms_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
     by_hand=_by_hand(_divide_rms),
     derivatives={"x": rms_x, "gain": rms_gain, "bias": norm_bias},
     check=check_gain,
+    code=lambda call: _norm_code(call, "{x}", "mean"),
 )
 def rms(
     x: Array, *, gain: Gain = None, bias: Bias = None, eps: Small = 0.0, gain_plus_one: bool | None = None
@@ -356,6 +390,7 @@ def layer_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
     by_hand=_by_hand(_divide_layer),
     derivatives={"x": layer_x, "gain": layer_gain, "bias": norm_bias},
     check=check_gain,
+    code=_layer_code,
 )
 def layer(
     x: Array, *, gain: Gain = None, bias: Bias = None, eps: Small = 0.0, gain_plus_one: bool | None = None

@@ -11,6 +11,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import absolute, ln, number, products, total
+from attncli.ops.code import CodeCall, NoCode
 from attncli.ops.decorators import position, structural
 from attncli.ops.derivatives import CONSTANT, Derivatives, add_rows, derivative
 from attncli.ops.records import TABLE, DerivedInput, OperatorUse, Range
@@ -26,7 +27,24 @@ def published_slopes_by_hand(write: ArithmeticWriter, result: Any, *, shape: tup
     return [write.equation(number(2) ** -step, result, name=f"slope of head {head}")]
 
 
-@structural(is_exact=True, by_hand=published_slopes_by_hand)
+def _slopes_code(call: CodeCall) -> str:
+    """Powers of two; of a number of heads that is none those in between too."""
+    (heads,) = call.options["shape"]
+    power = 2 ** int(math.log2(heads))
+    first = f"2.0 ** (-8 / {power} * np.arange(1, {power + 1}))"
+    if power == heads:
+        return first
+    return f"np.concatenate([{first}, 2.0 ** (-4 / {power} * np.arange(1, {2 * power}, 2))])[:{heads}]"
+
+
+def _per_head_code(call: CodeCall, name: str) -> str:
+    """A number of each head in the shape of tables, or the one number."""
+    if not call.has(name):
+        return f"{{{name}}}"
+    return f"{{{name}}}[0]" if call.option("heads") is None else f"{{{name}}}[:, None, None]"
+
+
+@structural(is_exact=True, by_hand=published_slopes_by_hand, code=_slopes_code)
 def published_slopes(*, shape: tuple[int]) -> Array:
     """2^(−8/h), 2^(−16/h), … for h heads, h a power of two.
 
@@ -67,6 +85,11 @@ def alibi_slopes(grad: Array, query_positions: Array, key_positions: Array, *, h
     return total[..., None] if heads is None else total
 
 
+def _alibi_code(call: CodeCall) -> str:
+    """The slopes times the distances, negative."""
+    return f"-{_per_head_code(call, 'slopes')} * abs({{query_positions}}[..., None] - {{key_positions}})"
+
+
 @position(
     formula="Bᵢⱼ = −λₕ |posᵢ − j|",
     shapes="query_positions[n], key_positions[m], slopes[h] -> [n m]",
@@ -84,6 +107,7 @@ def alibi_slopes(grad: Array, query_positions: Array, key_positions: Array, *, h
         )
     },
     acts_on="scores",
+    code=_alibi_code,
 )
 def alibi(
     query_positions: Array, key_positions: Array, heads: int | None = None, *, slopes: Array | float | None = None
@@ -181,6 +205,26 @@ def t5_table(
     return _table_gradient(grad, t5_bucket(distance, len(table), max_distance, bidirectional), table, heads)
 
 
+def _rows_code(call: CodeCall, rows: str) -> str:
+    """The numbers of a table [r h] in some rows [… n m], of each head."""
+    if call.option("heads") is None:
+        return f"{{table}}[{rows}, 0]"
+    return f"{{table}}[{rows}, np.arange({call.shapes['table'][-1]})[:, None, None]]"
+
+
+def _t5_code(call: CodeCall) -> str:
+    """The distances, their buckets, and the numbers of these; wide buckets begin at the distances in a list."""
+    buckets, both_ways = call.shapes["table"][-2], call.options["bidirectional"]
+    half = buckets // 2 if both_ways else buckets
+    exact = half // 2
+    begins = t5_begins(half, call.options["max_distance"])
+    lines = ["distance = {key_positions} - {query_positions}[..., None]"]
+    lines.append(f"away = {'abs(distance)' if both_ways else '(-distance).clip(0)'}")
+    wide = f"{exact} + np.searchsorted(np.array({begins}), away, side='right')" if begins else f"{exact}"
+    after = f" + {half} * (distance > 0)" if both_ways else ""
+    return "\n".join([*lines, f"bucket = np.where(away < {exact}, away, {wide}){after}", _rows_code(call, "bucket")])
+
+
 @position(
     formula="Bᵢⱼ = table[bucket(j − posᵢ), h]",
     shapes="query_positions[n], key_positions[m], table[r h] -> [n m]",
@@ -195,6 +239,7 @@ def t5_table(
     derivatives={**OF_POSITIONS, "table": t5_table},
     check=check_t5,
     acts_on="scores",
+    code=_t5_code,
 )
 def t5(
     query_positions: Array,
@@ -233,11 +278,19 @@ def t5_bucket(distance: Array, buckets: int, max_distance: int, bidirectional: b
     half = buckets // 2 if bidirectional else buckets
     away = abs(distance) if bidirectional else np.maximum(-distance, 0)
     exact = half // 2
-    wide = half - exact
-    # The bucket exact + k begins where away^wide ≥ exact^wide (max_distance / exact)^k: whole numbers, no rounding.
-    begins = [_integer_root(exact ** (wide - k) * max_distance**k, wide) for k in range(1, wide)]
+    begins = t5_begins(half, max_distance)
     bucket = np.where(away < exact, away, exact + np.searchsorted(np.array(begins, dtype=np.int64), away, side="right"))
     return bucket + (half * (distance > 0) if bidirectional else 0)
+
+
+def t5_begins(half: int, max_distance: int) -> list[int]:
+    """The distances at which the wider buckets begin but for the first, of so many buckets on one side.
+
+    The bucket exact + k begins where away^wide ≥ exact^wide (max_distance / exact)^k: whole numbers, no rounding.
+    """
+    exact = half // 2
+    wide = half - exact
+    return [_integer_root(exact ** (wide - k) * max_distance**k, wide) for k in range(1, wide)]
 
 
 def _integer_root(number: int, degree: int) -> int:
@@ -324,6 +377,17 @@ def shaw_table(
     return total
 
 
+def _shaw_code(call: CodeCall) -> str | NoCode:
+    """The rows of the distances, and the products with their vectors."""
+    *heads, rows, _ = call.shapes["table"]
+    left = _rows_to_the_left(rows, call.option("left"))
+    if heads and len(call.shapes["query_positions"]) > 1:
+        return NoCode("each head and each batch item has rows of its own")
+    index = f"row = ({{key_positions}} - {{query_positions}}[..., None] + {left}).clip(0, {rows - 1})"
+    vectors = "{table}[..., row, :]" if heads else "{table}[row]"
+    return f"{index}\n({{query}}[..., None, :] * {vectors}).sum(axis=-1)"
+
+
 @position(
     formula="Qᵢ·table(clip(j − posᵢ))",
     shapes="query[n d], query_positions[n], key_positions[m], table[r d] -> [n m]",
@@ -339,6 +403,7 @@ def shaw_table(
     derivatives={**OF_POSITIONS, "query": shaw_query, "table": shaw_table},
     check=check_shaw,
     acts_on="products",
+    code=_shaw_code,
 )
 def shaw(
     query: Array,
@@ -454,6 +519,25 @@ def grid_bias_table(
     return _table_gradient(grad, np.clip(row, 0, len(table) - 1), table, heads)
 
 
+def _cells_apart(call: CodeCall, rows: str, columns: str) -> list[str]:
+    """The lines of the rows and of the columns of a grid by which queries and keys differ, where `{}` is in each."""
+    width = call.option("width", call.options["height"])
+    apart = f"{{query_positions}}[..., None] // {width} - {{key_positions}} // {width}"
+    across = f"{{query_positions}}[..., None] % {width} - {{key_positions}} % {width}"
+    return [rows.format(apart), columns.format(across)]
+
+
+def _grid_code(call: CodeCall) -> str | NoCode:
+    """The row of the table of each difference, and its number."""
+    if call.option("class_token"):
+        return NoCode("its class token is in no cell of the grid")
+    height, rows = call.options["height"], call.shapes["table"][-2]
+    width = call.option("width", height)
+    lines = _cells_apart(call, "rows = {}", "columns = {}")
+    lines.append(f"row = ((rows + {height - 1}) * {2 * width - 1} + columns + {width - 1}).clip(0, {rows - 1})")
+    return "\n".join([*lines, _rows_code(call, "row")])
+
+
 @position(
     formula="Bᵢⱼ = table[(Δrow + height − 1) (2 width − 1) + Δcolumn + width − 1, h]",
     shapes="query_positions[n], key_positions[m], table[r h] -> [n m]",
@@ -471,6 +555,7 @@ def grid_bias_table(
     check=check_grid_bias,
     counts_from_first_key=True,
     acts_on="scores",
+    code=_grid_code,
 )
 def grid_bias(
     query_positions: Array,
@@ -649,6 +734,16 @@ def decomposed_columns(
     return total
 
 
+def _decomposed_code(call: CodeCall) -> str:
+    """The vectors of both differences, added, and their products with the queries."""
+    height = call.options["height"]
+    width = call.option("width", height)
+    row, column = (f"= ({{}} + {side - 1}).clip(0, {2 * side - 2})" for side in (height, width))
+    lines = _cells_apart(call, f"rows {row}", f"columns {column}")
+    vectors = "{rel_pos_h}[rows] + {rel_pos_w}[columns]"
+    return "\n".join([*lines, f"({{query}}[..., None, :] * ({vectors})).sum(axis=-1)"])
+
+
 @position(
     formula="Bᵢⱼ = Qᵢ·rel_pos_h(Δrow) + Qᵢ·rel_pos_w(Δcolumn)",
     shapes="query[n d], query_positions[n], key_positions[m], rel_pos_h[r d], rel_pos_w[t d] -> [n m]",
@@ -673,6 +768,7 @@ def decomposed_columns(
     check=check_decomposed,
     counts_from_first_key=True,
     acts_on="scores",
+    code=_decomposed_code,
 )
 def decomposed(
     query: Array,

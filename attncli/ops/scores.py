@@ -11,9 +11,10 @@ from attncli.base.dtypes import square_root
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, exp, largest, number, parameter, products, sqrt, tanh, total
+from attncli.ops.code import CodeCall
 from attncli.ops.decorators import score
 from attncli.ops.derivatives import Formula, computed_products, derivative, derivative_by_number, sum_products
-from attncli.ops.norms import ZERO_VECTOR, l2, l2_gradient
+from attncli.ops.norms import ZERO_VECTOR, l2, l2_gradient, unit_code
 from attncli.ops.products import MatrixProduct, product, product_without_zeros
 from attncli.ops.records import Factorization, Quantity, Symbol, Tap, no_tap, reused
 
@@ -122,6 +123,7 @@ def scaled_dot_key(grad: Array, query: Array) -> Array:
     factorization=Factorization(lambda query: query, lambda key: key, scale=lambda features: 1 / square_root(features)),
     by_hand=scaled_dot_by_hand,
     derivatives={"query": scaled_dot_query, "key": scaled_dot_key},
+    code="{dot_products} = {query} @ {key}.mT\n{dot_products} / np.sqrt({d})",
 )
 def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap, matmul: MatrixProduct = product) -> Array:
     """The dot product, divided by the square root of the number of features.
@@ -143,6 +145,7 @@ def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap, matmul: MatrixPro
     factorization=Factorization(lambda query: query, lambda key: key),
     by_hand=lambda write, query, key, result: [_dot_product_line(write, query, key, result)],
     derivatives={"query": dot_query, "key": dot_key},
+    code="{query} @ {key}.mT",
 )
 def dot(query: Array, key: Array, *, matmul: MatrixProduct = product) -> Array:
     """The dot product of the query and the key.
@@ -212,6 +215,7 @@ def general_w(grad: Array, query: Array, key: Array) -> Array:
     factorization=Factorization(lambda query, w: query @ w, lambda key, w: key),
     by_hand=general_by_hand,
     derivatives={"query": general_query, "key": general_key, "w": general_w},
+    code="{projected_query} = {query} @ {w}\n{projected_query} @ {key}.mT",
 )
 def general(
     query: Array, key: Array, *, w: Annotated[Array, Symbol("W")], tap: Tap = no_tap, matmul: MatrixProduct = product
@@ -380,6 +384,19 @@ def additive_v(grad: Array, hidden: Array) -> Array:
     return gradient
 
 
+def _additive_code(call: CodeCall) -> str:
+    """Both projections, the hidden layer of their sum, and its product with the last vector."""
+    total = "{projected_key}[..., None, :, :] + {projected_query}[..., :, None, :]"
+    if call.has("b"):
+        total += " + {b}" if len(call.shapes["b"]) == 1 else " + {b}[..., None, None, :]"
+    activations = {"tanh": "np.tanh({})", "relu": "({}).clip(0)", "sigmoid": "1 / (1 + np.exp(-({})))"}
+    lines = ["{projected_key} = {key} @ {w1}", "{projected_query} = {query} @ {w2}"]
+    lines.append(f"{{hidden}} = {activations.get(call.options['activation'], '{}').format(total)}")
+    of_heads = len(call.shapes["v"]) > 1
+    lines.append("({hidden} @ {v}[..., None, :, None])[..., 0]" if of_heads else "{hidden} @ {v}")
+    return "\n".join(lines)
+
+
 @score(
     formula="Sᵢⱼ = vᵀ act(W₁Kⱼ + W₂Qᵢ + b_H)",
     shapes="query[n d], key[m c], w1[c a], w2[d a], v[a], b[a] -> [n m]",
@@ -416,6 +433,7 @@ def additive_v(grad: Array, hidden: Array) -> Array:
         "v": additive_v,
         "b": additive_b,
     },
+    code=_additive_code,
 )
 def additive(
     query: Array,
@@ -497,6 +515,7 @@ def location_w(grad: Array, query: Array) -> Array:
     example={"query": [[1, 2]], "key": [[9], [9], [9]], "w": [[1, 0, 2], [0, 1, 1]], "gives": [[1, 2, 4]]},
     by_hand=location_by_hand,
     derivatives={"query": location_query, "key": location_key, "w": location_w},
+    code="{query} @ {w}",
 )
 def location(query: Array, key: Array, *, w: Annotated[Array, Symbol("W")]) -> Array:
     """A score for each position from the query alone; the keys are not read.
@@ -586,6 +605,13 @@ def cosine_beta(grad: Array, unit_query: Array, unit_key: Array) -> Array:
     return sum_products(grad, unit_query @ unit_key.mT)
 
 
+def _cosine_code(call: CodeCall) -> str:
+    """The unit vectors, and their products."""
+    lines = [f"{{unit_{name}}} = {unit_code(call, name)}" for name in ("query", "key")]
+    product = "{unit_query} @ {unit_key}.mT"
+    return "\n".join([*lines, product if call.options["beta"] == 1 else f"{{beta}} * {product}"])
+
+
 @score(
     formula="Sᵢⱼ = β Qᵢ·Kⱼ / (‖Qᵢ‖ ‖Kⱼ‖)",
     shapes="query[n d], key[m d] -> [n m]",
@@ -599,6 +625,7 @@ def cosine_beta(grad: Array, unit_query: Array, unit_key: Array) -> Array:
     formula_in_force=lambda beta: f"Sᵢⱼ = {'' if beta == 1 else 'β '}Qᵢ·Kⱼ / (‖Qᵢ‖ ‖Kⱼ‖)",
     by_hand=cosine_by_hand,
     derivatives={"query": cosine_query, "key": cosine_key, "beta": cosine_beta},
+    code=_cosine_code,
 )
 def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap, matmul: MatrixProduct = product) -> Array:
     """The cosine of the angle between query and key, times a strength; a zero vector scores 0.

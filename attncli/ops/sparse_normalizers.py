@@ -3,17 +3,30 @@
 A score of −∞ marks a masked key: its weight is exactly 0. A row in which every key is masked becomes zeros.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import largest, number, parameter, sqrt, total
+from attncli.ops.code import Code, CodeCall
 from attncli.ops.decorators import normalizer
 from attncli.ops.derivatives import computed_products, derivative, derivative_by_number, sum_products
-from attncli.ops.normalizers import SHAPES, SOFTMAX, finite_max, safe_divide, softmax, softmax_by_hand
+from attncli.ops.normalizers import (
+    FLOOR,
+    SHAPES,
+    SOFTMAX,
+    finite_max,
+    has_empty_rows,
+    largest_code,
+    safe_divide,
+    softmax,
+    softmax_by_hand,
+    softmax_code,
+)
 from attncli.ops.records import Range
 
+BISECTIONS = 60  # of the threshold, in code
 SPARSEMAX = "Aᵢⱼ = max(Sᵢⱼ − τᵢ, 0)"
 
 
@@ -102,6 +115,47 @@ def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> li
     return [threshold.line, write.equation(largest([number(scores[write.column]) - threshold, 0]), result)]
 
 
+def sparsemax_code(ordered: str) -> Callable[[CodeCall], str]:
+    """The threshold is the largest of those of each number of best keys; `ordered` sorts scores downwards."""
+
+    def code(call: CodeCall) -> str:
+        keys = call.shapes["scores"][-1]
+        scores = f"{{scores}}.clip({FLOOR})" if has_empty_rows(call) else "{scores}"
+        thresholds = f"(ordered.cumsum(axis=-1) - 1) / np.arange(1, {keys + 1})"
+        lines = [f"ordered = {ordered.format(scores)}", f"threshold = ({thresholds}).max(axis=-1, keepdims=True)"]
+        return "\n".join([*lines, "({scores} - threshold).clip(0)"])
+
+    return code
+
+
+NUMPY_SPARSEMAX = sparsemax_code("-np.sort(-{}, axis=-1)")
+TORCH_SPARSEMAX = sparsemax_code("{}.sort(descending=True).values")
+
+
+def _entmax_code(of_sparsemax: Callable[[CodeCall], str]) -> Callable[[CodeCall], str]:
+    """As softmax or sparsemax, or the threshold by bisection."""
+
+    def code(call: CodeCall) -> str:
+        alpha = float(call.options["alpha"])
+        if alpha == 1:
+            return softmax_code(call)
+        if alpha == 2:
+            return of_sparsemax(call)
+        power = f"{1 / (alpha - 1):g}" if 1 / (alpha - 1) == int(1 / (alpha - 1)) else f"(1 / {alpha - 1!r})"
+        return "\n".join(
+            [
+                f"x = {alpha - 1!r} * ({{scores}} - {largest_code(call)})",
+                f"threshold = np.full({(*call.shape[:-1], 1)}, -1.0)",
+                f"for step in 0.5 ** np.arange(1, {BISECTIONS}):  # bisection",
+                f"    total = ((x - threshold - step).clip(0) ** {power}).sum(axis=-1, keepdims=True)",
+                "    threshold = threshold + step * (total >= 1)",
+                f"(x - threshold).clip(0) ** {power}",
+            ]
+        )
+
+    return code
+
+
 @normalizer(
     formula="Aᵢⱼ = max(Sᵢⱼ − τᵢ, 0), Σⱼ Aᵢⱼ = 1",
     shapes=SHAPES,
@@ -111,6 +165,7 @@ def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> li
     by_hand=sparsemax_by_hand,
     derivatives={"scores": sparsemax_scores},
     is_distribution=True,
+    code=Code(numpy=NUMPY_SPARSEMAX, torch=TORCH_SPARSEMAX),
 )
 def sparsemax(scores: Array) -> Array:
     """Weights of at least 0 that add to 1, as near to the scores as such weights can be; low scores get exactly 0.
@@ -168,6 +223,7 @@ def _entmax_formula(*, alpha: float) -> str:
     by_hand=entmax_by_hand,
     derivatives={"scores": entmax_scores, "alpha": entmax_alpha},
     is_distribution=True,
+    code=Code(numpy=_entmax_code(NUMPY_SPARSEMAX), torch=_entmax_code(TORCH_SPARSEMAX)),
 )
 def entmax(scores: Array, *, alpha: Annotated[float, Range(least=1)] = 1.5) -> Array:
     """Between softmax (α = 1) and sparsemax (α = 2); the larger α, the more weights are exactly 0.

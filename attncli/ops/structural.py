@@ -5,6 +5,7 @@ from typing import Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import products, total
+from attncli.ops.code import CodeCall
 from attncli.ops.decorators import structural
 from attncli.ops.derivatives import add_rows, derivative, unchanged
 from attncli.ops.products import product_without_zeros
@@ -46,7 +47,12 @@ def project_b(grad: Array) -> Array:
     return total
 
 
-@structural(derivatives={"x": project_x, "w": project_w, "b": project_b})
+def _project_code(call: CodeCall) -> str:
+    """A product and a sum, as far as there are a matrix and a bias."""
+    return f"{{x}}{' @ {w}' if call.has('w') else ''}{' + {b}' if call.has('b') else ''}"
+
+
+@structural(derivatives={"x": project_x, "w": project_w, "b": project_b}, code=_project_code)
 def project(x: Array, w: Array | None = None, b: Array | float = 0.0) -> Array:
     """`x @ w + b`; without `w`, `x + b`."""
     return (x if w is None else x @ w) + b
@@ -60,7 +66,17 @@ def unpack_x(grad: Array, x: Array, *, blocks: int, first: int, count: int) -> A
     return packed.reshape(x.shape)
 
 
-@structural(is_exact=True, derivatives={"x": unpack_x})
+def _unpack_code(call: CodeCall) -> str:
+    """A slice of columns, or of those of each block."""
+    blocks, first, count = (call.options[name] for name in ("blocks", "first", "count"))
+    columns = f"[..., {first}:{first + count}]"
+    *leading, features = call.shapes["x"]
+    if blocks == 1:
+        return f"{{x}}{columns}"
+    return f"{{x}}.reshape({(*leading, blocks, features // blocks)}){columns}.reshape({call.shape})"
+
+
+@structural(is_exact=True, derivatives={"x": unpack_x}, code=_unpack_code)
 def unpack(x: Array, *, blocks: int, first: int, count: int) -> Array:
     """The columns of one projection among packed ones: `count` from `first` of each of equal blocks.
 
@@ -83,7 +99,13 @@ def split_heads_x(grad: Array) -> Array:
     return grad.swapaxes(-2, -3).reshape(*leading, rows, heads * features)
 
 
-@structural(is_exact=True, derivatives={"x": split_heads_x})
+def _split_code(call: CodeCall) -> str:
+    """The features in heads, and the heads before the rows."""
+    *leading, heads, rows, features = call.shape
+    return f"{{x}}.reshape({(*leading, rows, heads, features)}).swapaxes(-2, -3)"
+
+
+@structural(is_exact=True, derivatives={"x": split_heads_x}, code=_split_code)
 def split_heads(x: Array, *, heads: int) -> Array:
     """The features split into heads: [… n h·d] to [… h n d].
 
@@ -103,7 +125,9 @@ def merge_heads_x(grad: Array, x: Array) -> Array:
     return grad.reshape(*leading, rows, heads, features).swapaxes(-2, -3)
 
 
-@structural(is_exact=True, derivatives={"x": merge_heads_x})
+@structural(
+    is_exact=True, derivatives={"x": merge_heads_x}, code=lambda call: f"{{x}}.swapaxes(-2, -3).reshape({call.shape})"
+)
 def merge_heads(x: Array) -> Array:
     """The heads side by side, the first one first: [… h n e] to [… n h·e].
 
@@ -122,7 +146,11 @@ def repeat_kv_x(grad: Array, x: Array) -> Array:
     return total
 
 
-@structural(is_exact=True, derivatives={"x": repeat_kv_x})
+@structural(
+    is_exact=True,
+    derivatives={"x": repeat_kv_x},
+    code=lambda call: f"{{x}}.repeat({call.shape[-3] // call.shapes['x'][-3]}, axis=-3)",
+)
 def repeat_kv(x: Array, *, heads: int) -> Array:
     """Query head h reads key head h // (heads / g): [… g m c] to [… h m c].
 
@@ -140,7 +168,11 @@ def repeat_numbers_x(grad: Array, x: Array) -> Array:
     return total
 
 
-@structural(is_exact=True, derivatives={"x": repeat_numbers_x})
+@structural(
+    is_exact=True,
+    derivatives={"x": repeat_numbers_x},
+    code=lambda call: f"{{x}}.repeat({call.shape[-2] // call.shapes['x'][-2]}, axis=-2)",
+)
 def repeat_numbers(x: Array, *, heads: int) -> Array:
     """Query head h reads the numbers of key head h // (heads / g): [… g n] to [… h n].
 
@@ -162,7 +194,11 @@ def concat_cache_new(grad: Array, past: Array) -> Array:
     return grad[..., past.shape[-2] :, :]
 
 
-@structural(is_exact=True, derivatives={"past": concat_cache_past, "new": concat_cache_new})
+@structural(
+    is_exact=True,
+    derivatives={"past": concat_cache_past, "new": concat_cache_new},
+    code="np.concatenate([{past}, {new}], axis=-2)",
+)
 def concat_cache(past: Array, new: Array) -> Array:
     """The cached rows, then the new ones: [… p c] and [… k c] to [… p+k c]."""
     return np.concatenate([past, new], axis=-2)
@@ -183,7 +219,13 @@ def join_features_shared(grad: Array, x: Array, shared: Array) -> Array:
     return own
 
 
-@structural(is_exact=True, derivatives={"x": join_features_x, "shared": join_features_shared})
+def _join_code(call: CodeCall) -> str:
+    """The shared features of every head behind its own."""
+    shape = (*call.shapes["x"][:-1], call.shapes["shared"][-1])
+    return f"np.concatenate([{{x}}, np.broadcast_to({{shared}}, {shape})], axis=-1)"
+
+
+@structural(is_exact=True, derivatives={"x": join_features_x, "shared": join_features_shared}, code=_join_code)
 def join_features(x: Array, shared: Array) -> Array:
     """Features, and then those of another array, which all heads may share: [… h n d] and [… 1 n r] to [… h n d+r].
 
@@ -199,7 +241,7 @@ def select_rows_x(grad: Array, x: Array, *, at: list[int]) -> Array:
     return add_rows(grad, np.asarray(at), x.shape[-2])
 
 
-@structural(is_exact=True, derivatives={"x": select_rows_x})
+@structural(is_exact=True, derivatives={"x": select_rows_x}, code="{x}[..., {at}, :]")
 def select_rows(x: Array, *, at: list[int]) -> Array:
     """The rows at some positions: [… q x] to [… n x]."""
     return x[..., at, :]
@@ -234,7 +276,13 @@ def with_column_sink(grad: Array, *, heads: int | None) -> Array:
     return total[..., None] if heads is None else total
 
 
-@structural(derivatives={"scores": with_column_scores, "sink": with_column_sink})
+def _column_code(call: CodeCall) -> str:
+    """The sink of each head for every query, behind the scores."""
+    sink = "{sink}" if call.options["heads"] is None else "{sink}[:, None, None]"
+    return f"np.concatenate([{{scores}}, np.broadcast_to({sink}, {(*call.shape[:-1], 1)})], axis=-1)"
+
+
+@structural(derivatives={"scores": with_column_scores, "sink": with_column_sink}, code=_column_code)
 def with_column(scores: Array, sink: Array, *, heads: int | None) -> Array:
     """A logit after the keys of every query: [… h n m] and [h] to [… h n m+1].
 
@@ -253,19 +301,19 @@ def without_column_weights(grad: Array) -> Array:
     return np.concatenate([grad, np.zeros((*grad.shape[:-1], 1), grad.dtype)], axis=-1)
 
 
-@structural(derivatives={"weights": without_column_weights})
+@structural(derivatives={"weights": without_column_weights}, code="{weights}[..., :-1]")
 def without_column(weights: Array) -> Array:
     """The last column is dropped: [… n m+1] to [… n m]."""
     return weights[..., :-1]
 
 
-@structural(is_exact=True, derivatives={"x": unchanged})
+@structural(is_exact=True, derivatives={"x": unchanged}, code="{x}")
 def identity(x: Array) -> Array:
     """The array itself, unchanged."""
     return x
 
 
-@structural(is_exact=True)
+@structural(is_exact=True, code=lambda call: f"{{x}}.reshape({call.shape})")
 def reshape(x: Array, *, shape: tuple[int, ...], at: list[int] | None = None) -> Array:
     """The same numbers in another shape; of its last axis the entries at these positions.
 

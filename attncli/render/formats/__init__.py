@@ -1,12 +1,12 @@
 """Output formats: one row of a table for each; its function is imported when it is called."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError, UnknownNameError
-from attncli.base.lazy_numpy import import_object
+from attncli.base.lazy_numpy import Array, import_object
 from attncli.render.target import TEXT_FILE, TextTarget
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ PICTURE_SUFFIX = ".svg"
 
 _HERE, _OBJECT = "attncli.render.formats", "attncli.render.objects"
 _FIGURE, _PAGE = "attncli.render.figure", "attncli.render.page"
+_SCRIPT = "attncli.render.code.script"
 
 # What a format writes of a view: "module:function" that makes it, or the view itself. Other answers have a document and
 # an object.
@@ -70,6 +71,14 @@ class OutputFormat:
     check: str | None = None
     # "module:function" for what is lost of a view in the format: `warnings(view: View) -> Sequence[str]`.
     warnings: str | None = None
+    # "module:function" for the arrays that the text loads from files, by their names: they are written beside it:
+    # `files(view: View, target: TextTarget) -> Mapping[str, Array]`.
+    files_beside: str | None = None
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it is code that computes the results again."""
+        return self.files_beside is not None
 
     @property
     def is_object(self) -> bool:
@@ -132,6 +141,11 @@ class OutputFormat:
         text: Chunks = import_object(self.function)((answer.object if self.is_object else answer.document)(), target)
         return text
 
+    def arrays_beside(self, view: "View", target: TextTarget) -> "Mapping[str, Array]":
+        """The arrays that the text of a view loads, by the names of their files."""
+        arrays: Mapping[str, Array] = {}
+        return arrays if self.files_beside is None else import_object(self.files_beside)(view, target)
+
     def write(self, view: "View", stream: IO[bytes]) -> None:
         """Write the view to a stream of bytes; only of a binary format."""
         import_object(self.function)(self._content(view), stream)
@@ -157,6 +171,7 @@ class OutputFormat:
 
 _FOR_READERS = OutputFormat("", (), "", DOCUMENT, is_lossless=False, memory_per_number=50)
 _ARRAYS = OutputFormat("", (), "", is_binary=True, is_choice=False)
+_SCRIPTS = OutputFormat("", (".py",), "", has_title=True)
 _FIGURES = replace(
     _ARRAYS,
     is_lossless=False,
@@ -185,6 +200,8 @@ FORMATS: tuple[OutputFormat, ...] = (
     OutputFormat("tsv", (".tsv",), f"{_HERE}.csv:write_tsv", is_choice=False, long_table=f"{_HERE}.csv:write_long_tsv"),
     replace(_FOR_READERS, name="markdown", suffixes=(".md",), function=f"{_HERE}.markdown:render"),
     replace(_FOR_READERS, name="latex", suffixes=(".tex",), function=f"{_HERE}.latex:render", content=MARKED_DOCUMENT),
+    replace(_SCRIPTS, name="numpy", function=f"{_SCRIPT}:render_numpy", files_beside=f"{_SCRIPT}:numpy_files"),
+    replace(_SCRIPTS, name="torch", function=f"{_SCRIPT}:render_torch", files_beside=f"{_SCRIPT}:torch_files"),
     OutputFormat(
         PAGE,
         (".html", ".htm"),
@@ -243,7 +260,7 @@ def format_choices() -> Sequence[str]:
     """The names that `--format` offers, in the order of the table.
 
     >>> format_choices()
-    ['table', 'json', 'yaml', 'csv', 'markdown', 'latex']
+    ['table', 'json', 'yaml', 'csv', 'markdown', 'latex', 'numpy', 'torch']
     """
     return [row.name for row in FORMATS if row.is_choice]
 
@@ -272,7 +289,7 @@ def format_in_file(row: OutputFormat, file: str) -> OutputFormat:
     True
     """
     suffix, picked = PurePath(file).suffix.lower(), format_of_suffix(file)
-    if picked is None or picked.name in (row.name, DEFAULT_FORMAT):
+    if picked is None or suffix in row.suffixes or picked.name == DEFAULT_FORMAT:
         return row
     if row.picture is None or suffix != PICTURE_SUFFIX:
         drawn = f"{DEFAULT_FORMAT} is drawn in a {PICTURE_SUFFIX} file; " if row.picture and picked.is_picture else ""
@@ -305,4 +322,4 @@ def format_of_suffix(file: str) -> OutputFormat | None:
 
 def known_suffixes() -> Sequence[str]:
     """The suffixes that pick a format, in the order of the table."""
-    return [suffix for row in FORMATS for suffix in row.suffixes]
+    return list(dict.fromkeys(suffix for row in FORMATS for suffix in row.suffixes))
