@@ -37,6 +37,12 @@ def verdict(reason: str, visible: Any) -> list[str]:
     return [f"{reason}: {'visible' if visible else 'hidden'}"]
 
 
+def _all_cells_code(call: CodeCall, fill: str) -> str:
+    """The cells of a table, of one row for every query."""
+    cells = cells_code(call, fill)
+    return f"np.broadcast_to({cells}, {call.shape})" if call.shapes["table"][-2] < call.shape[-2] else cells
+
+
 @mask(
     formula="visible where the mask is 1; columns it lacks are hidden",
     shapes="table[n m], query_rows[n], key_positions[m] -> [n m]",
@@ -50,7 +56,7 @@ def verdict(reason: str, visible: Any) -> list[str]:
     key_bounds=lambda **cells: bounds_of_table(table_cells(**cells, fill=False).astype(bool, copy=False)),
     by_hand=lambda write, result, **_: verdict(f"the mask of ({write.query}, {write.key}) is {int(result)}", result),
     sign=MaskSign("×", "masked"),
-    code=lambda call: f"{cells_code(call, 'np.zeros({}, dtype=bool)')} != 0",
+    code=lambda call: f"{_all_cells_code(call, 'np.zeros({}, dtype=bool)')} != 0",
 )
 def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
     """A table of your own: true for visible, false for hidden.
@@ -80,7 +86,7 @@ def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
         f"the bias of ({write.query}, {write.key}) is {'a number' if result else '−∞'}", result
     ),
     sign=MaskSign("−", "bias −∞"),
-    code=lambda call: f"{cells_code(call, 'np.full({}, -np.inf)')} != -np.inf",
+    code=lambda call: f"{_all_cells_code(call, 'np.full({}, -np.inf)')} != -np.inf",
 )
 def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
     """A bias of minus infinity hides its key; columns that the bias lacks are hidden.

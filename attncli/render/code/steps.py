@@ -65,7 +65,8 @@ class StepWriter:
             return _with_comment([f"{variable} = {first}", *more], comment)
         *before, value = self._template(node).format_map(self._names(node)).split("\n")
         lines = [*before, f"{variable} = {value}"]
-        return _with_comment([self._with_transposes(line) for line in lines], comment, at=-1)
+        lines = [self._with_transposes(line) for line in lines]
+        return _with_comment(list(map(in_torch, lines)) if self.library == "torch" else lines, comment, at=-1)
 
     def _given(self, node: Node) -> Array:
         """The array of an input, also where the run has not kept it."""
@@ -88,11 +89,9 @@ class StepWriter:
         raise AttnError(f"{name} can't be written as code: {why}" if template else why, hint=others)
 
     def _in_library(self, code: Code | CodeRule | None, call: CodeCall) -> Template | NoCode | None:
-        """The template of a call in the library's names."""
+        """The template of a call, in NumPy's names unless PyTorch has others for more than these."""
         own = code.rule(self.library) if isinstance(code, Code) else code
-        template = own(call) if callable(own) else own
-        is_translated = self.library == "torch" and not isinstance(code, Code)
-        return in_torch(template) if is_translated and isinstance(template, str) else template
+        return own(call) if callable(own) else own
 
     def _call(self, node: Node) -> CodeCall:
         """What is known of the call that computes a node."""
@@ -107,8 +106,6 @@ class StepWriter:
         """What is in the place of the names in braces: variables, options, and the lengths of axes."""
         call = self._call(node)
         names = {name: option_text(value) for name, value in node.options.items()}
-        if self.library == "torch":
-            names = {name: in_torch(text) for name, text in names.items()}
         record = node.record
         if record is None:
             return {**names, **call.variables}
