@@ -268,6 +268,13 @@ class OutputOptions:
         view=lambda options, _: {"curve": options.has_effect("curve")},
         idle=(_where(lambda row: not row.has_curves, "{format} has no plots"),),
     )
+    with_attn: bool = _option(
+        "Let a notebook import attncli, instead of NumPy alone.",
+        default=False,
+        is_listed=False,
+        view=lambda options, _: {"with_attn": options.has_effect("with_attn")},
+        idle=(_where(lambda row: not row.has_parts, "only notebooks (.ipynb) import attncli"),),
+    )
     watch: bool = _option("Compute again when a file of the problem changes.", default=False, is_listed=False)
     open: bool = _option("Show the page, as -o page.html writes it, in the browser.", default=False)
     pager: bool = _option(

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from itertools import chain, count
 from typing import Any
 
 from attncli.base.dtypes import HELD_AS_SINGLE, Precision
@@ -59,10 +60,20 @@ class ArrayWriter:
         array = self._converted(array)
         if self._is_inline(array, name):
             return self._inline(array, digits)
-        file = f"{self.stem}.{name}.npy"
+        file = self._free_file(name, array)
         self.files[file] = array
         loaded = f"np.load({file!r})"
         return [loaded if self.library == "numpy" else f"torch.from_numpy({loaded})"]
+
+    def _free_file(self, name: str, array: Array) -> str:
+        """The name of the file of an array; parts of an example may have several of one name."""
+        numbers = chain([""], (f".{number}" for number in count(2)))
+        names = (f"{self.stem}.{name}{number}.npy" for number in numbers)
+        return next(own for own in names if own not in self.files or self._is_in(own, array))
+
+    def _is_in(self, file: str, array: Array) -> bool:
+        """Whether a file has this array."""
+        return np.array_equal(self.files[file], array, equal_nan=array.dtype.kind == "f")
 
     def _converted(self, array: Array) -> Array:
         """The array in the type of the script; of booleans and whole numbers as it is."""

@@ -98,15 +98,19 @@ def _section(title: str, steps: list[CodeStep]) -> Iterator[str]:
 
 def result_lines(view: View, arrays: ArrayWriter) -> Iterator[str]:
     """The lines that print each selected result, and compare it."""
-    trace = view.result.trace
     for name in view.result.select:
-        step = trace[name]
-        variable = variable_of(step.name)
-        yield f"print({name!r}, {variable}, sep='\\n')"
+        yield f"print({name!r}, {variable_of(view.result.trace[name].name)}, sep='\\n')"
+    yield from assertion_lines(view, arrays)
+
+
+def assertion_lines(view: View, arrays: ArrayWriter, before: str = "") -> Iterator[str]:
+    """The lines that compare each selected result; `before` is what the variables are attributes of."""
+    for name in view.result.select:
+        step = view.result.trace[name]
         first, *more = arrays.lines(f"{name}.expected", step.value, digits=EXPECTED_DIGITS)
         yield f"expected = {first}"
         yield from more
-        yield _assertion(name, variable, step.value, arrays)
+        yield _assertion(name, f"{before}{name}" if before else variable_of(step.name), step.value, arrays)
 
 
 def _assertion(name: str, variable: str, value: Array, arrays: ArrayWriter) -> str:

@@ -25,7 +25,7 @@ PICTURE_SUFFIX = ".svg"
 
 _HERE, _OBJECT = "attncli.render.formats", "attncli.render.objects"
 _FIGURE, _PAGE = "attncli.render.figure", "attncli.render.page"
-_SCRIPT = "attncli.render.code.script"
+_SCRIPT, _NOTEBOOK = "attncli.render.code.script", "attncli.render.code.notebook"
 
 # What a format writes of a view: "module:function" that makes it, or the view itself. Other answers have a document and
 # an object.
@@ -71,6 +71,7 @@ class OutputFormat:
     check: str | None = None
     # "module:function" for what is lost of a view in the format: `warnings(view: View) -> Sequence[str]`.
     warnings: str | None = None
+    has_parts: bool = False  # whether a worked example has a section for each of its parts
     # "module:function" for the arrays that the text loads from files, by their names: they are written beside it:
     # `files(view: View, target: TextTarget) -> Mapping[str, Array]`.
     files_beside: str | None = None
@@ -203,6 +204,14 @@ FORMATS: tuple[OutputFormat, ...] = (
     replace(_SCRIPTS, name="numpy", function=f"{_SCRIPT}:render_numpy", files_beside=f"{_SCRIPT}:numpy_files"),
     replace(_SCRIPTS, name="torch", function=f"{_SCRIPT}:render_torch", files_beside=f"{_SCRIPT}:torch_files"),
     OutputFormat(
+        "ipynb",
+        (".ipynb",),
+        f"{_NOTEBOOK}:render",
+        has_title=True,
+        has_parts=True,
+        files_beside=f"{_NOTEBOOK}:files_beside",
+    ),
+    OutputFormat(
         PAGE,
         (".html", ".htm"),
         f"{_PAGE}:render",
@@ -260,7 +269,7 @@ def format_choices() -> Sequence[str]:
     """The names that `--format` offers, in the order of the table.
 
     >>> format_choices()
-    ['table', 'json', 'yaml', 'csv', 'markdown', 'latex', 'numpy', 'torch']
+    ['table', 'json', 'yaml', 'csv', 'markdown', 'latex', 'numpy', 'torch', 'ipynb']
     """
     return [row.name for row in FORMATS if row.is_choice]
 
