@@ -32,7 +32,7 @@ def _section_blocks(section: Section, decimals: int, level: int) -> Iterator[str
         yield from _grid_blocks(table, decimals)
     if section.arithmetic:
         yield _code(section.arithmetic)
-    yield from map(_escape, section.remarks)
+    yield from map(escape, section.remarks)
     for block in section.blocks:
         yield from _blocks(block, decimals, level + 1 if section.heading else level)
 
