@@ -191,7 +191,9 @@ class OutputOptions:
         short="-f",  # which its parameter has
     )
     json: bool = _option("The same as --format json.", default=False)
-    output: str | None = _option("Write a file: .npz .npy .csv .json .svg .png .html …", metavar="FILE", short="-o")
+    output: str | None = _option(
+        "Write a file: .npz .csv .json .svg .png .html .py .ipynb …", metavar="FILE", short="-o"
+    )
     select: str | None = _option(
         "Results: scores, weights, context, output, or any step.",
         metavar="NAME,NAME",

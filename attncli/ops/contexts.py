@@ -18,6 +18,7 @@ from attncli.ops.records import DerivedInput, Quantity, Range, Symbol, Tap, no_t
 
 JUMPS_TO_THE_LARGEST = NoDerivative("the context jumps where another weight becomes the largest")
 JUMPS_TO_THE_DRAWN = NoDerivative("the context jumps where another key is drawn")
+NOT_FINITE = NoCode("a value is NaN or infinite, which a weight of 0 leaves out")
 NOTHING_ATTENDED = "no weight differs from 0: the context is 0"
 
 
@@ -32,6 +33,12 @@ def _weighted_values_term(weights: Array, value: Array) -> Term:
     return products(weights[takes_part], value[takes_part])
 
 
+def _sum_gradient_code(call: CodeCall) -> str | NoCode:
+    """The product with values that are finite."""
+    value = call.values.get("value")
+    return "{grad} @ {value}.mT" if value is None or all_finite(value) else NOT_FINITE
+
+
 @derivative(
     "{d_weights}ᵢⱼ = {d_result}ᵢ·{value}ⱼ",
     by_hand=lambda write, grad, value, weights, result: [
@@ -39,6 +46,7 @@ def _weighted_values_term(weights: Array, value: Array) -> Term:
         if weights or np.isfinite(value).all()
         else f"a value that is not finite, of weight 0: {write(result)}"
     ],
+    code=_sum_gradient_code,
 )
 def weighted_sum_weights(grad: Array, value: Array, weights: Array) -> Array:
     """The gradient of the weights: how well each value fits the gradient of the context.
@@ -56,6 +64,7 @@ def weighted_sum_weights(grad: Array, value: Array, weights: Array) -> Array:
     "{d_value}ⱼ = Σᵢ {weights}ᵢⱼ {d_result}ᵢ",
     sums_over=("n",),
     by_hand=lambda write, grad, weights, result: [write.equation(products(weights, grad), result, letter="e")],
+    code="{weights}.mT @ {grad}",
 )
 def weighted_sum_value(grad: Array, weights: Array) -> Array:
     """The gradient of the values: each query's, times its weight."""
@@ -68,7 +77,7 @@ def _sum_code(call: CodeCall) -> str | NoCode:
     value = call.values.get("value")
     if value is None or all_finite(value):
         return "{weights} @ {value}"
-    return NoCode("a value is NaN or infinite, which a weight of 0 leaves out")
+    return NOT_FINITE
 
 
 @context(
@@ -136,6 +145,11 @@ def _hidden_lines(
     return [g.line, back.line], back.entries
 
 
+def _hidden_code(call: CodeCall, then: str) -> str:
+    """The gradient of the layer before tanh, and what is made of it."""
+    return f"hidden = {{grad}} * (1 - {{forward}} ** 2)\n{then.replace('{e}', str(call.shapes['value'][-1]))}"
+
+
 def attentional_weights_by_hand(
     write: ArithmeticWriter, grad: Array, forward: Array, value: Array, w: Array, result: Any
 ) -> list[str]:
@@ -147,6 +161,7 @@ def attentional_weights_by_hand(
 @derivative(
     f"{{d_weights}}ᵢⱼ = uᵢ·{{value}}ⱼ, uᵢ the first numbers of gᵢ {{w}}ᵀ, {HIDDEN}",
     by_hand=attentional_weights_by_hand,
+    code=lambda call: _hidden_code(call, "hidden @ {w}[..., :{e}, :].mT @ {value}.mT"),
 )
 def attentional_weights(grad: Array, forward: Array, value: Array, w: Array) -> Array:
     """The gradient of the weights: how well each value fits the gradient of the weighted sum."""
@@ -166,6 +181,7 @@ def attentional_value_by_hand(
     f"{{d_value}}ⱼ = Σᵢ {{weights}}ᵢⱼ uᵢ, uᵢ the first numbers of gᵢ {{w}}ᵀ, {HIDDEN}",
     sums_over=("n",),
     by_hand=attentional_value_by_hand,
+    code=lambda call: _hidden_code(call, "{weights}.mT @ (hidden @ {w}[..., :{e}, :].mT)"),
 )
 def attentional_value(grad: Array, forward: Array, weights: Array, value: Array, w: Array) -> Array:
     """The gradient of the values: that of each query's weighted sum, times its weight."""
@@ -181,7 +197,11 @@ def attentional_query_by_hand(
     return [g.line, write.equation(products(g.entries, w[len(value) :].T), result, letter="d")]
 
 
-@derivative(f"{{d_query}}ᵢ = the last numbers of gᵢ {{w}}ᵀ, {HIDDEN}", by_hand=attentional_query_by_hand)
+@derivative(
+    f"{{d_query}}ᵢ = the last numbers of gᵢ {{w}}ᵀ, {HIDDEN}",
+    by_hand=attentional_query_by_hand,
+    code=lambda call: _hidden_code(call, "hidden @ {w}[..., {e}:, :].mT"),
+)
 def attentional_query(grad: Array, forward: Array, value: Array, w: Array) -> Array:
     """The gradient of the queries: that of the layer, through their rows of the matrix."""
     gradient: Array = _hidden_gradient(grad, forward) @ w[..., value.shape[-1] :, :].mT
@@ -197,7 +217,12 @@ def attentional_w_by_hand(
     return [write.equation(products(context_vector[:, 0], factors), result[0, 0])]
 
 
-@derivative(f"{{d_w}} = Σᵢ [Uᵢ; {{query}}ᵢ]ᵀ gᵢ, {HIDDEN}", sums_over=("n",), by_hand=attentional_w_by_hand)
+@derivative(
+    f"{{d_w}} = Σᵢ [Uᵢ; {{query}}ᵢ]ᵀ gᵢ, {HIDDEN}",
+    sums_over=("n",),
+    by_hand=attentional_w_by_hand,
+    code="hidden = {grad} * (1 - {forward} ** 2)\nnp.concatenate([{context_vector}, {query}], axis=-1).mT @ hidden",
+)
 def attentional_w(grad: Array, forward: Array, context_vector: Array, query: Array) -> Array:
     """The gradient of the matrix: the sum over the queries."""
     concatenated: Array = np.concatenate([context_vector, query], axis=-1)
@@ -413,6 +438,15 @@ def _choices(grad: Array, weights: Array, value: Array, visible: Array | None) -
         yield feature, np.where(is_best, grad[..., feature, None], 0)
 
 
+def _best_code(call: CodeCall, then: str) -> str:
+    """Where the largest product of each feature is, and what is made of that."""
+    keys = call.shapes["weights"][-1]
+    counts = "{visible} | ({weights} != 0)" if call.has("visible") else "{weights} == {weights}"
+    products = "np.where(counts[..., None], {weights}[..., None] * {value}[..., None, :, :], -np.inf)"
+    is_best = f"(np.arange({keys})[:, None] == products.argmax(axis=-2)[..., None, :]) & counts[..., None]"
+    return "\n".join([f"counts = {counts}", f"products = {products}", f"is_best = {is_best}", then])
+
+
 def max_weights_by_hand(
     write: ArithmeticWriter, grad: Array, weights: Array, value: Array, result: Any, *, visible: Array | None = None
 ) -> list[str]:
@@ -429,6 +463,7 @@ def max_weights_by_hand(
     sums_over=("m",),
     by_hand=max_weights_by_hand,
     remark=FIRST_OF_EQUALS,
+    code=lambda call: _best_code(call, "(is_best * {grad}[..., None, :] * {value}[..., None, :, :]).sum(axis=-1)"),
 )
 def max_weights(grad: Array, weights: Array, value: Array, visible: Array | None = None) -> Array:
     """The gradient of the weights: the values that are the largest with them."""
@@ -451,6 +486,7 @@ def max_value_by_hand(
     sums_over=("n", "m"),
     by_hand=max_value_by_hand,
     remark=FIRST_OF_EQUALS,
+    code=lambda call: _best_code(call, "(is_best * {grad}[..., None, :] * {weights}[..., None]).sum(axis=-3)"),
 )
 def max_value(grad: Array, weights: Array, value: Array, visible: Array | None = None) -> Array:
     """The gradient of the values: where one is the largest, that of the context times its weight."""

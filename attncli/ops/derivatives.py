@@ -8,7 +8,7 @@ from attncli.base.axes import COUNTED_FROM_0, Letters
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter, Computed
 from attncli.numbers.terms import products, total
-from attncli.ops.code import Code, CodeRule
+from attncli.ops.code import Code, CodeCall, CodeRule
 
 CONSTANT = None  # the derivative of an argument that is no real number: a mask, a position
 
@@ -113,14 +113,17 @@ def computed_products(write: ArithmeticWriter, name: str, grad: Array, x: Array)
     return write.computed(name, products(grad[counts], x[counts]) if counts.any() else products([0], [0]))
 
 
-def sum_over(x: Array, *, axes: tuple[int, ...], kept: tuple[int, ...]) -> Array:
-    """The sums over axes, of which those that are `kept` have length 1 afterwards.
+def add_rows_code(call: CodeCall, rows: str, count: int) -> str:
+    """The same as `add_rows` as code, for rows that code gives."""
+    return f"((np.arange({count})[:, None] == {rows}[..., None, :]) * 1.0) @ {{grad}}"
 
-    >>> sum_over(np.ones((2, 3, 4)), axes=(0, 2), kept=(2,)).tolist()
-    [[8.0], [8.0], [8.0]]
-    """
-    total: Array = x.sum(axis=axes, keepdims=True)
-    return total.squeeze(axis=tuple(axis for axis in axes if axis not in kept))
+
+def sum_products_code(call: CodeCall, x: str) -> str:
+    """The same as `sum_products` as code."""
+    given = call.values.get(x.strip("{}"))
+    if given is not None and np.isfinite(given).all():
+        return f"({{grad}} * {x}).sum()"
+    return f"({{grad}} * np.where({{grad}} != 0, {x}, 0)).sum()"
 
 
 def add_rows(grad: Array, rows: Array, count: int) -> Array:
@@ -141,7 +144,7 @@ def _sum_lines(write: ArithmeticWriter, result: Any, **gradients: Any) -> list[s
     return [] if np.ndim(result) > 1 else [write.equation(total(gradients.values()), result, letter="x")]
 
 
-@derivative("the sum of {d_result}", by_hand=_sum_lines)
+@derivative("the sum of {d_result}", by_hand=_sum_lines, code=lambda call: " + ".join(call.variables.values()))
 def add_all(**gradients: Array) -> Array:
     """The sum of the gradients that reach a step by different ways."""
     first, *others = gradients.values()
@@ -150,7 +153,7 @@ def add_all(**gradients: Array) -> Array:
     return first
 
 
-@derivative("{d_argument} = {d_result}")
+@derivative("{d_argument} = {d_result}", code="{grad}")
 def unchanged(grad: Array) -> Array:
     """The gradient as it is."""
     return grad

@@ -25,7 +25,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, absolute, number, parameter, products, sqrt, total
 from attncli.ops.decorators import score
-from attncli.ops.derivatives import computed_products, derivative, derivative_by_number, sum_products
+from attncli.ops.derivatives import computed_products, derivative, derivative_by_number, sum_products, sum_products_code
 from attncli.ops.records import Positive, Quantity, Tap, no_tap, reused
 
 LOSS = 4
@@ -253,6 +253,7 @@ def _gaussian_lines(
     "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ ({key}ⱼ − {query}ᵢ) / σ²",
     sums_over=("m",),
     by_hand=lambda write, grad, query, key, result, *, sigma: _gaussian_lines(write, grad, query, key, result, sigma),
+    code="({grad} @ {key} - {grad}.sum(axis=-1, keepdims=True) * {query}) / {sigma} ** 2",
 )
 def gaussian_query(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
     """The gradient of the queries: towards each key, by the gradient of its score."""
@@ -263,6 +264,7 @@ def gaussian_query(grad: Array, query: Array, key: Array, *, sigma: float) -> Ar
     "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ ({query}ᵢ − {key}ⱼ) / σ²",
     sums_over=("n",),
     by_hand=lambda write, grad, query, key, result, *, sigma: _gaussian_lines(write, grad, key, query, result, sigma),
+    code="({grad}.mT @ {query} - {grad}.mT.sum(axis=-1, keepdims=True) * {key}) / {sigma} ** 2",
 )
 def gaussian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
     """The gradient of the keys: towards each query, by the gradient of its score."""
@@ -276,6 +278,7 @@ def gaussian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Arra
         (row := computed_products(write, "Σ dS∘S", grad, forward)).line,
         write.equation(-(2 * row / parameter(sigma)), result),
     ],
+    code=lambda call: f"-2 * {sum_products_code(call, '{forward}')} / {{sigma}}",
 )
 def gaussian_sigma(grad: Array, forward: Array, *, sigma: float) -> Array:
     """The gradient of the width: a wider bell lifts every score, the farther a key the more."""
@@ -339,6 +342,7 @@ def _sign_lines(
     sums_over=("m",),
     by_hand=lambda write, grad, query, key, result, *, sigma: _sign_lines(write, grad, query, key, result, sigma),
     remark=EQUAL_FEATURES,
+    code="({grad}[..., None] * np.sign({key}[..., None, :, :] - {query}[..., :, None, :])).sum(axis=-2) / {sigma}",
 )
 def laplacian_query(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
     """The gradient of the queries: in each feature towards each key, by the gradient of its score."""
@@ -350,6 +354,7 @@ def laplacian_query(grad: Array, query: Array, key: Array, *, sigma: float) -> A
     sums_over=("n",),
     by_hand=lambda write, grad, query, key, result, *, sigma: _sign_lines(write, grad, key, query, result, sigma),
     remark=EQUAL_FEATURES,
+    code="({grad}[..., None] * np.sign({query}[..., :, None, :] - {key}[..., None, :, :])).sum(axis=-3) / {sigma}",
 )
 def laplacian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
     """The gradient of the keys: in each feature towards each query, by the gradient of its score."""
@@ -363,6 +368,7 @@ def laplacian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Arr
         (row := computed_products(write, "Σ dS∘S", grad, forward)).line,
         write.equation(-(row / parameter(sigma)), result),
     ],
+    code=lambda call: f"-{sum_products_code(call, '{forward}')} / {{sigma}}",
 )
 def laplacian_sigma(grad: Array, forward: Array, *, sigma: float) -> Array:
     """The gradient of the width: a wider bell lifts every score, the farther a key the more."""
@@ -419,6 +425,7 @@ def _by_distance(grad: Array, forward: Array) -> Array:
     return np.where(forward == 0, 0, grad / np.where(forward == 0, 1, -forward))
 
 
+NEARNESS_CODE = "pull = np.where({forward} == 0, 0, {grad} / np.where({forward} == 0, 1, -{forward}))"
 EQUAL_VECTORS = "of equal vectors 0 is taken"
 
 
@@ -437,6 +444,7 @@ def _direction_lines(
     sums_over=("m",),
     by_hand=lambda write, grad, query, key, forward, result: _direction_lines(write, grad, forward, query, key, result),
     remark=EQUAL_VECTORS,
+    code=f"{NEARNESS_CODE}\npull @ {{key}} - pull.sum(axis=-1, keepdims=True) * {{query}}",
 )
 def euclidean_query(grad: Array, query: Array, key: Array, forward: Array) -> Array:
     """The gradient of the queries: the direction to each key, times the gradient of its score."""
@@ -448,6 +456,7 @@ def euclidean_query(grad: Array, query: Array, key: Array, forward: Array) -> Ar
     sums_over=("n",),
     by_hand=lambda write, grad, query, key, forward, result: _direction_lines(write, grad, forward, key, query, result),
     remark=EQUAL_VECTORS,
+    code=f"{NEARNESS_CODE}\npull.mT @ {{query}} - pull.mT.sum(axis=-1, keepdims=True) * {{key}}",
 )
 def euclidean_key(grad: Array, query: Array, key: Array, forward: Array) -> Array:
     """The gradient of the keys: the direction to each query, times the gradient of its score."""

@@ -513,7 +513,7 @@ def not_mask(**rules: Array) -> Array:
     return ~rule
 
 
-@derivative("{d_scores}: {d_result}, 0 where the key is hidden")
+@derivative("{d_scores}: {d_result}, 0 where the key is hidden", code="np.where({visible}, {grad}, 0)")
 def apply_mask_scores(grad: Array, visible: Array) -> Array:
     """The gradient of the scores before the mask."""
     return np.where(visible, grad, 0)

@@ -101,7 +101,13 @@ def _softmax_gradient(_symbols: Mapping[str, str], options: Mapping[str, Any]) -
     return f"{{d_scores}}ᵢⱼ = {{result}}ᵢⱼ ({{d_result}}ᵢⱼ − Σⱼ {{d_result}}ᵢⱼ {{result}}ᵢⱼ){divided}"
 
 
-@derivative(_softmax_gradient, sums_over=("m",), by_hand=softmax_gradient_by_hand)
+def _softmax_gradient_code(call: CodeCall) -> str:
+    """The weights times how far each gradient is from their mean, by the temperature."""
+    code = "{forward} * ({grad} - ({grad} * {forward}).sum(axis=-1, keepdims=True))"
+    return code if call.option("temperature", 1.0) == 1 else f"{code} / {{temperature}}"
+
+
+@derivative(_softmax_gradient, sums_over=("m",), by_hand=softmax_gradient_by_hand, code=_softmax_gradient_code)
 def softmax_scores(grad: Array, forward: Array, *, temperature: float = 1.0) -> Array:
     """The gradient of the scores: A ∘ (dA − Σⱼ dA∘A), by the temperature."""
     return _gradient_of_exponentials(
@@ -122,6 +128,12 @@ def _gradient_of_exponentials(grad: Array, weights: Array, row_sums: Array, *, t
         (row := computed_products(write, "−Σ g∘S", -softmax_scores(grad, forward), scores)).line,
         *([] if temperature == 1 else [write.equation(row / parameter(temperature) ** 2, result)]),
     ],
+    code="\n".join(
+        [
+            "changes = {forward} * ({grad} - ({grad} * {forward}).sum(axis=-1, keepdims=True))",
+            "-(changes * np.where(changes != 0, {scores}, 0)).sum() / {temperature} ** 2",
+        ]
+    ),
 )
 def softmax_temperature(grad: Array, scores: Array, forward: Array, *, temperature: float) -> Array:
     """The gradient of the temperature: a higher one brings the scores nearer to each other."""
@@ -293,6 +305,7 @@ def sigmoid_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, shif
     by_hand=lambda write, grad, forward, result: [
         write.equation(number(grad) * number(forward) * (1 - number(forward)), result)
     ],
+    code="{grad} * {forward} * (1 - {forward})",
 )
 def sigmoid_scores(grad: Array, forward: Array) -> Array:
     """The gradient of the scores, each on its own."""
@@ -306,6 +319,7 @@ def sigmoid_scores(grad: Array, forward: Array) -> Array:
     by_hand=lambda write, grad, forward, result: [
         computed_products(write, "Σ dA∘A∘(1 − A)", grad, forward * (1 - forward)).line
     ],
+    code="({grad} * {forward} * (1 - {forward})).sum()",
 )
 def sigmoid_shift(grad: Array, forward: Array) -> Array:
     """The gradient of the shift, which is added to every score."""
@@ -343,6 +357,7 @@ def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:
     "{d_scores}ᵢⱼ = {d_result}ᵢⱼ where {scores}ᵢⱼ > 0, otherwise 0",
     by_hand=lambda write, grad, scores, result: [f"{write(scores)} {'> 0' if scores > 0 else '≤ 0'}: {write(result)}"],
     remark="where a score is 0, 0 is taken",
+    code="np.where({scores} > 0, {grad}, 0)",
 )
 def relu_scores(grad: Array, scores: Array) -> Array:
     """The gradient of the scores that are positive."""
@@ -384,6 +399,7 @@ def topk_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exponen
     sums_over=("m",),
     by_hand=lambda write, grad, forward, result, **_: softmax_gradient_by_hand(write, grad, forward, result),
     remark="where a score ties with the k-th largest there is none",
+    code=_softmax_gradient_code,
 )
 def topk_scores(grad: Array, scores: Array, forward: Array, *, k: int) -> Array:
     """The gradient of the k largest scores, as of softmax; raises AttnError where others equal the k-th."""
@@ -561,11 +577,20 @@ def sum_gradient_by_hand(write: ArithmeticWriter, grad: Array, scores: Array, fo
     return [row.line, row_sum.line, write.equation((number(grad[write.column]) - row) / row_sum, result)]
 
 
+def _sum_gradient_code(call: CodeCall) -> str:
+    """How far each gradient is from the mean, over the sum; 0 where that is 0, or the key hidden."""
+    lines = [f"total = {visible_code(call)}.sum(axis=-1, keepdims=True)"]
+    lines.append("change = {grad} - ({grad} * {forward}).sum(axis=-1, keepdims=True)")
+    counts = "(total == 0) | ({scores} == -np.inf)"
+    return "\n".join([*lines, f"np.where({counts}, 0, change / np.where(total == 0, 1, total))"])
+
+
 @derivative(
     "{d_scores}ᵢⱼ = ({d_result}ᵢⱼ − Σⱼ {d_result}ᵢⱼ {result}ᵢⱼ) / Σⱼ {scores}ᵢⱼ",
     sums_over=("m",),
     by_hand=sum_gradient_by_hand,
     remark="in a row that sums to 0, 0 is taken",
+    code=_sum_gradient_code,
 )
 def sum_scores(grad: Array, scores: Array, forward: Array) -> Array:
     """The gradient of the scores: more of one is less of the others."""
@@ -599,7 +624,7 @@ def sum_(scores: Array) -> Array:
     return safe_divide(visible, visible.sum(axis=-1, keepdims=True))
 
 
-@derivative("{d_scores} = {d_result}, 0 where the key is masked")
+@derivative("{d_scores} = {d_result}, 0 where the key is masked", code="np.where({scores} == -np.inf, 0, {grad})")
 def none_scores(grad: Array, scores: Array) -> Array:
     """The gradient of the scores, which are the weights."""
     return np.where(scores == -np.inf, 0, grad)

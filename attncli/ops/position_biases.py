@@ -77,7 +77,13 @@ def alibi_by_hand(
     return [write.equation(-(number(slope) * absolute(number(query_positions) - key_positions)), result)]
 
 
-@derivative("{d_slopes}ₕ = −Σᵢⱼ {d_result}ᵢⱼ |posᵢ − j|")
+@derivative(
+    "{d_slopes}ₕ = −Σᵢⱼ {d_result}ᵢⱼ |posᵢ − j|",
+    code=lambda call: (
+        "-({grad} * abs({query_positions}[..., None] - {key_positions})).sum(axis=(-2, -1))"
+        + ("[..., None]" if call.option("heads") is None else "")
+    ),
+)
 def alibi_slopes(grad: Array, query_positions: Array, key_positions: Array, *, heads: int | None = None) -> Array:
     """The gradient of the slopes: the sum over all pairs of each head."""
     distances = abs(query_positions[..., :, None] - key_positions)
@@ -189,7 +195,28 @@ def _table_gradient(grad: Array, rows: Array, table: Array, heads: int | None) -
     return total.mT
 
 
-@derivative("{d_table}[r, h] = Σᵢⱼ {d_result}ᵢⱼ of the pairs whose distance is in bucket r")
+def _table_gradient_code(call: CodeCall, forward: str | NoCode, rows: str) -> str | NoCode:
+    """The gradient of a table [r h]: of each row the sum over the pairs that read it."""
+    if isinstance(forward, NoCode):
+        return forward
+    lines = forward.split("\n")[:-1]
+    sums = f"({{grad}} * ({rows} == at)).sum(axis=(-2, -1)) for at in range({call.shape[-2]})"
+    stacked = (
+        f"np.stack([{sums}], axis=-1)[..., None]" if call.option("heads") is None else f"np.stack([{sums}], axis=-2)"
+    )
+    return "\n".join([*lines, stacked])
+
+
+def _vectors_gradient(rows: str, count: int) -> str:
+    """The gradient of vectors of distances: of each the queries, times the gradients of the pairs that read it."""
+    of_pairs = f"({{grad}} * ({rows} == at)).sum(axis=-1, keepdims=True) * {{query}}"
+    return f"np.stack([({of_pairs}).sum(axis=-2) for at in range({count})], axis=-2)"
+
+
+@derivative(
+    "{d_table}[r, h] = Σᵢⱼ {d_result}ᵢⱼ of the pairs whose distance is in bucket r",
+    code=lambda call: _table_gradient_code(call, t5_code(call), "bucket"),
+)
 def t5_table(
     grad: Array,
     query_positions: Array,
@@ -212,7 +239,7 @@ def _rows_code(call: CodeCall, rows: str) -> str:
     return f"{{table}}[{rows}, np.arange({call.shapes['table'][-1]})[:, None, None]]"
 
 
-def _t5_code(call: CodeCall) -> str:
+def t5_code(call: CodeCall) -> str:
     """The distances, their buckets, and the numbers of these; wide buckets begin at the distances in a list."""
     buckets, both_ways = call.shapes["table"][-2], call.options["bidirectional"]
     half = buckets // 2 if both_ways else buckets
@@ -239,7 +266,7 @@ def _t5_code(call: CodeCall) -> str:
     derivatives={**OF_POSITIONS, "table": t5_table},
     check=check_t5,
     acts_on="scores",
-    code=_t5_code,
+    code=t5_code,
 )
 def t5(
     query_positions: Array,
@@ -353,7 +380,21 @@ def shaw_query_by_hand(
     return [write.equation(products(grad, table[rows]), result, letter="d")]
 
 
-@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ {table}(clip(j − posᵢ))", sums_over=("m",), by_hand=shaw_query_by_hand)
+def _shaw_gradient_code(call: CodeCall, then: str) -> str | NoCode:
+    """The rows of the distances, and what is made of them."""
+    forward = shaw_code(call)
+    if isinstance(forward, NoCode):
+        return forward
+    vectors = "{table}[..., row, :]" if len(call.shapes["table"]) > 2 else "{table}[row]"
+    return "\n".join([forward.split("\n")[0], then.replace("{vectors}", vectors)])
+
+
+@derivative(
+    "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ {table}(clip(j − posᵢ))",
+    sums_over=("m",),
+    by_hand=shaw_query_by_hand,
+    code=lambda call: _shaw_gradient_code(call, "({grad}[..., None] * {vectors}).sum(axis=-2)"),
+)
 def shaw_query(
     grad: Array, query_positions: Array, key_positions: Array, table: Array, *, left: int | None = None
 ) -> Array:
@@ -362,7 +403,10 @@ def shaw_query(
     return total
 
 
-@derivative("{d_table}(r) = Σᵢⱼ {d_result}ᵢⱼ {query}ᵢ of the pairs with the distance r")
+@derivative(
+    "{d_table}(r) = Σᵢⱼ {d_result}ᵢⱼ {query}ᵢ of the pairs with the distance r",
+    code=lambda call: _shaw_gradient_code(call, _vectors_gradient("row", call.shapes["table"][-2])),
+)
 def shaw_table(
     grad: Array,
     query: Array,
@@ -377,7 +421,7 @@ def shaw_table(
     return total
 
 
-def _shaw_code(call: CodeCall) -> str | NoCode:
+def shaw_code(call: CodeCall) -> str | NoCode:
     """The rows of the distances, and the products with their vectors."""
     *heads, rows, _ = call.shapes["table"]
     left = _rows_to_the_left(rows, call.option("left"))
@@ -403,7 +447,7 @@ def _shaw_code(call: CodeCall) -> str | NoCode:
     derivatives={**OF_POSITIONS, "query": shaw_query, "table": shaw_table},
     check=check_shaw,
     acts_on="products",
-    code=_shaw_code,
+    code=shaw_code,
 )
 def shaw(
     query: Array,
@@ -502,7 +546,10 @@ def _offsets_by_hand(
     return [cells, *apart], (rows, columns)
 
 
-@derivative("{d_table}[r, h] = Σᵢⱼ {d_result}ᵢⱼ of the pairs whose difference is in row r")
+@derivative(
+    "{d_table}[r, h] = Σᵢⱼ {d_result}ᵢⱼ of the pairs whose difference is in row r",
+    code=lambda call: _table_gradient_code(call, grid_code(call), "row"),
+)
 def grid_bias_table(
     grad: Array,
     query_positions: Array,
@@ -522,19 +569,27 @@ def grid_bias_table(
 def _cells_apart(call: CodeCall, rows: str, columns: str) -> list[str]:
     """The lines of the rows and of the columns of a grid by which queries and keys differ, where `{}` is in each."""
     width = call.option("width", call.options["height"])
-    apart = f"{{query_positions}}[..., None] // {width} - {{key_positions}} // {width}"
-    across = f"{{query_positions}}[..., None] % {width} - {{key_positions}} % {width}"
-    return [rows.format(apart), columns.format(across)]
-
-
-def _grid_code(call: CodeCall) -> str | NoCode:
-    """The row of the table of each difference, and its number."""
+    query, key = "{query_positions}[..., None]", "{key_positions}"
     if call.option("class_token"):
-        return NoCode("its class token is in no cell of the grid")
+        query, key = f"({query} - 1)", f"({key} - 1)"
+    return [
+        rows.format(f"{query} // {width} - {key} // {width}"),
+        columns.format(f"{query} % {width} - {key} % {width}"),
+    ]
+
+
+def grid_code(call: CodeCall) -> str:
+    """The row of the table of each difference, and its number; the class token has the last three rows."""
     height, rows = call.options["height"], call.shapes["table"][-2]
     width = call.option("width", height)
     lines = _cells_apart(call, "rows = {}", "columns = {}")
     lines.append(f"row = ((rows + {height - 1}) * {2 * width - 1} + columns + {width - 1}).clip(0, {rows - 1})")
+    if call.option("class_token"):
+        of_class = (
+            f"np.where({{query_positions}}[..., None] > 0, {rows - 2}, {rows - 3} + 2 * ({{key_positions}} == 0))"
+        )
+        are_cells = "({query_positions}[..., None] > 0) & ({key_positions} > 0)"
+        lines.append(f"row = np.where({are_cells}, row, {of_class})")
     return "\n".join([*lines, _rows_code(call, "row")])
 
 
@@ -555,7 +610,7 @@ def _grid_code(call: CodeCall) -> str | NoCode:
     check=check_grid_bias,
     counts_from_first_key=True,
     acts_on="scores",
-    code=_grid_code,
+    code=grid_code,
 )
 def grid_bias(
     query_positions: Array,
@@ -653,6 +708,11 @@ def decomposed_by_hand(
     return [*lines, of_rows.line, of_columns.line, write.equation(of_rows + of_columns, result)]
 
 
+def _decomposed_gradient_code(call: CodeCall, then: str) -> str:
+    """The rows of both tables, and what is made of them."""
+    return "\n".join([*decomposed_code(call).split("\n")[:-1], then])
+
+
 def decomposed_query_by_hand(
     write: ArithmeticWriter,
     grad: Array,
@@ -676,6 +736,9 @@ def decomposed_query_by_hand(
     "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ (rel_pos_h(Δrow) + rel_pos_w(Δcolumn))",
     sums_over=("m",),
     by_hand=decomposed_query_by_hand,
+    code=lambda call: _decomposed_gradient_code(
+        call, "({grad}[..., None] * ({rel_pos_h}[rows] + {rel_pos_w}[columns])).sum(axis=-2)"
+    ),
 )
 def decomposed_query(
     grad: Array,
@@ -698,7 +761,10 @@ def _of_rows(grad: Array, rows: Array, table: Array) -> Array:
     return add_rows(grad[..., None], rows, len(table))[..., 0]
 
 
-@derivative("{d_rel_pos_h}(r) = Σᵢⱼ {d_result}ᵢⱼ {query}ᵢ of the pairs whose rows differ by r")
+@derivative(
+    "{d_rel_pos_h}(r) = Σᵢⱼ {d_result}ᵢⱼ {query}ᵢ of the pairs whose rows differ by r",
+    code=lambda call: _decomposed_gradient_code(call, _vectors_gradient("rows", call.shapes["rel_pos_h"][-2])),
+)
 def decomposed_rows(
     grad: Array,
     query: Array,
@@ -716,7 +782,10 @@ def decomposed_rows(
     return total
 
 
-@derivative("{d_rel_pos_w}(r) = Σᵢⱼ {d_result}ᵢⱼ {query}ᵢ of the pairs whose columns differ by r")
+@derivative(
+    "{d_rel_pos_w}(r) = Σᵢⱼ {d_result}ᵢⱼ {query}ᵢ of the pairs whose columns differ by r",
+    code=lambda call: _decomposed_gradient_code(call, _vectors_gradient("columns", call.shapes["rel_pos_w"][-2])),
+)
 def decomposed_columns(
     grad: Array,
     query: Array,
@@ -734,7 +803,7 @@ def decomposed_columns(
     return total
 
 
-def _decomposed_code(call: CodeCall) -> str:
+def decomposed_code(call: CodeCall) -> str:
     """The vectors of both differences, added, and their products with the queries."""
     height = call.options["height"]
     width = call.option("width", height)
@@ -768,7 +837,7 @@ def _decomposed_code(call: CodeCall) -> str:
     check=check_decomposed,
     counts_from_first_key=True,
     acts_on="scores",
-    code=_decomposed_code,
+    code=decomposed_code,
 )
 def decomposed(
     query: Array,

@@ -9,7 +9,7 @@ from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import cos, number, parameter, sin
 from attncli.ops.code import CodeCall
 from attncli.ops.decorators import position, structural
-from attncli.ops.derivatives import CONSTANT, add_rows, derivative, unchanged
+from attncli.ops.derivatives import CONSTANT, add_rows, add_rows_code, derivative, unchanged
 from attncli.ops.records import TABLE, OperatorUse, Positive
 from attncli.ops.rope import angles, rope_frequencies
 
@@ -85,7 +85,12 @@ def check_learned(use: OperatorUse) -> None:
         )
 
 
-@derivative("{d_table}: the rows of {d_result}, added where their position is")
+@derivative(
+    "{d_table}: the rows of {d_result}, added where their position is",
+    code=lambda call: add_rows_code(
+        call, "({positions} + {offset})" if call.option("offset") else "{positions}", call.shape[-2]
+    ),
+)
 def learned_table(grad: Array, positions: Array, table: Array, *, offset: int = 0) -> Array:
     """The gradient of the table: the vectors of equal positions are added."""
     return add_rows(grad, positions + offset, table.shape[-2])

@@ -157,14 +157,22 @@ def _row_sums(of_queries: Array, heads: int | None) -> Array:
     return total[..., None] if heads is None else total
 
 
-@derivative("{d_scale}ₕ = Σᵢ {d_result}ᵢ ln(posᵢ + 1)")
+def _row_sums_code(call: CodeCall, numbers: str) -> str:
+    """The sums over the queries as code."""
+    return f"{numbers}.sum(axis=-1){'[..., None]' if call.option('heads') is None else ''}"
+
+
+@derivative(
+    "{d_scale}ₕ = Σᵢ {d_result}ᵢ ln(posᵢ + 1)",
+    code=lambda call: _row_sums_code(call, "({grad} * np.log({positions}.clip(0) + 1))"),
+)
 def ssmax_scale(grad: Array, positions: Array, *, heads: int | None = None) -> Array:
     """The gradient of the scale: the sum over the queries of the logarithms."""
     counts = (_from_first_key(positions) + 1).astype(grad.dtype)
     return _row_sums(grad * np.log(counts), heads)
 
 
-@derivative("{d_bias}ₕ = Σᵢ {d_result}ᵢ")
+@derivative("{d_bias}ₕ = Σᵢ {d_result}ᵢ", code=lambda call: _row_sums_code(call, "{grad}"))
 def ssmax_bias(grad: Array, *, heads: int | None = None) -> Array:
     """The gradient of the bias: the sum over the queries."""
     return _row_sums(grad, heads)
@@ -222,6 +230,7 @@ def scale_rows_by_hand(write: ArithmeticWriter, x: Array, factors: Any, result: 
 @derivative(
     "{d_x} = {factors} {d_result}",
     by_hand=lambda write, grad, factors, result: [write.equation(number(factors) * number(grad), result, letter="d")],
+    code="{grad} * {factors}[..., None]",
 )
 def scale_rows_x(grad: Array, factors: Array) -> Array:
     """The gradient of the vectors: that of each, times its factor."""
@@ -231,6 +240,7 @@ def scale_rows_x(grad: Array, factors: Array) -> Array:
 @derivative(
     "{d_factors}ᵢ = {d_result}ᵢ·{x}ᵢ",
     by_hand=lambda write, grad, x, result: [write.equation(products(grad, x), result)],
+    code="({grad} * {x}).sum(axis=-1)",
 )
 def scale_rows_factors(grad: Array, x: Array) -> Array:
     """The gradient of the factors: how well each vector fits its gradient."""

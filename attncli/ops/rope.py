@@ -4,6 +4,7 @@ The frequency of a pair is its angle from one position to the next.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from attncli.base.errors import AttnError
@@ -393,7 +394,13 @@ def rope_x_by_hand(
     return rope_by_hand(write, grad, positions, result, reverse=not reverse, **options)
 
 
-@derivative(_turned_back, by_hand=rope_x_by_hand)
+def _rope_gradient_code(call: CodeCall) -> str:
+    """The same, the other way."""
+    turned = replace(call, options={**call.options, "reverse": not call.option("reverse", False)})
+    return rope_code(turned, "{grad}")
+
+
+@derivative(_turned_back, by_hand=rope_x_by_hand, code=_rope_gradient_code)
 def rope_x(
     grad: Array,
     positions: Array,
@@ -420,6 +427,21 @@ def rope_x(
         attention_factor=attention_factor,
         reverse=not reverse,
     )
+
+
+def _frequencies_gradient_code(call: CodeCall) -> str:
+    """The gradients of the angles, and the positions times them."""
+    pairs, offset, scaling = call.shapes["frequencies"][-1], call.option("offset", 0.0), call.option("scaling", 1.0)
+    parts = [f":{pairs}", f"{pairs}:{2 * pairs}"]
+    if call.option("interleaved"):
+        parts = [f"0:{2 * pairs}:2", f"1:{2 * pairs}:2"]
+    one, other = (f"[..., {part}]" for part in parts)
+    angles = f"of_angles = {{grad}}{other} * {{forward}}{one} - {{grad}}{one} * {{forward}}{other}"
+    positions = f"({{positions}} + {offset}) / {scaling}" if offset or scaling != 1 else "{positions} * 1.0"
+    positions = f"-({positions})" if call.option("reverse") else f"({positions})"
+    if len(call.shapes["frequencies"]) > 1:
+        return f"{angles}\n{positions} @ of_angles"
+    return f"{angles}\n({positions}[..., None] * of_angles).sum(axis=-2)"
 
 
 def rope_frequencies_by_hand(
@@ -452,6 +474,7 @@ def rope_frequencies_by_hand(
     "{d_frequencies}[f] = Σ pos ({d_result}₂ {result}₁ − {d_result}₁ {result}₂) over the rows, of pair f",
     sums_over=("n", "m"),
     by_hand=rope_frequencies_by_hand,
+    code=_frequencies_gradient_code,
 )
 def rope_frequencies_gradient(
     grad: Array,

@@ -26,6 +26,7 @@ from attncli.ops.normalizers import (
 )
 from attncli.ops.records import Range
 
+TINY = 1e-30  # in code, in place of a sum of 0
 BISECTIONS = 60  # of the threshold, in code
 SPARSEMAX = "Aᵢⱼ = max(Sᵢⱼ − τᵢ, 0)"
 
@@ -49,11 +50,21 @@ def support_lines(write: ArithmeticWriter, grad: Array, forward: Array, result: 
     return [row_sum.line, weighted.line, write.equation(slope * (number(grad[own]) - weighted / row_sum), result)]
 
 
+def entmax_gradient_code(call: CodeCall, alpha: float) -> str:
+    """The powers of the weights, and how far each gradient is from their mean."""
+    powers = "({forward} > 0) * 1.0"
+    if alpha != 2:
+        powers = f"np.where({{forward}} > 0, np.where({{forward}} > 0, {{forward}}, 1) ** {2 - alpha!r}, 0)"
+    total = f"powers.sum(axis=-1, keepdims=True).clip({TINY})"
+    return f"powers = {powers}\npowers * ({{grad}} - (powers * {{grad}}).sum(axis=-1, keepdims=True) / {total})"
+
+
 @derivative(
     "{d_scores}ᵢⱼ = {d_result}ᵢⱼ − mean of {d_result}ᵢ over the support, where {result}ᵢⱼ > 0, otherwise 0",
     sums_over=("m",),
     by_hand=lambda write, grad, forward, result: support_lines(write, grad, forward, result, alpha=2.0),
     remark=EDGE,
+    code=lambda call: entmax_gradient_code(call, 2.0),
 )
 def sparsemax_scores(grad: Array, forward: Array) -> Array:
     """The gradient of the scores of the support. Source: Martins & Astudillo 2016, eq. 14."""
@@ -67,7 +78,13 @@ def _entmax_gradient(_symbols: Mapping[str, str], options: Mapping[str, Any]) ->
     return f"{{d_scores}}ᵢⱼ = sᵢⱼ ({{d_result}}ᵢⱼ − {mean}), sᵢⱼ = {slope} where {{result}}ᵢⱼ > 0, otherwise 0"
 
 
-@derivative(_entmax_gradient, sums_over=("m",), by_hand=support_lines, remark=EDGE)
+@derivative(
+    _entmax_gradient,
+    sums_over=("m",),
+    by_hand=support_lines,
+    remark=EDGE,
+    code=lambda call: entmax_gradient_code(call, float(call.options["alpha"])),
+)
 def entmax_scores(grad: Array, forward: Array, *, alpha: float) -> Array:
     """The gradient of the scores of the support. Source: Peters, Niculae & Martins 2019, Proposition 2."""
     support = forward > 0
@@ -93,6 +110,21 @@ def _alpha_slopes(weights: Array, alpha: float) -> Array:
     return slopes
 
 
+def _alpha_code(call: CodeCall) -> str:
+    """How fast each weight changes with α, times its gradient."""
+    less, lines = float(call.options["alpha"]) - 1, ["positive = np.where({forward} > 0, {forward}, 1)"]
+    lines.append("entropies = -{forward} * np.log(positive)")
+    if less == 0:
+        lines.append("changes = entropies * np.log(positive) / 2")
+        lines.append("changes = changes - {forward} * changes.sum(axis=-1, keepdims=True)")
+    else:
+        lines.append(f"powers = np.where({{forward}} > 0, positive ** {1 - less!r}, 0)")
+        lines.append(f"shares = powers / powers.sum(axis=-1, keepdims=True).clip({TINY})")
+        excess = "(entropies - shares * entropies.sum(axis=-1, keepdims=True))"
+        lines.append(f"changes = ({{forward}} - shares) / {less**2!r} + {excess} / {less!r}")
+    return "\n".join([*lines, "({grad} * changes).sum()"])
+
+
 @derivative_by_number(
     "α",
     "{d_argument} = Σ {d_result}ᵢⱼ sᵢⱼ, "
@@ -102,6 +134,7 @@ def _alpha_slopes(weights: Array, alpha: float) -> Array:
         computed_products(write, "Σ dA∘s", grad, _alpha_slopes(forward, alpha)).line
     ],
     remark="for α = 1 the limit",
+    code=_alpha_code,
 )
 def entmax_alpha(grad: Array, forward: Array, *, alpha: float) -> Array:
     """The gradient of α: a larger one takes weight from the low scores."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.ops.code import NoCode
 from attncli.ops.derivatives import Derivative, derivative
 from attncli.ops.records import no_tap
 from attncli.ops.states import CHUNK, Tokens, in_chunks, map_features, recur, tokens_of, with_ones
@@ -129,6 +130,7 @@ def _by_hand(write: ArithmeticWriter, result: Any, **_: Any) -> list[str]:
     return [f"from what {write.query} reads, and from the tokens after it, through their states: {write(result)}"]
 
 
+NO_CODE = NoCode("a gradient through its states takes more than a few lines")
 STATE_GRADIENT = "dSᵢ = {query}ᵢᵀ {d_result}ᵢ, times the scale, and what the next token gives back of its state"
 
 
@@ -155,7 +157,7 @@ def _derivative_by(name: str, formula: str) -> Derivative:
 
     by.__name__ = by.__qualname__ = f"by_{name}"  # plans are pickled by names
     by.__doc__ = f"The gradient of {name} of a recurrence."
-    return derivative(formula, sums_over=("n", "m"), by_hand=_by_hand)(by)
+    return derivative(formula, sums_over=("n", "m"), by_hand=_by_hand, code=NO_CODE)(by)
 
 
 by_query = _derivative_by("query", "{d_query}ᵢ = {d_result}ᵢ Sᵢᵀ, times the scale, back through φ")

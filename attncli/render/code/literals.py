@@ -99,9 +99,8 @@ class ArrayWriter:
         if not array.size:
             return self._translated([f"np.zeros({array.shape}{dtype and f', dtype={dtype}'})"])
         texts = [_cell_text(x, kind, digits) for x in array.ravel()]
-        width = max(map(len, texts)) if array.ndim > 1 else 0
-        rows = np.array([text.rjust(width) for text in texts], dtype=object).reshape(array.shape)
-        return self._translated(_nested(call, rows, f"{dtype and f', dtype={dtype}'})"))
+        cells = np.array(texts, dtype=object).reshape(array.shape)
+        return self._translated(_nested(call, cells, f"{dtype and f', dtype={dtype}'})"))
 
     def _translated(self, lines: list[str]) -> list[str]:
         return [in_torch(line) for line in lines] if self.library == "torch" else lines
@@ -128,7 +127,10 @@ def _nested(before: str, cells: Any, after: str) -> list[str]:
     whole = f"{before}{_one_line(cells)}{after}"
     if len(whole) <= LINE_WIDTH and (cells.ndim < 3 or cells.shape[0] < 2):
         return [whole]
-    return [before.rstrip(), *(f"    {line}" for line in _broken(cells)), after.lstrip(", ") if after == ")" else after]
+    if cells.ndim > 1:
+        width = max(map(len, cells.flat))
+        cells = np.array([text.rjust(width) for text in cells.flat], dtype=object).reshape(cells.shape)
+    return [before, *(f"    {line}" for line in _broken(cells)), after]
 
 
 def _one_line(cells: Any) -> str:

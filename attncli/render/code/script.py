@@ -1,6 +1,7 @@
 """A script of NumPy or PyTorch that computes a result again, prints it, and compares it with the program's."""
 
 import math
+import textwrap
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import PurePath
@@ -11,7 +12,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.program import __version__
 from attncli.ops.code import Library
-from attncli.render.code.literals import EXPECTED_DIGITS, ArrayWriter
+from attncli.render.code.literals import EXPECTED_DIGITS, LINE_WIDTH, ArrayWriter
 from attncli.render.code.names import MODULES, TITLES, variable_of
 from attncli.render.code.steps import CodeStep, code_steps
 from attncli.render.target import TextTarget
@@ -81,7 +82,9 @@ def _head(view: View, arrays: ArrayWriter, steps: list[CodeStep]) -> Iterator[st
     yield f'"""{view.title or "Attention"}: {view.heading}.'
     yield ""
     letters = dict.fromkeys(letter for step in steps for letter in step.node.letters)
-    yield f"Written by attn {__version__}. Axes: {legend(letters)}."
+    own, name = view.result.trace.precision.name, arrays.real_type
+    kind = "" if own == name else f" Numbers of {own} are computed in {name}."
+    yield from textwrap.wrap(f"Written by attn {__version__}.{kind} Axes: {legend(letters)}.", LINE_WIDTH)
     yield '"""'
     yield ""
     yield from import_lines(arrays)

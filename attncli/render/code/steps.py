@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
@@ -65,8 +66,19 @@ class StepWriter:
             return _with_comment([f"{variable} = {first}", *more], comment)
         *before, value = self._template(node).format_map(self._names(node)).split("\n")
         lines = [*before, f"{variable} = {value}"]
-        lines = [self._with_transposes(line) for line in lines]
-        return _with_comment(list(map(in_torch, lines)) if self.library == "torch" else lines, comment, at=-1)
+        lines = [_with_plain_shapes(self._with_transposes(line)) for line in lines]
+        lines = list(map(in_torch, lines)) if self.library == "torch" else lines
+        return [*map(self._with_axes, lines[:-1]), *_with_comment(lines[-1:], comment)]
+
+    def _with_axes(self, line: str) -> str:
+        """A line that computes an inner quantity, with the axes of that."""
+        inner = self._inner.get(line.partition(" = ")[0])
+        return line if inner is None else f"{line}  # {_axes_comment(inner)}"
+
+    @cached_property
+    def _inner(self) -> Mapping[str, Node]:
+        """The inner quantities that are steps, by their variables."""
+        return {variable_of(node.name): node for node in self.trace.plan.nodes if node.tapped_from is not None}
 
     def _given(self, node: Node) -> Array:
         """The array of an input, also where the run has not kept it."""
@@ -130,13 +142,17 @@ class StepWriter:
         return re.sub(r"([\w)\]]+)\.mT", transposed, line)
 
 
+def _with_plain_shapes(line: str) -> str:
+    """A line in which `x.reshape((2, 3))` is `x.reshape(2, 3)`."""
+    return re.sub(r"\.reshape\(\(([^()]*?),?\)\)", r".reshape(\1)", line)
+
+
 def _axes_comment(node: Node) -> str:
     """The axes of a node with their lengths: `(n=4, d=3)`."""
     return f"({', '.join(f'{axis.letter}={axis.length}' for axis in node.axes)})" if node.axes else "a number"
 
 
-def _with_comment(lines: list[str], comment: str, at: int = 0) -> list[str]:
-    """Lines of code with a comment behind one of them."""
-    lines = list(lines)
-    lines[at] += f"  # {comment}"
-    return lines
+def _with_comment(lines: list[str], comment: str) -> list[str]:
+    """Lines of code with a comment behind the first."""
+    first, *more = lines
+    return [f"{first}  # {comment}", *more]
