@@ -86,7 +86,9 @@ class ArrayWriter:
         else:
             limit = INLINE_ON_STANDARD_OUTPUT if self.stem is None else INLINE
         if array.size > limit and self.stem is None:
-            message = f"{name} has {array.size} numbers, which are written to a file beside the script"
+            message = (
+                f"{name.removesuffix('.expected')} has {array.size} numbers, which are in a file beside the script"
+            )
             raise AttnError(message, hint="name the script: -o attention.py")
         return array.size <= limit
 
