@@ -82,7 +82,6 @@ def write_plan(problem: ProblemSpec, options: OutputOptions) -> None:
 
 def _compute_to_file(edited: EditedProblem, options: OutputOptions, file: str, earlier: RunResult | None) -> RunResult:
     """Compute a problem and write the result to a file: by itself where the format can be computed in place."""
-    from attncli.io.npy import write_npy
     from attncli.io.output_files import atomic_write, is_in_place
     from attncli.io.paths import path_of
 
@@ -102,9 +101,6 @@ def _compute_to_file(edited: EditedProblem, options: OutputOptions, file: str, e
             try:
                 target = replace(options.in_target(TEXT_FILE), file=None if is_in_place(path_of(file)) else file)
                 write_view(view, output_format, stream, on_text, target)
-                for name, array in output_format.arrays_beside(view, target).items():
-                    with atomic_write(str(path_of(file).with_name(name))) as beside:
-                        write_npy(beside, array)
             except AttnError as error:
                 raise error.at(f"--output {file}") from None
     return view.result

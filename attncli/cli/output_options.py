@@ -17,7 +17,6 @@ from attncli.engine.options import REMOTE, SERIAL, THREADS
 from attncli.problem.fields import DEFAULT_SELECTION, option_name
 from attncli.render.formats import (
     DEFAULT_FORMAT,
-    EVERY_STEP,
     FORMATS,
     JSON,
     OutputFormat,
@@ -110,6 +109,8 @@ def _size(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, An
     return {"size": parse_size(options.size, "--size")}
 
 
+_HAS_EVERY_STEP = _where(lambda row: row.is_code, "{format} has every step already")
+_HAS_EVERY_AXIS = _where(lambda row: row.is_code, "{format} computes every head and batch item")
 _NO_LINES = _where(lambda row: not row.is_text_for_readers, "{format} has no worked lines")
 _NO_TABLES: Reason = (lambda o: o.works_out_cells, "--cell without --explain shows no tables")
 _NO_TITLE = _where(lambda row: not row.has_title, "only figures (.svg, .png, .pdf) and pages (.html) have a title")
@@ -128,7 +129,7 @@ class OutputOptions:
         default=False,
         short="-e",
         view=lambda options, _: {"explain": options.explain},
-        idle=(_where(lambda row: row.shows_every_step, "a page has every step already"),),
+        idle=(_HAS_EVERY_STEP, _where(lambda row: row.shows_every_step, "a page has every step already")),
     )
     gradient: bool = _option("Add gradients, from grad_output or ones.", default=False)
     plan: bool = _option("Show what is computed, a line a step, and compute nothing.", default=False, is_listed=False)
@@ -154,13 +155,19 @@ class OutputOptions:
         example="weights",
     )
     head: str | None = _option(
-        "Show one head, counted from 0, or all of them.", metavar="N|all", is_listed=False, view=_positions, example="1"
+        "Show one head, counted from 0, or all of them.",
+        metavar="N|all",
+        is_listed=False,
+        view=_positions,
+        idle=(_HAS_EVERY_AXIS,),
+        example="1",
     )
     batch: str | None = _option(
         "Show one batch item, counted from 0, or all of them.",
         metavar="N|all",
         is_listed=False,
         view=_positions,
+        idle=(_HAS_EVERY_AXIS,),
         example="1",
     )
     terms: str | None = _option(
@@ -191,9 +198,7 @@ class OutputOptions:
         short="-f",  # which its parameter has
     )
     json: bool = _option("The same as --format json.", default=False)
-    output: str | None = _option(
-        "Write a file: .npz .csv .json .svg .png .html .py .ipynb …", metavar="FILE", short="-o"
-    )
+    output: str | None = _option("Write a file: .npz .csv .json .svg .html .py .ipynb …", metavar="FILE", short="-o")
     select: str | None = _option(
         "Results: scores, weights, context, output, or any step.",
         metavar="NAME,NAME",
@@ -397,9 +402,9 @@ class OutputOptions:
     def keeps_every_step(self, plan: "Plan") -> bool:
         """Whether every step of a plan is shown, and not the selected results alone."""
         row = self.output_format
-        if row.shows_every_step:
-            return row.has_room_for_steps(plan)
-        return self.explain or self.works_out_cells or (row.is_code and plan.size <= EVERY_STEP)
+        if row.shows_every_step or row.is_code:
+            return row.keeps_every_step(plan)
+        return self.explain or self.works_out_cells
 
     @property
     def draws_curve_alone(self) -> bool:
@@ -511,7 +516,7 @@ def _parameter(option: Any, formats: Sequence[str]) -> inspect.Parameter:
     """A field of OutputOptions as a parameter of which Typer makes an option; `formats` can be chosen."""
     row: OutputOption = option.metadata["row"]
     if option.name == "format":
-        row = replace(row, help=f"Write it as {', '.join(formats)}.", complete=complete_from(lambda: formats))
+        row = replace(row, help=f"As {', '.join(formats)}.", complete=complete_from(lambda: formats))
     made = typer.Option(
         option_name(option.name),
         *filter(None, [row.short]),

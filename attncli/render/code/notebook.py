@@ -23,7 +23,7 @@ from attncli.render.formats.latex_math import markdown_line
 from attncli.render.formats.markdown import escape
 from attncli.render.tables import selected_tables
 from attncli.render.target import TextTarget
-from attncli.render.view import View
+from attncli.render.view import DECIMALS, View
 
 SHADED = '''\
 class Shaded:
@@ -97,7 +97,8 @@ def files_beside(view: View, target: TextTarget) -> Mapping[str, Array]:
 
 def _notebook(view: View, target: TextTarget) -> tuple[_Cells, Mapping[str, Array]]:
     """The cells of a notebook, and the arrays that they load."""
-    cells, parts = _Cells(), view.parts or (replace(view, title="", about=""),)
+    cells = _Cells()
+    parts = [replace(part, positions={}, decimals=DECIMALS) for part in view.parts or (view,)]  # as cells show them
     arrays = array_writer(view, target, "numpy")
     name = "Attention" if target.file is None else PurePath(target.file).stem
     cells.add_markdown(f"# {escape(view.title or name)}", view.about, escape(view.heading))

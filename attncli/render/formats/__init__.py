@@ -110,6 +110,10 @@ class OutputFormat:
         """Whether it shows every step of a plan unasked."""
         return self.shows_every_step and plan.size <= self.every_step_size
 
+    def keeps_every_step(self, plan: "Plan") -> bool:
+        """Whether it reads the values of every step of a plan, unasked."""
+        return self.has_room_for_steps(plan) or (self.is_code and plan.size <= EVERY_STEP)
+
     @property
     def shows_before(self) -> bool:
         """Whether it has room for an earlier result in addition to that of the view: objects and readers have."""
@@ -209,6 +213,7 @@ FORMATS: tuple[OutputFormat, ...] = (
         f"{_NOTEBOOK}:render",
         has_title=True,
         has_parts=True,
+        is_choice=False,
         files_beside=f"{_NOTEBOOK}:files_beside",
     ),
     OutputFormat(
@@ -255,21 +260,24 @@ def write_view(
 ) -> None:
     """Write a view to the stream of a file: as bytes where its format has them, otherwise as text in UTF-8.
 
-    The chunks of a text pass through `on_text`, which may count or join them. Raises AttnError where the format can't
-    hold the view.
+    The chunks of a text pass through `on_text`, which may count or join them. Arrays that the text loads are written
+    to files beside that of the target. Raises AttnError where the format can't hold the view, or a file can't be
+    written.
     """
     if output_format.is_binary:
         output_format.write(view, stream)
         return
     for chunk in on_text(output_format.render(view, target)):
         stream.write(chunk.encode("utf-8", "surrogateescape"))
+    for name, array in output_format.arrays_beside(view, target).items():
+        import_object(f"{_HERE}.files:write_beside")(target.file, name, array)
 
 
 def format_choices() -> Sequence[str]:
     """The names that `--format` offers, in the order of the table.
 
     >>> format_choices()
-    ['table', 'json', 'yaml', 'csv', 'markdown', 'latex', 'numpy', 'torch', 'ipynb']
+    ['table', 'json', 'yaml', 'csv', 'markdown', 'latex', 'numpy', 'torch']
     """
     return [row.name for row in FORMATS if row.is_choice]
 
