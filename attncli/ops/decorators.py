@@ -7,6 +7,10 @@ incomplete or the name is taken, AttnError is raised, as `attncli.ops.registry.r
 and by name the operator's arguments in that cell (the query [d], the key [d]; the whole row for a normalizer, all keys
 for a context), its inner quantities, its result and its parameters. What is computed from what is said with the terms
 of `attncli.numbers.terms`; the writer finds the digits with which the line is true.
+
+`code` is what a person would write in NumPy: lines of which the last is the value, with arguments, parameters and inner
+quantities in braces (`"{query} @ {key}.mT * {scale}"`), or a function of an `attncli.ops.code.CodeCall` that returns
+them. PyTorch's names follow from NumPy's; where these are not enough an `attncli.ops.code.Code` has both.
 """
 
 from collections.abc import Callable, Mapping

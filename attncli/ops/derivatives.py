@@ -8,7 +8,7 @@ from attncli.base.axes import COUNTED_FROM_0, Letters
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter, Computed
 from attncli.numbers.terms import products, total
-from attncli.ops.code import Code, CodeCall, CodeRule
+from attncli.ops.code import Code, CodeRule
 
 CONSTANT = None  # the derivative of an argument that is no real number: a mask, a position
 
@@ -111,19 +111,6 @@ def computed_products(write: ArithmeticWriter, name: str, grad: Array, x: Array)
     """The line of `sum_products`, by a name."""
     counts = grad != 0
     return write.computed(name, products(grad[counts], x[counts]) if counts.any() else products([0], [0]))
-
-
-def add_rows_code(call: CodeCall, rows: str, count: int) -> str:
-    """The same as `add_rows` as code, for rows that code gives."""
-    return f"((np.arange({count})[:, None] == {rows}[..., None, :]) * 1.0) @ {{grad}}"
-
-
-def sum_products_code(call: CodeCall, x: str) -> str:
-    """The same as `sum_products` as code."""
-    given = call.values.get(x.strip("{}"))
-    if given is not None and np.isfinite(given).all():
-        return f"({{grad}} * {x}).sum()"
-    return f"({{grad}} * np.where({{grad}} != 0, {x}, 0)).sum()"
 
 
 def add_rows(grad: Array, rows: Array, count: int) -> Array:

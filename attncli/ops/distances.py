@@ -24,8 +24,9 @@ from typing import Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, absolute, number, parameter, products, sqrt, total
+from attncli.ops.code_parts import sum_products_code
 from attncli.ops.decorators import score
-from attncli.ops.derivatives import computed_products, derivative, derivative_by_number, sum_products, sum_products_code
+from attncli.ops.derivatives import computed_products, derivative, derivative_by_number, sum_products
 from attncli.ops.records import Positive, Quantity, Tap, no_tap, reused
 
 LOSS = 4

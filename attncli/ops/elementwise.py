@@ -7,6 +7,7 @@ from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number, parameter, tanh
 from attncli.ops.code import CodeCall
+from attncli.ops.code_parts import cells_code, sum_products_code
 from attncli.ops.decorators import structural
 from attncli.ops.derivatives import (
     add_rows,
@@ -14,7 +15,6 @@ from attncli.ops.derivatives import (
     derivative,
     derivative_by_number,
     sum_products,
-    sum_products_code,
     unchanged,
 )
 from attncli.ops.records import format_value
@@ -22,7 +22,7 @@ from attncli.ops.records import format_value
 MAX_FEATURES = 2**20  # of a head, in a scale of 1/√d
 
 
-def scale_code(scores: str, scale: Any) -> str:
+def _scale_code(scores: str, scale: Any) -> str:
     """A quotient by √d where the scale is that of a whole number; otherwise a product."""
     number = float(scale)
     features = round(number**-2) if number > 0 and number**-2 < MAX_FEATURES else 0
@@ -32,7 +32,7 @@ def scale_code(scores: str, scale: Any) -> str:
 @derivative(
     lambda _symbols, options: f"{{d_scores}} = {format_value(options['scale'])} {{d_result}}",
     by_hand=lambda write, grad, result, *, scale: [write.equation(parameter(scale) * number(grad), result)],
-    code=lambda call: scale_code("{grad}", call.options["scale"]),
+    code=lambda call: _scale_code("{grad}", call.options["scale"]),
 )
 def scale_scores(grad: Array, *, scale: float) -> Array:
     """The gradient of scores that are multiplied."""
@@ -54,7 +54,7 @@ def scale_scale(grad: Array, scores: Array) -> Array:
 @structural(
     by_hand=lambda write, scores, result, *, scale: [write.equation(parameter(scale) * scores, result)],
     derivatives={"scores": scale_scores, "scale": scale_scale},
-    code=lambda call: scale_code("{scores}", call.options["scale"]),
+    code=lambda call: _scale_code("{scores}", call.options["scale"]),
 )
 def scale(scores: Array, *, scale: float) -> Array:
     """The scores [… n m] times a number."""
@@ -214,23 +214,6 @@ def _as_slice(index: Array) -> Any:
     """An index as a slice where it is a range of whole numbers: such cells of a table need not be copied."""
     is_range = len(index) == index[-1] - index[0] + 1 and bool((index[1:] - index[:-1] == 1).all())
     return slice(int(index[0]), int(index[-1]) + 1) if is_range else index
-
-
-def cells_code(call: CodeCall, fill: str) -> str:
-    """The cells of a table for the queries and keys of a call; `fill` is an array of what the table lacks, by a shape.
-
-    A table of one row broadcasts, and one that has a row for each query and a column for each key is as it is.
-    """
-    *leading, rows, columns = call.shapes["table"]
-    (queries,), (keys,) = call.shapes["query_rows"], call.shapes["key_positions"]
-    found, at = call.values.get("query_rows"), "{table}"
-    if rows > 1 and not (rows == queries and found is not None and np.array_equal(found, np.arange(rows))):
-        at, rows = "{table}[..., {query_rows}, :]", queries
-    if columns > keys:
-        return f"{at}[..., :{keys}]"
-    if columns == keys:
-        return at
-    return f"np.concatenate([{at}, {fill.format((*leading, rows, keys - columns))}], axis=-1)"
 
 
 def _bias_code(call: CodeCall) -> str:

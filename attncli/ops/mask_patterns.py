@@ -12,8 +12,9 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops.code import CodeCall, NoCode
+from attncli.ops.code_parts import chunks_code
 from attncli.ops.decorators import mask
-from attncli.ops.masks import bounds_of_table, chunk_number, chunks_code, lines_on_chunks, verdict
+from attncli.ops.masks import bounds_of_table, chunk_number, lines_on_chunks, verdict
 from attncli.ops.records import COUNTS, TABLE, KeyBounds, MaskSign, OperatorUse, Range
 
 EVERY_KEY = (0.0, float("inf"))

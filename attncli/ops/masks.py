@@ -11,9 +11,10 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number
 from attncli.ops.code import CodeCall
+from attncli.ops.code_parts import cells_code, chunks_code
 from attncli.ops.decorators import mask, structural
 from attncli.ops.derivatives import derivative
-from attncli.ops.elementwise import cells_code, table_cells
+from attncli.ops.elementwise import table_cells
 from attncli.ops.records import Interval, KeyBounds, MaskSign, Range
 
 Side = Annotated[float, Range(least=0, allows_infinity=True)]  # so many keys on one side of a query
@@ -322,16 +323,6 @@ def chunked_key_bounds(
     chunk_starts = start + chunk_number(query_positions, start, size) * size
     first, last = chunk_starts.min(), chunk_starts.max()
     return KeyBounds(any_visible=(first, last + size), all_visible=(last, first + size))
-
-
-def chunks_code(call: CodeCall) -> tuple[str, str]:
-    """The numbers of the chunks of the queries, in a column, and of the keys, in a row."""
-    size = call.options["size"]
-    if call.has("real_key_starts"):
-        start = "{real_key_starts}[..., None]"
-        chunks = [f"(({{{name}}} - {start}) // {size})" for name in ("query_positions", "key_positions")]
-        return f"{chunks[0]}[..., None]", f"{chunks[1]}[..., None, :]"
-    return f"{{query_positions}}[..., None] // {size}", f"{{key_positions}} // {size}"
 
 
 def chunked_by_hand(

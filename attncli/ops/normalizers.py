@@ -12,6 +12,7 @@ from attncli.base.lazy_numpy import Array, all_finite, all_true, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, exp, largest, number, parameter, products, total
 from attncli.ops.code import Code, CodeCall
+from attncli.ops.code_parts import largest_code, quotient_code, softmax_code
 from attncli.ops.decorators import normalizer
 from attncli.ops.derivatives import NoDerivative, computed_products, derivative, derivative_by_number, sum_products
 from attncli.ops.records import OnlineNormalizer, Positive, Quantity, Range, Tap, no_tap, reused
@@ -140,33 +141,6 @@ def softmax_temperature(grad: Array, scores: Array, forward: Array, *, temperatu
     return -sum_products(softmax_scores(grad, forward), scores) / temperature / temperature
 
 
-FLOOR = "-1e30"  # in code, in place of the largest of a row of −∞
-
-
-def has_empty_rows(call: CodeCall) -> bool:
-    """Whether every score of a row is −∞, as far as scores are known."""
-    scores = call.values.get("scores")
-    return scores is None or bool((scores.max(axis=-1) == -np.inf).any())
-
-
-def largest_code(call: CodeCall) -> str:
-    """The largest score of each row, in a column; a large negative number in a row of −∞."""
-    largest = "{scores}.max(axis=-1, keepdims=True)"
-    return f"{largest}.clip({FLOOR})" if has_empty_rows(call) else largest
-
-
-def quotient_code(call: CodeCall, numerator: str) -> str:
-    """Numbers divided by the sum of their row, of which the largest is 1; a row of zeros stays."""
-    return f"{numerator} / {numerator}.sum(axis=-1, keepdims=True){'.clip(1)' if has_empty_rows(call) else ''}"
-
-
-def softmax_code(call: CodeCall) -> str:
-    """The exponentials, and their shares of the sum."""
-    shifted = f"{{scores}} - {largest_code(call)}"
-    power = shifted if call.option("temperature", 1.0) == 1 else f"({shifted}) / {{temperature}}"
-    return f"{{exponentials}} = np.exp({power})\n{quotient_code(call, '{exponentials}')}"
-
-
 def _softmax1_code(call: CodeCall) -> str:
     """The same with an exponential of 0 in the sum."""
     total = "np.exp(-largest) + {exponentials}.sum(axis=-1, keepdims=True)"
@@ -191,7 +165,7 @@ def _hardmax_code(call: CodeCall) -> str:
     return f"is_largest = {{scores}} == {largest_code(call)}\n{quotient_code(call, 'is_largest')}"
 
 
-def visible_code(call: CodeCall) -> str:
+def _visible_code(call: CodeCall) -> str:
     """The scores, 0 where a key is hidden."""
     scores = call.values.get("scores")
     is_whole = scores is not None and not (scores == -np.inf).any()
@@ -200,7 +174,7 @@ def visible_code(call: CodeCall) -> str:
 
 def _sum_code(call: CodeCall) -> str:
     """The scores over their sum; 0 where that is 0."""
-    lines, scores = [f"visible_scores = {visible_code(call)}"], call.values.get("scores")
+    lines, scores = [f"visible_scores = {_visible_code(call)}"], call.values.get("scores")
     lines.append("total = visible_scores.sum(axis=-1, keepdims=True)")
     if scores is not None and _visible(scores).sum(axis=-1).all():
         return "\n".join([*lines, "visible_scores / total"])
@@ -579,7 +553,7 @@ def sum_gradient_by_hand(write: ArithmeticWriter, grad: Array, scores: Array, fo
 
 def _sum_gradient_code(call: CodeCall) -> str:
     """How far each gradient is from the mean, over the sum; 0 where that is 0, or the key hidden."""
-    lines = [f"total = {visible_code(call)}.sum(axis=-1, keepdims=True)"]
+    lines = [f"total = {_visible_code(call)}.sum(axis=-1, keepdims=True)"]
     lines.append("change = {grad} - ({grad} * {forward}).sum(axis=-1, keepdims=True)")
     counts = "(total == 0) | ({scores} == -np.inf)"
     return "\n".join([*lines, f"np.where({counts}, 0, change / np.where(total == 0, 1, total))"])
@@ -647,7 +621,7 @@ def none_scores(grad: Array, scores: Array) -> Array:
         else f"the weight is the score: {write(result)}"
     ],
     derivatives={"scores": none_scores},
-    code=visible_code,
+    code=_visible_code,
 )
 def none(scores: Array) -> Array:
     """The scores themselves are the weights.

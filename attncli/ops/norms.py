@@ -15,6 +15,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, number, parameter, products, sqrt, total
 from attncli.ops.code import CodeCall
+from attncli.ops.code_parts import TINY
 from attncli.ops.decorators import norm
 from attncli.ops.derivatives import derivative
 from attncli.ops.records import ByHand, FormulaInForce, Operator, OperatorRecord, OperatorUse, Parameter, Range, Symbol
@@ -27,7 +28,6 @@ Gain = Annotated[Array | None, Symbol("γ")]
 Bias = Annotated[Array | None, Symbol("β")]
 # Vectors whose largest entry is in these bounds have squares that neither overflow nor vanish, in float32 too.
 SMALLEST, LARGEST = 2.0**-40, 2.0**50
-TINY = 1e-30  # in code, in place of a size of 0
 
 
 Divide = Callable[[ArithmeticWriter, Array, float], tuple[list[str], Term | None, str, Term]]
@@ -243,22 +243,6 @@ BY_LENGTH = _Division(_sum, "‖{x}‖", "√(‖{x}‖² + eps)", "(y·g)", is_
 BY_MEAN_SQUARE = _Division(_mean, "√(mean({x}²))", "√(mean({x}²) + eps)", "mean(y g)")
 BY_DEVIATION = _Division(_mean, "√(var({x}))", "√(var({x}) + eps)", "mean(y g)", is_centred=True)
 GAIN = "{d_gain} = Σᵢ {d_result}ᵢ yᵢ, y the vectors before the gain"
-
-
-def turn_code(call: CodeCall, name: str) -> str:
-    """The gradient of vectors that are divided by their length, from that of the unit vectors, `g`; 0 without size."""
-    x, unit = f"{{{name}}}", f"{{{name}}} / size"
-    lines = [f"size = np.sqrt(({x} ** 2).sum(axis=-1, keepdims=True)).clip({TINY})", f"unit = {unit}"]
-    across = "(g - unit * (unit * g).sum(axis=-1, keepdims=True)) / size"
-    return "\n".join([*lines, f"np.where(size > {TINY}, {across}, 0)"])
-
-
-def unit_code(call: CodeCall, name: str) -> str:
-    """Vectors divided by their length; one of zeros stays."""
-    x, vectors = f"{{{name}}}", call.values.get(name)
-    size = f"np.sqrt(({x} ** 2).sum(axis=-1, keepdims=True))"
-    has_zeros = vectors is None or not vectors.any(axis=-1).all()
-    return f"{x} / {size}.clip({TINY})" if has_zeros else f"{x} / {size}"
 
 
 def _norm_code(call: CodeCall, vectors: str, mean: str) -> str:

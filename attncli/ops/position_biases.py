@@ -215,7 +215,7 @@ def _vectors_gradient(rows: str, count: int) -> str:
 
 @derivative(
     "{d_table}[r, h] = Σᵢⱼ {d_result}ᵢⱼ of the pairs whose distance is in bucket r",
-    code=lambda call: _table_gradient_code(call, t5_code(call), "bucket"),
+    code=lambda call: _table_gradient_code(call, _t5_code(call), "bucket"),
 )
 def t5_table(
     grad: Array,
@@ -239,12 +239,12 @@ def _rows_code(call: CodeCall, rows: str) -> str:
     return f"{{table}}[{rows}, np.arange({call.shapes['table'][-1]})[:, None, None]]"
 
 
-def t5_code(call: CodeCall) -> str:
+def _t5_code(call: CodeCall) -> str:
     """The distances, their buckets, and the numbers of these; wide buckets begin at the distances in a list."""
     buckets, both_ways = call.shapes["table"][-2], call.options["bidirectional"]
     half = buckets // 2 if both_ways else buckets
     exact = half // 2
-    begins = t5_begins(half, call.options["max_distance"])
+    begins = _t5_begins(half, call.options["max_distance"])
     lines = ["distance = {key_positions} - {query_positions}[..., None]"]
     lines.append(f"away = {'abs(distance)' if both_ways else '(-distance).clip(0)'}")
     wide = f"{exact} + np.searchsorted(np.array({begins}), away, side='right')" if begins else f"{exact}"
@@ -266,7 +266,7 @@ def t5_code(call: CodeCall) -> str:
     derivatives={**OF_POSITIONS, "table": t5_table},
     check=check_t5,
     acts_on="scores",
-    code=t5_code,
+    code=_t5_code,
 )
 def t5(
     query_positions: Array,
@@ -305,12 +305,12 @@ def t5_bucket(distance: Array, buckets: int, max_distance: int, bidirectional: b
     half = buckets // 2 if bidirectional else buckets
     away = abs(distance) if bidirectional else np.maximum(-distance, 0)
     exact = half // 2
-    begins = t5_begins(half, max_distance)
+    begins = _t5_begins(half, max_distance)
     bucket = np.where(away < exact, away, exact + np.searchsorted(np.array(begins, dtype=np.int64), away, side="right"))
     return bucket + (half * (distance > 0) if bidirectional else 0)
 
 
-def t5_begins(half: int, max_distance: int) -> list[int]:
+def _t5_begins(half: int, max_distance: int) -> list[int]:
     """The distances at which the wider buckets begin but for the first, of so many buckets on one side.
 
     The bucket exact + k begins where away^wide ≥ exact^wide (max_distance / exact)^k: whole numbers, no rounding.
@@ -382,7 +382,7 @@ def shaw_query_by_hand(
 
 def _shaw_gradient_code(call: CodeCall, then: str) -> str | NoCode:
     """The rows of the distances, and what is made of them."""
-    forward = shaw_code(call)
+    forward = _shaw_code(call)
     if isinstance(forward, NoCode):
         return forward
     vectors = "{table}[..., row, :]" if len(call.shapes["table"]) > 2 else "{table}[row]"
@@ -421,7 +421,7 @@ def shaw_table(
     return total
 
 
-def shaw_code(call: CodeCall) -> str | NoCode:
+def _shaw_code(call: CodeCall) -> str | NoCode:
     """The rows of the distances, and the products with their vectors."""
     *heads, rows, _ = call.shapes["table"]
     left = _rows_to_the_left(rows, call.option("left"))
@@ -447,7 +447,7 @@ def shaw_code(call: CodeCall) -> str | NoCode:
     derivatives={**OF_POSITIONS, "query": shaw_query, "table": shaw_table},
     check=check_shaw,
     acts_on="products",
-    code=shaw_code,
+    code=_shaw_code,
 )
 def shaw(
     query: Array,
@@ -548,7 +548,7 @@ def _offsets_by_hand(
 
 @derivative(
     "{d_table}[r, h] = Σᵢⱼ {d_result}ᵢⱼ of the pairs whose difference is in row r",
-    code=lambda call: _table_gradient_code(call, grid_code(call), "row"),
+    code=lambda call: _table_gradient_code(call, _grid_code(call), "row"),
 )
 def grid_bias_table(
     grad: Array,
@@ -578,7 +578,7 @@ def _cells_apart(call: CodeCall, rows: str, columns: str) -> list[str]:
     ]
 
 
-def grid_code(call: CodeCall) -> str:
+def _grid_code(call: CodeCall) -> str:
     """The row of the table of each difference, and its number; the class token has the last three rows."""
     height, rows = call.options["height"], call.shapes["table"][-2]
     width = call.option("width", height)
@@ -610,7 +610,7 @@ def grid_code(call: CodeCall) -> str:
     check=check_grid_bias,
     counts_from_first_key=True,
     acts_on="scores",
-    code=grid_code,
+    code=_grid_code,
 )
 def grid_bias(
     query_positions: Array,
@@ -710,7 +710,7 @@ def decomposed_by_hand(
 
 def _decomposed_gradient_code(call: CodeCall, then: str) -> str:
     """The rows of both tables, and what is made of them."""
-    return "\n".join([*decomposed_code(call).split("\n")[:-1], then])
+    return "\n".join([*_decomposed_code(call).split("\n")[:-1], then])
 
 
 def decomposed_query_by_hand(
@@ -803,7 +803,7 @@ def decomposed_columns(
     return total
 
 
-def decomposed_code(call: CodeCall) -> str:
+def _decomposed_code(call: CodeCall) -> str:
     """The vectors of both differences, added, and their products with the queries."""
     height = call.options["height"]
     width = call.option("width", height)
@@ -837,7 +837,7 @@ def decomposed_code(call: CodeCall) -> str:
     check=check_decomposed,
     counts_from_first_key=True,
     acts_on="scores",
-    code=decomposed_code,
+    code=_decomposed_code,
 )
 def decomposed(
     query: Array,

@@ -8,8 +8,9 @@ from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import cos, number, parameter, sin
 from attncli.ops.code import CodeCall
+from attncli.ops.code_parts import add_rows_code
 from attncli.ops.decorators import position, structural
-from attncli.ops.derivatives import CONSTANT, add_rows, add_rows_code, derivative, unchanged
+from attncli.ops.derivatives import CONSTANT, add_rows, derivative, unchanged
 from attncli.ops.records import TABLE, OperatorUse, Positive
 from attncli.ops.rope import angles, rope_frequencies
 

@@ -86,7 +86,7 @@ def _attention_factor_code(call: CodeCall) -> str:
     return f"np.array({float(scaled_attention_factor(call.values.get('position_count'), **call.options))!r})"
 
 
-def rope_code(call: CodeCall, x: str = "{x}") -> str:
+def _rope_code(call: CodeCall, x: str = "{x}") -> str:
     """The angles, the features of pairs, and these turned; features behind them stay."""
     features, pairs = call.shape[-1], _pairs(call)
     end, offset, scaling = 2 * pairs, call.option("offset", 0.0), call.option("scaling", 1.0)
@@ -397,7 +397,7 @@ def rope_x_by_hand(
 def _rope_gradient_code(call: CodeCall) -> str:
     """The same, the other way."""
     turned = replace(call, options={**call.options, "reverse": not call.option("reverse", False)})
-    return rope_code(turned, "{grad}")
+    return _rope_code(turned, "{grad}")
 
 
 @derivative(_turned_back, by_hand=rope_x_by_hand, code=_rope_gradient_code)
@@ -524,7 +524,7 @@ def rope_frequencies_gradient(
     derived=DERIVED,
     position_axes=position_axes,
     flatten=flatten_scaling,
-    code=rope_code,
+    code=_rope_code,
 )
 def rope(
     x: Array,

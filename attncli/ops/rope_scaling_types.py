@@ -309,7 +309,7 @@ def _axial_lines(write: ArithmeticWriter, rope: ScaledRope, pair: int, result: A
     return [_frequency_line(write, pair, parameter(rope.base) ** -(number(steps[pair]) / width), result)]
 
 
-def plain_code(rope: ScaledRope) -> str:
+def _plain_code(rope: ScaledRope) -> str:
     """The plain frequencies as code."""
     return f"{rope.base} ** (-np.arange(0, {rope.dims}, 2) / {rope.dims})"
 
@@ -322,7 +322,7 @@ def _dynamic_code(rope: ScaledRope) -> str:
 
 def _partly_kept_code(rope: ScaledRope, kept: str) -> str:
     """The plain frequencies, how much of each is kept, and the frequencies."""
-    return "\n".join([f"plain = {plain_code(rope)}", kept, f"plain * kept + plain / {rope.factor} * (1 - kept)"])
+    return "\n".join([f"plain = {_plain_code(rope)}", kept, f"plain * kept + plain / {rope.factor} * (1 - kept)"])
 
 
 def _yarn_code(rope: ScaledRope) -> str:
@@ -348,7 +348,7 @@ def _axial_code(rope: ScaledRope) -> str:
 def _proportional_code(rope: ScaledRope) -> str:
     """The plain frequencies of the first pairs."""
     turns, factor = f"np.arange({rope.dims // 2}) < {_proportional_count(rope)}", rope.scaling.get("factor", 1.0)
-    return f"np.where({turns}, {plain_code(rope)}{f' / {factor}' if factor != 1 else ''}, 0.0)"
+    return f"np.where({turns}, {_plain_code(rope)}{f' / {factor}' if factor != 1 else ''}, 0.0)"
 
 
 TYPES: Mapping[str, ScalingType] = {
@@ -357,14 +357,14 @@ TYPES: Mapping[str, ScalingType] = {
         "",
         lambda plain, rope: plain,
         lambda write, rope, pair, result: [_plain_line(write, rope, pair, result)],
-        plain_code,
+        _plain_code,
     ),
     "linear": ScalingType(
         f"θ = θ₀ / factor, {PLAIN}",
         "",
         lambda plain, rope: plain / rope.scaling["factor"],
         lambda write, rope, pair, result: [_plain_line(write, rope, pair, result, parameter(rope.scaling["factor"]))],
-        lambda rope: f"{plain_code(rope)} / {rope.scaling['factor']}",
+        lambda rope: f"{_plain_code(rope)} / {rope.scaling['factor']}",
         ("factor",),
     ),
     "dynamic": ScalingType(
@@ -403,7 +403,7 @@ TYPES: Mapping[str, ScalingType] = {
         lambda write, rope, pair, result: [
             _plain_line(write, rope, pair, result, number(_length_factors(rope)[1][pair]))
         ],
-        lambda rope: f"{plain_code(rope)} / np.array({list(_length_factors(rope)[1])})",
+        lambda rope: f"{_plain_code(rope)} / np.array({list(_length_factors(rope)[1])})",
         ("short_factor", "long_factor", "factor", "short_mscale", "long_mscale"),
         common_lines=_list_line,
         attention_factor=_longrope_attention_factor,

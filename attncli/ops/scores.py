@@ -12,9 +12,10 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, exp, largest, number, parameter, products, sqrt, tanh, total
 from attncli.ops.code import CodeCall
+from attncli.ops.code_parts import turn_code, unit_code
 from attncli.ops.decorators import score
 from attncli.ops.derivatives import Formula, computed_products, derivative, derivative_by_number, sum_products
-from attncli.ops.norms import ZERO_VECTOR, l2, l2_gradient, turn_code, unit_code
+from attncli.ops.norms import ZERO_VECTOR, l2, l2_gradient
 from attncli.ops.products import MatrixProduct, product, product_without_zeros
 from attncli.ops.records import Factorization, Quantity, Symbol, Tap, no_tap, reused
 

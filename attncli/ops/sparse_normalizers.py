@@ -10,23 +10,12 @@ from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import largest, number, parameter, sqrt, total
 from attncli.ops.code import Code, CodeCall
+from attncli.ops.code_parts import FLOOR, TINY, has_empty_rows, largest_code, softmax_code
 from attncli.ops.decorators import normalizer
 from attncli.ops.derivatives import computed_products, derivative, derivative_by_number, sum_products
-from attncli.ops.normalizers import (
-    FLOOR,
-    SHAPES,
-    SOFTMAX,
-    finite_max,
-    has_empty_rows,
-    largest_code,
-    safe_divide,
-    softmax,
-    softmax_by_hand,
-    softmax_code,
-)
+from attncli.ops.normalizers import SHAPES, SOFTMAX, finite_max, safe_divide, softmax, softmax_by_hand
 from attncli.ops.records import Range
 
-TINY = 1e-30  # in code, in place of a sum of 0
 BISECTIONS = 60  # of the threshold, in code
 SPARSEMAX = "Aᵢⱼ = max(Sᵢⱼ − τᵢ, 0)"
 
@@ -50,7 +39,7 @@ def support_lines(write: ArithmeticWriter, grad: Array, forward: Array, result: 
     return [row_sum.line, weighted.line, write.equation(slope * (number(grad[own]) - weighted / row_sum), result)]
 
 
-def entmax_gradient_code(call: CodeCall, alpha: float) -> str:
+def _entmax_gradient_code(call: CodeCall, alpha: float) -> str:
     """The powers of the weights, and how far each gradient is from their mean."""
     powers = "({forward} > 0) * 1.0"
     if alpha != 2:
@@ -64,7 +53,7 @@ def entmax_gradient_code(call: CodeCall, alpha: float) -> str:
     sums_over=("m",),
     by_hand=lambda write, grad, forward, result: support_lines(write, grad, forward, result, alpha=2.0),
     remark=EDGE,
-    code=lambda call: entmax_gradient_code(call, 2.0),
+    code=lambda call: _entmax_gradient_code(call, 2.0),
 )
 def sparsemax_scores(grad: Array, forward: Array) -> Array:
     """The gradient of the scores of the support. Source: Martins & Astudillo 2016, eq. 14."""
@@ -83,7 +72,7 @@ def _entmax_gradient(_symbols: Mapping[str, str], options: Mapping[str, Any]) ->
     sums_over=("m",),
     by_hand=support_lines,
     remark=EDGE,
-    code=lambda call: entmax_gradient_code(call, float(call.options["alpha"])),
+    code=lambda call: _entmax_gradient_code(call, float(call.options["alpha"])),
 )
 def entmax_scores(grad: Array, forward: Array, *, alpha: float) -> Array:
     """The gradient of the scores of the support. Source: Peters, Niculae & Martins 2019, Proposition 2."""
@@ -148,7 +137,7 @@ def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> li
     return [threshold.line, write.equation(largest([number(scores[write.column]) - threshold, 0]), result)]
 
 
-def sparsemax_code(ordered: str) -> Callable[[CodeCall], str]:
+def _sparsemax_code(ordered: str) -> Callable[[CodeCall], str]:
     """The threshold is the largest of those of each number of best keys; `ordered` sorts scores downwards."""
 
     def code(call: CodeCall) -> str:
@@ -161,8 +150,8 @@ def sparsemax_code(ordered: str) -> Callable[[CodeCall], str]:
     return code
 
 
-NUMPY_SPARSEMAX = sparsemax_code("-np.sort(-{}, axis=-1)")
-TORCH_SPARSEMAX = sparsemax_code("{}.sort(descending=True).values")
+_NUMPY_SPARSEMAX = _sparsemax_code("-np.sort(-{}, axis=-1)")
+_TORCH_SPARSEMAX = _sparsemax_code("{}.sort(descending=True).values")
 
 
 def _entmax_code(of_sparsemax: Callable[[CodeCall], str]) -> Callable[[CodeCall], str]:
@@ -198,7 +187,7 @@ def _entmax_code(of_sparsemax: Callable[[CodeCall], str]) -> Callable[[CodeCall]
     by_hand=sparsemax_by_hand,
     derivatives={"scores": sparsemax_scores},
     is_distribution=True,
-    code=Code(numpy=NUMPY_SPARSEMAX, torch=TORCH_SPARSEMAX),
+    code=Code(numpy=_NUMPY_SPARSEMAX, torch=_TORCH_SPARSEMAX),
 )
 def sparsemax(scores: Array) -> Array:
     """Weights of at least 0 that add to 1, as near to the scores as such weights can be; low scores get exactly 0.
@@ -256,7 +245,7 @@ def _entmax_formula(*, alpha: float) -> str:
     by_hand=entmax_by_hand,
     derivatives={"scores": entmax_scores, "alpha": entmax_alpha},
     is_distribution=True,
-    code=Code(numpy=_entmax_code(NUMPY_SPARSEMAX), torch=_entmax_code(TORCH_SPARSEMAX)),
+    code=Code(numpy=_entmax_code(_NUMPY_SPARSEMAX), torch=_entmax_code(_TORCH_SPARSEMAX)),
 )
 def entmax(scores: Array, *, alpha: Annotated[float, Range(least=1)] = 1.5) -> Array:
     """Between softmax (α = 1) and sparsemax (α = 2); the larger α, the more weights are exactly 0.

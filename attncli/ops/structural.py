@@ -6,8 +6,9 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import products, total
 from attncli.ops.code import CodeCall
+from attncli.ops.code_parts import add_rows_code
 from attncli.ops.decorators import structural
-from attncli.ops.derivatives import add_rows, add_rows_code, derivative, unchanged
+from attncli.ops.derivatives import add_rows, derivative, unchanged
 from attncli.ops.products import product_without_zeros
 
 

@@ -48,7 +48,7 @@ def _of_inputs(view: View, row: OutputFormat) -> int:
     return sum(len(chunk.encode()) for chunk in import_object(row.function)(content, TEXT_FILE))
 
 
-# Without an optional package, figures, which are as large as a page whatever the numbers, and code, which has its numbers
+# Without an optional package, figures, which are as large as a page whatever the numbers, and code, whose numbers are
 # in files beside it.
 ROWS = [
     row for row in FORMATS if not (row.holds_one_array or row.is_figure or row.is_code or row.name == "safetensors")
