@@ -95,8 +95,9 @@ def _steps(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, An
 
 
 def _title(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, Any]:
-    """The title; of a page without one that of the problem's file: a figure has its caption in a paper."""
-    default = edited.title if options.output_format.shows_every_step else ""
+    """The title; of a page or code without one that of the problem's file: a figure has its caption in a paper."""
+    row = options.output_format
+    default = edited.title if row.shows_every_step or row.is_code else ""
     return {"title": default if options.title is None else options.title}
 
 

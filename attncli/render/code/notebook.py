@@ -11,7 +11,7 @@ from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.graph import Node
-from attncli.plan.trace import Step
+from attncli.plan.trace import Step, Trace
 from attncli.render.code.keywords import problem_lines
 from attncli.render.code.literals import ArrayWriter
 from attncli.render.code.names import variable_of
@@ -27,24 +27,32 @@ from attncli.render.view import DECIMALS, View
 
 SHADED = '''\
 class Shaded:
-    """An array as tables: the larger a number is in its row, the darker is its cell."""
+    """An array as tables with labels: the larger a number is in its row, the darker is its cell."""
 
-    def __init__(self, array):
-        self.array = np.asarray(array)
+    def __init__(self, array, rows=None, columns=None):
+        self.array, self.rows, self.columns = np.asarray(array), rows, columns
 
     def __repr__(self):
         return repr(self.array.round(4))
 
     def _repr_html_(self):
-        array = self.array if self.array.ndim > 1 else self.array.reshape(1, -1)
-        return "<br>".join(self.table(rows) for rows in array.reshape(-1, *array.shape[-2:]))
+        tables = np.atleast_2d(self.array)
+        return "<br>".join(map(self.table, tables.reshape(-1, *tables.shape[-2:])))
 
-    def table(self, rows):
-        return f"<table>{''.join(f'<tr>{self.cells(row)}</tr>' for row in rows)}</table>"
+    def table(self, numbers):
+        lines = [[self.heading(label) for label in ["", *self.columns]]] if self.columns else []
+        for label, row in zip(self.rows or [""] * len(numbers), numbers):
+            shades = np.nan_to_num(abs(row) / max(abs(row).max(initial=0), 1e-30)) * 0.5
+            colours = [f"background:rgba(33,113,181,{shade:.2f})" for shade in shades]
+            cells = [f'<td style="{colour}">{x:.4g}</td>' for x, colour in zip(row, colours)]
+            lines.append([self.heading(label), *cells])
+        rows = ["<tr>" + "".join(line) + "</tr>" for line in lines]
+        return "<table>" + "".join(rows) + "</table>"
 
-    def cells(self, row):
-        shades = np.nan_to_num(abs(row) / max(abs(row).max(initial=0), 1e-30)) * 0.5
-        return "".join(f'<td style="background:rgba(33,113,181,{s:.2f})">{x:.4g}</td>' for x, s in zip(row, shades))'''
+    def heading(self, label):
+        return f"<th>{label.replace('&', '&amp;').replace('<', '&lt;')}</th>"'''
+LABELS = {"n": "query_tokens", "m": "key_tokens"}  # the variable of the labels along an axis
+MAX_LABELS = 64  # of an axis: longer ones have none
 WITH_ATTN = "import attncli"
 
 
@@ -101,7 +109,7 @@ def _notebook(view: View, target: TextTarget) -> tuple[_Cells, Mapping[str, Arra
     parts = [replace(part, positions={}, decimals=DECIMALS) for part in view.parts or (view,)]  # as cells show them
     arrays = array_writer(view, target, "numpy")
     name = "Attention" if target.file is None else PurePath(target.file).stem
-    cells.add_markdown(f"# {escape(view.title or name)}", view.about, escape(view.heading))
+    cells.add_markdown(f"# {escape(view.title or name)}", view.about, "" if view.parts else escape(view.heading))
     setup = [WITH_ATTN, "", *import_lines(arrays)] if view.with_attn else [*import_lines(arrays), "", "", SHADED]
     cells.add_code(setup)
     written = dict[str, tuple[str, ...]]()
@@ -124,13 +132,15 @@ def _add_part(cells: _Cells, view: View, arrays: ArrayWriter, written: dict[str,
     changed, trace = set[str](), view.result.trace
     steps = [step for step in code_steps(view, arrays) if _is_new(step, written, changed)]
     given = [line for step in steps if step.is_given for line in step.lines]
+    given += [line for name, line in _label_lines(trace).items() if written.get(name) != (line,)]
+    written |= {name: (line,) for name, line in _label_lines(trace).items()}
     if given:
         cells.add_markdown("What is given:")
         cells.add_code(given)
     for step in steps:
         if not step.is_given:
             cells.add_markdown(*_words(step.node))
-            show = f"Shaded({variable_of(step.node.name)})"
+            show = _shaded(trace, step.node)
             is_kept = step.node.name in trace
             output = _table(view, trace[step.node.name]) if is_kept else None
             cells.add_code([*step.lines, show] if is_kept else list(step.lines), output)
@@ -138,7 +148,22 @@ def _add_part(cells: _Cells, view: View, arrays: ArrayWriter, written: dict[str,
     for result in (trace[name] for name in view.result.select):
         if result.name not in new:
             cells.add_markdown(f"**{escape(result.name)}** is what it was:")
-            cells.add_code([f"Shaded({variable_of(result.name)})"], _table(view, result))
+            cells.add_code([_shaded(trace, result.node)], _table(view, result))
+
+
+def _label_lines(trace: Trace) -> Mapping[str, str]:
+    """The lines of the labels of queries and keys, by their variables."""
+    labels = {name: trace.labels.get(letter, ()) for letter, name in LABELS.items()}
+    return {name: f"{name} = {list(own)!r}" for name, own in labels.items() if 0 < len(own) <= MAX_LABELS}
+
+
+def _shaded(trace: Trace, node: Node) -> str:
+    """The code that shows a step, with the labels of its rows and columns."""
+    known, sizes = _label_lines(trace), {"n": trace.labels.get("n", ()), "m": trace.labels.get("m", ())}
+    names = ["", *(LABELS.get(x, "") if size == len(sizes.get(x, ())) else "" for x, size in node.axes[-2:])][-2:]
+    rows, columns = (name if name in known else "" for name in (names if len(node.axes) > 1 else ("", names[-1])))
+    labels = f", {rows}" if rows else ""
+    return f"Shaded({variable_of(node.name)}{labels}{f', columns={columns}' if columns else ''})"
 
 
 def _is_new(step: CodeStep, written: dict[str, tuple[str, ...]], changed: set[str]) -> bool:
@@ -172,6 +197,6 @@ def _words(node: Node) -> Iterator[str]:
 
 def _table(view: View, step: Step) -> Mapping[str, str]:
     """The shaded tables of a step, and the same as text."""
-    section = Section(step.name, tuple(selected_tables(view, step.name)))
+    section = Section("", tuple(selected_tables(view, step.name)))
     html = html_tables.render(Document([section], view.decimals))
     return {"text/html": html, "text/plain": np.array2string(step.value, precision=view.decimals, threshold=1000)}

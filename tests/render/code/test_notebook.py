@@ -37,7 +37,7 @@ def test_each_step_has_its_purpose_its_formula_its_code_and_its_table(view: View
         "\n",
         "$S_{ij} = Q_{i}\\cdot K_{j} / \\sqrt{d}$",
     ]
-    assert code["source"][-1] == "Shaded(scores)"
+    assert code["source"][-1] == "Shaded(scores, query_tokens, columns=key_tokens)"
     (output,) = code["outputs"]
     assert "<table" in "".join(output["data"]["text/html"])
     assert output["data"]["text/plain"] == ["[[0.7071 0.    ]]"]
