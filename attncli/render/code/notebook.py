@@ -30,7 +30,7 @@ class Shaded:
     """An array as tables with labels: the larger a number is in its row, the darker is its cell."""
 
     def __init__(self, array, rows=None, columns=None):
-        self.array, self.rows, self.columns = np.asarray(array), rows, columns
+        self.array, self.rows, self.columns = np.asarray(array, dtype=float), rows, columns
 
     def __repr__(self):
         return repr(self.array.round(4))
@@ -109,14 +109,16 @@ def _notebook(view: View, target: TextTarget) -> tuple[_Cells, Mapping[str, Arra
     parts = [replace(part, positions={}, decimals=DECIMALS) for part in view.parts or (view,)]  # as cells show them
     arrays = array_writer(view, target, "numpy")
     name = "Attention" if target.file is None else PurePath(target.file).stem
-    cells.add_markdown(f"# {escape(view.title or name)}", view.about, "" if view.parts else escape(view.heading))
+    cells.add_markdown(
+        f"# {escape(view.title or name)}", _paragraphs(view.about), "" if view.parts else escape(view.heading)
+    )
     setup = [WITH_ATTN, "", *import_lines(arrays)] if view.with_attn else [*import_lines(arrays), "", "", SHADED]
     cells.add_code(setup)
     written = dict[str, tuple[str, ...]]()
     for number, part in enumerate(parts, 1):
         own = replace(arrays, precision=part.result.trace.precision)
         if view.parts:
-            cells.add_markdown(f"## {number}. {escape(part.title)}", part.about)
+            cells.add_markdown(f"## {number}. {escape(part.title)}", _paragraphs(part.about))
         if view.with_attn:
             _add_part_with_attn(cells, part, own)
         else:
@@ -193,6 +195,11 @@ def _words(node: Node) -> Iterator[str]:
     yield f"### {escape(node.name)}"
     yield escape(node.purpose)
     yield markdown_line(node.formula)
+
+
+def _paragraphs(text: str) -> str:
+    """A text of several lines in Markdown."""
+    return "\n".join(map(escape, text.splitlines()))
 
 
 def _table(view: View, step: Step) -> Mapping[str, str]:

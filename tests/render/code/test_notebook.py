@@ -70,6 +70,7 @@ def test_a_step_that_no_part_changes_is_written_once() -> None:
 def test_the_table_that_runs_is_shaded(view: View, tmp_path: Path) -> None:
     shaded = run_script(code_of_cells(cells_of(view)), tmp_path)["Shaded"]
     assert 'rgba(33,113,181,0.50)">2</td>' in shaded([[1, 2]])._repr_html_()
+    assert ">1</td>" in shaded([[True, False]])._repr_html_()
     assert repr(shaded([0.123456])) == "array([0.1235])"
 
 

@@ -21,6 +21,8 @@ from tests.render.code.scripts import TARGET, differing_steps, every_step, run_s
 from tests.test_everything import problems
 
 LINES_OF_A_STEP = 4
+FOLDER = Path(__file__).parents[3] / "samples"
+SAMPLES = [str(path) for path in sorted(FOLDER.rglob("*.yaml")) if path.stem not in examples.names()]
 DIFFERENTIATED = (
     "heads in the features, a cache",
     "packed projections, per group, and a cache",
@@ -56,7 +58,7 @@ def test_every_gradient_is_a_step_or_refused_by_name(name: str, tmp_path: Path) 
         check(spec.with_gradient(), tmp_path)
 
 
-@pytest.mark.parametrize("name", examples.names())
+@pytest.mark.parametrize("name", [*examples.names(), *SAMPLES], ids=lambda name: Path(name).stem)
 def test_every_part_of_an_example_has_a_script(name: str, tmp_path: Path) -> None:
     for part in examples.load(name).parts:
         check(part.problem, tmp_path)
