@@ -114,7 +114,9 @@ _HAS_EVERY_STEP = _where(lambda row: row.is_code, "{format} has every step alrea
 _HAS_EVERY_AXIS = _where(lambda row: row.is_code, "{format} computes every head and batch item")
 _NO_LINES = _where(lambda row: not row.is_text_for_readers, "{format} has no worked lines")
 _NO_TABLES: Reason = (lambda o: o.works_out_cells, "--cell without --explain shows no tables")
-_NO_TITLE = _where(lambda row: not row.has_title, "only figures (.svg, .png, .pdf) and pages (.html) have a title")
+_NO_TITLE = _where(
+    lambda row: not row.has_title, "only figures, pages (.html), scripts (.py) and notebooks have a title"
+)
 _NO_TABLE_STATISTICS = _where(
     lambda row: not (row.is_text_for_readers or row.is_object or row.compares_cells),
     "{format} has the results alone; json and csv have their statistics",
@@ -207,7 +209,7 @@ class OutputOptions:
         example="weights",
     )
     title: str | None = _option(
-        "The title of a figure or a page.",
+        "The title of a figure, a page, a script or a notebook.",
         metavar="TEXT",
         is_listed=False,
         view=_title,

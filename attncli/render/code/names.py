@@ -32,7 +32,7 @@ def variable_of(step: str) -> str:
     >>> variable_of("score.sigma"), variable_of("lambda")
     ('score_sigma', 'lambda_')
     """
-    name = step.replace(".", "_")
+    name = re.sub(r"\W", "_", step)
     return f"{name}_" if name in _TAKEN else name
 
 

@@ -11,6 +11,7 @@ from attncli.base.dtypes import FLOAT8
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.program import __version__
+from attncli.base.text import escape_control
 from attncli.ops.code import Library
 from attncli.render.code.literals import EXPECTED_DIGITS, LINE_WIDTH, ArrayWriter
 from attncli.render.code.names import MODULES, TITLES, variable_of
@@ -79,7 +80,7 @@ def import_lines(arrays: ArrayWriter) -> list[str]:
 
 def _head(view: View, arrays: ArrayWriter, steps: list[CodeStep]) -> Iterator[str]:
     """The docstring and the imports."""
-    yield f'"""{view.title or "Attention"}: {view.heading}.'
+    yield f'"""{_in_docstring(view.title or "Attention")}: {view.heading}.'
     yield ""
     letters = dict.fromkeys(letter for step in steps for letter in step.node.letters)
     own, name = view.result.trace.precision.name, arrays.real_type
@@ -88,6 +89,11 @@ def _head(view: View, arrays: ArrayWriter, steps: list[CodeStep]) -> Iterator[st
     yield '"""'
     yield ""
     yield from import_lines(arrays)
+
+
+def _in_docstring(text: str) -> str:
+    """A text in one line that does not end the docstring it is in."""
+    return escape_control(text.replace("\\", "\\\\").replace('"', "'"))
 
 
 def _section(title: str, steps: list[CodeStep]) -> Iterator[str]:

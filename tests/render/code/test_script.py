@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -109,6 +110,11 @@ def test_a_script_runs_alone_and_says_what_differs(tmp_path: Path) -> None:
     np.save(tmp_path / "attention.query.npy", normal(9, 8) + 1)
     with pytest.raises(AssertionError, match="scores differs"):
         run_script(text, tmp_path)
+
+
+def test_a_title_stays_in_its_docstring(tmp_path: Path) -> None:
+    view = replace(every_step(problem(query=[[1]], key=[[1]])), title='a """ b\\')
+    assert run_script(script_of(view), tmp_path)["__doc__"].startswith("a ''' b\\: scaled_dot")
 
 
 def test_large_arrays_have_no_room_on_standard_output() -> None:
