@@ -23,7 +23,7 @@ from attncli.cli.option_values import (
     read_problem_options,
     write_alias_notes,
 )
-from attncli.cli.output_file import STDOUT, check_is_no_input
+from attncli.cli.output_file import STDOUT, check_beside_is_no_input, check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_output_options
 from attncli.cli.problem_options import As, EditTexts, MaxSize, with_problem_options
 from attncli.io.paths import path_of
@@ -71,6 +71,8 @@ def compute(
         document = read_problem_options(problem, keys, inputs)
         spec = assemble(document, convention)
         check_is_no_input(output_options.file, inputs)
+        if output_options.output_format.is_code:
+            check_beside_is_no_input(output_options.file, inputs)
         write_alias_notes(document)
         warnings = problem_warnings(spec, document, keys_unread_by_plan(spec))
         streams.write_warnings(warnings, strict=output_options.strict)

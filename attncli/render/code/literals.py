@@ -20,11 +20,11 @@ EXPECTED_DIGITS = 12  # of results that are compared
 def option_text(value: Any) -> str:
     """An option as code.
 
-    >>> option_text(0.5), option_text(float("inf")), option_text((2, 3)), option_text("tanh")
-    ('0.5', 'np.inf', '(2, 3)', "'tanh'")
+    >>> option_text(5.0), option_text(float("inf")), option_text((2, 3)), option_text("tanh")
+    ('5.0', 'np.inf', '(2, 3)', "'tanh'")
     """
     if isinstance(value, (float, np.floating)):
-        return _number_text(float(value))
+        return repr(float(value)) if math.isfinite(value) else _number_text(float(value))
     return repr(value)
 
 

@@ -48,9 +48,13 @@ def _with_plain_shapes(line: str) -> str:
 
 
 def _with_transposes(line: str, ranks: Mapping[str, int]) -> str:
-    """A line in which `x.mT` is what both libraries have for it."""
+    """A line in which `x.mT` is what both libraries have for it, and a column of a vector is written `x[:, None]`."""
 
     def transposed(found: re.Match[str]) -> str:
         return f"{found[1]}.T" if ranks.get(found[1]) == 2 else f"{found[1]}.swapaxes(-1, -2)"
 
+    def column(found: re.Match[str]) -> str:
+        return f"{found[1]}[:, None]" if ranks.get(found[1]) == 1 else found[0]
+
+    line = re.sub(r"(\w+)\[\.\.\., None\]", column, line)
     return re.sub(r"([\w)\]]+)\.mT", transposed, line)

@@ -37,6 +37,13 @@ def test_a_refused_script_leaves_no_file(run: Run, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_an_array_beside_a_script_never_replaces_an_input(run: Run, tmp_path: Path) -> None:
+    np.save(tmp_path / "a.query.npy", np.eye(9))
+    ran = run("compute", "--query", "a.query.npy", "--key", "a.query.npy", "-o", "a.py")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "is the input a.query.npy" in ran.stderr
+
+
 @pytest.mark.parametrize("more", [(), ("--with-attn",)])
 def test_a_notebook_has_the_parts_of_its_file(run: Run, tmp_path: Path, more: tuple[str, ...]) -> None:
     (tmp_path / "luong.yaml").write_text(examples.text("luong"), encoding="utf-8")

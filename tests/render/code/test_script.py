@@ -87,7 +87,7 @@ def test_a_script_reads_as_a_person_writes_it() -> None:
         "query_positions = query_rows  # (n=2)",
         "dot_products = query @ key.T  # (n=2, m=2)",
         "scores = dot_products / np.sqrt(2)  # (n=2, m=2)",
-        "visible_by_causal = key_positions <= query_positions[..., None]  # (n=2, m=2)",
+        "visible_by_causal = key_positions <= query_positions[:, None]  # (n=2, m=2)",
         "visible = visible_by_causal  # (n=2, m=2)",
         "masked_scores = np.where(visible, scores, -np.inf)  # (n=2, m=2)",
         "lse = np.logaddexp.reduce(masked_scores, axis=-1)  # (n=2)",
