@@ -9,9 +9,10 @@ from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
-from attncli.ops.code import NoCode
+from attncli.ops.code import CodeCall, NoCode
 from attncli.ops.derivatives import Derivative, derivative
 from attncli.ops.records import no_tap
+from attncli.ops.state_code import state_gradient_code
 from attncli.ops.states import CHUNK, Tokens, in_chunks, map_features, recur, tokens_of, with_ones
 
 Gradients = dict[str, Array]  # of a recurrence's arrays, by name
@@ -130,7 +131,6 @@ def _by_hand(write: ArithmeticWriter, result: Any, **_: Any) -> list[str]:
     return [f"from what {write.query} reads, and from the tokens after it, through their states: {write(result)}"]
 
 
-NO_CODE = NoCode("a gradient through its states takes more than a few lines")
 STATE_GRADIENT = "dSᵢ = {query}ᵢᵀ {d_result}ᵢ, times the scale, and what the next token gives back of its state"
 
 
@@ -155,9 +155,12 @@ def _derivative_by(name: str, formula: str) -> Derivative:
         options: Any = {"scale": scale, "feature_map": feature_map, "eps": eps, "normalize": normalize}
         return recurrence_gradients(grad, given, **options)[name]
 
+    def code(call: CodeCall) -> str | NoCode:
+        return state_gradient_code(call, name)
+
     by.__name__ = by.__qualname__ = f"by_{name}"  # plans are pickled by names
     by.__doc__ = f"The gradient of {name} of a recurrence."
-    return derivative(formula, sums_over=("n", "m"), by_hand=_by_hand, code=NO_CODE)(by)
+    return derivative(formula, sums_over=("n", "m"), by_hand=_by_hand, code=code)(by)
 
 
 by_query = _derivative_by("query", "{d_query}ᵢ = {d_result}ᵢ Sᵢᵀ, times the scale, back through φ")

@@ -22,6 +22,7 @@ from tests.render.code.scripts import TARGET, differing_steps, every_step, run_s
 from tests.test_everything import problems
 
 LINES_OF_A_STEP = 4
+DELTA = {"recurrence": "delta", "beta": [1.0]}
 FOLDER = Path(__file__).parents[3] / "samples"
 SAMPLES = [str(path) for path in sorted(FOLDER.rglob("*.yaml")) if path.stem not in examples.names()]
 DIFFERENTIATED = (
@@ -49,6 +50,17 @@ def test_a_script_has_every_step_with_its_numbers(spec: ProblemSpec, tmp_path: P
 @pytest.mark.parametrize("name", DIFFERENTIATED)
 def test_gradients_are_steps_of_a_script(name: str, tmp_path: Path) -> None:
     check(problem(**PROBLEMS[name]).with_gradient(), tmp_path)
+
+
+@pytest.mark.parametrize("feature_map", ["identity", "l2", "elu+1", "relu", "softmax"])
+@pytest.mark.parametrize("decay", [None, normal(2, 5), normal(2, 5, 3)], ids=["linear", "of tokens", "of features"])
+def test_gradients_go_through_states(feature_map: str, decay: np.ndarray | None, tmp_path: Path) -> None:
+    arrays = {"query": normal(1, 2, 5, 3), "key": normal(1, 1, 5, 3), "value": normal(1, 1, 5, 4)}
+    kind = "linear" if decay is None else "gated"
+    more = {} if decay is None else {"decay": -abs(decay[None, :1])}
+    recurrence = f"{kind}:feature_map={feature_map}"
+    spec = problem(**arrays, **more, recurrence=recurrence, past_state=normal(1, 1, 3, 4))
+    check(spec.with_gradient(), tmp_path)
 
 
 @pytest.mark.deep
@@ -152,7 +164,7 @@ def test_an_operator_without_code_is_refused_by_name() -> None:
         ({"dtype": "float8_e4m3fn"}, "numpy", "NumPy can't compute in float8_e4m3fn"),
         ({"dtype": "longdouble"}, "torch", "PyTorch can't compute in longdouble"),
         ({"context": {"sample": {"seed": 1}}}, "torch", "the step draws can't be written as code: PyTorch has no"),
-        ({"recurrence": "linear", "grad_output": [[1]]}, "numpy", "can't be written as code: a gradient through"),
+        ({**DELTA, "grad_output": [[1]]}, "numpy", "can't be written as code: a gradient through"),
     ],
 )
 def test_what_has_no_counterpart_is_refused_with_a_reason(keys: dict[str, object], library: str, message: str) -> None:
