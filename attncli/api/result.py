@@ -252,10 +252,10 @@ class Result(RunResult):
 
         Tables are `.txt`, `.md` and `.tex`, data `.json`, `.yaml`, `.csv`, `.tsv`, `.npy`, `.npz` and `.safetensors`,
         figures `.svg`, `.png` and `.pdf`, and `.html` is the page, which has every step of a problem that is not too
-        large. `head` and `batch` choose a head and a batch item by their positions from 0. `decimals` are those of
-        rounded numbers, by default 4, in figures 2; CSV has every digit without them. `title` is that of a figure or a
-        page, `size` that of a figure: "15x10cm", or a width and a height in inches. A file of that name is replaced
-        when all is written.
+        large; `.py` is a script of NumPy that computes them again, `.ipynb` a notebook. `head` and `batch` choose a
+        head and a batch item by their positions from 0. `decimals` are those of rounded numbers, by default 4, in
+        figures 2; CSV has every digit without them. `title` is that of a figure or a page, `size` that of a figure:
+        "15x10cm", or a width and a height in inches. A file of that name is replaced when all is written.
 
         Raises AttnError where the suffix names no format, a parameter has no effect in the format, a package that it
         needs is not installed, or the file can't be written.
@@ -273,7 +273,7 @@ class Result(RunResult):
         elif file.format.has_every_digit:
             file.refuse("decimals", "has every digit")
         part = ShownPart(None, head, batch, MAX_TERMS, decimals)
-        if file.format.has_room_for_steps(self.trace.plan):
+        if file.format.keeps_every_step(self.trace.plan):
             file.save(self._view_of_steps(part, explain=False))
         else:
             file.save(part.view(self, explain=False, before=self._before), is_rounded=is_rounded)
@@ -405,7 +405,7 @@ class SavedFile:
         except AttnError as error:
             raise error.at(self.name) from None
         with atomic_write(self.name) as stream:
-            target = replace(TEXT_FILE, decimals=view.decimals if is_rounded else None)
+            target = replace(TEXT_FILE, file=self.name, decimals=view.decimals if is_rounded else None)
             write_view(view, self.format, stream, target=target)
 
     def _check(self, view: View) -> None:

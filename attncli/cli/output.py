@@ -18,7 +18,7 @@ from attncli.engine.run import has_many_scores, is_large, run
 from attncli.plan.build import build_plan, plan_of
 from attncli.plan.graph import Plan
 from attncli.plan.trace import RunResult
-from attncli.problem.edits import EditedProblem
+from attncli.problem.edits import EditedProblem, ProblemPart
 from attncli.problem.fields import CONTEXT, OUTPUT, WEIGHTS
 from attncli.problem.spec import ProblemSpec
 from attncli.problem.weights import stored_values
@@ -82,7 +82,8 @@ def write_plan(problem: ProblemSpec, options: OutputOptions) -> None:
 
 def _compute_to_file(edited: EditedProblem, options: OutputOptions, file: str, earlier: RunResult | None) -> RunResult:
     """Compute a problem and write the result to a file: by itself where the format can be computed in place."""
-    from attncli.io.output_files import atomic_write
+    from attncli.io.output_files import atomic_write, is_in_place
+    from attncli.io.paths import path_of
 
     output_format = options.output_format
     with atomic_write(file) as stream:
@@ -98,7 +99,8 @@ def _compute_to_file(edited: EditedProblem, options: OutputOptions, file: str, e
                 return streams.buffer_chunks(_count_rows(chunks, view, options, progress))
 
             try:
-                write_view(view, output_format, stream, on_text, options.in_target(TEXT_FILE))
+                target = replace(options.in_target(TEXT_FILE), file=None if is_in_place(path_of(file)) else file)
+                write_view(view, output_format, stream, on_text, target)
             except AttnError as error:
                 raise error.at(f"--output {file}") from None
     return view.result
@@ -173,7 +175,15 @@ def compute_view(edited: EditedProblem, options: OutputOptions, allocator: Any =
     others: dict[str, Any] = {"before": before[0], "edited_cells": edited.cells} if before else {}
     if options.output_format.name != DEFAULT_FORMAT:  # its readers may have no command line
         others["cell_option"] = ""
-    return View(result, **shown, **others)
+    others["parts"] = tuple(_part_view(part, options) for part in edited.parts)
+    return View(result, **{**shown, **others, "about": edited.about})
+
+
+def _part_view(part: ProblemPart, options: OutputOptions) -> View:
+    """The view of a part of a worked example, with what it shows unless other results are selected."""
+    select = ",".join(part.show) if options.select is None else options.select
+    view = compute_view(EditedProblem(part.problem, part.problem), replace(options, select=select))
+    return replace(view, title=part.title, about=part.about)
 
 
 def _compute(

@@ -1,5 +1,6 @@
 """The file that an output is written to: what it must not be, the format that it picks, and the space it needs."""
 
+import glob
 import os
 import shlex
 import sys
@@ -143,6 +144,14 @@ def check_is_no_input(file: str | None, inputs: "Inputs", option: str = "--outpu
             where = "standard output" if file is None else f"{option} {file}"
             hint = "attn never overwrites an input: name another file"
             raise AttnError(f"is the input {name}", where=where, hint=hint)
+
+
+def check_beside_is_no_input(file: str | None, inputs: "Inputs") -> None:
+    """Raise AttnError where an array that a script of this name may have beside it is a file that was read."""
+    if file is not None:
+        path = path_of(file)
+        for beside in path.parent.glob(f"{glob.escape(path.stem)}.*.npy"):
+            check_is_no_input(str(beside), inputs)
 
 
 def check_free_space(file: str | None, sizes: Mapping[str, int]) -> None:

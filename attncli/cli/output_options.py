@@ -95,8 +95,9 @@ def _steps(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, An
 
 
 def _title(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, Any]:
-    """The title; of a page without one that of the problem's file: a figure has its caption in a paper."""
-    default = edited.title if options.output_format.shows_every_step else ""
+    """The title; of a page or code without one that of the problem's file: a figure has its caption in a paper."""
+    row = options.output_format
+    default = edited.title if row.shows_every_step or row.is_code else ""
     return {"title": default if options.title is None else options.title}
 
 
@@ -109,9 +110,13 @@ def _size(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, An
     return {"size": parse_size(options.size, "--size")}
 
 
+_HAS_EVERY_STEP = _where(lambda row: row.is_code, "{format} has every step already")
+_HAS_EVERY_AXIS = _where(lambda row: row.is_code, "{format} computes every head and batch item")
 _NO_LINES = _where(lambda row: not row.is_text_for_readers, "{format} has no worked lines")
 _NO_TABLES: Reason = (lambda o: o.works_out_cells, "--cell without --explain shows no tables")
-_NO_TITLE = _where(lambda row: not row.has_title, "only figures (.svg, .png, .pdf) and pages (.html) have a title")
+_NO_TITLE = _where(
+    lambda row: not row.has_title, "only figures, pages (.html), scripts (.py) and notebooks have a title"
+)
 _NO_TABLE_STATISTICS = _where(
     lambda row: not (row.is_text_for_readers or row.is_object or row.compares_cells),
     "{format} has the results alone; json and csv have their statistics",
@@ -127,7 +132,7 @@ class OutputOptions:
         default=False,
         short="-e",
         view=lambda options, _: {"explain": options.explain},
-        idle=(_where(lambda row: row.shows_every_step, "a page has every step already"),),
+        idle=(_HAS_EVERY_STEP, _where(lambda row: row.shows_every_step, "a page has every step already")),
     )
     gradient: bool = _option("Add gradients, from grad_output or ones.", default=False)
     plan: bool = _option("Show what is computed, a line a step, and compute nothing.", default=False, is_listed=False)
@@ -153,13 +158,19 @@ class OutputOptions:
         example="weights",
     )
     head: str | None = _option(
-        "Show one head, counted from 0, or all of them.", metavar="N|all", is_listed=False, view=_positions, example="1"
+        "Show one head, counted from 0, or all of them.",
+        metavar="N|all",
+        is_listed=False,
+        view=_positions,
+        idle=(_HAS_EVERY_AXIS,),
+        example="1",
     )
     batch: str | None = _option(
         "Show one batch item, counted from 0, or all of them.",
         metavar="N|all",
         is_listed=False,
         view=_positions,
+        idle=(_HAS_EVERY_AXIS,),
         example="1",
     )
     terms: str | None = _option(
@@ -190,7 +201,7 @@ class OutputOptions:
         short="-f",  # which its parameter has
     )
     json: bool = _option("The same as --format json.", default=False)
-    output: str | None = _option("Write a file: .npz .npy .csv .json .svg .png .html …", metavar="FILE", short="-o")
+    output: str | None = _option("Write a file: .npz .csv .json .svg .html .py .ipynb …", metavar="FILE", short="-o")
     select: str | None = _option(
         "Results: scores, weights, context, output, or any step.",
         metavar="NAME,NAME",
@@ -198,7 +209,7 @@ class OutputOptions:
         example="weights",
     )
     title: str | None = _option(
-        "The title of a figure or a page.",
+        "The title of a figure, a page, a script or a notebook.",
         metavar="TEXT",
         is_listed=False,
         view=_title,
@@ -266,6 +277,13 @@ class OutputOptions:
         is_listed=False,
         view=lambda options, _: {"curve": options.has_effect("curve")},
         idle=(_where(lambda row: not row.has_curves, "{format} has no plots"),),
+    )
+    with_attn: bool = _option(
+        "Let a notebook import attncli, instead of NumPy alone.",
+        default=False,
+        is_listed=False,
+        view=lambda options, _: {"with_attn": options.has_effect("with_attn")},
+        idle=(_where(lambda row: not row.has_parts, "only notebooks (.ipynb) import attncli"),),
     )
     watch: bool = _option("Compute again when a file of the problem changes.", default=False, is_listed=False)
     open: bool = _option("Show the page, as -o page.html writes it, in the browser.", default=False)
@@ -387,8 +405,8 @@ class OutputOptions:
     def keeps_every_step(self, plan: "Plan") -> bool:
         """Whether every step of a plan is shown, and not the selected results alone."""
         row = self.output_format
-        if row.shows_every_step:
-            return row.has_room_for_steps(plan)
+        if row.shows_every_step or row.is_code:
+            return row.keeps_every_step(plan)
         return self.explain or self.works_out_cells
 
     @property
@@ -501,7 +519,7 @@ def _parameter(option: Any, formats: Sequence[str]) -> inspect.Parameter:
     """A field of OutputOptions as a parameter of which Typer makes an option; `formats` can be chosen."""
     row: OutputOption = option.metadata["row"]
     if option.name == "format":
-        row = replace(row, help=f"Write it as {', '.join(formats)}.", complete=complete_from(lambda: formats))
+        row = replace(row, help=f"As {', '.join(formats)}.", complete=complete_from(lambda: formats))
     made = typer.Option(
         option_name(option.name),
         *filter(None, [row.short]),

@@ -95,8 +95,8 @@ def load(name: str, inputs: Inputs | None = None) -> Example:
     """
     is_file = name == STDIN or Path(name).suffix.lower() in formats.suffixes("problem") or is_there(Path(name))
     if name not in names() and is_file:
-        return _example(read_document(name, inputs), name)
-    return _example(parse_document(text(name), f"{name}.yaml"), f"{name}.yaml")
+        return example_of(read_document(name, inputs), name)
+    return example_of(parse_document(text(name), f"{name}.yaml"), f"{name}.yaml")
 
 
 def by_topic() -> Mapping[str, Mapping[str, str]]:
@@ -108,7 +108,7 @@ def by_topic() -> Mapping[str, Mapping[str, str]]:
     return topics
 
 
-def _example(document: Document, file: str) -> Example:
+def example_of(document: Document, file: str) -> Example:
     """The example in a document; without `parts` it is one part."""
     parts = file_parts(document, file)
     keys = {key: document[key].value if key in document else None for key in EXAMPLE_KEYS}

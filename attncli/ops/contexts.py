@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, largest, number, products, tanh, total
+from attncli.ops.code import Code, CodeCall, NoCode
 from attncli.ops.decorators import context, structural
 from attncli.ops.derivatives import CONSTANT, NoDerivative, derivative
 from attncli.ops.products import MatrixProduct, product
@@ -17,6 +18,7 @@ from attncli.ops.records import DerivedInput, Quantity, Range, Symbol, Tap, no_t
 
 JUMPS_TO_THE_LARGEST = NoDerivative("the context jumps where another weight becomes the largest")
 JUMPS_TO_THE_DRAWN = NoDerivative("the context jumps where another key is drawn")
+NOT_FINITE = NoCode("a value is NaN or infinite, which a weight of 0 leaves out")
 NOTHING_ATTENDED = "no weight differs from 0: the context is 0"
 
 
@@ -31,6 +33,12 @@ def _weighted_values_term(weights: Array, value: Array) -> Term:
     return products(weights[takes_part], value[takes_part])
 
 
+def _sum_gradient_code(call: CodeCall) -> str | NoCode:
+    """The product with values that are finite."""
+    value = call.values.get("value")
+    return "{grad} @ {value}.mT" if value is None or all_finite(value) else NOT_FINITE
+
+
 @derivative(
     "{d_weights}ᵢⱼ = {d_result}ᵢ·{value}ⱼ",
     by_hand=lambda write, grad, value, weights, result: [
@@ -38,6 +46,7 @@ def _weighted_values_term(weights: Array, value: Array) -> Term:
         if weights or np.isfinite(value).all()
         else f"a value that is not finite, of weight 0: {write(result)}"
     ],
+    code=_sum_gradient_code,
 )
 def weighted_sum_weights(grad: Array, value: Array, weights: Array) -> Array:
     """The gradient of the weights: how well each value fits the gradient of the context.
@@ -55,11 +64,20 @@ def weighted_sum_weights(grad: Array, value: Array, weights: Array) -> Array:
     "{d_value}ⱼ = Σᵢ {weights}ᵢⱼ {d_result}ᵢ",
     sums_over=("n",),
     by_hand=lambda write, grad, weights, result: [write.equation(products(weights, grad), result, letter="e")],
+    code="{weights}.mT @ {grad}",
 )
 def weighted_sum_value(grad: Array, weights: Array) -> Array:
     """The gradient of the values: each query's, times its weight."""
     total: Array = weights.mT @ grad
     return total
+
+
+def _sum_code(call: CodeCall) -> str | NoCode:
+    """The product, of values that are finite: 0 times infinity would not be 0."""
+    value = call.values.get("value")
+    if value is None or all_finite(value):
+        return "{weights} @ {value}"
+    return NOT_FINITE
 
 
 @context(
@@ -70,6 +88,7 @@ def weighted_sum_value(grad: Array, weights: Array) -> Array:
     by_hand=weighted_sum_by_hand,
     derivatives={"weights": weighted_sum_weights, "value": weighted_sum_value},
     is_weighted_sum=True,
+    code=_sum_code,
 )
 def weighted_sum(weights: Array, value: Array, *, matmul: MatrixProduct = product) -> Array:
     """The sum of the values, each times its weight.
@@ -126,6 +145,11 @@ def _hidden_lines(
     return [g.line, back.line], back.entries
 
 
+def _hidden_code(call: CodeCall, then: str) -> str:
+    """The gradient of the layer before tanh, and what is made of it."""
+    return f"hidden = {{grad}} * (1 - {{forward}} ** 2)\n{then.replace('{e}', str(call.shapes['value'][-1]))}"
+
+
 def attentional_weights_by_hand(
     write: ArithmeticWriter, grad: Array, forward: Array, value: Array, w: Array, result: Any
 ) -> list[str]:
@@ -137,6 +161,7 @@ def attentional_weights_by_hand(
 @derivative(
     f"{{d_weights}}ᵢⱼ = uᵢ·{{value}}ⱼ, uᵢ the first numbers of gᵢ {{w}}ᵀ, {HIDDEN}",
     by_hand=attentional_weights_by_hand,
+    code=lambda call: _hidden_code(call, "hidden @ {w}[..., :{e}, :].mT @ {value}.mT"),
 )
 def attentional_weights(grad: Array, forward: Array, value: Array, w: Array) -> Array:
     """The gradient of the weights: how well each value fits the gradient of the weighted sum."""
@@ -156,6 +181,7 @@ def attentional_value_by_hand(
     f"{{d_value}}ⱼ = Σᵢ {{weights}}ᵢⱼ uᵢ, uᵢ the first numbers of gᵢ {{w}}ᵀ, {HIDDEN}",
     sums_over=("n",),
     by_hand=attentional_value_by_hand,
+    code=lambda call: _hidden_code(call, "{weights}.mT @ (hidden @ {w}[..., :{e}, :].mT)"),
 )
 def attentional_value(grad: Array, forward: Array, weights: Array, value: Array, w: Array) -> Array:
     """The gradient of the values: that of each query's weighted sum, times its weight."""
@@ -171,7 +197,11 @@ def attentional_query_by_hand(
     return [g.line, write.equation(products(g.entries, w[len(value) :].T), result, letter="d")]
 
 
-@derivative(f"{{d_query}}ᵢ = the last numbers of gᵢ {{w}}ᵀ, {HIDDEN}", by_hand=attentional_query_by_hand)
+@derivative(
+    f"{{d_query}}ᵢ = the last numbers of gᵢ {{w}}ᵀ, {HIDDEN}",
+    by_hand=attentional_query_by_hand,
+    code=lambda call: _hidden_code(call, "hidden @ {w}[..., {e}:, :].mT"),
+)
 def attentional_query(grad: Array, forward: Array, value: Array, w: Array) -> Array:
     """The gradient of the queries: that of the layer, through their rows of the matrix."""
     gradient: Array = _hidden_gradient(grad, forward) @ w[..., value.shape[-1] :, :].mT
@@ -187,7 +217,12 @@ def attentional_w_by_hand(
     return [write.equation(products(context_vector[:, 0], factors), result[0, 0])]
 
 
-@derivative(f"{{d_w}} = Σᵢ [Uᵢ; {{query}}ᵢ]ᵀ gᵢ, {HIDDEN}", sums_over=("n",), by_hand=attentional_w_by_hand)
+@derivative(
+    f"{{d_w}} = Σᵢ [Uᵢ; {{query}}ᵢ]ᵀ gᵢ, {HIDDEN}",
+    sums_over=("n",),
+    by_hand=attentional_w_by_hand,
+    code="hidden = {grad} * (1 - {forward} ** 2)\nnp.concatenate([{context_vector}, {query}], axis=-1).mT @ hidden",
+)
 def attentional_w(grad: Array, forward: Array, context_vector: Array, query: Array) -> Array:
     """The gradient of the matrix: the sum over the queries."""
     concatenated: Array = np.concatenate([context_vector, query], axis=-1)
@@ -210,6 +245,7 @@ def attentional_w(grad: Array, forward: Array, context_vector: Array, query: Arr
         "query": attentional_query,
         "w": attentional_w,
     },
+    code="{context_vector} = {weights} @ {value}\nnp.tanh(np.concatenate([{context_vector}, {query}], axis=-1) @ {w})",
 )
 def attentional(
     weights: Array,
@@ -247,6 +283,22 @@ def _value_line(write: ArithmeticWriter, index: int, result: Any) -> str:
     return f"C({write.query}) = {write.symbol('value')}({write.keys[index]}) = {write(result)}"
 
 
+def _value_code(call: CodeCall, index: str) -> str:
+    """The value at each query's index, in a column; zeros for a query that sees no key."""
+    weights, chosen = call.values.get("weights"), f"np.take_along_axis({{value}}, {index}, axis=-2)"
+    if weights is not None and (weights != 0).any(axis=-1).all():
+        return chosen
+    return f"np.where(({{weights}} != 0).any(axis=-1, keepdims=True), {chosen}, 0)"
+
+
+def _argmax_code(call: CodeCall) -> str:
+    """The largest weight that is not 0."""
+    weights = call.values.get("weights")
+    is_positive = weights is not None and bool((weights >= 0).all())
+    attended = "{weights}" if is_positive else "np.where({weights} != 0, {weights}, -np.inf)"
+    return f"best = {attended}.argmax(axis=-1)[..., None]\n{_value_code(call, 'best')}"
+
+
 def argmax_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
     """The largest weight of one query [m], and the value of its key."""
     attended = np.where(weights != 0, weights, -np.inf)
@@ -262,6 +314,7 @@ def argmax_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result
     example={"weights": [[0.25, 0.75]], "value": [[4, 0], [8, 4]], "gives": [[8, 4]]},
     by_hand=argmax_by_hand,
     derivatives={"weights": JUMPS_TO_THE_LARGEST, "value": JUMPS_TO_THE_LARGEST},
+    code=_argmax_code,
 )
 def argmax(weights: Array, value: Array) -> Array:
     """The value of the key with the largest weight; of equal ones the first.
@@ -276,7 +329,13 @@ def argmax(weights: Array, value: Array) -> Array:
     return _value_at(value, attended.argmax(axis=-1), weights)
 
 
-@structural(is_exact=True)
+@structural(
+    is_exact=True,
+    code=Code(
+        numpy="np.random.default_rng({seed}).random({shape})",
+        torch=NoCode("PyTorch has no generator that draws as NumPy's"),
+    ),
+)
 def uniform_draws(*, shape: tuple[int, ...], seed: int) -> Array:
     """One number in [0, 1) for each query; the same for the same seed.
 
@@ -302,6 +361,13 @@ def sample_by_hand(
     return [*lines, f"ω = {write(draws)} is reached there: {_value_line(write, index, result)}"]
 
 
+def _sample_code(call: CodeCall) -> str:
+    """The first key up to which the weights add to more than the draw."""
+    keys = call.shapes["weights"][-1]
+    drawn = f"drawn = (total <= {{draws}}[..., None] * total[..., -1:]).sum(axis=-1).clip(max={keys - 1})[..., None]"
+    return f"total = {{weights}}.cumsum(axis=-1)\n{drawn}\n{_value_code(call, 'drawn')}"
+
+
 @context(
     formula="Cᵢ = Vⱼ, j drawn with probability Aᵢⱼ",
     shapes="weights[n m], value[m e], draws[n] -> [n e]",
@@ -324,6 +390,7 @@ def sample_by_hand(
         )
     },
     needs_distribution=True,
+    code=_sample_code,
 )
 def sample(
     weights: Array, value: Array, draws: Array | None = None, *, seed: Annotated[int, Range(least=0)] = 0
@@ -371,6 +438,15 @@ def _choices(grad: Array, weights: Array, value: Array, visible: Array | None) -
         yield feature, np.where(is_best, grad[..., feature, None], 0)
 
 
+def _best_code(call: CodeCall, then: str) -> str:
+    """Where the largest product of each feature is, and what is made of that."""
+    keys = call.shapes["weights"][-1]
+    counts = "{visible} | ({weights} != 0)" if call.has("visible") else "{weights} == {weights}"
+    products = "np.where(counts[..., None], {weights}[..., None] * {value}[..., None, :, :], -np.inf)"
+    is_best = f"(np.arange({keys})[:, None] == products.argmax(axis=-2)[..., None, :]) & counts[..., None]"
+    return "\n".join([f"counts = {counts}", f"products = {products}", f"is_best = {is_best}", then])
+
+
 def max_weights_by_hand(
     write: ArithmeticWriter, grad: Array, weights: Array, value: Array, result: Any, *, visible: Array | None = None
 ) -> list[str]:
@@ -387,6 +463,7 @@ def max_weights_by_hand(
     sums_over=("m",),
     by_hand=max_weights_by_hand,
     remark=FIRST_OF_EQUALS,
+    code=lambda call: _best_code(call, "(is_best * {grad}[..., None, :] * {value}[..., None, :, :]).sum(axis=-1)"),
 )
 def max_weights(grad: Array, weights: Array, value: Array, visible: Array | None = None) -> Array:
     """The gradient of the weights: the values that are the largest with them."""
@@ -409,11 +486,22 @@ def max_value_by_hand(
     sums_over=("n", "m"),
     by_hand=max_value_by_hand,
     remark=FIRST_OF_EQUALS,
+    code=lambda call: _best_code(call, "(is_best * {grad}[..., None, :] * {weights}[..., None]).sum(axis=-3)"),
 )
 def max_value(grad: Array, weights: Array, value: Array, visible: Array | None = None) -> Array:
     """The gradient of the values: where one is the largest, that of the context times its weight."""
     columns = [(chosen * weights).sum(axis=-2) for _, chosen in _choices(grad, weights, value, visible)]
     return np.stack(columns, axis=-1)
+
+
+def _max_code(call: CodeCall) -> str:
+    """The largest product of each feature, among keys that count."""
+    products = "{weights}[..., None] * {value}[..., None, :, :]"
+    if not call.has("visible"):
+        return f"({products}).max(axis=-2)"
+    counts = "counts = {visible} | ({weights} != 0)"
+    largest = f"np.where(counts[..., None], {products}, -np.inf).max(axis=-2)"
+    return f"{counts}\nnp.where(counts.any(axis=-1, keepdims=True), {largest}, 0)"
 
 
 @context(
@@ -423,6 +511,7 @@ def max_value(grad: Array, weights: Array, value: Array, visible: Array | None =
     example={"weights": [[0.25, 0.75]], "value": [[4, 8], [-8, 4]], "gives": [[1, 3]]},
     by_hand=max_by_hand,
     derivatives={"weights": max_weights, "value": max_value, "visible": CONSTANT},
+    code=_max_code,
 )
 def max_(weights: Array, value: Array, visible: Array | None = None) -> Array:
     """For each feature the largest weighted value, instead of the sum of them.

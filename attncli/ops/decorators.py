@@ -7,12 +7,17 @@ incomplete or the name is taken, AttnError is raised, as `attncli.ops.registry.r
 and by name the operator's arguments in that cell (the query [d], the key [d]; the whole row for a normalizer, all keys
 for a context), its inner quantities, its result and its parameters. What is computed from what is said with the terms
 of `attncli.numbers.terms`; the writer finds the digits with which the line is true.
+
+`code` is what a person would write in NumPy: lines of which the last is the value, with arguments, parameters and inner
+quantities in braces (`"{query} @ {key}.mT * {scale}"`), or a function of an `attncli.ops.code.CodeCall` that returns
+them. PyTorch's names follow from NumPy's; where these are not enough an `attncli.ops.code.Code` has both.
 """
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from attncli.ops.code import Code, CodeRule
 from attncli.ops.derivatives import Derivatives
 from attncli.ops.records import (
     ActsOn,
@@ -50,6 +55,7 @@ def score(
     inner: tuple[Quantity, ...] = (),
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
+    code: Code | CodeRule | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derivatives: Derivatives | None = None,
     unscaled: str | None = None,
@@ -90,6 +96,7 @@ def normalizer(
     inner: tuple[Quantity, ...] = (),
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
+    code: Code | CodeRule | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derivatives: Derivatives | None = None,
     is_distribution: bool = False,
@@ -127,6 +134,7 @@ def context(
     inner: tuple[Quantity, ...] = (),
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
+    code: Code | CodeRule | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derived: Mapping[str, DerivedInput] = MappingProxyType({}),
     derivatives: Derivatives | None = None,
@@ -163,6 +171,7 @@ def recurrence(
     inner: tuple[Quantity, ...] = (),
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
+    code: Code | CodeRule | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derived: Mapping[str, DerivedInput] = MappingProxyType({}),
     derivatives: Derivatives | None = None,
@@ -227,6 +236,7 @@ def position(
     acts_on: ActsOn,
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
+    code: Code | CodeRule | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derived: Mapping[str, DerivedInput] = MappingProxyType({}),
     position_axes: AxesInForce | None = None,
@@ -269,6 +279,7 @@ def mask(
     example: Mapping[str, Any],
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
+    code: Code | CodeRule | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     key_bounds: Callable[..., KeyBounds] | None = None,
     sign: MaskSign | None = None,
@@ -304,6 +315,7 @@ def norm(
     example: Mapping[str, Any],
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
+    code: Code | CodeRule | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derivatives: Derivatives | None = None,
 ) -> Register:
@@ -336,6 +348,7 @@ def query_scale(
     example: Mapping[str, Any],
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
+    code: Code | CodeRule | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derivatives: Derivatives | None = None,
 ) -> Register:
@@ -385,6 +398,7 @@ def structural(
     *,
     by_hand: ByHand | None = None,
     derivatives: Derivatives | None = None,
+    code: Code | CodeRule | None = None,
     is_exact: bool = False,
     is_boolean: bool = False,
     key_bounds: Callable[..., KeyBounds] | None = None,
@@ -392,9 +406,9 @@ def structural(
     """Hang a record on a function that plans use."""
 
     def decorate(function: Callable[P, R]) -> StructuralFunction[P, R]:
-        code: Any = function
-        code.record = StructuralRecord(by_hand, derivatives, is_exact, is_boolean, key_bounds)
-        recorded: StructuralFunction[P, R] = code
+        made: Any = function
+        made.record = StructuralRecord(by_hand, derivatives, code, is_exact, is_boolean, key_bounds)
+        recorded: StructuralFunction[P, R] = made
         return recorded
 
     return decorate

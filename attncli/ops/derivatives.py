@@ -8,6 +8,7 @@ from attncli.base.axes import COUNTED_FROM_0, Letters
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter, Computed
 from attncli.numbers.terms import products, total
+from attncli.ops.code import Code, CodeRule
 
 CONSTANT = None  # the derivative of an argument that is no real number: a mask, a position
 
@@ -37,6 +38,7 @@ class DerivativeRecord:
     remark: str = ""
     is_whole: bool = False  # the gradient has no axes but those of the argument, which does not broadcast
     symbol: str = ""  # of a number among the options, by which it is the derivative; none of an array
+    code: Code | CodeRule | None = None  # what a person would write for it; None where nothing is known
     keeps_sign: bool = False  # whether a number that multiplies is fitted without a change of its sign
 
     def formula_with(self, symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
@@ -111,16 +113,6 @@ def computed_products(write: ArithmeticWriter, name: str, grad: Array, x: Array)
     return write.computed(name, products(grad[counts], x[counts]) if counts.any() else products([0], [0]))
 
 
-def sum_over(x: Array, *, axes: tuple[int, ...], kept: tuple[int, ...]) -> Array:
-    """The sums over axes, of which those that are `kept` have length 1 afterwards.
-
-    >>> sum_over(np.ones((2, 3, 4)), axes=(0, 2), kept=(2,)).tolist()
-    [[8.0], [8.0], [8.0]]
-    """
-    total: Array = x.sum(axis=axes, keepdims=True)
-    return total.squeeze(axis=tuple(axis for axis in axes if axis not in kept))
-
-
 def add_rows(grad: Array, rows: Array, count: int) -> Array:
     """The gradient of a table of which rows were looked up: [… n x] and [… n] to [… count x], equal rows added.
 
@@ -139,7 +131,7 @@ def _sum_lines(write: ArithmeticWriter, result: Any, **gradients: Any) -> list[s
     return [] if np.ndim(result) > 1 else [write.equation(total(gradients.values()), result, letter="x")]
 
 
-@derivative("the sum of {d_result}", by_hand=_sum_lines)
+@derivative("the sum of {d_result}", by_hand=_sum_lines, code=lambda call: " + ".join(call.variables.values()))
 def add_all(**gradients: Array) -> Array:
     """The sum of the gradients that reach a step by different ways."""
     first, *others = gradients.values()
@@ -148,7 +140,7 @@ def add_all(**gradients: Array) -> Array:
     return first
 
 
-@derivative("{d_argument} = {d_result}")
+@derivative("{d_argument} = {d_result}", code="{grad}")
 def unchanged(grad: Array) -> Array:
     """The gradient as it is."""
     return grad

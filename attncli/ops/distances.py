@@ -24,6 +24,7 @@ from typing import Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, absolute, number, parameter, products, sqrt, total
+from attncli.ops.code_parts import sum_products_code
 from attncli.ops.decorators import score
 from attncli.ops.derivatives import computed_products, derivative, derivative_by_number, sum_products
 from attncli.ops.records import Positive, Quantity, Tap, no_tap, reused
@@ -219,6 +220,7 @@ def _first_rows(shape: tuple[int, ...], before: tuple[int, ...]) -> Array:
     return np.broadcast_to(np.arange(prod(own)).reshape(own) * rows, before).reshape(-1)
 
 
+SQUARED_CODE = "{squared_distances} = (({query}[..., :, None, :] - {key}[..., None, :, :]) ** 2).sum(axis=-1)"
 SQUARED_DISTANCES = Quantity(
     "squared_distances",
     "D²",
@@ -252,6 +254,7 @@ def _gaussian_lines(
     "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ ({key}ⱼ − {query}ᵢ) / σ²",
     sums_over=("m",),
     by_hand=lambda write, grad, query, key, result, *, sigma: _gaussian_lines(write, grad, query, key, result, sigma),
+    code="({grad} @ {key} - {grad}.sum(axis=-1, keepdims=True) * {query}) / {sigma} ** 2",
 )
 def gaussian_query(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
     """The gradient of the queries: towards each key, by the gradient of its score."""
@@ -262,6 +265,7 @@ def gaussian_query(grad: Array, query: Array, key: Array, *, sigma: float) -> Ar
     "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ ({query}ᵢ − {key}ⱼ) / σ²",
     sums_over=("n",),
     by_hand=lambda write, grad, query, key, result, *, sigma: _gaussian_lines(write, grad, key, query, result, sigma),
+    code="({grad}.mT @ {query} - {grad}.mT.sum(axis=-1, keepdims=True) * {key}) / {sigma} ** 2",
 )
 def gaussian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
     """The gradient of the keys: towards each query, by the gradient of its score."""
@@ -275,6 +279,7 @@ def gaussian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Arra
         (row := computed_products(write, "Σ dS∘S", grad, forward)).line,
         write.equation(-(2 * row / parameter(sigma)), result),
     ],
+    code=lambda call: f"-2 * {sum_products_code(call, '{forward}')} / {{sigma}}",
 )
 def gaussian_sigma(grad: Array, forward: Array, *, sigma: float) -> Array:
     """The gradient of the width: a wider bell lifts every score, the farther a key the more."""
@@ -301,6 +306,7 @@ def gaussian_by_hand(
     formula_in_force=lambda sigma: f"Sᵢⱼ = −‖Qᵢ − Kⱼ‖² / 2{'' if sigma == 1 else 'σ²'}",
     by_hand=gaussian_by_hand,
     derivatives={"query": gaussian_query, "key": gaussian_key, "sigma": gaussian_sigma},
+    code=f"{SQUARED_CODE}\n-{{squared_distances}} / (2 * {{sigma}} ** 2)",
 )
 def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
     """The squared distance over 2σ², negative: its exponential is a bell of width σ around the query.
@@ -337,6 +343,7 @@ def _sign_lines(
     sums_over=("m",),
     by_hand=lambda write, grad, query, key, result, *, sigma: _sign_lines(write, grad, query, key, result, sigma),
     remark=EQUAL_FEATURES,
+    code="({grad}[..., None] * np.sign({key}[..., None, :, :] - {query}[..., :, None, :])).sum(axis=-2) / {sigma}",
 )
 def laplacian_query(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
     """The gradient of the queries: in each feature towards each key, by the gradient of its score."""
@@ -348,6 +355,7 @@ def laplacian_query(grad: Array, query: Array, key: Array, *, sigma: float) -> A
     sums_over=("n",),
     by_hand=lambda write, grad, query, key, result, *, sigma: _sign_lines(write, grad, key, query, result, sigma),
     remark=EQUAL_FEATURES,
+    code="({grad}[..., None] * np.sign({query}[..., :, None, :] - {key}[..., None, :, :])).sum(axis=-3) / {sigma}",
 )
 def laplacian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
     """The gradient of the keys: in each feature towards each query, by the gradient of its score."""
@@ -361,6 +369,7 @@ def laplacian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Arr
         (row := computed_products(write, "Σ dS∘S", grad, forward)).line,
         write.equation(-(row / parameter(sigma)), result),
     ],
+    code=lambda call: f"-{sum_products_code(call, '{forward}')} / {{sigma}}",
 )
 def laplacian_sigma(grad: Array, forward: Array, *, sigma: float) -> Array:
     """The gradient of the width: a wider bell lifts every score, the farther a key the more."""
@@ -376,6 +385,11 @@ def laplacian_by_hand(
         write.equation(term, distances, name=f"‖{_difference_name(write)}‖₁"),
         write.equation(-distance if sigma == 1 else -(distance / parameter(sigma)), result),
     ]
+
+
+LAPLACIAN_CODE = (
+    "{distances} = abs({query}[..., :, None, :] - {key}[..., None, :, :]).sum(axis=-1)\n-{distances} / {sigma}"
+)
 
 
 @score(
@@ -395,6 +409,7 @@ def laplacian_by_hand(
     formula_in_force=lambda sigma: f"Sᵢⱼ = −‖Qᵢ − Kⱼ‖₁{'' if sigma == 1 else ' / σ'}",
     by_hand=laplacian_by_hand,
     derivatives={"query": laplacian_query, "key": laplacian_key, "sigma": laplacian_sigma},
+    code=LAPLACIAN_CODE,
 )
 def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
     """The sum of the absolute differences, negative, in units of the width σ.
@@ -411,6 +426,7 @@ def _by_distance(grad: Array, forward: Array) -> Array:
     return np.where(forward == 0, 0, grad / np.where(forward == 0, 1, -forward))
 
 
+NEARNESS_CODE = "pull = np.where({forward} == 0, 0, {grad} / np.where({forward} == 0, 1, -{forward}))"
 EQUAL_VECTORS = "of equal vectors 0 is taken"
 
 
@@ -429,6 +445,7 @@ def _direction_lines(
     sums_over=("m",),
     by_hand=lambda write, grad, query, key, forward, result: _direction_lines(write, grad, forward, query, key, result),
     remark=EQUAL_VECTORS,
+    code=f"{NEARNESS_CODE}\npull @ {{key}} - pull.sum(axis=-1, keepdims=True) * {{query}}",
 )
 def euclidean_query(grad: Array, query: Array, key: Array, forward: Array) -> Array:
     """The gradient of the queries: the direction to each key, times the gradient of its score."""
@@ -440,6 +457,7 @@ def euclidean_query(grad: Array, query: Array, key: Array, forward: Array) -> Ar
     sums_over=("n",),
     by_hand=lambda write, grad, query, key, forward, result: _direction_lines(write, grad, forward, key, query, result),
     remark=EQUAL_VECTORS,
+    code=f"{NEARNESS_CODE}\npull.mT @ {{query}} - pull.mT.sum(axis=-1, keepdims=True) * {{key}}",
 )
 def euclidean_key(grad: Array, query: Array, key: Array, forward: Array) -> Array:
     """The gradient of the keys: the direction to each query, times the gradient of its score."""
@@ -464,6 +482,7 @@ def euclidean_by_hand(
     inner=(SQUARED_DISTANCES,),
     by_hand=euclidean_by_hand,
     derivatives={"query": euclidean_query, "key": euclidean_key},
+    code=f"{SQUARED_CODE}\n-np.sqrt({{squared_distances}})",
 )
 def euclidean(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
     """The distance between query and key, negative.

@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number, parameter, tanh
+from attncli.ops.code import CodeCall
+from attncli.ops.code_parts import cells_code, sum_products_code
 from attncli.ops.decorators import structural
 from attncli.ops.derivatives import (
     add_rows,
@@ -17,10 +19,20 @@ from attncli.ops.derivatives import (
 )
 from attncli.ops.records import format_value
 
+MAX_FEATURES = 2**20  # of a head, in a scale of 1/√d
+
+
+def _scale_code(scores: str, scale: Any) -> str:
+    """A quotient by √d where the scale is that of a whole number; otherwise a product."""
+    number = float(scale)
+    features = round(number**-2) if number > 0 and number**-2 < MAX_FEATURES else 0
+    return f"{scores} / np.sqrt({features})" if features and number == features**-0.5 else f"{scores} * {{scale}}"
+
 
 @derivative(
     lambda _symbols, options: f"{{d_scores}} = {format_value(options['scale'])} {{d_result}}",
     by_hand=lambda write, grad, result, *, scale: [write.equation(parameter(scale) * number(grad), result)],
+    code=lambda call: _scale_code("{grad}", call.options["scale"]),
 )
 def scale_scores(grad: Array, *, scale: float) -> Array:
     """The gradient of scores that are multiplied."""
@@ -32,6 +44,7 @@ def scale_scores(grad: Array, *, scale: float) -> Array:
     "{d_argument} = Σ {d_result}ᵢⱼ {scores}ᵢⱼ",
     by_hand=lambda write, grad, scores, result: [computed_products(write, "Σ dS∘S₀", grad, scores).line],
     keeps_sign=True,
+    code=lambda call: sum_products_code(call, "{scores}"),
 )
 def scale_scale(grad: Array, scores: Array) -> Array:
     """The gradient of the scale: the scores before it, each times the gradient of the score behind it."""
@@ -41,6 +54,7 @@ def scale_scale(grad: Array, scores: Array) -> Array:
 @structural(
     by_hand=lambda write, scores, result, *, scale: [write.equation(parameter(scale) * scores, result)],
     derivatives={"scores": scale_scores, "scale": scale_scale},
+    code=lambda call: _scale_code("{scores}", call.options["scale"]),
 )
 def scale(scores: Array, *, scale: float) -> Array:
     """The scores [… n m] times a number."""
@@ -50,6 +64,7 @@ def scale(scores: Array, *, scale: float) -> Array:
 @derivative(
     lambda _symbols, options: f"{{d_x}} = {format_value(options['factor'])} {{d_result}}",
     by_hand=lambda write, grad, result, *, factor: [write.equation(parameter(factor) * grad, result, letter="x")],
+    code="{factor} * {grad}",
 )
 def multiply_x(grad: Array, *, factor: float) -> Array:
     """The gradient of vectors that are multiplied."""
@@ -60,6 +75,7 @@ def multiply_x(grad: Array, *, factor: float) -> Array:
     "factor",
     "{d_argument} = Σ {d_result} ∘ {x}",
     by_hand=lambda write, grad, x, result: [computed_products(write, "Σ", grad, x).line],
+    code=lambda call: sum_products_code(call, "{x}"),
 )
 def multiply_factor(grad: Array, x: Array) -> Array:
     """The gradient of the factor: the numbers before it, each times the gradient of that behind it."""
@@ -69,6 +85,7 @@ def multiply_factor(grad: Array, x: Array) -> Array:
 @structural(
     by_hand=lambda write, x, result, *, factor: [write.equation(parameter(factor) * x, result, letter="x")],
     derivatives={"x": multiply_x, "factor": multiply_factor},
+    code="{factor} * {x}",
 )
 def multiply(x: Array, *, factor: float) -> Array:
     """The vectors [… n x] times a number."""
@@ -78,6 +95,7 @@ def multiply(x: Array, *, factor: float) -> Array:
 @structural(
     by_hand=lambda write, left, right, result: [write.equation(number(left) + right, result)],
     derivatives={"left": unchanged, "right": unchanged},
+    code="{left} + {right}",
 )
 def add(left: Array, right: Array) -> Array:
     """The sum of two tables [… n m], whose leading axes broadcast."""
@@ -94,6 +112,7 @@ def softcap_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, cap: f
     by_hand=lambda write, grad, forward, result, *, cap: [
         write.equation(number(grad) * (1 - (number(forward) / parameter(cap)) ** 2), result)
     ],
+    code="{grad} * (1 - ({forward} / {cap}) ** 2)",
 )
 def softcap_scores(grad: Array, forward: Array, *, cap: float) -> Array:
     """The gradient of scores that are capped: 1 − tanh² of the score before the mask."""
@@ -114,13 +133,18 @@ def _cap_slopes(scores: Array, forward: Array, cap: float) -> Array:
     by_hand=lambda write, grad, scores, forward, result, *, cap: [
         computed_products(write, "Σ", grad, _cap_slopes(scores, forward, cap)).line
     ],
+    code="tangents = {forward} / {cap}\n({grad} * (tangents - {scores} / {cap} * (1 - tangents**2))).sum()",
 )
 def softcap_cap(grad: Array, scores: Array, forward: Array, *, cap: float) -> Array:
     """The gradient of the cap: scores near it move with it, small ones hardly."""
     return sum_products(grad, _cap_slopes(scores, forward, cap))
 
 
-@structural(by_hand=softcap_by_hand, derivatives={"scores": softcap_scores, "cap": softcap_cap})
+@structural(
+    by_hand=softcap_by_hand,
+    derivatives={"scores": softcap_scores, "cap": softcap_cap},
+    code="{cap} * np.tanh({scores} / {cap})",
+)
 def softcap(scores: Array, *, cap: float) -> Array:
     """`cap · tanh(scores / cap)`: from −cap to cap, nearly unchanged where scores are small.
 
@@ -145,13 +169,17 @@ def clip_x_by_hand(write: ArithmeticWriter, grad: Array, x: Array, result: Any, 
     return [f"0 where a number is limited: {outside} of {count_of(x.size, 'number')}"]
 
 
-@derivative("{d_x}: {d_result} where {x} is not limited, otherwise 0", by_hand=clip_x_by_hand)
+@derivative(
+    "{d_x}: {d_result} where {x} is not limited, otherwise 0",
+    by_hand=clip_x_by_hand,
+    code="np.where(abs({x}) <= {limit}, {grad}, 0)",
+)
 def clip_x(grad: Array, x: Array, *, limit: float) -> Array:
     """The gradient of vectors that are limited."""
     return np.where(abs(x) <= limit, grad, 0)
 
 
-@structural(by_hand=clip_by_hand, derivatives={"x": clip_x})
+@structural(by_hand=clip_by_hand, derivatives={"x": clip_x}, code="{x}.clip(-{limit}, {limit})")
 def clip(x: Array, *, limit: float) -> Array:
     """The vectors [… n x] with every number limited to −limit … limit.
 
@@ -188,6 +216,14 @@ def _as_slice(index: Array) -> Any:
     return slice(int(index[0]), int(index[-1]) + 1) if is_range else index
 
 
+def _bias_code(call: CodeCall) -> str:
+    """The scores and the cells of the table, in which −∞ counts as 0."""
+    cells, table = cells_code(call, "np.zeros({})"), call.values.get("table")
+    if table is not None and all_finite(table):
+        return f"{{scores}} + {cells}"
+    return f"{{scores}} + np.where({cells} == -np.inf, 0, {cells})"
+
+
 def add_bias_by_hand(
     write: ArithmeticWriter, scores: Any, table: Array, query_rows: Any, key_positions: Any, result: Any
 ) -> list[str]:
@@ -197,7 +233,24 @@ def add_bias_by_hand(
     return [write.equation(number(scores) + (0 if np.isneginf(bias) else bias), result)]
 
 
-@derivative("{d_table}: the sums of {d_result} over the cells that read each number")
+def _bias_gradient_code(call: CodeCall) -> str:
+    """The gradients of the cells that read each number; 0 where it is −∞."""
+    rows, columns = call.shapes["table"][-2:]
+    queries, keys = call.shapes["grad"][-2:]
+    found, code = call.values.get("query_rows"), "{grad}"
+    if columns < keys:
+        code = f"{code}[..., :{columns}]"
+    if rows == 1 and queries > 1:
+        code = f"{code}.sum(axis=-2, keepdims=True)"
+    elif not (rows == queries and found is not None and np.array_equal(found, np.arange(rows))):
+        code = f"((np.arange({rows})[:, None] == {{query_rows}}) * 1.0) @ {code}"
+    if columns > keys:
+        code = f"np.concatenate([{code}, np.zeros({(*call.shape[:-1], columns - keys)})], axis=-1)"
+    table = call.values.get("table")
+    return code if table is not None and all_finite(table) else f"np.where({{table}} == -np.inf, 0, {code})"
+
+
+@derivative("{d_table}: the sums of {d_result} over the cells that read each number", code=_bias_gradient_code)
 def add_bias_table(grad: Array, table: Array, query_rows: Array, key_positions: Array) -> Array:
     """The gradient of the user's numbers: of each the sum over the pairs that read it; 0 where it is −∞."""
     rows, columns = table.shape[-2:]
@@ -210,6 +263,7 @@ def add_bias_table(grad: Array, table: Array, query_rows: Array, key_positions: 
 @structural(
     by_hand=add_bias_by_hand,
     derivatives={"scores": unchanged, "table": add_bias_table, "query_rows": None, "key_positions": None},
+    code=_bias_code,
 )
 def add_bias(scores: Array, table: Array, query_rows: Array, key_positions: Array) -> Array:
     """The scores and the user's own numbers; where those are −∞ the key is masked, and nothing is added.
@@ -221,6 +275,12 @@ def add_bias(scores: Array, table: Array, query_rows: Array, key_positions: Arra
     """
     cells = table_cells(table, query_rows, key_positions, fill=0)
     return scores + np.where(cells == -np.inf, 0, cells)
+
+
+def _fill_code(call: CodeCall) -> str:
+    """What is in the rows without a weight."""
+    fill = "np.nan" if call.options["fill"] == "nan" else "1 / {keys}"
+    return f"np.where(({{weights}} != 0).any(axis=-1, keepdims=True), {{weights}}, {fill})"
 
 
 def fill_empty_rows_by_hand(write: ArithmeticWriter, weights: Any, result: Any, *, fill: str, keys: int) -> list[str]:
@@ -236,13 +296,14 @@ def fill_empty_rows_by_hand(write: ArithmeticWriter, weights: Any, result: Any, 
         f"the row has keys: the gradient is {write(result)}" if weights.any() else "every key is hidden: 0"
     ],
     sums_over=("m",),
+    code="np.where(({weights} != 0).any(axis=-1, keepdims=True), {grad}, 0)",
 )
 def fill_empty_rows_weights(grad: Array, weights: Array) -> Array:
     """The gradient of weights of which empty rows are filled."""
     return np.where((weights != 0).any(axis=-1, keepdims=True), grad, 0)
 
 
-@structural(by_hand=fill_empty_rows_by_hand, derivatives={"weights": fill_empty_rows_weights})
+@structural(by_hand=fill_empty_rows_by_hand, derivatives={"weights": fill_empty_rows_weights}, code=_fill_code)
 def fill_empty_rows(weights: Array, *, fill: str, keys: int) -> Array:
     """The weights [… n m]; in a row that has only 0, NaN instead (`fill` is nan) or 1 / `keys` (uniform).
 

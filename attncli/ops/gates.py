@@ -6,6 +6,7 @@ from typing import Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import exp, ln, number
+from attncli.ops.code import CodeCall
 from attncli.ops.decorators import StructuralFunction, structural
 from attncli.ops.derivatives import derivative
 
@@ -21,6 +22,7 @@ def _logistic(x: Array) -> Array:
     by_hand=lambda write, grad, forward, result: [
         write.equation(number(grad) * number(forward) * (1 - number(forward)), result, letter="u")
     ],
+    code="{grad} * {forward} * (1 - {forward})",
 )
 def sigmoid_gate_x(grad: Array, forward: Array) -> Array:
     """The gradient of what gates are made of."""
@@ -31,6 +33,7 @@ def sigmoid_gate_x(grad: Array, forward: Array) -> Array:
 @structural(
     by_hand=lambda write, x, result: [write.equation(1 / (1 + exp(-number(x))), result, letter="u")],
     derivatives={"x": sigmoid_gate_x},
+    code="1 / (1 + np.exp(-{x}))",
 )
 def sigmoid_gate(x: Array) -> Array:
     """`1 / (1 + exp(−x))`: from 0, closed, to 1, open.
@@ -50,7 +53,9 @@ def silu_gate_x_by_hand(write: ArithmeticWriter, grad: Array, x: Array, result: 
 
 
 @derivative(
-    "{d_x} = {d_result} ∘ σ({x}) ∘ (1 + {x} ∘ (1 − σ({x}))), σ(x) = 1 / (1 + exp(−x))", by_hand=silu_gate_x_by_hand
+    "{d_x} = {d_result} ∘ σ({x}) ∘ (1 + {x} ∘ (1 − σ({x}))), σ(x) = 1 / (1 + exp(−x))",
+    by_hand=silu_gate_x_by_hand,
+    code="share = 1 / (1 + np.exp(-{x}))\n{grad} * share * (1 + {x} * (1 - share))",
 )
 def silu_gate_x(grad: Array, x: Array) -> Array:
     """The gradient of what gates are made of."""
@@ -62,6 +67,7 @@ def silu_gate_x(grad: Array, x: Array) -> Array:
 @structural(
     by_hand=lambda write, x, result: [write.equation(number(x) / (1 + exp(-number(x))), result, letter="u")],
     derivatives={"x": silu_gate_x},
+    code="{x} / (1 + np.exp(-{x}))",
 )
 def silu_gate(x: Array) -> Array:
     """`x / (1 + exp(−x))`: each number times its sigmoid.
@@ -78,6 +84,7 @@ def silu_gate(x: Array) -> Array:
 @derivative(
     "{d_x} = {d_result} / (1 + exp(−{x}))",
     by_hand=lambda write, grad, x, result: [write.equation(number(grad) / (1 + exp(-number(x))), result, letter="u")],
+    code="{grad} / (1 + np.exp(-{x}))",
 )
 def softplus_gate_x(grad: Array, x: Array) -> Array:
     """The gradient of what gates are made of."""
@@ -87,6 +94,7 @@ def softplus_gate_x(grad: Array, x: Array) -> Array:
 @structural(
     by_hand=lambda write, x, result: [write.equation(ln(1 + exp(number(x))), result, letter="u")],
     derivatives={"x": softplus_gate_x},
+    code="{x}.clip(0) + np.log1p(np.exp(-abs({x})))",
 )
 def softplus_gate(x: Array) -> Array:
     """`ln(1 + exp(x))`: from 0, closed, without an upper limit.
@@ -108,6 +116,12 @@ GATES: Mapping[str, tuple[StructuralFunction[..., Array], str]] = {
 }
 
 
+def _gate_code(call: CodeCall) -> str:
+    """The product, with the gate of a head for each of its features."""
+    count = call.shape[-1] // call.shapes["gate"][-1]
+    return "{x} * {gate}" if count == 1 else f"{{x}} * {{gate}}.repeat({count}, axis=-1)"
+
+
 def apply_gate_by_hand(write: ArithmeticWriter, x: Array, gate: Array, result: Any) -> list[str]:
     """One row of merged heads, each number times its gate."""
     return [write.equation(number(x) * number(gate.repeat(x.size // gate.size)), result, letter="e")]
@@ -118,13 +132,23 @@ def apply_gate_by_hand(write: ArithmeticWriter, x: Array, gate: Array, result: A
     by_hand=lambda write, grad, gate, result: [
         write.equation(number(grad) * number(gate.repeat(grad.size // gate.size)), result, letter="e")
     ],
+    code=lambda call: _gate_code(call).replace("{x}", "{grad}"),
 )
 def apply_gate_x(grad: Array, gate: Array) -> Array:
     """The gradient of the merged heads: as far as they are let through."""
     return grad * gate.repeat(grad.shape[-1] // gate.shape[-1], axis=-1)
 
 
-@derivative("{d_gate} = {d_result} ∘ {x}, of a gate of a head the sum over its features")
+def _gate_gradient_code(call: CodeCall) -> str:
+    """The products, of a gate of a head summed over its features."""
+    *leading, features = call.shapes["x"]
+    count = call.shapes["gate"][-1]
+    if count == features:
+        return "{grad} * {x}"
+    return f"({{grad}} * {{x}}).reshape({(*leading, count, features // count)}).sum(axis=-1)"
+
+
+@derivative("{d_gate} = {d_result} ∘ {x}, of a gate of a head the sum over its features", code=_gate_gradient_code)
 def apply_gate_gate(grad: Array, x: Array, gate: Array) -> Array:
     """The gradient of the gates: what they let through."""
     *leading, features = x.shape
@@ -133,7 +157,7 @@ def apply_gate_gate(grad: Array, x: Array, gate: Array) -> Array:
     return total
 
 
-@structural(by_hand=apply_gate_by_hand, derivatives={"x": apply_gate_x, "gate": apply_gate_gate})
+@structural(by_hand=apply_gate_by_hand, derivatives={"x": apply_gate_x, "gate": apply_gate_gate}, code=_gate_code)
 def apply_gate(x: Array, gate: Array) -> Array:
     """The merged heads times their gates: [… n h·e] and [… n u], u = h·e, or one gate for each head, u = h.
 

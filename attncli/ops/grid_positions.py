@@ -10,9 +10,16 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number, products
+from attncli.ops.code import CodeCall
 from attncli.ops.decorators import position
 from attncli.ops.derivatives import Derivative, derivative
-from attncli.ops.position_biases import OF_POSITIONS, table_gradient
+from attncli.ops.position_biases import (
+    OF_POSITIONS,
+    rows_code,
+    table_gradient,
+    table_gradient_code,
+    vectors_gradient_code,
+)
 from attncli.ops.records import TABLE, OperatorUse, Range
 from attncli.ops.relative_keys import products_with_rows, sums_by_row
 from attncli.ops.structural import per_head
@@ -85,7 +92,10 @@ def _offsets_by_hand(
     return [cells, *apart], (rows, columns)
 
 
-@derivative("{d_table}[r, h] = Σᵢⱼ {d_result}ᵢⱼ of the pairs whose difference is in row r")
+@derivative(
+    "{d_table}[r, h] = Σᵢⱼ {d_result}ᵢⱼ of the pairs whose difference is in row r",
+    code=lambda call: table_gradient_code(call, _grid_code(call), "row"),
+)
 def grid_bias_table(
     grad: Array,
     query_positions: Array,
@@ -100,6 +110,33 @@ def grid_bias_table(
     """The gradient of the table: what the pairs of each difference get is added."""
     row = grid_row(query_positions, key_positions, height, height if width is None else width, class_token)
     return table_gradient(grad, np.clip(row, 0, len(table) - 1), table, heads)
+
+
+def _cells_apart(call: CodeCall, rows: str, columns: str) -> list[str]:
+    """The lines of the rows and of the columns of a grid by which queries and keys differ, where `{}` is in each."""
+    width = call.option("width", call.options["height"])
+    query, key = "{query_positions}[..., None]", "{key_positions}"
+    if call.option("class_token"):
+        query, key = f"({query} - 1)", f"({key} - 1)"
+    return [
+        rows.format(f"{query} // {width} - {key} // {width}"),
+        columns.format(f"{query} % {width} - {key} % {width}"),
+    ]
+
+
+def _grid_code(call: CodeCall) -> str:
+    """The row of the table of each difference, and its number; the class token has the last three rows."""
+    height, rows = call.options["height"], call.shapes["table"][-2]
+    width = call.option("width", height)
+    lines = _cells_apart(call, "rows = {}", "columns = {}")
+    lines.append(f"row = ((rows + {height - 1}) * {2 * width - 1} + columns + {width - 1}).clip(0, {rows - 1})")
+    if call.option("class_token"):
+        of_class = (
+            f"np.where({{query_positions}}[..., None] > 0, {rows - 2}, {rows - 3} + 2 * ({{key_positions}} == 0))"
+        )
+        are_cells = "({query_positions}[..., None] > 0) & ({key_positions} > 0)"
+        lines.append(f"row = np.where({are_cells}, row, {of_class})")
+    return "\n".join([*lines, rows_code(call, "row")])
 
 
 @position(
@@ -119,6 +156,7 @@ def grid_bias_table(
     check=check_grid_bias,
     counts_from_first_key=True,
     acts_on="scores",
+    code=_grid_code,
 )
 def grid_bias(
     query_positions: Array,
@@ -211,6 +249,11 @@ def decomposed_by_hand(
     return [*lines, of_rows.line, of_columns.line, write.equation(of_rows + of_columns, result)]
 
 
+def _decomposed_gradient_code(call: CodeCall, then: str) -> str:
+    """The rows of both tables, and what is made of them."""
+    return "\n".join([*_decomposed_code(call).split("\n")[:-1], then])
+
+
 def decomposed_query_by_hand(
     write: ArithmeticWriter,
     grad: Array,
@@ -234,6 +277,9 @@ def decomposed_query_by_hand(
     "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ (rel_pos_h(Δrow) + rel_pos_w(Δcolumn))",
     sums_over=("m",),
     by_hand=decomposed_query_by_hand,
+    code=lambda call: _decomposed_gradient_code(
+        call, "({grad}[..., None] * ({rel_pos_h}[rows] + {rel_pos_w}[columns])).sum(axis=-2)"
+    ),
 )
 def decomposed_query(
     grad: Array,
@@ -256,7 +302,10 @@ def decomposed_query(
 def _of_axis(axis: int, name: str, noun: str) -> Derivative:
     """The gradient of the vectors of one axis, rows or columns."""
 
-    @derivative(f"{{d_{name}}}(r) = Σᵢⱼ {{d_result}}ᵢⱼ {{query}}ᵢ of the pairs whose {noun} differ by r")
+    @derivative(
+        f"{{d_{name}}}(r) = Σᵢⱼ {{d_result}}ᵢⱼ {{query}}ᵢ of the pairs whose {noun} differ by r",
+        code=lambda call: _decomposed_gradient_code(call, vectors_gradient_code(noun, call.shapes[name][-2])),
+    )
     def of_axis(
         grad: Array,
         query: Array,
@@ -274,6 +323,16 @@ def _of_axis(axis: int, name: str, noun: str) -> Derivative:
         return total
 
     return of_axis
+
+
+def _decomposed_code(call: CodeCall) -> str:
+    """The vectors of both differences, added, and their products with the queries."""
+    height = call.options["height"]
+    width = call.option("width", height)
+    row, column = (f"= ({{}} + {side - 1}).clip(0, {2 * side - 2})" for side in (height, width))
+    lines = _cells_apart(call, f"rows {row}", f"columns {column}")
+    vectors = "{rel_pos_h}[rows] + {rel_pos_w}[columns]"
+    return "\n".join([*lines, f"({{query}}[..., None, :] * ({vectors})).sum(axis=-1)"])
 
 
 @position(
@@ -300,6 +359,7 @@ def _of_axis(axis: int, name: str, noun: str) -> Derivative:
     check=check_decomposed,
     counts_from_first_key=True,
     acts_on="scores",
+    code=_decomposed_code,
 )
 def decomposed(
     query: Array,

@@ -5,6 +5,7 @@ from typing import Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import exp, ln, number, parameter, total
+from attncli.ops.code import Code, CodeCall
 from attncli.ops.decorators import structural
 from attncli.ops.normalizers import finite_max
 from attncli.ops.records import Operator
@@ -50,7 +51,26 @@ def log_sum_exp_by_hand(
     return [row_sum.line, write.equation(over_temperature(number(top)) + ln(row_sum), result)]
 
 
-@structural(by_hand=log_sum_exp_by_hand)
+def _numpy_code(call: CodeCall) -> str:
+    """The logarithms, added without overflow."""
+    total = f"np.logaddexp.reduce({_over_temperature(call)}, axis=-1)"
+    extra = float(call.option("extra", 0.0))
+    return f"np.logaddexp({np.log(extra)}, {total})" if extra else total
+
+
+def _torch_code(call: CodeCall) -> str:
+    """PyTorch's function; what is added besides is one more logarithm."""
+    total = f"torch.logsumexp({_over_temperature(call)}, dim=-1)"
+    extra = float(call.option("extra", 0.0))
+    return f"torch.logaddexp(torch.tensor({np.log(extra)}), {total})" if extra else total
+
+
+def _over_temperature(call: CodeCall) -> str:
+    """The scores, over a temperature that is not 1."""
+    return "{scores}" if call.option("temperature", 1.0) == 1 else "{scores} / {temperature}"
+
+
+@structural(by_hand=log_sum_exp_by_hand, code=Code(numpy=_numpy_code, torch=_torch_code))
 def log_sum_exp(scores: Array, *, temperature: float = 1.0, extra: float = 0.0) -> Array:
     """`ln(extra + Σⱼ exp(scores / T))` of each row, [… n m] to [… n]: −∞ where nothing takes part.
 

@@ -11,6 +11,8 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.ops.code import CodeCall, NoCode
+from attncli.ops.code_parts import chunks_code
 from attncli.ops.decorators import mask
 from attncli.ops.masks import bounds_of_table, chunk_number, lines_on_chunks, verdict
 from attncli.ops.records import COUNTS, TABLE, KeyBounds, MaskSign, OperatorUse, Range
@@ -31,6 +33,7 @@ NO_DOCUMENT = -1  # that of a position beyond the keys
     ),
     counts_from_first_key=True,
     sign=MaskSign("]", "after the prefix"),
+    code="{key_positions}[None, :] < {size}",
 )
 def prefix(key_positions: Array, *, size: Annotated[int, Range(least=0)]) -> Array:
     """Every query sees the first keys; `causal | prefix:size=4` is a prefix language model.
@@ -92,6 +95,7 @@ def block_by_hand(
     by_hand=block_by_hand,
     counts_from_first_key=True,
     sign=MaskSign("=", "in a block too far away"),
+    code=lambda call: "abs({} - {}) <= {{around}}".format(*chunks_code(call)),
 )
 def block(
     query_positions: Array,
@@ -140,6 +144,7 @@ def dilated_by_hand(
     key_bounds=lambda query_positions, key_positions, step: KeyBounds(EVERY_KEY, EVERY_KEY if step == 1 else NO_KEY),
     by_hand=dilated_by_hand,
     sign=MaskSign("/", "between two steps"),
+    code="({query_positions}[..., None] - {key_positions}) % {step} == 0",
 )
 def dilated(query_positions: Array, key_positions: Array, *, step: Annotated[int, Range(least=1)]) -> Array:
     """A query sees its own key and every so many keys before and after it.
@@ -194,6 +199,7 @@ def global_by_hand(
     by_hand=global_by_hand,
     counts_from_first_key=True,
     sign=MaskSign("+", "not global"),
+    code="np.isin({query_positions}, {tokens})[..., None] | np.isin({key_positions}, {tokens})",
 )
 def global_(query_positions: Array, key_positions: Array, *, tokens: Annotated[Array, TABLE, COUNTS]) -> Array:
     """Some tokens see every key and are seen by every query.
@@ -263,6 +269,22 @@ def document_by_hand(
     return verdict("; ".join(lines), result)
 
 
+def _document_code(call: CodeCall) -> str | NoCode:
+    """The ids of the keys at both positions, or how many documents have ended there."""
+    (keys,) = call.shapes["key_positions"]
+    known = [call.values.get(name) for name in ("query_positions", "key_positions")]
+    if any(at is None or at.min() < 0 or at.max() >= keys for at in known):
+        return NoCode("a query is at none of the keys")
+    lines, rules = list[str](), list[str]()
+    if call.has("ids"):
+        rules.append("{ids}[{query_positions}][..., None] == {ids}[{key_positions}]")
+    if call.has("lengths"):
+        lines.append("ends = {lengths}.cumsum(axis=-1)")
+        numbers = [f"np.searchsorted(ends, {{{name}}}, side='right')" for name in ("query_positions", "key_positions")]
+        rules.append(f"{numbers[0]}[..., None] == {numbers[1]}")
+    return "\n".join([*lines, rules[0] if len(rules) == 1 else f"({rules[0]}) & ({rules[1]})"])
+
+
 @mask(
     formula="visible where j and posᵢ are of one document: ids[j] = ids[posᵢ]",
     shapes="query_positions[n], key_positions[m], ids[m], lengths[w] -> [n m]",
@@ -278,6 +300,7 @@ def document_by_hand(
     by_hand=document_by_hand,
     counts_from_first_key=True,
     sign=MaskSign(":", "in another document", precedence=1),
+    code=_document_code,
 )
 def document(
     query_positions: Array,

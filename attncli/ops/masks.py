@@ -10,6 +10,8 @@ from typing import Annotated, Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number
+from attncli.ops.code import CodeCall
+from attncli.ops.code_parts import cells_code, chunks_code
 from attncli.ops.decorators import mask, structural
 from attncli.ops.derivatives import derivative
 from attncli.ops.elementwise import table_cells
@@ -36,6 +38,12 @@ def verdict(reason: str, visible: Any) -> list[str]:
     return [f"{reason}: {'visible' if visible else 'hidden'}"]
 
 
+def _all_cells_code(call: CodeCall, fill: str) -> str:
+    """The cells of a table, of one row for every query."""
+    cells = cells_code(call, fill)
+    return f"np.broadcast_to({cells}, {call.shape})" if call.shapes["table"][-2] < call.shape[-2] else cells
+
+
 @mask(
     formula="visible where the mask is 1; columns it lacks are hidden",
     shapes="table[n m], query_rows[n], key_positions[m] -> [n m]",
@@ -49,6 +57,7 @@ def verdict(reason: str, visible: Any) -> list[str]:
     key_bounds=lambda **cells: bounds_of_table(table_cells(**cells, fill=False).astype(bool, copy=False)),
     by_hand=lambda write, result, **_: verdict(f"the mask of ({write.query}, {write.key}) is {int(result)}", result),
     sign=MaskSign("×", "masked"),
+    code=lambda call: f"{_all_cells_code(call, 'np.zeros({}, dtype=bool)')} != 0",
 )
 def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
     """A table of your own: true for visible, false for hidden.
@@ -78,6 +87,7 @@ def mask_(table: Array, query_rows: Array, key_positions: Array) -> Array:
         f"the bias of ({write.query}, {write.key}) is {'a number' if result else '−∞'}", result
     ),
     sign=MaskSign("−", "bias −∞"),
+    code=lambda call: f"{_all_cells_code(call, 'np.full({}, -np.inf)')} != -np.inf",
 )
 def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
     """A bias of minus infinity hides its key; columns that the bias lacks are hidden.
@@ -108,6 +118,7 @@ def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
         f"key {key_positions} {'≤' if result else '>'} position {query_positions} of {write.query}", result
     ),
     sign=MaskSign("▷", "after the query (causal)"),
+    code="{key_positions} <= {query_positions}[..., None]",
 )
 def causal(query_positions: Array, key_positions: Array) -> Array:
     """No query attends to a key after its own position.
@@ -130,6 +141,19 @@ def _window_formula(*, left: float, right: float) -> str:
     first = "" if left == UNLIMITED else "posᵢ − left ≤ "
     last = "" if right == UNLIMITED else " ≤ posᵢ + right"
     return f"visible where {first}j{last}" if first or last else "visible"
+
+
+def _window_code(call: CodeCall) -> str:
+    """The sides that have a limit."""
+    position, sides = "{query_positions}[..., None]", []
+    for side, sign, comparison in (("left", "-", ">="), ("right", "+", "<=")):
+        limit = call.options[side]
+        if limit != UNLIMITED:
+            shifted = f"{position} {sign} {limit:g}" if limit else position
+            sides.append(f"{{key_positions}} {comparison} {shifted}")
+    if not sides:
+        return f"np.ones({call.shape}, dtype=bool)"
+    return sides[0] if len(sides) == 1 else " & ".join(f"({side})" for side in sides)
 
 
 def window_by_hand(
@@ -156,6 +180,7 @@ def window_by_hand(
     formula_in_force=_window_formula,
     by_hand=window_by_hand,
     sign=MaskSign("·", "outside the window"),
+    code=_window_code,
 )
 def window(query_positions: Array, key_positions: Array, *, left: Side, right: Side) -> Array:
     """Only so many keys to the left and to the right of the query's position are visible.
@@ -187,6 +212,7 @@ def window(query_positions: Array, key_positions: Array, *, left: Side, right: S
         f"key {key_positions} {'<' if result else '≥'} {key_lengths} real keys", result
     ),
     sign=MaskSign("░", "padding", precedence=1),
+    code="{key_positions} < {key_lengths}[..., None, None]",
 )
 def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
     """Keys beyond the length of their batch item are padding.
@@ -217,6 +243,7 @@ def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
         f"key {key_positions} {'<' if result else '≥'} {query_key_lengths} keys of this query", result
     ),
     sign=MaskSign("░", "beyond the query's length", precedence=1),
+    code="{key_positions} < {query_key_lengths}[..., None]",
 )
 def query_key_lengths(key_positions: Array, query_key_lengths: Array) -> Array:
     """Keys beyond the length of their query are hidden: each query has its own number of keys.
@@ -238,6 +265,7 @@ def query_key_lengths(key_positions: Array, query_key_lengths: Array) -> Array:
     key_bounds=lambda key_mask: bounds_of_table(key_mask[..., None, :]),
     by_hand=lambda write, key_mask, result: verdict(f"the key mask of {write.key} is {int(result)}", result),
     sign=MaskSign("░", "padding (key_mask)", precedence=1),
+    code="{key_mask}[..., None, :] != 0",
 )
 def key_mask(key_mask: Array) -> Array:
     """Keys whose mask is 0 are padding, on whichever side, for every query.
@@ -274,6 +302,7 @@ def packed_key_bounds(query_sequences: Array, key_sequences: Array) -> KeyBounds
         f"{write.query} is in sequence {query_sequences}, {write.key} in {key_sequences}", result
     ),
     sign=MaskSign("∥", "in another sequence", precedence=1),
+    code="{query_sequences}[:, None] == {key_sequences}",
 )
 def cu_seqlens(query_sequences: Array, key_sequences: Array) -> Array:
     """Of sequences that are packed one after the other a query sees the keys of its own.
@@ -338,6 +367,7 @@ def lines_on_chunks(
     by_hand=chunked_by_hand,
     counts_from_first_key=True,
     sign=MaskSign("≠", "in another chunk"),
+    code=lambda call: "{} == {}".format(*chunks_code(call)),
 )
 def chunked(
     query_positions: Array,
@@ -439,7 +469,7 @@ def bounds_of_others(keys: int, **rules: KeyBounds) -> KeyBounds:
     return KeyBounds(rest.any_visible, _longest(hidden), rest.gap)
 
 
-@structural(is_boolean=True, key_bounds=bounds_of_all)
+@structural(is_boolean=True, key_bounds=bounds_of_all, code=lambda call: " & ".join(call.variables.values()))
 def and_masks(**rules: Array) -> Array:
     """True where every rule is; the rules [… n m] broadcast."""
     first, *others = rules.values()
@@ -452,6 +482,7 @@ def and_masks(**rules: Array) -> Array:
     is_boolean=True,
     key_bounds=bounds_of_any,
     by_hand=lambda write, result, **rules: verdict(f"one of {', '.join(rules)}", result),
+    code=lambda call: " | ".join(call.variables.values()),
 )
 def or_masks(**rules: Array) -> Array:
     """True where any rule is; the rules [… n m] broadcast."""
@@ -465,6 +496,7 @@ def or_masks(**rules: Array) -> Array:
     is_boolean=True,
     key_bounds=bounds_of_others,
     by_hand=lambda write, result, **rules: verdict(f"not {', '.join(rules)}", result),
+    code=lambda call: f"~{''.join(call.variables.values())}",
 )
 def not_mask(**rules: Array) -> Array:
     """True where the rule [… n m], the only one, is false."""
@@ -472,7 +504,7 @@ def not_mask(**rules: Array) -> Array:
     return ~rule
 
 
-@derivative("{d_scores}: {d_result}, 0 where the key is hidden")
+@derivative("{d_scores}: {d_result}, 0 where the key is hidden", code="np.where({visible}, {grad}, 0)")
 def apply_mask_scores(grad: Array, visible: Array) -> Array:
     """The gradient of the scores before the mask."""
     return np.where(visible, grad, 0)
@@ -481,6 +513,7 @@ def apply_mask_scores(grad: Array, visible: Array) -> Array:
 @structural(
     by_hand=lambda write, visible, **_: [] if visible else ["hidden: −∞ instead of the score"],
     derivatives={"scores": apply_mask_scores, "visible": None},
+    code="np.where({visible}, {scores}, -np.inf)",
 )
 def apply_mask(scores: Array, visible: Array) -> Array:
     """The scores [… n m], −∞ where `visible` [… n m] is false."""

@@ -4,13 +4,15 @@ A score of −∞ marks a masked key: its weight is exactly 0. A row in which ev
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, all_finite, all_true, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, exp, largest, number, parameter, products, total
+from attncli.ops.code import Code, CodeCall
+from attncli.ops.code_parts import largest_code, quotient_code, softmax_code
 from attncli.ops.decorators import normalizer
 from attncli.ops.derivatives import NoDerivative, computed_products, derivative, derivative_by_number, sum_products
 from attncli.ops.records import OnlineNormalizer, Positive, Quantity, Range, Tap, no_tap, reused
@@ -100,7 +102,13 @@ def _softmax_gradient(_symbols: Mapping[str, str], options: Mapping[str, Any]) -
     return f"{{d_scores}}ᵢⱼ = {{result}}ᵢⱼ ({{d_result}}ᵢⱼ − Σⱼ {{d_result}}ᵢⱼ {{result}}ᵢⱼ){divided}"
 
 
-@derivative(_softmax_gradient, sums_over=("m",), by_hand=softmax_gradient_by_hand)
+def _softmax_gradient_code(call: CodeCall) -> str:
+    """The weights times how far each gradient is from their mean, by the temperature."""
+    code = "{forward} * ({grad} - ({grad} * {forward}).sum(axis=-1, keepdims=True))"
+    return code if call.option("temperature", 1.0) == 1 else f"{code} / {{temperature}}"
+
+
+@derivative(_softmax_gradient, sums_over=("m",), by_hand=softmax_gradient_by_hand, code=_softmax_gradient_code)
 def softmax_scores(grad: Array, forward: Array, *, temperature: float = 1.0) -> Array:
     """The gradient of the scores: A ∘ (dA − Σⱼ dA∘A), by the temperature."""
     return _gradient_of_exponentials(
@@ -121,10 +129,56 @@ def _gradient_of_exponentials(grad: Array, weights: Array, row_sums: Array, *, t
         (row := computed_products(write, "−Σ g∘S", -softmax_scores(grad, forward), scores)).line,
         *([] if temperature == 1 else [write.equation(row / parameter(temperature) ** 2, result)]),
     ],
+    code="\n".join(
+        [
+            "changes = {forward} * ({grad} - ({grad} * {forward}).sum(axis=-1, keepdims=True))",
+            "-(changes * np.where(changes != 0, {scores}, 0)).sum() / {temperature} ** 2",
+        ]
+    ),
 )
 def softmax_temperature(grad: Array, scores: Array, forward: Array, *, temperature: float) -> Array:
     """The gradient of the temperature: a higher one brings the scores nearer to each other."""
     return -sum_products(softmax_scores(grad, forward), scores) / temperature / temperature
+
+
+def _softmax1_code(call: CodeCall) -> str:
+    """The same with an exponential of 0 in the sum."""
+    total = "np.exp(-largest) + {exponentials}.sum(axis=-1, keepdims=True)"
+    lines = ["largest = {scores}.max(axis=-1, keepdims=True).clip(0)", "{exponentials} = np.exp({scores} - largest)"]
+    return "\n".join([*lines, f"{{exponentials}} / ({total})"])
+
+
+def _topk_code(kth: str) -> Callable[[CodeCall], str]:
+    """Exponentials of the scores that are not below the k-th, which is found in a row by this code."""
+
+    def code(call: CodeCall) -> str:
+        count = min(call.options["k"], call.shapes["scores"][-1])
+        lines = [f"kth_largest = {kth.replace('{count}', str(count))}"]
+        lines.append(f"{{exponentials}} = np.exp({{scores}} - {largest_code(call)}) * ({{scores}} >= kth_largest)")
+        return "\n".join([*lines, quotient_code(call, "{exponentials}")])
+
+    return code
+
+
+def _hardmax_code(call: CodeCall) -> str:
+    """The largest scores, and their shares."""
+    return f"is_largest = {{scores}} == {largest_code(call)}\n{quotient_code(call, 'is_largest')}"
+
+
+def _visible_code(call: CodeCall) -> str:
+    """The scores, 0 where a key is hidden."""
+    scores = call.values.get("scores")
+    is_whole = scores is not None and not (scores == -np.inf).any()
+    return "{scores}" if is_whole else "np.where({scores} == -np.inf, 0, {scores})"
+
+
+def _sum_code(call: CodeCall) -> str:
+    """The scores over their sum; 0 where that is 0."""
+    lines, scores = [f"visible_scores = {_visible_code(call)}"], call.values.get("scores")
+    lines.append("total = visible_scores.sum(axis=-1, keepdims=True)")
+    if scores is not None and _visible(scores).sum(axis=-1).all():
+        return "\n".join([*lines, "visible_scores / total"])
+    return "\n".join([*lines, "np.where(total == 0, 0, visible_scores / np.where(total == 0, 1, total))"])
 
 
 @normalizer(
@@ -151,6 +205,7 @@ def softmax_temperature(grad: Array, scores: Array, forward: Array, *, temperatu
     by_hand=softmax_by_hand,
     derivatives={"scores": softmax_scores, "temperature": softmax_temperature},
     is_distribution=True,
+    code=softmax_code,
 )
 def softmax(scores: Array, *, temperature: Positive = 1.0, tap: Tap = no_tap) -> Array:
     """Exponentials, divided by their sum: weights that add to 1; a temperature below 1 sharpens, one above 1 flattens.
@@ -192,6 +247,7 @@ def softmax1_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exp
     ),
     by_hand=softmax1_by_hand,
     derivatives={"scores": softmax_scores},
+    code=_softmax1_code,
 )
 def softmax1(scores: Array, *, tap: Tap = no_tap) -> Array:
     """Softmax with one extra logit 0, which is then discarded: weights may sum to less than 1.
@@ -223,6 +279,7 @@ def sigmoid_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, shif
     by_hand=lambda write, grad, forward, result: [
         write.equation(number(grad) * number(forward) * (1 - number(forward)), result)
     ],
+    code="{grad} * {forward} * (1 - {forward})",
 )
 def sigmoid_scores(grad: Array, forward: Array) -> Array:
     """The gradient of the scores, each on its own."""
@@ -236,6 +293,7 @@ def sigmoid_scores(grad: Array, forward: Array) -> Array:
     by_hand=lambda write, grad, forward, result: [
         computed_products(write, "Σ dA∘A∘(1 − A)", grad, forward * (1 - forward)).line
     ],
+    code="({grad} * {forward} * (1 - {forward})).sum()",
 )
 def sigmoid_shift(grad: Array, forward: Array) -> Array:
     """The gradient of the shift, which is added to every score."""
@@ -256,6 +314,7 @@ def sigmoid_shift(grad: Array, forward: Array) -> Array:
     formula_in_force=lambda shift: f"Aᵢⱼ = 1 / (1 + exp(−{'(Sᵢⱼ + shift)' if shift else 'Sᵢⱼ'}))",
     by_hand=sigmoid_by_hand,
     derivatives={"scores": sigmoid_scores, "shift": sigmoid_shift},
+    code=lambda call: f"1 / (1 + np.exp(-{'({scores} + {shift})' if call.options['shift'] else '{scores}'}))",
 )
 def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:
     """Each key on its own: a weight between 0 and 1, whatever the other keys score.
@@ -272,6 +331,7 @@ def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:
     "{d_scores}ᵢⱼ = {d_result}ᵢⱼ where {scores}ᵢⱼ > 0, otherwise 0",
     by_hand=lambda write, grad, scores, result: [f"{write(scores)} {'> 0' if scores > 0 else '≤ 0'}: {write(result)}"],
     remark="where a score is 0, 0 is taken",
+    code="np.where({scores} > 0, {grad}, 0)",
 )
 def relu_scores(grad: Array, scores: Array) -> Array:
     """The gradient of the scores that are positive."""
@@ -288,6 +348,7 @@ def relu_scores(grad: Array, scores: Array) -> Array:
     ),
     by_hand=lambda write, scores, result: [write.equation(largest([scores[write.column], 0]), result)],
     derivatives={"scores": relu_scores},
+    code="{scores}.clip(0)",
 )
 def relu(scores: Array) -> Array:
     """The scores themselves where they are positive; 0 elsewhere.
@@ -312,6 +373,7 @@ def topk_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, exponen
     sums_over=("m",),
     by_hand=lambda write, grad, forward, result, **_: softmax_gradient_by_hand(write, grad, forward, result),
     remark="where a score ties with the k-th largest there is none",
+    code=_softmax_gradient_code,
 )
 def topk_scores(grad: Array, scores: Array, forward: Array, *, k: int) -> Array:
     """The gradient of the k largest scores, as of softmax; raises AttnError where others equal the k-th."""
@@ -335,6 +397,10 @@ def topk_scores(grad: Array, scores: Array, forward: Array, *, k: int) -> Array:
     by_hand=topk_by_hand,
     derivatives={"scores": topk_scores},
     is_distribution=True,
+    code=Code(
+        numpy=_topk_code("np.sort({scores}, axis=-1)[..., -{count}, None]"),
+        torch=_topk_code("{scores}.topk({count}).values[..., -1:]"),
+    ),
 )
 def topk(scores: Array, *, k: Annotated[int, Range(least=1)], tap: Tap = no_tap) -> Array:
     """Softmax over the k best keys; keys that tie with the k-th stay, so that equal scores get equal weights.
@@ -447,6 +513,7 @@ def hardmax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list
     by_hand=hardmax_by_hand,
     derivatives={"scores": NoDerivative("its weights jump where another score becomes the largest")},
     is_distribution=True,
+    code=_hardmax_code,
 )
 def hardmax(scores: Array) -> Array:
     """All weight on the largest score; keys that tie share it, as softmax does when the temperature goes to 0.
@@ -484,11 +551,20 @@ def sum_gradient_by_hand(write: ArithmeticWriter, grad: Array, scores: Array, fo
     return [row.line, row_sum.line, write.equation((number(grad[write.column]) - row) / row_sum, result)]
 
 
+def _sum_gradient_code(call: CodeCall) -> str:
+    """How far each gradient is from the mean, over the sum; 0 where that is 0, or the key hidden."""
+    lines = [f"total = {_visible_code(call)}.sum(axis=-1, keepdims=True)"]
+    lines.append("change = {grad} - ({grad} * {forward}).sum(axis=-1, keepdims=True)")
+    counts = "(total == 0) | ({scores} == -np.inf)"
+    return "\n".join([*lines, f"np.where({counts}, 0, change / np.where(total == 0, 1, total))"])
+
+
 @derivative(
     "{d_scores}ᵢⱼ = ({d_result}ᵢⱼ − Σⱼ {d_result}ᵢⱼ {result}ᵢⱼ) / Σⱼ {scores}ᵢⱼ",
     sums_over=("m",),
     by_hand=sum_gradient_by_hand,
     remark="in a row that sums to 0, 0 is taken",
+    code=_sum_gradient_code,
 )
 def sum_scores(grad: Array, scores: Array, forward: Array) -> Array:
     """The gradient of the scores: more of one is less of the others."""
@@ -507,6 +583,7 @@ def sum_scores(grad: Array, scores: Array, forward: Array) -> Array:
     ),
     by_hand=sum_by_hand,
     derivatives={"scores": sum_scores},
+    code=_sum_code,
 )
 def sum_(scores: Array) -> Array:
     """Each score, divided by the sum of its row; a row that sums to 0 becomes zeros.
@@ -521,7 +598,7 @@ def sum_(scores: Array) -> Array:
     return safe_divide(visible, visible.sum(axis=-1, keepdims=True))
 
 
-@derivative("{d_scores} = {d_result}, 0 where the key is masked")
+@derivative("{d_scores} = {d_result}, 0 where the key is masked", code="np.where({scores} == -np.inf, 0, {grad})")
 def none_scores(grad: Array, scores: Array) -> Array:
     """The gradient of the scores, which are the weights."""
     return np.where(scores == -np.inf, 0, grad)
@@ -544,6 +621,7 @@ def none_scores(grad: Array, scores: Array) -> Array:
         else f"the weight is the score: {write(result)}"
     ],
     derivatives={"scores": none_scores},
+    code=_visible_code,
 )
 def none(scores: Array) -> Array:
     """The scores themselves are the weights.

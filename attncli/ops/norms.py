@@ -14,6 +14,8 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, number, parameter, products, sqrt, total
+from attncli.ops.code import CodeCall
+from attncli.ops.code_parts import TINY
 from attncli.ops.decorators import norm
 from attncli.ops.derivatives import derivative
 from attncli.ops.records import ByHand, FormulaInForce, Operator, OperatorRecord, OperatorUse, Parameter, Range, Symbol
@@ -198,6 +200,37 @@ class _Division:
         total: Array = (grad * self.divide(x, eps)[0]).sum(axis=-2)
         return total
 
+    def _divided_code(self, call: CodeCall) -> list[str]:
+        """The lines of what vectors are divided by, and of the divided vectors."""
+        x, eps = "{x}", call.option("eps", 0.0)
+        lines = list[str]()
+        if self.is_centred:
+            lines.append("centred = {x} - {x}.mean(axis=-1, keepdims=True)")
+            x = "centred"
+        size = f"np.sqrt(({x} ** 2).{self.mean_name}(axis=-1, keepdims=True){' + {eps}' if eps else ''})"
+        return [*lines, f"size = {size}{'' if eps else f'.clip({TINY})'}", f"y = {x} / size"]
+
+    def gradient_code(self, call: CodeCall) -> str:
+        """The gradient of the vectors as code: what is across them, and 0 of a vector without size."""
+        gain = _row_code(call, "gain") if call.has("gain") else ""
+        lines = [*self._divided_code(call), f"g = {{grad}}{self._factor(call, gain)}"]
+        less = " - g.mean(axis=-1, keepdims=True)" if self.is_centred else ""
+        across = f"(g{less} - y * (y * g).{self.mean_name}(axis=-1, keepdims=True)) / size"
+        return "\n".join([*lines, across if call.option("eps", 0.0) else f"np.where(size > {TINY}, {across}, 0)"])
+
+    def _factor(self, call: CodeCall, gain: str) -> str:
+        """What the gradient is multiplied by, where there is a gain."""
+        return "" if not gain else f" * (1 + {gain})" if call.option("gain_plus_one") else f" * {gain}"
+
+    def gain_code(self, call: CodeCall) -> str:
+        """The gradient of the gain as code."""
+        return "\n".join([*self._divided_code(call), "({grad} * y).sum(axis=-2)"])
+
+    @property
+    def mean_name(self) -> str:
+        """The name of the sum or the mean."""
+        return "sum" if self.mean is _sum else "mean"
+
     def formula(self, symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
         """The formula of the gradient of the vectors, with the gain where there is one."""
         factor = "" if "gain" not in symbols else "(1 + {gain}) " if options.get("gain_plus_one") else "{gain} "
@@ -212,12 +245,34 @@ BY_DEVIATION = _Division(_mean, "√(var({x}))", "√(var({x}) + eps)", "mean(y 
 GAIN = "{d_gain} = Σᵢ {d_result}ᵢ yᵢ, y the vectors before the gain"
 
 
+def _norm_code(call: CodeCall, vectors: str, mean: str) -> str:
+    """Vectors divided by the root of the sum, or the mean, of their squares, with the gain and the bias."""
+    eps, given = call.option("eps", 0.0), call.values.get("x")
+    size = f"np.sqrt(({vectors} ** 2).{mean}(axis=-1, keepdims=True){' + {eps}' if eps else ''})"
+    may_vanish = given is None or not (given - given[..., :1]).any(axis=-1).all()
+    code = f"{vectors} / {size}{f'.clip({TINY})' if may_vanish and not eps else ''}"
+    if call.has("gain"):
+        gain = _row_code(call, "gain")
+        code = f"{f'(1 + {gain})' if call.option('gain_plus_one') else gain} * {code}"
+    return f"{code} + {_row_code(call, 'bias')}" if call.has("bias") else code
+
+
+def _row_code(call: CodeCall, name: str) -> str:
+    """A vector of all rows, or of the rows of each head."""
+    return f"{{{name}}}" if len(call.shapes[name]) == 1 else f"{{{name}}}[..., None, :]"
+
+
+def _layer_code(call: CodeCall) -> str:
+    """The vectors without their means, divided."""
+    return f"centred = {{x}} - {{x}}.mean(axis=-1, keepdims=True)\n{_norm_code(call, 'centred', 'mean')}"
+
+
 def l2_gradient(grad: Array, x: Array) -> Array:
     """The gradient of vectors that are divided by their length, from that of the unit vectors."""
     return BY_LENGTH.gradient(grad, x, None)
 
 
-@derivative("{d_bias} = Σᵢ {d_result}ᵢ")
+@derivative("{d_bias} = Σᵢ {d_result}ᵢ", code="{grad}.sum(axis=-2)")
 def norm_bias(grad: Array) -> Array:
     """The gradient of the bias: the sum over the rows."""
     total: Array = grad.sum(axis=-2)
@@ -233,7 +288,12 @@ def _divide_l2(write: ArithmeticWriter, x: Array, eps: float | None) -> tuple[li
     return [size.line], number(x) / size, "u/√(‖u‖² + eps)" if eps else "u/‖u‖", size
 
 
-@derivative(BY_LENGTH.formula, remark=ZERO_VECTOR, by_hand=_gradient_by_hand(_divide_l2, BY_LENGTH))
+@derivative(
+    BY_LENGTH.formula,
+    remark=ZERO_VECTOR,
+    by_hand=_gradient_by_hand(_divide_l2, BY_LENGTH),
+    code=BY_LENGTH.gradient_code,
+)
 def l2_x(
     grad: Array, x: Array, gain: Array | None = None, *, eps: float | None = None, gain_plus_one: bool | None = None
 ) -> Array:
@@ -241,7 +301,7 @@ def l2_x(
     return BY_LENGTH.gradient(_with_gain(grad, gain, None, gain_plus_one), x, eps)
 
 
-@derivative(GAIN)
+@derivative(GAIN, code=BY_LENGTH.gain_code)
 def l2_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
     """The gradient of the gain: the sum over the rows."""
     return BY_LENGTH.gradient_of_gain(grad, x, eps)
@@ -256,6 +316,7 @@ def l2_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
     by_hand=_by_hand(_divide_l2),
     derivatives={"x": l2_x, "gain": l2_gain, "bias": norm_bias},
     check=check_gain,
+    code=lambda call: _norm_code(call, "{x}", "sum"),
 )
 def l2(
     x: Array, *, gain: Gain = None, bias: Bias = None, eps: SmallOrNone = None, gain_plus_one: bool | None = None
@@ -282,7 +343,12 @@ def _divide_rms(write: ArithmeticWriter, x: Array, eps: float) -> tuple[list[str
     return [mean.line, root.line], number(x) / root, "u/rms(u)", root
 
 
-@derivative(BY_MEAN_SQUARE.formula, remark=ZERO_VECTOR, by_hand=_gradient_by_hand(_divide_rms, BY_MEAN_SQUARE))
+@derivative(
+    BY_MEAN_SQUARE.formula,
+    remark=ZERO_VECTOR,
+    by_hand=_gradient_by_hand(_divide_rms, BY_MEAN_SQUARE),
+    code=BY_MEAN_SQUARE.gradient_code,
+)
 def rms_x(
     grad: Array, x: Array, gain: Array | None = None, *, eps: float | None = None, gain_plus_one: bool | None = None
 ) -> Array:
@@ -290,7 +356,7 @@ def rms_x(
     return BY_MEAN_SQUARE.gradient(_with_gain(grad, gain, None, gain_plus_one), x, eps)
 
 
-@derivative(GAIN)
+@derivative(GAIN, code=BY_MEAN_SQUARE.gain_code)
 def rms_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
     """The gradient of the gain: the sum over the rows."""
     return BY_MEAN_SQUARE.gradient_of_gain(grad, x, eps)
@@ -305,6 +371,7 @@ def rms_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
     by_hand=_by_hand(_divide_rms),
     derivatives={"x": rms_x, "gain": rms_gain, "bias": norm_bias},
     check=check_gain,
+    code=lambda call: _norm_code(call, "{x}", "mean"),
 )
 def rms(
     x: Array, *, gain: Gain = None, bias: Bias = None, eps: Small = 0.0, gain_plus_one: bool | None = None
@@ -333,7 +400,12 @@ def _divide_layer(write: ArithmeticWriter, x: Array, eps: float) -> tuple[list[s
     return [mean.line, centred.line, variance.line, root.line], centred / root, "(u − mean(u))/std(u)", root
 
 
-@derivative(BY_DEVIATION.formula, remark=ZERO_VECTOR, by_hand=_gradient_by_hand(_divide_layer, BY_DEVIATION))
+@derivative(
+    BY_DEVIATION.formula,
+    remark=ZERO_VECTOR,
+    by_hand=_gradient_by_hand(_divide_layer, BY_DEVIATION),
+    code=BY_DEVIATION.gradient_code,
+)
 def layer_x(
     grad: Array, x: Array, gain: Array | None = None, *, eps: float | None = None, gain_plus_one: bool | None = None
 ) -> Array:
@@ -341,7 +413,7 @@ def layer_x(
     return BY_DEVIATION.gradient(_with_gain(grad, gain, None, gain_plus_one), x, eps)
 
 
-@derivative(GAIN)
+@derivative(GAIN, code=BY_DEVIATION.gain_code)
 def layer_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
     """The gradient of the gain: the sum over the rows."""
     return BY_DEVIATION.gradient_of_gain(grad, x, eps)
@@ -356,6 +428,7 @@ def layer_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
     by_hand=_by_hand(_divide_layer),
     derivatives={"x": layer_x, "gain": layer_gain, "bias": norm_bias},
     check=check_gain,
+    code=_layer_code,
 )
 def layer(
     x: Array, *, gain: Gain = None, bias: Bias = None, eps: Small = 0.0, gain_plus_one: bool | None = None

@@ -10,6 +10,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import absolute, ln, number, total
+from attncli.ops.code import CodeCall, NoCode
 from attncli.ops.decorators import position, structural
 from attncli.ops.derivatives import CONSTANT, Derivatives, add_rows, derivative
 from attncli.ops.records import TABLE, DerivedInput, OperatorUse, Range
@@ -25,7 +26,24 @@ def published_slopes_by_hand(write: ArithmeticWriter, result: Any, *, shape: tup
     return [write.equation(number(2) ** -step, result, name=f"slope of head {head}")]
 
 
-@structural(is_exact=True, by_hand=published_slopes_by_hand)
+def _slopes_code(call: CodeCall) -> str:
+    """Powers of two; of a number of heads that is none those in between too."""
+    (heads,) = call.options["shape"]
+    power = 2 ** int(math.log2(heads))
+    first = f"2.0 ** (-8 / {power} * np.arange(1, {power + 1}))"
+    if power == heads:
+        return first
+    return f"np.concatenate([{first}, 2.0 ** (-4 / {power} * np.arange(1, {2 * power}, 2))])[:{heads}]"
+
+
+def _per_head_code(call: CodeCall, name: str) -> str:
+    """A number of each head in the shape of tables, or the one number."""
+    if not call.has(name):
+        return f"{{{name}}}"
+    return f"{{{name}}}[0]" if call.option("heads") is None else f"{{{name}}}[:, None, None]"
+
+
+@structural(is_exact=True, by_hand=published_slopes_by_hand, code=_slopes_code)
 def published_slopes(*, shape: tuple[int]) -> Array:
     """2^(−8/h), 2^(−16/h), … for h heads, h a power of two.
 
@@ -58,12 +76,23 @@ def alibi_by_hand(
     return [write.equation(-(number(slope) * absolute(number(query_positions) - key_positions)), result)]
 
 
-@derivative("{d_slopes}ₕ = −Σᵢⱼ {d_result}ᵢⱼ |posᵢ − j|")
+@derivative(
+    "{d_slopes}ₕ = −Σᵢⱼ {d_result}ᵢⱼ |posᵢ − j|",
+    code=lambda call: (
+        "-({grad} * abs({query_positions}[..., None] - {key_positions})).sum(axis=(-2, -1))"
+        + ("[..., None]" if call.option("heads") is None else "")
+    ),
+)
 def alibi_slopes(grad: Array, query_positions: Array, key_positions: Array, *, heads: int | None = None) -> Array:
     """The gradient of the slopes: the sum over all pairs of each head."""
     distances = abs(query_positions[..., :, None] - key_positions)
     total: Array = -(grad * distances).sum(axis=(-2, -1))
     return total[..., None] if heads is None else total
+
+
+def _alibi_code(call: CodeCall) -> str:
+    """The slopes times the distances, negative."""
+    return f"-{_per_head_code(call, 'slopes')} * abs({{query_positions}}[..., None] - {{key_positions}})"
 
 
 @position(
@@ -83,6 +112,7 @@ def alibi_slopes(grad: Array, query_positions: Array, key_positions: Array, *, h
         )
     },
     acts_on="scores",
+    code=_alibi_code,
 )
 def alibi(
     query_positions: Array, key_positions: Array, heads: int | None = None, *, slopes: Array | float | None = None
@@ -164,7 +194,28 @@ def table_gradient(grad: Array, rows: Array, table: Array, heads: int | None) ->
     return total.mT
 
 
-@derivative("{d_table}[r, h] = Σᵢⱼ {d_result}ᵢⱼ of the pairs whose distance is in bucket r")
+def table_gradient_code(call: CodeCall, forward: str | NoCode, rows: str) -> str | NoCode:
+    """The gradient of a table [r h]: of each row the sum over the pairs that read it."""
+    if isinstance(forward, NoCode):
+        return forward
+    lines = forward.split("\n")[:-1]
+    sums = f"({{grad}} * ({rows} == at)).sum(axis=(-2, -1)) for at in range({call.shape[-2]})"
+    stacked = (
+        f"np.stack([{sums}], axis=-1)[..., None]" if call.option("heads") is None else f"np.stack([{sums}], axis=-2)"
+    )
+    return "\n".join([*lines, stacked])
+
+
+def vectors_gradient_code(rows: str, count: int) -> str:
+    """The gradient of vectors of distances: of each the queries, times the gradients of the pairs that read it."""
+    of_pairs = f"({{grad}} * ({rows} == at)).sum(axis=-1, keepdims=True) * {{query}}"
+    return f"np.stack([({of_pairs}).sum(axis=-2) for at in range({count})], axis=-2)"
+
+
+@derivative(
+    "{d_table}[r, h] = Σᵢⱼ {d_result}ᵢⱼ of the pairs whose distance is in bucket r",
+    code=lambda call: table_gradient_code(call, _t5_code(call), "bucket"),
+)
 def t5_table(
     grad: Array,
     query_positions: Array,
@@ -178,6 +229,26 @@ def t5_table(
     """The gradient of the table: what the pairs of each bucket get is added."""
     distance = key_positions - query_positions[..., :, None]
     return table_gradient(grad, t5_bucket(distance, len(table), max_distance, bidirectional), table, heads)
+
+
+def rows_code(call: CodeCall, rows: str) -> str:
+    """The numbers of a table [r h] in some rows [… n m], of each head."""
+    if call.option("heads") is None:
+        return f"{{table}}[{rows}, 0]"
+    return f"{{table}}[{rows}, np.arange({call.shapes['table'][-1]})[:, None, None]]"
+
+
+def _t5_code(call: CodeCall) -> str:
+    """The distances, their buckets, and the numbers of these; wide buckets begin at the distances in a list."""
+    buckets, both_ways = call.shapes["table"][-2], call.options["bidirectional"]
+    half = buckets // 2 if both_ways else buckets
+    exact = half // 2
+    begins = _t5_begins(half, call.options["max_distance"])
+    lines = ["distance = {key_positions} - {query_positions}[..., None]"]
+    lines.append(f"away = {'abs(distance)' if both_ways else '(-distance).clip(0)'}")
+    wide = f"{exact} + np.searchsorted(np.array({begins}), away, side='right')" if begins else f"{exact}"
+    after = f" + {half} * (distance > 0)" if both_ways else ""
+    return "\n".join([*lines, f"bucket = np.where(away < {exact}, away, {wide}){after}", rows_code(call, "bucket")])
 
 
 @position(
@@ -194,6 +265,7 @@ def t5_table(
     derivatives={**OF_POSITIONS, "table": t5_table},
     check=check_t5,
     acts_on="scores",
+    code=_t5_code,
 )
 def t5(
     query_positions: Array,
@@ -232,11 +304,19 @@ def t5_bucket(distance: Array, buckets: int, max_distance: int, bidirectional: b
     half = buckets // 2 if bidirectional else buckets
     away = abs(distance) if bidirectional else np.maximum(-distance, 0)
     exact = half // 2
-    wide = half - exact
-    # The bucket exact + k begins where away^wide ≥ exact^wide (max_distance / exact)^k: whole numbers, no rounding.
-    begins = [_integer_root(exact ** (wide - k) * max_distance**k, wide) for k in range(1, wide)]
+    begins = _t5_begins(half, max_distance)
     bucket = np.where(away < exact, away, exact + np.searchsorted(np.array(begins, dtype=np.int64), away, side="right"))
     return bucket + (half * (distance > 0) if bidirectional else 0)
+
+
+def _t5_begins(half: int, max_distance: int) -> list[int]:
+    """The distances at which the wider buckets begin but for the first, of so many buckets on one side.
+
+    The bucket exact + k begins where away^wide ≥ exact^wide (max_distance / exact)^k: whole numbers, no rounding.
+    """
+    exact = half // 2
+    wide = half - exact
+    return [_integer_root(exact ** (wide - k) * max_distance**k, wide) for k in range(1, wide)]
 
 
 def _integer_root(number: int, degree: int) -> int:

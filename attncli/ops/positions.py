@@ -7,6 +7,8 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import cos, number, parameter, sin
+from attncli.ops.code import CodeCall
+from attncli.ops.code_parts import add_rows_code
 from attncli.ops.decorators import position, structural
 from attncli.ops.derivatives import CONSTANT, add_rows, derivative, unchanged
 from attncli.ops.records import TABLE, OperatorUse, Positive
@@ -32,6 +34,15 @@ def _sinusoidal_formula(*, base: float, offset: float) -> str:
     return f"P[pos, 2f] = sin({angle}), P[pos, 2f + 1] = cos({angle})"
 
 
+def _sinusoidal_code(call: CodeCall) -> str:
+    """The angles, and their sines and cosines by turns."""
+    *leading, features = call.shape
+    shifted = "({positions}[..., None] + {offset})" if call.options["offset"] else "{positions}[..., None]"
+    both = f"np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape({(*leading, features + features % 2)})"
+    cut = f"[..., :{features}]" if features % 2 else ""
+    return f"angles = {shifted} / {{base}} ** (np.arange(0, {features}, 2) / {features})\n{both}{cut}"
+
+
 @position(
     formula="P[pos, 2f] = sin(pos / base^(2f/x)), P[pos, 2f + 1] = cos(pos / base^(2f/x))",
     shapes="positions[n] -> [n x]",
@@ -41,6 +52,7 @@ def _sinusoidal_formula(*, base: float, offset: float) -> str:
     by_hand=sinusoidal_by_hand,
     derivatives={"positions": CONSTANT},
     acts_on="embeddings",
+    code=_sinusoidal_code,
 )
 def sinusoidal(positions: Array, features: int, *, base: Positive = 10000.0, offset: float = 0.0) -> Array:
     """Sines and cosines of the position, from fast to slow, added to the embeddings.
@@ -74,7 +86,12 @@ def check_learned(use: OperatorUse) -> None:
         )
 
 
-@derivative("{d_table}: the rows of {d_result}, added where their position is")
+@derivative(
+    "{d_table}: the rows of {d_result}, added where their position is",
+    code=lambda call: add_rows_code(
+        call, "({positions} + {offset})" if call.option("offset") else "{positions}", call.shape[-2]
+    ),
+)
 def learned_table(grad: Array, positions: Array, table: Array, *, offset: int = 0) -> Array:
     """The gradient of the table: the vectors of equal positions are added."""
     return add_rows(grad, positions + offset, table.shape[-2])
@@ -92,6 +109,7 @@ def learned_table(grad: Array, positions: Array, table: Array, *, offset: int = 
     check=check_learned,
     derivatives={"positions": CONSTANT, "table": learned_table},
     acts_on="embeddings",
+    code=lambda call: "{table}[{positions} + {offset}]" if call.options["offset"] else "{table}[{positions}]",
 )
 def learned(positions: Array, features: int | None = None, *, table: Annotated[Array, TABLE], offset: int = 0) -> Array:
     """A learned vector for each position, added to the embeddings.
@@ -112,7 +130,9 @@ def add_positions_by_hand(write: ArithmeticWriter, x: Array, positions: Array, r
     return [write.equation(number(x) + positions, result, name=name, letter="x")]
 
 
-@structural(by_hand=add_positions_by_hand, derivatives={"x": unchanged, "positions": unchanged})
+@structural(
+    by_hand=add_positions_by_hand, derivatives={"x": unchanged, "positions": unchanged}, code="{x} + {positions}"
+)
 def add_positions(x: Array, positions: Array) -> Array:
     """The embeddings [… n x] and the vectors of their positions [n x], together."""
     return x + positions

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, ln, number, parameter, products
+from attncli.ops.code import CodeCall
 from attncli.ops.decorators import query_scale, structural
 from attncli.ops.derivatives import CONSTANT, Derivatives, derivative
 from attncli.ops.records import Range
@@ -40,6 +41,7 @@ def log_steps_by_hand(
     ),
     by_hand=log_steps_by_hand,
     derivatives=OF_POSITIONS,
+    code="1 + {factor} * np.log1p(np.floor(({positions}.clip(0) + {offset}) / {length}))",
 )
 def log_steps(positions: Array, *, length: Length, factor: float = 0.1, offset: Offset = 1.0) -> Array:
     """The query's factor is 1 up to a length, and rises by a step at each multiple of it.
@@ -72,6 +74,14 @@ def _logn_formula(*, length: float, factor: float | None = None) -> str:
     return "κᵢ = 1 + factor ln(max((posᵢ + 1) / length, 1))"
 
 
+def _logn_code(call: CodeCall) -> str:
+    """The logarithm from the length on, times a factor or over that of the length."""
+    logarithm = "np.log((({positions}.clip(0) + 1) / {length}).clip(1))"
+    if call.option("factor") is not None:
+        return f"1 + {{factor}} * {logarithm}"
+    return f"1 + {logarithm} / {float(np.log(call.options['length']))}"
+
+
 @query_scale(
     formula="κᵢ = 1 + factor ln(max((posᵢ + 1) / length, 1))",
     shapes="positions[n] -> [n]",
@@ -80,6 +90,7 @@ def _logn_formula(*, length: float, factor: float | None = None) -> str:
     formula_in_force=_logn_formula,
     by_hand=logn_by_hand,
     derivatives=OF_POSITIONS,
+    code=_logn_code,
 )
 def logn(positions: Array, *, length: Annotated[float, Range(above=1)], factor: float | None = None) -> Array:
     """The query's factor is 1 up to a length, and grows with the logarithm of the position beyond it.
@@ -107,6 +118,7 @@ def power_by_hand(write: ArithmeticWriter, positions: Any, result: Any, *, lengt
     example={"positions": [0, 2], "exponent": 0.5, "length": 1, "gives": [1.4142135623730951, 2]},
     by_hand=power_by_hand,
     derivatives=OF_POSITIONS,
+    code="(1 + ({positions}.clip(0) + 1) / {length}) ** {exponent}",
 )
 def power(positions: Array, *, length: Length, exponent: float = 0.1) -> Array:
     """The query's factor grows with a power of the position.
@@ -145,17 +157,35 @@ def _row_sums(of_queries: Array, heads: int | None) -> Array:
     return total[..., None] if heads is None else total
 
 
-@derivative("{d_scale}ₕ = Σᵢ {d_result}ᵢ ln(posᵢ + 1)")
+def _row_sums_code(call: CodeCall, numbers: str) -> str:
+    """The sums over the queries as code."""
+    return f"{numbers}.sum(axis=-1){'[..., None]' if call.option('heads') is None else ''}"
+
+
+@derivative(
+    "{d_scale}ₕ = Σᵢ {d_result}ᵢ ln(posᵢ + 1)",
+    code=lambda call: _row_sums_code(call, "({grad} * np.log({positions}.clip(0) + 1))"),
+)
 def ssmax_scale(grad: Array, positions: Array, *, heads: int | None = None) -> Array:
     """The gradient of the scale: the sum over the queries of the logarithms."""
     counts = (_from_first_key(positions) + 1).astype(grad.dtype)
     return _row_sums(grad * np.log(counts), heads)
 
 
-@derivative("{d_bias}ₕ = Σᵢ {d_result}ᵢ")
+@derivative("{d_bias}ₕ = Σᵢ {d_result}ᵢ", code=lambda call: _row_sums_code(call, "{grad}"))
 def ssmax_bias(grad: Array, *, heads: int | None = None) -> Array:
     """The gradient of the bias: the sum over the queries."""
     return _row_sums(grad, heads)
+
+
+def _ssmax_code(call: CodeCall) -> str:
+    """The logarithms, times the scale of each head, and its bias."""
+    column = "" if call.option("heads") is None else "[:, None]"
+    scale = f"{{scale}}{column} * " if call.has("scale") else "{scale} * " if call.option("scale", 1.0) != 1 else ""
+    bias = f" + {{bias}}{column}" if call.has("bias") else " + {bias}" if call.option("bias", 0.0) else ""
+    heads = len(call.shape) > 1 and not (scale.endswith("] * ") or bias.endswith("]"))
+    logarithms = f"{scale}np.log({{positions}}.clip(0) + 1){bias}"
+    return f"np.broadcast_to({logarithms}, {call.shape})" if heads else logarithms
 
 
 @query_scale(
@@ -166,6 +196,7 @@ def ssmax_bias(grad: Array, *, heads: int | None = None) -> Array:
     formula_in_force=_ssmax_formula,
     by_hand=ssmax_by_hand,
     derivatives={"positions": CONSTANT, "scale": ssmax_scale, "bias": ssmax_bias},
+    code=_ssmax_code,
 )
 def ssmax(
     positions: Array, heads: int | None = None, *, scale: Array | float = 1.0, bias: Array | float = 0.0
@@ -199,6 +230,7 @@ def scale_rows_by_hand(write: ArithmeticWriter, x: Array, factors: Any, result: 
 @derivative(
     "{d_x} = {factors} {d_result}",
     by_hand=lambda write, grad, factors, result: [write.equation(number(factors) * number(grad), result, letter="d")],
+    code="{grad} * {factors}[..., None]",
 )
 def scale_rows_x(grad: Array, factors: Array) -> Array:
     """The gradient of the vectors: that of each, times its factor."""
@@ -208,6 +240,7 @@ def scale_rows_x(grad: Array, factors: Array) -> Array:
 @derivative(
     "{d_factors}ᵢ = {d_result}ᵢ·{x}ᵢ",
     by_hand=lambda write, grad, x, result: [write.equation(products(grad, x), result)],
+    code="({grad} * {x}).sum(axis=-1)",
 )
 def scale_rows_factors(grad: Array, x: Array) -> Array:
     """The gradient of the factors: how well each vector fits its gradient."""
@@ -215,7 +248,11 @@ def scale_rows_factors(grad: Array, x: Array) -> Array:
     return total
 
 
-@structural(by_hand=scale_rows_by_hand, derivatives={"x": scale_rows_x, "factors": scale_rows_factors})
+@structural(
+    by_hand=scale_rows_by_hand,
+    derivatives={"x": scale_rows_x, "factors": scale_rows_factors},
+    code="{x} * {factors}[..., None]",
+)
 def scale_rows(x: Array, factors: Array) -> Array:
     """Each vector of x [… n d] times its factor [… n]."""
     return x * factors[..., None]

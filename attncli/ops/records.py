@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from attncli.base.axes import Letters, Signature
 from attncli.base.errors import UnknownNameError
 from attncli.base.lazy_numpy import Array
+from attncli.ops.code import Code, CodeRule
 from attncli.ops.derivatives import Derivatives
 
 Interval = tuple[float, float]  # half-open: from the first key to before the last
@@ -334,6 +335,7 @@ class OperatorRecord:
     position_axes: AxesInForce | None = None  # position: with the parameters in force, where it reads several axes
     flatten: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None  # sets parameters that are inside others
     derivatives: Derivatives | None = None  # of each argument and array parameter; None where there are none
+    code: Code | CodeRule | None = None  # what a person would write for it; None where nothing is known
     unscaled: str | None = None  # score: the name of the one without this one's own scale
     factorization: Factorization | None = None  # score: as a product of two matrices
     is_distribution: bool = False  # normalizer: rows are ≥ 0 and sum to 1
@@ -404,6 +406,7 @@ class StructuralRecord:
 
     by_hand: ByHand | None = None
     derivatives: Derivatives | None = None  # of each argument
+    code: Code | CodeRule | None = None  # what a person would write for it; None where nothing is known
     is_exact: bool = False  # counts, or moves numbers and computes none: it is neither widened nor rounded
     is_boolean: bool = False  # its result is true or false
     key_bounds: Callable[..., KeyBounds] | None = None  # of masks combined: (number of keys, **bounds of each)

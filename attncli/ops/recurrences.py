@@ -12,8 +12,10 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, exp, ln, number, parameter, products
+from attncli.ops.code import CodeCall
 from attncli.ops.decorators import recurrence, structural
 from attncli.ops.records import DerivedInput, FormulaInForce, OperatorUse, Quantity, Range, Tap, no_tap
+from attncli.ops.state_code import state_code
 from attncli.ops.state_gradients import derivatives_by
 from attncli.ops.states import CHUNK, in_chunks, recur, recur_normalized, tokens_of
 
@@ -24,7 +26,7 @@ Slopes = Literal["lightning", "retnet"]
 SMALL = 1e-5  # that lightning attention adds, so that the last layer decays too
 
 
-@structural()
+@structural(code=lambda call: state_code(call, has_decay=call.has("decay"), has_beta=call.has("beta"), is_last=True))
 def present_state(
     query: Array,
     key: Array,
@@ -178,7 +180,16 @@ def published_decays_by_hand(
     return [share.line, write.equation(-(slope * share), result, name=name)]
 
 
-@structural(by_hand=published_decays_by_hand)
+def _decays_code(call: CodeCall) -> str:
+    """The logarithms of both families, in a column."""
+    heads, options = call.shape[0], call.options
+    if options["slopes"] == "retnet":
+        return f"np.log1p(-(2.0 ** (-5 - np.arange({heads}))))[:, None]"
+    share = _share_of_layer(options["layer"], options["layers"])
+    return f"-{share!r} * 2.0 ** (-8 / {heads} * np.arange(1, {heads + 1}))[:, None]"
+
+
+@structural(by_hand=published_decays_by_hand, code=_decays_code)
 def published_decays(*, shape: tuple[int, int], slopes: Slopes, layer: int, layers: int) -> Array:
     """The decay of each head [h 1], a logarithm: that of RetNet, or that of lightning attention in one of its layers.
 
@@ -226,6 +237,7 @@ def check_gated(use: OperatorUse) -> None:
     formula_in_force=_formula_in_force(LINEAR),
     by_hand=recurrence_by_hand,
     derivatives=derivatives_by(),
+    code=lambda call: state_code(call, has_decay=False, has_beta=False),
 )
 def linear(
     query: Array,
@@ -277,6 +289,7 @@ def linear(
         )
     },
     derivatives=derivatives_by("decay"),
+    code=lambda call: state_code(call, has_decay=True, has_beta=False),
 )  # fmt: skip
 def gated(
     query: Array,
@@ -329,6 +342,7 @@ def gated(
     formula_in_force=_formula_in_force(DELTA),
     by_hand=recurrence_by_hand,
     derivatives=derivatives_by("beta"),
+    code=lambda call: state_code(call, has_decay=False, has_beta=True),
 )  # fmt: skip
 def delta(
     query: Array,
@@ -371,6 +385,7 @@ def delta(
     formula_in_force=_formula_in_force(GATED_DELTA),
     by_hand=recurrence_by_hand,
     derivatives=derivatives_by("decay", "beta"),
+    code=lambda call: state_code(call, has_decay=True, has_beta=True),
 )  # fmt: skip
 def gated_delta(
     query: Array,

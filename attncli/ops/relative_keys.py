@@ -10,9 +10,10 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number, products
+from attncli.ops.code import CodeCall, NoCode
 from attncli.ops.decorators import position
 from attncli.ops.derivatives import add_rows, derivative
-from attncli.ops.position_biases import OF_POSITIONS
+from attncli.ops.position_biases import OF_POSITIONS, vectors_gradient_code
 from attncli.ops.records import TABLE, OperatorUse, Range
 
 
@@ -102,7 +103,21 @@ def shaw_query_by_hand(
     return [write.equation(products(grad, table[rows]), result, letter="d")]
 
 
-@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ {table}(clip(j − posᵢ))", sums_over=("m",), by_hand=shaw_query_by_hand)
+def _shaw_gradient_code(call: CodeCall, then: str) -> str | NoCode:
+    """The rows of the distances, and what is made of them."""
+    forward = _shaw_code(call)
+    if isinstance(forward, NoCode):
+        return forward
+    vectors = "{table}[..., row, :]" if len(call.shapes["table"]) > 2 else "{table}[row]"
+    return "\n".join([forward.split("\n")[0], then.replace("{vectors}", vectors)])
+
+
+@derivative(
+    "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ {table}(clip(j − posᵢ))",
+    sums_over=("m",),
+    by_hand=shaw_query_by_hand,
+    code=lambda call: _shaw_gradient_code(call, "({grad}[..., None] * {vectors}).sum(axis=-2)"),
+)
 def shaw_query(
     grad: Array, query_positions: Array, key_positions: Array, table: Array, *, left: int | None = None
 ) -> Array:
@@ -111,7 +126,10 @@ def shaw_query(
     return total
 
 
-@derivative("{d_table}(r) = Σᵢⱼ {d_result}ᵢⱼ {query}ᵢ of the pairs with the distance r")
+@derivative(
+    "{d_table}(r) = Σᵢⱼ {d_result}ᵢⱼ {query}ᵢ of the pairs with the distance r",
+    code=lambda call: _shaw_gradient_code(call, vectors_gradient_code("row", call.shapes["table"][-2])),
+)
 def shaw_table(
     grad: Array,
     query: Array,
@@ -124,6 +142,17 @@ def shaw_table(
     """The gradient of the table: the queries, each times the gradients of the pairs with a distance."""
     total: Array = _by_distance(grad, query_positions, key_positions, table.shape[-2], left).mT @ query
     return total
+
+
+def _shaw_code(call: CodeCall) -> str | NoCode:
+    """The rows of the distances, and the products with their vectors."""
+    *heads, rows, _ = call.shapes["table"]
+    left = _rows_to_the_left(rows, call.option("left"))
+    if heads and len(call.shapes["query_positions"]) > 1:
+        return NoCode("each head and each batch item has rows of its own")
+    index = f"row = ({{key_positions}} - {{query_positions}}[..., None] + {left}).clip(0, {rows - 1})"
+    vectors = "{table}[..., row, :]" if heads else "{table}[row]"
+    return f"{index}\n({{query}}[..., None, :] * {vectors}).sum(axis=-1)"
 
 
 @position(
@@ -141,6 +170,7 @@ def shaw_table(
     derivatives={**OF_POSITIONS, "query": shaw_query, "table": shaw_table},
     check=check_shaw,
     acts_on="products",
+    code=_shaw_code,
 )
 def shaw(
     query: Array,

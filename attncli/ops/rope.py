@@ -4,12 +4,14 @@ The frequency of a pair is its angle from one position to the next.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, cos, number, parameter, sin, total
+from attncli.ops.code import CodeCall
 from attncli.ops.decorators import position, structural
 from attncli.ops.derivatives import CONSTANT, derivative
 from attncli.ops.records import DerivedInput, MayHave, OperatorUse, PositionAxes, Positive, Range, ReadsMapping
@@ -67,6 +69,55 @@ def angles(positions: Array, frequencies: Array, *, scaling: float = 1.0, offset
     return result
 
 
+def _frequencies_code(call: CodeCall) -> str:
+    """The frequencies of the type, and on which of several axes each pair has its own."""
+    scaling, pairs = call.options["scaling"], call.shape[-1]
+    rope = ScaledRope(scaling, call.options["base"], 2 * pairs, call.values.get("position_count"))
+    code, axes = TYPES[scaling.type].code(rope), axis_of_pair(scaling, pairs)
+    if axes is None:
+        return code
+    *lines, last = code.split("\n")
+    chosen = f"np.where(np.arange({call.shape[0]})[:, None] == np.array({axes.tolist()}), frequency, 0.0)"
+    return "\n".join([*lines, f"frequency = {last}", chosen])
+
+
+def _attention_factor_code(call: CodeCall) -> str:
+    """The number, which follows from the scaling alone."""
+    return f"np.array({float(scaled_attention_factor(call.values.get('position_count'), **call.options))!r})"
+
+
+def _rope_code(call: CodeCall, x: str = "{x}") -> str:
+    """The angles, the features of pairs, and these turned; features behind them stay."""
+    features, pairs = call.shape[-1], _pairs(call)
+    end, offset, scaling = 2 * pairs, call.option("offset", 0.0), call.option("scaling", 1.0)
+    positions = "{positions}" if not offset else "({positions} + {offset})"
+    positions = f"({positions} / {{scaling}})" if scaling != 1 else positions
+    if len(call.shapes.get("frequencies", ())) > 1:
+        lines = [f"angles = ({positions} * 1.0).mT @ {{frequencies}}"]
+    elif call.has("frequencies"):
+        lines = [f"angles = {positions}[..., None] * {{frequencies}}"]
+    else:
+        lines = [f"angles = {positions}[..., None] * {{base}} ** (-np.arange(0, {end}, 2) / {end})"]
+    parts = (f"0:{end}:2", f"1:{end}:2") if call.option("interleaved") else (f":{pairs}", f"{pairs}:{end}")
+    lines.append(f"first, second = {x}[..., {parts[0]}], {x}[..., {parts[1]}]")
+    minus, plus = ("+", "-") if call.option("reverse") else ("-", "+")
+    turned = f"first * cos {minus} second * sin, second * cos {plus} first * sin"
+    factor = "{attention_factor} * " if call.has("attention_factor") or call.option("attention_factor") else ""
+    lines.append(f"cos, sin = {factor}np.cos(angles), {factor}np.sin(angles)")
+    rest = f", {x}[..., {end}:]" if end < features else ""
+    if not call.option("interleaved"):
+        return "\n".join([*lines, f"np.concatenate([{turned}{rest}], axis=-1)"])
+    stacked = f"np.stack([{turned}], axis=-1).reshape({(*call.shape[:-1], end)})"
+    return "\n".join([*lines, f"np.concatenate([{stacked}{rest}], axis=-1)" if rest else stacked])
+
+
+def _pairs(call: CodeCall) -> int:
+    """How many pairs turn."""
+    if call.has("frequencies"):
+        return call.shapes["frequencies"][-1]
+    return int(call.option("dims", call.shape[-1])) // 2
+
+
 def frequencies_by_hand(
     write: ArithmeticWriter,
     result: Any,
@@ -90,7 +141,7 @@ def frequencies_by_hand(
     return lines
 
 
-@structural(is_exact=True, by_hand=frequencies_by_hand)
+@structural(is_exact=True, by_hand=frequencies_by_hand, code=_frequencies_code)
 def scaled_frequencies(
     position_count: Array | None = None, *, shape: tuple[int, ...], scaling: RopeScaling, base: float
 ) -> Array:
@@ -119,7 +170,7 @@ def attention_factor_by_hand(
     return [] if lines is None else lines(write, ScaledRope(scaling, 1.0, 0, position_count), result)
 
 
-@structural(is_exact=True, by_hand=attention_factor_by_hand)
+@structural(is_exact=True, by_hand=attention_factor_by_hand, code=_attention_factor_code)
 def scaled_attention_factor(
     position_count: Array | None = None, *, shape: tuple[()] = (), scaling: RopeScaling
 ) -> Array:
@@ -343,7 +394,13 @@ def rope_x_by_hand(
     return rope_by_hand(write, grad, positions, result, reverse=not reverse, **options)
 
 
-@derivative(_turned_back, by_hand=rope_x_by_hand)
+def _rope_gradient_code(call: CodeCall) -> str:
+    """The same, the other way."""
+    turned = replace(call, options={**call.options, "reverse": not call.option("reverse", False)})
+    return _rope_code(turned, "{grad}")
+
+
+@derivative(_turned_back, by_hand=rope_x_by_hand, code=_rope_gradient_code)
 def rope_x(
     grad: Array,
     positions: Array,
@@ -370,6 +427,21 @@ def rope_x(
         attention_factor=attention_factor,
         reverse=not reverse,
     )
+
+
+def _frequencies_gradient_code(call: CodeCall) -> str:
+    """The gradients of the angles, and the positions times them."""
+    pairs, offset, scaling = call.shapes["frequencies"][-1], call.option("offset", 0.0), call.option("scaling", 1.0)
+    parts = [f":{pairs}", f"{pairs}:{2 * pairs}"]
+    if call.option("interleaved"):
+        parts = [f"0:{2 * pairs}:2", f"1:{2 * pairs}:2"]
+    one, other = (f"[..., {part}]" for part in parts)
+    angles = f"of_angles = {{grad}}{other} * {{forward}}{one} - {{grad}}{one} * {{forward}}{other}"
+    positions = f"({{positions}} + {offset}) / {scaling}" if offset or scaling != 1 else "{positions} * 1.0"
+    positions = f"-({positions})" if call.option("reverse") else f"({positions})"
+    if len(call.shapes["frequencies"]) > 1:
+        return f"{angles}\n{positions} @ of_angles"
+    return f"{angles}\n({positions}[..., None] * of_angles).sum(axis=-2)"
 
 
 def rope_frequencies_by_hand(
@@ -402,6 +474,7 @@ def rope_frequencies_by_hand(
     "{d_frequencies}[f] = Σ pos ({d_result}₂ {result}₁ − {d_result}₁ {result}₂) over the rows, of pair f",
     sums_over=("n", "m"),
     by_hand=rope_frequencies_by_hand,
+    code=_frequencies_gradient_code,
 )
 def rope_frequencies_gradient(
     grad: Array,
@@ -451,6 +524,7 @@ def rope_frequencies_gradient(
     derived=DERIVED,
     position_axes=position_axes,
     flatten=flatten_scaling,
+    code=_rope_code,
 )
 def rope(
     x: Array,

@@ -50,6 +50,7 @@ class ScalingType:
     source: str  # where it is not rope's own
     frequencies: Callable[[Array, ScaledRope], Array]
     pair_lines: Callable[[ArithmeticWriter, ScaledRope, int, Any], list[str]]
+    code: Callable[[ScaledRope], str]  # lines of code, of which the last is the frequencies
     parameters: tuple[str, ...] = ()
     common_lines: Callable[[ArithmeticWriter, ScaledRope], Iterator[str]] = lambda write, rope: iter(())
     attention_factor: Callable[[ScaledRope], float] | None = None
@@ -308,18 +309,62 @@ def _axial_lines(write: ArithmeticWriter, rope: ScaledRope, pair: int, result: A
     return [_frequency_line(write, pair, parameter(rope.base) ** -(number(steps[pair]) / width), result)]
 
 
+def _plain_code(rope: ScaledRope) -> str:
+    """The plain frequencies as code."""
+    return f"{rope.base} ** (-np.arange(0, {rope.dims}, 2) / {rope.dims})"
+
+
+def _dynamic_code(rope: ScaledRope) -> str:
+    """The plain frequencies of the larger base."""
+    stretched = f"({rope.base} * {_base_stretch(rope)} ** ({rope.dims} / {rope.dims - 2}))"
+    return f"{stretched} ** (-np.arange(0, {rope.dims}, 2) / {rope.dims})"
+
+
+def _partly_kept_code(rope: ScaledRope, kept: str) -> str:
+    """The plain frequencies, how much of each is kept, and the frequencies."""
+    return "\n".join([f"plain = {_plain_code(rope)}", kept, f"plain * kept + plain / {rope.factor} * (1 - kept)"])
+
+
+def _yarn_code(rope: ScaledRope) -> str:
+    """The pairs from low to high are kept less and less."""
+    low, high = _yarn_ends(rope)
+    ramp = f"((np.arange({rope.dims // 2}) - {low}) / {high - low or RAMP_WIDTH})"
+    return _partly_kept_code(rope, f"kept = 1 - {ramp}.clip(0, 1)")
+
+
+def _llama3_code(rope: ScaledRope) -> str:
+    """The pairs that turn more often are kept more."""
+    slow, fast = rope.scaling["low_freq_factor"], rope.scaling["high_freq_factor"]
+    turns = f"{rope.trained_count} * plain / {TURN}"
+    return _partly_kept_code(rope, f"kept = (({turns} - {slow}) / {fast - slow}).clip(0, 1)")
+
+
+def _axial_code(rope: ScaledRope) -> str:
+    """The plain frequencies of each axis."""
+    steps, width = _axial_steps(rope)
+    return f"{rope.base} ** (-np.array({steps.tolist()}) / {width})"
+
+
+def _proportional_code(rope: ScaledRope) -> str:
+    """The plain frequencies of the first pairs."""
+    turns, factor = f"np.arange({rope.dims // 2}) < {_proportional_count(rope)}", rope.scaling.get("factor", 1.0)
+    return f"np.where({turns}, {_plain_code(rope)}{f' / {factor}' if factor != 1 else ''}, 0.0)"
+
+
 TYPES: Mapping[str, ScalingType] = {
     "default": ScalingType(
         "θ = base^(−2f/dims)",
         "",
         lambda plain, rope: plain,
         lambda write, rope, pair, result: [_plain_line(write, rope, pair, result)],
+        _plain_code,
     ),
     "linear": ScalingType(
         f"θ = θ₀ / factor, {PLAIN}",
         "",
         lambda plain, rope: plain / rope.scaling["factor"],
         lambda write, rope, pair, result: [_plain_line(write, rope, pair, result, parameter(rope.scaling["factor"]))],
+        lambda rope: f"{_plain_code(rope)} / {rope.scaling['factor']}",
         ("factor",),
     ),
     "dynamic": ScalingType(
@@ -327,6 +372,7 @@ TYPES: Mapping[str, ScalingType] = {
         "Peng et al. 2023, §3.3 (NTK-aware)",
         _dynamic,
         _dynamic_lines,
+        _dynamic_code,
         ("factor", "alpha"),
         common_lines=_stretched_base_lines,
         reads_position_count=True,
@@ -336,6 +382,7 @@ TYPES: Mapping[str, ScalingType] = {
         "Peng et al. 2023",
         _partly_kept,
         _yarn_lines,
+        _yarn_code,
         ("factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate"),
         common_lines=_ramp_lines,
         attention_factor=_yarn_attention_factor,
@@ -346,6 +393,7 @@ TYPES: Mapping[str, ScalingType] = {
         "the code of Llama 3.1",
         _partly_kept,
         _llama3_lines,
+        _llama3_code,
         ("factor", "low_freq_factor", "high_freq_factor"),
     ),
     "longrope": ScalingType(
@@ -355,6 +403,7 @@ TYPES: Mapping[str, ScalingType] = {
         lambda write, rope, pair, result: [
             _plain_line(write, rope, pair, result, number(_length_factors(rope)[1][pair]))
         ],
+        lambda rope: f"{_plain_code(rope)} / np.array({list(_length_factors(rope)[1])})",
         ("short_factor", "long_factor", "factor", "short_mscale", "long_mscale"),
         common_lines=_list_line,
         attention_factor=_longrope_attention_factor,
@@ -366,6 +415,7 @@ TYPES: Mapping[str, ScalingType] = {
         "the code of Qwen2-VL and Pixtral",
         _axial,
         _axial_lines,
+        _axial_code,
         (AXES, ALTERNATING),
     ),
     "proportional": ScalingType(
@@ -373,6 +423,7 @@ TYPES: Mapping[str, ScalingType] = {
         "the code of Gemma 4",
         _proportional,
         _proportional_lines,
+        _proportional_code,
         ("factor",),
     ),
 }

@@ -11,6 +11,8 @@ from attncli.base.dtypes import square_root
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, exp, largest, number, parameter, products, sqrt, tanh, total
+from attncli.ops.code import CodeCall
+from attncli.ops.code_parts import turn_code, unit_code
 from attncli.ops.decorators import score
 from attncli.ops.derivatives import Formula, computed_products, derivative, derivative_by_number, sum_products
 from attncli.ops.norms import ZERO_VECTOR, l2, l2_gradient
@@ -62,7 +64,7 @@ def _query_lines(write: ArithmeticWriter, grad: Array, key: Array, result: Any) 
     return [write.equation(products(grad, key), result, letter="d")]
 
 
-@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ {key}ⱼ", sums_over=("m",), by_hand=_query_lines)
+@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ {key}ⱼ", sums_over=("m",), by_hand=_query_lines, code="{grad} @ {key}")
 def dot_query(grad: Array, key: Array) -> Array:
     """The gradient of the queries: the keys, each times the gradient of its score."""
     return product_without_zeros(grad, key)
@@ -72,6 +74,7 @@ def dot_query(grad: Array, key: Array) -> Array:
     "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ {query}ᵢ",
     sums_over=("n",),
     by_hand=lambda write, grad, query, result: [write.equation(products(grad, query), result, letter="d")],
+    code="{grad}.mT @ {query}",
 )
 def dot_key(grad: Array, query: Array) -> Array:
     """The gradient of the keys: the queries, each times the gradient of its score."""
@@ -84,6 +87,7 @@ def dot_key(grad: Array, query: Array) -> Array:
     by_hand=lambda write, grad, key, result: [
         write.equation(products(grad, key) / sqrt(key.shape[-1]), result, letter="d")
     ],
+    code=lambda call: f"{{grad}} @ {{key}} / np.sqrt({call.shape[-1]})",
 )
 def scaled_dot_query(grad: Array, key: Array) -> Array:
     """The gradient of the queries: the keys, each times the gradient of its score, by √d."""
@@ -97,6 +101,7 @@ def scaled_dot_query(grad: Array, key: Array) -> Array:
     by_hand=lambda write, grad, query, result: [
         write.equation(products(grad, query) / sqrt(query.shape[-1]), result, letter="d")
     ],
+    code=lambda call: f"{{grad}}.mT @ {{query}} / np.sqrt({call.shape[-1]})",
 )
 def scaled_dot_key(grad: Array, query: Array) -> Array:
     """The gradient of the keys: the queries, each times the gradient of its score, by √d."""
@@ -122,6 +127,7 @@ def scaled_dot_key(grad: Array, query: Array) -> Array:
     factorization=Factorization(lambda query: query, lambda key: key, scale=lambda features: 1 / square_root(features)),
     by_hand=scaled_dot_by_hand,
     derivatives={"query": scaled_dot_query, "key": scaled_dot_key},
+    code="{dot_products} = {query} @ {key}.mT\n{dot_products} / np.sqrt({d})",
 )
 def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap, matmul: MatrixProduct = product) -> Array:
     """The dot product, divided by the square root of the number of features.
@@ -143,6 +149,7 @@ def scaled_dot(query: Array, key: Array, *, tap: Tap = no_tap, matmul: MatrixPro
     factorization=Factorization(lambda query: query, lambda key: key),
     by_hand=lambda write, query, key, result: [_dot_product_line(write, query, key, result)],
     derivatives={"query": dot_query, "key": dot_key},
+    code="{query} @ {key}.mT",
 )
 def dot(query: Array, key: Array, *, matmul: MatrixProduct = product) -> Array:
     """The dot product of the query and the key.
@@ -171,6 +178,7 @@ def general_by_hand(
         (line := write.computed("Σⱼ dSᵢⱼ Kⱼ", products(grad, key), letter="c")).line,
         write.equation(products(line.entries, w.mT), result, letter="d"),
     ],
+    code="{grad} @ {key} @ {w}.mT",
 )
 def general_query(grad: Array, key: Array, w: Array) -> Array:
     """The gradient of the queries: that of the projected queries, times the matrix."""
@@ -183,13 +191,14 @@ def general_query(grad: Array, key: Array, w: Array) -> Array:
     by_hand=lambda write, grad, projected_query, result: [
         write.equation(products(grad, projected_query), result, letter="c")
     ],
+    code="{grad}.mT @ {projected_query}",
 )
 def general_key(grad: Array, projected_query: Array) -> Array:
     """The gradient of the keys: the projected queries, each times the gradient of its score."""
     return product_without_zeros(grad.mT, projected_query)
 
 
-@derivative("{d_w} = {query}ᵀ {d_result} {key}")
+@derivative("{d_w} = {query}ᵀ {d_result} {key}", code="{query}.mT @ {grad} @ {key}")
 def general_w(grad: Array, query: Array, key: Array) -> Array:
     """The gradient of the matrix: the sum over all pairs."""
     return product_without_zeros(query.mT, product_without_zeros(grad, key))
@@ -212,6 +221,7 @@ def general_w(grad: Array, query: Array, key: Array) -> Array:
     factorization=Factorization(lambda query, w: query @ w, lambda key, w: key),
     by_hand=general_by_hand,
     derivatives={"query": general_query, "key": general_key, "w": general_w},
+    code="{projected_query} = {query} @ {w}\n{projected_query} @ {key}.mT",
 )
 def general(
     query: Array, key: Array, *, w: Annotated[Array, Symbol("W")], tap: Tap = no_tap, matmul: MatrixProduct = product
@@ -302,12 +312,20 @@ def _slope_lines(
     return [row.line, write.equation(products(row.entries, w.mT), result, letter="d")]
 
 
+def _slopes_code(call: CodeCall, after: str, before: str = "") -> str:
+    """The gradient of the hidden layer before its activation, and what is made of it."""
+    v = "{v}" if len(call.shapes["v"]) == 1 else "{v}[..., None, None, :]"
+    slopes = {"tanh": " * (1 - {hidden} ** 2)", "relu": " * ({hidden} > 0)", "sigmoid": " * {hidden} * (1 - {hidden})"}
+    return f"changes = {{grad}}[..., None] * {v}{slopes.get(call.options['activation'], '')}\n{before}changes{after}"
+
+
 @derivative(
     _with_slope("{d_query}ᵢ = Σⱼ δᵢⱼ {w2}ᵀ, δᵢⱼ = {d_result}ᵢⱼ {v}"),
     sums_over=("m",),
     by_hand=lambda write, grad, hidden, w2, v, result, *, activation: _slope_lines(
         write, grad, hidden, v, w2, result, activation
     ),
+    code=lambda call: _slopes_code(call, ".sum(axis=-2) @ {w2}.mT"),
 )
 def additive_query(grad: Array, hidden: Array, w2: Array, v: Array, *, activation: Activation) -> Array:
     """The gradient of the queries: that of the hidden layer, summed over the keys, times the matrix."""
@@ -321,6 +339,7 @@ def additive_query(grad: Array, hidden: Array, w2: Array, v: Array, *, activatio
     by_hand=lambda write, grad, hidden, w1, v, result, *, activation: _slope_lines(
         write, grad, hidden, v, w1, result, activation
     ),
+    code=lambda call: _slopes_code(call, ".sum(axis=-3) @ {w1}.mT"),
 )
 def additive_key(grad: Array, hidden: Array, w1: Array, v: Array, *, activation: Activation) -> Array:
     """The gradient of the keys: that of the hidden layer, summed over the queries, times the matrix."""
@@ -334,6 +353,7 @@ def additive_key(grad: Array, hidden: Array, w1: Array, v: Array, *, activation:
     by_hand=lambda write, grad, key, hidden, v, result, *, activation: _first_of_pairs(
         write, grad, hidden, v, key[:, 0], result[0, 0], activation
     ),
+    code=lambda call: _slopes_code(call, ".sum(axis=-3)", "{key}.mT @ "),
 )
 def additive_w1(grad: Array, key: Array, hidden: Array, v: Array, *, activation: Activation) -> Array:
     """The gradient of the matrix of the keys: the sum over all pairs."""
@@ -347,6 +367,7 @@ def additive_w1(grad: Array, key: Array, hidden: Array, v: Array, *, activation:
     by_hand=lambda write, grad, query, hidden, v, result, *, activation: _first_of_pairs(
         write, grad, hidden, v, query[:, :1], result[0, 0], activation
     ),
+    code=lambda call: _slopes_code(call, ".sum(axis=-2)", "{query}.mT @ "),
 )
 def additive_w2(grad: Array, query: Array, hidden: Array, v: Array, *, activation: Activation) -> Array:
     """The gradient of the matrix of the queries: the sum over all pairs."""
@@ -360,6 +381,7 @@ def additive_w2(grad: Array, query: Array, hidden: Array, v: Array, *, activatio
     by_hand=lambda write, grad, hidden, v, result, *, activation: [
         write.equation(total(_slope_terms(grad.ravel(), hidden.reshape(-1, len(v)), v, activation)), result, letter="a")
     ],
+    code=lambda call: _slopes_code(call, ".sum(axis=(-3, -2))"),
 )
 def additive_b(grad: Array, hidden: Array, v: Array, *, activation: Activation) -> Array:
     """The gradient of the bias of the hidden layer: the sum over all pairs."""
@@ -373,11 +395,25 @@ def additive_b(grad: Array, hidden: Array, v: Array, *, activation: Activation) 
     by_hand=lambda write, grad, hidden, result: [
         write.equation(products(grad.ravel(), hidden.reshape(-1, hidden.shape[-1])), result, letter="a")
     ],
+    code="({grad}[..., None] * {hidden}).sum(axis=(-3, -2))",
 )
 def additive_v(grad: Array, hidden: Array) -> Array:
     """The gradient of the last vector: the hidden layer, times the gradient of each score."""
     gradient: Array = (grad[..., None] * hidden).sum(axis=(-3, -2))
     return gradient
+
+
+def _additive_code(call: CodeCall) -> str:
+    """Both projections, the hidden layer of their sum, and its product with the last vector."""
+    total = "{projected_key}[..., None, :, :] + {projected_query}[..., :, None, :]"
+    if call.has("b"):
+        total += " + {b}" if len(call.shapes["b"]) == 1 else " + {b}[..., None, None, :]"
+    activations = {"tanh": "np.tanh({})", "relu": "({}).clip(0)", "sigmoid": "1 / (1 + np.exp(-({})))"}
+    lines = ["{projected_key} = {key} @ {w1}", "{projected_query} = {query} @ {w2}"]
+    lines.append(f"{{hidden}} = {activations.get(call.options['activation'], '{}').format(total)}")
+    of_heads = len(call.shapes["v"]) > 1
+    lines.append("({hidden} @ {v}[..., None, :, None])[..., 0]" if of_heads else "{hidden} @ {v}")
+    return "\n".join(lines)
 
 
 @score(
@@ -416,6 +452,7 @@ def additive_v(grad: Array, hidden: Array) -> Array:
         "v": additive_v,
         "b": additive_b,
     },
+    code=_additive_code,
 )
 def additive(
     query: Array,
@@ -470,6 +507,7 @@ def location_by_hand(write: ArithmeticWriter, query: Array, key: Array, result: 
     "{d_query}ᵢ = {d_result}ᵢ {w}ᵀ",
     sums_over=("m",),
     by_hand=lambda write, grad, w, result: [write.equation(products(grad, w.mT), result, letter="d")],
+    code="{grad} @ {w}.mT",
 )
 def location_query(grad: Array, w: Array) -> Array:
     """The gradient of the queries: that of the scores, times the matrix."""
@@ -477,13 +515,13 @@ def location_query(grad: Array, w: Array) -> Array:
     return gradient
 
 
-@derivative("{d_key} = 0: the keys are not read")
+@derivative("{d_key} = 0: the keys are not read", code=lambda call: f"np.zeros({call.shape})")
 def location_key(grad: Array, key: Array) -> Array:
     """The gradient of the keys, which are not read."""
     return np.zeros((*grad.shape[:-2], *key.shape[-2:]), grad.dtype)
 
 
-@derivative("{d_w} = {query}ᵀ {d_result}")
+@derivative("{d_w} = {query}ᵀ {d_result}", code="{query}.mT @ {grad}")
 def location_w(grad: Array, query: Array) -> Array:
     """The gradient of the matrix: the sum over the queries."""
     gradient: Array = query.mT @ grad
@@ -497,6 +535,7 @@ def location_w(grad: Array, query: Array) -> Array:
     example={"query": [[1, 2]], "key": [[9], [9], [9]], "w": [[1, 0, 2], [0, 1, 1]], "gives": [[1, 2, 4]]},
     by_hand=location_by_hand,
     derivatives={"query": location_query, "key": location_key, "w": location_w},
+    code="{query} @ {w}",
 )
 def location(query: Array, key: Array, *, w: Annotated[Array, Symbol("W")]) -> Array:
     """A score for each position from the query alone; the keys are not read.
@@ -554,6 +593,7 @@ def _turn_lines(
         write, grad, query, unit_key, result, beta
     ),
     remark=ZERO_VECTOR,
+    code=lambda call: f"g = {{beta}} * {{grad}} @ {{unit_key}}\n{turn_code(call, 'query')}",
 )
 def cosine_query(grad: Array, query: Array, unit_key: Array, *, beta: float) -> Array:
     """The gradient of the queries: only what turns a query changes its score."""
@@ -567,6 +607,7 @@ def cosine_query(grad: Array, query: Array, unit_key: Array, *, beta: float) -> 
         write, grad, key, unit_query, result, beta
     ),
     remark=ZERO_VECTOR,
+    code=lambda call: f"g = {{beta}} * {{grad}}.mT @ {{unit_query}}\n{turn_code(call, 'key')}",
 )
 def cosine_key(grad: Array, key: Array, unit_query: Array, *, beta: float) -> Array:
     """The gradient of the keys: only what turns a key changes its scores."""
@@ -580,10 +621,18 @@ def cosine_key(grad: Array, key: Array, unit_query: Array, *, beta: float) -> Ar
         computed_products(write, "Σ dS∘QᵤKᵤᵀ", grad, unit_query @ unit_key.mT).line
     ],
     keeps_sign=True,
+    code="({grad} * ({unit_query} @ {unit_key}.mT)).sum()",
 )
 def cosine_beta(grad: Array, unit_query: Array, unit_key: Array) -> Array:
     """The gradient of the strength: the cosines, each times the gradient of its score."""
     return sum_products(grad, unit_query @ unit_key.mT)
+
+
+def _cosine_code(call: CodeCall) -> str:
+    """The unit vectors, and their products."""
+    lines = [f"{{unit_{name}}} = {unit_code(call, name)}" for name in ("query", "key")]
+    product = "{unit_query} @ {unit_key}.mT"
+    return "\n".join([*lines, product if call.options["beta"] == 1 else f"{{beta}} * {product}"])
 
 
 @score(
@@ -599,6 +648,7 @@ def cosine_beta(grad: Array, unit_query: Array, unit_key: Array) -> Array:
     formula_in_force=lambda beta: f"Sᵢⱼ = {'' if beta == 1 else 'β '}Qᵢ·Kⱼ / (‖Qᵢ‖ ‖Kⱼ‖)",
     by_hand=cosine_by_hand,
     derivatives={"query": cosine_query, "key": cosine_key, "beta": cosine_beta},
+    code=_cosine_code,
 )
 def cosine(query: Array, key: Array, *, beta: float = 1.0, tap: Tap = no_tap, matmul: MatrixProduct = product) -> Array:
     """The cosine of the angle between query and key, times a strength; a zero vector scores 0.

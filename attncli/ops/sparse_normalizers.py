@@ -3,17 +3,20 @@
 A score of −∞ marks a masked key: its weight is exactly 0. A row in which every key is masked becomes zeros.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import largest, number, parameter, sqrt, total
+from attncli.ops.code import Code, CodeCall
+from attncli.ops.code_parts import FLOOR, TINY, has_empty_rows, largest_code, softmax_code
 from attncli.ops.decorators import normalizer
 from attncli.ops.derivatives import computed_products, derivative, derivative_by_number, sum_products
 from attncli.ops.normalizers import SHAPES, SOFTMAX, finite_max, safe_divide, softmax, softmax_by_hand
 from attncli.ops.records import Range
 
+BISECTIONS = 60  # of the threshold, in code
 SPARSEMAX = "Aᵢⱼ = max(Sᵢⱼ − τᵢ, 0)"
 
 
@@ -36,11 +39,21 @@ def support_lines(write: ArithmeticWriter, grad: Array, forward: Array, result: 
     return [row_sum.line, weighted.line, write.equation(slope * (number(grad[own]) - weighted / row_sum), result)]
 
 
+def _entmax_gradient_code(call: CodeCall, alpha: float) -> str:
+    """The powers of the weights, and how far each gradient is from their mean."""
+    powers = "({forward} > 0) * 1.0"
+    if alpha != 2:
+        powers = f"np.where({{forward}} > 0, np.where({{forward}} > 0, {{forward}}, 1) ** {2 - alpha!r}, 0)"
+    total = f"powers.sum(axis=-1, keepdims=True).clip({TINY})"
+    return f"powers = {powers}\npowers * ({{grad}} - (powers * {{grad}}).sum(axis=-1, keepdims=True) / {total})"
+
+
 @derivative(
     "{d_scores}ᵢⱼ = {d_result}ᵢⱼ − mean of {d_result}ᵢ over the support, where {result}ᵢⱼ > 0, otherwise 0",
     sums_over=("m",),
     by_hand=lambda write, grad, forward, result: support_lines(write, grad, forward, result, alpha=2.0),
     remark=EDGE,
+    code=lambda call: _entmax_gradient_code(call, 2.0),
 )
 def sparsemax_scores(grad: Array, forward: Array) -> Array:
     """The gradient of the scores of the support. Source: Martins & Astudillo 2016, eq. 14."""
@@ -54,7 +67,13 @@ def _entmax_gradient(_symbols: Mapping[str, str], options: Mapping[str, Any]) ->
     return f"{{d_scores}}ᵢⱼ = sᵢⱼ ({{d_result}}ᵢⱼ − {mean}), sᵢⱼ = {slope} where {{result}}ᵢⱼ > 0, otherwise 0"
 
 
-@derivative(_entmax_gradient, sums_over=("m",), by_hand=support_lines, remark=EDGE)
+@derivative(
+    _entmax_gradient,
+    sums_over=("m",),
+    by_hand=support_lines,
+    remark=EDGE,
+    code=lambda call: _entmax_gradient_code(call, float(call.options["alpha"])),
+)
 def entmax_scores(grad: Array, forward: Array, *, alpha: float) -> Array:
     """The gradient of the scores of the support. Source: Peters, Niculae & Martins 2019, Proposition 2."""
     support = forward > 0
@@ -80,6 +99,21 @@ def _alpha_slopes(weights: Array, alpha: float) -> Array:
     return slopes
 
 
+def _alpha_code(call: CodeCall) -> str:
+    """How fast each weight changes with α, times its gradient."""
+    less, lines = float(call.options["alpha"]) - 1, ["positive = np.where({forward} > 0, {forward}, 1)"]
+    lines.append("entropies = -{forward} * np.log(positive)")
+    if less == 0:
+        lines.append("changes = entropies * np.log(positive) / 2")
+        lines.append("changes = changes - {forward} * changes.sum(axis=-1, keepdims=True)")
+    else:
+        lines.append(f"powers = np.where({{forward}} > 0, positive ** {1 - less!r}, 0)")
+        lines.append(f"shares = powers / powers.sum(axis=-1, keepdims=True).clip({TINY})")
+        excess = "(entropies - shares * entropies.sum(axis=-1, keepdims=True))"
+        lines.append(f"changes = ({{forward}} - shares) / {less**2!r} + {excess} / {less!r}")
+    return "\n".join([*lines, "({grad} * changes).sum()"])
+
+
 @derivative_by_number(
     "α",
     "{d_argument} = Σ {d_result}ᵢⱼ sᵢⱼ, "
@@ -89,6 +123,7 @@ def _alpha_slopes(weights: Array, alpha: float) -> Array:
         computed_products(write, "Σ dA∘s", grad, _alpha_slopes(forward, alpha)).line
     ],
     remark="for α = 1 the limit",
+    code=_alpha_code,
 )
 def entmax_alpha(grad: Array, forward: Array, *, alpha: float) -> Array:
     """The gradient of α: a larger one takes weight from the low scores."""
@@ -102,6 +137,47 @@ def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> li
     return [threshold.line, write.equation(largest([number(scores[write.column]) - threshold, 0]), result)]
 
 
+def _sparsemax_code(ordered: str) -> Callable[[CodeCall], str]:
+    """The threshold is the largest of those of each number of best keys; `ordered` sorts scores downwards."""
+
+    def code(call: CodeCall) -> str:
+        keys = call.shapes["scores"][-1]
+        scores = f"{{scores}}.clip({FLOOR})" if has_empty_rows(call) else "{scores}"
+        thresholds = f"(ordered.cumsum(axis=-1) - 1) / np.arange(1, {keys + 1})"
+        lines = [f"ordered = {ordered.format(scores)}", f"threshold = ({thresholds}).max(axis=-1, keepdims=True)"]
+        return "\n".join([*lines, "({scores} - threshold).clip(0)"])
+
+    return code
+
+
+_NUMPY_SPARSEMAX = _sparsemax_code("-np.sort(-{}, axis=-1)")
+_TORCH_SPARSEMAX = _sparsemax_code("{}.sort(descending=True).values")
+
+
+def _entmax_code(of_sparsemax: Callable[[CodeCall], str]) -> Callable[[CodeCall], str]:
+    """As softmax or sparsemax, or the threshold by bisection."""
+
+    def code(call: CodeCall) -> str:
+        alpha = float(call.options["alpha"])
+        if alpha == 1:
+            return softmax_code(call)
+        if alpha == 2:
+            return of_sparsemax(call)
+        power = f"{1 / (alpha - 1):g}" if 1 / (alpha - 1) == int(1 / (alpha - 1)) else f"(1 / {alpha - 1!r})"
+        return "\n".join(
+            [
+                f"x = {alpha - 1!r} * ({{scores}} - {largest_code(call)})",
+                f"threshold = np.full({(*call.shape[:-1], 1)}, -1.0)",
+                f"for step in 0.5 ** np.arange(1, {BISECTIONS}):  # bisection",
+                f"    total = ((x - threshold - step).clip(0) ** {power}).sum(axis=-1, keepdims=True)",
+                "    threshold = threshold + step * (total >= 1)",
+                f"(x - threshold).clip(0) ** {power}",
+            ]
+        )
+
+    return code
+
+
 @normalizer(
     formula="Aᵢⱼ = max(Sᵢⱼ − τᵢ, 0), Σⱼ Aᵢⱼ = 1",
     shapes=SHAPES,
@@ -111,6 +187,7 @@ def sparsemax_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> li
     by_hand=sparsemax_by_hand,
     derivatives={"scores": sparsemax_scores},
     is_distribution=True,
+    code=Code(numpy=_NUMPY_SPARSEMAX, torch=_TORCH_SPARSEMAX),
 )
 def sparsemax(scores: Array) -> Array:
     """Weights of at least 0 that add to 1, as near to the scores as such weights can be; low scores get exactly 0.
@@ -168,6 +245,7 @@ def _entmax_formula(*, alpha: float) -> str:
     by_hand=entmax_by_hand,
     derivatives={"scores": entmax_scores, "alpha": entmax_alpha},
     is_distribution=True,
+    code=Code(numpy=_entmax_code(_NUMPY_SPARSEMAX), torch=_entmax_code(_TORCH_SPARSEMAX)),
 )
 def entmax(scores: Array, *, alpha: Annotated[float, Range(least=1)] = 1.5) -> Array:
     """Between softmax (α = 1) and sparsemax (α = 2); the larger α, the more weights are exactly 0.

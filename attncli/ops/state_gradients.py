@@ -9,8 +9,10 @@ from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.ops.code import CodeCall, NoCode
 from attncli.ops.derivatives import Derivative, derivative
 from attncli.ops.records import no_tap
+from attncli.ops.state_code import state_gradient_code
 from attncli.ops.states import CHUNK, Tokens, in_chunks, map_features, recur, tokens_of, with_ones
 
 Gradients = dict[str, Array]  # of a recurrence's arrays, by name
@@ -153,9 +155,12 @@ def _derivative_by(name: str, formula: str) -> Derivative:
         options: Any = {"scale": scale, "feature_map": feature_map, "eps": eps, "normalize": normalize}
         return recurrence_gradients(grad, given, **options)[name]
 
+    def code(call: CodeCall) -> str | NoCode:
+        return state_gradient_code(call, name)
+
     by.__name__ = by.__qualname__ = f"by_{name}"  # plans are pickled by names
     by.__doc__ = f"The gradient of {name} of a recurrence."
-    return derivative(formula, sums_over=("n", "m"), by_hand=_by_hand)(by)
+    return derivative(formula, sums_over=("n", "m"), by_hand=_by_hand, code=code)(by)
 
 
 by_query = _derivative_by("query", "{d_query}ᵢ = {d_result}ᵢ Sᵢᵀ, times the scale, back through φ")

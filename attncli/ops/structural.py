@@ -5,6 +5,8 @@ from typing import Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import products, total
+from attncli.ops.code import CodeCall
+from attncli.ops.code_parts import add_rows_code
 from attncli.ops.decorators import structural
 from attncli.ops.derivatives import add_rows, derivative, unchanged
 from attncli.ops.products import product_without_zeros
@@ -18,6 +20,7 @@ def _projected_back(write: ArithmeticWriter, grad: Array, result: Any, w: Array 
 @derivative(
     lambda symbols, _options: "{d_x} = {d_result} {w}ᵀ" if "w" in symbols else "{d_x} = {d_result}",
     by_hand=_projected_back,
+    code=lambda call: "{grad} @ {w}.mT" if call.has("w") else "{grad}",
 )
 def project_x(grad: Array, w: Array | None = None) -> Array:
     """The gradient of what is projected [… n x]."""
@@ -29,7 +32,7 @@ def _first_of_matrix(write: ArithmeticWriter, grad: Array, x: Array, result: Arr
     return [write.equation(products(x[:, 0], grad[:, 0]), result[0, 0])]
 
 
-@derivative("{d_w} = {x}ᵀ {d_result}", sums_over=("n", "m"), by_hand=_first_of_matrix)
+@derivative("{d_w} = {x}ᵀ {d_result}", sums_over=("n", "m"), by_hand=_first_of_matrix, code="{x}.mT @ {grad}")
 def project_w(grad: Array, x: Array) -> Array:
     """The gradient of the matrix [… x d]: the sum over the rows."""
     return product_without_zeros(x.mT, grad)
@@ -39,6 +42,7 @@ def project_w(grad: Array, x: Array) -> Array:
     "{d_b} = Σᵢ {d_result}ᵢ",
     sums_over=("n", "m"),
     by_hand=lambda write, grad, result: [write.equation(total(grad), result, letter="d")],
+    code="{grad}.sum(axis=-2)",
 )
 def project_b(grad: Array) -> Array:
     """The gradient of the bias [… d]: the sum over the rows."""
@@ -46,13 +50,27 @@ def project_b(grad: Array) -> Array:
     return total
 
 
-@structural(derivatives={"x": project_x, "w": project_w, "b": project_b})
+def _project_code(call: CodeCall) -> str:
+    """A product and a sum, as far as there are a matrix and a bias."""
+    return f"{{x}}{' @ {w}' if call.has('w') else ''}{' + {b}' if call.has('b') else ''}"
+
+
+@structural(derivatives={"x": project_x, "w": project_w, "b": project_b}, code=_project_code)
 def project(x: Array, w: Array | None = None, b: Array | float = 0.0) -> Array:
     """`x @ w + b`; without `w`, `x + b`."""
     return (x if w is None else x @ w) + b
 
 
-@derivative("{d_x}: {d_result} in its columns, 0 in the others", is_whole=True)
+def _unpack_gradient_code(call: CodeCall) -> str:
+    """Zeros, and the gradient in the columns of each block."""
+    blocks, first, count = (call.options[name] for name in ("blocks", "first", "count"))
+    *leading, features = call.shape
+    lines = [f"columns = np.zeros({(*leading, blocks, features // blocks)})"]
+    lines.append(f"columns[..., {first}:{first + count}] = {{grad}}.reshape({(*leading, blocks, count)})")
+    return "\n".join([*lines, f"columns.reshape({call.shape})"])
+
+
+@derivative("{d_x}: {d_result} in its columns, 0 in the others", is_whole=True, code=_unpack_gradient_code)
 def unpack_x(grad: Array, x: Array, *, blocks: int, first: int, count: int) -> Array:
     """The gradient of packed projections."""
     packed = np.zeros((*x.shape[:-1], blocks, x.shape[-1] // blocks), grad.dtype)
@@ -60,7 +78,17 @@ def unpack_x(grad: Array, x: Array, *, blocks: int, first: int, count: int) -> A
     return packed.reshape(x.shape)
 
 
-@structural(is_exact=True, derivatives={"x": unpack_x})
+def _unpack_code(call: CodeCall) -> str:
+    """A slice of columns, or of those of each block."""
+    blocks, first, count = (call.options[name] for name in ("blocks", "first", "count"))
+    columns = f"[..., {first}:{first + count}]"
+    *leading, features = call.shapes["x"]
+    if blocks == 1:
+        return f"{{x}}{columns}"
+    return f"{{x}}.reshape({(*leading, blocks, features // blocks)}){columns}.reshape({call.shape})"
+
+
+@structural(is_exact=True, derivatives={"x": unpack_x}, code=_unpack_code)
 def unpack(x: Array, *, blocks: int, first: int, count: int) -> Array:
     """The columns of one projection among packed ones: `count` from `first` of each of equal blocks.
 
@@ -76,14 +104,24 @@ def unpack(x: Array, *, blocks: int, first: int, count: int) -> Array:
     return parts.reshape(*leading, blocks * count)
 
 
-@derivative("{d_x}: the heads of {d_result} side by side", is_whole=True)
+@derivative(
+    "{d_x}: the heads of {d_result} side by side",
+    is_whole=True,
+    code=lambda call: f"{{grad}}.swapaxes(-2, -3).reshape({call.shape})",
+)
 def split_heads_x(grad: Array) -> Array:
     """The gradient of features that are split into heads."""
     *leading, heads, rows, features = grad.shape
     return grad.swapaxes(-2, -3).reshape(*leading, rows, heads * features)
 
 
-@structural(is_exact=True, derivatives={"x": split_heads_x})
+def _split_code(call: CodeCall) -> str:
+    """The features in heads, and the heads before the rows."""
+    *leading, heads, rows, features = call.shape
+    return f"{{x}}.reshape({(*leading, rows, heads, features)}).swapaxes(-2, -3)"
+
+
+@structural(is_exact=True, derivatives={"x": split_heads_x}, code=_split_code)
 def split_heads(x: Array, *, heads: int) -> Array:
     """The features split into heads: [… n h·d] to [… h n d].
 
@@ -96,14 +134,22 @@ def split_heads(x: Array, *, heads: int) -> Array:
     return x.reshape(*leading, rows, heads, features // heads).swapaxes(-2, -3)
 
 
-@derivative("{d_x}: {d_result} split into heads", is_whole=True)
+def _merge_gradient_code(call: CodeCall) -> str:
+    """The features in heads again."""
+    *leading, heads, rows, features = call.shape
+    return f"{{grad}}.reshape({(*leading, rows, heads, features)}).swapaxes(-2, -3)"
+
+
+@derivative("{d_x}: {d_result} split into heads", is_whole=True, code=_merge_gradient_code)
 def merge_heads_x(grad: Array, x: Array) -> Array:
     """The gradient of heads that are merged."""
     *leading, heads, rows, features = x.shape
     return grad.reshape(*leading, rows, heads, features).swapaxes(-2, -3)
 
 
-@structural(is_exact=True, derivatives={"x": merge_heads_x})
+@structural(
+    is_exact=True, derivatives={"x": merge_heads_x}, code=lambda call: f"{{x}}.swapaxes(-2, -3).reshape({call.shape})"
+)
 def merge_heads(x: Array) -> Array:
     """The heads side by side, the first one first: [… h n e] to [… n h·e].
 
@@ -114,7 +160,13 @@ def merge_heads(x: Array) -> Array:
     return x.swapaxes(-2, -3).reshape(*leading, rows, heads * features)
 
 
-@derivative("{d_x} = Σₕ {d_result}ₕ over the query heads of each key head", is_whole=True)
+def _repeat_gradient_code(call: CodeCall) -> str:
+    """The sum over the query heads of each key head."""
+    *leading, groups, rows, features = call.shape
+    return f"{{grad}}.reshape({(*leading, groups, -1, rows, features)}).sum(axis=-3)"
+
+
+@derivative("{d_x} = Σₕ {d_result}ₕ over the query heads of each key head", is_whole=True, code=_repeat_gradient_code)
 def repeat_kv_x(grad: Array, x: Array) -> Array:
     """The gradient of a key head: the sum over the query heads that read it."""
     *leading, groups, rows, features = x.shape
@@ -122,7 +174,11 @@ def repeat_kv_x(grad: Array, x: Array) -> Array:
     return total
 
 
-@structural(is_exact=True, derivatives={"x": repeat_kv_x})
+@structural(
+    is_exact=True,
+    derivatives={"x": repeat_kv_x},
+    code=lambda call: f"{{x}}.repeat({call.shape[-3] // call.shapes['x'][-3]}, axis=-3)",
+)
 def repeat_kv(x: Array, *, heads: int) -> Array:
     """Query head h reads key head h // (heads / g): [… g m c] to [… h m c].
 
@@ -132,7 +188,11 @@ def repeat_kv(x: Array, *, heads: int) -> Array:
     return np.repeat(x, heads // x.shape[-3], axis=-3)
 
 
-@derivative("{d_x} = Σₕ {d_result}ₕ over the query heads of each key head", is_whole=True)
+@derivative(
+    "{d_x} = Σₕ {d_result}ₕ over the query heads of each key head",
+    is_whole=True,
+    code=lambda call: f"{{grad}}.reshape({(*call.shape[:-1], -1, call.shape[-1])}).sum(axis=-2)",
+)
 def repeat_numbers_x(grad: Array, x: Array) -> Array:
     """The gradient of the numbers of a key head: the sum over the query heads that read them."""
     *leading, groups, rows = x.shape
@@ -140,7 +200,11 @@ def repeat_numbers_x(grad: Array, x: Array) -> Array:
     return total
 
 
-@structural(is_exact=True, derivatives={"x": repeat_numbers_x})
+@structural(
+    is_exact=True,
+    derivatives={"x": repeat_numbers_x},
+    code=lambda call: f"{{x}}.repeat({call.shape[-2] // call.shapes['x'][-2]}, axis=-2)",
+)
 def repeat_numbers(x: Array, *, heads: int) -> Array:
     """Query head h reads the numbers of key head h // (heads / g): [… g n] to [… h n].
 
@@ -150,31 +214,45 @@ def repeat_numbers(x: Array, *, heads: int) -> Array:
     return np.repeat(x, heads // x.shape[-2], axis=-2)
 
 
-@derivative("{d_past}: the first rows of {d_result}")
+@derivative("{d_past}: the first rows of {d_result}", code=lambda call: f"{{grad}}[..., :{call.shapes['past'][-2]}, :]")
 def concat_cache_past(grad: Array, past: Array) -> Array:
     """The gradient of the cached rows."""
     return grad[..., : past.shape[-2], :]
 
 
-@derivative("{d_new}: the last rows of {d_result}")
+@derivative("{d_new}: the last rows of {d_result}", code=lambda call: f"{{grad}}[..., {call.shapes['past'][-2]}:, :]")
 def concat_cache_new(grad: Array, past: Array) -> Array:
     """The gradient of the new rows."""
     return grad[..., past.shape[-2] :, :]
 
 
-@structural(is_exact=True, derivatives={"past": concat_cache_past, "new": concat_cache_new})
+@structural(
+    is_exact=True,
+    derivatives={"past": concat_cache_past, "new": concat_cache_new},
+    code="np.concatenate([{past}, {new}], axis=-2)",
+)
 def concat_cache(past: Array, new: Array) -> Array:
     """The cached rows, then the new ones: [… p c] and [… k c] to [… p+k c]."""
     return np.concatenate([past, new], axis=-2)
 
 
-@derivative("{d_x}: the first features of {d_result}")
+@derivative("{d_x}: the first features of {d_result}", code=lambda call: f"{{grad}}[..., :{call.shapes['x'][-1]}]")
 def join_features_x(grad: Array, x: Array) -> Array:
     """The gradient of each head's own features."""
     return grad[..., : x.shape[-1]]
 
 
-@derivative("{d_shared}: the last features of {d_result}, added up over the heads that share them", is_whole=True)
+def _shared_gradient_code(call: CodeCall) -> str:
+    """The last features, of all heads that share them."""
+    is_shared = len(call.shapes["grad"]) > 2 and call.shapes["shared"][-3] == 1
+    return f"{{grad}}[..., {call.shapes['x'][-1]}:]{'.sum(axis=-3, keepdims=True)' if is_shared else ''}"
+
+
+@derivative(
+    "{d_shared}: the last features of {d_result}, added up over the heads that share them",
+    is_whole=True,
+    code=_shared_gradient_code,
+)
 def join_features_shared(grad: Array, x: Array, shared: Array) -> Array:
     """The gradient of the features that follow: the sum over the heads that share them."""
     own = grad[..., x.shape[-1] :]
@@ -183,7 +261,13 @@ def join_features_shared(grad: Array, x: Array, shared: Array) -> Array:
     return own
 
 
-@structural(is_exact=True, derivatives={"x": join_features_x, "shared": join_features_shared})
+def _join_code(call: CodeCall) -> str:
+    """The shared features of every head behind its own."""
+    shape = (*call.shapes["x"][:-1], call.shapes["shared"][-1])
+    return f"np.concatenate([{{x}}, np.broadcast_to({{shared}}, {shape})], axis=-1)"
+
+
+@structural(is_exact=True, derivatives={"x": join_features_x, "shared": join_features_shared}, code=_join_code)
 def join_features(x: Array, shared: Array) -> Array:
     """Features, and then those of another array, which all heads may share: [… h n d] and [… 1 n r] to [… h n d+r].
 
@@ -193,13 +277,17 @@ def join_features(x: Array, shared: Array) -> Array:
     return np.concatenate([x, np.broadcast_to(shared, (*x.shape[:-1], shared.shape[-1]))], axis=-1)
 
 
-@derivative("{d_x}: {d_result} in its rows, 0 in the others", is_whole=True)
+@derivative(
+    "{d_x}: {d_result} in its rows, 0 in the others",
+    is_whole=True,
+    code=lambda call: add_rows_code(call, "np.array({at})", call.shape[-2]),
+)
 def select_rows_x(grad: Array, x: Array, *, at: list[int]) -> Array:
     """The gradient of rows of which some are selected."""
     return add_rows(grad, np.asarray(at), x.shape[-2])
 
 
-@structural(is_exact=True, derivatives={"x": select_rows_x})
+@structural(is_exact=True, derivatives={"x": select_rows_x}, code="{x}[..., {at}, :]")
 def select_rows(x: Array, *, at: list[int]) -> Array:
     """The rows at some positions: [… q x] to [… n x]."""
     return x[..., at, :]
@@ -221,20 +309,29 @@ def per_head(values: Array, heads: int | None) -> Array:
     return values.reshape(()) if heads is None else values.reshape(-1, 1, 1)
 
 
-@derivative("{d_scores}: {d_result} without its last column")
+@derivative("{d_scores}: {d_result} without its last column", code="{grad}[..., :-1]")
 def with_column_scores(grad: Array) -> Array:
     """The gradient of the scores before the sink."""
     return grad[..., :-1]
 
 
-@derivative("{d_sink}ₕ = Σᵢ of the last column of {d_result}")
+@derivative(
+    "{d_sink}ₕ = Σᵢ of the last column of {d_result}",
+    code=lambda call: "{grad}[..., -1].sum(axis=-1)" + ("[..., None]" if call.options["heads"] is None else ""),
+)
 def with_column_sink(grad: Array, *, heads: int | None) -> Array:
     """The gradient of the sink: the sum over the queries."""
     total: Array = grad[..., -1].sum(axis=-1)
     return total[..., None] if heads is None else total
 
 
-@structural(derivatives={"scores": with_column_scores, "sink": with_column_sink})
+def _column_code(call: CodeCall) -> str:
+    """The sink of each head for every query, behind the scores."""
+    sink = "{sink}" if call.options["heads"] is None else "{sink}[:, None, None]"
+    return f"np.concatenate([{{scores}}, np.broadcast_to({sink}, {(*call.shape[:-1], 1)})], axis=-1)"
+
+
+@structural(derivatives={"scores": with_column_scores, "sink": with_column_sink}, code=_column_code)
 def with_column(scores: Array, sink: Array, *, heads: int | None) -> Array:
     """A logit after the keys of every query: [… h n m] and [h] to [… h n m+1].
 
@@ -247,25 +344,28 @@ def with_column(scores: Array, sink: Array, *, heads: int | None) -> Array:
     return np.concatenate([scores, column], axis=-1)
 
 
-@derivative("{d_weights}: {d_result}, and 0 for the sink")
+@derivative(
+    "{d_weights}: {d_result}, and 0 for the sink",
+    code=lambda call: f"np.concatenate([{{grad}}, np.zeros({(*call.shape[:-1], 1)})], axis=-1)",
+)
 def without_column_weights(grad: Array) -> Array:
     """The gradient of the weights with that of the sink, which is dropped."""
     return np.concatenate([grad, np.zeros((*grad.shape[:-1], 1), grad.dtype)], axis=-1)
 
 
-@structural(derivatives={"weights": without_column_weights})
+@structural(derivatives={"weights": without_column_weights}, code="{weights}[..., :-1]")
 def without_column(weights: Array) -> Array:
     """The last column is dropped: [… n m+1] to [… n m]."""
     return weights[..., :-1]
 
 
-@structural(is_exact=True, derivatives={"x": unchanged})
+@structural(is_exact=True, derivatives={"x": unchanged}, code="{x}")
 def identity(x: Array) -> Array:
     """The array itself, unchanged."""
     return x
 
 
-@structural(is_exact=True)
+@structural(is_exact=True, code=lambda call: f"{{x}}.reshape({call.shape})")
 def reshape(x: Array, *, shape: tuple[int, ...], at: list[int] | None = None) -> Array:
     """The same numbers in another shape; of its last axis the entries at these positions.
 
@@ -274,3 +374,24 @@ def reshape(x: Array, *, shape: tuple[int, ...], at: list[int] | None = None) ->
     """
     shaped: Array = x.reshape(shape)
     return shaped if at is None else shaped[..., at]
+
+
+def _sum_over_code(call: CodeCall) -> str:
+    """A sum over axes, all or none of which stay with length 1, or a sum in the shape that is left."""
+    axes, kept = call.options["axes"], call.options["kept"]
+    over = f"axis={axes[0] if len(axes) == 1 else axes}"
+    if not kept:
+        return f"{{x}}.sum({over})"
+    total = f"{{x}}.sum({over}, keepdims=True)"
+    return total if kept == axes else f"{total}.reshape({call.shape})"
+
+
+@structural(code=_sum_over_code)
+def sum_over(x: Array, *, axes: tuple[int, ...], kept: tuple[int, ...]) -> Array:
+    """The sums over axes, of which those that are `kept` have length 1 afterwards.
+
+    >>> sum_over(np.ones((2, 3, 4)), axes=(0, 2), kept=(2,)).tolist()
+    [[8.0], [8.0], [8.0]]
+    """
+    total: Array = x.sum(axis=axes, keepdims=True)
+    return total.squeeze(axis=tuple(axis for axis in axes if axis not in kept))

@@ -212,20 +212,33 @@ class EditedCell:
 
 
 @dataclass(frozen=True)
+class ProblemPart:
+    """A part of a worked example: its title, what it is about, its problem, and the results that it shows."""
+
+    title: str
+    about: str
+    problem: ProblemSpec
+    show: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class EditedProblem:
     """A problem, the same one after some edits, and what each of them replaced; without edits it is that twice.
 
-    `title` is that of its file, where it has one.
+    `title`, `about` and the `parts` are those of its file, where it has them.
     """
 
     before: ProblemSpec
     after: ProblemSpec
     cells: tuple[EditedCell, ...] = ()
     title: str = ""
+    about: str = ""
+    parts: tuple[ProblemPart, ...] = ()
 
     def with_gradient(self) -> "EditedProblem":
-        """Both problems with a gradient of the output."""
-        return replace(self, before=self.before.with_gradient(), after=self.after.with_gradient())
+        """Both problems, and those of the parts, with a gradient of the output."""
+        parts = tuple(replace(part, problem=part.problem.with_gradient()) for part in self.parts)
+        return replace(self, before=self.before.with_gradient(), after=self.after.with_gradient(), parts=parts)
 
 
 @dataclass(frozen=True)

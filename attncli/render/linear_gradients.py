@@ -11,9 +11,9 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import products, total
-from attncli.ops.derivatives import add_all, sum_over
+from attncli.ops.derivatives import add_all
 from attncli.ops.registry import record_of
-from attncli.ops.structural import identity
+from attncli.ops.structural import identity, sum_over
 from attncli.plan.graph import Node, gradient_name
 from attncli.plan.trace import AxisPositions, Step, Trace
 from attncli.problem.fields import OUTPUT

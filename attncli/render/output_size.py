@@ -39,7 +39,7 @@ class SizeEstimator:
         sizes = {}
         for name in names:
             node = self.plan[name]
-            if output_format.is_binary:
+            if output_format.is_binary or output_format.is_code:  # arrays that code loads are in files of bytes
                 length = 1.0 if node.is_boolean else np.dtype(self.precision.numpy_name).itemsize
             elif node.is_boolean:
                 length = _BOOLEAN

@@ -19,6 +19,7 @@ class TextTarget:
     height: int | None = None  # lines of the screen
     quotes_formulas: bool = False  # of CSV: whether text that a spreadsheet takes for a formula has an apostrophe
     decimals: int | None = None  # of CSV: those of its numbers; None for every digit
+    file: str | None = None  # its name, where it is a file that others can be beside
     color_system: Literal["auto", "truecolor"] = "auto"  # as Rich names it; "auto": as the environment says
 
     @property

@@ -51,7 +51,8 @@ class View:
     picks other cells, as an explanation says.
     With `heatmap` text has tables as blocks of colour, of an explanation too those of all heads; `curve` adds the data
     fit, which the result must have. With `transpose` tables of queries and keys have a row for each key. `title` is
-    that of a figure or a page, `size` that of a figure, where the user has given one.
+    that of a figure or a page, `size` that of a figure, where the user has given one. A notebook says what a problem
+    is `about`, has a section for each of the `parts` of its file, and is computed `with_attn`.
     """
 
     result: RunResult
@@ -74,6 +75,9 @@ class View:
     transpose: bool = False
     title: str = ""
     size: "Size | None" = None
+    about: str = ""
+    parts: "tuple[View, ...]" = ()
+    with_attn: bool = False
 
     @property
     def steps(self) -> Sequence[Step]:

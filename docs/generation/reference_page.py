@@ -201,6 +201,8 @@ def _output_formats() -> Iterator[Sequence[str]]:
         facts = ["exact numbers" if row.is_lossless else "rounded numbers, for reading"]
         if row.is_figure:
             facts = ["the figure of the selected results"]
+        elif row.is_code:
+            facts = ["a notebook of NumPy" if row.has_parts else "a script that computes the results again"]
         elif row.shows_every_step:
             facts = [f"the page: every step, up to {row.every_step_size:,} numbers"]
         if row.is_object:

@@ -10,6 +10,7 @@ import pytest
 import attncli
 from attncli.cli.output_options import OutputOptions
 from attncli.problem.edits import EditedProblem
+from attncli.problem.fields import option_name
 from attncli.render.formats import format_choices
 from attncli.render.view import View
 from tests.arrays import normal
@@ -88,10 +89,10 @@ SHOWN = {name: row for name, row in OutputOptions.rows().items() if row.view is 
 # What is computed, where it is written to, whether it is executed, shown once, or an error, other tests have.
 OTHERS = {"gradient", "plan", "format", "json", "output", "watch", "open", "pager", "executor", "safe_csv", "strict"}
 # The fields of a view that no option of `attn compute` sets: other commands do, or they follow from the problem.
-NOT_SET = {"result", "remark", "feature", "before", "edited_cells", "cell_option"}
+NOT_SET = {"result", "remark", "feature", "before", "edited_cells", "cell_option", "about", "parts"}
 WRITTEN = [
     *(f"-f {name}" for name in format_choices()),
-    *("-f table --cell 0,0", "-o x.npz", "-o x.html"),
+    *("-f table --cell 0,0", "-o x.npz", "-o x.html", "-o x.ipynb"),
     pytest.param("-o x.svg", marks=pytest.mark.peer),  # Matplotlib draws it
 ]
 
@@ -123,9 +124,9 @@ def test_an_option_changes_what_is_written_or_is_warned_of(written: str, run: Ru
     without, warnings = result()
     assert warnings == []
     for name, row in SHOWN.items():
-        words = [f"--{name}", *filter(None, [row.example])]
+        words = [option_name(name), *filter(None, [row.example])]
         shown, unread = result(*words)
-        assert unread == ([f"--{name}"] if shown == without else []), words
+        assert unread == ([option_name(name)] if shown == without else []), words
 
 
 @pytest.mark.parametrize("words", READ.values(), ids=READ)

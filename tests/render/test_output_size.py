@@ -3,6 +3,7 @@
 import io
 import tracemalloc
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from attncli.base.lazy_numpy import import_object
 from attncli.engine.run import run
 from attncli.plan.build import plan_of
 from attncli.problem.fields import DEFAULT_SELECTION
-from attncli.render.formats import FORMATS, OutputFormat
+from attncli.render.formats import FORMATS, OutputFormat, find_format
 from attncli.render.objects import problem_object
 from attncli.render.output_size import SizeEstimator
 from attncli.render.target import TEXT_FILE
@@ -47,8 +48,11 @@ def _of_inputs(view: View, row: OutputFormat) -> int:
     return sum(len(chunk.encode()) for chunk in import_object(row.function)(content, TEXT_FILE))
 
 
-# Without an optional package, and figures, which are as large as a page whatever the numbers.
-ROWS = [row for row in FORMATS if not (row.holds_one_array or row.is_figure or row.name == "safetensors")]
+# Without an optional package, figures, which are as large as a page whatever the numbers, and code, whose numbers are
+# in files beside it.
+ROWS = [
+    row for row in FORMATS if not (row.holds_one_array or row.is_figure or row.is_code or row.name == "safetensors")
+]
 
 
 # A page of float64 has 39 plans more, whatever the numbers.
@@ -63,6 +67,14 @@ def test_the_estimate_is_below_the_size_and_not_far(name: str, row: OutputFormat
     size = written(View(run(spec, DEFAULT_SELECTION)), row)
     factor = 1.0 if row.is_lossless else 0.5  # columns of tables are padded
     assert factor * least * size <= sum(sizes.values()) <= 1.02 * size
+
+
+def test_code_has_its_results_in_files_of_arrays(tmp_path: Path) -> None:
+    spec = problem(**LARGE)
+    row, target = find_format("numpy"), replace(TEXT_FILE, file=str(tmp_path / "a.py"))
+    sizes = SizeEstimator(plan_of(spec), spec.precision, (), 4).sizes(DEFAULT_SELECTION, row)
+    arrays = row.arrays_beside(View(run(spec, DEFAULT_SELECTION)), target)
+    assert sizes == {name: arrays[f"a.{name}.expected.npy"].nbytes for name in DEFAULT_SELECTION}
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if not row.shows_every_step], ids=lambda row: row.name)

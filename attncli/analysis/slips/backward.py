@@ -22,13 +22,12 @@ from attncli.analysis.slips.softmax import softmax_node
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, join_words
 from attncli.ops.contexts import weighted_sum_value, weighted_sum_weights
-from attncli.ops.derivatives import sum_over
 from attncli.ops.elementwise import softcap_scores
 from attncli.ops.log_sum_exp import log_sum_exp
 from attncli.ops.masks import apply_mask_scores
 from attncli.ops.normalizers import safe_divide, softmax_scores
 from attncli.ops.rope import rope, rope_x
-from attncli.ops.structural import identity, repeat_kv, repeat_kv_x, with_column_sink, without_column
+from attncli.ops.structural import identity, repeat_kv, repeat_kv_x, sum_over, with_column_sink, without_column
 from attncli.plan.build import build_plan
 from attncli.plan.graph import GRADIENT, Node, Plan, gradient_name
 

@@ -23,7 +23,7 @@ from attncli.cli.option_values import (
     read_problem_options,
     write_alias_notes,
 )
-from attncli.cli.output_file import STDOUT, check_is_no_input
+from attncli.cli.output_file import STDOUT, check_beside_is_no_input, check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_output_options
 from attncli.cli.problem_options import As, EditTexts, MaxSize, with_problem_options
 from attncli.io.paths import path_of
@@ -33,6 +33,7 @@ from attncli.render.formats import PAGE
 if TYPE_CHECKING:
     from attncli.cli.watch import Write
     from attncli.io.inputs import Inputs
+    from attncli.io.problem_files import Document
     from attncli.plan.trace import RunResult
     from attncli.problem.edits import EditedProblem
 
@@ -70,11 +71,15 @@ def compute(
         document = read_problem_options(problem, keys, inputs)
         spec = assemble(document, convention)
         check_is_no_input(output_options.file, inputs)
+        if output_options.output_format.is_code:
+            check_beside_is_no_input(output_options.file, inputs)
         write_alias_notes(document)
         warnings = problem_warnings(spec, document, keys_unread_by_plan(spec))
         streams.write_warnings(warnings, strict=output_options.strict)
         title = to_text(document["title"].value) if "title" in document else ""
         edited = replace(edited_problem(spec, read_edits(edits)), title=title)
+        if output_options.output_format.has_parts and not edited.cells:
+            edited = with_parts(edited, document, problem or "")
         return edited.with_gradient() if output_options.gradient else edited
 
     if output_options.plan:
@@ -89,6 +94,16 @@ def compute(
             watch(read, write, max_size, option_texts, find_events("--watch"))
         else:
             write(read(make_inputs(max_size)), None)
+
+
+def with_parts(edited: "EditedProblem", document: "Document", file: str) -> "EditedProblem":
+    """A problem with what its file is about, and with the parts of that."""
+    from attncli.io.examples import example_of
+    from attncli.problem.edits import ProblemPart
+
+    example = example_of(document, file)
+    parts = [ProblemPart(part.title, part.about, part.problem, part.show) for part in example.parts]
+    return replace(edited, about=example.about, parts=tuple(parts) if "parts" in document else ())
 
 
 @contextmanager

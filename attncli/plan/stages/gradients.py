@@ -13,11 +13,10 @@ from attncli.ops.derivatives import (
     Derivatives,
     NoDerivative,
     add_all,
-    sum_over,
     unchanged,
 )
 from attncli.ops.registry import record_of
-from attncli.ops.structural import identity
+from attncli.ops.structural import identity, sum_over
 from attncli.plan.builder import PlanBuilder, symbols_of
 from attncli.plan.graph import GRADIENT, Axes, Node, gradient_name, loss_gradient_name
 from attncli.plan.stages.gradient_texts import (

@@ -1,12 +1,12 @@
 """Output formats: one row of a table for each; its function is imported when it is called."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError, UnknownNameError
-from attncli.base.lazy_numpy import import_object
+from attncli.base.lazy_numpy import Array, import_object
 from attncli.render.target import TEXT_FILE, TextTarget
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ PICTURE_SUFFIX = ".svg"
 
 _HERE, _OBJECT = "attncli.render.formats", "attncli.render.objects"
 _FIGURE, _PAGE = "attncli.render.figure", "attncli.render.page"
+_SCRIPT, _NOTEBOOK = "attncli.render.code.script", "attncli.render.code.notebook"
 
 # What a format writes of a view: "module:function" that makes it, or the view itself. Other answers have a document and
 # an object.
@@ -70,6 +71,15 @@ class OutputFormat:
     check: str | None = None
     # "module:function" for what is lost of a view in the format: `warnings(view: View) -> Sequence[str]`.
     warnings: str | None = None
+    has_parts: bool = False  # whether a worked example has a section for each of its parts
+    # "module:function" for the arrays that the text loads from files, by their names: they are written beside it:
+    # `files(view: View, target: TextTarget) -> Mapping[str, Array]`.
+    files_beside: str | None = None
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it is code that computes the results again."""
+        return self.files_beside is not None
 
     @property
     def is_object(self) -> bool:
@@ -99,6 +109,10 @@ class OutputFormat:
     def has_room_for_steps(self, plan: "Plan") -> bool:
         """Whether it shows every step of a plan unasked."""
         return self.shows_every_step and plan.size <= self.every_step_size
+
+    def keeps_every_step(self, plan: "Plan") -> bool:
+        """Whether it reads the values of every step of a plan, unasked."""
+        return self.has_room_for_steps(plan) or (self.is_code and plan.size <= EVERY_STEP)
 
     @property
     def shows_before(self) -> bool:
@@ -132,6 +146,11 @@ class OutputFormat:
         text: Chunks = import_object(self.function)((answer.object if self.is_object else answer.document)(), target)
         return text
 
+    def arrays_beside(self, view: "View", target: TextTarget) -> "Mapping[str, Array]":
+        """The arrays that the text of a view loads, by the names of their files."""
+        arrays: Mapping[str, Array] = {}
+        return arrays if self.files_beside is None else import_object(self.files_beside)(view, target)
+
     def write(self, view: "View", stream: IO[bytes]) -> None:
         """Write the view to a stream of bytes; only of a binary format."""
         import_object(self.function)(self._content(view), stream)
@@ -157,6 +176,7 @@ class OutputFormat:
 
 _FOR_READERS = OutputFormat("", (), "", DOCUMENT, is_lossless=False, memory_per_number=50)
 _ARRAYS = OutputFormat("", (), "", is_binary=True, is_choice=False)
+_SCRIPTS = OutputFormat("", (".py",), "", has_title=True)
 _FIGURES = replace(
     _ARRAYS,
     is_lossless=False,
@@ -185,6 +205,17 @@ FORMATS: tuple[OutputFormat, ...] = (
     OutputFormat("tsv", (".tsv",), f"{_HERE}.csv:write_tsv", is_choice=False, long_table=f"{_HERE}.csv:write_long_tsv"),
     replace(_FOR_READERS, name="markdown", suffixes=(".md",), function=f"{_HERE}.markdown:render"),
     replace(_FOR_READERS, name="latex", suffixes=(".tex",), function=f"{_HERE}.latex:render", content=MARKED_DOCUMENT),
+    replace(_SCRIPTS, name="numpy", function=f"{_SCRIPT}:render_numpy", files_beside=f"{_SCRIPT}:numpy_files"),
+    replace(_SCRIPTS, name="torch", function=f"{_SCRIPT}:render_torch", files_beside=f"{_SCRIPT}:torch_files"),
+    OutputFormat(
+        "ipynb",
+        (".ipynb",),
+        f"{_NOTEBOOK}:render",
+        has_title=True,
+        has_parts=True,
+        is_choice=False,
+        files_beside=f"{_NOTEBOOK}:files_beside",
+    ),
     OutputFormat(
         PAGE,
         (".html", ".htm"),
@@ -229,21 +260,24 @@ def write_view(
 ) -> None:
     """Write a view to the stream of a file: as bytes where its format has them, otherwise as text in UTF-8.
 
-    The chunks of a text pass through `on_text`, which may count or join them. Raises AttnError where the format can't
-    hold the view.
+    The chunks of a text pass through `on_text`, which may count or join them. Arrays that the text loads are written
+    to files beside that of the target. Raises AttnError where the format can't hold the view, or a file can't be
+    written.
     """
     if output_format.is_binary:
         output_format.write(view, stream)
         return
     for chunk in on_text(output_format.render(view, target)):
         stream.write(chunk.encode("utf-8", "surrogateescape"))
+    for name, array in output_format.arrays_beside(view, target).items():
+        import_object(f"{_HERE}.files:write_beside")(target.file, name, array)
 
 
 def format_choices() -> Sequence[str]:
     """The names that `--format` offers, in the order of the table.
 
     >>> format_choices()
-    ['table', 'json', 'yaml', 'csv', 'markdown', 'latex']
+    ['table', 'json', 'yaml', 'csv', 'markdown', 'latex', 'numpy', 'torch']
     """
     return [row.name for row in FORMATS if row.is_choice]
 
@@ -272,7 +306,7 @@ def format_in_file(row: OutputFormat, file: str) -> OutputFormat:
     True
     """
     suffix, picked = PurePath(file).suffix.lower(), format_of_suffix(file)
-    if picked is None or picked.name in (row.name, DEFAULT_FORMAT):
+    if picked is None or suffix in row.suffixes or picked.name == DEFAULT_FORMAT:
         return row
     if row.picture is None or suffix != PICTURE_SUFFIX:
         drawn = f"{DEFAULT_FORMAT} is drawn in a {PICTURE_SUFFIX} file; " if row.picture and picked.is_picture else ""
@@ -305,4 +339,4 @@ def format_of_suffix(file: str) -> OutputFormat | None:
 
 def known_suffixes() -> Sequence[str]:
     """The suffixes that pick a format, in the order of the table."""
-    return [suffix for row in FORMATS for suffix in row.suffixes]
+    return list(dict.fromkeys(suffix for row in FORMATS for suffix in row.suffixes))

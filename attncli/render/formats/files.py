@@ -8,6 +8,8 @@ from attncli.base.lazy_numpy import Array
 from attncli.base.program import __version__
 from attncli.base.text import escape_control
 from attncli.io import npy, safetensors
+from attncli.io.output_files import atomic_write
+from attncli.io.paths import path_of
 from attncli.render.view import View, selected_value
 
 DOTS_PER_INCH = 300  # of PNG, and of what is an image in the other figures
@@ -17,6 +19,12 @@ def write_npy(view: View, stream: IO[bytes]) -> None:
     """Write the one array that is shown."""
     (array,) = _arrays(view).values()
     npy.write_npy(stream, array)
+
+
+def write_beside(file: str, name: str, array: Array) -> None:
+    """Write one array to a file of a name in the folder of another file; raises AttnError where it can't be written."""
+    with atomic_write(str(path_of(file).with_name(name))) as stream:
+        npy.write_npy(stream, array)
 
 
 def write_npz(view: View, stream: IO[bytes]) -> None:

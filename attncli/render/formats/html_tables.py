@@ -91,7 +91,8 @@ def _html_lines(lines: Iterable[str]) -> str:
 def _section_blocks(section: Section, decimals: int, limits: HtmlLimits) -> Iterator[str]:
     """The elements of a section: its title and formula, its purpose, its shapes, its tables, its arithmetic."""
     formula = f" &nbsp;<code>{html_text(section.formula)}</code>" if section.formula else ""
-    yield f"<p><b>{html_text(section.heading)}</b>{formula}</p>"
+    if section.heading or formula:
+        yield f"<p><b>{html_text(section.heading)}</b>{formula}</p>"
     if section.purpose:
         yield f"<p><i>{html_text(section.purpose)}</i></p>"
     if section.shapes:

@@ -141,6 +141,20 @@ def latex_line(line: str) -> str:
     return written
 
 
+def markdown_line(line: str) -> str:
+    r"""A formula as Markdown with math mode in it, as notebooks show it; as code where LaTeX lacks a sign.
+
+    >>> print(markdown_line("Sᵢⱼ = Qᵢ·Kⱼ / √d, where j ≤ 3"))
+    $S_{ij} = Q_{i}\cdot K_{j} / \sqrt{d}$, where $j \le 3$
+    """
+    parts = (
+        "".join(symbol.text for symbol in part.symbols) if isinstance(part, Text) else f"${_mathematics(part)}$"
+        for part in read_line(line)
+    )
+    written = "".join(parts)
+    return f"`{line}`" if CHARACTER_COMMAND in written else written
+
+
 def latex_text(text: str) -> str:
     r"""The text as LaTeX prints it, in ASCII: every character that is not a letter or digit of it as a command.
 

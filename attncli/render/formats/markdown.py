@@ -14,7 +14,7 @@ ESCAPES = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]
 
 def render(document: Document, target: TextTarget) -> list[str]:
     """A document in Markdown, its sections under headings."""
-    blocks = [f"# {_escape(document.heading)}"] if document.heading else []
+    blocks = [f"# {escape(document.heading)}"] if document.heading else []
     for section in document.sections:
         blocks += _section_blocks(section, document.decimals, 2)
     return [target.encodable("\n\n".join(blocks) + "\n")]
@@ -23,16 +23,16 @@ def render(document: Document, target: TextTarget) -> list[str]:
 def _section_blocks(section: Section, decimals: int, level: int) -> Iterator[str]:
     """The paragraphs and tables of a section, its heading of a level from 1 to 6."""
     if section.heading:
-        yield f"{'#' * level} {_escape(section.heading)}"
+        yield f"{'#' * level} {escape(section.heading)}"
     if section.purpose:
-        yield _escape(section.purpose)
+        yield escape(section.purpose)
     if section.formula:
-        yield f"`{section.formula}`" + (f" — {_escape(section.shapes)}" if section.shapes else "")
+        yield f"`{section.formula}`" + (f" — {escape(section.shapes)}" if section.shapes else "")
     for table in section.tables:
         yield from _grid_blocks(table, decimals)
     if section.arithmetic:
         yield _code(section.arithmetic)
-    yield from map(_escape, section.remarks)
+    yield from map(escape, section.remarks)
     for block in section.blocks:
         yield from _blocks(block, decimals, level + 1 if section.heading else level)
 
@@ -45,13 +45,13 @@ def _blocks(block: Block, decimals: int, level: int) -> Iterator[str]:
             for section in block.sections:
                 yield from _section_blocks(section, decimals, level)
         case Statement():
-            yield _bold(_escape(block.start), is_marked=True) + _escape(block.rest)
+            yield _bold(escape(block.start), is_marked=True) + escape(block.rest)
         case Lines(kind="text"):
-            yield from (_escape(line.strip()) for line in block.lines if line.strip())
+            yield from (escape(line.strip()) for line in block.lines if line.strip())
         case Lines(lines=lines) if lines:
             yield _code(dedent("\n".join(lines)).split("\n"))
         case Pairs():
-            yield "\n".join(f"- {_bold(_escape(name), is_marked=True)}: {_escape(text)}" for name, text in block.pairs)
+            yield "\n".join(f"- {_bold(escape(name), is_marked=True)}: {escape(text)}" for name, text in block.pairs)
         case Fitted():
             for fitted in block.blocks(TEXT_PAGE):
                 yield from _blocks(fitted, decimals, level)
@@ -63,12 +63,12 @@ def _code(lines: Iterable[str]) -> str:
 
 def _grid_blocks(grid: Grid, decimals: int) -> list[str]:
     """A grid as a table, under the label of its slice where it is one of several, and the legend of its signs."""
-    headings = [_bold(_escape(label), column in grid.marked_columns) for column, label in enumerate(grid.columns)]
+    headings = [_bold(escape(label), column in grid.marked_columns) for column, label in enumerate(grid.columns)]
     lines = [_row(["", *headings]), _row(["---", *["--:"] * len(grid.columns)])]
-    labels = (_bold(_escape(label), row in grid.marked_rows) for row, label in enumerate(grid.rows))
+    labels = (_bold(escape(label), row in grid.marked_rows) for row, label in enumerate(grid.rows))
     lines += map(_row, zip(labels, _lines(grid, decimals), strict=True))
-    title = [f"*{_escape(grid.slice_label)}*"] if grid.slice_label else []
-    legend = [_escape(grid.legend)] if grid.legend else []
+    title = [f"*{escape(grid.slice_label)}*"] if grid.slice_label else []
+    legend = [escape(grid.legend)] if grid.legend else []
     return [*title, "\n".join(lines), *legend]
 
 
@@ -95,6 +95,6 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {DIVIDER.join(cells)} |"
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
     """Text that Markdown reads neither as markup, HTML nor mathematics."""
     return escape_control(text).translate(ESCAPES)

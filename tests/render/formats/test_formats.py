@@ -19,6 +19,7 @@ from attncli.render.formats import (
     OutputFormat,
     find_format,
     format_choices,
+    format_in_file,
     format_of_file,
     html_tables,
     latex,
@@ -81,24 +82,25 @@ def test_a_new_format_is_in_the_help_the_completion_and_the_errors(tmp_path: Pat
         ran = run_in_process(*words, folder=tmp_path, env=env)
         return ran.stdout + ran.stderr
 
-    assert ", latex, names." in run("compute", "--help", COLUMNS="300")
-    words = {"COMP_WORDS": "attn compute --format n", "COMP_CWORD": "3"}
+    assert ", torch, names." in run("compute", "--help", COLUMNS="300")
+    words = {"COMP_WORDS": "attn compute --format na", "COMP_CWORD": "3"}
     assert run(_ATTN_COMPLETE="complete_bash", **words) == "names\n"
-    assert "latex, names\n" in run(*PROBLEM, "--format", "xyzzy")
+    assert "torch, names\n" in run(*PROBLEM, "--format", "xyzzy")
     assert ".safetensors, .names, .nam, .count, or --format" in run(*PROBLEM, "-o", "x.xyz")
     assert "unknown format 'count'" in run(*PROBLEM, "--format", "count")
 
 
 @pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.name)
 def test_every_row_names_functions_that_exist_and_suffixes_of_its_own(row: OutputFormat) -> None:
-    others = (row.file_allocator, row.long_table, row.picture, row.check, row.warnings)
+    others = (row.file_allocator, row.long_table, row.picture, row.check, row.warnings, row.files_beside)
     for name in (row.function, row.content, *others):
         assert not name or callable(import_object(name))
-    assert [other.name for suffix in row.suffixes for other in FORMATS if suffix in other.suffixes] == [
-        row.name for _ in row.suffixes
-    ]
     for suffix in row.suffixes:
-        assert format_of_file(f"a.b{suffix.upper()}") is row
+        first, *others_of_suffix = [other for other in FORMATS if suffix in other.suffixes]
+        assert row is first or row in others_of_suffix
+        assert all(other.is_choice for other in others_of_suffix), "by the suffix alone it is not found"
+        assert format_of_file(f"a.b{suffix.upper()}") is first
+        assert format_in_file(row, f"a.b{suffix}") is row
     assert not (row.is_binary and row.is_choice), "standard output is text"
 
 

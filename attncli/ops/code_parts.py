@@ -1,0 +1,87 @@
+"""Parts of code that the rules of several operators share."""
+
+from attncli.base.lazy_numpy import np
+from attncli.ops.code import CodeCall
+
+FLOOR = "-1e30"  # in place of the largest of a row of −∞
+TINY = 1e-30  # in place of a size or a sum of 0
+
+
+def has_empty_rows(call: CodeCall) -> bool:
+    """Whether every score of a row is −∞, as far as scores are known."""
+    scores = call.values.get("scores")
+    return scores is None or bool((scores.max(axis=-1) == -np.inf).any())
+
+
+def largest_code(call: CodeCall) -> str:
+    """The largest score of each row, in a column; a large negative number in a row of −∞."""
+    largest = "{scores}.max(axis=-1, keepdims=True)"
+    return f"{largest}.clip({FLOOR})" if has_empty_rows(call) else largest
+
+
+def quotient_code(call: CodeCall, numerator: str) -> str:
+    """Numbers divided by the sum of their row, of which the largest is 1; a row of zeros stays."""
+    return f"{numerator} / {numerator}.sum(axis=-1, keepdims=True){'.clip(1)' if has_empty_rows(call) else ''}"
+
+
+def softmax_code(call: CodeCall) -> str:
+    """The exponentials, and their shares of the sum."""
+    shifted = f"{{scores}} - {largest_code(call)}"
+    power = shifted if call.option("temperature", 1.0) == 1 else f"({shifted}) / {{temperature}}"
+    return f"{{exponentials}} = np.exp({power})\n{quotient_code(call, '{exponentials}')}"
+
+
+def unit_code(call: CodeCall, name: str) -> str:
+    """Vectors divided by their length; one of zeros stays."""
+    x, vectors = f"{{{name}}}", call.values.get(name)
+    size = f"np.sqrt(({x} ** 2).sum(axis=-1, keepdims=True))"
+    has_zeros = vectors is None or not vectors.any(axis=-1).all()
+    return f"{x} / {size}.clip({TINY})" if has_zeros else f"{x} / {size}"
+
+
+def turn_code(call: CodeCall, name: str) -> str:
+    """The gradient of vectors that are divided by their length, from that of the unit vectors, `g`; 0 without size."""
+    x, unit = f"{{{name}}}", f"{{{name}}} / size"
+    lines = [f"size = np.sqrt(({x} ** 2).sum(axis=-1, keepdims=True)).clip({TINY})", f"unit = {unit}"]
+    across = "(g - unit * (unit * g).sum(axis=-1, keepdims=True)) / size"
+    return "\n".join([*lines, f"np.where(size > {TINY}, {across}, 0)"])
+
+
+def chunks_code(call: CodeCall) -> tuple[str, str]:
+    """The numbers of the chunks of the queries, in a column, and of the keys, in a row."""
+    size = call.options["size"]
+    if call.has("real_key_starts"):
+        start = "{real_key_starts}[..., None]"
+        chunks = [f"(({{{name}}} - {start}) // {size})" for name in ("query_positions", "key_positions")]
+        return f"{chunks[0]}[..., None]", f"{chunks[1]}[..., None, :]"
+    return f"{{query_positions}}[..., None] // {size}", f"{{key_positions}} // {size}"
+
+
+def cells_code(call: CodeCall, fill: str) -> str:
+    """The cells of a table for the queries and keys of a call; `fill` is an array of what the table lacks, by a shape.
+
+    A table of one row broadcasts, and one that has a row for each query and a column for each key is as it is.
+    """
+    *leading, rows, columns = call.shapes["table"]
+    (queries,), (keys,) = call.shapes["query_rows"], call.shapes["key_positions"]
+    found, at = call.values.get("query_rows"), "{table}"
+    if rows > 1 and not (rows == queries and found is not None and np.array_equal(found, np.arange(rows))):
+        at, rows = "{table}[..., {query_rows}, :]", queries
+    if columns > keys:
+        return f"{at}[..., :{keys}]"
+    if columns == keys:
+        return at
+    return f"np.concatenate([{at}, {fill.format((*leading, rows, keys - columns))}], axis=-1)"
+
+
+def add_rows_code(call: CodeCall, rows: str, count: int) -> str:
+    """The same as `add_rows` as code, for rows that code gives."""
+    return f"((np.arange({count})[:, None] == {rows}[..., None, :]) * 1.0) @ {{grad}}"
+
+
+def sum_products_code(call: CodeCall, x: str) -> str:
+    """The same as `sum_products` as code."""
+    given = call.values.get(x.strip("{}"))
+    if given is not None and np.isfinite(given).all():
+        return f"({{grad}} * {x}).sum()"
+    return f"({{grad}} * np.where({{grad}} != 0, {x}, 0)).sum()"

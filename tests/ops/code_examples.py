@@ -1,0 +1,46 @@
+"""The code of operators, run on the examples of their records."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from attncli.ops.code import CodeCall, Library
+from attncli.ops.records import OperatorRecord
+from attncli.render.code.names import MODULES
+from attncli.render.code.templates import filled, template_of
+
+WHOLE = ("positions", "rows", "lengths", "sequences", "mask", "starts", "tokens", "ids")  # ends of names
+
+
+def result_of_code(
+    record: OperatorRecord, library: Library, module: Any, array: Callable[[np.ndarray], Any]
+) -> np.ndarray | None:
+    """What the code of an operator gives for the example of its record; None without code."""
+    call = call_of_example(record)
+    template = template_of(record, call, library)
+    if not isinstance(template, str):
+        return None
+    *before, value = filled(template, record, call, library, {name: len(shape) for name, shape in call.shapes.items()})
+    space = {MODULES[library]: module, **{name: array(found) for name, found in call.values.items()}}
+    with np.errstate(all="ignore"):
+        exec("\n".join([*before, f"result = {value}"]), space)
+    return np.asarray(space["result"])
+
+
+def call_of_example(record: OperatorRecord) -> CodeCall:
+    """The call of an operator with the arrays and numbers of its example."""
+    given = {name: value for name, value in record.example.items() if name != "gives"}
+    letters = {**record.shapes.arrays}
+    values = {name: _array(name, value) for name, value in given.items() if letters.get(name) and np.ndim(value)}
+    values |= {name: np.full(1, 0.5) for name in letters if name == "draws" and name not in values}
+    others = {name: value for name, value in given.items() if name not in values}
+    options: Mapping[str, Any] = {**record.defaults, **others}
+    shapes = {name: value.shape for name, value in values.items()}
+    return CodeCall({name: name for name in values}, shapes, options, np.shape(record.example["gives"]), values)
+
+
+def _array(name: str, value: Any) -> np.ndarray:
+    """An array of the example: real numbers, but of positions and lengths."""
+    found = np.asarray(value)
+    return found if name.endswith(WHOLE) or found.dtype.kind == "b" else found.astype(np.float64)
