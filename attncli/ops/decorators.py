@@ -209,6 +209,7 @@ def difference(
     example: Mapping[str, Any],
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
+    code: Code | CodeRule | None = None,
     check: Callable[[OperatorUse], None] | None = None,
     derivatives: Derivatives | None = None,
 ) -> Register:

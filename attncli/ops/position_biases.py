@@ -206,9 +206,10 @@ def table_gradient_code(call: CodeCall, forward: str | NoCode, rows: str) -> str
     return "\n".join([*lines, stacked])
 
 
-def vectors_gradient_code(rows: str, count: int) -> str:
-    """The gradient of vectors of distances: of each the queries, times the gradients of the pairs that read it."""
-    of_pairs = f"({{grad}} * ({rows} == at)).sum(axis=-1, keepdims=True) * {{query}}"
+def vectors_gradient_code(rows: str, count: int, x: str = "{query}", *, are_keys: bool = False) -> str:
+    """The gradient of vectors of distances: of each the queries or keys, times the gradients of its pairs."""
+    sums = ".sum(axis=-2)[..., None]" if are_keys else ".sum(axis=-1, keepdims=True)"
+    of_pairs = f"({{grad}} * ({rows} == at)){sums} * {x}"
     return f"np.stack([({of_pairs}).sum(axis=-2) for at in range({count})], axis=-2)"
 
 

@@ -44,6 +44,19 @@ def plus_of_each_head(x: Array, vector: Array | None) -> Array:
     return x if vector is None else x + of_each_head(vector)
 
 
+def pairs_code(call: CodeCall, vectors: str, name: str, w: str, b: str = "") -> list[str]:
+    """The line of a table of vectors [r d] for each distance, and of each head where it has some, by a name."""
+    made = f"{{{vectors}}} @ {{{w}}}" if call.has(w) else f"{{{vectors}}}"
+    bias = "" if not call.has(b) else f" + {{{b}}}" + ("[..., None, :]" if len(call.shapes[b]) > 1 else "")
+    return [f"{name} = {made}{bias}"]
+
+
+def has_rows_of_each_item(call: CodeCall, *tables: str) -> bool:
+    """Whether tables have an axis of heads and positions one of batch items, for which one index is not enough."""
+    of_heads = any(call.has(name) and len(call.shapes[name]) > 2 for name in tables)
+    return of_heads and any(len(call.shapes[f"{role}_positions"]) > 1 for role in ("query", "key"))
+
+
 def check_width(use: OperatorUse, weights: str) -> None:
     """Raise AttnError where a table that nothing projects is not as wide as the queries."""
     table, features = use.parameters.get("table"), use.lengths.get("d")

@@ -9,6 +9,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import largest, number, products, sqrt, total
+from attncli.ops.code import Code, CodeCall
 from attncli.ops.decorators import mask, structural
 from attncli.ops.masks import verdict
 from attncli.ops.records import MaskSign, Range
@@ -37,7 +38,26 @@ def index_scores_by_hand(
     ]
 
 
-@structural(by_hand=index_scores_by_hand)
+def _index_scores_code(call: CodeCall) -> str:
+    """The products of all heads, negative ones as 0, and their sum by the weights of the heads."""
+    heads, features = call.shapes["query"][-3], call.shapes["query"][-1]
+    axis = "[..., None, :, :]" if call.option("has_head_axis") else ""
+    matches = "matches = ({query} @ {key}.mT).clip(0) * {weights}.swapaxes(-1, -2)[..., None]"
+    return f"{matches}\nmatches.sum(axis=-3){axis} / np.sqrt({heads * features})"
+
+
+def _top_code(call: CodeCall, order: str) -> str:
+    """The place of each key in the order of the scores of its row, those that other rules hide last."""
+    lines, is_seen = [], ""
+    scores = "{index_scores}"
+    if call.has("candidates"):
+        lines, is_seen = ["seen = {candidates} > 0"], " & seen"
+        scores = "np.where(seen, {index_scores}, -np.inf)"
+    lines += [f"order = {order.format(f'-{scores}')}", "place = np.argsort(order, axis=-1)"]
+    return "\n".join([*lines, f"(place < {{keys}}){is_seen}"])
+
+
+@structural(by_hand=index_scores_by_hand, code=_index_scores_code)
 def index_scores(query: Array, key: Array, weights: Array, *, has_head_axis: bool = False) -> Array:
     """The scores of an indexer [… n m], of its queries [… ι n η], its keys [… 1 m η] and its heads' weights [… n ι].
 
@@ -91,6 +111,10 @@ def top_by_hand(
     },
     formula_in_force=lambda keys: f"visible where Iᵢⱼ is one of the {keys} largest of row i that no other rule hides",
     by_hand=top_by_hand,
+    code=Code(
+        lambda call: _top_code(call, "np.argsort({}, axis=-1, kind='stable')"),
+        lambda call: _top_code(call, "torch.argsort({}, dim=-1, stable=True)"),
+    ),
     reads_rows=True,
     sign=MaskSign("<", "not among the keys with the highest index scores", precedence=-1),
 )
