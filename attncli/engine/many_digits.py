@@ -100,7 +100,7 @@ def _with_exact_scale(node: Node, problem: ProblemSpec, digits: Digits) -> Node:
     """The node; where it divides by √d, which a plan has in the type of the problem, with that scale in many digits."""
     if node.function is not elementwise.scale or problem.scale is not None:
         return node
-    return replace(node, options={"scale": 1 / np.sqrt(digits.type(problem.lengths["d"]))})
+    return replace(node, options={"scale": 1 / np.sqrt(digits.type(problem.scaled_features))})
 
 
 def _result(node: Node, value: Any, digits: Digits) -> Any:

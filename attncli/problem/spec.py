@@ -436,6 +436,11 @@ class ProblemSpec:
         return self.chooses_keys and self.w_q_index is not None
 
     @property
+    def scaled_features(self) -> int:
+        """The number whose root divides scores by themselves: the features, times the scores that positions add up."""
+        return self.lengths["d"] * (1 if self.position is None else self.position.scores_added)
+
+    @property
     def has_length_per_query(self) -> bool:
         """Whether `key_lengths` has a length for each query [b n], and not one for each batch item [b]."""
         return self.key_lengths is not None and self.key_lengths.ndim > 1

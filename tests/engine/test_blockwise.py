@@ -365,7 +365,8 @@ def assert_blocks_agree(score: str, normalize: str, context: str, size: int, mor
         context = "argmax"
     if "position" in more:
         more = more | {"position": POSITIONS[more["position"]]}
-        score = "dot" if "shaw" in more["position"] else score  # it adds vectors to the keys of a dot product
+        adds_keys = {"shaw", "transformer_xl", "disentangled"} & set(more["position"])
+        score = "dot" if adds_keys else score  # to the keys of a dot product
     stages = {"score": score, "normalize": normalize, "context": context}
     keys = {kind: off_default(operators(kind)[name]) or name for kind, name in stages.items()}
     one = problem(query=QUERY, key=KEY, value=VALUE, **keys, **more)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attncli.base.axes import Letters
 from attncli.base.errors import AttnError
 from attncli.engine.dense import DenseEngine
 from attncli.engine.digits import Digits, DigitsArray
@@ -13,7 +14,7 @@ from attncli.engine.many_digits import compute_with_digits, evaluate_with_digits
 from attncli.engine.options import BlockSizes, RunOptions
 from attncli.engine.run import run
 from attncli.ops.decorators import normalizer
-from attncli.ops.records import OperatorRecord
+from attncli.ops.records import DerivedInput, OperatorRecord
 from attncli.plan.build import plan_of
 from attncli.plan.graph import Axis, Node
 from attncli.problem.spec import ProblemSpec
@@ -39,9 +40,14 @@ def assert_has_digits(few: Any, many: Any, name: str) -> None:
         )
 
 
+def _own_axes(derived: DerivedInput) -> Letters:
+    """The axes of a table of rows, or the last axis of anything else."""
+    return derived.axes if derived.axes[:1] == ("r",) else derived.axes[-1:]
+
+
 def given_values(record: OperatorRecord, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments and parameters of an operator, as a plan gives them: with what it derives."""
-    derived = {name: np.full([length(axis) for axis in x.axes[-1:]], 0.3) for name, x in record.derived.items()}
+    derived = {name: np.full([length(axis) for axis in _own_axes(x)], 0.3) for name, x in record.derived.items()}
     return {**derived, **arguments(record), **parameters}
 
 

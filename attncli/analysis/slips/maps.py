@@ -221,7 +221,12 @@ def readers_by_head(case: Computation) -> Mapping[str, str]:
         "key": "" if score is None else score.inputs.get("key", ""),
     }
     found = {word: name for word, name in names.items() if name in case.plan.by_name}
-    return {word: name for word, name in found.items() if "h" in case.plan.by_name[name].letters}
+    nodes = {word: case.plan.by_name[name] for word, name in found.items()}
+    return {  # of a difference of maps, keys have as many heads as queries, and values half of them
+        word: node.name
+        for word, node in nodes.items()
+        if "h" in node.letters and node.shape[node.letters.index("h")] == _head_count(case)
+    }
 
 
 def _other_heads(*words: str) -> Callable[[Computation, Mapping[str, Array]], Iterator[tuple[int, ...]]]:
@@ -230,7 +235,7 @@ def _other_heads(*words: str) -> Callable[[Computation, Mapping[str, Array]], It
     def solve(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
         """The key head of each query head, where every head has the result of one, and not all of their own."""
         found, heads, groups = expected_by_head(case, expected), _head_count(case), case.problem.leading.kv_heads
-        if found is None or not {*words} <= readers_by_head(case).keys() or not 1 < groups <= MAX_HEADS:
+        if found is None or not {*words} <= readers_by_head(case).keys() or not 1 < groups <= min(heads, MAX_HEADS):
             return
         per_group, contexts = heads // groups, []
         for group in range(groups):

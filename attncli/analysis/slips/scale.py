@@ -20,10 +20,9 @@ def own_scale(problem: ProblemSpec) -> float | None:
     """What the scores, or a recurrence's queries, are multiplied by: the problem's scale or 1/√d; None of neither."""
     if not _reads_scale(problem):
         return None
-    features = problem.lengths.get("d")
-    if problem.scale is not None or problem.score.record.unscaled is None or features is None:
+    if problem.scale is not None or problem.score.record.unscaled is None or "d" not in problem.lengths:
         return problem.scale
-    return 1 / sqrt(features * (1 if problem.position is None else problem.position.scores_added))
+    return 1 / sqrt(problem.scaled_features)
 
 
 def _reads_scale(problem: ProblemSpec) -> bool:

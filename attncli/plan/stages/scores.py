@@ -66,9 +66,8 @@ def score(builder: PlanBuilder) -> None:
     operator, scale = builder.problem.score, builder.problem.scale
     position = builder.problem.position
     relative = position is not None and position.record.acts_on == "products"
-    added = 1 if position is None else position.scores_added
     if operator.record.unscaled and (relative or scale is not None):
-        width = builder.problem.precision.scalar(added * builder.current_node("query").axes[-1].length)
+        width = builder.problem.precision.scalar(builder.problem.scaled_features)
         scale = 1 / square_root(width) if scale is None else scale
         operator = Operator(look_up("score", operator.record.unscaled), operator.given)
     names = ["content_scores"] if relative else []
@@ -82,6 +81,7 @@ def score(builder: PlanBuilder) -> None:
         _add_sum(builder, rest[0], symbol, f"{symbol} = S₀ + R", "content_scores", "relative_scores")
     if scale is not None:
         symbol, is_own = builder.current_node("scores").symbol, builder.problem.scale is None
+        added = 1 if position is None else position.scores_added
         root = "√d" if added == 1 else f"√({added} d)"
         _add_scale(builder, scale, f"S = {symbol} / {root}" if is_own else f"S = {format_value(scale)} {symbol}")
     builder.set_result("scores", "scores")

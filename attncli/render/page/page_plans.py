@@ -267,7 +267,7 @@ def plan_variants(problem: ProblemSpec) -> list[PlanVariant]:
 def own_scale(problem: ProblemSpec) -> float:
     """The scale that the score of a problem has of its own, 1/√d; 1 where it has none."""
     factorization = problem.score.record.factorization
-    return 1.0 if factorization is None else factorization.scale(problem.lengths["d"])
+    return 1.0 if factorization is None else factorization.scale(problem.scaled_features)
 
 
 def normalizers(problem: ProblemSpec) -> list[Operator]:
