@@ -176,16 +176,14 @@ class _Groups:
                 if step.value.shape == other.value.shape and np.array_equal(step.value, other.value, equal_nan=True):
                     self._join(self.ids[step.name], self.ids[other.name])
                     self.same_after.setdefault(step.name, other.name)
-        first: dict[float, int] = {}
+        first: dict[str, int] = {}
         for step in steps:
             values = step.value.astype(np.float64).ravel()
             with np.errstate(over="ignore", invalid="ignore"):
                 is_telling = np.isfinite(values) & (values != np.rint(values))
-                rounded = np.round(values, decimals)
             own = self.ids[step.name].ravel()
-            for at in np.flatnonzero(is_telling):
-                one = int(own[at])
-                self._union(one, first.setdefault(float(rounded[at]), one))
+            for one, number in zip(own[is_telling].tolist(), values[is_telling].tolist(), strict=True):
+                self._union(one, first.setdefault(f"{number:.{decimals}f}", one))
 
     def _join(self, ids: Array, others: Array) -> None:
         for one, other in zip(ids.ravel().tolist(), others.ravel().tolist(), strict=True):
@@ -212,7 +210,7 @@ class _Groups:
         for root, name, at in cells:
             groups.setdefault(root, []).append((name, at))
         order = list(groups)
-        random.Random(seed).shuffle(order)  # noqa: S311 - of an exercise
+        random.Random(seed).shuffle(order)
         wanted, count = max(round(share * len(cells)), 1), 0
         for root in order:
             if count >= wanted:

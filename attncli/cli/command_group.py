@@ -74,7 +74,8 @@ class _OwnHelp:
         is_short = any(HELP_ALL in parameter.opts for parameter in self.get_params(context)) and not every_option
         target = streams.output_target()
         context.color = target.has_styles  # otherwise styles would be removed where they are asked for in a pipe
-        formatter.write(render_help(self, context, self.ref, target, every_option=not is_short))
+        is_whole = not is_short and self.ref is not None
+        formatter.write(render_help(self, context, self.ref, target, every_option=is_whole))
 
 
 def _without_conversion(parameter: Any) -> Any:

@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 from html import escape
 from pathlib import PurePath
 
-from attncli.analysis.blanks import Blanks
+from attncli.analysis.blanks import Blanks, unanswered
 from attncli.base.axes import legend
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import escape_unseen
+from attncli.io.problem_text import ExampleValues, problem_yaml
 from attncli.plan.trace import AxisPositions, RunResult, Step, Trace
+from attncli.problem.fields import EXPECTED
 from attncli.render.by_hand import worked_lines, worked_positions
 from attncli.render.document import Document, Grid, Lines, Section, Statement
 from attncli.render.explanation import ExplainedStep, explained_steps, section_of_copies, shapes_of, step_remarks
@@ -25,7 +27,6 @@ BLANK = "……"
 KEY_SUFFIX = ".key"
 MAX_NUMBERS = 20_000  # of all steps together: nobody fills in more
 MIN_ROOM, MAX_ROOM = 3, 8  # empty lines below a table with blanks
-_LINES = Cell()  # every query and key
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,10 @@ def _sections(sheet: Sheet, *, is_key: bool) -> Iterator[Section]:
     """The letters of the axes, and a section for each input and step."""
     trace = sheet.result.trace
     names = shown_steps(trace) - sheet.blanks.left_out
-    yield Section("letters", formula=legend(letter for step in trace.steps if step.name in names for letter in step.axes))
-    view = View(sheet.result, True, sheet.decimals, (_LINES,), expanded_axes=frozenset("bh"), max_terms=None)
+    yield Section(
+        "letters", formula=legend(letter for step in trace.steps if step.name in names for letter in step.axes)
+    )
+    view = View(sheet.result, True, sheet.decimals, (Cell(),), expanded_axes=frozenset("bh"), max_terms=None)
     worked = [] if not is_key else worked_positions(view)
     for entry in explained_steps(trace, names):
         if entry.are_copies:
@@ -138,6 +141,14 @@ def _with_blanks(sheet: Sheet, section: Section, masks: Iterable[Grid]) -> Secti
     return replace(section, grids=tuple(tables), blocks=(Lines(("",) * lines, kind="room"),))
 
 
+def answer_text(sheet: Sheet) -> str:
+    """The problem with `expected` to fill in, as YAML: null for each blank."""
+    trace = sheet.result.trace
+    before = {"title": f"{sheet.title}: {sheet.name}" if sheet.name else sheet.title}
+    example = ExampleValues(before, {EXPECTED: unanswered(trace, sheet.blanks)})
+    return "".join(problem_yaml(trace.problem, example))
+
+
 def _latex_document(document: Document) -> str:
     """A document that LaTeX makes a page of."""
     text = "".join(latex.render(document, TEXT_FILE))
@@ -177,7 +188,9 @@ def check_suffix(file: str) -> str:
     """The suffix of a sheet's file, in lower case; raises AttnError where a sheet is not written as that."""
     suffix = PurePath(file).suffix.lower()
     if suffix not in WRITERS:
-        raise AttnError("a work sheet is not written so", where=f"--output {file}", hint=f"expected {', '.join(WRITERS)}")
+        raise AttnError(
+            "a work sheet is not written so", where=f"--output {file}", hint=f"expected {', '.join(WRITERS)}"
+        )
     return suffix
 
 

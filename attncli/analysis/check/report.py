@@ -217,7 +217,8 @@ class CheckOutcome:
     """A problem of a suite, with its report or the error why it could not be checked.
 
     `file` is as it was named, empty where options alone are the problem. `part` is the title or the number of a part,
-    empty where the file is one problem. `before` is there where numbers of the problem were set.
+    empty where the file is one problem. `before` is there where numbers of the problem were set. `unanswered` has how
+    many numbers of each result are asked for and not given.
     """
 
     file: str
@@ -226,6 +227,7 @@ class CheckOutcome:
     error: AttnError | None
     seconds: float
     before: BeforeEdits | None = None
+    unanswered: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

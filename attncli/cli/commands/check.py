@@ -119,6 +119,10 @@ def check(
     junit: Annotated[
         str | None, typer.Option(metavar="FILE", help="Also write the verdicts as JUnit's XML, for CI.")
     ] = None,
+    csv: Annotated[
+        str | None,
+        typer.Option("--csv", metavar="FILE", help="Also write a row for each file: name, right, of, first wrong, why."),
+    ] = None,
     edits: EditTexts = None,
     convention: As = None,
     max_size: MaxSize = None,
@@ -137,6 +141,7 @@ def check(
         raise AttnError(message, hint="leave out one of them")
     check_is_given("check", problems, keys)
     junit = None if junit is None else named_file(junit, "--junit")
+    csv = None if csv is None else named_file(csv, "--csv")
     check_stdin(*(problems or ()), *(text.partition("=")[2] or text for text in against or ()), *keys.values())
     check_convention(convention)
     inputs = make_inputs(max_size)
@@ -154,6 +159,8 @@ def check(
         raise error
     suite = _find_suite(problems or (), request)
     outcomes = _run_suite(suite, request, junit)
+    if csv is not None:
+        _write_grades(outcomes, inputs, csv)
     _write_answer(outcomes, suite, inputs, output_options, is_quiet=quiet)
     if any(outcome.error is not None for outcome in outcomes):
         raise typer.Exit(FAILED)
@@ -231,6 +238,15 @@ def _run_suite(suite: Suite, request: CheckRequest, junit: str | None) -> "Seque
     return outcomes
 
 
+def _write_grades(outcomes: "Sequence[CheckOutcome]", inputs: "Inputs", file: str) -> None:
+    """Write the grades of the files that could be checked."""
+    from attncli.io.output_files import atomic_write_file
+    from attncli.render.reports.grades import grades_csv
+
+    check_is_no_input(file, inputs, "--csv")
+    atomic_write_file(file, grades_csv(outcomes))
+
+
 def _write_answer(
     outcomes: "Sequence[CheckOutcome]", suite: Suite, inputs: "Inputs", options: OutputOptions, *, is_quiet: bool
 ) -> None:
@@ -260,6 +276,7 @@ def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> 
     Where slips are looked for nothing need be. An error is an outcome too.
     """
     from attncli.analysis.check.report import CheckOutcome
+    from attncli.io.expected import count_unanswered
     from attncli.io.inputs import STDIN_NAME
     from attncli.io.problem_files import file_parts
 
@@ -287,7 +304,8 @@ def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> 
         except MemoryError:
             hint = "check some queries with --only"
             reason = AttnError("there is not enough memory", where=part.place, hint=hint)
-        yield CheckOutcome(file or "", part.name, report, reason, time.monotonic() - start, before)
+        unanswered = count_unanswered(part.expected) if request.needs_expected else {}
+        yield CheckOutcome(file or "", part.name, report, reason, time.monotonic() - start, before, unanswered)
         start = time.monotonic()
 
 

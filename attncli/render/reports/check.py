@@ -214,7 +214,7 @@ def verdict(report: CheckReport) -> str:
         text = f"{differ}; the first step that differs is {report.first_difference}"
         how = "too few numbers to tell:" if report.is_undecided else "explained by"
         if report.explanations:
-            text += f"; {how} {_names(report.explanations)}"
+            text += f"; {how} {names_of_slips(report.explanations)}"
         elif report.half_type is not None:
             text += f"; within the error of arithmetic in {report.half_type}"
         elif report.other_step:
@@ -246,11 +246,11 @@ def _agreement(report: CheckReport) -> str:
 def _unnoticed(report: CheckReport) -> str:
     """Which slips would not be noticed, in a part of a line."""
     if report.unnoticed:
-        return f"these inputs would not reveal {_names(report.unnoticed)}"
+        return f"these inputs would not reveal {names_of_slips(report.unnoticed)}"
     return f"these inputs would reveal every mistake{' that was tried' if report.untried else ''}"
 
 
-def _names(explanations: Sequence[Explanation]) -> str:
+def names_of_slips(explanations: Sequence[Explanation]) -> str:
     """The slips of some explanations: `no_scale or scale_by_d or 2 others`."""
     names = list(dict.fromkeys(map(_slip_names, explanations)))
     more = [count_of(len(names) - MAX_NAMED, "other")] if len(names) > MAX_NAMED else []
