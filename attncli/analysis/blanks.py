@@ -179,11 +179,10 @@ class _Groups:
         first: dict[str, int] = {}
         for step in steps:
             values = step.value.astype(np.float64).ravel()
-            with np.errstate(over="ignore", invalid="ignore"):
-                is_telling = np.isfinite(values) & (values != np.rint(values))
-            own = self.ids[step.name].ravel()
-            for one, number in zip(own[is_telling].tolist(), values[is_telling].tolist(), strict=True):
-                self._union(one, first.setdefault(f"{number:.{decimals}f}", one))
+            for one, number in zip(self.ids[step.name].ravel().tolist(), values.tolist(), strict=True):
+                shown = f"{number:.{decimals}f}"
+                if shown.partition(".")[2].strip("0"):  # a fraction
+                    self._union(one, first.setdefault(shown, one))
 
     def _join(self, ids: Array, others: Array) -> None:
         for one, other in zip(ids.ravel().tolist(), others.ravel().tolist(), strict=True):

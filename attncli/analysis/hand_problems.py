@@ -99,7 +99,7 @@ def _count_rows_of_equal_weights(problem: ProblemSpec, *, has_ties: bool) -> flo
         return math.inf
     if has_ties:
         return sum(np.allclose(weights, weights[0]) for weights in rows)
-    return sum(np.isclose(one := np.sort(weights), np.roll(one, 1))[1:].any() for weights in rows)
+    return sum(bool(np.isclose(np.diff(np.sort(weights)), 0).any()) for weights in rows)
 
 
 def _check_root(problem: ProblemSpec) -> None:

@@ -34,7 +34,7 @@ def read_names(file: str, inputs: Inputs) -> list[str]:
     stems = [stem.casefold() for stem in file_stems(names)]
     if len({*stems}) < len(stems):
         name = names[stems.index(first_duplicate(stems))]
-        raise AttnError(f"{name!r} is there twice", where=source.name, hint="tell both apart: each gets files of a name")
+        raise AttnError(f"{name!r} is there twice", where=source.name, hint="tell both apart")
     return names
 
 

@@ -47,7 +47,7 @@ class Sheet:
 
 def exercise(sheet: Sheet) -> Document:
     """The exercise: inputs and steps in order, the blanks without their numbers, and room to write."""
-    name = Statement("Name: ", sheet.name or BLANK * 8)
+    name = Statement("Name:", f" {sheet.name or BLANK * 8}")
     about = [Lines((sheet.about,), wrapped="page")] if sheet.about else []
     ask = f"Fill in what is blank ({BLANK}), to {sheet.decimals} decimals where it is not a whole number."
     head = Section("", blocks=(name, *about, Lines((ask,), wrapped="page")))
@@ -56,7 +56,7 @@ def exercise(sheet: Sheet) -> Document:
 
 def key(sheet: Sheet) -> Document:
     """The key: the tables of the exercise with all numbers, those asked for marked, and their arithmetic."""
-    name = [Section("", blocks=(Statement("Name: ", sheet.name),))] if sheet.name else []
+    name = [Section("", blocks=(Statement("Name:", f" {sheet.name}"),))] if sheet.name else []
     return Document([*name, *_sections(sheet, is_key=True)], sheet.decimals, f"Key: {sheet.title}")
 
 

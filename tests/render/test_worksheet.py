@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli.analysis.blanks import Blanks, find_blanks, parse_blanks
-from attncli.base.errors import AttnError
+from attncli.analysis.blanks import find_blanks, parse_blanks
 from attncli.engine.run import run
 from attncli.io import examples
 from attncli.io.assemble import assemble
@@ -44,14 +43,13 @@ def make(problem: ProblemSpec, *asked: str, seed: int = 0, decimals: int = 4) ->
 
 
 def texts_of(sheet: Sheet, name: str, blank: np.ndarray | None = None) -> set[str]:
-    """The texts of the numbers of a step, or of its blank ones, that are not whole."""
+    """The texts of the numbers of a step, or of its blank ones, that have a fraction."""
     value = np.atleast_2d(sheet.result.trace[name].value).astype(float)
     cells = np.atleast_2d(np.ones(value.shape, bool) if blank is None else blank)
     found = set[str]()
     for index in np.ndindex(value.shape[:-2]):
         texts = np.array(align_numbers(value[index], sheet.decimals))[cells[index]]
-        numbers = value[index][cells[index]]
-        found |= {text.strip() for text, number in zip(texts, numbers, strict=True) if number % 1}
+        found |= {text.strip() for text in texts if text.partition(".")[2].strip(" 0")}
     return found
 
 

@@ -110,7 +110,7 @@ def check(
         str | None, typer.Option(metavar="N", hidden=True, help="Check one batch item, counted from 0.")
     ] = None,
     precision: Annotated[
-        int | None, typer.Option(metavar="DIGITS", help="Decimals of worked lines; default 4.")
+        int | None, typer.Option(metavar="DIGITS", hidden=True, help="Decimals of worked lines; default 4.")
     ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print the verdict, and which of several files differ.")
@@ -121,7 +121,7 @@ def check(
     ] = None,
     csv: Annotated[
         str | None,
-        typer.Option("--csv", metavar="FILE", help="Also write a row for each file: name, right, of, first wrong, why."),
+        typer.Option("--csv", metavar="FILE", help="Also write the grades of a class, a row for each file."),
     ] = None,
     edits: EditTexts = None,
     convention: As = None,
@@ -276,7 +276,7 @@ def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> 
     Where slips are looked for nothing need be. An error is an outcome too.
     """
     from attncli.analysis.check.report import CheckOutcome
-    from attncli.io.expected import count_unanswered
+    from attncli.io.expected import count_unanswered, is_unanswered
     from attncli.io.inputs import STDIN_NAME
     from attncli.io.problem_files import file_parts
 
@@ -297,14 +297,15 @@ def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> 
     write_alias_notes(document)
     for part in parts:
         report = before = reason = None
+        unanswered = count_unanswered(part.expected) if request.needs_expected else {}
         try:
-            report, before = _check(part, request)
+            if not (suite.is_several and unanswered and is_unanswered(part.expected)):
+                report, before = _check(part, request)
         except AttnError as error:
             reason = error
         except MemoryError:
             hint = "check some queries with --only"
             reason = AttnError("there is not enough memory", where=part.place, hint=hint)
-        unanswered = count_unanswered(part.expected) if request.needs_expected else {}
         yield CheckOutcome(file or "", part.name, report, reason, time.monotonic() - start, before, unanswered)
         start = time.monotonic()
 

@@ -11,7 +11,6 @@ from attncli.base.text import count_of
 from attncli.cli import streams
 from attncli.cli.option_values import (
     check_is_given,
-    given_keys,
     make_inputs,
     problem_warnings,
     read_problem_options,
@@ -96,8 +95,15 @@ def worksheet(
     count = variants or len(students or ())
     found = _problems(document, count if by_hand else 1, by_hand=by_hand)
     check_is_new(file, force=force)
-    _write_folder(found, students or [f"variant_{at + 1:0{len(str(count))}}" for at in range(count)],
-                  request, file, inputs, has_names=students is not None, strict=strict)
+    _write_folder(
+        found,
+        students or [f"variant_{at + 1:0{len(str(count))}}" for at in range(count)],
+        request,
+        file,
+        inputs,
+        has_names=students is not None,
+        strict=strict,
+    )
 
 
 def _check_variants(variants: int | None, *, by_hand: bool) -> None:
@@ -208,9 +214,9 @@ def _make_sheet(document: "Document", request: SheetRequest, *, strict: bool) ->
     from attncli.analysis.blanks import find_blanks
     from attncli.engine.run import run
     from attncli.io.assemble import assemble
+    from attncli.plan.build import plan_of
     from attncli.render.view import DECIMALS
     from attncli.render.worksheet import MAX_NUMBERS, Sheet, shown_steps
-    from attncli.plan.build import plan_of
 
     problem = assemble(document)
     told = {key: document[key].value for key in ("title", "about", "precision") if document.get(key)}

@@ -9,7 +9,7 @@ from attncli.analysis.check.report import CheckOutcome, CheckReport, Explanation
 from attncli.base.text import count_of, escape_control, join_words
 from attncli.render.document import Answer, Block, Document, Lines, Pairs, Section, Statement
 from attncli.render.formats import terminal
-from attncli.render.objects import check_object, suite_object
+from attncli.render.objects import NOTHING_GIVEN, check_object, suite_object
 from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, describe_part, quantity_blocks
 from attncli.render.sections import edits_text
 from attncli.render.target import TEXT_FILE
@@ -259,6 +259,8 @@ def names_of_slips(explanations: Sequence[Explanation]) -> str:
 
 def _line(outcome: CheckOutcome) -> Iterator[Statement]:
     """Whether the numbers of a problem agree, in a line; nothing for one that could not be checked."""
+    if outcome.is_unanswered:
+        yield Statement("✗", f" {outcome.name}: {NOTHING_GIVEN}", DIFFERS)
     if outcome.report is not None:
         sign, style = ("✓", AGREES) if outcome.agrees else ("✗", DIFFERS)
         before = "" if outcome.before is None else f"; before it was set: {short_verdict(outcome.before.report)}"
@@ -270,7 +272,7 @@ def _summary(outcomes: Sequence[CheckOutcome]) -> Iterator[Statement]:
     """How many of the problems agree, differ, and can't be checked; nothing where no number was to be compared."""
     compared = [outcome for outcome in outcomes if outcome.has_verdict]
     agree = sum(outcome.agrees for outcome in compared)
-    failed = sum(outcome.report is None for outcome in compared)
+    failed = sum(outcome.error is not None for outcome in compared)
     differ = len(compared) - agree - failed
     parts = [f"{agree} of {len(compared)} agree"] if compared else []
     parts += [f"{differ} {'differs' if differ == 1 else 'differ'}"] if differ else []
@@ -292,7 +294,7 @@ def junit_xml(outcomes: Sequence[CheckOutcome]) -> Iterator[str]:
 
     One of which nothing is expected is skipped. The text of a failure is the report.
     """
-    errors = sum(outcome.report is None for outcome in outcomes)
+    errors = sum(outcome.error is not None for outcome in outcomes)
     failures = sum(not outcome.agrees for outcome in outcomes) - errors
     skipped = sum(not outcome.has_verdict for outcome in outcomes)
     seconds = sum(outcome.seconds for outcome in outcomes)
@@ -312,7 +314,9 @@ def _test_case(outcome: CheckOutcome) -> Iterator[str]:
         yield f"{head}/>\n"
         return
     yield f"{head}>\n"
-    if outcome.report is None:
+    if outcome.is_unanswered:
+        yield f'      <failure type="difference" message={_quoted(NOTHING_GIVEN)}/>\n'
+    elif outcome.report is None:
         yield f'      <error type="AttnError" message={_quoted(str(outcome.error))}/>\n'
     elif outcome.agrees:
         yield f"      <skipped message={_quoted(verdict(outcome.report))}/>\n"

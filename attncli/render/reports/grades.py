@@ -22,7 +22,7 @@ def _rows(outcomes: Iterable[CheckOutcome]) -> Iterator[Sequence[object]]:
     for file, parts in groupby(outcomes, key=lambda outcome: outcome.file):
         found = list(parts)
         reports = [outcome.report for outcome in found if outcome.report is not None]
-        if len(reports) < len(found):
+        if any(outcome.error is not None for outcome in found):
             continue  # its error is told
         right = sum(report.count - report.differ for report in reports)
         of = sum(report.count for report in reports) + sum(sum(outcome.unanswered.values()) for outcome in found)
@@ -35,9 +35,8 @@ def _rows(outcomes: Iterable[CheckOutcome]) -> Iterator[Sequence[object]]:
 def first_wrong(outcome: CheckOutcome) -> str:
     """The first number that is not right, `weights[word_1,word_3]`; of what is not filled in how much of a result."""
     report = outcome.report
-    assert report is not None
-    for result in report.results:
-        if not result.agrees:
+    for result in () if report is None else report.results:
+        if report is not None and not result.agrees:
             labelled = report.trace.labelled(report.trace[result.name])
             index = tuple(map(int, np.argwhere(result.differs)[0]))
             return f"{result.name}[{','.join(labelled.labels_of_cell(index))}]"
