@@ -44,4 +44,4 @@ def file_stems(names: Sequence[str]) -> list[str]:
     >>> file_stems(["Ann Lee", "../Bo", "a/b"])
     ['Ann Lee', '_Bo', 'a_b']
     """
-    return [_UNSAFE.sub("_", name).strip(" .") or "_" for name in names]
+    return [_UNSAFE.sub("_", name).strip().lstrip(".") or "_" for name in names]

@@ -1,5 +1,6 @@
 """Work sheets: the exercise of a problem, some of its computed numbers blank, and the key with the worked lines."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from html import escape
@@ -58,6 +59,14 @@ def key(sheet: Sheet) -> Document:
     """The key: the tables of the exercise with all numbers, those asked for marked, and their arithmetic."""
     name = [Section("", blocks=(Statement("Name:", f" {sheet.name}"),))] if sheet.name else []
     return Document([*name, *_sections(sheet, is_key=True)], sheet.decimals, f"Key: {sheet.title}")
+
+
+def tells_an_answer(sheet: Sheet, text: str) -> bool:
+    """Whether a text has a blank number that is not whole, in as many decimals as it is computed in."""
+    trace = sheet.result.trace
+    numbers = {round(float(number), sheet.decimals) for number in re.findall(r"-?\d+\.\d+", text)}
+    asked = (trace[name].value[blank].ravel().tolist() for name, blank in sheet.blanks.cells.items())
+    return any(round(number, sheet.decimals) in numbers for own in asked for number in own)
 
 
 def _sections(sheet: Sheet, *, is_key: bool) -> Iterator[Section]:
@@ -161,7 +170,10 @@ def _html_page(document: Document) -> str:
     whole = html_tables.HtmlLimits(MAX_NUMBERS, MAX_NUMBERS, MAX_NUMBERS)
     body = html_tables.render(document, limits=whole)
     title = escape(escape_unseen(document.heading))
-    style = "body{font-family:sans-serif;max-width:50em;margin:2em auto;padding:0 1em}table{break-inside:avoid}"
+    style = (
+        "body{font-family:sans-serif;max-width:50em;margin:2em auto;padding:0 1em}"
+        "table{break-inside:avoid}pre{white-space:pre-wrap}"
+    )
     head = f'<meta charset="utf-8">\n<title>{title}</title>\n<style>{style}</style>'
     return f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>\n'
 

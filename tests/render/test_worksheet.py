@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli.analysis.blanks import find_blanks, parse_blanks
+from attncli.analysis.blanks import find_blanks, parse_blanks, unanswered
 from attncli.engine.run import run
 from attncli.io import examples
 from attncli.io.assemble import assemble
@@ -74,3 +74,32 @@ def test_no_number_that_is_asked_for_stands_in_the_exercise_and_the_key_has_all(
         assert numbers_asked(sheet).isdisjoint(numbers_in(text))
         assert (r"\dots\dots" if suffix == ".tex" else BLANK) in text
         assert numbers_asked(sheet, sheet.blanks.left_out) <= numbers_in(key)
+
+
+def test_a_share_is_of_the_computed_numbers_and_follows_from_its_seed() -> None:
+    sheet, again, other = (make(HEADS, "0.3", seed=seed) for seed in (1, 1, 2))
+    trace = sheet.result.trace
+    shown = [name for name in shown_steps(trace) if trace[name].function is not None]
+    numbers = sum(trace[name].value.size for name in shown)
+    asked = sum(int(blank.sum()) for name, blank in sheet.blanks.cells.items() if name in shown)
+    assert 0.25 * numbers < asked < 0.4 * numbers
+    assert {"query", "key", "value"}.isdisjoint(sheet.blanks.cells)
+    assert as_lists(sheet) == as_lists(again) != as_lists(other)
+
+
+def as_lists(sheet: Sheet) -> dict[str, object]:
+    return {name: blank.tolist() for name, blank in sheet.blanks.cells.items()}
+
+
+def test_a_result_is_blank_in_every_step_with_its_numbers() -> None:
+    assert set(make(HEADS, "output").blanks.cells) >= {"output", "context"}
+    cells = make(HEADS, "output[query_1,*]").blanks.cells
+    assert cells["context"].tolist() == [[[True, True], [False, False]]] * 2
+
+
+def test_what_is_to_be_filled_in_is_by_labels_where_it_is_a_part() -> None:
+    sheet = make(HEADS, "weights[1,query_2,*]", "output")
+    assert unanswered(sheet.result.trace, sheet.blanks) == {
+        "weights": {"head 1": {"query_2": [None, None, None]}},
+        "output": [[None] * 4] * 2,
+    }

@@ -1,7 +1,7 @@
 """`attn worksheet`: an exercise with blanks and its key, or one for each student."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -185,8 +185,6 @@ def _write_folder(
     strict: bool,
 ) -> None:
     """Write the exercise, the key and the file of answers of each name into a folder; problems take turns."""
-    from dataclasses import replace
-
     from attncli.io.class_list import file_stems
     from attncli.io.output_files import atomic_write_folder
     from attncli.io.paths import path_of
@@ -216,7 +214,7 @@ def _make_sheet(document: "Document", request: SheetRequest, *, strict: bool) ->
     from attncli.io.assemble import assemble
     from attncli.plan.build import plan_of
     from attncli.render.view import DECIMALS
-    from attncli.render.worksheet import MAX_NUMBERS, Sheet, shown_steps
+    from attncli.render.worksheet import MAX_NUMBERS, Sheet, shown_steps, tells_an_answer
 
     problem = assemble(document)
     told = {key: document[key].value for key in ("title", "about", "precision") if document.get(key)}
@@ -228,6 +226,11 @@ def _make_sheet(document: "Document", request: SheetRequest, *, strict: bool) ->
         raise AttnError(message, hint=f"at most {MAX_NUMBERS:,}: choose some queries with --only")
     result = run(problem, every_step=True)
     blanks = find_blanks(result.trace, request.blanks, decimals, sorted(shown_steps(result.trace)))
-    streams.write_warnings([*problem_warnings(problem, document, problem.unread), *result.trace.notes], strict=strict)
     texts = {key: " ".join(str(told[key]).split()) for key in ("title", "about") if told.get(key)}
-    return Sheet(result, blanks, decimals, has_formulas=request.has_formulas, **texts)
+    sheet = Sheet(result, blanks, decimals, has_formulas=request.has_formulas)
+    telling = [key for key, text in texts.items() if tells_an_answer(sheet, text)]
+    left_out = [f"{key} has a number that is asked for: it is left out of the exercise" for key in telling]
+    warnings = [*problem_warnings(problem, document, problem.unread), *result.trace.notes, *left_out]
+    streams.write_warnings(warnings, strict=strict)
+    title, about = ("" if key in telling else texts.get(key, "") for key in ("title", "about"))
+    return replace(sheet, title=title or sheet.title, about=about)
