@@ -178,7 +178,8 @@ def _html_page(document: Document) -> str:
     return f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>\n'
 
 
-# What a sheet is written as, by the suffix of its file.
+SPREADSHEET = ".xlsx"
+# What a sheet is written as, by the suffix of its file; spreadsheets have formulas in place of a document.
 WRITERS: Mapping[str, Callable[[Document], str]] = {
     ".md": lambda document: "".join(markdown.render(document, TEXT_FILE)),
     ".tex": _latex_document,
@@ -199,15 +200,20 @@ def key_file(file: str) -> str:
 def check_suffix(file: str) -> str:
     """The suffix of a sheet's file, in lower case; raises AttnError where a sheet is not written as that."""
     suffix = PurePath(file).suffix.lower()
-    if suffix not in WRITERS:
-        raise AttnError(
-            "a work sheet is not written so", where=f"--output {file}", hint=f"expected {', '.join(WRITERS)}"
-        )
+    if suffix not in (*WRITERS, SPREADSHEET):
+        hint = f"expected {', '.join(WRITERS)} or {SPREADSHEET}"
+        raise AttnError("a work sheet is not written so", where=f"--output {file}", hint=hint)
     return suffix
 
 
-def render_sheet(sheet: Sheet, suffix: str) -> tuple[str, str]:
-    """The text of the exercise and that of the key."""
+def render_sheet(sheet: Sheet, suffix: str) -> tuple[str | bytes, str | bytes]:
+    """The contents of the file of the exercise, and of that of the key."""
+    if suffix == SPREADSHEET:
+        from attncli.render import spreadsheet  # noqa: PLC0415 - only this format needs it
+
+        names = shown_steps(sheet.result.trace)
+        asked = spreadsheet.render(sheet, names - sheet.blanks.left_out, is_key=False)
+        return asked, spreadsheet.render(sheet, names, is_key=True)
     if suffix == ".tex":  # whose worked lines need to know what is a label
         sheet = replace(sheet, result=with_marked_labels(sheet.result))
     return WRITERS[suffix](exercise(sheet)), WRITERS[suffix](key(sheet))

@@ -46,7 +46,7 @@ def worksheet(
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="FILE|FOLDER", help="The exercise, .md, .tex or .html; beside it sheet.key.md."
+            "--output", "-o", metavar="FILE|FOLDER", help="The exercise: .md, .tex, .html or .xlsx; beside it its key."
         ),
     ] = None,
     blank: Annotated[
@@ -191,7 +191,7 @@ def _write_folder(
     from attncli.render.worksheet import answer_text, key_file, render_sheet
 
     sheets = [_make_sheet(document, request, strict=strict and not at) for at, document in enumerate(documents)]
-    files: dict[str, str] = {}
+    files: dict[str, str | bytes] = {}
     for at, (name, stem) in enumerate(zip(names, file_stems(names), strict=True)):
         sheet = replace(sheets[at % len(sheets)], name=name if has_names else "")
         exercise = f"{stem}{FOLDER_SUFFIX}"
