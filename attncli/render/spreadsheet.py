@@ -5,7 +5,7 @@ An input that is changed changes all that follows. Formulas are of single cells:
 
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from attncli.base.errors import AttnError, missing_package
 from attncli.base.lazy_numpy import Array, np
@@ -20,9 +20,7 @@ from attncli.ops.structural import project
 from attncli.plan.trace import Step, Trace
 from attncli.render.explanation import explained_steps
 from attncli.render.tables import leading_slices
-
-if TYPE_CHECKING:
-    from attncli.render.worksheet import Sheet
+from attncli.render.worksheet import Sheet
 
 HIDDEN = "−∞"  # the text of a hidden score: a cell has no infinity
 MAX_TITLE = 31  # characters of the name of a sheet
@@ -293,7 +291,7 @@ def _formula_of(book: _Book, step: Step) -> tuple[Formula, Step]:
     return write, outer
 
 
-def render(sheet: "Sheet", names: frozenset[str], *, is_key: bool) -> bytes:
+def render(sheet: Sheet, names: frozenset[str], *, is_key: bool) -> bytes:
     """The workbook of an exercise, its blanks marked and empty, or of its key; raises AttnError without openpyxl."""
     try:
         from openpyxl import Workbook  # noqa: PLC0415 - an extra
@@ -320,7 +318,7 @@ def _put_text(cell: Any, text: str) -> None:
     cell.data_type = "s"
 
 
-def _write_step(book: _Book, step: Step, page: Any, sheet: "Sheet", *, is_key: bool) -> None:
+def _write_step(book: _Book, step: Step, page: Any, sheet: Sheet, *, is_key: bool) -> None:
     """Write a sheet: what the step is, and its tables."""
     _put_text(page.cell(1, 1), f"{step.name}  {step.symbol}")
     if sheet.has_formulas:

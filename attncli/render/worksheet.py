@@ -9,7 +9,7 @@ from pathlib import PurePath
 from attncli.analysis.blanks import Blanks, unanswered
 from attncli.base.axes import legend
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import Array, import_object, np
 from attncli.base.text import escape_unseen
 from attncli.io.problem_text import ExampleValues, problem_yaml
 from attncli.plan.trace import AxisPositions, RunResult, Step, Trace
@@ -209,11 +209,9 @@ def check_suffix(file: str) -> str:
 def render_sheet(sheet: Sheet, suffix: str) -> tuple[str | bytes, str | bytes]:
     """The contents of the file of the exercise, and of that of the key."""
     if suffix == SPREADSHEET:
-        from attncli.render import spreadsheet  # noqa: PLC0415 - only this format needs it
-
+        write = import_object("attncli.render.spreadsheet:render")
         names = shown_steps(sheet.result.trace)
-        asked = spreadsheet.render(sheet, names - sheet.blanks.left_out, is_key=False)
-        return asked, spreadsheet.render(sheet, names, is_key=True)
+        return write(sheet, names - sheet.blanks.left_out, is_key=False), write(sheet, names, is_key=True)
     if suffix == ".tex":  # whose worked lines need to know what is a label
         sheet = replace(sheet, result=with_marked_labels(sheet.result))
     return WRITERS[suffix](exercise(sheet)), WRITERS[suffix](key(sheet))
