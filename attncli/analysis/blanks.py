@@ -3,7 +3,7 @@
 import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attncli.base.errors import AttnError
@@ -232,7 +232,8 @@ class _Groups:
 
 def unanswered(trace: Trace, blanks: Blanks) -> dict[str, Any]:
     """What `expected` of the problem has to be filled in: null for each blank, by name, in lists or by labels."""
-    return {name: _nulls(blanks.cells[name], trace.labelled(trace[name]).axes) for name in blanks.answers}
+    plain = replace(trace, given_labels=None)  # a check knows no names of columns
+    return {name: _nulls(blanks.cells[name], plain.labelled(plain[name]).axes) for name in blanks.answers}
 
 
 def _nulls(blank: Array, axes: Sequence[Any]) -> Any:

@@ -12,6 +12,7 @@ from attncli.cli import streams
 from attncli.cli.option_values import (
     check_is_given,
     make_inputs,
+    no_effect,
     problem_warnings,
     read_problem_options,
     write_alias_notes,
@@ -88,7 +89,8 @@ def worksheet(
     write_alias_notes(document)
     request = SheetRequest(parse_blanks(blank or (), seed), precision, not no_formulas)
     if not is_folder:
-        check_is_new(None, force=force)
+        unforced = [no_effect("force", "the sheet is replaced anyway")] if force else []
+        streams.write_warnings(unforced, strict=strict)
         _write_sheet(_problems(document, 1, by_hand=by_hand)[0], request, file, inputs, suffix, strict=strict)
         return
     students = None if names is None else _read_names(names, inputs)
@@ -211,11 +213,13 @@ def _make_sheet(document: "Document", request: SheetRequest, *, strict: bool) ->
     """The sheet of a problem; its warnings are written."""
     from attncli.analysis.blanks import find_blanks
     from attncli.engine.run import run
-    from attncli.io.assemble import assemble
+    from attncli.io.assemble import assemble, convert_document, names_of_columns
     from attncli.plan.build import plan_of
+    from attncli.plan.trace import RunResult
     from attncli.render.view import DECIMALS
     from attncli.render.worksheet import MAX_NUMBERS, Sheet, shown_steps, tells_an_answer
 
+    document = convert_document(document)
     problem = assemble(document)
     told = {key: document[key].value for key in ("title", "about", "precision") if document.get(key)}
     precision = told.get("precision", DECIMALS) if request.precision is None else request.precision
@@ -225,6 +229,8 @@ def _make_sheet(document: "Document", request: SheetRequest, *, strict: bool) ->
         message = f"a sheet of {count_of(size, 'number')}"
         raise AttnError(message, hint=f"at most {MAX_NUMBERS:,}: choose some queries with --only")
     result = run(problem, every_step=True)
+    labels = {**result.trace.labels, **names_of_columns(document, problem)}
+    result = RunResult(replace(result.trace, given_labels=labels), result.select)
     blanks = find_blanks(result.trace, request.blanks, decimals, sorted(shown_steps(result.trace)))
     texts = {key: " ".join(str(told[key]).split()) for key in ("title", "about") if told.get(key)}
     sheet = Sheet(result, blanks, decimals, has_formulas=request.has_formulas)

@@ -105,6 +105,18 @@ def test_the_key_is_beside_the_exercise(suffix: str, run: Run, tmp_path: Path) -
     assert "exp" in key
 
 
+def test_columns_keep_the_names_of_their_files(run: Run, tmp_path: Path) -> None:
+    write_file(tmp_path, "word,size,age\ncat,1,2\ndog,3,4\n", "x.csv")
+    write_file(tmp_path, "km,eur\n1,2\n3,5\n", "v.csv")
+    write_file(tmp_path, "query: x.csv\nkey: x.csv\nvalue: v.csv\n", "q.yaml")
+    write_file(tmp_path, "embeddings: x.csv\nw_q: [[1, 0], [0, 2]]\n", "x.yaml")
+    for file, count in (("q", 3), ("x", 2)):
+        assert run("worksheet", f"{file}.yaml", "-o", f"{file}.md").returncode == 0
+        text = (tmp_path / f"{file}.md").read_text()
+        assert text.count("size") == count - (file == "q")
+    assert "|  | km | eur |" in (tmp_path / "q.md").read_text()
+
+
 def test_hints_can_be_left_out(run: Run, tmp_path: Path) -> None:
     write_file(tmp_path, PROBLEM.format(x=1), "p.yaml")
     assert run("worksheet", "p.yaml", "--no-formulas", "-o", "sheet.md").returncode == 0
