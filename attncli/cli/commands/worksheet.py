@@ -87,25 +87,16 @@ def worksheet(
     inputs = make_inputs(max_size)
     document, seed = _read(problem, keys, inputs, takes_seed=blanks.share is not None and not by_hand)
     write_alias_notes(document)
-    request = SheetRequest(parse_blanks(blank or (), seed), precision, not no_formulas)
+    request = SheetRequest(replace(blanks, seed=seed), precision, not no_formulas)
     if not is_folder:
         unforced = [no_effect("force", "the sheet is replaced anyway")] if force else []
         streams.write_warnings(unforced, strict=strict)
         _write_sheet(_problems(document, 1, by_hand=by_hand)[0], request, file, inputs, suffix, strict=strict)
         return
-    students = None if names is None else _read_names(names, inputs)
-    count = variants or len(students or ())
-    found = _problems(document, count if by_hand else 1, by_hand=by_hand)
+    students = [] if names is None else _read_names(names, inputs)
     check_is_new(file, force=force)
-    _write_folder(
-        found,
-        students or [f"variant_{at + 1:0{len(str(count))}}" for at in range(count)],
-        request,
-        file,
-        inputs,
-        has_names=students is not None,
-        strict=strict,
-    )
+    found = _problems(document, variants or len(students), by_hand=by_hand)
+    _write_folder(found, students, request, file, inputs, strict=strict)
 
 
 def _check_variants(variants: int | None, *, by_hand: bool) -> None:
@@ -123,9 +114,7 @@ def _read(
 
     Where the seed is needed for these, that of a file stays, and what the file draws with it.
     """
-    from attncli.io.problem_files import Document
-
-    document: Document = read_problem_options(problem, {**keys, "seed": None}, inputs)
+    document = read_problem_options(problem, {**keys, "seed": None}, inputs)
     seed = read_problem_options(None, {"seed": keys.get("seed")}, inputs)
     value = (document | seed)["seed"].value if "seed" in document | seed else 0
     is_kept = takes_seed and ("seed" in document or not _draws(document))
@@ -178,24 +167,28 @@ def _write_sheet(
 
 def _write_folder(
     documents: "Sequence[Document]",
-    names: Sequence[str],
+    students: Sequence[str],
     request: SheetRequest,
     folder: str,
     inputs: "Inputs",
     *,
-    has_names: bool,
     strict: bool,
 ) -> None:
-    """Write the exercise, the key and the file of answers of each name into a folder; problems take turns."""
+    """Write the exercise, the key and the file of answers of each student into a folder; problems take turns.
+
+    Without students they are those of each problem.
+    """
     from attncli.io.class_list import file_stems
     from attncli.io.output_files import atomic_write_folder
     from attncli.io.paths import path_of
     from attncli.render.worksheet import answer_text, key_file, render_sheet
 
     sheets = [_make_sheet(document, request, strict=strict and not at) for at, document in enumerate(documents)]
+    digits = len(str(len(documents)))
+    names = students or [f"variant_{number:0{digits}}" for number in range(1, len(documents) + 1)]
     files: dict[str, str | bytes] = {}
     for at, (name, stem) in enumerate(zip(names, file_stems(names), strict=True)):
-        sheet = replace(sheets[at % len(sheets)], name=name if has_names else "")
+        sheet = replace(sheets[at % len(sheets)], name=name if students else "")
         exercise = f"{stem}{FOLDER_SUFFIX}"
         texts = render_sheet(sheet, FOLDER_SUFFIX)
         own = dict(zip((exercise, key_file(exercise)), texts, strict=True))
