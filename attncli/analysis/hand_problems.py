@@ -40,19 +40,19 @@ MAX_DRAWS = 1000
 OPTION = "--by-hand"
 
 
-def choose(document: Document) -> Document:
+def choose(document: Document, *, has_ties: bool = True) -> Document:
     """The keys of a problem that can be done by hand: what is missing is chosen, and the seed so that the numbers are.
 
     No two tokens have the same vector, and in every row of scores with several visible keys the softmax weights are
     at least MIN_WEIGHT; they are not all equal, or in as few rows as in any draw. The seeds that are tried follow from
-    that of the document. Raises AttnError where nothing is drawn, where √d is not a whole
-    number, or where a weight is lost in each of MAX_DRAWS draws.
+    that of the document. Unless it `has_ties`, no two weights of a row are equal. Raises AttnError where nothing is
+    drawn, where √d is not a whole number, or where a weight is lost, or two are equal, in each of MAX_DRAWS draws.
     """
     document, problem = with_missing(document, MISSING, OPTION)
     _check_root(problem)
     best, fewest = None, math.inf
     for attempt in with_other_seeds(document, problem, MAX_DRAWS):
-        count = _count_rows_of_equal_weights(assemble(attempt))
+        count = _count_rows_of_equal_weights(assemble(attempt), has_ties=has_ties)
         if count < fewest:
             best, fewest = attempt, count
         if count == 0:
@@ -60,11 +60,31 @@ def choose(document: Document) -> Document:
     if best is None:
         message = f"in {MAX_DRAWS} draws there is always a weight below {MIN_WEIGHT}, or a token twice"
         raise AttnError(message, where=OPTION, hint="take fewer tokens or features, or another seed")
+    if fewest and not has_ties:
+        message = f"in {MAX_DRAWS} draws there are always two equal weights of one query"
+        raise AttnError(message, where=OPTION, hint="take fewer tokens or heads, or another seed")
     return best
 
 
-def _count_rows_of_equal_weights(problem: ProblemSpec) -> float:
-    """In how many rows softmax gives all of several visible keys one weight.
+def choose_variants(document: Document, count: int) -> list[Document]:
+    """The keys of so many different problems that can be done by hand, no two weights of a query equal.
+
+    Their seeds follow from that of the document. Raises AttnError where there are not so many.
+    """
+    complete, problem = with_missing(document, MISSING, OPTION)
+    found: dict[bytes, Document] = {}
+    for attempt in with_other_seeds(complete, problem, 2 * count):
+        chosen = choose(attempt, has_ties=False)
+        arrays = (value for value in vars(assemble(chosen)).values() if isinstance(value, np.ndarray))
+        found.setdefault(b"".join(array.tobytes() for array in arrays), chosen)
+        if len(found) == count:
+            return list(found.values())
+    message = f"there are only {len(found)} different problems"
+    raise AttnError(message, where=OPTION, hint="ask for fewer, or take more tokens")
+
+
+def _count_rows_of_equal_weights(problem: ProblemSpec, *, has_ties: bool) -> float:
+    """In how many rows softmax gives all of several visible keys one weight, or two of them where there are no ties.
 
     Infinity where the problem can't be done by hand: a weight is lost, or two tokens are equal.
     """
@@ -77,7 +97,9 @@ def _count_rows_of_equal_weights(problem: ProblemSpec) -> float:
     rows = [softmax(row[row > -np.inf]) for row in scores.reshape(-1, scores.shape[-1]) if (row > -np.inf).sum() > 1]
     if any(weights.min() < MIN_WEIGHT for weights in rows):
         return math.inf
-    return sum(np.allclose(weights, weights[0]) for weights in rows)
+    if has_ties:
+        return sum(np.allclose(weights, weights[0]) for weights in rows)
+    return sum(bool(np.isclose(np.diff(np.sort(weights)), 0).any()) for weights in rows)
 
 
 def _check_root(problem: ProblemSpec) -> None:

@@ -59,10 +59,10 @@ class _OwnHelp:
         """The parameters of the command; of an unfinished command line those too that the short help leaves out."""
         parameters = super().get_params(context)  # type: ignore[misc] # the same
         for parameter in parameters:
+            if "--show-completion" in parameter.opts:
+                parameter.hidden = True  # the help of all commands is to fit a terminal
             if context.resilient_parsing:
                 parameter.hidden = False
-            if "--show-completion" in parameter.opts:
-                parameter.help = "Show that completion, to copy or change it."  # Typer's takes two lines
             if "process_value" not in vars(parameter):
                 parameter.process_value = _without_conversion(parameter)
         return parameters
@@ -74,7 +74,8 @@ class _OwnHelp:
         is_short = any(HELP_ALL in parameter.opts for parameter in self.get_params(context)) and not every_option
         target = streams.output_target()
         context.color = target.has_styles  # otherwise styles would be removed where they are asked for in a pipe
-        formatter.write(render_help(self, context, self.ref, target, every_option=not is_short))
+        is_whole = not is_short and self.ref is not None
+        formatter.write(render_help(self, context, self.ref, target, every_option=is_whole))
 
 
 def _without_conversion(parameter: Any) -> Any:

@@ -255,3 +255,17 @@ def convert_document(document: Mapping[str, RawValue]) -> Document:
             is_read_alone = field.kind == "vocabulary"
             converted[key] = replace(raw, value=read_value(field, raw)) if is_read_alone else convert_value(field, raw)
     return converted
+
+
+def names_of_columns(document: Mapping[str, RawValue], problem: ProblemSpec) -> dict[str, tuple[str, ...]]:
+    """The names that the files of sequences give to their columns, by the letter of these features.
+
+    `document` is that of the problem, converted. Where features are split into heads they have no names.
+    """
+    owners = ("embeddings", "query", "key", "value")[: None if problem.heads in (None, 1) else 1]
+    found: dict[str, tuple[str, ...]] = {}
+    for key in owners:
+        value = document[key].value if key in document else None
+        if isinstance(value, GivenArray) and value.columns is not None:
+            found.setdefault(FIELDS[key].letters[-1], value.columns)
+    return found

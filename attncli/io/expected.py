@@ -92,6 +92,27 @@ def read_expected(raw: RawValue, known: Collection[str] | None) -> Expected:
     return Expected(read.by_name, tuple(f"{raw.origin.name}#{name}" for name in left_out))
 
 
+def count_unanswered(raw: RawValue) -> Mapping[str, int]:
+    """How many numbers of each result a key `expected` leaves out, as null; of those that leave none out, nothing."""
+
+    def count(value: Any) -> int:
+        parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+        return int(value is None) + sum(map(count, parts))
+
+    counts = {str(name): count(value) for name, value in raw.value.items()} if isinstance(raw.value, Mapping) else {}
+    return {name: number for name, number in counts.items() if number}
+
+
+def is_unanswered(raw: RawValue) -> bool:
+    """Whether a key `expected` leaves out every number, as null."""
+
+    def is_left_out(value: Any) -> bool:
+        parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
+        return value is None if parts is None else all(map(is_left_out, parts))
+
+    return is_left_out(raw.value)
+
+
 def read_against(texts: Sequence[str], inputs: Inputs, known: Collection[str], key: str = AGAINST) -> Expected:
     """What options `--against NAME=VALUE` and `--against FILE` say of a problem whose results have the `known` names.
 

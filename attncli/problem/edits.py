@@ -357,7 +357,7 @@ def _parse(text: str, place: str) -> Edit:
         raise AttnError("names no cell", hint=f"write {FORM}, such as {EXAMPLE}")
     key = match[1].strip()
     check_has_cells(key, number.strip())
-    return Edit(key, _split(match[2]), _number(number.strip()), place)
+    return Edit(key, split_index(match[2], f"write {FORM}, such as {EXAMPLE}"), _number(number.strip()), place)
 
 
 def _hint_of_cell(key: str, number: str) -> str:
@@ -368,11 +368,11 @@ def _hint_of_cell(key: str, number: str) -> str:
     return f"write {key}[ROW,COLUMN]=X, or where it is one number {option_name(name)} NAME:{parameter}={number or 'X'}"
 
 
-def _split(text: str) -> tuple[str, ...]:
-    """The labels and positions between commas, without the quotes around them."""
+def split_index(text: str, hint: str) -> tuple[str, ...]:
+    """The labels and positions between commas, without the quotes around them; raises AttnError with a hint."""
     parts = [match[1] or match[2] for match in _PART.finditer(f"{text},")]
     if not all(parts):
-        raise AttnError("a label or position is empty", hint=f"write {FORM}, such as {EXAMPLE}")
+        raise AttnError("a label or position is empty", hint=hint)
     return tuple(parts)
 
 

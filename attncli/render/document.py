@@ -148,12 +148,13 @@ class Statement:
 class Lines:
     """Lines of text in a style.
 
-    Where they are wrapped it is to the width of a screen, or to that of a `page` in a pipe and a file too.
+    Where they are wrapped it is to the width of a screen, or to that of a `page` in a pipe and a file too. Empty lines
+    that are `room` are there to be written on.
     """
 
     lines: tuple[str, ...]
     style: str = ""
-    kind: Literal["text", "mathematics", "code"] = "text"
+    kind: Literal["text", "mathematics", "code", "room"] = "text"
     wrapped: Literal["screen", "page", "never"] = "screen"
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 FIRST_STEPS = ("query", "key", "value")
 CHECK_FORMAT, COMPARE_FORMAT, DEMO_FORMAT = "attn.check/1", "attn.compare/1", "attn.demo/1"
+NOTHING_GIVEN = "no number is filled in"
 LIST_FORMAT = "attn.list/1"
 _ARRAYS = ("expected", "computed", "is_given", "differs")  # of a quantity
 
@@ -215,7 +216,7 @@ def _outcome(outcome: "CheckOutcome") -> dict[str, Any]:
     agrees = outcome.agrees if outcome.has_verdict else None
     content: dict[str, Any] = {"problem": outcome.file or None, "part": outcome.part or None, "agrees": agrees}
     if outcome.report is None:
-        return content | {"error": str(outcome.error)}
+        return content | {"error": NOTHING_GIVEN if outcome.error is None else str(outcome.error)}
     content |= report_object(outcome.report)
     if outcome.before is not None:
         before = outcome.before.report

@@ -26,11 +26,11 @@ def document_of(view: View) -> Document:
 
 def marked_document_of(view: View) -> Document:
     """The document of a view, with its labels between LABEL_START and LABEL_END."""
-    before = None if view.before is None else _with_marked_labels(view.before)
-    return document_of(replace(view, result=_with_marked_labels(view.result), before=before))
+    before = None if view.before is None else with_marked_labels(view.before)
+    return document_of(replace(view, result=with_marked_labels(view.result), before=before))
 
 
-def _with_marked_labels(result: RunResult) -> RunResult:
+def with_marked_labels(result: RunResult) -> RunResult:
     """The result with its labels between marks, so that arithmetic with labels in it can be read."""
     labels = {
         letter: tuple(f"{LABEL_START}{escape_control(label)}{LABEL_END}" for label in labels)

@@ -19,7 +19,9 @@ from tests.cli.running import Run
 from tests.problems import write_file
 
 WITH_PROBLEM = [name for name, ref in COMMANDS.items() if ref.has_problem]
-LISTS_KEYS = [name for name in WITH_PROBLEM if name not in ("compare", "fit")]  # they have other options to list
+LISTS_KEYS = [
+    name for name in WITH_PROBLEM if name not in ("compare", "fit", "worksheet")
+]  # they have other options to list
 OPTIONS = {f"--[no-]{name}" if f.kind == "flag" else f"--{name.replace('_', '-')}": f for name, f in FIELDS.items()}
 MAX_LINES, MAX_LINES_OF_ALL, WIDTH = 60, 23, 80
 

@@ -217,7 +217,8 @@ class CheckOutcome:
     """A problem of a suite, with its report or the error why it could not be checked.
 
     `file` is as it was named, empty where options alone are the problem. `part` is the title or the number of a part,
-    empty where the file is one problem. `before` is there where numbers of the problem were set.
+    empty where the file is one problem. `before` is there where numbers of the problem were set. `unanswered` has how
+    many numbers of each result are asked for and not given; where that are all of them there is no report.
     """
 
     file: str
@@ -226,12 +227,18 @@ class CheckOutcome:
     error: AttnError | None
     seconds: float
     before: BeforeEdits | None = None
+    unanswered: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """The file and the part, as errors name them."""
         file = STDIN_NAME if self.file == STDIN else self.file
         return ", ".join(filter(None, (file, self.part and f"part {self.part}"))) or "the problem"
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether numbers are asked for, and none is given."""
+        return self.report is None and self.error is None
 
     @property
     def agrees(self) -> bool:

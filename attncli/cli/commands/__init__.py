@@ -103,4 +103,13 @@ COMMANDS = {
         "Explain a word, or list the arrays of a file.",
         ("attn show softmax", "attn show kv_heads", "attn show gqa", "attn show QKᵀ"),
     ),
+    "worksheet": CommandRef(
+        f"{_HERE}.worksheet:worksheet",
+        "Write an exercise with blanks, and its key.",
+        (
+            "attn worksheet problem.yaml -o sheet.md",
+            "attn worksheet problem.yaml --blank 'weights[0,*],output' -o sheet.html",
+        ),
+        has_problem=True,
+    ),
 }

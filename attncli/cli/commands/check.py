@@ -110,7 +110,7 @@ def check(
         str | None, typer.Option(metavar="N", hidden=True, help="Check one batch item, counted from 0.")
     ] = None,
     precision: Annotated[
-        int | None, typer.Option(metavar="DIGITS", help="Decimals of worked lines; default 4.")
+        int | None, typer.Option(metavar="DIGITS", hidden=True, help="Decimals of worked lines; default 4.")
     ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print the verdict, and which of several files differ.")
@@ -118,6 +118,10 @@ def check(
     output_options: OutputOptions,
     junit: Annotated[
         str | None, typer.Option(metavar="FILE", help="Also write the verdicts as JUnit's XML, for CI.")
+    ] = None,
+    csv: Annotated[
+        str | None,
+        typer.Option("--csv", metavar="FILE", help="Also write the grades of a class, a row for each file."),
     ] = None,
     edits: EditTexts = None,
     convention: As = None,
@@ -137,6 +141,7 @@ def check(
         raise AttnError(message, hint="leave out one of them")
     check_is_given("check", problems, keys)
     junit = None if junit is None else named_file(junit, "--junit")
+    csv = None if csv is None else named_file(csv, "--csv")
     check_stdin(*(problems or ()), *(text.partition("=")[2] or text for text in against or ()), *keys.values())
     check_convention(convention)
     inputs = make_inputs(max_size)
@@ -154,6 +159,8 @@ def check(
         raise error
     suite = _find_suite(problems or (), request)
     outcomes = _run_suite(suite, request, junit)
+    if csv is not None:
+        _write_grades(outcomes, inputs, csv)
     _write_answer(outcomes, suite, inputs, output_options, is_quiet=quiet)
     if any(outcome.error is not None for outcome in outcomes):
         raise typer.Exit(FAILED)
@@ -231,6 +238,15 @@ def _run_suite(suite: Suite, request: CheckRequest, junit: str | None) -> "Seque
     return outcomes
 
 
+def _write_grades(outcomes: "Sequence[CheckOutcome]", inputs: "Inputs", file: str) -> None:
+    """Write the grades of the files that could be checked."""
+    from attncli.io.output_files import atomic_write_file
+    from attncli.render.reports.grades import grades_csv
+
+    check_is_no_input(file, inputs, "--csv")
+    atomic_write_file(file, grades_csv(outcomes))
+
+
 def _write_answer(
     outcomes: "Sequence[CheckOutcome]", suite: Suite, inputs: "Inputs", options: OutputOptions, *, is_quiet: bool
 ) -> None:
@@ -260,6 +276,7 @@ def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> 
     Where slips are looked for nothing need be. An error is an outcome too.
     """
     from attncli.analysis.check.report import CheckOutcome
+    from attncli.io.expected import count_unanswered, is_unanswered
     from attncli.io.inputs import STDIN_NAME
     from attncli.io.problem_files import file_parts
 
@@ -280,14 +297,16 @@ def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> 
     write_alias_notes(document)
     for part in parts:
         report = before = reason = None
+        unanswered = count_unanswered(part.expected) if request.needs_expected else {}
         try:
-            report, before = _check(part, request)
+            if not (suite.is_several and unanswered and is_unanswered(part.expected)):
+                report, before = _check(part, request)
         except AttnError as error:
             reason = error
         except MemoryError:
             hint = "check some queries with --only"
             reason = AttnError("there is not enough memory", where=part.place, hint=hint)
-        yield CheckOutcome(file or "", part.name, report, reason, time.monotonic() - start, before)
+        yield CheckOutcome(file or "", part.name, report, reason, time.monotonic() - start, before, unanswered)
         start = time.monotonic()
 
 

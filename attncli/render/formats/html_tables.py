@@ -11,7 +11,7 @@ from itertools import islice
 
 from attncli.base.text import escape_control
 from attncli.render.color_map import MIN_SHADE, row_shades
-from attncli.render.document import Document, Grid, Section
+from attncli.render.document import Block, Document, Grid, Lines, Section, Statement
 from attncli.render.formats.text_table import Gap, Positions, abbreviate
 
 _TABLE = "border-collapse:collapse;margin:0.3em 0 0.8em 0"
@@ -108,6 +108,19 @@ def _section_blocks(section: Section, decimals: int, limits: HtmlLimits) -> Iter
     style = f"white-space:pre-wrap;{_FAINT}" if section.grids else "white-space:pre-wrap"
     for remark in section.remarks:
         yield f'<p style="{style}">{html_text(remark)}</p>'
+    for block in section.blocks:
+        yield from _block(block)
+
+
+def _block(block: Block) -> Iterator[str]:
+    """The elements of a statement, of lines of text, or of room to write on."""
+    match block:
+        case Statement():
+            yield f"<p><b>{html_text(block.start)}</b>{html_text(block.rest)}</p>"
+        case Lines(kind="room"):
+            yield f'<div style="height:{1.5 * len(block.lines)}em"></div>'
+        case Lines():
+            yield from (f"<p>{html_text(line)}</p>" for line in block.lines)
 
 
 def _table(grid: Grid, decimals: int, limits: HtmlLimits) -> str:

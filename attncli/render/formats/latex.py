@@ -75,6 +75,8 @@ def _blocks(block: Block, decimals: int) -> Iterator[str]:
             yield from (f"\\smallskip\\noindent {_text(line.strip())}" for line in block.lines if line.strip())
         case Lines(kind="mathematics", lines=lines) if lines:
             yield _quote(_line(line.strip()) for line in lines)
+        case Lines(kind="room", lines=lines):
+            yield f"\\vspace{{{len(lines)}\\baselineskip}}"
         case Lines(lines=lines) if lines:
             yield _quote((_text(transliterate(line, "ascii")) for line in lines), "\\ttfamily\\scriptsize")
         case Pairs():

@@ -48,6 +48,8 @@ def _blocks(block: Block, decimals: int, level: int) -> Iterator[str]:
             yield _bold(escape(block.start), is_marked=True) + escape(block.rest)
         case Lines(kind="text"):
             yield from (escape(line.strip()) for line in block.lines if line.strip())
+        case Lines(kind="room", lines=lines):
+            yield "<br>" * len(lines)
         case Lines(lines=lines) if lines:
             yield _code(dedent("\n".join(lines)).split("\n"))
         case Pairs():

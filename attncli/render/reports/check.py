@@ -9,7 +9,7 @@ from attncli.analysis.check.report import CheckOutcome, CheckReport, Explanation
 from attncli.base.text import count_of, escape_control, join_words
 from attncli.render.document import Answer, Block, Document, Lines, Pairs, Section, Statement
 from attncli.render.formats import terminal
-from attncli.render.objects import check_object, suite_object
+from attncli.render.objects import NOTHING_GIVEN, check_object, suite_object
 from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, describe_part, quantity_blocks
 from attncli.render.sections import edits_text
 from attncli.render.target import TEXT_FILE
@@ -214,7 +214,7 @@ def verdict(report: CheckReport) -> str:
         text = f"{differ}; the first step that differs is {report.first_difference}"
         how = "too few numbers to tell:" if report.is_undecided else "explained by"
         if report.explanations:
-            text += f"; {how} {_names(report.explanations)}"
+            text += f"; {how} {names_of_slips(report.explanations)}"
         elif report.half_type is not None:
             text += f"; within the error of arithmetic in {report.half_type}"
         elif report.other_step:
@@ -246,11 +246,11 @@ def _agreement(report: CheckReport) -> str:
 def _unnoticed(report: CheckReport) -> str:
     """Which slips would not be noticed, in a part of a line."""
     if report.unnoticed:
-        return f"these inputs would not reveal {_names(report.unnoticed)}"
+        return f"these inputs would not reveal {names_of_slips(report.unnoticed)}"
     return f"these inputs would reveal every mistake{' that was tried' if report.untried else ''}"
 
 
-def _names(explanations: Sequence[Explanation]) -> str:
+def names_of_slips(explanations: Sequence[Explanation]) -> str:
     """The slips of some explanations: `no_scale or scale_by_d or 2 others`."""
     names = list(dict.fromkeys(map(_slip_names, explanations)))
     more = [count_of(len(names) - MAX_NAMED, "other")] if len(names) > MAX_NAMED else []
@@ -259,6 +259,8 @@ def _names(explanations: Sequence[Explanation]) -> str:
 
 def _line(outcome: CheckOutcome) -> Iterator[Statement]:
     """Whether the numbers of a problem agree, in a line; nothing for one that could not be checked."""
+    if outcome.is_unanswered:
+        yield Statement("✗", f" {outcome.name}: {NOTHING_GIVEN}", DIFFERS)
     if outcome.report is not None:
         sign, style = ("✓", AGREES) if outcome.agrees else ("✗", DIFFERS)
         before = "" if outcome.before is None else f"; before it was set: {short_verdict(outcome.before.report)}"
@@ -270,7 +272,7 @@ def _summary(outcomes: Sequence[CheckOutcome]) -> Iterator[Statement]:
     """How many of the problems agree, differ, and can't be checked; nothing where no number was to be compared."""
     compared = [outcome for outcome in outcomes if outcome.has_verdict]
     agree = sum(outcome.agrees for outcome in compared)
-    failed = sum(outcome.report is None for outcome in compared)
+    failed = sum(outcome.error is not None for outcome in compared)
     differ = len(compared) - agree - failed
     parts = [f"{agree} of {len(compared)} agree"] if compared else []
     parts += [f"{differ} {'differs' if differ == 1 else 'differ'}"] if differ else []
@@ -292,7 +294,7 @@ def junit_xml(outcomes: Sequence[CheckOutcome]) -> Iterator[str]:
 
     One of which nothing is expected is skipped. The text of a failure is the report.
     """
-    errors = sum(outcome.report is None for outcome in outcomes)
+    errors = sum(outcome.error is not None for outcome in outcomes)
     failures = sum(not outcome.agrees for outcome in outcomes) - errors
     skipped = sum(not outcome.has_verdict for outcome in outcomes)
     seconds = sum(outcome.seconds for outcome in outcomes)
@@ -312,7 +314,9 @@ def _test_case(outcome: CheckOutcome) -> Iterator[str]:
         yield f"{head}/>\n"
         return
     yield f"{head}>\n"
-    if outcome.report is None:
+    if outcome.is_unanswered:
+        yield f'      <failure type="difference" message={_quoted(NOTHING_GIVEN)}/>\n'
+    elif outcome.report is None:
         yield f'      <error type="AttnError" message={_quoted(str(outcome.error))}/>\n'
     elif outcome.agrees:
         yield f"      <skipped message={_quoted(verdict(outcome.report))}/>\n"

@@ -1,0 +1,47 @@
+"""The names of a class in a CSV file, and the name of the files of each."""
+
+import csv
+import re
+from collections.abc import Sequence
+
+from attncli.base.errors import AttnError
+from attncli.base.text import first_duplicate
+from attncli.io.inputs import Inputs
+
+HEADINGS = ("name", "names", "student", "students")  # of the column of names, in a first row
+# What a system reads in the name of a file as more than a character.
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')
+
+
+def read_names(file: str, inputs: Inputs) -> list[str]:
+    """The names in a file, one a row: those below a heading of HEADINGS, otherwise the first of each row.
+
+    Raises AttnError where there are none, or where two would have files of the same name.
+    """
+    source = inputs.open(file)
+    text = source.text()
+    first = text.lstrip().partition("\n")[0]
+    delimiter = next((mark for mark in "\t;," if mark in first), ",")
+    rows = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines(), delimiter=delimiter)]
+    rows = [row for row in rows if any(row)]
+    column = next((at for at, cell in enumerate(rows[0]) if cell.casefold() in HEADINGS), None) if rows else None
+    body = rows if column is None else rows[1:]
+    names = [row[column or 0] if len(row) > (column or 0) else "" for row in body]
+    if not names:
+        raise AttnError("has no names", where=source.name, hint="write one a row")
+    if not all(names):
+        raise AttnError("a row has no name", where=source.name)
+    stems = [stem.casefold() for stem in file_stems(names)]
+    if len({*stems}) < len(stems):
+        name = names[stems.index(first_duplicate(stems))]
+        raise AttnError(f"{name!r} is there twice", where=source.name, hint="tell both apart")
+    return names
+
+
+def file_stems(names: Sequence[str]) -> list[str]:
+    """The name of the files of each, without their suffix: it is that of no file in another folder, and not hidden.
+
+    >>> file_stems(["Ann Lee", "../Bo", "a/b"])
+    ['Ann Lee', '_Bo', 'a_b']
+    """
+    return [_UNSAFE.sub("_", name).strip().lstrip(".") or "_" for name in names]

@@ -1,0 +1,50 @@
+"""The grades of a class as CSV: of each file how many numbers are right, which is the first that is not, and why."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import PurePath
+
+from attncli.analysis.check.report import CheckOutcome, CheckReport
+from attncli.base.lazy_numpy import np
+from attncli.base.text import count_of, delimited_rows
+from attncli.render.reports.check import names_of_slips
+
+HEADER = ("name", "right", "of", "first_wrong", "explained_by")
+
+
+def grades_csv(outcomes: Iterable[CheckOutcome]) -> str:
+    """The file: a row for each file that could be checked; a number that is not filled in counts, and is not right."""
+    return delimited_rows([HEADER, *_rows(outcomes)])
+
+
+def _rows(outcomes: Iterable[CheckOutcome]) -> Iterator[Sequence[object]]:
+    """The row of each file, with all its parts together."""
+    for file, parts in groupby(outcomes, key=lambda outcome: outcome.file):
+        found = list(parts)
+        reports = [outcome.report for outcome in found if outcome.report is not None]
+        if any(outcome.error is not None for outcome in found):
+            continue  # its error is told
+        right = sum(report.count - report.differ for report in reports)
+        of = sum(report.count for report in reports) + sum(sum(outcome.unanswered.values()) for outcome in found)
+        wrong = next((outcome for outcome in found if outcome.unanswered or not outcome.agrees), None)
+        first = "" if wrong is None else first_wrong(wrong)
+        explained = "" if wrong is None or wrong.report is None else _explained_by(wrong.report)
+        yield PurePath(file).stem, right, of, first, explained
+
+
+def first_wrong(outcome: CheckOutcome) -> str:
+    """The first number that is not right, `weights[word_1,word_3]`; of what is not filled in how much of a result."""
+    report = outcome.report
+    for result in () if report is None else report.results:
+        if report is not None and not result.agrees:
+            labelled = report.trace.labelled(report.trace[result.name])
+            index = tuple(map(int, np.argwhere(result.differs)[0]))
+            return f"{result.name}[{','.join(labelled.labels_of_cell(index))}]"
+        if result.name in outcome.unanswered:
+            return f"{result.name}: {count_of(outcome.unanswered[result.name], 'number')} not filled in"
+    name, count = next(iter(outcome.unanswered.items()))
+    return f"{name}: {count_of(count, 'number')} not filled in"
+
+
+def _explained_by(report: CheckReport) -> str:
+    return names_of_slips(report.explanations) if report.explanations else ""

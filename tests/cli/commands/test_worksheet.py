@@ -1,0 +1,159 @@
+"""`attn worksheet` and the grades of `attn check --csv`: from nothing to a graded class."""
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli.io.yaml import yaml_text
+from attncli.numbers.formatting import format_whole
+from tests.cli.running import Run
+from tests.problems import write_file
+
+PROBLEM = """\
+title: Two words
+about: The second word gets 0.8808 of the first query.
+query: [[2, 0], [0, 2]]
+key: [[0, 1], [{x}, 0]]
+value: [[1, 0], [0, 3]]
+scale: 1
+"""
+
+
+def load(path: Path) -> dict[str, Any]:
+    import yaml
+
+    return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
+
+
+def solve(problem: dict[str, Any], *, root: bool = True) -> dict[str, Any]:
+    """The weights and the output by NumPy, as a student computes them; without the root with its mistake."""
+    x, w_q, w_k, w_v = (np.array(problem[key]) for key in ("embeddings", "w_q", "w_k", "w_v"))
+    scores = x @ w_q @ (x @ w_k).T / (np.sqrt(w_k.shape[1]) if root else 1)
+    terms = np.exp(scores)
+    weights = terms / terms.sum(axis=1, keepdims=True)
+    return {"weights": weights.round(4).tolist(), "output": (weights @ (x @ w_v)).round(4).tolist()}
+
+
+def hand_in(path: Path, answer: dict[str, Any]) -> None:
+    """Fill in the file of answers."""
+    path.write_text("".join(yaml_text({**load(path), "expected": answer}, format_whole)), encoding="utf-8")
+
+
+def test_a_class_goes_from_nothing_to_its_grades(run: Run, tmp_path: Path) -> None:
+    write_file(tmp_path, 'name,mail\n"Ann, B.",a\nBo,\n../Cy,\nDi,\nEd,\n', "class.csv")
+    ran = run("worksheet", "--by-hand", "--seed", "1", "--names", "class.csv", "-o", "exams/")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    names, folder = ["Ann, B.", "Bo", "Di", "Ed", "_Cy"], tmp_path / "exams"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["class.csv", "exams"]
+    files = [f"{name}{suffix}" for name in names for suffix in (".key.md", ".md", ".yaml")]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(files)
+    problems = {name: load(folder / f"{name}.yaml") for name in names}
+    assert problems["Bo"]["expected"] == {"weights": [[None] * 3] * 3, "output": [[None] * 4] * 3}
+    assert "Bo" in (folder / "Bo.md").read_text()
+    hand_in(folder / "Ann, B..yaml", solve(problems["Ann, B."]))
+    hand_in(folder / "Bo.yaml", solve(problems["Bo"], root=False))
+    write_file(folder, "expected: {output: [[1]]}\nembeddings: [[1, x]]\n", "Di.yaml")
+    almost = solve(problems["Ed"])
+    almost["output"][2][3] = None
+    hand_in(folder / "Ed.yaml", almost)
+    ran = run("check", "exams", "--csv", "grades.csv")
+    assert ran.returncode == 2
+    assert re.fullmatch(r"attn: exams/Di\.yaml, line 2, .*\n", ran.stderr)
+    assert list(csv.reader(io.StringIO((tmp_path / "grades.csv").read_text()))) == [
+        ["name", "right", "of", "first_wrong", "explained_by"],
+        ["Ann, B.", "21", "21", "", ""],
+        ["Bo", str(21 - differing(problems["Bo"])), "21", "weights[token_1,token_1]", "no_scale"],
+        ["Ed", "20", "21", "output: 1 number not filled in", ""],
+        ["_Cy", "0", "21", "weights: 9 numbers not filled in", ""],
+    ]
+
+
+def differing(problem: dict[str, Any]) -> int:
+    """How many numbers the forgotten root changes."""
+    right, wrong = solve(problem), solve(problem, root=False)
+    return sum(int((np.abs(np.subtract(right[name], wrong[name])) > 1e-4).sum()) for name in right)
+
+
+def test_thirty_variants_are_different_and_can_be_done_by_hand(run: Run, tmp_path: Path) -> None:
+    run("worksheet", "--by-hand", "--variants", "30", "--seed", "1", "-o", "exams")
+    found = [load(path) for path in sorted((tmp_path / "exams").glob("*.yaml"))]
+    keys = ("embeddings", "w_q", "w_k", "w_v")
+    assert len({str([problem[key] for key in keys]) for problem in found}) == len(found) == 30
+    for problem in found:
+        assert {type(number) for key in keys for row in problem[key] for number in row} == {int}
+        assert np.shape(problem["w_k"])[1] in (1, 4, 9)
+        weights = np.array(solve(problem)["weights"])
+        assert weights.min() >= 0.005
+        assert all(len({*row}) == len(row) for row in weights.tolist())
+
+
+@pytest.mark.parametrize("suffix", ["md", "tex", "html"])
+def test_the_key_is_beside_the_exercise(suffix: str, run: Run, tmp_path: Path) -> None:
+    write_file(tmp_path, PROBLEM.format(x=1), "p.yaml")
+    ran = run("worksheet", "p.yaml", "-o", f"sheet.{suffix}")
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert ran.stderr == "attn: warning: about has a number that is asked for: it is left out of the exercise\n"
+    exercise, key = ((tmp_path / f"sheet{part}.{suffix}").read_text() for part in ("", ".key"))
+    assert "Two words" in exercise
+    assert "0.8808" not in exercise
+    assert key.count("0.8808") >= 2
+    assert "exp" in key
+
+
+def test_columns_keep_the_names_of_their_files(run: Run, tmp_path: Path) -> None:
+    write_file(tmp_path, "word,size,age\ncat,1,2\ndog,3,4\n", "x.csv")
+    write_file(tmp_path, "km,eur\n1,2\n3,5\n", "v.csv")
+    write_file(tmp_path, "query: x.csv\nkey: x.csv\nvalue: v.csv\n", "q.yaml")
+    write_file(tmp_path, "embeddings: x.csv\nw_q: [[1, 0], [0, 2]]\n", "x.yaml")
+    for file, count in (("q", 3), ("x", 2)):
+        assert run("worksheet", f"{file}.yaml", "-o", f"{file}.md").returncode == 0
+        text = (tmp_path / f"{file}.md").read_text()
+        assert text.count("size") == count - (file == "q")
+    assert "|  | km | eur |" in (tmp_path / "q.md").read_text()
+
+
+def test_hints_can_be_left_out(run: Run, tmp_path: Path) -> None:
+    write_file(tmp_path, PROBLEM.format(x=1), "p.yaml")
+    assert run("worksheet", "p.yaml", "--no-formulas", "-o", "sheet.md").returncode == 0
+    text = (tmp_path / "sheet.md").read_text()
+    assert "exp" not in text
+    assert "√" not in text
+
+
+ERRORS = [
+    ("p.yaml", "attn: --output: no file is named; name one, such as -o sheet.md"),
+    ("p.yaml -o -", "attn: --output: standard output has the report; name a file"),
+    ("p.yaml -o a.pdf", "attn: --output a.pdf: a work sheet is not written so; expected .md, .tex, .html or .xlsx"),
+    ("p.yaml -o a.md --blank value", "attn: --blank: value is given, or has no numbers; computed are "),
+    ("p.yaml -o a.md --blank 1.5", "attn: --blank: 1.5 is not a share; expected a number above 0, at most 1"),
+    ("p.yaml -o a.md --blank weights[zebra,*]", "attn: --blank: unknown token 'zebra'"),
+    ("p.yaml -o a.md --blank wieghts", "attn: --blank: unknown result 'wieghts'; did you mean 'weights'?"),
+    ("p.yaml -o a --variants 3", "attn: --variants: needs --by-hand, which draws them; add --by-hand"),
+    ("--by-hand -o a --variants 0", "attn: --variants: 0 is not a number of variants; expected a number from 1"),
+    ("--by-hand -o a --names twice.csv", "attn: --names, twice.csv: 'Ann' is there twice; tell both apart"),
+    ("--by-hand -o full --variants 2", "attn: full: already exists; choose another name, or --force"),
+    ("p.yaml -o p.md", "attn: --output p.md: is the input p.md; attn never overwrites an input: name another file"),
+]
+
+
+@pytest.mark.parametrize(("words", "error"), ERRORS, ids=[words for words, _ in ERRORS])
+def test_what_cannot_be_written_is_said_and_no_file_is_touched(
+    words: str, error: str, run: Run, tmp_path: Path
+) -> None:
+    write_file(tmp_path, PROBLEM.format(x=1).replace("value: [[1, 0], [0, 3]]", "value: {file: v.csv}"), "q.yaml")
+    write_file(tmp_path, PROBLEM.format(x=1), "p.yaml")
+    write_file(tmp_path, "Ann\nann\n", "twice.csv")
+    (tmp_path / "full").mkdir()
+    write_file(tmp_path, "x", "full/x")
+    if words.endswith("-o p.md"):
+        (tmp_path / "p.md").symlink_to("p.yaml")
+    before = sorted(tmp_path.rglob("*"))
+    ran = run("worksheet", *words.split())
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.splitlines()[-1].startswith(error.replace("input p.md", "input p.yaml"))
+    assert sorted(tmp_path.rglob("*")) == before
