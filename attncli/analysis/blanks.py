@@ -130,7 +130,11 @@ class _Groups:
         computed = [step for step in trace.steps if not step.node.is_input and step.stage != GRADIENT]
         given: set[str] = set()  # what passes inputs on, unchanged, or is made of options alone, such as a number λ
         for step in trace.steps:
-            if step.node.is_input or not step.inputs or (step.is_identity and {*step.inputs.values()} <= given):
+            if (
+                step.node.is_input
+                or not (step.inputs or step.tapped_from)
+                or (step.is_identity and {*step.inputs.values()} <= given)
+            ):
                 given.add(step.name)
         numbers = [step for step in computed if step.value.dtype.kind == "f" and step.name not in given]
         self.steps = {step.name: step for step in numbers}

@@ -56,7 +56,7 @@ def texts_of(sheet: Sheet, name: str, blank: np.ndarray | None = None) -> set[st
 def numbers_asked(sheet: Sheet, left_out: frozenset[str] = frozenset()) -> set[str]:
     """The texts of all blank numbers that no input has too."""
     asked = {name: blank for name, blank in sheet.blanks.cells.items() if name not in left_out}
-    given = [step.name for step in sheet.result.trace if step.node.is_input]
+    given = [step.name for step in sheet.result.trace if step.node.is_input or not (step.inputs or step.tapped_from)]
     inputs = set[str]().union(*(texts_of(sheet, name) for name in given))
     return set[str]().union(*(texts_of(sheet, name, blank) for name, blank in asked.items())) - inputs
 
