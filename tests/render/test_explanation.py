@@ -31,7 +31,7 @@ def test_every_section_of_a_step_has_its_purpose(name: str) -> None:
 def test_a_purpose_is_a_sentence_on_the_step() -> None:
     shown = explanation({"embeddings": X, "w_q": W, "causal": True})
     assert {name: shown[name].purpose for name in ("w_q", "query", "key, value", "masked_scores", "context")} == {
-        "w_q": "Learned weights that make queries of the embeddings, or of their latent.",
+        "w_q": "Learned weights that make the queries.",
         "query": "What each token looks for in the others.",
         "key, value": "Nothing projects these vectors: those of embeddings are the keys and values.",
         "masked_scores": "A hidden key scores −∞, so that its weight is 0.",
