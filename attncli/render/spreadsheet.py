@@ -303,7 +303,7 @@ def render(sheet: Sheet, names: frozenset[str], *, is_key: bool) -> bytes:
     lines = [sheet.title, f"Name: {sheet.name}", sheet.about]
     for row, line in enumerate(lines, 1):
         _put_text(cover.cell(row, 1), line)
-    cover.title = "sheet"
+    cover.title = "exercise"
     for name, title in book.titles.items():
         page = workbook.create_sheet(title)
         _write_step(book, trace[name], page, sheet, is_key=is_key)
