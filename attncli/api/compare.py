@@ -181,7 +181,7 @@ def _compared(one: VariantResult) -> ComparedVariant:
 
 
 def _mapping(vary: Any) -> Mapping[str, Iterable[Any]]:
-    """The values by the keys that vary; raises AttnError for what is no mapping."""
+    """The values by the keys that vary; raises AttnError for what is not a mapping."""
     if vary is None:
         return {}
     if not isinstance(vary, Mapping):

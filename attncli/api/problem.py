@@ -295,7 +295,7 @@ class Fitted:
 
 
 def _targets(target: object) -> Mapping[str, Any]:
-    """The targets by the names of results; raises AttnError for what is no mapping."""
+    """The targets by the names of results; raises AttnError for what is not a mapping."""
     if not isinstance(target, Mapping):
         hint = "give the numbers by the names of results: target={'output': …}"
         raise AttnError(f"{repr_excerpt(target)} has no names", where="target", hint=hint)
@@ -325,7 +325,7 @@ def _value_text(value: Any) -> str:
 
 
 def raw_values(keys: Mapping[str, Any], origin: Origin = PYTHON) -> Document:
-    """Keywords as raw values, in which a text names no file; raises UnknownNameError for one that is no key."""
+    """Keywords as raw values, in which a text names no file; raises UnknownNameError for one that is not a key."""
     for name in keys:
         check_name(name)
     return {name: RawValue(value, origin) for name, value in keys.items()}

@@ -368,7 +368,7 @@ class SavedFile:
     def of(cls, path: object, title: object, size: FigureSize) -> "SavedFile":
         """The file of a path.
 
-        Raises AttnError where it is no path or its suffix is no format's, where title or size is none, and where the
+        Raises AttnError where it is not a path with the suffix of a format, where title or size is none, and where the
         format has none.
         """
         if not isinstance(path, (str, PathLike)):

@@ -470,7 +470,7 @@ def split_names(text: str | None, option: str) -> tuple[str, ...] | None:
 
 
 def selection_error(error: AttnError, names: Iterable[str]) -> AttnError:
-    """The error of one of the names of `--select`; a statistic of the weights is no result, and has its own option."""
+    """The error of one of the names of `--select`; a statistic of the weights is an option of its own."""
     from attncli.render.statistics import COLUMNS, TITLE
 
     if {*names} & {*COLUMNS, TITLE} and isinstance(error, UnknownNameError):

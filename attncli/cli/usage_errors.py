@@ -128,7 +128,7 @@ def _check_value(name: str, metavar: str, following: Sequence[str]) -> None:
     words = [following[0], *takewhile(lambda word: not _is_other(word), following[1:])]
     text = " ".join(words)
     if words[0].startswith("'") and words[-1].endswith("'") and metavar in _SPACED:
-        message, hint = "single quotes are no quotes in cmd.exe", f'type {name} "{text[1:-1]}"'
+        message, hint = "cmd.exe does not read single quotes", f'type {name} "{text[1:-1]}"'
         raise AttnError(message, where=name, hint=hint)
     has_brackets = any(map(is_part_of_list, words[1:])) and "[" in text
     if metavar in _MATRICES and not all(map(is_part_of_list, words[1:])):

@@ -105,7 +105,7 @@ def _recomputed(plan: Plan, gradients: Collection[Node], tables: Collection[str]
 
 
 def run_backward(plan: Plan, problem: ProblemSpec, select: Sequence[str], options: RunOptions) -> BlockwiseRun:
-    """The forward pass in blocks, and the gradients that are selected, with those on the way that are no tables."""
+    """The forward pass in blocks, and the gradients that are selected, with those on the way that are not tables."""
     forward = replace(problem, grad_output=None)
     forward_plan = plan_of(forward)
     names = [name for name in dict.fromkeys((*select, OUTPUT, LSE)) if forward_plan.find(name) is not None]

@@ -67,7 +67,7 @@ class RunOptions:
 
 
 def _check_executor(executor: object) -> None:
-    """Raise AttnError where the value is no executor; in Python it may be of any type."""
+    """Raise AttnError where the value is not an executor; in Python it may be of any type."""
     if not isinstance(executor, str):
         hint = f"expected one of {', '.join(EXECUTORS)}"
         raise AttnError(f"{repr_excerpt(executor)} is not a name", where="executor", hint=hint)

@@ -31,7 +31,7 @@ def problem_of_result(content: Mapping[str, Any], name: str, folder: Path) -> Ma
     is_result = content.get("format") == FORMAT and isinstance(content.get(PROBLEM), Mapping)
     if not is_result and str(content.get("format")).startswith(OWN_FORMATS):
         hint = "a result of attn compute --json can be computed again; a part of it is an array: result.json#output"
-        raise AttnError(f"is no problem but {content['format']}", where=name, hint=hint)
+        raise AttnError(f"holds {content['format']}, not a problem", where=name, hint=hint)
     values = dict(content[PROBLEM] if is_result else content)
     if not is_result and not any(map(_is_description, values.values())):
         return content

@@ -10,7 +10,7 @@ from attncli.numbers.arithmetic import ArithmeticWriter, Computed
 from attncli.numbers.terms import products, total
 from attncli.ops.code import Code, CodeRule
 
-CONSTANT = None  # the derivative of an argument that is no real number: a mask, a position
+CONSTANT = None  # the derivative of an argument that is not a real number: a mask, a position
 
 
 EVERY_PAIR: Letters = (*COUNTED_FROM_0, "n", "m")  # of all batch items and heads

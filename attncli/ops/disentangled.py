@@ -34,7 +34,7 @@ SCORES_OF_TERMS: Mapping[str, int] = {"both": 3, "c2p": 2, "p2c": 2}  # that are
 
 
 def check_disentangled(use: OperatorUse) -> None:
-    """Raise AttnError where the rows of the table are no distances, or of another width than the queries."""
+    """Raise AttnError where the rows of the table are not distances, or have another width than the queries."""
     rows, farthest = use.parameters["table"].shape[-2], use.parameters.get("max_distance")
     if rows % 2:
         hint = "expected an even number: as many distances below 0 as from 0 on"

@@ -79,7 +79,7 @@ MAX_AXES = 8
 def nested_lists_to_array(value: Any, path: ErrorPath) -> Array:
     """Nested lists as float64, or as booleans where all cells are true or false.
 
-    Raises AttnError where a row is longer than the others, or a cell is no number; its `subject` is the row.
+    Raises AttnError where a row is longer than the others, or a cell is not a number; its `subject` is the row.
 
     >>> nested_lists_to_array([[1, 2.5], [3, "Infinity"]], ("w_q",)).tolist()
     [[1.0, 2.5], [3.0, inf]]
@@ -163,7 +163,7 @@ def _depth(rows: list[Any]) -> int:
 
 
 def _to_number(cell: Any, row: Any, index: Index, path: ErrorPath) -> float:
-    """A cell as a float, also one written as `1/2`; what is no number, or is beyond all floats, is refused."""
+    """A cell as a float, also one written as `1/2`; what is not a number, or is beyond all floats, is refused."""
     number = to_python_number(cell)
     if type(number) in (int, float, TypedNumber):
         try:
@@ -254,7 +254,7 @@ def _is_frame(value: Any) -> bool:
 def _label_column(frame: Any) -> tuple[int, tuple[str, ...]] | None:
     """The position and the words of the one column that has words; None where the index has them, or no column, or two.
 
-    A frame without any other column is no table of numbers.
+    A frame without any other column is not a table of numbers.
     """
     names = list(getattr(frame, "columns", ()))
     if _words(getattr(frame, "index", None)) or len(names) < 2 or len(set(names)) < len(names):

@@ -205,7 +205,7 @@ def _complete(
 
 
 def _layout_hint(converted: Mapping[str, Any]) -> str | None:
-    """What to do where the values are no problem, but are one with weights stored the other way."""
+    """What to do where the values are not a problem, but are one with weights stored the other way."""
     other = "in_out" if converted.get("weight_layout") == "out_in" else "out_in"
     transposed = transpose_weights(converted)
     weights = [name for name, value in converted.items() if transposed[name] is not value]
@@ -216,7 +216,7 @@ def _layout_hint(converted: Mapping[str, Any]) -> str | None:
 
 
 def _array_layout_hint(converted: Mapping[str, Any]) -> str | None:
-    """What to do where the values are no problem, but are one with arrays in another order of axes."""
+    """What to do where the values are not a problem, but are one with arrays in another order of axes."""
     for layout in other_layouts(converted) if converted.get("layout") is None else ():
         if _is_problem(read_layout({**converted, "layout": layout})):
             return f"it fits layout {layout}, {layout_text(layout)}: give --layout {layout}"

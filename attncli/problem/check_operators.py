@@ -271,7 +271,7 @@ def _check_operator(name: str, operator: Operator, lengths: Lengths, spec: Probl
 
 
 def _check_parameter(name: str, operator: Operator, parameter: Parameter) -> None:
-    """A required parameter is given, and an array is no single number where it has axes."""
+    """A required parameter is given, and an array is not a single number where it has axes."""
     record = operator.record
     if parameter.required and parameter.name not in operator.given:
         value = f"{parameter.name}.csv" if parameter.kind == "array" else "2"

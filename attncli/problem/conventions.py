@@ -230,7 +230,7 @@ CONVENTIONS: Mapping[str, Convention] = {convention.name: convention for convent
 def find_convention(name: Any, where: str | None = None) -> Convention:
     """The convention of that name.
 
-    Raises UnknownNameError, which suggests the nearest one, and AttnError for what is no name.
+    Raises UnknownNameError, which suggests the nearest one, and AttnError for what is not a name.
 
     >>> find_convention("torch-mha").words["mask"].text
     '1 or true hides'

@@ -6,7 +6,7 @@ from attncli.problem.spec import ProblemSpec
 
 
 def check_difference(spec: ProblemSpec) -> None:
-    """Raise AttnError where heads are no pairs, or what reads the weights is no weighted sum of values."""
+    """Raise AttnError where heads are not pairs, or what reads the weights is not a weighted sum of values."""
     layout = spec.leading
     counts = (("heads", layout.heads, "head"), ("kv_heads", layout.kv_heads, "key head"))
     for key, count, noun in counts:
@@ -16,7 +16,7 @@ def check_difference(spec: ProblemSpec) -> None:
             message += count_of(count, noun)
             raise AttnError(message, where="difference", hint=hint, keys=("difference", key))
     if spec.context.record.name != "weighted_sum":
-        message = f"weights of a difference may be negative, and {spec.context.record.name} is no weighted sum"
+        message = f"weights of a difference may be negative, and {spec.context.record.name} is not a weighted sum"
         raise AttnError(message, where="context", hint="leave out context", keys=("context", "difference"))
 
 

@@ -50,7 +50,7 @@ def find_array(spec: ProblemSpec, key: str) -> LabelledArray:
     """The array of a key, as it is stored; a mask or a bias that is not given is the table that changes nothing.
 
     Raises UnknownNameError where there is no such key, AttnError where the problem does not have it, or does not read
-    it, or where it is no array.
+    it, or where it is not an array.
     """
     check_has_cells(key)
     name, dot, parameter = key.partition(".")

@@ -271,7 +271,7 @@ def _check_packed(given: Collection[str]) -> None:
 def _check_inputs_with_table(table: str, given: set[str]) -> None:
     """Raise AttnError where an array would not be used with given scores or weights, or there is nothing to compute.
 
-    Operators, numbers and masks that make the table are no error: nothing reads them, as a warning says.
+    Operators, numbers and masks that make the table are not errors: nothing reads them, as a warning says.
     """
     if given.issuperset(TABLES):
         message = "scores and weights are both given, and weights are made of scores"

@@ -68,7 +68,7 @@ FORMS: Mapping[str, QuantizedForm] = {
 
 
 def form_of(value: Any) -> str | None:
-    """The name of the form that a value is given in; None where it is no quantized array.
+    """The name of the form that a value is given in; None where it is not a quantized array.
 
     >>> form_of({"fp8": {"weight": "w.npy", "scale": 2}}), form_of({"fp8": [1, 2]})
     ('fp8', None)
@@ -272,7 +272,7 @@ def _to_mapping(reads: ReadsMapping, value: Any, path: ErrorPath) -> ParameterMa
 
 
 def _to_entry(value: Any, path: ErrorPath) -> Any:
-    """An entry of a mapping: a list of finite numbers, one of them, or what is no number, as it is."""
+    """An entry of a mapping: a list of finite numbers, one of them, or what is not a number, as it is."""
     if isinstance(value, (list, tuple)):
         return [to_finite(entry, (*path, f"number {number}")) for number, entry in enumerate(value, 1)]
     return value if value is None or isinstance(value, (bool, str, Mapping)) else to_finite(value, path)

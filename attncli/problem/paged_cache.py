@@ -47,12 +47,12 @@ def _pages(name: str, array: Array, page_size: int | None) -> Array:
         return array
     if array.ndim != 3:
         hint = "expected (pages, page size, heads, features)"
-        raise AttnError(f"{name} has {count_of(array.ndim, 'axis')} and is no pages", where=name, hint=hint)
+        raise AttnError(f"{name} has {count_of(array.ndim, 'axis')}, and does not hold pages", where=name, hint=hint)
     if page_size is None:
         hint = "give page_size, or key and value as (pages, page size, heads, features)"
         raise AttnError(f"{name} has 3 axes, and the size of a page is not given", where="page_size", hint=hint)
     if len(array) % page_size:
-        raise AttnError(f"{name} has {len(array)} rows, which are no whole pages of {page_size}", where="page_size")
+        raise AttnError(f"{name} has {len(array)} rows, which are not whole pages of {page_size}", where="page_size")
     return array.reshape(-1, page_size, *array.shape[1:])
 
 

@@ -193,7 +193,7 @@ def _is_in_file(name: str, origins: Origins) -> bool:
 
 
 def _take_away(values: dict[str, Any], origins: Origins, names: Sequence[str], reason: str) -> dict[str, str]:
-    """Take keys away; returns the reason for each that is no file's."""
+    """Take keys away; returns the reason for each that is not a file's."""
     removed = [name for name in names if values.pop(name, None) is not None]
     return {name: reason for name in removed if not _is_in_file(name, origins)}
 

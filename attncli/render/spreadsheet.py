@@ -313,7 +313,7 @@ def render(sheet: Sheet, names: frozenset[str], *, is_key: bool) -> bytes:
 
 
 def _put_text(cell: Any, text: str) -> None:
-    """Put a text into a cell, as text: one that begins with `=` is no formula."""
+    """Put a text into a cell, as text: one that begins with `=` is not a formula."""
     cell.value = escape_control(text)
     cell.data_type = "s"
 

@@ -105,7 +105,7 @@ def test_a_problem_is_written_with_the_keys_of_each_item(tmp_path: Path) -> None
             "page_size: page_size is 8; key has pages of 4; expected (pages, page size,",
         ),
         ({"key": None, "value": None}, "page_table: page_table is given without key; key and value are pages (pages,"),
-        ({"key": normal(9, G, D), "page_size": 4}, "page_size: key has 9 rows, which are no whole pages of 4"),
+        ({"key": normal(9, G, D), "page_size": 4}, "page_size: key has 9 rows, which are not whole pages of 4"),
         ({"key": normal(8, G, D)}, "page_size: key has 3 axes, and the size of a page is not given; give page_size"),
         ({"page_table": [[0.5]]}, "page_table: 0.5 is not a whole number from 0"),
         ({"past_key": normal(B, G, 1, D)}, "past_key: page_table and past_key are both given; put all keys into pages"),

@@ -15,7 +15,7 @@ ITEMS = ("b", "h")  # letters of axes along which a part is looked for, also whe
 LETTERS = (*ITEMS, "n")
 MAX_PARTS = 3  # along an axis, each with slips of its own
 MIN_QUERIES = 4  # that a part has, unless fewer differ
-MIN_RIGHT = 1 / 4  # of the queries, so that those that agree are no accident
+MIN_RIGHT = 1 / 4  # of the queries, so that they do not agree by accident
 
 
 @dataclass(frozen=True)

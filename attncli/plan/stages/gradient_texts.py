@@ -19,7 +19,7 @@ _REASONS: Mapping[tuple[str, str], str] = {
     ("score", "key"): "A key is in the scores of all queries: their gradients are added.",
     ("softcap", "scores"): "Near the cap a score hardly moves the capped one: its gradient shrinks.",
     ("apply_mask", "scores"): "The weight of a hidden key is 0 whatever its score is: no gradient reaches that score.",
-    ("with_column", "scores"): "The column of the sink is no score of a key.",
+    ("with_column", "scores"): "The column of the sink is not the score of a key.",
     ("with_column", "sink"): "A head has one sink for all of its queries: their gradients are added.",
     ("without_column", "weights"): "The output does not read the weight of the sink: its gradient is 0.",
     ("add_bias", "table"): "A number of the bias gets the gradients of all scores that it was added to.",

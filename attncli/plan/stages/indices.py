@@ -226,7 +226,7 @@ def _real_key_ends(builder: PlanBuilder) -> Node | None:
 
 
 def has_given_positions(problem: ProblemSpec) -> bool:
-    """Whether query scales read positions that the problem gives; those on several axes are no numbers of keys."""
+    """Whether query scales read positions that the problem gives; those on several axes are not numbers of keys."""
     return positions_of(problem, "query") is not None and position_axes(problem) is None
 
 

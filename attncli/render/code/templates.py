@@ -38,7 +38,7 @@ def _names(record: Record | None, call: CodeCall) -> Mapping[str, str]:
     for argument, letters in record.shapes.arrays.items():
         shape = call.shapes.get(argument, ())
         lengths |= dict(zip(reversed(letters), map(str, reversed(shape)), strict=False))
-    inner = {quantity.name: f"{quantity.name}_" for quantity in record.inner}  # of those that are no steps
+    inner = {quantity.name: f"{quantity.name}_" for quantity in record.inner}  # of those that are not steps
     return {**lengths, **inner, **names, **call.variables}
 
 

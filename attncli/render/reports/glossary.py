@@ -1,4 +1,4 @@
-"""The glossary: words of the field that are no entry, key or step, with their meaning, shapes, and sources."""
+"""The glossary: words of the field that are not an entry, key or step, with their meaning, shapes, and sources."""
 
 from dataclasses import dataclass
 
@@ -359,7 +359,7 @@ support, support size
 
 entropy, entropy of the weights, nats
     How evenly a row of weights is spread: −Σⱼ Aᵢⱼ ln Aᵢⱼ, in nats. It is 0 where one key has all the weight and
-    ln m where m keys have equal weights; rows that are no distribution have none.
+    ln m where m keys have equal weights; rows that are not a distribution have none.
     see: effective keys, support, temperature, saturation
     source: Shannon 1948, section 6
 

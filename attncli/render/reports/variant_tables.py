@@ -310,7 +310,7 @@ def _summary_remarks(comparison: Comparison, grid: Grid) -> Iterator[str]:
     compared = [name for name in comparison.select if name in grid.columns]
     yield f"{', '.join(compared)}: the largest difference from {first}" if compared else "no results can be compared"
     if np.isnan(grid.values).any():
-        yield "NaN: the weights are no distribution, or the results can't be compared"
+        yield "NaN: the weights are not a distribution, or the results can't be compared"
     steps = Counter(found.step or "none" for found in comparison.first_differences if found.variants[0] == 0)
     counts = ", ".join(f"{step} ({count})" for step, count in steps.most_common())
     yield f"first step that differs from {first}: {counts}"
