@@ -124,7 +124,7 @@ def assertion_lines(view: View, arrays: ArrayWriter, before: str = "") -> Iterat
 
 def _assertion(name: str, variable: str, value: Array, arrays: ArrayWriter) -> str:
     """The line that compares a result with what is expected."""
-    message = f"{name} differs"
+    message = f"{name}: other numbers than those of attn"
     if value.dtype.kind != "f":
         return f"assert ({variable} == expected).all(), {message!r}"
     tolerance = TOLERANCES[arrays.precision.name]
