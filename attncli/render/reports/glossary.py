@@ -68,13 +68,27 @@ latent attention, mla, multi-head latent attention, latent, latents, kv compress
     see: w_kv_latent, w_q_latent, w_k_rope, kv_latent, absorbed form, scale_of_latent
     source: DeepSeek-AI 2024 (DeepSeek-V2), 2.1
 
-differential attention, diff transformer, diff attention, two maps
+differential attention, differential transformer, diff transformer, diffllama, two maps
     Heads come in pairs: the weights of the second, λ times, are subtracted from those of the first, so that what both
     have in common, as noise, cancels. λ is a number, or exp(λ_q1·λ_k1) − exp(λ_q2·λ_k2) + λ_init; the context of a
     pair is normalized, and multiplied by 1 − λ_init.
     shapes: P₁[h n m], P₂[h n m] -> D[h n m]
     see: difference, head_pairs, context_norm, weight_difference, no_lambda
     source: Ye et al. 2024 (Differential Transformer), eq. 1 to 3
+
+relative attention, relative positions, xlnet, rel-pos attention
+    The score of a pair has terms of their distance: the query with a vector of the distance, and a bias for the key
+    and one for the vector. Transformer-XL makes the vectors of sines and cosines; Conformers have the same terms.
+    shapes: Q[n d], R[r d] -> S[n m]
+    see: transformer_xl, shaw, disentangled, relative_scores, relative_shift
+    source: Dai et al. 2019 (Transformer-XL), 3.3
+
+disentangled attention, deberta, content to position, c2p, p2c
+    A token has a vector of its content and one of its position: a score adds content to content, content to position
+    (c2p) and position to content (p2c), and is divided by √(3 d). Distances may share buckets.
+    shapes: Q[n d], K[m d], table[r x] -> S[n m]
+    see: disentangled, position_norm, relative_scores, p2c_reversed, scale_without_terms
+    source: He et al. 2020 (DeBERTa), eq. 2 to 4
 
 absorbed form, weight absorption, absorbed, absorption
     Latent attention without keys and values: the key weights of a head are multiplied into its query weights, the
