@@ -132,7 +132,10 @@ def _nested(before: str, cells: Any, after: str) -> list[str]:
     if cells.ndim > 1:
         width = max(map(len, cells.flat))
         cells = np.array([text.rjust(width) for text in cells.flat], dtype=object).reshape(cells.shape)
-    return [before, *(f"    {line}" for line in _broken(cells)), after]
+    lines = _broken(cells)
+    if after.startswith(", "):  # more arguments have a line of their own, as a formatter would write it
+        lines, after = [*_with_comma(lines), f"{after[2:-1]},"], ")"
+    return [before, *(f"    {line}" for line in lines), after]
 
 
 def _one_line(cells: Any) -> str:
