@@ -202,7 +202,7 @@ def check_suffix(file: str) -> str:
     suffix = PurePath(file).suffix.lower()
     if suffix not in (*WRITERS, SPREADSHEET):
         hint = f"expected {', '.join(WRITERS)} or {SPREADSHEET}"
-        raise AttnError("a work sheet is not written so", where=f"--output {file}", hint=hint)
+        raise AttnError("a work sheet has another suffix", where=f"--output {file}", hint=hint)
     return suffix
 
 

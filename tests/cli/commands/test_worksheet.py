@@ -128,7 +128,7 @@ def test_hints_can_be_left_out(run: Run, tmp_path: Path) -> None:
 ERRORS = [
     ("p.yaml", "attn: --output: no file is named; name one, such as -o sheet.md"),
     ("p.yaml -o -", "attn: --output: standard output has the report; name a file"),
-    ("p.yaml -o a.pdf", "attn: --output a.pdf: a work sheet is not written so; expected .md, .tex, .html or .xlsx"),
+    ("p.yaml -o a.pdf", "attn: --output a.pdf: a work sheet has another suffix; expected .md, .tex, .html or .xlsx"),
     ("p.yaml -o a.md --blank value", "attn: --blank: value is given, or has no numbers; computed are "),
     ("p.yaml -o a.md --blank 1.5", "attn: --blank: 1.5 is not a share; expected a number above 0, at most 1"),
     ("p.yaml -o a.md --blank weights[zebra,*]", "attn: --blank: unknown token 'zebra'"),
