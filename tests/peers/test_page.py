@@ -313,7 +313,7 @@ def test_inputs_of_many_columns_do_not_overlap_on_paper(page_of: PageOf) -> None
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     boxes = [table.bounding_box() for table in page.locator(".printed-input table").all()]
     assert len(boxes) == 2
-    assert boxes[0]["y"] == boxes[1]["y"]  # beside each other
+    assert abs(boxes[0]["y"] - boxes[1]["y"]) < boxes[0]["height"] / 2  # beside each other, below texts of their own
     assert boxes[0]["x"] + boxes[0]["width"] < boxes[1]["x"]
 
 
