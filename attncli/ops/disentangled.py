@@ -132,13 +132,13 @@ def disentangled_by_hand(
     return [*lines, *(term.line for term in found), *added]
 
 
-def _pairs(
-    grad: Array, query_positions: Array, key_positions: Array, table: Array, max_distance: int | None
-) -> tuple[Array, Array]:
-    """The gradients of the products of queries with rows of the table [… n r], and of keys with them [… m r]."""
+def _sums(
+    term: str, grad: Array, query_positions: Array, key_positions: Array, table: Array, max_distance: int | None
+) -> Array:
+    """The gradient of the products of queries with rows of the table [… n r] (c2p), or of keys with them [… m r]."""
     rows = table.shape[-2]
     row = distance_row(query_positions, key_positions, rows, max_distance)
-    return sums_by_row(grad, row, rows), sums_by_row(grad.mT, row.mT, rows)
+    return sums_by_row(grad, row, rows) if term == "c2p" else sums_by_row(grad.mT, row.mT, rows)
 
 
 def _has(terms: str, term: str) -> bool:
@@ -224,7 +224,7 @@ def disentangled_query(
     """The gradient of the queries: the keys of the distances, each times the gradient of its pair."""
     if not _has(terms, "c2p"):
         return np.zeros_like(query)
-    sums, _ = _pairs(grad, query_positions, key_positions, table, max_distance)
+    sums = _sums("c2p", grad, query_positions, key_positions, table, max_distance)
     total: Array = sums @ projected(table, w_position_k, b_position_k)
     return total
 
@@ -245,23 +245,9 @@ def disentangled_key(
     """The gradient of the keys: the queries of the distances, each times the gradient of its pair."""
     if not _has(terms, "p2c"):
         return np.zeros_like(key)
-    _, sums = _pairs(grad, query_positions, key_positions, table, max_distance)
+    sums = _sums("p2c", grad, query_positions, key_positions, table, max_distance)
     total: Array = sums @ projected(table, w_position_q, b_position_q)
     return total
-
-
-def _of_vectors(
-    grad: Array,
-    query: Array,
-    key: Array,
-    query_positions: Array,
-    key_positions: Array,
-    table: Array,
-    max_distance: int | None,
-) -> tuple[Array, Array]:
-    """The gradients of the keys of distances and of their queries, [… r d] both."""
-    of_queries, of_keys = _pairs(grad, query_positions, key_positions, table, max_distance)
-    return of_queries.mT @ query, of_keys.mT @ key
 
 
 @derivative(
@@ -281,11 +267,11 @@ def disentangled_table(
     terms: Terms = "both",
 ) -> Array:
     """The gradient of the table: queries and keys, each times the gradients of the pairs with a distance."""
-    of_keys, of_queries = _of_vectors(grad, query, key, query_positions, key_positions, table, max_distance)
     parts = [
         own if w is None else own @ w.mT
-        for term, own, w in (("c2p", of_keys, w_position_k), ("p2c", of_queries, w_position_q))
+        for term, x, w in (("c2p", query, w_position_k), ("p2c", key, w_position_q))
         if _has(terms, term)
+        for own in (_sums(term, grad, query_positions, key_positions, table, max_distance).mT @ x,)
     ]
     total: Array = sum(parts[1:], parts[0])
     return total
@@ -312,8 +298,9 @@ def _of_projection(term: Literal["c2p", "p2c"], name: str, *, is_bias: bool) -> 
         terms: Terms = "both",
     ) -> Array:
         """What the pairs of each distance get, times its row."""
-        found = _of_vectors(grad, query, key, query_positions, key_positions, table, max_distance)
-        own = found[term == "p2c"] * _has(terms, term)
+        x = query if term == "c2p" else key
+        sums = _sums(term, grad, query_positions, key_positions, table, max_distance)
+        own = sums.mT @ x * _has(terms, term)
         total: Array = own.sum(axis=-2) if is_bias else table.mT @ own
         return total
 
