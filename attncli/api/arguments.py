@@ -140,7 +140,9 @@ class KeysBesideVectors(TypedDict, total=False):
     dim: Integer
     d_k: Integer
     d_v: Integer
+    d_o: Integer
     dtype: Literal["float16", "bfloat16", "float32", "float64", "longdouble", "float8_e4m3fn", "float8_e5m2"] | Any
+    round: OperatorChoice
 
 
 class ProblemKeys(KeysBesideVectors, total=False):

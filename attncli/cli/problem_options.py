@@ -32,6 +32,7 @@ _METAVARS = {
     "sequence_bounds": "VECTOR",
     "page_numbers": "MATRIX",
     "window": "LEFT,RIGHT",
+    "decimals_of_steps": "STEP=N",
 }
 _OPERATOR = "NAME"
 

@@ -343,6 +343,7 @@ def elementwise_functions(context: Any) -> Mapping[str, Function]:
         "negative": operator.neg,
         "absolute": operator.abs,
         "floor": context.floor,
+        "rint": context.nint,
         "square": lambda x: x * x,
         "sign": context.sign,
         "sqrt": real(context.sqrt),

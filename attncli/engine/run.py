@@ -74,7 +74,7 @@ def _needs_gradients(plan: Plan, select: Iterable[str]) -> bool:
 
 def is_large(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:
     """Whether a plan is computed in blocks, and its tables are kept only where they are selected."""
-    if not plan.has_weights:
+    if not plan.has_weights or plan.rounds_steps:  # a row is rounded when all of it is known
         return False
     return has_many_scores(plan, sizes) or plan.largest_size_along_keys > sizes.row_cells
 

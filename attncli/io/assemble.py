@@ -183,6 +183,15 @@ def _read_window(text: str, field: Field, origin: Origin) -> Any:
     return [side if number is None else number for side, number in zip(sides, numbers, strict=True)]
 
 
+def _read_decimals_of_steps(text: str, field: Field, origin: Origin) -> Any:
+    """`weights=1,scores=2` as `{weights: 1, scores: 2}`; any other text stays as it is."""
+    entries = [entry.partition("=") for entry in text.split(",")]
+    if not all(sign for _, sign, _ in entries):
+        return text
+    numbers = {name.strip(): read_inline(number, origin.path(field.name)) for name, _, number in entries}
+    return text if None in numbers.values() else numbers
+
+
 def _read_operator(kind: str, value: Any, path: ErrorPath, origin: Origin) -> Any:
     """`NAME:key=value` as `{NAME: {key: value}}`, and the texts among array parameters read.
 
@@ -214,6 +223,7 @@ _TEXT_READERS: Mapping[str, Callable[[str, Field, Origin], Any]] = {
     **dict.fromkeys(("sequence_bounds", "page_numbers"), _read_array),
     "vocabulary": _read_vocabulary,
     "window": _read_window,
+    "decimals_of_steps": _read_decimals_of_steps,
 }
 
 

@@ -176,6 +176,8 @@ def _option(field: Field, value: Any) -> str:
         return name if value else f"--no-{name.removeprefix('--')}"
     if isinstance(value, list) and field.kind in ("labels", "window"):
         return f"{name} {shlex.quote(','.join(map(str, value)))}"
+    if isinstance(value, Mapping) and field.kind == "decimals_of_steps":
+        return f"{name} {','.join(f'{step}={count}' for step, count in value.items())}"
     return f"{name} {shlex.quote(_text(value))}"
 
 

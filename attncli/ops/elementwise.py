@@ -6,10 +6,11 @@ from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number, parameter, tanh
-from attncli.ops.code import CodeCall
+from attncli.ops.code import Code, CodeCall
 from attncli.ops.code_parts import cells_code, sum_products_code
 from attncli.ops.decorators import structural
 from attncli.ops.derivatives import (
+    NoDerivative,
     add_rows,
     computed_products,
     derivative,
@@ -189,6 +190,25 @@ def clip(x: Array, *, limit: float) -> Array:
     array([[-8.,  1.]])
     """
     return np.minimum(np.maximum(x, -limit), limit)
+
+
+def round_to_by_hand(write: ArithmeticWriter, x: Any, result: Any, *, decimals: int) -> list[str]:
+    """A number, or one vector, and what it is rounded to."""
+    return [f"{write(x)} to {count_of(decimals, 'decimal')}: {write(result)}"]
+
+
+@structural(
+    by_hand=round_to_by_hand,
+    derivatives={"x": NoDerivative("it jumps between rounded numbers")},
+    code=Code("np.round({x}, {decimals})", "torch.round({x}, decimals={decimals})"),
+)
+def round_to(x: Array, *, decimals: int) -> Array:
+    """The numbers of an array with so many decimals, a half to the even one.
+
+    >>> round_to(np.array([0.125, 0.375, 2.0]), decimals=2)
+    array([0.12, 0.38, 2.  ])
+    """
+    return np.rint(x * 10.0**decimals) / 10.0**decimals
 
 
 def table_cells(table: Array, query_rows: Array, key_positions: Array, *, fill: float) -> Array:

@@ -6,7 +6,7 @@ scale) ─ softcap ─ bias ─ mask ─ NORMALIZE ─ CONTEXT (or RECURRENCE) �
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
-from attncli.base.errors import AttnError
+from attncli.base.errors import AttnError, UnknownNameError
 from attncli.plan.builder import PlanBuilder
 from attncli.plan.graph import GRADIENT, Plan, gradient_name
 from attncli.plan.stages import (
@@ -75,7 +75,20 @@ def _forward_builder(problem: ProblemSpec) -> PlanBuilder:
             scores.add_given_table(builder)
         for stage in stages if result not in problem.not_computed else ():
             stage(builder)
+    _check_rounded_steps(builder)
     return builder
+
+
+def _check_rounded_steps(builder: PlanBuilder) -> None:
+    """Raise AttnError where a name of `round` has no step, or one that nothing computes."""
+    for name in builder.problem.round or {}:
+        node = builder.nodes.get(name)
+        computed = [name for name, node in builder.nodes.items() if node.function is not None and not node.is_input]
+        if node is None:
+            raise UnknownNameError("step", name, computed, where=("round", name))
+        if node.name not in computed:
+            reason = "is given" if node.is_input else f"is an inner step of {node.tapped_from}"
+            raise AttnError(f"{name} {reason}", where=("round", name), hint="round a step that is computed")
 
 
 def gradient_selection(problem: ProblemSpec) -> tuple[str, ...]:

@@ -8,9 +8,11 @@ from typing import Any
 
 from attncli.base.axes import COUNTED_FROM_0, RESULT_OF_KIND, SYMBOLS, Letters
 from attncli.base.lazy_numpy import Array
+from attncli.base.text import count_of
+from attncli.ops.elementwise import round_to
 from attncli.ops.records import Operator, OperatorRecord
 from attncli.ops.registry import failures_named
-from attncli.plan.graph import GIVEN, Axes, Axis, Node, Plan, axes_of
+from attncli.plan.graph import GIVEN, ROUND, Axes, Axis, Node, Plan, axes_of
 from attncli.problem.inputs import is_read
 from attncli.problem.spec import FIELDS, ProblemSpec
 
@@ -130,6 +132,28 @@ class PlanBuilder:
         that of their name unless it is given. `inner` has the names of the inner quantities to add; without it all are.
         """
         more = {"purpose": self.purposes.get(name, ""), **more}
+        decimals = (self.problem.round or {}).get(name)
+        if decimals is None or function is None or more.get("source"):
+            return self._add(name, symbol, formula, axes, stage, function, inputs, options, more)
+        own = {key: value for key, value in more.items() if key != "role"}
+        exact = self._add(f"unrounded_{name}", f"{symbol}′", formula, axes, stage, function, inputs, options, own)
+        formula, rounding = f"{exact.symbol} to {count_of(decimals, 'decimal')}", {"decimals": decimals}
+        rest = {"role": more.get("role"), "purpose": "The numbers as a reader has them, who goes on with these."}
+        return self._add(name, symbol, formula, axes, ROUND, round_to, {"x": exact.name}, rounding, rest)
+
+    def _add(
+        self,
+        name: str,
+        symbol: str,
+        formula: str,
+        axes: Axes,
+        stage: str,
+        function: Callable[..., Array] | None,
+        inputs: Mapping[str, str],
+        options: Mapping[str, Any],
+        more: dict[str, Any],
+    ) -> Node:
+        """Add one node, as `add` says, and no rounding of it."""
         inner: Collection[str] | None = more.pop("inner", None)
         node = Node(name, symbol, formula, axes, stage, function, {**inputs}, {**options}, **more)
         record = node.record

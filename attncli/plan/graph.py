@@ -10,7 +10,7 @@ from attncli.base.axes import Letters
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array
 from attncli.ops.derivatives import DerivativeRecord
-from attncli.ops.elementwise import fill_empty_rows
+from attncli.ops.elementwise import fill_empty_rows, round_to
 from attncli.ops.records import OperatorRecord, StructuralRecord, format_value
 from attncli.ops.registry import record_of
 from attncli.ops.structural import identity
@@ -20,6 +20,7 @@ TABLE_RESULTS = ("scores", "capped_scores", "masked_scores", LSE, WEIGHTS)  # th
 GRADIENT_HINT = "add --gradient, or give grad_output"
 GIVEN = "given"  # the stage, and the formula, of what the user gave
 GRADIENT = "gradient"  # the stage of the backward pass
+ROUND = "round"  # the stage of steps that are rounded on the way
 LOOK_UP = "look_up"  # the stage of embeddings that the words of a sentence have in a vocabulary
 
 
@@ -251,16 +252,27 @@ class Plan:
     @cached_property
     def empty_rows_fill(self) -> str | None:
         """What queries that see no key get, nan or uniform; None where their weights are 0."""
-        weights = self["weights"] if self.has_weights else None
-        if weights is None:
+        if not self.has_weights:
             return None
+        weights = self.by_name[self._exact_weights]
         return weights.options["fill"] if weights.function is fill_empty_rows else None
 
     @cached_property
     def attending_weights(self) -> str:
         """The name of the weights that are all 0 where a query sees no key: before such rows are filled."""
-        name = self.results["weights"]
+        name = self._exact_weights
         return name if self.empty_rows_fill is None else self.by_name[name].inputs["weights"]
+
+    @property
+    def _exact_weights(self) -> str:
+        """The name of the weights, before they are rounded where they are."""
+        weights = self["weights"]
+        return weights.inputs["x"] if weights.function is round_to else weights.name
+
+    @cached_property
+    def rounds_steps(self) -> bool:
+        """Whether a step is rounded before others read it."""
+        return any(node.function is round_to for node in self.nodes)
 
     def __getitem__(self, name: str) -> Node:
         """The node of that name, or of the result of that name; raises UnknownNameError."""

@@ -45,6 +45,7 @@ from attncli.problem.operators import (
 from attncli.problem.vocabularies import SMALL_NAME, small_vocabulary
 
 FLOATING_TYPES = frozenset(NAMES) - {*HELD_AS_SINGLE}  # of arrays of NumPy's own
+MAX_DECIMALS = 15  # of a rounded step: a number of double precision has no more
 _NO_LETTER = re.compile("[\ud800-\udfff\0]")  # in a label
 
 
@@ -184,6 +185,18 @@ def _to_vocabulary(field: Field, value: Any) -> dict[str, Array]:
     return dict(zip(words, converted.array, strict=True))
 
 
+def _to_decimals_of_steps(field: Field, value: Any) -> dict[str, int]:
+    """A number of decimals for each name of a step."""
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        hint = f"expected the decimals of each step, such as {field.example}"
+        raise AttnError(f"{repr_excerpt(value)} has no names of steps", where=field.name, hint=hint, subject=value)
+    decimals = {name: to_integer(count, (field.name, name), 0) for name, count in value.items()}
+    name, largest = max(decimals.items(), key=lambda item: item[1], default=("", 0))
+    if largest > MAX_DECIMALS:
+        raise AttnError(f"{largest} is out of range", where=(field.name, name), hint=f"expected 0 to {MAX_DECIMALS}")
+    return decimals
+
+
 def _to_labels(field: Field, value: Any) -> tuple[str, ...]:
     """Labels from a list of words or numbers, or from one of them; an array of one row is that row."""
     items = to_lists(value)
@@ -286,6 +299,7 @@ CONVERTERS: Mapping[str, Callable[[Field, Any], Any]] = {
     "page_numbers": _to_page_numbers,
     "vocabulary": _to_vocabulary,
     "labels": _to_labels,
+    "decimals_of_steps": _to_decimals_of_steps,
     "text": _to_text,
     "number": _to_number,
     "integer": lambda field, value: to_integer(value, (field.name,), field.least),

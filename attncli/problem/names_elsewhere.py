@@ -154,7 +154,7 @@ _HINTS = {
     "tolerance tol eps_rel": "give {rtol} or {atol}",
     # what is shown and written
     "overwrite replace redo": "give {force}, where a file may be replaced",
-    "decimals digits round ndigits places": "give {precision=2}",
+    "decimals digits ndigits places": "give {precision=2}",
     "verbose debug steps trace show_steps": "give {explain}",
     "out outfile output_file save": "give {output=result.csv}",
     "plot figure image png svg": "give {output=weights.svg}",

@@ -328,14 +328,17 @@ class ProblemSpec:
         "identity")
     token_count: int | None = integer(RANDOM, "how many embeddings to draw", "3", least=1, sizes="m [n]",
         is_common=True)
-    dim: int | None = integer(RANDOM, "features of the embeddings to draw", "4", least=1, sizes="x [y o]",
+    dim: int | None = integer(RANDOM, "features of the embeddings to draw", "4", least=1, sizes="x [y]",
         is_common=True)
     d_k: int | None = integer(RANDOM,
         "columns of w_q and w_k that are drawn or packed; without it dim, or equal parts", "4", least=1, sizes="d c")
     d_v: int | None = integer(RANDOM, "columns of w_v that are drawn or packed; without it dim, or equal parts", "4",
         least=1, sizes="e [h·e u]")
+    d_o: int | None = integer(RANDOM, "columns of w_o that are drawn; without it dim", "4", least=1, sizes="[o]")
     dtype: str | None = word(NUMBERS, "the type that is computed and stored; without it the inputs' own", "float32",
         words=NAMES)
+    round: Mapping[str, int] | None = row("decimals_of_steps", NUMBERS,
+        "steps that are rounded to so many decimals before others read them, as a publication did", "{weights: 2}")
     # fmt: on
 
     leading: Layout = field(repr=False)

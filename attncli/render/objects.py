@@ -163,7 +163,7 @@ def _description(problem: ProblemSpec, name: str, value: Any) -> Any:
         return {value.record.name: {key: _description(problem, f"{name}.{key}", entry) for key, entry in parameters}}
     if isinstance(value, MaskExpression):
         return str(value)
-    if isinstance(value, Mapping):  # a vocabulary
+    if isinstance(value, Mapping) and FIELDS[name].is_array:  # a vocabulary
         shape = [len(value), *next(iter(value.values())).shape]
         return _origin(problem, name) | {"shape": shape} | _numbers(problem, name, dict(value))
     if getattr(value, "ndim", 0):

@@ -13,6 +13,7 @@ from attncli.io.problem_files import ABOUT_KEYS, EXAMPLE_KEYS, PART_KEYS
 from attncli.io.results import FORMAT
 from attncli.ops import operators
 from attncli.ops.records import OperatorRecord, Parameter
+from attncli.problem.convert import MAX_DECIMALS
 from attncli.problem.fields import RESULTS, Field
 from attncli.problem.operators import NUMBERS_IN_PLACE
 from attncli.problem.spec import FIELDS
@@ -111,6 +112,12 @@ def _window(field: Field) -> Schema:
     )
 
 
+def _decimals_of_steps(field: Field) -> Schema:
+    number = {"type": "integer", "minimum": 0, "maximum": MAX_DECIMALS}
+    text = {"type": "string", "pattern": r"^\s*\w+\s*=\s*\d+\s*(,\s*\w+\s*=\s*\d+\s*)*$"}
+    return _any_of({"type": "object", "additionalProperties": number}, text)
+
+
 def _word(field: Field) -> Schema:
     return {"enum": [*field.words, *(alias for alias in field.word_aliases if alias not in field.words)]}
 
@@ -131,6 +138,7 @@ _KINDS: Mapping[str, Callable[[Field], Schema]] = {
     "integer": _integer,
     "flag": lambda field: {"type": "boolean"},
     "window": _window,
+    "decimals_of_steps": _decimals_of_steps,
     "word": _word,
 }
 

@@ -16,7 +16,7 @@ from docs.generation import console_blocks, pictures
 from tests.cli.running import run_in_process
 from tests.documents.reading import DOCUMENTS, PACKAGE, ROOT
 
-SAMPLES = sorted((ROOT / "samples").glob("*.yaml"))
+SAMPLES = sorted((ROOT / "samples").rglob("*.yaml"))
 
 
 def test_every_picture_of_a_document_is_made_by_a_command_that_stands_in_it() -> None:

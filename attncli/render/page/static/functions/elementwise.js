@@ -31,6 +31,21 @@ defineFunction("softcap", {
   },
 });
 
+/** The nearest whole number, of a half the even one. */
+function nearestEven(x) {
+  const whole = Math.round(x);
+  return Math.abs(x % 1) === 0.5 && whole % 2 !== 0 ? whole - 1 : whole;
+}
+
+/* The numbers of a step with so many decimals. */
+defineFunction("round_to", {
+  compute: ({ x }, { decimals }) => mapNumbers(x, (number) => nearestEven(number * 10 ** decimals) / 10 ** decimals),
+  work(cell) {
+    const { decimals } = cell.options;
+    return [cell.sentence(`to ${decimals} ${decimals === 1 ? "decimal" : "decimals"}: `, cell.term("x"))];
+  },
+});
+
 /* The vectors with every number between −limit and limit. */
 defineFunction("clip", {
   compute: ({ x }, { limit }) => mapNumbers(x, (number) => Math.min(Math.max(number, -limit), limit)),
