@@ -237,16 +237,20 @@ class _Groups:
 def unanswered(trace: Trace, blanks: Blanks) -> dict[str, Any]:
     """What `expected` of the problem has to be filled in: null for each blank, by name, in lists or by labels."""
     plain = replace(trace, given_labels=None)  # a check knows no names of columns
-    return {name: _nulls(blanks.cells[name], plain.labelled(plain[name]).axes) for name in blanks.answers}
+    has_labels = trace.problem.decimal_comma  # a number with a comma can't stand in a list between brackets
+    return {
+        name: _nulls(blanks.cells[name], plain.labelled(plain[name]).axes, has_labels=has_labels)
+        for name in blanks.answers
+    }
 
 
-def _nulls(blank: Array, axes: Sequence[Any]) -> Any:
+def _nulls(blank: Array, axes: Sequence[Any], *, has_labels: bool = False) -> Any:
     """None for each blank cell: nested lists of a whole array, otherwise mappings by the labels of its axes."""
-    if blank.all():
+    if blank.all() and not has_labels:
         return np.full(blank.shape, None).tolist()
     labels = axes[0].labels
     return {
-        label: _nulls(part, axes[1:]) if part.ndim else None
+        label: _nulls(part, axes[1:], has_labels=has_labels) if part.ndim else None
         for label, part in zip(labels, blank, strict=True)
         if part.any()
     }

@@ -143,6 +143,7 @@ class KeysBesideVectors(TypedDict, total=False):
     d_o: Integer
     dtype: Literal["float16", "bfloat16", "float32", "float64", "longdouble", "float8_e4m3fn", "float8_e5m2"] | Any
     round: OperatorChoice
+    decimal_comma: bool | None
 
 
 class ProblemKeys(KeysBesideVectors, total=False):

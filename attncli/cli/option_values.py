@@ -1,6 +1,7 @@
 """What the texts of a problem's options mean: the keys of its file with the options over them, edits, and warnings."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
@@ -37,10 +38,22 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
     several values, or the file can't be read.
     """
     from attncli.io.assemble import read_option
-    from attncli.io.problem_files import Origin, RawValue, is_problem_text, read_document, read_problem_text
+    from attncli.io.problem_files import (
+        DECIMAL_COMMA,
+        Origin,
+        RawValue,
+        is_problem_text,
+        read_decimal_commas,
+        read_document,
+        read_problem_text,
+    )
 
     texts = given_keys(keys)
     check_stdin(problem, *texts.values())
+    has_commas = texts.get(DECIMAL_COMMA) in (True, "true")
+    if has_commas:
+        numbers = read_decimal_commas(texts)
+        texts = {name: str(value) if isinstance(value, float) else value for name, value in numbers.items()}
     _check_single_values(texts)
     if problem is not None and is_part_of_list(problem):
         raise AttnError(f"{problem!r} is not a problem file", hint=QUOTE_HINT)
@@ -49,6 +62,9 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
     read = read_problem_text if problem is not None and is_problem_text(problem) else read_document
     document = read(problem, inputs) if problem is not None else {}
     origin = Origin(options=True, inputs=inputs)
+    if has_commas:
+        values = read_decimal_commas({key: raw.value for key, raw in document.items()})
+        document = {key: replace(raw, value=values[key]) for key, raw in document.items()}
     return document | {
         name: RawValue(read_option(FIELDS[name], text, (option_name(name),)), origin) for name, text in texts.items()
     }

@@ -11,6 +11,7 @@ from attncli.io import formats
 from attncli.io.entries import expected_entries, own_names
 from attncli.io.inputs import Input, Inputs
 from attncli.io.paths import STDIN, check_is_not_refused, nearest_file, path_of
+from attncli.numbers.parsing import with_decimal_points
 from attncli.problem.arrays import ArrayOrigin
 from attncli.problem.build import check_name
 from attncli.problem.fields import EXPECTED, RESULTS, option_name
@@ -85,7 +86,8 @@ class RawValue:
 
 Document = dict[str, RawValue]
 
-_KEYS = {EXPECTED, "parts"}  # a file with one of them may expect something
+PARTS, DECIMAL_COMMA = "parts", "decimal_comma"
+_KEYS = {EXPECTED, PARTS}  # a file with one of them may expect something
 _INPUTS = FIELDS.keys() - RESULTS
 
 # The keys of a worked example that are not keys of its problem; `attn compute` ignores them. Those that are shown, and
@@ -93,8 +95,9 @@ _INPUTS = FIELDS.keys() - RESULTS
 SHOWN_KEYS = ("show", "cell", "numpy", "arrows")
 PART_KEYS = (*SHOWN_KEYS, "title", "about", EXPECTED)
 ABOUT_KEYS = ("title", "about", "topic", "teaches", "paper", "source")
+_WORDS = ("labels", "text")  # the kinds of fields whose texts have no numbers
 PROBLEM_TEXT = "PROBLEM"  # the name of a problem that is an argument
-EXAMPLE_KEYS = (*SHOWN_KEYS, *ABOUT_KEYS, "precision", EXPECTED, "parts", "together", "curve")
+EXAMPLE_KEYS = (*SHOWN_KEYS, *ABOUT_KEYS, "precision", EXPECTED, PARTS, "together", "curve")
 
 
 def read_document(name: str, inputs: Inputs | None = None) -> Document:
@@ -128,6 +131,18 @@ def read_problem_text(text: str, inputs: Inputs) -> Document:
     return _document(*formats.read_problem(source), Origin(source.name, inputs=inputs))
 
 
+def read_decimal_commas(values: Mapping[str, Any]) -> dict[str, Any]:
+    """These keys with numbers where they have texts with decimal commas; lists and mappings are changed in place."""
+
+    def read(key: str, value: Any) -> Any:
+        if key == PARTS and isinstance(value, list):
+            return [read_decimal_commas(part) if isinstance(part, dict) else part for part in value]
+        has_numbers = key == EXPECTED or (key in FIELDS and FIELDS[key].kind not in _WORDS)
+        return with_decimal_points(value) if has_numbers else value
+
+    return {key: read(key, value) for key, value in values.items()}
+
+
 def parse_document(text: str, name: str) -> Document:
     """The values of a text by their keys; its format is that of the name's suffix, or told by the text itself."""
     inputs = Inputs()
@@ -144,6 +159,8 @@ def _document(values: Mapping[str, Any], lines: formats.Lines, origin: Origin) -
         aliases |= {name: result for name, result in results.items() if name != result}
         if results.keys() != set(results.values()):  # otherwise the same object, by which errors find its line
             values = {**values, EXPECTED: {results[name]: value for name, value in expected.items()}}
+    if values.get(DECIMAL_COMMA) is True:
+        values = read_decimal_commas(values)
     origin = replace(origin, lines=lines, aliases=aliases)
     return {keys.get(name, name): RawValue(value, origin) for name, value in values.items()}
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
+from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.base.text import shorten
@@ -18,6 +19,8 @@ _FUNCTIONS: dict[str, Callable[[float], float]] = {"sqrt": math.sqrt}
 _CONSTANTS = {"pi": math.pi}
 _NON_FINITE = re.compile(r"([-+]?)\.?(inf|infinity|nan)", re.IGNORECASE | re.ASCII)
 DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+", re.ASCII)
+_ROWS = re.compile(r"[-+0-9.,eE;\s\[\]]*", re.ASCII)  # numbers with commas in them, spaces between them
+_COMMA, _POINT = re.compile("(?<=[0-9]),(?=[0-9])"), re.compile(r"(?<![\w.])([0-9]+)\.(?=[0-9])")
 _NOT_DECIMAL = re.compile(r"[-+]?(0x[0-9a-f_]+|0o?[0-7_]+|0b[01_]+|[0-9][0-9_]*(\.[0-9_]*)?)", re.IGNORECASE | re.ASCII)
 
 
@@ -51,6 +54,39 @@ class TypedNumber(float):
         """Half a unit of the last digit typed; None where a text has no digits to go by: `1/2`, NaN, infinities."""
         exponent = None if self.decimal is None else self.decimal.as_tuple().exponent
         return float(Decimal(5).scaleb(exponent - 1)) if isinstance(exponent, int) else None
+
+
+def with_decimal_points(value: Any) -> Any:
+    """A text of numbers with decimal commas as it is with points, one number as itself; lists and mappings in place.
+
+    In a list a text of several numbers is a row of them.
+
+    >>> with_decimal_points("0,50"), with_decimal_points("0,5 1; -2,25 0"), with_decimal_points(["1,5", "a,b", "0,5 1"])
+    (0.5, '0.5 1; -2.25 0', [1.5, 'a,b', [0.5, 1.0]])
+    """
+    if isinstance(value, dict):
+        value.update({key: with_decimal_points(entry) for key, entry in value.items()})
+    elif isinstance(value, list):
+        value[:] = [_row_of_text(with_decimal_points(entry)) for entry in value]
+    elif isinstance(value, str) and _ROWS.fullmatch(value) and _COMMA.search(value):
+        text = _COMMA.sub(".", value)
+        return TypedNumber(text) if DECIMAL.fullmatch(text) else text
+    return value
+
+
+def _row_of_text(value: Any) -> Any:
+    """The numbers of a text that has nothing but numbers and spaces; any other value as it is."""
+    words = value.split() if isinstance(value, str) else ()
+    return list(map(TypedNumber, words)) if words and all(map(DECIMAL.fullmatch, words)) else value
+
+
+def with_decimal_commas(text: str) -> str:
+    """A text whose numbers have decimal commas; words with points in them stay.
+
+    >>> with_decimal_commas("0.5·[1 2.25] = exp(−0.1), v1.0")
+    '0,5·[1 2,25] = exp(−0,1), v1.0'
+    """
+    return _POINT.sub(r"\1,", text)
 
 
 def non_finite(word: str) -> float | None:

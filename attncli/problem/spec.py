@@ -339,6 +339,8 @@ class ProblemSpec:
         words=NAMES)
     round: Mapping[str, int] | None = row("decimals_of_steps", NUMBERS,
         "steps that are rounded to so many decimals before others read them, as a publication did", "{weights: 2}")
+    decimal_comma: bool = row("flag", NUMBERS, "numbers are written, and may be typed, with a comma: 0,5", "true",
+        default=False)
     # fmt: on
 
     leading: Layout = field(repr=False)

@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from attncli.analysis.rows import changed
 from attncli.base.lazy_numpy import Array, np
+from attncli.numbers.parsing import with_decimal_commas
+from attncli.problem.spec import ProblemSpec
 from attncli.render.aligned_numbers import align_columns, align_numbers
 from attncli.render.curve import Plot
 from attncli.render.target import TextTarget
@@ -37,6 +39,7 @@ class Grid:
     marked: frozenset[Mark] = frozenset()
     # The mark of each number that changed [rows columns], an empty text of the others; None where nothing is compared.
     changes: Array | None = None
+    has_decimal_comma: bool = False
     is_abridged: bool = False  # whether a screen shows no more of a long axis than its ends and what is marked
     before: "Grid | None" = None  # the table before a change, of the same rows and columns, which is shown with it
 
@@ -54,7 +57,7 @@ class Grid:
     def has_plain_numbers(self) -> bool:
         """Whether its cells have their numbers and nothing else, of as many decimals in every column."""
         has_numbers = self.signs is None and not self.aligns_columns
-        return has_numbers and not self.marked and self.changes is None
+        return has_numbers and not (self.marked or self.has_decimal_comma) and self.changes is None
 
     def is_marked(self, row: int, column: int) -> bool:
         """Whether a cell is marked, by itself or with its whole row or column."""
@@ -90,7 +93,8 @@ class Grid:
         """The text of each cell, with at most so many decimals."""
         if self.signs is not None:
             return self.signs
-        return (align_columns if self.aligns_columns else align_numbers)(self.values, decimals)
+        texts = (align_columns if self.aligns_columns else align_numbers)(self.values, decimals)
+        return [list(map(with_decimal_commas, row)) for row in texts] if self.has_decimal_comma else texts
 
     def select(self, rows: Sequence[int], columns: Sequence[int]) -> "Grid":
         """The grid of some of its rows and columns, by position."""
@@ -230,6 +234,49 @@ class Document:
     title: str = ""
     has_heatmaps: bool = False
     are_side_by_side: bool = False
+
+
+def with_decimal_sign(document: Document, problem: ProblemSpec) -> Document:
+    """The document with decimal commas in its numbers where the problem says so."""
+    if not problem.decimal_comma:
+        return document
+    return replace(document, sections=map(section_with_comma, document.sections))
+
+
+def section_with_comma(section: Section) -> Section:
+    """A section with decimal commas in its tables, formulas, arithmetic, remarks and other lines."""
+    return replace(
+        section,
+        grids=tuple(map(_grid_with_comma, section.grids)),
+        formula=with_decimal_commas(section.formula),
+        arithmetic=tuple(map(with_decimal_commas, section.arithmetic)),
+        remarks=tuple(map(with_decimal_commas, section.remarks)),
+        blocks=tuple(map(_block_with_comma, section.blocks)),
+    )
+
+
+def _block_with_comma(block: Block) -> Block:
+    """A block with decimal commas in its texts."""
+    match block:
+        case Statement(start, rest, style):
+            return Statement(start, with_decimal_commas(rest), style)
+        case Lines(lines):
+            return replace(block, lines=tuple(map(with_decimal_commas, lines)))
+        case Pairs(pairs):
+            return replace(block, pairs=[(name, with_decimal_commas(text)) for name, text in pairs])
+        case Fitted(blocks):
+            return Fitted(lambda target: map(_block_with_comma, blocks(target)))
+        case SideBySide(sections):
+            return SideBySide(tuple(map(section_with_comma, sections)))
+        case Section():
+            return section_with_comma(block)
+
+
+def _grid_with_comma(grid: Grid) -> Grid:
+    """A table, and the one before a change, with decimal commas."""
+    before = None if grid.before is None else _grid_with_comma(grid.before)
+    signs = None if grid.signs is None else [list(map(with_decimal_commas, row)) for row in grid.signs]
+    return replace(grid, has_decimal_comma=True, signs=signs, before=before)
 
 
 def pairs_document(groups: Iterable[tuple[str, Sequence[tuple[str, str]]]]) -> Document:

@@ -11,7 +11,7 @@ from attncli.numbers.formatting import decimal
 from attncli.plan.trace import RunResult, Step, Trace
 from attncli.problem.edits import EditedCell
 from attncli.render.by_hand import worked_cells, worked_lines, worked_positions
-from attncli.render.document import LABEL_END, LABEL_START, LEGEND, Document, Grid, Section
+from attncli.render.document import LABEL_END, LABEL_START, LEGEND, Document, Grid, Section, with_decimal_sign
 from attncli.render.explanation import equality_remarks, explain, is_left_out
 from attncli.render.tables import selected_tables
 from attncli.render.view import View
@@ -21,7 +21,8 @@ MAX_NUMBERS = 8  # of a whole row or column, that a line on what was set has
 
 def document_of(view: View) -> Document:
     """The document of a view."""
-    return Document(sections(view), view.decimals, view.heading, view.title, has_heatmaps=view.heatmap)
+    document = Document(sections(view), view.decimals, view.heading, view.title, has_heatmaps=view.heatmap)
+    return with_decimal_sign(document, view.result.trace.problem)
 
 
 def marked_document_of(view: View) -> Document:

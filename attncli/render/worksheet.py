@@ -15,7 +15,7 @@ from attncli.io.problem_text import ExampleValues, problem_yaml
 from attncli.plan.trace import AxisPositions, RunResult, Step, Trace
 from attncli.problem.fields import EXPECTED
 from attncli.render.by_hand import worked_lines, worked_positions
-from attncli.render.document import Document, Grid, Lines, Section, Statement
+from attncli.render.document import Document, Grid, Lines, Section, Statement, section_with_comma
 from attncli.render.explanation import ExplainedStep, explained_steps, section_of_copies, shapes_of, step_remarks
 from attncli.render.formats import html_tables, latex, markdown
 from attncli.render.masks import VISIBLE_STEP
@@ -69,8 +69,14 @@ def tells_an_answer(sheet: Sheet, text: str) -> bool:
     return any(round(number, sheet.decimals) in numbers for own in asked for number in own)
 
 
-def _sections(sheet: Sheet, *, is_key: bool) -> Iterator[Section]:
-    """The letters of the axes, and a section for each input and step."""
+def _sections(sheet: Sheet, *, is_key: bool) -> Iterable[Section]:
+    """The letters of the axes, and a section for each input and step, with the decimal sign of the problem."""
+    sections = _sections_with_points(sheet, is_key=is_key)
+    return map(section_with_comma, sections) if sheet.result.trace.problem.decimal_comma else sections
+
+
+def _sections_with_points(sheet: Sheet, *, is_key: bool) -> Iterator[Section]:
+    """The sections, with decimal points."""
     trace = sheet.result.trace
     names = shown_steps(trace) - sheet.blanks.left_out
     yield Section(

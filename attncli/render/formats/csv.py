@@ -12,6 +12,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import delimited_cell, delimited_rows, escape_control, without_formula
 from attncli.numbers.formatting import MINUS, decimal, format_rows
 from attncli.plan.trace import value_at
+from attncli.problem.spec import ProblemSpec
 from attncli.render.document import Grid
 from attncli.render.tables import selected_plain_grids
 from attncli.render.target import TEXT_FILE, TextTarget
@@ -35,10 +36,21 @@ def _numbers_for(target: TextTarget) -> Callable[[Any], str] | None:
     return None if decimals is None else lambda number: decimal(number, decimals).replace(MINUS, "-")
 
 
+def _delimiter(problem: ProblemSpec, delimiter: str) -> str:
+    """What separates cells: a semicolon in place of a comma where numbers have commas, as spreadsheets have it."""
+    return ";" if problem.decimal_comma and delimiter == "," else delimiter
+
+
+def _with_sign(numbers: str, delimiter: str) -> str:
+    """Numbers with the decimal sign that goes with what separates them."""
+    return numbers.replace(".", ",") if delimiter == ";" else numbers
+
+
 def _tables(view: View, target: TextTarget = TEXT_FILE, *, delimiter: str) -> Iterator[str]:
     """A table for each result and head, with an empty line between two, and its name in a comment where it is one."""
     as_text, as_number = _texts_for(target), _numbers_for(target)
     trace = view.result.trace
+    delimiter = _delimiter(trace.problem, delimiter)
     tables = [(name, grid) for name in view.names for grid in selected_plain_grids(view, trace[name])]
     others = _tables_of_queries(view)
     for number, (name, grid) in enumerate(tables):
@@ -49,7 +61,7 @@ def _tables(view: View, target: TextTarget = TEXT_FILE, *, delimiter: str) -> It
     for title, rows in others.items():
         yield f"\n# {title}\n"
         for row in rows:
-            cells = [as_text(cell) if isinstance(cell, str) else (as_number or str)(cell) for cell in row]
+            cells = [as_text(x) if isinstance(x, str) else _with_sign((as_number or str)(x), delimiter) for x in row]
             yield delimited_rows([cells], delimiter)
 
 
@@ -73,7 +85,12 @@ def _table(grid: Grid, delimiter: str, target: TextTarget) -> Iterator[str]:
     for rows in format_rows(grid.values, {}, delimiter, _numbers_for(target)):
         # the numbers first: after the last chunk zip must not consume a label
         labelled_rows = zip(rows, labels, strict=False)
-        yield "".join([f"{delimited_cell(label, delimiter)}{delimiter}{row}\n" for row, label in labelled_rows])
+        yield "".join(
+            [
+                f"{delimited_cell(label, delimiter)}{delimiter}{_with_sign(row, delimiter)}\n"
+                for row, label in labelled_rows
+            ]
+        )
 
 
 def _long_table(comparison: "Comparison", target: TextTarget = TEXT_FILE, *, delimiter: str) -> Iterator[str]:
@@ -84,6 +101,7 @@ def _long_table(comparison: "Comparison", target: TextTarget = TEXT_FILE, *, del
     the key. A result that a variant lacks has empty cells.
     """
     entries, as_text = _entry_columns(comparison), _texts_for(target)
+    delimiter = _delimiter(comparison.variants[0].result.trace.problem, delimiter)
     keys = list(dict.fromkeys(chain.from_iterable(one.variant.keys for one in comparison.variants)))
     others = {VARIANT, BATCH, HEAD, *entries, *comparison.select}
     key_columns = [f"varied_{key}" if key in others else key for key in keys]  # two columns can't have one name
@@ -134,7 +152,8 @@ def _rows_of_variant(
         for numbers in _number_rows(slices, comparison.select, delimiter, as_number):
             # the numbers first: after the last chunk zip must not consume a row
             pairs = zip(numbers, rows, strict=False)
-            yield "".join([f"{start}{delimiter}{row}{delimiter}{text}\n" for text, row in pairs])
+            texts = ((row, _with_sign(text, delimiter)) for text, row in pairs)
+            yield "".join([f"{start}{delimiter}{row}{delimiter}{text}\n" for row, text in texts])
 
 
 def _number_rows(

@@ -15,7 +15,7 @@ from attncli.render.document import LABEL_END, LABEL_START
 
 FUNCTIONS = ("exp", "ln", "tanh", "sin", "cos", "max")  # LaTeX has commands of these names
 LIMIT_FUNCTIONS = ("argmax", "argmin")  # their subscripts belong below them, as those of max
-_NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[+−-][0-9]+)?"
+_NUMBER = r"[0-9]+(?:[.,][0-9]+)?(?:e[+−-][0-9]+)?"
 _ENTRY = rf"(?:−?(?:{_NUMBER}|∞)|NaN|…)"
 _TOKENS = re.compile(
     rf"""(?P<label>{LABEL_START}[^{LABEL_END}]*{LABEL_END})

@@ -245,7 +245,7 @@ def _base(base: Item, *, has_script: bool) -> Iterator[str]:
 
 def _number(text: str) -> str:
     """A number, with its power of ten where it has one."""
-    digits, power = split_number(text)
+    digits, power = split_number(text.replace(",", "{,}"))  # without braces a comma has a space after it
     return digits if power is None else rf"{digits}\times 10^{{{power}}}"
 
 

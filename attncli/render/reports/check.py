@@ -7,7 +7,17 @@ from itertools import takewhile
 
 from attncli.analysis.check.report import CheckOutcome, CheckReport, Explanation, PartExplanation
 from attncli.base.text import count_of, escape_control, join_words
-from attncli.render.document import Answer, Block, Document, Lines, Pairs, Section, Statement
+from attncli.render.document import (
+    Answer,
+    Block,
+    Document,
+    Lines,
+    Pairs,
+    Section,
+    Statement,
+    section_with_comma,
+    with_decimal_sign,
+)
 from attncli.render.formats import terminal
 from attncli.render.objects import NOTHING_GIVEN, check_object, suite_object
 from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, describe_part, quantity_blocks
@@ -25,7 +35,7 @@ def check_document(report: CheckReport, decimals: int = DECIMALS) -> Document:
 
     Worked lines have at least so many decimals, and more where the error of a number is behind them.
     """
-    return Document(_report_sections(report, decimals), decimals)
+    return with_decimal_sign(Document(_report_sections(report, decimals), decimals), report.trace.problem)
 
 
 def check_answer(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], decimals: int, *, is_suite: bool) -> Answer:
@@ -40,7 +50,9 @@ def check_answer(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], deci
             lines = [line for outcome in outcomes for line in _line(outcome)] if is_suite else []
             yield Section("", blocks=(*_summary(outcomes), *lines, *_without_expected(outcomes, left_out)))
         for outcome in () if is_suite else outcomes:
-            yield from _outcome_sections(outcome, decimals)
+            own = _outcome_sections(outcome, decimals)
+            has_comma = outcome.report is not None and outcome.report.trace.problem.decimal_comma
+            yield from map(section_with_comma, own) if has_comma else own
 
     is_one = not is_suite and not any(outcome.part for outcome in outcomes)
     return Answer(

@@ -13,7 +13,7 @@ from attncli.base.lazy_numpy import Array
 from attncli.base.text import count_of, join_words
 from attncli.numbers.formatting import decimal
 from attncli.plan.trace import RunResult, value_at
-from attncli.render.document import LEGEND, Answer, Document, Grid, Section
+from attncli.render.document import LEGEND, Answer, Document, Grid, Section, with_decimal_sign
 from attncli.render.objects import compare_object
 from attncli.render.reports.variant_tables import (
     heading,
@@ -207,7 +207,8 @@ def _left_out(comparison: Comparison, names: Sequence[str]) -> Iterator[str]:
 
 def comparison_document(comparison: Comparison, view: ComparisonView) -> Document:
     """The document of a comparison."""
-    return Document(comparison_sections(comparison, view), view.decimals, are_side_by_side=True)
+    document = Document(comparison_sections(comparison, view), view.decimals, are_side_by_side=True)
+    return with_decimal_sign(document, comparison.variants[0].result.trace.problem)
 
 
 def comparison_answer(comparison: Comparison, view: ComparisonView) -> Answer:

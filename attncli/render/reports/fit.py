@@ -9,7 +9,7 @@ from attncli.base.text import count_of, join_words
 from attncli.engine.run import run
 from attncli.numbers.formatting import decimal
 from attncli.render.curve import Plot, Series
-from attncli.render.document import Answer, Block, Document, Pairs, Section, Statement
+from attncli.render.document import Answer, Block, Document, Pairs, Section, Statement, with_decimal_sign
 from attncli.render.tables import grids
 
 FIT_FORMAT = "attn.fit/1"
@@ -30,7 +30,7 @@ def fit_answer(fit: Fit, file: str | None, decimals: int, *, has_arrays: bool = 
 
 def fit_document(fit: Fit, decimals: int, *, has_arrays: bool = True) -> Document:
     """The document of a fit; its first line says how far the loss fell, and why no further."""
-    return Document(_sections(fit, decimals, has_arrays=has_arrays), decimals)
+    return with_decimal_sign(Document(_sections(fit, decimals, has_arrays=has_arrays), decimals), fit.problem)
 
 
 def fit_object(fit: Fit, file: str | None) -> dict[str, Any]:
