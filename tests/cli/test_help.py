@@ -12,6 +12,7 @@ from attncli.cli.commands import COMMANDS
 from attncli.cli.help import title_of_option
 from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.ops import operators
+from attncli.problem.fields import option_name
 from attncli.problem.spec import FIELDS
 from attncli.render.view import DECIMALS
 from tests.checkpoints import LLAMA, llama_tensors, write_checkpoint
@@ -22,7 +23,10 @@ WITH_PROBLEM = [name for name, ref in COMMANDS.items() if ref.has_problem]
 LISTS_KEYS = [
     name for name in WITH_PROBLEM if name not in ("compare", "fit", "worksheet")
 ]  # they have other options to list
-OPTIONS = {f"--[no-]{name}" if f.kind == "flag" else f"--{name.replace('_', '-')}": f for name, f in FIELDS.items()}
+OPTIONS = {
+    option_name(name).replace("--", "--[no-]") if field.kind == "flag" else option_name(name): field
+    for name, field in FIELDS.items()
+}
 MAX_LINES, MAX_LINES_OF_ALL, WIDTH = 60, 23, 80
 
 

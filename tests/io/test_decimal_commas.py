@@ -12,7 +12,7 @@ from tests.problems import write_file
 
 POINTS = "embeddings: [[0.5, 1], [1, -2.25]]\nscale: 0.5\nbias: [[0, 0.5], [1.5, 0]]\n"
 COMMAS = {
-    "rows in a list": "decimal_comma: true\nembeddings:\n- 0,5 1\n- 1 -2,25\nscale: 0,5\nbias: [[0, '0,5'], [1.5, 0]]\n",
+    "rows in a list": "decimal_comma: true\nembeddings:\n- 0,5 1\n- 1 -2,25\nscale: 0,5\nbias: [[0, 0.5], [1.5, 0]]\n",
     "rows in a text": "decimal_comma: true\nembeddings: 0,5 1; 1 -2,25\nscale: 0,5\nbias: |\n  0 0,5\n  1,5 0\n",
 }
 
@@ -25,11 +25,10 @@ def test_a_file_with_commas_is_the_problem_with_points(tmp_path: Path, text: str
 
 def test_an_option_says_it_of_a_file_and_of_other_options(tmp_path: Path) -> None:
     path = write_file(tmp_path, COMMAS["rows in a text"].replace("decimal_comma: true\n", ""))
-    ran = run_in_process(
-        "compute", path, "--decimal-comma", "--scale", "0,25", "--select", "scores", "--format", "csv", folder=tmp_path
-    )
+    options = ["--decimal-comma", "--scale", "0,25", "--select", "scores", "--format", "csv"]
+    ran = run_in_process("compute", path, *options, folder=tmp_path)
     rows = list(csv.reader(ran.stdout.splitlines(), delimiter=";"))
-    assert rows == [["", "token_1", "token_2"], ["token_1", "0,3125", "0,0625"], ["token_2", "1,0625", "1,515625"]]
+    assert rows == [["", "token_1", "token_2"], ["token_1", "0,3125", "-0,4375"], ["token_2", "-0,4375", "1,515625"]]
 
 
 def test_tables_and_arithmetic_have_commas_and_labels_keep_their_points(tmp_path: Path) -> None:
