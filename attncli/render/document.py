@@ -10,6 +10,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.parsing import with_decimal_commas
 from attncli.problem.spec import ProblemSpec
 from attncli.render.aligned_numbers import align_columns, align_numbers
+from attncli.render.color_map import weight_shades
 from attncli.render.curve import Plot
 from attncli.render.target import TextTarget
 
@@ -42,6 +43,11 @@ class Grid:
     has_decimal_comma: bool = False
     is_abridged: bool = False  # whether a screen shows no more of a long axis than its ends and what is marked
     before: "Grid | None" = None  # the table before a change, of the same rows and columns, which is shown with it
+
+    @cached_property
+    def shades(self) -> Array | None:
+        """The shade of each cell, from 0 to 100, of a table that a terminal shades; None of others."""
+        return weight_shades(self.values) if self.is_heatmap else None
 
     @cached_property
     def marked_rows(self) -> frozenset[int]:

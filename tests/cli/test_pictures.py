@@ -39,9 +39,9 @@ def test_a_pipe_and_a_file_get_characters(heads: str, run: Run, tmp_path: Path) 
         "weights",
         "    head 0              head 1",
         "n\\m        a        b          a        b",
-        "a   █ 0.7311 ░ 0.2689   ▓ 0.5000 ▓ 0.5000",
-        "b   ▓ 0.5000 ▓ 0.5000   ░ 0.2689 █ 0.7311",
-        "  0 [ ░▒▓█] 0.7311  from 0 to the largest of the 2 tables",
+        "a   ▓ 0.7311 ░ 0.2689   ▒ 0.5000 ▒ 0.5000",
+        "b   ▒ 0.5000 ▒ 0.5000   ░ 0.2689 ▓ 0.7311",
+        "  0 [ ░▒▓█] 1",
     ]
     assert run(*words, "-o", "weights.txt").returncode == 0
     assert (tmp_path / "weights.txt").read_text(encoding="utf-8") == ran.stdout
@@ -65,8 +65,8 @@ def test_the_worked_cell_of_an_explanation_is_marked_in_its_head(heads: str, run
     weights = shown[shown.index(" weights ") :].splitlines()
     assert weights[4:7] == [
         "n\\m       *a        b          a        b",
-        " a  █ 0.7311 ░ 0.2689   ▓ 0.5000 ▓ 0.5000",
-        "*b  ▓[0.5000]▓ 0.5000   ░ 0.2689 █ 0.7311",
+        " a  ▓ 0.7311 ░ 0.2689   ▒ 0.5000 ▒ 0.5000",
+        "*b  ▒[0.5000]▒ 0.5000   ░ 0.2689 ▓ 0.7311",
     ]
 
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from attncli.render.color_map import ANCHORS, BLACK, WHITE, Rgb, color, text_color
+from attncli.render.color_map import ANCHORS, BLACK, SIGNED_ON_DARK, SIGNED_ON_LIGHT, WHITE, Rgb, color, text_color
 
 FRACTIONS = np.linspace(0, 1, 101)
 
@@ -36,6 +36,13 @@ def test_lightness_rises_evenly() -> None:
     assert np.abs(found - straight).max() < 2.5
 
 
+@pytest.mark.parametrize(("anchors", "sign"), [(SIGNED_ON_LIGHT, -1), (SIGNED_ON_DARK, 1)], ids=["light", "dark"])
+def test_the_further_from_0_the_further_from_the_paper(anchors: tuple[Rgb, ...], sign: int) -> None:
+    for fractions in (np.linspace(0.5, 0, 40), np.linspace(0.5, 1, 40)):
+        found = [sign * lightness(color(fraction, anchors)) for fraction in fractions]
+        assert all(before < after for before, after in itertools.pairwise(found))
+
+
 @pytest.mark.parametrize("fraction", [0, 0.25, 0.5, 0.75, 1])
 def test_an_anchor_is_a_colour_of_the_map(fraction: float) -> None:
     assert color(fraction) == ANCHORS[int(fraction * 32)]
@@ -46,7 +53,8 @@ def test_a_number_beyond_the_ends_has_the_colour_of_the_end() -> None:
 
 
 def test_text_is_legible_on_every_colour() -> None:
-    grounds = [*map(color, FRACTIONS), BLACK, WHITE, (118, 118, 118), (128, 128, 128)]
+    grounds = [color(x, anchors) for x in FRACTIONS for anchors in (ANCHORS, SIGNED_ON_LIGHT, SIGNED_ON_DARK)]
+    grounds += [BLACK, WHITE, (118, 118, 118), (128, 128, 128)]
     for ground in grounds:
         text, other = (text_color(ground), WHITE if text_color(ground) == BLACK else BLACK)
         assert contrast(text, ground) >= 4.5

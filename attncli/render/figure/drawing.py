@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from attncli.base.errors import AttnError, missing_package
-from attncli.render.color_map import Rgb, color, text_color
+from attncli.render.color_map import ColorScale, Rgb, text_color
 from attncli.render.figure.layout import Box, Size
 
 FONT_SIZE, HEADING_SIZE = 9.0, 10.0  # points: of a figure in a paper, and of the title of a group
@@ -143,11 +143,11 @@ def _drawable(file: str, characters: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def color_map() -> Any:
-    """The colour map as Matplotlib has it; cells without a number have no colour."""
+def color_map(scale: ColorScale) -> Any:
+    """The colours of a scale as Matplotlib has them; cells without a number have none."""
     from matplotlib.colors import ListedColormap  # noqa: PLC0415 - an extra
 
-    colors = [tuple(part / 255 for part in color(at / (COLORS - 1))) for at in range(COLORS)]
+    colors = [tuple(part / 255 for part in scale.color(at / (COLORS - 1))) for at in range(COLORS)]
     return ListedColormap(colors, name="attn").with_extremes(bad=(0, 0, 0, 0))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from attncli.base.axes import LEGEND
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import escape_control, shorten
-from attncli.render.color_map import color
+from attncli.render.color_map import ColorScale, color, color_scale
 from attncli.render.document import Grid
 from attncli.render.figure.drawing import (
     FAINT,
@@ -136,17 +136,17 @@ class TableGroup:
         return (names[0], names[1]) if len(names) == 2 else ("", "")
 
     @cached_property
-    def range(self) -> tuple[float, float]:
-        """The least and the largest number that is drawn; of weights, none of which is negative, from 0."""
+    def scale(self) -> ColorScale:
+        """The colours of the numbers that are drawn."""
         drawn = [_shown_numbers(table) for table in self.tables]
         numbers = np.concatenate([array[np.isfinite(array)] for array in drawn])
-        if not numbers.size:
-            return 0.0, 1.0
-        least, largest = (float(number) for number in np.clip([numbers.min(), numbers.max()], -LIMIT, LIMIT))
-        least = 0.0 if self.tables[0].is_heatmap and least >= 0 else least
-        if least < largest:
-            return least, largest
-        return (0.0, 1.0) if self.tables[0].is_heatmap and least == 0 else (least - 0.5, largest + 0.5)
+        ends = np.clip([numbers.min(), numbers.max()], -LIMIT, LIMIT) if numbers.size else (0.0, 0.0)
+        return color_scale(float(ends[0]), float(ends[1]), are_weights=self.tables[0].is_heatmap)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The numbers that have the first and the last colour."""
+        return self.scale.least, self.scale.largest
 
     @property
     def texts(self) -> Iterator[str]:
@@ -248,7 +248,7 @@ class TableGroup:
             if table.slice_label:  # over the middle, or where it is wider than the panel from its left edge on
                 loc = "left" if canvas.fonts.width(table.slice_label) > box.width else "center"
                 axes.set_title(table.slice_label, color=FAINT, pad=3, loc=loc, **canvas.fonts.style)
-            drawn = _draw_cells(axes, table, box, norm)
+            drawn = _draw_cells(axes, table, box, norm, color_map(self.scale))
             self._write_texts(axes, table, box, norm, points)
             is_last_row = at + layout.columns >= self.count
             self._label(canvas, axes, layout, has_rows=at % layout.columns == 0, has_columns=is_last_row)
@@ -269,7 +269,7 @@ class TableGroup:
         levels = None if table.signs is not None else norm(_shown_numbers(table))
         for row, column in np.ndindex(self.shape):
             if text := texts[row][column]:
-                ink = _ink(text) if levels is None else ink_on(color(float(levels[row, column])))
+                ink = _ink(text) if levels is None else ink_on(self.scale.color(float(levels[row, column])))
                 axes.text(column + 0.5, row + 0.5, text, size=size, color=ink, ha="center", va="center_baseline")
 
     def _label(self, canvas: Canvas, axes: Any, layout: GroupLayout, *, has_rows: bool, has_columns: bool) -> None:
@@ -375,10 +375,10 @@ def _pooled(values: Array, rows: int, columns: int) -> Array:
     return values
 
 
-def _draw_cells(axes: Any, table: Grid, box: Box, norm: Any) -> Any:
+def _draw_cells(axes: Any, table: Grid, box: Box, norm: Any, colors: Any) -> Any:
     """Draw the cells of a table on axes of the size of a box, without texts, and return what has the colours."""
     (rows, columns), steps = table.values.shape, _pooling_steps(table, box)
-    drawn = None if table.signs is not None else _draw_colors(axes, table, box, norm)
+    drawn = None if table.signs is not None else _draw_colors(axes, table, box, norm, colors)
     axes.set_xlim(0, columns)
     axes.set_ylim(rows, 0)
     if table.signs is None:
@@ -392,17 +392,17 @@ def _draw_cells(axes: Any, table: Grid, box: Box, norm: Any) -> Any:
     return drawn
 
 
-def _draw_colors(axes: Any, table: Grid, box: Box, norm: Any) -> Any:
+def _draw_colors(axes: Any, table: Grid, box: Box, norm: Any, colors: Any) -> Any:
     """Draw the numbers of a table as colours, small cells as an image, and return what has the colours."""
     rows, columns = table.values.shape
     numbers = np.ma.masked_invalid(_shown_numbers(table))
     if min(box.width / columns, box.height / rows) >= MIN_CELL:
         edges = np.arange(columns + 1), np.arange(rows + 1)
-        return axes.pcolormesh(*edges, numbers, cmap=color_map(), norm=norm)
+        return axes.pcolormesh(*edges, numbers, cmap=colors, norm=norm)
     steps = _pooling_steps(table, box)
     image = np.ma.masked_invalid(_pooled(numbers.filled(np.nan), *steps))
     extent = (0, image.shape[1] * steps[1], image.shape[0] * steps[0], 0)
-    return axes.imshow(image, cmap=color_map(), norm=norm, interpolation="none", aspect="auto", extent=extent)
+    return axes.imshow(image, cmap=colors, norm=norm, interpolation="none", aspect="auto", extent=extent)
 
 
 def _draw_gaps(axes: Any, box: Box, rows: int, columns: int) -> None:

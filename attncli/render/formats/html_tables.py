@@ -10,7 +10,7 @@ from html import escape
 from itertools import islice
 
 from attncli.base.text import escape_control
-from attncli.render.color_map import MIN_SHADE, row_shades
+from attncli.render.color_map import MIN_SHADE
 from attncli.render.document import Block, Document, Grid, Lines, Section, Statement
 from attncli.render.formats.text_table import Gap, Positions, abbreviate
 
@@ -156,7 +156,7 @@ def _heading(at: int | Gap, labels: Sequence[str], marked: frozenset[int], scope
 def _cells(grid: Grid, row: int, columns: Positions, texts: Sequence[str]) -> Sequence[str]:
     """The cells of a row: the texts of those that are shown, weights shaded, changes marked."""
     cells = []
-    shades = row_shades(grid.values[row]) if grid.is_heatmap else None
+    shades = None if grid.shades is None else grid.shades[row]
     numbers = iter(texts)
     for column in columns:
         if isinstance(column, Gap):

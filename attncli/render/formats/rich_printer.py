@@ -19,7 +19,7 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from attncli.base.lazy_numpy import Array
-from attncli.render.color_map import MIN_SHADE, row_shades
+from attncli.render.color_map import MIN_SHADE
 from attncli.render.document import LOWERED, OTHER, RAISED, Grid, column_blocks
 from attncli.render.formats.text_table import Column, Gap, Positions, TableLayout, abbreviate, lay_out
 from attncli.render.target import TextTarget
@@ -202,7 +202,7 @@ class _Styles:
         row = self.rows[index]
         if isinstance(row, Gap):
             return [DIM] * len(columns)
-        shades = row_shades(self.grid.values[row]) if self.grid.is_heatmap else None
+        shades = None if self.grid.shades is None else self.grid.shades[row]
         return [DIM if column.position is None else self._of_cell(row, column.position, shades) for column in columns]
 
     def _of_cell(self, row: int, column: int, shades: Array | None) -> Style:

@@ -12,6 +12,7 @@ from attncli.base.axes import AXIS_NOUNS
 from attncli.base.lazy_numpy import np
 from attncli.base.text import count_of
 from attncli.render.aligned_numbers import align_numbers
+from attncli.render.color_map import ColorScale
 from attncli.render.document import Grid
 from attncli.render.formats.text_page import TextPage
 from attncli.render.heatmap.layout import (
@@ -65,18 +66,19 @@ def print_heatmaps(page: TextPage, grids: Sequence[Grid], decimals: int) -> None
     lines = PAGE_LINES if height is None else height - OTHER_LINES
     space = Space(page.page_width, lines, max(lines, MIN_NUMBER_LINES), max(lines, PAGE_LINES), height is not None)
     layout = choose_layout(tables, decimals, palette, page.target, space)
-    drawn = _Heatmaps(tables, layout, scale_of(tables), palette, page.target)
+    scale = scale_of(tables)
+    palette = palette if scale.colors is None else replace(palette, scale=scale.colors)
+    drawn = _Heatmaps(tables, layout, scale, palette, page.target)
     page.print_segments(drawn.lines())
     meanings = list(drawn.notes(decimals))
-    if tables[0].signs is None and drawn.scale.has_numbers:
-        bar = [] if drawn.scale.has_one_number else drawn.color_bar(decimals, page.page_width - 2)
-        note = drawn.scale_note(decimals)
-        if bar and Segment.get_line_length(bar) + cell_len(note) + 2 * GAP <= page.page_width:
+    if tables[0].signs is None and scale.colors is not None:
+        bar = drawn.color_bar(scale.colors, decimals, page.page_width - 2)
+        note = drawn.scale_note(scale.colors)
+        if note and Segment.get_line_length(bar) + cell_len(note) + 2 * GAP <= page.page_width:
             bar.append(Segment(f"{' ' * GAP}{note}", DIM))
-        else:
+        elif note:
             meanings.insert(0, note)
-        if bar:
-            page.print_segments([[Segment("  "), *bar]])
+        page.print_segments([[Segment("  "), *bar]])
     if meanings:
         page.print_lines([f"  {'   '.join(meanings)}"], "dim")
 
@@ -161,24 +163,21 @@ class _Heatmaps:
             for at, label in enumerate(labels)
         ]
 
-    def color_bar(self, decimals: int, width: int) -> list[Segment]:
+    def color_bar(self, colors: ColorScale, decimals: int, width: int) -> list[Segment]:
         """The colours between the numbers that have the first and the last one, in lines of a width."""
-        least, largest = self._ends(decimals)
+        ends = np.array([[colors.least], [colors.largest]])
+        least, largest = (row[0].strip() for row in align_numbers(ends, decimals))
         room = max(min(width - len(f"{least}  {largest}"), BAR_WIDTH), MIN_BAR_WIDTH)
         return [Segment(f"{least} "), *self.palette.bar(room), Segment(f" {largest}")]
 
-    def scale_note(self, decimals: int) -> str:
-        """What the ends of the scale are, and whether several tables share it; of a single number that."""
-        if self.scale.has_one_number:
-            return f"every number is {self._ends(decimals)[0]}"
-        ends = "0 to the largest" if self.scale.is_from_zero else "the least to the largest"
-        count = len(self.tables)
-        return f"from {ends} of the {count} tables" if count > 1 else f"from {ends} number"
-
-    def _ends(self, decimals: int) -> Sequence[str]:
-        """The least and the largest number of the scale."""
-        ends = np.array([[self.scale.least], [self.scale.largest]])
-        return [row[0].strip() for row in align_numbers(ends, decimals)]
+    def scale_note(self, colors: ColorScale) -> str:
+        """What the colours say, where the bar does not, and whether several tables share them."""
+        of_all = f" of {len(self.tables)} tables" if len(self.tables) > 1 else ""
+        if colors.zero is None:
+            return "" if colors.largest == 1 else f"from 0 to the largest number{of_all}"
+        if self.palette.colors:
+            return "the stronger the further from 0"
+        return f"from the lowest to the highest number{of_all}"
 
     def notes(self, decimals: int) -> Iterator[str]:
         """What signs mean, how numbers are rounded, for how many a block is, and how to see what is left out."""

@@ -10,63 +10,54 @@ from rich.segment import Segment
 from rich.style import Style
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.render.color_map import color, text_color
+from attncli.render.color_map import ColorScale, color_scale, text_color
 from attncli.render.document import Grid
 
 MASKED = float("-inf")  # the level of a masked cell; that of a NaN is NaN, of other numbers 0 to 1
 VISIBLE_LEVEL = 0.5  # of the visible cells of a mask
 TRUE_COLORS, INDEXED_COLORS, STANDARD_COLORS = 2**24, 256, 16
-# Colours of the 256 of xterm (ISO 8613-6) that are near viridis, and whose lightness rises by equal steps.
-INDEXED_RAMP = (53, 55, 24, 30, 36, 77, 220)
+# Colours of the 256 of xterm (ISO 8613-6) that are near viridis, and whose lightness rises.
+INDEXED_RAMP = (53, 54, 55, 24, 25, 60, 30, 31, 66, 36, 71, 42, 113, 148, 184, 220)
+INDEXED_BLUES, INDEXED_ORANGES = (24, 25, 31, 68, 74, 117), (88, 94, 130, 173, 180, 216)  # from 0 on
 # Of the 16 colours, which each terminal has its own of: blue, bright blue, cyan, bright green, bright yellow.
 STANDARD_RAMP = (4, 12, 6, 10, 11)
+STANDARD_BLUES, STANDARD_REDS = (4, 12), (1, 9)
+NEAR_ZERO = 0.04  # of the largest number: what is nearer to 0 has the ground of the screen
 FIRST_LIGHT = 2  # of these, the first that has black text
 UNICODE_SHADES, ASCII_SHADES = " ░▒▓█", " .:-=+*#%@"
 BLACK, WHITE = 0, 15  # of the 16 colours
 NAN_SIGN = "?"
+WEIGHTS = ColorScale(0.0, 1.0)
 UPPER_HALF, LOWER_HALF = "▀", "▄"
 DIM, ALERT = Style(dim=True), Style(bold=True)
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The numbers that have the first and the last colour; the least is above the largest where there are none."""
+    """The colours of some tables; None where they have no finite number that is not masked."""
 
-    least: float
-    largest: float
-    is_from_zero: bool  # whether the first colour is that of 0, as of weights
-
-    @property
-    def has_one_number(self) -> bool:
-        """Whether every number is the same."""
-        return self.least == self.largest
-
-    @property
-    def has_numbers(self) -> bool:
-        """Whether any cell has a finite number that is not masked."""
-        return self.least <= self.largest
+    colors: ColorScale | None
 
     def levels(self, grid: Grid) -> Array:
         """The level of each cell of a table [rows columns]; those of a mask are visible or masked."""
         if grid.signs is not None:
             return np.where(grid.values != 0, VISIBLE_LEVEL, MASKED)
         halves = grid.values.astype(np.float64) / 2  # the difference of two numbers may be too large for a float
-        width, constant = self.largest / 2 - self.least / 2, 0.0 if self.is_from_zero else 1.0
-        fractions = (halves - self.least / 2) / width if width > 0 else np.where(np.isfinite(halves), constant, halves)
+        colors = self.colors or WEIGHTS
+        fractions = (halves - colors.least / 2) / (colors.largest / 2 - colors.least / 2)
         fractions[np.isposinf(halves)] = 1
         return np.where(is_masked(grid), MASKED, fractions)
 
 
 def scale_of(grids: Iterable[Grid]) -> Scale:
-    """The scale of some tables, from 0 of weights, otherwise from the least number; masked cells do not count."""
+    """The scale of some tables, of weights from 0 to 1, of others around 0; masked cells do not count."""
     least, largest, are_weights = float("inf"), float("-inf"), True
     for grid in grids:
         numbers = grid.values[np.isfinite(grid.values) & ~is_masked(grid)]
         if numbers.size:
             least, largest = min(least, float(numbers.min())), max(largest, float(numbers.max()))
         are_weights = are_weights and grid.is_heatmap
-    is_from_zero = are_weights and least >= 0
-    return Scale(0.0 if is_from_zero else least, largest, is_from_zero)
+    return Scale(color_scale(least, largest, are_weights=are_weights, is_dark=True) if least <= largest else None)
 
 
 def is_masked(grid: Grid) -> Array:
@@ -89,10 +80,14 @@ def pool(levels: Array, block: Sequence[int]) -> Array:
 
 @dataclass(frozen=True)
 class Palette:
-    """What a heat map is drawn with: the number of colours, 0 for none, and whether every character can be written."""
+    """What a heat map is drawn with: the number of colours, 0 for none, and their scale.
+
+    `has_unicode` says whether every character can be written.
+    """
 
     colors: int
     has_unicode: bool = True
+    scale: ColorScale = WEIGHTS
 
     @property
     def has_halves(self) -> bool:
@@ -116,7 +111,7 @@ class Palette:
         if level == MASKED:
             return Segment(self.masked_sign * len(text), DIM)
         if self.colors:
-            return Segment(text, _on(self.colors, level))
+            return Segment(text, _on(self.colors, level, self.scale))
         shade = self.shades[round(level * (len(self.shades) - 1))]
         return Segment(f"{shade}{text[1:]}" if text.strip() else shade * len(text))
 
@@ -124,7 +119,7 @@ class Palette:
         """A cell of a mask with its sign: on a colour where it is visible."""
         if level == MASKED:
             return Segment(text, DIM)
-        return Segment(text, _on(self.colors, level) if self.colors else Style())
+        return Segment(text, _on(self.colors, level, self.scale) if self.colors else Style())
 
     def halves(self, top: float, bottom: float) -> Segment:
         """Two cells, one above the other, as one character; where one is masked the ground of the screen shows."""
@@ -132,11 +127,10 @@ class Palette:
             return Segment(NAN_SIGN, ALERT)
         if top == bottom == MASKED:
             return Segment(self.masked_sign, DIM)
-        if bottom == MASKED:
-            return Segment(UPPER_HALF, Style(color=_color(self.colors, top)))
-        if top == MASKED:
-            return Segment(LOWER_HALF, Style(color=_color(self.colors, bottom)))
-        return Segment(UPPER_HALF, Style(color=_color(self.colors, top), bgcolor=_color(self.colors, bottom)))
+        colors = [None if x == MASKED else _color(self.colors, x, self.scale) for x in (top, bottom)]
+        if colors[0] is None:
+            return Segment(LOWER_HALF, Style(color=colors[1]))
+        return Segment(UPPER_HALF, Style(color=colors[0], bgcolor=colors[1]))
 
     def bar(self, width: int) -> list[Segment]:
         """The colours from the first to the last, so wide, or without colours all characters."""
@@ -145,18 +139,29 @@ class Palette:
         return [Segment(f"[{self.shades}]")]
 
 
-def _color(colors: int, level: float) -> Color:
+def _color(colors: int, level: float, scale: ColorScale) -> Color:
     """The colour of a level on a terminal of so many colours."""
     if colors >= TRUE_COLORS:
-        return Color.from_rgb(*color(level))
-    ramp = INDEXED_RAMP if colors >= INDEXED_COLORS else STANDARD_RAMP
+        return Color.from_rgb(*scale.color(level))
+    is_indexed = colors >= INDEXED_COLORS
+    if scale.zero is None:
+        return _of_ramp(INDEXED_RAMP if is_indexed else STANDARD_RAMP, level)
+    strength = scale.strength(level)
+    low, high = (INDEXED_BLUES, INDEXED_ORANGES) if is_indexed else (STANDARD_BLUES, STANDARD_REDS)
+    return _of_ramp(low if strength < 0 else high, abs(strength))
+
+
+def _of_ramp(ramp: Sequence[int], level: float) -> Color:
+    """One of some colours by their numbers."""
     return Color.from_ansi(ramp[min(int(level * len(ramp)), len(ramp) - 1)])
 
 
 @lru_cache(maxsize=4096)  # a table has many cells
-def _on(colors: int, level: float) -> Style:
-    """Text that is legible on the colour of a level."""
-    ground = _color(colors, level)
+def _on(colors: int, level: float, scale: ColorScale) -> Style:
+    """Text that is legible on the colour of a level; that of a number near 0 is on the ground of the screen."""
+    if scale.zero is not None and abs(scale.strength(level)) < NEAR_ZERO:
+        return Style()
+    ground = _color(colors, level, scale)
     if colors >= INDEXED_COLORS:
         return Style(color=Color.from_rgb(*text_color(ground.get_truecolor())), bgcolor=ground)
     is_light = ground.number in STANDARD_RAMP[FIRST_LIGHT:]

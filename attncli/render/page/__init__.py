@@ -15,7 +15,7 @@ from attncli.plan.trace import Step, Trace
 from attncli.problem.fields import WEIGHTS
 from attncli.problem.spec import ProblemSpec
 from attncli.render.by_hand import cell_lines, has_lines, positions_through
-from attncli.render.color_map import ANCHORS
+from attncli.render.color_map import ANCHORS, DOTS, SIGNED_ON_DARK, SIGNED_ON_LIGHT
 from attncli.render.formats import EVERY_STEP
 from attncli.render.masks import VISIBLE
 from attncli.render.page.document import page_document, page_functions
@@ -131,6 +131,7 @@ def page_object(view: View) -> dict[str, Any]:
         "settings": _settings(trace.problem, steps),
         "visible_sign": VISIBLE,
         "colors": [list(rgb) for rgb in ANCHORS],
+        "signed_colors": {"light": SIGNED_ON_LIGHT, "dark": SIGNED_ON_DARK, "dots": DOTS},
         "edits": edits_text(view.edited_cells, view.decimals),
         "nodes": plans.nodes,
         "plans": plans.plans,

@@ -5,9 +5,19 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from attncli.render.color_map import Rgb, color, luminance
+from attncli.render.color_map import Rgb, color, color_scale, luminance
 from attncli.render.document import Grid
-from attncli.render.heatmap.palette import INDEXED_RAMP, MASKED, STANDARD_RAMP, VISIBLE_LEVEL, Palette, pool, scale_of
+from attncli.render.heatmap.palette import (
+    INDEXED_BLUES,
+    INDEXED_ORANGES,
+    INDEXED_RAMP,
+    MASKED,
+    STANDARD_RAMP,
+    VISIBLE_LEVEL,
+    Palette,
+    pool,
+    scale_of,
+)
 
 # xterm's defaults and VGA's: each terminal has its own 16 colours, and the order of these must hold in both.
 XTERM = {4: (0, 0, 238), 12: (92, 92, 255), 6: (0, 205, 205), 10: (0, 255, 0), 11: (255, 255, 0)}
@@ -27,14 +37,22 @@ def indexed(number: int) -> Rgb:
     "ramp",
     [
         [indexed(number) for number in INDEXED_RAMP],
+        [indexed(number) for number in (16, *INDEXED_BLUES)],
+        [indexed(number) for number in (16, *INDEXED_ORANGES)],
         [XTERM[number] for number in STANDARD_RAMP],
         [VGA[number] for number in STANDARD_RAMP],
     ],
-    ids=["256", "xterm", "vga"],
+    ids=["256", "blues", "oranges", "xterm", "vga"],
 )
 def test_each_colour_of_a_ramp_is_lighter_than_the_one_before(ramp: list[Rgb]) -> None:
     assert all(luminance(before) < luminance(after) for before, after in pairwise(ramp))
     assert luminance(ramp[-1]) > 10 * luminance(ramp[0])
+
+
+def test_256_colours_have_steps_that_tell_small_weights_apart() -> None:
+    assert len(INDEXED_RAMP) >= 16
+    grounds = [INDEXED.cell(level, " 1 ").style.bgcolor for level in (0.0235, 0.1359)]
+    assert grounds[0] != grounds[1]
 
 
 def test_a_terminal_of_true_colours_has_those_of_the_map() -> None:
@@ -111,16 +129,25 @@ def levels(*grids: Grid) -> list[list[list[float]]]:
     return [scale.levels(grid).tolist() for grid in grids]
 
 
-def test_scores_are_between_their_least_and_their_largest() -> None:
-    assert levels(table([-1.0, 1.0], [3.0, 0.0])) == [[[0, 0.5], [1, 0.25]]]
+def test_numbers_of_both_signs_are_as_far_from_the_middle_as_from_0() -> None:
+    assert levels(table([-1.0, 2.0], [4.0, 0.0])) == [[[0.375, 0.75], [1, 0.5]]]
 
 
-def test_weights_are_between_0_and_their_largest() -> None:
-    assert levels(table([0.2, 0.4], [0.8, 0.0], is_heatmap=True)) == [[[0.25, 0.5], [1, 0]]]
+def test_weights_are_their_own_levels() -> None:
+    assert levels(table([0.25, 0.5], [0.125, 0.0], is_heatmap=True)) == [[[0.25, 0.5], [0.125, 0]]]
+
+
+def test_weights_above_1_are_between_0_and_their_largest() -> None:
+    assert levels(table([1.0, 4.0], is_heatmap=True)) == [[[0.25, 1]]]
 
 
 def test_negative_weights_are_scaled_as_scores_are() -> None:
     assert levels(table([-1.0, 0.0, 1.0], is_heatmap=True)) == [[[0, 0.5, 1]]]
+
+
+def test_numbers_of_one_sign_are_between_0_and_the_furthest_from_it() -> None:
+    assert levels(table([1.0, 4.0])) == [[[0.25, 1]]]
+    assert levels(table([-1.0, -4.0])) == [[[0.75, 0]]]
 
 
 def test_several_tables_have_one_scale() -> None:
@@ -128,24 +155,28 @@ def test_several_tables_have_one_scale() -> None:
 
 
 def test_what_is_not_finite_does_not_count() -> None:
-    ((row,),) = levels(table([1.0, 3.0, INFINITY, -INFINITY]))
-    assert row == [0, 1, 1, MASKED]
-    ((row,),) = levels(table([1.0, NAN, 3.0]))
-    assert (row[0], row[2]) == (0, 1)
+    ((row,),) = levels(table([1.0, 4.0, INFINITY, -INFINITY]))
+    assert row == [0.25, 1, 1, MASKED]
+    ((row,),) = levels(table([1.0, NAN, 4.0]))
+    assert (row[0], row[2]) == (0.25, 1)
     assert np.isnan(row[1])
 
 
 def test_a_number_that_a_mask_hides_does_not_count() -> None:
-    assert levels(table([1.0, 3.0, 9.0], hidden=[[False, False, True]])) == [[[0, 1, MASKED]]]
+    assert levels(table([1.0, 4.0, 9.0], hidden=[[False, False, True]])) == [[[0.25, 1, MASKED]]]
 
 
-@pytest.mark.parametrize("row", [[2.0, 2.0], [INFINITY, INFINITY]])
-def test_equal_numbers_have_the_last_colour(row: list[float]) -> None:
-    assert levels(table(row)) == [[[1, 1]]]
-
-
-def test_weights_that_are_all_0_have_the_first_colour() -> None:
+def test_numbers_that_are_all_0_have_the_first_colour() -> None:
     assert levels(table([0.0, 0.0], is_heatmap=True)) == [[[0, 0]]]
+    assert levels(table([0.0, 0.0])) == [[[0, 0]]]
+
+
+@pytest.mark.parametrize("colors", [16, 256, 2**24])
+def test_a_number_near_0_has_the_ground_of_the_screen(colors: int) -> None:
+    palette = Palette(colors, scale=color_scale(-1, 1, are_weights=False, is_dark=True))
+    grounds = [palette.cell(level, " 1 ").style.bgcolor for level in (0, 0.49, 0.5, 0.51, 1)]
+    assert [ground is None for ground in grounds] == [False, True, True, True, False]
+    assert grounds[0] != grounds[-1]
 
 
 def test_numbers_may_be_as_far_apart_as_floats_are() -> None:

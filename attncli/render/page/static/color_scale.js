@@ -1,9 +1,10 @@
-/* Colours of numbers: from the least to the largest of a table, with black or white text on them. */
+/* Colours of numbers, with black or white text on them: weights from 0 to 1, others around 0, which is the paper. */
 
 /**
  * The range of the colours of a step's value: of all its finite numbers, so that heads can be compared.
  *
- * What the normalizer makes begins at 0, where nothing is below it. A value without a finite number has no range.
+ * Weights have colours from 0 to 1, or to the largest; of others the numbers on both sides of 0 have the
+ * same strength. A value without a finite number has no range.
  */
 export function rangeOf(node, value) {
   let [least, most] = [Infinity, -Infinity];
@@ -13,7 +14,42 @@ export function rangeOf(node, value) {
     if (number > most) most = number;
   }
   if (least > most) return null;
-  return { least: node.stage === "normalize" ? Math.min(least, 0) : least, most };
+  if (node.name === "weights" && least >= 0) return { least: 0, most: Math.max(most, 1), isSigned: false };
+  const strongest = Math.max(-least, most) || 1;
+  return { least: least < 0 ? -strongest : 0, most: most > 0 || least >= 0 ? strongest : 0, isSigned: true };
+}
+
+/** The colours of a range: on light paper, or on dark ground. */
+export function colorsOf(page, range, isDark = false) {
+  if (!range.isSigned) return page.colors;
+  const colors = page.signed_colors[isDark ? "dark" : "light"];
+  const middle = Math.floor(colors.length / 2);
+  return colors.slice(range.least < 0 ? 0 : middle, range.most > 0 ? colors.length : middle + 1);
+}
+
+/** The style of a cell with a number: its colour and that of its text, on light paper and on dark ground. */
+export function cellStyle(page, range) {
+  const scales = [false, true].map((isDark) => colorScale(colorsOf(page, range, isDark), range));
+  return (number) => {
+    const [light, dark] = scales.map((scale) => scale(number));
+    return { background: lightDark(cssColor(light), cssColor(dark)), color: lightDark(textColorOn(light), textColorOn(dark)) };
+  };
+}
+
+/** A colour that is one on light paper and another on dark ground. */
+export function lightDark(light, dark) {
+  return light === dark ? light : `light-dark(${light}, ${dark})`;
+}
+
+/** The colour of a number as a dot of a picture, [red, green, blue, alpha], that is read on light and on dark ground. */
+export function dotColor(page, range) {
+  if (!range.isSigned) {
+    const scale = colorScale(page.colors, range);
+    return (number) => [...scale(number), 255];
+  }
+  const [negative, positive] = page.signed_colors.dots;
+  const strongest = Math.max(-range.least, range.most);
+  return (number) => [...(number < 0 ? negative : positive), Math.round(255 * Math.min(Math.abs(number / strongest), 1))];
 }
 
 /** The function from a number of a range to its colour [red, green, blue]; a range of one number has the middle. */

@@ -1,7 +1,7 @@
 /* The legend of a table: the range of its colours, and what its signs and marks mean. */
 
 import { MEANINGS } from "./change_marks.js";
-import { cssColor } from "./color_scale.js";
+import { colorsOf, cssColor, lightDark } from "./color_scale.js";
 import { make } from "./elements.js";
 import { decimalText, numberStyle } from "./numerals.js";
 
@@ -20,11 +20,12 @@ export function legendOf(page, table) {
 }
 
 /** The bar of colours between the least and the largest number. */
-function rangeEntries({ colors, decimals }, range) {
+function rangeEntries(page, range) {
   if (range === null) return [];
+  const [light, dark] = [false, true].map((isDark) => colorsOf(page, range, isDark).map(cssColor));
   const bar = make("span", { class: "color-bar", role: "img", "aria-label": "to" });
-  bar.style.background = `linear-gradient(to right, ${colors.map(cssColor).join(", ")})`;
-  const style = numberStyle([range.least, range.most], decimals);
+  bar.style.background = `linear-gradient(to right, ${light.map((color, at) => lightDark(color, dark[at])).join(", ")})`;
+  const style = numberStyle([range.least, range.most], page.decimals);
   return [make("span", { class: "legend-entry" }, decimalText(range.least, style), bar, decimalText(range.most, style))];
 }
 

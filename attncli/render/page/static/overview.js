@@ -21,7 +21,7 @@ export function drawOverview(element, state) {
     element.hidden = places.length < 2 || tables[0] === null;
     if (element.hidden) return;
     const isKnown = tables[0].data !== null;
-    const largest = isKnown ? Math.max(...tables.map(({ data }) => largestNumber(data))) : 1;
+    const largest = isKnown ? Math.max(1, ...tables.map(({ data }) => largestNumber(data))) : 1;
     title.textContent = tables[0].heads ? "All heads" : "All batch items";
     note.textContent = isKnown
       ? `Each row is a query, each column a key; the strongest colour is ${weightText(largest, state.get().page.decimals)}.`

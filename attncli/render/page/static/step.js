@@ -85,7 +85,7 @@ function makeFigure(state, node, leading, kind) {
   const figure = make(
     "figure", { class: `heat-map ${kind}` },
     make("figcaption", {}, title, ...(isMain ? choicesOfLeading(state, node) : [])),
-    table.element, ...(isMain ? [legendOf(now.page, content), ...tableOverview(now.page.colors, content, table.element)] : []),
+    table.element, ...(isMain ? [legendOf(now.page, content), ...tableOverview(now.page, content, table.element)] : []),
   );
   return { figure, table, node, content };
 }

@@ -2,7 +2,7 @@
 
 import { changeMarks, valueBefore } from "./change_marks.js";
 import { resultName } from "./changes.js";
-import { colorScale, cssColor, rangeOf, textColorOn } from "./color_scale.js";
+import { cellStyle, rangeOf } from "./color_scale.js";
 import { numberStyle, numberText } from "./numerals.js";
 import { sliceLabels, leadingIndex, sliceOf } from "./slices.js";
 import { numberAt } from "./values.js";
@@ -38,14 +38,10 @@ function looksOf(state, node, leading, slice, range, signOf) {
   const markOf = changeMarks(state, node.name) ?? (() => "");
   const before = valueBefore(state, node.name);
   const isHidden = signOf === null ? hiddenCells(state, node, leading, slice) : () => false;
-  const scale = range === null ? null : colorScale(state.page.colors, range);
+  const style = range === null ? null : cellStyle(state.page, range);
   const kind = (at) => kindOf(slice.data[at], isHidden(at));
   const mark = (at) => markOf(slice.start + at);
-  const colors = (at) => {
-    if (kind(at) !== "number") return null;
-    const color = scale(slice.data[at]);
-    return { background: cssColor(color), color: textColorOn(color) };
-  };
+  const colors = (at) => (kind(at) === "number" ? style(slice.data[at]) : null);
   const title = (at) => {
     if (signOf !== null) return signOf(at).meaning;
     return mark(at) === "" ? `${slice.data[at]}` : `was ${before.data[slice.start + at]}, is ${slice.data[at]}`;

@@ -11,9 +11,9 @@ const DOTS = 160;
  *
  * Pressing on the picture scrolls the table there. It is for the pointer: keys walk over the table itself.
  */
-export function tableOverview(colors, content, scroller) {
+export function tableOverview(page, content, scroller) {
   if (content.rows <= FEW_ROWS && content.columns <= FEW_COLUMNS) return [];
-  const picture = paintSlice(make("canvas"), content, content.range, colors, DOTS);
+  const picture = paintSlice(make("canvas"), content, content.range, page, DOTS);
   const frame = make("div", { class: "overview-frame" });
   const go = (event) => {
     if (event.buttons === 0) return;
