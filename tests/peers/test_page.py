@@ -7,6 +7,7 @@ import pytest
 import attncli
 from attncli.engine.run import run
 from attncli.io import examples
+from attncli.render.color_map import SIGNED_ON_DARK, SIGNED_ON_LIGHT
 from attncli.render.explanation import explain
 from attncli.render.view import View
 from tests.arrays import normal
@@ -248,7 +249,8 @@ def test_numbers_as_far_apart_as_floats_are_have_the_colours_of_both_ends(page_o
     page = page_of({"scores": [[-1e308, 1e308]]})
     show(page, "scores")
     colors = page.locator("figure.main td").evaluate_all("cells => cells.map((cell) => cell.style.backgroundColor)")
-    assert colors == ["rgb(68, 1, 84)", "rgb(253, 231, 37)"]
+    ends = zip((SIGNED_ON_LIGHT[0], SIGNED_ON_LIGHT[-1]), (SIGNED_ON_DARK[0], SIGNED_ON_DARK[-1]), strict=True)
+    assert colors == [f"light-dark(rgb{light}, rgb{dark})" for light, dark in ends]
 
 
 def test_the_step_in_view_is_in_sight_in_the_list(page_of: PageOf) -> None:
