@@ -1,5 +1,6 @@
 """What the texts of a problem's options mean: the keys of its file with the options over them, edits, and warnings."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from attncli.io.problem_files import Document
     from attncli.problem.edits import Edit, EditedProblem
     from attncli.problem.spec import ProblemSpec
+
+
+_POSITIONS = re.compile(r"\s*(-?[0-9]{1,9})(?:-([0-9]{1,9}))?\s*", re.ASCII)
 
 
 def check_is_given(command: str, problem: str | Sequence[str] | None, keys: Mapping[str, Any]) -> None:
@@ -130,3 +134,24 @@ def document_notes(document: "Document") -> list[str]:
 def no_effect(name: str, reason: str) -> str:
     """The warning on an option without effect, by the name of its key or parameter."""
     return f"{option_name(name)} has no effect: {reason}"
+
+
+def read_positions(text: str | None, count: int, option: str, noun: str) -> list[int] | None:
+    """The positions that an option lists: `3`, `0-3`, `0,2,-1`; None without it. Raises AttnError where there is none.
+
+    >>> read_positions("0-2,-1", 6, "--layer", "layer")
+    [0, 1, 2, 5]
+    """
+    if text is None:
+        return None
+    found: dict[int, None] = {}
+    for part in text.split(","):
+        match = _POSITIONS.fullmatch(part)
+        if match is None:
+            raise AttnError(f"{part.strip()!r} is not a {noun}", where=option, hint=f"expected {option} 3, 0-3 or 0,2")
+        first, last = int(match[1]), int(match[2] or match[1])
+        missing = next((at for at in (first, last) if not -count <= at < count), None)
+        if missing is not None:
+            raise AttnError(f"there is no {noun} {missing}", where=option, hint=f"they go from 0 to {count - 1}")
+        found |= dict.fromkeys(range(first % count, last % count + 1))
+    return list(found)

@@ -488,6 +488,11 @@ def writes_comparisons(row: OutputFormat) -> bool:
     return row.writes_documents or row.compares_cells
 
 
+def writes_tables(row: OutputFormat) -> bool:
+    """Whether a format can hold an answer that is one table too: what each head does."""
+    return row.writes_documents or row.row_table is not None
+
+
 def with_output_options(
     *names: str, is_written: Callable[[OutputFormat], bool] | None = None
 ) -> Callable[[Command], Command]:

@@ -110,6 +110,7 @@ def test_the_examples_run_as_they_are(example: str, run: Run, tmp_path: Path) ->
     for name in ("before.yaml", "after.yaml"):
         write_file(tmp_path, "embeddings: [[1, 2], [3, 4]]\n", name)
     write_file(tmp_path, "1,2\n2,3\n", "y.csv")
+    np.save(tmp_path / "maps.npy", np.tile(np.tri(6) / np.arange(1, 7)[:, None], (2, 2, 1, 1)))
     for name in ("q.npy", "k.npy", "v.npy"):
         np.save(tmp_path / name, np.eye(3, 4))
     if "checkpoint" in example:

@@ -37,7 +37,6 @@ def _numbers_for(target: TextTarget) -> Callable[[Any], str] | None:
 
 def _tables(view: View, target: TextTarget = TEXT_FILE, *, delimiter: str) -> Iterator[str]:
     """A table for each result and head, with an empty line between two, and its name in a comment where it is one."""
-    as_text, as_number = _texts_for(target), _numbers_for(target)
     trace = view.result.trace
     tables = [(name, grid) for name in view.names for grid in selected_plain_grids(view, trace[name])]
     others = _tables_of_queries(view)
@@ -48,9 +47,21 @@ def _tables(view: View, target: TextTarget = TEXT_FILE, *, delimiter: str) -> It
         yield from _table(grid, delimiter, target)
     for title, rows in others.items():
         yield f"\n# {title}\n"
-        for row in rows:
-            cells = [as_text(cell) if isinstance(cell, str) else (as_number or str)(cell) for cell in row]
-            yield delimited_rows([cells], delimiter)
+        yield from _written_rows(rows, target, delimiter=delimiter)
+
+
+def _written_rows(rows: Iterable[Sequence[object]], target: TextTarget = TEXT_FILE, *, delimiter: str) -> Iterator[str]:
+    """Rows of texts and numbers, the numbers in full unless the target has decimals."""
+    as_text, as_number = _texts_for(target), _numbers_for(target)
+    for row in rows:
+        yield delimited_rows([[_cell(cell, as_text, as_number or str) for cell in row]], delimiter)
+
+
+def _cell(cell: object, as_text: Callable[[str], str], as_number: Callable[[Any], str]) -> str:
+    """A cell of a row: a text, a whole number, which is never rounded, or another number."""
+    if isinstance(cell, str):
+        return as_text(cell)
+    return str(cell) if isinstance(cell, int) else as_number(cell)
 
 
 def _tables_of_queries(view: View) -> Mapping[str, Iterator[Sequence[object]]]:
@@ -152,4 +163,5 @@ def _number_rows(
 
 
 write_csv, write_tsv = (partial(_tables, delimiter=delimiter) for delimiter in ",\t")
+write_csv_rows, write_tsv_rows = (partial(_written_rows, delimiter=delimiter) for delimiter in ",\t")
 write_long_csv, write_long_tsv = (partial(_long_table, delimiter=delimiter) for delimiter in ",\t")
