@@ -18,9 +18,8 @@ def _drawn(seed: int, *shape: int) -> np.ndarray:
 
 def _layer(name: str, tensors: dict[str, GivenArray], query_count: int = 5, **keys: object) -> CapturedLayer:
     """A layer of 4 query heads and 2 key heads, in NumPy's products."""
-    query, key, value = (
-        _drawn(n, 1, heads, count, 3) for n, heads, count in ((1, 4, query_count), (2, 2, 5), (3, 2, 5))
-    )
+    shapes = (1, 4, query_count, 3), (1, 2, 5, 3), (1, 2, 5, 3)
+    query, key, value = (_drawn(seed, *shape) for seed, shape in enumerate(shapes))
     scores = keys.get("scale", 3**-0.5) * query @ np.repeat(key, 2, 1).swapaxes(-1, -2)
     if keys.get("causal"):
         scores = np.where(np.tri(5, dtype=bool), scores, -np.inf)

@@ -204,10 +204,10 @@ def _problem(context: typer.Context) -> "ProblemSpec | None":
 
     convention = context.params.get("convention")
     convention = convention if isinstance(convention, str) else None  # several ones have no plan in common
-    layers = context.params.get("layers") or [context.params.get("layer")]
-    file = next(
-        iter(at_layers([file for file in [_file(context)] if file], [layer for layer in layers if layer])), None
-    )
+    file = _file(context)
+    layer = next(iter(context.params.get("layers") or ()), context.params.get("layer"))
+    if file is not None and layer is not None:
+        (file,) = at_layers([file], [layer])
     keys = given_keys({name: value for name, value in context.params.items() if name in FIELDS})
     texts = [file, *(value for value in keys.values() if isinstance(value, str))]
     if (file is None and not keys) or any(text is not None and _is_stream(text) for text in texts):

@@ -31,7 +31,8 @@ class CapturedLayer:
 
     `name` is the number of the layer, with the part and the kind where a model has several: `decoder.3.cross`. `keys`
     are those that are not arrays (`scale`, `causal`), `arrays` the tensors of the others; `results` are the tensors
-    of what the model computed, by names of results. `tokens` and `query_tokens` are numbers of sequences of the capture.
+    of what the model computed, by names of results. `tokens` and `query_tokens` are positions in the capture's
+    sequences, of the one of the keys and the one of the queries.
     """
 
     name: str

@@ -151,7 +151,7 @@ def list_arrays(source: Input) -> Sequence[ArrayDescription]:
 
 
 def read_metadata(source: Input) -> Mapping[str, str]:
-    """What an input says of itself, as `Reader.metadata`; raises AttnError where it has no format that holds numbers."""
+    """What an input says of itself, as `Reader.metadata`; raises AttnError where it has no format of numbers."""
     return _read(source, lambda reader: reader.metadata(source))
 
 

@@ -189,7 +189,7 @@ def write_capture(stream: IO[bytes], capture: Capture, tensors: Mapping[str, Giv
     _write(stream, tensors, capture.metadata())
 
 
-def _write(stream: IO[bytes], arrays: Mapping[str, GivenArray], metadata: Mapping[str, str] | None) -> None:
+def _write(stream: IO[bytes], arrays: Mapping[str, GivenArray], metadata: dict[str, str] | None) -> None:
     """Write tensors and metadata."""
     try:
         from safetensors import TensorSpec, serialize  # noqa: PLC0415 - an optional extra

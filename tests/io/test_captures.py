@@ -13,7 +13,7 @@ from attncli.io.assemble import assemble
 from attncli.io.captures import FORMAT, capture_of, read_capture
 from attncli.io.inputs import Inputs
 from attncli.io.problem_files import read_document
-from tests.captures import STARTS, write_tiny_capture
+from tests.captures import STARTS, WORDS, write_tiny_capture
 
 
 @pytest.fixture(name="file")
@@ -28,7 +28,7 @@ def test_a_captured_layer_is_a_problem_with_its_tokens(file: Path) -> None:
     found = read_capture(str(file), Inputs())
     assert [layer.name for layer in found.capture.layers] == ["0", "1", "decoder.1.cross"]
     problem = assemble(found.document(found.capture.layer("decoder.1.cross")))
-    assert problem.key_labels == ("[CLS]", "the#1", "cat", "the#2", "[SEP]")
+    assert problem.key_labels == WORDS
     assert problem.query_labels == STARTS
     weights = found.weights(found.capture.layers[1])
     result = attncli.load(f"{file}#1").compute()
