@@ -58,6 +58,19 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
     }
 
 
+def at_layers(problems: Sequence[str], layers: Sequence[str]) -> list[str]:
+    """The names of these layers of captures, or the files themselves where none is chosen.
+
+    Raises AttnError where there is no file.
+
+    >>> at_layers(["captured.safetensors"], ["3", "decoder.3.cross"])
+    ['captured.safetensors#3', 'captured.safetensors#decoder.3.cross']
+    """
+    if layers and not problems:
+        raise AttnError("no capture to choose a layer of", where="--layer", hint="name a file of attn capture")
+    return [f"{problem}#{layer}" for problem in problems for layer in layers] if layers else list(problems)
+
+
 def _check_single_values(texts: Mapping[str, Any]) -> None:
     """Raise AttnError, which says how they are compared, where an option has several values of its key."""
     from attncli.io.variants import VARY, has_several_values, spelled_range

@@ -33,6 +33,15 @@ COMMANDS = {
         ),
         has_problem=True,
     ),
+    "capture": CommandRef(
+        f"{_HERE}.capture:capture",
+        "Record the attention of a model that reads a text.",
+        (
+            "attn capture checkpoint 'The cat sat on the mat.' -o captured.safetensors",
+            "attn capture checkpoint --ids 464,3797 --layers 0-3 -o captured.safetensors",
+            "attn capture checkpoint 'The cat sat.' --dtype bfloat16 --against captured.safetensors",
+        ),
+    ),
     "check": CommandRef(
         f"{_HERE}.check:check",
         "Check numbers: are they right; if not, where and why not.",
