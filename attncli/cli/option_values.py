@@ -149,8 +149,10 @@ def no_effect(name: str, reason: str) -> str:
     return f"{option_name(name)} has no effect: {reason}"
 
 
-def read_positions(text: str | None, count: int, option: str, noun: str) -> list[int] | None:
-    """The positions that an option lists: `3`, `0-3`, `0,2,-1`; None without it. Raises AttnError where there is none.
+def read_positions(text: str | None, count: int, option: str, noun: str, names: Sequence[str] = ()) -> list[int] | None:
+    """The positions that an option lists: `3`, `0-3`, `0,2,-1`, or some `names`; None without the option.
+
+    Raises AttnError where there is no such position.
 
     >>> read_positions("0-2,-1", 6, "--layer", "layer")
     [0, 1, 2, 5]
@@ -158,10 +160,13 @@ def read_positions(text: str | None, count: int, option: str, noun: str) -> list
     if text is None:
         return None
     found: dict[int, None] = {}
-    for part in text.split(","):
+    for part in map(str.strip, text.split(",")):
+        if part in names:
+            found[names.index(part)] = None
+            continue
         match = _POSITIONS.fullmatch(part)
         if match is None:
-            raise AttnError(f"{part.strip()!r} is not a {noun}", where=option, hint=f"expected {option} 3, 0-3 or 0,2")
+            raise AttnError(f"{part!r} is not a {noun}", where=option, hint=f"expected {option} 3, 0-3 or 0,2")
         first, last = int(match[1]), int(match[2] or match[1])
         missing = next((at for at in (first, last) if not -count <= at < count), None)
         if missing is not None:

@@ -7,7 +7,7 @@ tuple of attentions of transformers has them.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attncli.base.dtypes import Precision
@@ -28,20 +28,20 @@ _NUMBER = re.compile(r"([0-9]+)")
 
 @dataclass(frozen=True)
 class LayerMaps:
-    """The weights of one layer, [heads n m], under its name; `precision` is the type to which they were rounded."""
+    """The weights of one layer, [heads n m], under its name, and the words of its keys and queries, where known.
+
+    `precision` is the type to which the weights were rounded. Without words of their own queries have those of the
+    keys, if there are as many.
+    """
 
     name: str
     weights: Array
     precision: Precision
-
-
-@dataclass(frozen=True)
-class Maps:
-    """The weights of some layers, in their order, and the words of keys and queries, where they are known."""
-
-    layers: tuple[LayerMaps, ...]
     key_tokens: tuple[str, ...] | None = None
     query_tokens: tuple[str, ...] | None = None
+
+
+Maps = tuple[LayerMaps, ...]
 
 
 def read_maps(file: str, inputs: Inputs, batch: int | None = None) -> Maps:
@@ -53,7 +53,7 @@ def read_maps(file: str, inputs: Inputs, batch: int | None = None) -> Maps:
     source = inputs.open(name)
     found = _entry(source, entry) if entry else read_expected(source)
     if isinstance(found, GivenArray) and found.array.dtype.kind != "O":  # which tables of texts have
-        return Maps(tuple(_layers_of_one(found, file, batch)))
+        return tuple(_layers_of_one(found, file, batch))
     if isinstance(found, Mapping) and all(isinstance(each, ArchiveEntry) for each in found.values()):
         return _maps_of_entries(found, source, batch)
     hint = "expected a .npy, .npz or .safetensors file"
@@ -107,10 +107,30 @@ def _maps_of_entries(entries: Mapping[str, ArchiveEntry], source: Input, batch: 
         layers = tuple(_layers_of_one(_as_array(arrays[names[0]], f"{source.name}#{names[0]}"), source.name, batch))
     else:
         layers = tuple(
-            _layer(_as_array(arrays[name], f"{source.name}#{name}"), name, f"{source.name}#{name}", batch)
-            for name in names
+            _layer(_as_array(arrays[name], f"{source.name}#{name}"), str(number), f"{source.name}#{name}", batch)
+            for number, name in enumerate(names)
         )
-    return Maps(layers, *(words.get(name) for name in TOKENS))
+    key_tokens, query_tokens = (words.get(name) for name in TOKENS)
+    return with_words(layers, key_tokens, query_tokens)
+
+
+def with_words(layers: Maps, key_tokens: Sequence[str] | None, query_tokens: Sequence[str] | None) -> Maps:
+    """Layers with the words of keys and queries, each that has so many; None leaves those that they have."""
+    return tuple(
+        replace(
+            layer,
+            key_tokens=layer.key_tokens if key_tokens is None else _fitting(key_tokens, layer.weights.shape[-1]),
+            query_tokens=layer.query_tokens
+            if query_tokens is None
+            else _fitting(query_tokens, layer.weights.shape[-2]),
+        )
+        for layer in layers
+    )
+
+
+def _fitting(words: Sequence[str], count: int) -> tuple[str, ...] | None:
+    """The words, where there are so many."""
+    return tuple(words) if len(words) == count else None
 
 
 def _in_order(name: str) -> list[tuple[bool, int, str]]:

@@ -118,6 +118,7 @@ COMMANDS = {
         f"{_HERE}.schema:schema",
         "Write the JSON Schema of a problem or of a result.",
         ("attn schema problem", "attn schema result"),
+        is_listed=False,
     ),
     "show": CommandRef(
         f"{_HERE}.show:show",

@@ -67,9 +67,9 @@ def heads(
         raise AttnError(f"{top} is not a number of heads", where="--top", hint="expected a number from 1")
     inputs = make_inputs(max_size)
     found = _read(file, (tokens, query_tokens), inputs, batch)
-    most = max(len(each.weights) for each in found.layers)
+    most = max(len(each.weights) for each in found)
     view = HeadsView(
-        layers=read_positions(layer, len(found.layers), "--layer", "layer"),
+        layers=read_positions(layer, len(found), "--layer", "layer", [each.name for each in found]),
         heads=read_positions(head, most, "--head", "head"),
         sort=sort,
         top=top,
@@ -87,22 +87,22 @@ def heads(
 
 def _read(file: str, tokens: Sequence[str | None], inputs: object, batch: int | None) -> "Maps":
     """The maps, with the words that options give; raises AttnError where a layer has another number of them."""
-    from dataclasses import replace
-
+    from attncli.analysis.captured_maps import read_model_maps
     from attncli.io.inputs import Inputs
-    from attncli.io.maps import read_maps, read_words
+    from attncli.io.maps import read_words, with_words
 
     assert isinstance(inputs, Inputs)
-    found = read_maps(file, inputs, batch)
-    words: list[tuple[str, ...] | None] = [found.key_tokens, found.query_tokens]
+    file_found = read_model_maps(file, inputs, batch)
+    found = file_found.maps
+    words: list[tuple[str, ...] | None] = [None, None]
     for side, (option, axis, text) in enumerate(zip(("--tokens", "--query-tokens"), (-1, -2), tokens, strict=True)):
         if text is not None:
             own = words[side] = read_words(text, inputs, option)
-            lengths = {each.weights.shape[axis] for each in found.layers}
+            lengths = {each.weights.shape[axis] for each in found}
             if len(own) not in lengths:
                 message = f"{len(own)} words, and the maps have {min(lengths)}"
                 raise AttnError(message, where=option, hint="one for each token, as the tokenizer splits the text")
-    return replace(found, key_tokens=words[0], query_tokens=words[1])
+    return with_words(found, *words)
 
 
 def _idle(view: "HeadsView", options: OutputOptions) -> list[str]:

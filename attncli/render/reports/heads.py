@@ -22,11 +22,11 @@ from attncli.analysis.heads import (
     rollout,
     sort_heads,
 )
-from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.errors import UnknownNameError
 from attncli.base.labels import number_equal_labels, numbered_labels
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.program import __version__
-from attncli.base.text import count_of, join_words
+from attncli.base.text import count_of
 from attncli.io.maps import LayerMaps, Maps
 from attncli.render.document import Answer, Document, Drawing, Grid, Section, Statement
 
@@ -82,27 +82,23 @@ class ModelHeads:
     @cached_property
     def layers(self) -> Sequence[int]:
         """The positions of the layers that are shown."""
-        return range(len(self.maps.layers)) if self.view.layers is None else self.view.layers
+        return range(len(self.maps)) if self.view.layers is None else self.view.layers
 
     def heads_of(self, layer: int) -> Sequence[int]:
         """The heads that are shown of a layer, as far as it has them."""
-        count = len(self.maps.layers[layer].weights)
+        count = len(self.maps[layer].weights)
         return range(count) if self.view.heads is None else [head for head in self.view.heads if head < count]
 
     def sequences_of(self, layer: LayerMaps) -> Sequences:
         """The numbers of queries and keys of a layer, and their words."""
         queries, keys = layer.weights.shape[-2:]
-        maps = self.maps
-        key_tokens = maps.key_tokens if maps.key_tokens and len(maps.key_tokens) == keys else None
-        query_tokens = maps.query_tokens or (key_tokens if queries == keys else None)
-        return Sequences(
-            queries, keys, query_tokens if query_tokens and len(query_tokens) == queries else None, key_tokens
-        )
+        query_tokens = layer.query_tokens or (layer.key_tokens if queries == keys else None)
+        return Sequences(queries, keys, query_tokens, layer.key_tokens)
 
     @cached_property
     def report(self) -> HeadReport:
         """What the heads that are shown do."""
-        own = [self.maps.layers[layer] for layer in self.layers]
+        own = [self.maps[layer] for layer in self.layers]
         weights = [each.weights[list(self.heads_of(at))] for at, each in zip(self.layers, own, strict=True)]
         return head_report(weights, [each.precision for each in own], [self.sequences_of(each) for each in own])
 
@@ -120,10 +116,8 @@ class ModelHeads:
         return heads if self.view.top is None else heads[: self.view.top]
 
     def layer_name(self, head: Head) -> str:
-        """The name of the layer of a head: its number, or what its file calls it."""
-        position = self.layers[head.layer]
-        name = self.maps.layers[position].name
-        return name if name.isdecimal() else str(position)
+        """The name of the layer of a head: its number, or what a capture calls it."""
+        return self.maps[self.layers[head.layer]].name
 
     def number_of(self, head: Head) -> int:
         """The number of a head in its layer."""
@@ -136,7 +130,7 @@ class ModelHeads:
     def weights_of(self, head: Head) -> Array:
         """The map of a head [n m]."""
         position = self.layers[head.layer]
-        return np.asarray(self.maps.layers[position].weights[self.number_of(head)])
+        return np.asarray(self.maps[position].weights[self.number_of(head)])
 
     def labels_of(self, layer: LayerMaps) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The labels of the queries and of the keys of a layer."""
@@ -167,11 +161,9 @@ def heads_object(model: ModelHeads) -> dict[str, Any]:
     content: dict[str, Any] = {
         "format": HEADS_FORMAT,
         "version": __version__,
-        "query_tokens": model.maps.query_tokens and list(model.maps.query_tokens),
-        "key_tokens": model.maps.key_tokens and list(model.maps.key_tokens),
         "heads": [_head_object(model, head) for head in model.heads],
         "layers": [
-            {"layer": position, "name": model.maps.layers[position].name, **_numbers(means)}
+            {"layer": position, **_words(model, position), **_numbers(means)}
             for position, means in zip(model.layers, report.layer_means, strict=True)
         ],
         "mean": _numbers(report.mean),
@@ -180,6 +172,14 @@ def heads_object(model: ModelHeads) -> dict[str, Any]:
     if view.rollout:
         content["rollout"] = {"formula": ROLLOUT_FORMULA, "layers": _rollout(model)}
     return content
+
+
+def _words(model: ModelHeads, position: int) -> dict[str, Any]:
+    """The name of a layer and its words, None where they are not known."""
+    layer = model.maps[position]
+    own = model.sequences_of(layer)
+    words = {"query_tokens": own.query_tokens, "key_tokens": own.key_tokens}
+    return {"name": layer.name, **{name: tokens and list(tokens) for name, tokens in words.items()}}
 
 
 def _head_object(model: ModelHeads, head: Head) -> dict[str, Any]:
@@ -200,7 +200,7 @@ def _number(number: float) -> float | None:
 def heads_rows(model: ModelHeads) -> Iterator[Sequence[Any]]:
     """The header and the rows of one table of the heads that are shown; of a rollout that of its queries and keys."""
     if model.view.rollout:
-        queries, keys = model.labels_of(model.maps.layers[model.layers[-1]])
+        queries, keys = model.labels_of(model.maps[model.layers[-1]])
         yield ["", *keys]
         for query, row in zip(queries, _rollout(model)[-1].tolist(), strict=True):
             yield [query, *row]
@@ -213,7 +213,7 @@ def heads_rows(model: ModelHeads) -> Iterator[Sequence[Any]]:
 
 def _rollout(model: ModelHeads) -> Array:
     """The rollout after each of the layers that are shown."""
-    layers = [model.maps.layers[position] for position in model.layers]
+    layers = [model.maps[position] for position in model.layers]
     own = [layer.weights[list(model.heads_of(at))] for at, layer in zip(model.layers, layers, strict=True)]
     return rollout(own)
 
@@ -241,7 +241,7 @@ def _head_sections(model: ModelHeads) -> Iterator[Section]:
 
 def _what(model: ModelHeads) -> str:
     """How many layers, heads and tokens are shown: `6 layers × 12 heads, 9 tokens`."""
-    layer = model.maps.layers[model.layers[0]]
+    layer = model.maps[model.layers[0]]
     own = model.sequences_of(layer)
     counts = {len(model.heads_of(position)) for position in model.layers}
     heads = count_of(max(counts), "head") if len(counts) == 1 else f"{min(counts)} to {max(counts)} heads"
@@ -284,7 +284,7 @@ def _table(model: ModelHeads) -> Section:
         f"a head is called by where it has most weight, {LEAST_SHARE} or more and more than equal weights; uniform: "
         f"{LEAST_UNIFORM} of their entropy or more"
     ]
-    if not any(model.sequences_of(layer).has_words for layer in model.maps.layers):
+    if not any(model.sequences_of(layer).has_words for layer in model.maps):
         remarks.append("--tokens names the words, for induction, duplicates and separators")
     if any(isnan(head.statistics["first"]) for head in model.heads):
         remarks.append("NaN: weights are negative or not finite, so that there are no shares of them")
@@ -295,14 +295,14 @@ def _means(model: ModelHeads) -> Section:
     """The means over the heads of each layer and over all, and what equal weights would have."""
     report = model.report
     means = zip(model.layers, report.layer_means, strict=True)
-    rows = [(f"layer {position}", mean) for position, mean in means] if len(model.layers) > 1 else []
+    rows = [(f"layer {model.maps[position].name}", mean) for position, mean in means] if len(model.layers) > 1 else []
     rows += [("all heads", report.mean), ("equal weights", report.uniform)]
     return Section("means", (_grid(model, rows, ""),))
 
 
 def _map_of(model: ModelHeads, head: Head) -> Grid:
     """The map of a head as a table that is drawn in colour."""
-    layer = model.maps.layers[model.layers[head.layer]]
+    layer = model.maps[model.layers[head.layer]]
     queries, keys = model.labels_of(layer)
     label = f"layer {model.layer_name(head)}, head {model.number_of(head)}: {head.label}"
     weights = _drawn(model, model.weights_of(head))
@@ -338,21 +338,13 @@ def _draw_maps(model: ModelHeads, page: "TextPage") -> None:
 
 def _rollout_sections(model: ModelHeads) -> Iterator[Section]:
     """The rollout after the last of the layers that are shown, with its formula and what it assumes."""
-    last = model.maps.layers[model.layers[-1]]
+    last = model.maps[model.layers[-1]]
     queries, keys = model.labels_of(last)
     found = _rollout(model)[-1]
     grid = Grid(found, queries, keys, "n\\m", is_heatmap=True)
     yield Section(
-        f"rollout of layers {model.layers[0]} to {model.layers[-1]}" if len(model.layers) > 1 else "rollout",
+        f"rollout of layers {model.maps[model.layers[0]].name} to {last.name}",
         (grid,),
         formula=ROLLOUT_FORMULA,
         remarks=ROLLOUT_ASSUMPTIONS,
     )
-
-
-def check_layers(maps: Maps, heads: Sequence[int] | None) -> None:
-    """Raise AttnError where a head is chosen that no layer has."""
-    most = max(len(layer.weights) for layer in maps.layers)
-    missing = [str(head) for head in heads or () if head >= most]
-    if missing:
-        raise AttnError(f"there is no head {join_words(missing)}", where="--head", hint=f"layers have {most}, from 0")

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.captures import WORDS as WORDS_OF_CAPTURE
+from tests.captures import write_tiny_capture
 from tests.cli.running import Run
 
 WORDS = "the cat . the cat"
@@ -173,3 +175,15 @@ def test_what_can_t_be_done_is_said(words: str, message: str, run: Run, tmp_path
     assert (ran.returncode, ran.stdout) == (2, "")
     assert message in ran.stderr
     assert ran.stderr.count("\n") == 1
+
+
+def test_a_capture_has_its_words_and_what_is_not_saved_is_computed(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    write_tiny_capture(tmp_path / "captured.safetensors")
+    ran = run("heads", "captured.safetensors", "--json", "--maps")
+    found = json.loads(ran.stdout)
+    assert [layer["name"] for layer in found["layers"]] == ["0", "1", "decoder.1.cross"]
+    assert found["layers"][0]["key_tokens"] == list(WORDS_OF_CAPTURE)
+    assert np.triu(np.array(found["heads"][0]["weights"]), 1).max() == 0  # the first layer is causal
+    lines = run("heads", "captured.safetensors", "--layer", "decoder.1.cross").stdout.splitlines()
+    assert sum(line.startswith("decoder.1.cross.") for line in lines) == 4
