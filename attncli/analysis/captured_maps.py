@@ -12,8 +12,13 @@ from attncli.io.assemble import assemble
 from attncli.io.captures import CapturedLayer, CaptureFile, capture_of
 from attncli.io.inputs import Inputs
 from attncli.io.maps import BATCH_OPTION, LayerMaps, Maps, read_maps
-from attncli.io.paths import locate
+from attncli.io.paths import locate, path_of
+from attncli.io.problem_files import Origin, RawValue
+from attncli.problem.build import build
 from attncli.problem.fields import EXPECTED, WEIGHTS
+from attncli.problem.spec import ProblemSpec
+
+DTYPE = "float64"  # of what the page computes
 
 
 @dataclass(frozen=True)
@@ -21,7 +26,13 @@ class ModelFile:
     """A file with the maps of a model, and the capture that they are of, if it is one."""
 
     maps: Maps
+    name: str
     capture: CaptureFile | None = None
+
+    @property
+    def title(self) -> str:
+        """What it is of: the model of a capture, otherwise the name of the file."""
+        return self.name if self.capture is None else self.capture.capture.model or self.name
 
 
 def read_model_maps(file: str, inputs: Inputs, batch: int | None = None) -> ModelFile:
@@ -30,9 +41,23 @@ def read_model_maps(file: str, inputs: Inputs, batch: int | None = None) -> Mode
     source = inputs.open(name)
     found = None if entry else capture_of(formats.read_metadata(source), source.name)
     if found is None:
-        return ModelFile(read_maps(file, inputs, batch))
+        return ModelFile(read_maps(file, inputs, batch), path_of(source.name).name)
     capture = CaptureFile(found, source, inputs)
-    return ModelFile(tuple(_layer_maps(capture, layer, batch) for layer in found.layers), capture)
+    return ModelFile(tuple(_layer_maps(capture, layer, batch) for layer in found.layers), path_of(name).name, capture)
+
+
+def layer_problem(file: ModelFile, layer: int, *, has_inputs: bool) -> ProblemSpec:
+    """The problem of a layer by its position, in float64: that of a capture, or one whose weights are given.
+
+    A capture `has_inputs`, queries and keys; without them it has the weights too.
+    """
+    maps = file.maps[layer]
+    if file.capture is not None and has_inputs:
+        document = file.capture.document(file.capture.capture.layers[layer])
+        own = {key: raw for key, raw in document.items() if key != EXPECTED}
+        return assemble({**own, "dtype": RawValue(DTYPE, Origin())})
+    values = {"weights": maps.weights[None].astype(DTYPE), "tokens": maps.key_tokens, "query_tokens": maps.query_tokens}
+    return build({**values, "dtype": DTYPE})
 
 
 def _layer_maps(file: CaptureFile, layer: CapturedLayer, batch: int | None) -> LayerMaps:

@@ -19,6 +19,7 @@ from attncli.render.formats import (
     DEFAULT_FORMAT,
     FORMATS,
     JSON,
+    PAGE,
     OutputFormat,
     find_format,
     format_in_file,
@@ -488,9 +489,9 @@ def writes_comparisons(row: OutputFormat) -> bool:
     return row.writes_documents or row.compares_cells
 
 
-def writes_tables(row: OutputFormat) -> bool:
-    """Whether a format can hold an answer that is one table too: what each head does."""
-    return row.writes_documents or row.row_table is not None
+def writes_maps(row: OutputFormat) -> bool:
+    """Whether a format can hold what each head of a model does: a document, one table, or a page."""
+    return row.writes_documents or row.row_table is not None or row.name == PAGE
 
 
 def with_output_options(

@@ -116,16 +116,13 @@ def _maps_of_entries(entries: Mapping[str, ArchiveEntry], source: Input, batch: 
 
 def with_words(layers: Maps, key_tokens: Sequence[str] | None, query_tokens: Sequence[str] | None) -> Maps:
     """Layers with the words of keys and queries, each that has so many; None leaves those that they have."""
-    return tuple(
-        replace(
-            layer,
-            key_tokens=layer.key_tokens if key_tokens is None else _fitting(key_tokens, layer.weights.shape[-1]),
-            query_tokens=layer.query_tokens
-            if query_tokens is None
-            else _fitting(query_tokens, layer.weights.shape[-2]),
-        )
-        for layer in layers
-    )
+    found = []
+    for layer in layers:
+        queries, keys = layer.weights.shape[-2:]
+        words = (key_tokens, layer.key_tokens, keys), (query_tokens, layer.query_tokens, queries)
+        own_keys, own_queries = (own if given is None else _fitting(given, count) for given, own, count in words)
+        found.append(replace(layer, key_tokens=own_keys, query_tokens=own_queries))
+    return tuple(found)
 
 
 def _fitting(words: Sequence[str], count: int) -> tuple[str, ...] | None:

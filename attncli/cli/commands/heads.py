@@ -1,6 +1,6 @@
 """`attn heads`: what each head of a model does, by its maps: saved ones, or those of a capture."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,12 +11,14 @@ from attncli.cli.completion import complete_from
 from attncli.cli.option_values import check_stdin, make_inputs, no_effect, read_positions
 from attncli.cli.output import write_result
 from attncli.cli.output_file import check_is_no_input, say_written
-from attncli.cli.output_options import OutputOptions, with_output_options, writes_tables
+from attncli.cli.output_options import OutputOptions, with_output_options, writes_maps
 from attncli.cli.problem_options import MaxSize
+from attncli.render.formats import PAGE
 
 if TYPE_CHECKING:
-    from attncli.io.maps import Maps
-    from attncli.render.reports.heads import HeadsView
+    from attncli.analysis.captured_maps import ModelFile
+    from attncli.io.inputs import Inputs
+    from attncli.render.reports.heads import HeadsView, ModelHeads
 
 
 @complete_from
@@ -27,7 +29,7 @@ def _complete_statistic() -> Sequence[str]:
     return STATISTICS
 
 
-@with_output_options("precision", "format", "json", "output", "safe_csv", "pager", "strict", is_written=writes_tables)
+@with_output_options("precision", "format", "json", "output", "safe_csv", "pager", "strict", is_written=writes_maps)
 def heads(
     file: Annotated[
         str,
@@ -59,7 +61,7 @@ def heads(
     """Write what each head of some maps does."""
     from attncli.render.reports.heads import DECIMALS, HeadsView, check_statistic
 
-    output_options.check_format("list of heads", writes_tables)
+    output_options.check_format("list of heads", writes_maps)
     check_stdin(file, tokens, query_tokens)
     if sort is not None:
         check_statistic(sort, "--sort")
@@ -67,9 +69,9 @@ def heads(
         raise AttnError(f"{top} is not a number of heads", where="--top", hint="expected a number from 1")
     inputs = make_inputs(max_size)
     found = _read(file, (tokens, query_tokens), inputs, batch)
-    most = max(len(each.weights) for each in found)
+    most = max(len(each.weights) for each in found.maps)
     view = HeadsView(
-        layers=read_positions(layer, len(found), "--layer", "layer", [each.name for each in found]),
+        layers=read_positions(layer, len(found.maps), "--layer", "layer", [each.name for each in found.maps]),
         heads=read_positions(head, most, "--head", "head"),
         sort=sort,
         top=top,
@@ -85,24 +87,23 @@ def heads(
     _write(found, view, output_options)
 
 
-def _read(file: str, tokens: Sequence[str | None], inputs: object, batch: int | None) -> "Maps":
-    """The maps, with the words that options give; raises AttnError where a layer has another number of them."""
+def _read(file: str, tokens: Sequence[str | None], inputs: "Inputs", batch: int | None) -> "ModelFile":
+    """The maps, with the words that options give; raises AttnError where no layer has so many."""
+    from dataclasses import replace
+
     from attncli.analysis.captured_maps import read_model_maps
-    from attncli.io.inputs import Inputs
     from attncli.io.maps import read_words, with_words
 
-    assert isinstance(inputs, Inputs)
-    file_found = read_model_maps(file, inputs, batch)
-    found = file_found.maps
+    found = read_model_maps(file, inputs, batch)
     words: list[tuple[str, ...] | None] = [None, None]
     for side, (option, axis, text) in enumerate(zip(("--tokens", "--query-tokens"), (-1, -2), tokens, strict=True)):
         if text is not None:
             own = words[side] = read_words(text, inputs, option)
-            lengths = {each.weights.shape[axis] for each in found}
+            lengths = {each.weights.shape[axis] for each in found.maps}
             if len(own) not in lengths:
                 message = f"{len(own)} words, and the maps have {min(lengths)}"
                 raise AttnError(message, where=option, hint="one for each token, as the tokenizer splits the text")
-    return with_words(found, *words)
+    return replace(found, maps=with_words(found.maps, *words))
 
 
 def _idle(view: "HeadsView", options: OutputOptions) -> list[str]:
@@ -110,15 +111,18 @@ def _idle(view: "HeadsView", options: OutputOptions) -> list[str]:
     row = options.output_format
     found = []
     if view.heatmap and not row.has_heatmaps:
-        found.append(no_effect("heatmap", f"{row.name} has no blocks of colour"))
+        reason = "has the maps anyway" if row.name == PAGE else "has no blocks of colour"
+        found.append(no_effect("heatmap", f"{row.name} {reason}"))
     if view.logarithm and not (view.heatmap and row.has_heatmaps):
         found.append(no_effect("logarithm", "it is how --heatmap has its colours"))
+    if view.rollout and row.name == PAGE:
+        found.append(no_effect("rollout", "a page has the maps alone"))
     if view.maps and not row.is_object:
         found.append(no_effect("maps", f"{row.name} has no arrays; --json has"))
     return found
 
 
-def _write(maps: "Maps", view: "HeadsView", options: OutputOptions) -> None:
+def _write(file: "ModelFile", view: "HeadsView", options: OutputOptions) -> None:
     """Write the answer to standard output or to a file."""
     from dataclasses import replace
 
@@ -127,11 +131,22 @@ def _write(maps: "Maps", view: "HeadsView", options: OutputOptions) -> None:
     from attncli.render.target import TEXT_FILE
 
     row = options.output_format
-    answer = heads_answer(ModelHeads(maps, view if row.has_heatmaps else replace(view, heatmap=False)))
+    model = ModelHeads(file.maps, view if row.has_heatmaps else replace(view, heatmap=False))
     if options.file is None:
-        write_result(row.render_answer(answer, options.in_target(streams.output_target())), options)
+        chunks = row.render_answer(heads_answer(model), options.in_target(streams.output_target()))
+        write_result(chunks, options)
         return
     with atomic_write(options.file) as stream:
-        for chunk in streams.buffer_chunks(row.render_answer(answer, options.in_target(TEXT_FILE))):
+        is_page, target = row.name == PAGE, options.in_target(TEXT_FILE)
+        chunks = _page(model, file) if is_page else row.render_answer(heads_answer(model), target)
+        for chunk in streams.buffer_chunks(chunks):
             stream.write(chunk.encode("utf-8", "surrogateescape"))
     say_written(options.file)
+
+
+def _page(model: "ModelHeads", file: "ModelFile") -> "Iterator[str]":
+    """The page of a model, in chunks."""
+    from attncli.analysis.captured_maps import layer_problem
+    from attncli.render.page.model_page import render_model
+
+    return render_model(model, lambda layer, has_inputs: layer_problem(file, layer, has_inputs=has_inputs), file.title)

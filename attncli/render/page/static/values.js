@@ -2,9 +2,20 @@
 
 const NON_FINITE = { NaN: NaN, Infinity: Infinity, "-Infinity": -Infinity };
 
-/** A value from an entry of the page's object: its letters, its shape and its numbers in the order of rows. */
+/**
+ * A value from an entry of the page's object: its letters, its shape and its numbers in the order of rows.
+ *
+ * A text has the numbers in Base64, of four bytes each, the lowest first.
+ */
 export function readValue(axes, { shape, data }) {
+  if (typeof data === "string") return { axes, shape, data: numbersOfText(data) };
   return { axes, shape, data: Float64Array.from(data, (x) => (typeof x === "string" ? NON_FINITE[x] : x)) };
+}
+
+function numbersOfText(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const view = new DataView(bytes.buffer);
+  return Float64Array.from({ length: bytes.length / 4 }, (_, at) => view.getFloat32(4 * at, true));
 }
 
 /** How far apart two neighbours on each axis are. */
