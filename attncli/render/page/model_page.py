@@ -11,7 +11,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.program import __version__
 from attncli.engine.run import run
-from attncli.plan.trace import RunResult, Step, Trace
+from attncli.plan.trace import RunResult, Step
 from attncli.problem.fields import WEIGHTS
 from attncli.problem.spec import ProblemSpec
 from attncli.render.color_map import ANCHORS
@@ -46,15 +46,7 @@ def model_page_object(model: ModelHeads, problem_of: LayerProblem, title: str) -
     - `sort`: the statistic by which heads are sorted first, or null.
     """
     _check_size(model)
-    results = [_computed(problem_of(layer, True)) for layer in model.layers]
-    count = sum(_size_of_inputs(result.trace) for result in results)
-    left_out: list[str] = []
-    if count > MOST_INPUTS:
-        results = [_computed(problem_of(layer, False)) for layer in model.layers]
-        left_out = [
-            f"The arithmetic is left out: queries, keys and values have {count:,} numbers, and this page has room for "
-            f"{MOST_INPUTS:,}. A page of fewer layers has it: --layer 0-3."
-        ]
+    results, left_out = _results(model, problem_of)
     templates: dict[str, dict[str, Any]] = {}
     layers = []
     for position, result in zip(model.layers, results, strict=True):
@@ -67,7 +59,7 @@ def model_page_object(model: ModelHeads, problem_of: LayerProblem, title: str) -
                 "name": model.maps[position].name,
                 "template": list(templates).index(key),
                 "weights": stored(model.maps[position].weights),
-                "values": {step.name: stored(step.value) for step in _inputs(result.trace) if step.name != WEIGHTS},
+                "values": {step.name: stored(step.value) for step in _inputs(result)},
             }
         )
     return {
@@ -76,7 +68,7 @@ def model_page_object(model: ModelHeads, problem_of: LayerProblem, title: str) -
         "title": title,
         "decimals": DECIMALS,
         "colors": [list(rgb) for rgb in ANCHORS],
-        "left_out": left_out,
+        "left_out": [left_out] if left_out else [],
         "sort": model.view.sort,
         "statistics": _statistics(model),
         "heads": [_head_object(model, head) for head in model.heads],
@@ -99,19 +91,36 @@ def _check_size(model: ModelHeads) -> None:
         raise AttnError(message, where="--output", hint="choose some layers, such as --layer 0-3")
 
 
-def _computed(problem: ProblemSpec) -> RunResult:
-    """The default results of a problem, with every step."""
-    return run(problem, every_step=True)
+def _results(model: ModelHeads, problem_of: LayerProblem) -> tuple[list[RunResult], str]:
+    """The results of the layers with every step, and what is left out of them where they have too many numbers.
+
+    First the values go, and what is computed of them, then the queries and keys too.
+    """
+    problems = [problem_of(layer, True) for layer in model.layers]
+    for select, left_out in ((None, ""), ((WEIGHTS,), "values and contexts")):
+        results = [run(problem, select, every_step=True) for problem in problems]
+        count = sum(int(step.value.size) for result in results for step in _inputs(result))
+        if count <= MOST_INPUTS:
+            return results, _sentence(left_out, model)
+    results = [run(problem_of(layer, False), every_step=True) for layer in model.layers]
+    return results, _sentence("the arithmetic", model)
 
 
-def _inputs(trace: Trace) -> Iterator[Step]:
-    """The steps that the page does not compute."""
-    return (step for step in trace.steps if not is_computed_by_page(step))
+def _sentence(left_out: str, model: ModelHeads) -> str:
+    """What a page has no room for, as a sentence; empty where that is nothing."""
+    if not left_out:
+        return ""
+    fewer = (
+        f"fewer layers (--layer 0-{max(len(model.layers) // 2 - 1, 0)})" if len(model.layers) > 1 else "a shorter text"
+    )
+    return f"There is no room here for {left_out}: a page of {fewer} has them."
 
 
-def _size_of_inputs(trace: Trace) -> int:
-    """How many numbers they have, weights aside, which the page has anyway."""
-    return sum(int(step.value.size) for step in _inputs(trace) if step.name != WEIGHTS)
+def _inputs(result: RunResult) -> Iterator[Step]:
+    """The steps that the page does not compute, and that selected results need; the weights it has anyway."""
+    needed = result.trace.plan.needed_for(result.select)
+    found = (step for step in result.trace.steps if not is_computed_by_page(step))
+    return (step for step in found if step.name in needed and step.name != WEIGHTS)
 
 
 def _statistics(model: ModelHeads) -> list[dict[str, str]]:

@@ -5,7 +5,7 @@ import { drawHeading } from "./heading.js";
 import { drawModel } from "./model.js";
 import { drawOverview } from "./overview.js";
 import { makeState } from "./state.js";
-import { drawWorkbench, listenToWorkbench, part, showInConsole } from "./workbench.js";
+import { drawWorkbench, listenToWorkbench, documentPart, showInConsole } from "./workbench.js";
 
 const page = JSON.parse(document.getElementById("content").textContent);
 if (page.layers !== undefined) {
@@ -14,8 +14,8 @@ if (page.layers !== undefined) {
   const state = makeState(page);
   showInConsole(state);
   followAddress(state);
-  drawHeading(part("heading"), state.get());
+  drawHeading(documentPart("heading"), state.get());
   drawWorkbench(state);
-  drawOverview(part("overview"), state);
+  drawOverview(documentPart("overview"), state);
   listenToWorkbench(() => state);
 }

@@ -3,9 +3,10 @@
 import { make } from "./elements.js";
 import { drawModelGrid } from "./model_grid.js";
 import { showStep } from "./navigation.js";
+import { changeSentence } from "./sentence_state.js";
 import { makeState } from "./state.js";
 import { themeSwitch } from "./theme.js";
-import { drawWorkbench, listenToWorkbench, part, showInConsole } from "./workbench.js";
+import { drawWorkbench, listenToWorkbench, documentPart, showInConsole } from "./workbench.js";
 
 /** Draw the page of a model from its object. */
 export function drawModel(page) {
@@ -32,12 +33,13 @@ export function drawModel(page) {
     const before = current === null ? null : stateOf(current.layer).get();
     current = head;
     const state = stateOf(head.layer);
+    const word = isOtherLayer ? carryOver(before, state) : null;
+    if (state.get().positions.h !== head.head) state.update({ positions: { ...state.get().positions, h: head.head } });
     if (isOtherLayer) {
       drawWorkbench(state);
-      carryOver(before, state);
       showInConsole(state);
     }
-    if (state.get().positions.h !== head.head) state.update({ positions: { ...state.get().positions, h: head.head } });
+    if (word !== null) changeSentence(state, word);
     title.textContent = `Layer ${page.layers[head.layer].name}, head ${head.head}: ${head.label}`;
     facts.textContent = headFacts(page, head);
     grid.mark(head);
@@ -48,9 +50,9 @@ export function drawModel(page) {
     title.focus({ preventScroll: true });
     title.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   });
-  part("heading").append(...modelHeading(page));
-  part("model").replaceChildren(grid.element, make("div", { class: "head-title" }, title, back, facts));
-  part("workbench").before(part("selectors"));
+  documentPart("heading").append(...modelHeading(page));
+  documentPart("model").replaceChildren(grid.element, make("div", { class: "head-title" }, title, back, facts));
+  documentPart("workbench").before(documentPart("selectors"));
   show(headOfAddress(page) ?? grid.first());
   listenToWorkbench(() => stateOf(current.layer));
   addEventListener("hashchange", () => {
@@ -71,11 +73,12 @@ function layerState(page, layer) {
   return state;
 }
 
-/** Show in a layer what was shown in another: the step, its cell, and the word of the sentence. */
+/** Show in a layer the step and the cell that were shown in another; the word of its sentence, null where it had none. */
 function carryOver(before, state) {
-  if (before === null || before.page.nodes !== state.get().page.nodes) return;
+  if (before === null || before.page.nodes !== state.get().page.nodes) return null;
   const { step, cell, sentence } = before;
-  state.update({ step, cell, sentence });
+  state.update({ step, cell });
+  return sentence.pinned === null && !sentence.isMean && !sentence.isReversed ? null : { ...sentence, pointed: null };
 }
 
 function modelHeading(page) {

@@ -1,11 +1,12 @@
 /* The maps of all heads: a grid of layers and heads, or a list sorted by what they do, and a table of the numbers. */
 
-import { paintSlice } from "./thumbnail.js";
+import { colorScale } from "./color_scale.js";
 import { make } from "./elements.js";
 import { readValue } from "./values.js";
 
 const MAP_DOTS = 64; // rows and columns of a picture; of more a dot has the largest of several weights
 const LEAST_DECADE = -6; // the smallest weight that logarithmic colours tell from others, as a power of ten
+const SHADES = 256; // colours of the dots of a picture
 const BY_LAYER = "";
 
 /**
@@ -136,7 +137,25 @@ function mapPicture(page, map, isLogarithmic) {
   const data = pooled.data.map((weight) => (isLogarithmic ? logarithmOf(weight) : weight === 0 ? NaN : weight));
   const most = data.reduce((largest, x) => (x > largest ? x : largest), -Infinity);
   const range = isLogarithmic ? { least: LEAST_DECADE, most: 0 } : { least: 0, most: most > 0 ? most : 1 };
-  return paintSlice(make("canvas", { "aria-hidden": "true" }), { ...pooled, data }, range, page.colors, MAP_DOTS);
+  const canvas = make("canvas", { width: pooled.columns, height: pooled.rows, "aria-hidden": "true" });
+  const image = new ImageData(pooled.columns, pooled.rows);
+  const dots = new Uint32Array(image.data.buffer);
+  const palette = paletteOf(page);
+  data.forEach((number, at) => {
+    if (Number.isFinite(number)) dots[at] = palette[Math.max(Math.round(((number - range.least) / (range.most - range.least)) * (SHADES - 1)), 0)];
+  });
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return canvas;
+}
+
+/** The colours of a page in SHADES steps, as numbers of four bytes: a model has very many dots. */
+function paletteOf(page) {
+  if (page.palette === undefined) {
+    const colorOf = colorScale(page.colors, { least: 0, most: SHADES - 1 });
+    const bytes = Array.from({ length: SHADES }, (_, at) => [...colorOf(at), 255]).flat();
+    page.palette = new Uint32Array(Uint8ClampedArray.from(bytes).buffer);
+  }
+  return page.palette;
 }
 
 /** A map with at most MAP_DOTS rows and columns, each number the largest of a block of weights. */

@@ -13,9 +13,10 @@ export function readValue(axes, { shape, data }) {
 }
 
 function numbersOfText(text) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const view = new DataView(bytes.buffer);
-  return Float64Array.from({ length: bytes.length / 4 }, (_, at) => view.getFloat32(4 * at, true));
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = letters.charCodeAt(at);
+  return new Float64Array(new Float32Array(bytes.buffer)); // every browser's machine has the lowest byte first
 }
 
 /** How far apart two neighbours on each axis are. */

@@ -10,7 +10,7 @@ import { drawStep } from "./step.js";
 import { drawStepList } from "./step_list.js";
 
 /** The part of the document that has a name. */
-export function part(name) {
+export function documentPart(name) {
   return document.getElementById(name);
 }
 
@@ -21,21 +21,21 @@ export function showInConsole(state) {
 
 /** Draw the parts, in place of those of another problem. */
 export function drawWorkbench(state) {
-  drawSelectors(part("selectors"), state);
-  drawStepList(part("step-list"), state);
-  drawStep(part("step"), state);
-  drawSentence(part("sentence"), state);
-  drawControls(part("controls"), state);
+  drawSelectors(documentPart("selectors"), state);
+  drawStepList(documentPart("step-list"), state);
+  drawStep(documentPart("step"), state);
+  drawSentence(documentPart("sentence"), state);
+  drawControls(documentPart("controls"), state);
 }
 
 /** Go back by keys, print, and skip to the step in view; `current` gives the state that is drawn. */
 export function listenToWorkbench(current) {
-  printAll(part("print"), { get: () => current().get() });
+  printAll(documentPart("print"), { get: () => current().get() });
   document.querySelector(".skip-link").addEventListener("click", (event) => {
     event.preventDefault();
-    part("step").focus();
+    documentPart("step").focus();
   });
-  part("step").addEventListener("keydown", (event) => {
+  documentPart("step").addEventListener("keydown", (event) => {
     if (!["Escape", "Backspace"].includes(event.key) || event.target.closest("input, select")) return;
     event.preventDefault();
     goBack(current());
