@@ -185,7 +185,7 @@ def _layers_of_softmaxes(
     calls = recorder.attentions
     if not calls and request.layers is None:
         why = "its attention is in blocks" if recorder.others else "it may have no attention"
-        message = f"{found.config.model_type} can't be recorded: it calls no attention function of transformers, and {why}"
+        message = f"{found.config.model_type} calls no attention function of transformers, and {why}"
         raise AttnError(message, where=found.where, hint="attn model writes the file of a layer of many families")
     modules = [call.module for call in calls]
     places = places_of(modules, counts, has_two_parts=bool(found.config.is_encoder_decoder))
