@@ -106,6 +106,8 @@ class LayerMaker:
         keys, others = self._stages(call, inputs)
         if "sink" in others and "weights" in given and _sums_to_one(given["weights"].array):
             del given["weights"]  # some models apply the sink to the output alone
+        if "weights" in given and _is_single(inputs["query"], given["weights"]):
+            keys["dtype"] = "float32"
         arrays = {key: self._add(f"{name}.{key}", array) for key, array in inputs.items()}
         arrays |= {key: self._add(f"{name}.{key}", array, is_shared=True) for key, array in others.items()}
         named = {key: self._add(f"{name}.{key}", array) for key, array in given.items()}
@@ -190,6 +192,12 @@ def to_given(tensor: Any) -> GivenArray:
     dtype = type_of_tensor(tensor)
     array = (tensor if dtype is None else tensor.float()).numpy()
     return GivenArray(array, dtype=dtype or (array.dtype.name if array.dtype.kind == "f" else None))
+
+
+def _is_single(query: GivenArray, weights: GivenArray) -> bool:
+    """Whether a model that computes in float64 computes its softmax in float32, as many do."""
+    in_single = weights.array.astype(np.float32)
+    return query.dtype == "float64" and np.array_equal(in_single.astype(np.float64), weights.array)
 
 
 def _sums_to_one(weights: Array) -> bool:

@@ -138,8 +138,8 @@ class RunnableCheckpoint:
         names = tokenizer.convert_ids_to_tokens(list(ids))
         texts = [tokenizer.decode([number]).strip() for number in ids]
         return [
-            text if text and "\N{REPLACEMENT CHARACTER}" not in text else str(name)
-            for text, name in zip(texts, names, strict=True)
+            text if text and "\N{REPLACEMENT CHARACTER}" not in text else str(number if name is None else name)
+            for text, name, number in zip(texts, names, ids, strict=True)
         ]
 
     def target_tokens(self, target: TokenizedText) -> TokenizedText:
