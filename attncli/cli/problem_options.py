@@ -66,10 +66,9 @@ MaxSize = Annotated[
     ),
 ]
 _LAYER_HELP = "A layer of what attn capture wrote: 3, decoder.3.cross."
-Layer = Annotated[str | None, typer.Option("--layer", metavar="LAYER", help=_LAYER_HELP, autocompletion=complete_layer)]
-Layers = Annotated[
-    list[str] | None, typer.Option("--layer", metavar="LAYER", help=_LAYER_HELP, autocompletion=complete_layer)
-]
+_LAYER = typer.Option("--layer", metavar="LAYER", hidden=True, help=_LAYER_HELP, autocompletion=complete_layer)
+Layer = Annotated[str | None, _LAYER]
+Layers = Annotated[list[str] | None, _LAYER]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
 PAGER_HELP = "On a terminal, show the result page by page, with PAGER or less."
 Pager = Annotated[bool, typer.Option("--pager", hidden=True, help=PAGER_HELP)]

@@ -100,8 +100,10 @@ class CaptureFile:
     def weights(self, layer: CapturedLayer) -> GivenArray | None:
         """The weights that the model computed in a layer; None where the file does not have them."""
         tensor = {**layer.arrays, **layer.results}.get(WEIGHTS)
-        if tensor is None:
-            return None
+        return None if tensor is None else self.array(tensor)
+
+    def array(self, tensor: str) -> GivenArray:
+        """The numbers of a tensor; raises AttnError where the file does not have it."""
         array = formats.read_array(self.input, tensor)
         assert isinstance(array, GivenArray)
         return array

@@ -7,15 +7,16 @@ from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.base.memory import missing_memory
+from attncli.base.text import shorten
 from attncli.io.captures import Capture, CapturedLayer
-from attncli.models.captured_layers import LayerMaker, Place, place_of, places_of
+from attncli.models.captured_layers import LayerMaker, layer_names, place_of, places_of
 from attncli.models.recording import MOST_WEIGHTS, Recorder, counting_calls
 from attncli.models.running import RunnableCheckpoint, TokenizedText, apply, import_packages
+from attncli.models.softmaxes import SoftmaxRecorder
 from attncli.problem.arrays import GivenArray
 
+_MOST_TEXT = 120  # characters of names in a note
 _SIZES = {"float64": 8, "float32": 4}  # bytes of a number; others have 2
-# The attentions that models return with output_attentions, and the parts that they are of.
-_RETURNED = {"encoder_attentions": "encoder", "decoder_attentions": "decoder", "cross_attentions": "decoder"}
 
 
 @dataclass(frozen=True)
@@ -114,9 +115,14 @@ def capture_run(
         layers = _layers(recorder, maker, counts, request, has_two_parts=has_two_parts)
         notes = _unknown(recorder)
     else:
-        returned = found.run(model, request.tokens, target, output_attentions=True)
-        layers = _layers_of_weights(found, returned, maker, request)
-        notes = [f"{found.config.model_type} keeps its queries, keys and values to itself: the weights are captured"]
+        softmaxes = SoftmaxRecorder(model, is_wanted, recorder.progress)
+        with softmaxes.recording():
+            recorded = found.run(model, request.tokens, target)
+        _check_equal(plain, recorded, found.where)
+        layers = _layers_of_softmaxes(found, softmaxes, maker, counts, request)
+        notes = [f"{found.config.model_type} calls no attention function: scores are captured, not queries and keys"]
+        if softmaxes.others:
+            notes.append(f"left out {shorten(', '.join(softmaxes.others), _MOST_TEXT)}: attention in blocks, or none")
     if not layers:
         hint = "it numbers its layers from 0" if request.layers is not None else None
         raise AttnError("none of the layers that are asked for has attention", where=found.where, hint=hint)
@@ -153,13 +159,12 @@ def _layers(
     """The layers of recorded calls, those that are asked for."""
     calls = [call for call in recorder.calls if not call.unknown]
     places = places_of([call.module for call in calls], counts, has_two_parts=has_two_parts)
-    repeated = {name for name, count in Counter(place.name for place in places).items() if count > 1}
-    layers = []
-    for call, place in zip(calls, places, strict=True):
-        if request.layers is None or place.number in request.layers:
-            name = call.module if place.name in repeated or not place.name else place.name
-            layers.append(maker.make(name, place, call))
-    return layers
+    names = layer_names([call.module for call in calls], places)
+    return [
+        maker.make(name, place, call)
+        for call, place, name in zip(calls, places, names, strict=True)
+        if request.layers is None or place.number in request.layers
+    ]
 
 
 def _unknown(recorder: Recorder) -> list[str]:
@@ -169,20 +174,23 @@ def _unknown(recorder: Recorder) -> list[str]:
     return [f"left out {', '.join(modules)}: no key of a problem says {' and '.join(sorted(names))}"] if names else []
 
 
-def _layers_of_weights(
-    found: RunnableCheckpoint, returned: Any, maker: LayerMaker, request: CaptureRequest
+def _layers_of_softmaxes(
+    found: RunnableCheckpoint,
+    recorder: SoftmaxRecorder,
+    maker: LayerMaker,
+    counts: Mapping[str, int],
+    request: CaptureRequest,
 ) -> list[CapturedLayer]:
-    """The layers of a model that returns its weights alone; raises AttnError where it does not."""
-    tables = {name: returned.get(name) for name in _RETURNED} if found.config.is_encoder_decoder else {}
-    tables = {"": returned.get("attentions")} if not any(tables.values()) else tables
-    layers = []
-    for name, weights in tables.items():
-        for number, table in enumerate(weights or ()):
-            if table is None or (request.layers is not None and number not in request.layers):
-                continue
-            place = Place(_RETURNED.get(name, ""), number, "cross" if name.startswith("cross") else "")
-            layers.append(maker.make_weights(place.name, place, table))
-    if not layers and request.layers is None:
-        message = f"{found.config.model_type} neither calls transformers' attention functions nor returns its weights"
-        raise AttnError(message, where=found.where, hint="attn model writes the file of a layer that it knows")
-    return layers
+    """The layers of a model whose softmaxes were recorded; raises AttnError where none multiplies values."""
+    calls = recorder.attentions
+    if not calls and request.layers is None:
+        why = "its attention is in blocks" if recorder.others else "it may have no attention"
+        message = f"{found.config.model_type} calls no attention function of transformers, and {why}"
+        raise AttnError(message, where=found.where, hint="attn model writes the file of a layer of many families")
+    modules = [call.module for call in calls]
+    places = places_of(modules, counts, has_two_parts=bool(found.config.is_encoder_decoder))
+    return [
+        maker.make_of_softmax(name, place, call)
+        for call, place, name in zip(calls, places, layer_names(modules, places), strict=True)
+        if request.layers is None or place.number in request.layers
+    ]

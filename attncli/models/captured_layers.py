@@ -9,8 +9,10 @@ from typing import Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.io.captures import CapturedLayer
 from attncli.models.recording import AttentionCall
+from attncli.models.softmaxes import SoftmaxCall
 from attncli.problem.arrays import GivenArray, type_of_tensor
 
+_LOOSE = 1e-2  # more than the rounding of sums of bfloat16
 ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
 _CROSS = re.compile(r"cross|encoder_attn|encdec|enc_dec|multihead_attn", re.IGNORECASE)
 
@@ -62,6 +64,30 @@ def places_of(modules: Sequence[str], shared: Mapping[str, int], *, has_two_part
     return places
 
 
+def layer_names(modules: Sequence[str], places: Sequence[Place]) -> list[str]:
+    """A name for each call: that of its place, of its module where several have it, numbered where one calls twice.
+
+    >>> places = [Place("", 0, ""), Place("", 0, ""), Place("", 1, "")]
+    >>> layer_names(["a.0.self_attn", "b.0.self_attn", "b.1.self_attn"], places)
+    ['a.0.self_attn', 'b.0.self_attn', '1']
+    >>> layer_names(["a.0.self_attn", "a.0.self_attn", "a.1.self_attn"], places)
+    ['0.1', '0.2', '1']
+    """
+    named: dict[str, set[str]] = {}
+    for module, place in zip(modules, places, strict=True):
+        named.setdefault(place.name, set()).add(module)
+    names = [
+        module if not place.name or len(named[place.name]) > 1 else place.name
+        for module, place in zip(modules, places, strict=True)
+    ]
+    counts, seen = Counter(names), Counter[str]()
+    numbered = []
+    for name in names:
+        seen[name] += 1
+        numbered.append(f"{name}.{seen[name]}" if counts[name] > 1 else name)
+    return numbered
+
+
 @dataclass
 class LayerMaker:
     """Makes layers of calls, and the tensors that they name: masks and biases that are equal are one tensor.
@@ -78,22 +104,32 @@ class LayerMaker:
         results = {"output": _by_heads(call.output, inputs["query"]), "weights": call.weights}
         given = {key: to_given(tensor) for key, tensor in results.items() if tensor is not None}
         keys, others = self._stages(call, inputs)
+        if "sink" in others and "weights" in given and _sums_to_one(given["weights"].array):
+            del given["weights"]  # some models apply the sink to the output alone
+        if "weights" in given and _is_single(inputs["query"], given["weights"]):
+            keys["dtype"] = "float32"
         arrays = {key: self._add(f"{name}.{key}", array) for key, array in inputs.items()}
         arrays |= {key: self._add(f"{name}.{key}", array, is_shared=True) for key, array in others.items()}
         named = {key: self._add(f"{name}.{key}", array) for key, array in given.items()}
-        return self._labelled(CapturedLayer(name, keys, arrays, named), place, inputs)
+        layer = CapturedLayer(name, keys, arrays, named)
+        return self._with_tokens(layer, place, *(inputs[key].array.shape[-2] for key in ("query", "key")))
 
-    def make_weights(self, name: str, place: Place, weights: Any) -> CapturedLayer:
-        """A layer of which only the weights are known."""
-        given = to_given(weights)
-        layer = CapturedLayer(name, {}, {"weights": self._add(f"{name}.weights", given)}, {})
-        queries, keys = given.array.shape[-2:]
-        return self._with_tokens(layer, place, queries, keys)
-
-    def _labelled(self, layer: CapturedLayer, place: Place, inputs: Mapping[str, GivenArray]) -> CapturedLayer:
-        """A layer with the sequences of its queries and keys."""
-        queries, keys = (inputs[key].array.shape[-2] for key in ("query", "key"))
-        return self._with_tokens(layer, place, queries, keys)
+    def make_of_softmax(self, name: str, place: Place, call: SoftmaxCall) -> CapturedLayer:
+        """The layer of a softmax, of which the scores are known, and not what made them."""
+        scores = to_given(call.scores)
+        queries, count = scores.array.shape[-2:]
+        visible, _ = split_mask(scores.array)
+        keys = mask_keys(visible, queries)
+        arrays = {"scores": GivenArray(np.where(visible, scores.array, 0), dtype=scores.dtype)}
+        if not keys and not visible.all():
+            arrays["mask"] = GivenArray(_plain(visible))
+        arrays["value"] = to_given(call.value)
+        results = {"weights": to_given(call.weights), "output": to_given(call.output)}
+        named, expected = (
+            {key: self._add(f"{name}.{key}", array, is_shared=key == "mask") for key, array in group.items()}
+            for group in (arrays, results)
+        )
+        return self._with_tokens(CapturedLayer(name, keys, named, expected), place, queries, count)
 
     def _with_tokens(self, layer: CapturedLayer, place: Place, queries: int, keys: int) -> CapturedLayer:
         """A layer with its sequences, where they have as many tokens as it has queries and keys."""
@@ -156,6 +192,17 @@ def to_given(tensor: Any) -> GivenArray:
     dtype = type_of_tensor(tensor)
     array = (tensor if dtype is None else tensor.float()).numpy()
     return GivenArray(array, dtype=dtype or (array.dtype.name if array.dtype.kind == "f" else None))
+
+
+def _is_single(query: GivenArray, weights: GivenArray) -> bool:
+    """Whether a model that computes in float64 computes its softmax in float32, as many do."""
+    in_single = weights.array.astype(np.float32)
+    return query.dtype == "float64" and np.array_equal(in_single.astype(np.float64), weights.array)
+
+
+def _sums_to_one(weights: Array) -> bool:
+    """Whether every row of weights sums to 1, as it does without a sink."""
+    return bool(np.allclose(weights.sum(-1, dtype=np.float64), 1, atol=_LOOSE))
 
 
 def _by_heads(output: Any, query: GivenArray) -> Any | None:

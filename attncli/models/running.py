@@ -1,5 +1,6 @@
 """A checkpoint as transformers runs it: the model, the tokens of a text, a run; from its folder alone, offline."""
 
+import inspect
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -122,8 +123,9 @@ class RunnableCheckpoint:
 
     def _check_ids(self, ids: Sequence[int], where: str) -> None:
         """Raise AttnError where there are more tokens than positions, or a number that is no token's."""
-        size = getattr(self.text_config, "vocab_size", None)
-        wrong = next((number for number in ids if number < 0 or (size is not None and number >= size)), None)
+        given = getattr(self.text_config, "vocab_size", None)
+        size: int = given if isinstance(given, int) and given > 0 else 2**63
+        wrong = next((number for number in ids if not 0 <= number < size), None)
         if wrong is not None:
             raise AttnError(f"{wrong} is not a token", where=where, hint=f"the model has tokens 0 to {size - 1}")
         most = getattr(self.text_config, "max_position_embeddings", None)
@@ -136,8 +138,8 @@ class RunnableCheckpoint:
         names = tokenizer.convert_ids_to_tokens(list(ids))
         texts = [tokenizer.decode([number]).strip() for number in ids]
         return [
-            text if text and "\N{REPLACEMENT CHARACTER}" not in text else str(name)
-            for text, name in zip(texts, names, strict=True)
+            text if text and "\N{REPLACEMENT CHARACTER}" not in text else str(number if name is None else name)
+            for text, name, number in zip(texts, names, ids, strict=True)
         ]
 
     def target_tokens(self, target: TokenizedText) -> TokenizedText:
@@ -165,10 +167,11 @@ class RunnableCheckpoint:
             model, info = maker.from_pretrained(config=self.config, **self._own, **given)
         return model.eval(), sorted(info["missing_keys"])
 
-    def run(self, model: Any, tokens: TokenizedText, target: Sequence[int] | None, **others: Any) -> Any:
+    def run(self, model: Any, tokens: TokenizedText, target: Sequence[int] | None) -> Any:
         """What the model makes of tokens, and an encoder-decoder of a `target` too; raises AttnError."""
         torch, _ = import_packages()
-        known = _parameters(model)
+        call = getattr(model, "get_text_features", model)  # of a model of texts and images
+        known = {*inspect.signature(getattr(call, "forward", call)).parameters}
         inputs = {
             name: torch.tensor([list(values)])
             for name, values in {"input_ids": tokens.ids, **tokens.others}.items()
@@ -176,17 +179,12 @@ class RunnableCheckpoint:
         }
         if target is not None:
             inputs["decoder_input_ids"] = torch.tensor([list(target)])
+        others = {"use_cache": False} if "use_cache" in known else {}
         torch.manual_seed(0)  # for models that choose at random
-        hint = "--dtype float32 or --layers may help" if model.dtype is not torch.float32 else None
+        hint = "a model that reads images or sound too can't be run on text alone"
+        hint = hint if model.dtype in (torch.float32, torch.float64) else "try --dtype float32"
         with torch.no_grad(), as_attn_errors(self.where, "transformers can't run the model on tokens", hint):
-            return model(**inputs, **others)
-
-
-def _parameters(model: Any) -> set[str]:
-    """The names of what a model can be given."""
-    import inspect  # noqa: PLC0415 - only a model that is run needs it
-
-    return {*inspect.signature(model.forward).parameters}
+            return call(**inputs, **others)
 
 
 def read_runnable(name: str, inputs: Inputs) -> RunnableCheckpoint:

@@ -23,7 +23,7 @@ LISTS_KEYS = [
     name for name in WITH_PROBLEM if name not in ("compare", "fit", "worksheet")
 ]  # they have other options to list
 OPTIONS = {f"--[no-]{name}" if f.kind == "flag" else f"--{name.replace('_', '-')}": f for name, f in FIELDS.items()}
-MAX_LINES, MAX_LINES_OF_ALL, WIDTH = 60, 23, 80
+MAX_LINES, MAX_LINES_OF_ALL, WIDTH = 60, 24, 80
 
 
 @pytest.mark.parametrize("env", [{}, {"TERM": "dumb"}, {"PYTHONIOENCODING": "ascii"}], ids=["pipe", "dumb", "ascii"])
@@ -102,7 +102,9 @@ def test_a_help_has_every_example_of_its_command(command: str, run: Run) -> None
     assert [example for example in COMMANDS[command].examples if example not in shown] == []
 
 
-@pytest.mark.parametrize("example", [example for ref in COMMANDS.values() for example in ref.examples])
+@pytest.mark.parametrize(
+    "example", [example for name, ref in COMMANDS.items() for example in ref.examples if name != "capture"]
+)
 def test_the_examples_run_as_they_are(example: str, run: Run, tmp_path: Path) -> None:
     write_file(tmp_path, "embeddings: [[1, 2], [3, 4]]\nexpected: {value: [[1, 2], [3, 4]]}\n", "problem.yaml")
     (tmp_path / "cases").mkdir()

@@ -39,7 +39,7 @@ COMMANDS = {
         (
             "attn capture checkpoint 'The cat sat on the mat.' -o captured.safetensors",
             "attn capture checkpoint --ids 464,3797 --layers 0-3 -o captured.safetensors",
-            "attn capture checkpoint 'The cat sat.' --dtype bfloat16 --against captured.safetensors",
+            "attn capture checkpoint 'A cat.' --dtype bfloat16 --against a.safetensors",
         ),
     ),
     "check": CommandRef(

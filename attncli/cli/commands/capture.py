@@ -14,11 +14,12 @@ from attncli.cli import streams
 from attncli.cli.command_group import whole_number
 from attncli.cli.completion import complete_from
 from attncli.cli.output_file import check_free_space, check_is_new, named_file, said_of
-from attncli.cli.problem_options import Force
+from attncli.cli.problem_options import STRICT_HELP, Force
 from attncli.cli.terminal import ProgressBar
 from attncli.io.paths import STDIN, path_of
 
 if TYPE_CHECKING:
+    from attncli.io.captures import CaptureFile
     from attncli.io.inputs import Inputs
     from attncli.models.capture import CapturedRun, CaptureRequest
     from attncli.models.running import RunnableCheckpoint, TokenizedText
@@ -67,8 +68,10 @@ def capture(
         str | None, typer.Option("--against", metavar="FILE", help="Compare with another capture, layer by layer.")
     ] = None,
     force: Force = False,
+    strict: Annotated[bool, typer.Option("--strict", help=STRICT_HELP)] = False,
 ) -> None:
     """Run a model, and write what each of its attentions was given and gave."""
+    from attncli.io.captures import read_capture
     from attncli.io.inputs import Inputs
     from attncli.models.running import read_runnable
 
@@ -78,12 +81,15 @@ def capture(
     file = None if output is None else _new_file(output, force=force)
     most = None if max_tokens is None else _count(max_tokens, "--max-tokens")
     numbers = None if layers is None else read_layers(layers)
+    other = None if against is None else read_capture(against, inputs)
     found = read_runnable(checkpoint, inputs)
     tokens = _tokens(found, text, ids, most, inputs)
     request = _request(found, tokens, target, most, numbers, dtype)
-    run = _run(found, request, file)
+    run = _run(found, request, file, strict=strict)
     if file is not None:
         _write(run, file)
+    if other is not None:
+        _compare(run, other)
 
 
 def _new_file(output: str, *, force: bool) -> str:
@@ -159,7 +165,7 @@ def _request(
     return CaptureRequest(tokens, found.target_tokens(asked), layers, dtype)
 
 
-def _run(found: "RunnableCheckpoint", request: "CaptureRequest", file: str | None) -> "CapturedRun":
+def _run(found: "RunnableCheckpoint", request: "CaptureRequest", file: str | None, *, strict: bool) -> "CapturedRun":
     """The run; what has to be known of it is said on standard error."""
     from attncli.models.capture import capture_run, capture_size, check_memory
     from attncli.models.running import missing_tensors
@@ -169,8 +175,7 @@ def _run(found: "RunnableCheckpoint", request: "CaptureRequest", file: str | Non
     check_memory(found, request)
     with ProgressBar(f"running {found.config.model_type}") as progress:
         run = capture_run(found, request, progress)
-    missing = [missing_tensors(run.missing)] if run.missing else []
-    streams.write_warnings(missing, strict=False)
+    streams.write_warnings([missing_tensors(run.missing)] if run.missing else [], strict=strict)
     streams.write_notes(run.notes)
     return run
 
@@ -187,3 +192,14 @@ def _write(run: "CapturedRun", file: str) -> None:
     about += f", {count_of(len(made.tokens), 'token')}, {format_bytes(run.size)}"
     name = shlex.quote(file)
     streams.write_output(f"{said_of(file, about, f'attn check {name}')}\n")
+
+
+def _compare(run: "CapturedRun", other: "CaptureFile") -> None:
+    """Write by how much the run differs from another capture."""
+    from attncli.analysis.captures import ReadableCapture, compare_captures
+    from attncli.render.formats import terminal
+    from attncli.render.reports.captures import captures_document
+
+    first = ReadableCapture(run.capture, run.tensors.__getitem__)
+    found = compare_captures(first, ReadableCapture(other.capture, other.array), other.input.name)
+    streams.write_output(terminal.render(captures_document(found, other.input.name), streams.output_target()))
