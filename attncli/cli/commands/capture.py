@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from attncli.models.capture import CapturedRun, CaptureRequest
     from attncli.models.running import RunnableCheckpoint, TokenizedText
 
-SUFFIX = ".safetensors"
+SUFFIX, PAGE_SUFFIX = ".safetensors", ".html"
 _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:-\s*([0-9]{1,6})\s*)?", re.ASCII)
 
 
@@ -43,7 +43,9 @@ def capture(
         str | None, typer.Argument(metavar="TEXT", help="What the model reads; - is standard input.")
     ] = None,
     *,
-    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help=f"A new {SUFFIX} file.")] = None,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", help=f"A new {SUFFIX} file; .html: a page.")
+    ] = None,
     ids: Annotated[
         str | None, typer.Option("--ids", metavar="NUMBERS", help="Tokens by their numbers: 464,3797.")
     ] = None,
@@ -87,7 +89,7 @@ def capture(
     request = _request(found, tokens, target, most, numbers, dtype)
     run = _run(found, request, file, strict=strict)
     if file is not None:
-        _write(run, file)
+        (_write_page if path_of(file).suffix == PAGE_SUFFIX else _write)(run, file)
     if other is not None:
         _compare(run, other)
 
@@ -95,8 +97,9 @@ def capture(
 def _new_file(output: str, *, force: bool) -> str:
     """The file that is written; raises AttnError where it is there already, or its suffix is another format's."""
     file = named_file(output, "-o")
-    if path_of(file).suffix != SUFFIX:
-        raise AttnError(f"is not a {SUFFIX} file", where=file, hint=f"name captured{SUFFIX}")
+    if path_of(file).suffix not in (SUFFIX, PAGE_SUFFIX):
+        hint = f"name captured{SUFFIX}, or model{PAGE_SUFFIX} for a page of all heads"
+        raise AttnError(f"is not a {SUFFIX} file", where=file, hint=hint)
     check_is_new(file, force=force)
     return file
 
@@ -203,3 +206,25 @@ def _compare(run: "CapturedRun", other: "CaptureFile") -> None:
     first = ReadableCapture(run.capture, run.tensors.__getitem__)
     found = compare_captures(first, ReadableCapture(other.capture, other.array), other.input.name)
     streams.write_output(terminal.render(captures_document(found, other.input.name), streams.output_target()))
+
+
+def _write_page(run: "CapturedRun", file: str) -> None:
+    """Write the page of what the heads of a run do."""
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from attncli.analysis.captured_maps import read_model_maps
+    from attncli.io.inputs import Inputs
+    from attncli.io.output_files import atomic_write
+    from attncli.io.safetensors import write_capture
+    from attncli.render.page.model_page import render_model
+
+    with TemporaryDirectory() as folder, atomic_write(file) as stream:
+        captured = Path(folder) / f"captured{SUFFIX}"
+        with captured.open("wb") as capture_stream:
+            write_capture(capture_stream, run.capture, run.tensors)
+        for chunk in streams.buffer_chunks(render_model(read_model_maps(str(captured), Inputs()))):
+            stream.write(chunk.encode("utf-8", "surrogateescape"))
+    made = run.capture
+    about = f"what each head of {made.model_type} does with {count_of(len(made.tokens), 'token')}"
+    streams.write_output(f"{said_of(file, about)}\n")

@@ -1,6 +1,6 @@
 """`attn heads`: what each head of a model does, by its maps: saved ones, or those of a capture."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,7 +18,7 @@ from attncli.render.formats import PAGE
 if TYPE_CHECKING:
     from attncli.analysis.captured_maps import ModelFile
     from attncli.io.inputs import Inputs
-    from attncli.render.reports.heads import HeadsView, ModelHeads
+    from attncli.render.reports.heads import HeadsView
 
 
 @complete_from
@@ -137,16 +137,12 @@ def _write(file: "ModelFile", view: "HeadsView", options: OutputOptions) -> None
         write_result(chunks, options)
         return
     with atomic_write(options.file) as stream:
-        is_page, target = row.name == PAGE, options.in_target(TEXT_FILE)
-        chunks = _page(model, file) if is_page else row.render_answer(heads_answer(model), target)
+        if row.name == PAGE:
+            from attncli.render.page.model_page import render_model
+
+            chunks = render_model(file, view)
+        else:
+            chunks = iter(row.render_answer(heads_answer(model), options.in_target(TEXT_FILE)))
         for chunk in streams.buffer_chunks(chunks):
             stream.write(chunk.encode("utf-8", "surrogateescape"))
     say_written(options.file)
-
-
-def _page(model: "ModelHeads", file: "ModelFile") -> "Iterator[str]":
-    """The page of a model, in chunks."""
-    from attncli.analysis.captured_maps import layer_problem
-    from attncli.render.page.model_page import render_model
-
-    return render_model(model, lambda layer, has_inputs: layer_problem(file, layer, has_inputs=has_inputs), file.title)

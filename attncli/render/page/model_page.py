@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from math import isnan
 from typing import Any
 
+from attncli.analysis.captured_maps import ModelFile, layer_problem
 from attncli.analysis.heads import PLACES, STATISTICS, Head
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
@@ -18,7 +19,7 @@ from attncli.render.color_map import ANCHORS
 from attncli.render.page import page_object
 from attncli.render.page.document import page_document
 from attncli.render.page.page_plans import is_computed_by_page
-from attncli.render.reports.heads import ModelHeads
+from attncli.render.reports.heads import HeadsView, ModelHeads
 from attncli.render.view import DECIMALS, View
 
 MODEL_FORMAT = "attn.model_page/1"
@@ -27,12 +28,18 @@ MOST_INPUTS = 800_000  # numbers that a page has in addition to its maps
 MOST_WEIGHTS = 2_000_000  # numbers of all maps
 EVERY_STEP = 4_000_000  # numbers of the steps of a layer, which the page computes when it is opened
 
+WHOLE = HeadsView()  # every head of every layer
+
 LayerProblem = Callable[[int, bool], ProblemSpec]  # of a layer by its position, with its inputs, or its weights alone
 
 
-def render_model(model: ModelHeads, problem_of: LayerProblem, title: str) -> Iterator[str]:
+def render_model(file: ModelFile, view: HeadsView = WHOLE) -> Iterator[str]:
     """The page of a model as a document of HTML, in chunks; raises AttnError where there are too many numbers."""
-    yield from page_document(model_page_object(model, problem_of, title), title)
+
+    def problem_of(layer: int, has_inputs: bool) -> ProblemSpec:
+        return layer_problem(file, layer, has_inputs=has_inputs)
+
+    yield from page_document(model_page_object(ModelHeads(file.maps, view), problem_of, file.title), file.title)
 
 
 def model_page_object(model: ModelHeads, problem_of: LayerProblem, title: str) -> dict[str, Any]:
@@ -110,9 +117,8 @@ def _sentence(left_out: str, model: ModelHeads) -> str:
     """What a page has no room for, as a sentence; empty where that is nothing."""
     if not left_out:
         return ""
-    fewer = (
-        f"fewer layers (--layer 0-{max(len(model.layers) // 2 - 1, 0)})" if len(model.layers) > 1 else "a shorter text"
-    )
+    count = len(model.layers)
+    fewer = "a shorter text" if count == 1 else f"fewer layers (--layer 0-{count // 2 - 1})"
     return f"There is no room here for {left_out}: a page of {fewer} has them."
 
 
