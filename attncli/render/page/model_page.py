@@ -2,7 +2,7 @@
 
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from math import isnan
 from typing import Any
 
@@ -14,7 +14,6 @@ from attncli.base.program import __version__
 from attncli.engine.run import run
 from attncli.plan.trace import RunResult, Step
 from attncli.problem.fields import WEIGHTS
-from attncli.problem.spec import ProblemSpec
 from attncli.render.color_map import ANCHORS
 from attncli.render.page import page_object
 from attncli.render.page.document import page_document
@@ -30,19 +29,13 @@ EVERY_STEP = 4_000_000  # numbers of the steps of a layer, which the page comput
 
 WHOLE = HeadsView()  # every head of every layer
 
-LayerProblem = Callable[[int, bool], ProblemSpec]  # of a layer by its position, with its inputs, or its weights alone
-
 
 def render_model(file: ModelFile, view: HeadsView = WHOLE) -> Iterator[str]:
     """The page of a model as a document of HTML, in chunks; raises AttnError where there are too many numbers."""
-
-    def problem_of(layer: int, has_inputs: bool) -> ProblemSpec:
-        return layer_problem(file, layer, has_inputs=has_inputs)
-
-    yield from page_document(model_page_object(ModelHeads(file.maps, view), problem_of, file.title), file.title)
+    yield from page_document(model_object(file, view), file.title)
 
 
-def model_page_object(model: ModelHeads, problem_of: LayerProblem, title: str) -> dict[str, Any]:
+def model_object(file: ModelFile, view: HeadsView = WHOLE) -> dict[str, Any]:
     """The object that the scripts of a model's page read.
 
     - `layers`: `name`, the position of its `template`, its `weights` and, where the page computes them, the `values`
@@ -52,8 +45,9 @@ def model_page_object(model: ModelHeads, problem_of: LayerProblem, title: str) -
     - `statistics`: the `name`, the `title` and the meaning of each that some head has, in their order.
     - `sort`: the statistic by which heads are sorted first, or null.
     """
+    model = ModelHeads(file.maps, view)
     _check_size(model)
-    results, left_out = _results(model, problem_of)
+    results, left_out = _results(file, model.layers)
     templates: dict[str, dict[str, Any]] = {}
     layers = []
     for position, result in zip(model.layers, results, strict=True):
@@ -72,7 +66,7 @@ def model_page_object(model: ModelHeads, problem_of: LayerProblem, title: str) -
     return {
         "format": MODEL_FORMAT,
         "version": __version__,
-        "title": title,
+        "title": file.title,
         "decimals": DECIMALS,
         "colors": [list(rgb) for rgb in ANCHORS],
         "left_out": [left_out] if left_out else [],
@@ -98,28 +92,27 @@ def _check_size(model: ModelHeads) -> None:
         raise AttnError(message, where="--output", hint="choose some layers, such as --layer 0-3")
 
 
-def _results(model: ModelHeads, problem_of: LayerProblem) -> tuple[list[RunResult], str]:
+def _results(file: ModelFile, layers: Sequence[int]) -> tuple[list[RunResult], str]:
     """The results of the layers with every step, and what is left out of them where they have too many numbers.
 
     First the values go, and what is computed of them, then the queries and keys too.
     """
-    problems = [problem_of(layer, True) for layer in model.layers]
-    for select, left_out in ((None, ""), ((WEIGHTS,), "values and contexts")):
+    problems = [layer_problem(file, layer, has_inputs=True) for layer in layers]
+    for select, left_out in ((None, ""), ((WEIGHTS,), "the arithmetic of contexts")):
         results = [run(problem, select, every_step=True) for problem in problems]
         count = sum(int(step.value.size) for result in results for step in _inputs(result))
         if count <= MOST_INPUTS:
-            return results, _sentence(left_out, model)
-    results = [run(problem_of(layer, False), every_step=True) for layer in model.layers]
-    return results, _sentence("the arithmetic", model)
+            return results, _sentence(left_out, len(layers))
+    problems = [layer_problem(file, layer, has_inputs=False) for layer in layers]
+    return [run(problem, every_step=True) for problem in problems], _sentence("the arithmetic", len(layers))
 
 
-def _sentence(left_out: str, model: ModelHeads) -> str:
-    """What a page has no room for, as a sentence; empty where that is nothing."""
+def _sentence(left_out: str, count: int) -> str:
+    """What a page of so many layers has no room for, as a sentence; empty where that is nothing."""
     if not left_out:
         return ""
-    count = len(model.layers)
     fewer = "a shorter text" if count == 1 else f"fewer layers (--layer 0-{count // 2 - 1})"
-    return f"There is no room here for {left_out}: a page of {fewer} has them."
+    return f"There is no room here for {left_out}: a page of {fewer} has it."
 
 
 def _inputs(result: RunResult) -> Iterator[Step]:
