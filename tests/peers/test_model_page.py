@@ -1,4 +1,4 @@
-"""The page of a model in a browser: its numbers are the attentions of transformers, and a click, a key or a link opens a head."""
+"""The page of a model in a browser: its numbers are those of transformers; clicks, keys and links open heads."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -73,7 +73,7 @@ def title(page: Any) -> str:
     return str(page.locator(".head-title h2").inner_text())
 
 
-@pytest.mark.parametrize("family", ["gpt2", "t5", "gpt_oss", "gemma2"])
+@pytest.mark.parametrize("family", ["bert", "gpt_oss"])
 def test_its_numbers_are_the_attentions_of_transformers(
     family: str, save: Callable[[str], Any], run: Run, opened: Opened, tmp_path: Path
 ) -> None:
@@ -82,23 +82,12 @@ def test_its_numbers_are_the_attentions_of_transformers(
     model = save(family)
     assert run("capture", "model", TEXT, "-o", "model.html").returncode == 0
     words = torch.tensor([[4, 5, 6, 7, 4, 8, 9, 10, 11, 12, 13]])
-    is_pair = model.config.is_encoder_decoder
-    found = model(
-        words, **({"decoder_input_ids": model._shift_right(words)} if is_pair else {}), output_attentions=True
-    )
-    kinds = ("encoder_attentions", "decoder_attentions", "cross_attentions") if is_pair else ("attentions",)
-    wanted = sorted(tuple(each[0].detach().numpy().ravel()) for kind in kinds for each in found[kind])
+    wanted = [head for layer in model(words, output_attentions=True).attentions for head in layer[0].detach().numpy()]
     page = opened(tmp_path / "model.html")
-    layers = page.evaluate("JSON.parse(document.getElementById('content').textContent).layers.length")
-    buttons, shown = page.locator(PICTURES), []
-    heads = buttons.count() // layers
-    for layer in range(layers):
-        own = []
-        for head in range(heads):
-            buttons.nth(layer * heads + head).evaluate("(button) => button.click()")
-            own += page.evaluate(WEIGHTS)
-        shown.append(tuple(own))
-    assert np.allclose(sorted(shown), wanted, rtol=0, atol=1e-5)
+    assert page.locator(PICTURES).count() == len(wanted)
+    for at, weights in enumerate(wanted):
+        page.locator(PICTURES).nth(at).evaluate("(button) => button.click()")
+        assert np.allclose(page.evaluate(WEIGHTS), weights.ravel(), rtol=0, atol=1e-5)
 
 
 def test_heads_are_sorted_and_chosen_by_what_they_do(saved: Path, opened: Opened) -> None:
@@ -108,7 +97,7 @@ def test_heads_are_sorted_and_chosen_by_what_they_do(saved: Path, opened: Opened
     assert names(page)[1] == "layer 0, head 1: previous token 0.80"
     page.get_by_label("Sort by").select_option("previous token")
     assert names(page)[0] == "layer 0, head 1: previous token 0.80, previous 0.80"
-    assert page.locator(".model-numbers tbody tr").first.inner_text().split()[0] == "0.1"
+    assert page.locator(".model-numbers tbody tr").first.text_content().startswith("0.1previous")
     page.get_by_label("Show", exact=True).select_option("uniform (1)")
     assert len(names(page)) == 1
 
@@ -144,7 +133,6 @@ def test_a_captured_head_has_its_arithmetic_and_keeps_its_step(opened: Opened, t
     found = read_model_maps(str(tmp_path / "captured.safetensors"), Inputs())
     path.write_text("".join(render_model(found)), encoding="utf-8")
     page = opened(path)
-    page.locator("#step-list a", has_text="scores").last.click()
     page.locator("#step td").first.click()
     assert "=" in page.locator(".cell-panel").inner_text()
     for at, layer in enumerate(found.maps):
