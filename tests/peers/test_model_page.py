@@ -98,7 +98,7 @@ def test_heads_are_sorted_and_chosen_by_what_they_do(saved: Path, opened: Opened
     page.get_by_label("Sort by").select_option("previous token")
     assert names(page)[0] == "layer 0, head 1: previous token 0.80, previous 0.80"
     assert page.locator(".model-numbers tbody tr").first.text_content().startswith("0.1previous")
-    page.get_by_label("Show", exact=True).select_option("uniform (1)")
+    page.locator("#model-kind").select_option(label="uniform (1)")
     assert len(names(page)) == 1
 
 
