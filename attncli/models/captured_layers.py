@@ -125,6 +125,8 @@ class LayerMaker:
             arrays["mask"] = GivenArray(_plain(visible))
         arrays["value"] = to_given(call.value)
         results = {"weights": to_given(call.weights), "output": to_given(call.output)}
+        output = results["output"].dtype
+        keys |= {"dtype": output} if output not in (None, scores.dtype) else {}  # a softmax in float32 alone
         named, expected = (
             {key: self._add(f"{name}.{key}", array, is_shared=key == "mask") for key, array in group.items()}
             for group in (arrays, results)

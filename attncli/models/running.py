@@ -106,7 +106,8 @@ class RunnableCheckpoint:
             found = dict(tokenizer(text, **limit))
         ids = found.pop("input_ids")
         if not ids:
-            raise AttnError("has no tokens", where="TEXT", hint="give a text, or --ids")
+            hint = "does the folder have its tokenizer? --ids 464,3797 needs none"
+            raise AttnError("has no tokens", where="TEXT", hint=hint)
         self._check_ids(ids, "TEXT")
         others = {name: values for name, values in found.items() if len(values) == len(ids)}
         return TokenizedText(ids, self._words(tokenizer, ids), others)
