@@ -53,7 +53,7 @@ def read_maps(file: str, inputs: Inputs, batch: int | None = None) -> Maps:
     source = inputs.open(name)
     found = _entry(source, entry) if entry else read_expected(source)
     if isinstance(found, GivenArray) and found.array.dtype.kind != "O":  # which tables of texts have
-        return tuple(_layers_of_one(found, file, batch))
+        return maps_of_arrays(found, file, batch)
     if isinstance(found, Mapping) and all(isinstance(each, ArchiveEntry) for each in found.values()):
         return _maps_of_entries(found, source, batch)
     hint = "expected a .npy, .npz or .safetensors file"
@@ -103,15 +103,23 @@ def _maps_of_entries(entries: Mapping[str, ArchiveEntry], source: Input, batch: 
     if not arrays:
         raise AttnError("has no arrays", where=source.name, hint=f"expected {SHAPES}")
     names = sorted(arrays, key=_in_order)
-    if len(names) == 1:
-        layers = tuple(_layers_of_one(_as_array(arrays[names[0]], f"{source.name}#{names[0]}"), source.name, batch))
-    else:
-        layers = tuple(
-            _layer(_as_array(arrays[name], f"{source.name}#{name}"), str(number), f"{source.name}#{name}", batch)
-            for number, name in enumerate(names)
-        )
+    given = {f"{source.name}#{name}": _as_array(arrays[name], f"{source.name}#{name}") for name in names}
+    (first, *others) = given.values()
+    layers = _layers(given, batch) if others else maps_of_arrays(first, source.name, batch)
     key_tokens, query_tokens = (words.get(name) for name in TOKENS)
     return with_words(layers, key_tokens, query_tokens)
+
+
+def maps_of_arrays(given: GivenArray | Sequence[GivenArray], where: str, batch: int | None = None) -> Maps:
+    """The maps in one array of all layers, or in an array for each layer; of several batch items those of one."""
+    if isinstance(given, GivenArray):
+        return tuple(_layers_of_one(given, where, batch))
+    return _layers({f"{where}, layer {number}": each for number, each in enumerate(given)}, batch)
+
+
+def _layers(given: Mapping[str, GivenArray], batch: int | None) -> Maps:
+    """The layers of an array each, by where it is."""
+    return tuple(_layer(each, str(at), where, batch) for at, (where, each) in enumerate(given.items()))
 
 
 def with_words(layers: Maps, key_tokens: Sequence[str] | None, query_tokens: Sequence[str] | None) -> Maps:

@@ -260,10 +260,10 @@ def _counts(model: ModelHeads) -> str:
 
 
 def _shown(model: ModelHeads) -> Sequence[str]:
-    """The statistics with a number other than 0 in any head, and that by which they are sorted."""
-    sort = (model.view.sort or "").removeprefix("-")
+    """The entropy, the places with a share other than 0 in any head, and that by which they are sorted."""
+    always = (ENTROPY, EFFECTIVE_KEYS, (model.view.sort or "").removeprefix("-"))
     heads = [head.statistics for head in model.heads]
-    return [name for name in STATISTICS if name == sort or any(each[name] > 0 for each in heads)]
+    return [name for name in STATISTICS if name in always or any(each[name] > 0 for each in heads)]
 
 
 def _grid(model: ModelHeads, rows: Sequence[tuple[str, Mapping[str, float]]], corner: str) -> Grid:
