@@ -126,13 +126,16 @@ def _at_part(name: str) -> tuple[str, str]:
 
 
 def _of_part(document: Document, name: str, file: str) -> Document:
-    """The document of one part of a file, by its title, or its number where it has none; raises UnknownNameError."""
+    """The document of one part of a file, by its title, or its number where it has none; raises UnknownNameError.
+
+    Its title says the file too.
+    """
     parts = file_parts(document, file)
     part = next((part for part in parts if part.name == name), None)
     if part is None:
         raise UnknownNameError("part", name, [part.name for part in parts if part.name], where=file)
-    said = {key: RawValue(value, part.origin) for key, value in part.keys.items() if value is not None}
-    return {**part.problem, **said}
+    keys = {**part.keys, "title": f"{Path(file).name}#{name}"}
+    return {**part.problem, **{key: RawValue(value, part.origin) for key, value in keys.items() if value is not None}}
 
 
 def is_problem_text(word: str) -> bool:

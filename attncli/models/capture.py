@@ -15,6 +15,7 @@ from attncli.models.running import RunnableCheckpoint, TokenizedText, apply, imp
 from attncli.models.softmaxes import SoftmaxRecorder
 from attncli.problem.arrays import GivenArray
 
+_COPIES = 3  # of what is recorded, at the most, while it is written
 _MOST_TEXT = 120  # characters of names in a note
 _SIZES = {"float64": 8, "float32": 4}  # bytes of a number; others have 2
 
@@ -80,7 +81,7 @@ def check_memory(found: RunnableCheckpoint, request: CaptureRequest) -> None:
     """Raise AttnError where the model, and what is recorded of it, do not fit in the free memory."""
     stored = sum(file.stat().st_size for file in {*found.checkpoint.files.values()})
     size = stored * (_SIZES.get(request.dtype, 2) / 2 if request.dtype else 1)
-    missing = missing_memory(int(size + sum(capture_size(found, request).values())))
+    missing = missing_memory(int(size + _COPIES * sum(capture_size(found, request).values())))
     if missing is not None:
         raise AttnError(f"to run the model {missing}", where=found.where, hint="--dtype bfloat16 needs less")
 

@@ -14,6 +14,7 @@ from attncli.base.errors import AttnError, missing_package
 from attncli.base.memory import format_bytes
 from attncli.base.text import count_of, shorten
 from attncli.io.inputs import Inputs
+from attncli.io.paths import path_of
 from attncli.models.checkpoint import CONFIG, MAX_JSON_SIZE, Checkpoint, read_checkpoint
 
 EXTRA = "models"
@@ -191,7 +192,7 @@ class RunnableCheckpoint:
 def read_runnable(name: str, inputs: Inputs) -> RunnableCheckpoint:
     """The checkpoint in a folder; raises AttnError where it has no tensors, or a file in it is not one to be read."""
     checkpoint = read_checkpoint(name, inputs)
-    if not Path(name).is_dir() and Path(name).name != CONFIG:
+    if not path_of(name).is_dir() and path_of(name).name != CONFIG:
         raise AttnError("is one file of a model", where=name, hint=f"name its folder: {checkpoint.folder}")
     for file in sorted(checkpoint.folder.iterdir()):
         _check_file(file)

@@ -79,6 +79,7 @@ def test_a_part_of_a_problem_file_is_named_after_its_name(tmp_path: Path) -> Non
     file = tmp_path / "p.yaml"
     file.write_text("key: [[1, 0]]\nparts:\n- title: first\n  query: [[1, 0]]\n- query: [[2, 0]]\n")
     assert read_document(f"{file}#first")["query"].value == [[1, 0]]
+    assert read_document(f"{file}#first")["title"].value == "p.yaml#first"
     assert read_document(f"{file}#2")["query"].value == [[2, 0]]
     with pytest.raises(AttnError, match="unknown part 'last'; expected one of first, 2"):
         read_document(f"{file}#last")
