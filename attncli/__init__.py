@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from attncli.api.attention import attention, load, load_layer
     from attncli.api.check import Report, check
     from attncli.api.compare import ComparedVariant, Comparison, compare
+    from attncli.api.heads import Head, Heads, heads
     from attncli.api.problem import Fitted, Problem
     from attncli.api.result import Result
     from attncli.base.errors import AttnError
@@ -42,6 +43,8 @@ __all__ = [
     "DerivedInput",
     "Factorization",
     "Fitted",
+    "Head",
+    "Heads",
     "KeyBounds",
     "MaskSign",
     "OnlineNormalizer",
@@ -59,6 +62,7 @@ __all__ = [
     "context",
     "difference",
     "generator",
+    "heads",
     "load",
     "load_layer",
     "mask",
@@ -77,6 +81,8 @@ _MODULES = {
     "DerivedInput": "attncli.ops.records",
     "Factorization": "attncli.ops.records",
     "Fitted": "attncli.api.problem",
+    "Head": "attncli.analysis.heads",
+    "Heads": "attncli.api.heads",
     "KeyBounds": "attncli.ops.records",
     "MaskSign": "attncli.ops.records",
     "OnlineNormalizer": "attncli.ops.records",
@@ -93,6 +99,7 @@ _MODULES = {
     "context": "attncli.ops.decorators",
     "difference": "attncli.ops.decorators",
     "generator": "attncli.ops.decorators",
+    "heads": "attncli.api.heads",
     "load": "attncli.api.attention",
     "load_layer": "attncli.api.attention",
     "mask": "attncli.ops.decorators",

@@ -69,7 +69,7 @@ def load(
     convention: str | None = None,
     **keys: Unpack[ProblemKeys],
 ) -> Problem:
-    """The problem in a file: YAML, JSON, `.npz` or `.safetensors`; `-` is standard input.
+    """The problem in a file: YAML, JSON, `.npz` or `.safetensors`; `-` is standard input, `file#part` a part of a file.
 
     Paths in the file are relative to its folder. The keywords are keys whose values win over those of the file, as
     options do on the command line; None takes a key away, and a text among them opens no file. `max_size`, in bytes or

@@ -9,7 +9,7 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.base.labels import EVERY, number_equal_labels
-from attncli.cli.option_values import given_keys, read_problem_options
+from attncli.cli.option_values import at_layers, given_keys, read_problem_options
 from attncli.io.paths import STDIN, is_there
 from attncli.ops.registry import look_up, operators, taken_kinds
 from attncli.problem.fields import QUERIES, RESULTS, Field
@@ -130,6 +130,21 @@ def complete_edit(context: typer.Context, incomplete: str) -> list[str]:
     return [f"{key}[{before}{comma}{label}{end}" for label in labels if label.startswith(last)]
 
 
+def complete_layer(context: typer.Context, incomplete: str) -> list[str]:
+    """The layers of the capture on the command line that begin so."""
+    from attncli.io.inputs import Inputs
+    from attncli.io.problem_files import file_parts, read_document
+
+    file = _file(context)
+    if file is None or _is_stream(file):
+        return []
+    try:
+        parts = file_parts(read_document(file, Inputs(MAX_SIZE)), file)
+    except (AttnError, OSError):  # the command says what is wrong when it is run
+        return []
+    return [part.name for part in parts if part.name and part.name.startswith(incomplete)]
+
+
 def complete_expected(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """`NAME=` for the results and steps that begin so; what follows the sign is a file, which the shell completes."""
     names = [] if {"=", ","} & {*incomplete} else complete_selection(context, incomplete)
@@ -189,8 +204,10 @@ def _problem(context: typer.Context) -> "ProblemSpec | None":
 
     convention = context.params.get("convention")
     convention = convention if isinstance(convention, str) else None  # several ones have no plan in common
-    files = context.params.get("problems") or [context.params.get("problem") or next(iter(context.args), None)]
-    file = files[0]
+    file = _file(context)
+    layer = next(iter(context.params.get("layers") or ()), context.params.get("layer"))
+    if file is not None and layer is not None:
+        (file,) = at_layers([file], [layer])
     keys = given_keys({name: value for name, value in context.params.items() if name in FIELDS})
     texts = [file, *(value for value in keys.values() if isinstance(value, str))]
     if (file is None and not keys) or any(text is not None and _is_stream(text) for text in texts):
@@ -200,6 +217,13 @@ def _problem(context: typer.Context) -> "ProblemSpec | None":
         return None if _draws_much(document) else assemble(document, convention)
     except (AttnError, OSError, MemoryError):  # the command says what is wrong when it is run
         return None
+
+
+def _file(context: typer.Context) -> str | None:
+    """The first problem file on the unfinished command line."""
+    files = context.params.get("problems") or [context.params.get("problem") or next(iter(context.args), None)]
+    file: str | None = files[0]
+    return file
 
 
 def _draws_much(document: "Document") -> bool:

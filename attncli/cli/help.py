@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from attncli.cli.commands import CommandRef
+from attncli.cli.commands import COMMANDS, CommandRef
 from attncli.render.target import TextTarget
 
 TITLE_WIDTH = 21  # columns of the options' names; the text of a longer one begins on the next line
@@ -35,7 +35,7 @@ def render_help(command: Any, context: Any, ref: CommandRef | None, target: Text
         page.lines.append("")
         page.write("", " ".join(paragraph.split()))
     if ref is None:
-        names = command.list_commands(context)
+        names = [name for name in command.list_commands(context) if COMMANDS[name].is_listed]
         page.write_section("Commands", [(name, command.get_command(context, name).help) for name in names])
     else:
         has_keys = ref.has_problem and any(option.rich_help_panel for option in shown)

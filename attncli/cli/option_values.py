@@ -1,5 +1,6 @@
 """What the texts of a problem's options mean: the keys of its file with the options over them, edits, and warnings."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from attncli.io.problem_files import Document
     from attncli.problem.edits import Edit, EditedProblem
     from attncli.problem.spec import ProblemSpec
+
+
+_POSITIONS = re.compile(r"\s*(-?[0-9]{1,9})(?:-([0-9]{1,9}))?\s*", re.ASCII)
 
 
 def check_is_given(command: str, problem: str | Sequence[str] | None, keys: Mapping[str, Any]) -> None:
@@ -68,6 +72,19 @@ def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "
     return document | {
         name: RawValue(read_option(FIELDS[name], text, (option_name(name),)), origin) for name, text in texts.items()
     }
+
+
+def at_layers(problems: Sequence[str], layers: Sequence[str]) -> list[str]:
+    """The names of these layers of captures, or the files themselves where none is chosen.
+
+    Raises AttnError where there is no file.
+
+    >>> at_layers(["captured.safetensors"], ["3", "decoder.3.cross"])
+    ['captured.safetensors#3', 'captured.safetensors#decoder.3.cross']
+    """
+    if layers and not problems:
+        raise AttnError("no capture to choose a layer of", where="--layer", hint="name a file of attn capture")
+    return [f"{problem}#{layer}" for problem in problems for layer in layers] if layers else list(problems)
 
 
 def _check_single_values(texts: Mapping[str, Any]) -> None:
@@ -146,3 +163,29 @@ def document_notes(document: "Document") -> list[str]:
 def no_effect(name: str, reason: str) -> str:
     """The warning on an option without effect, by the name of its key or parameter."""
     return f"{option_name(name)} has no effect: {reason}"
+
+
+def read_positions(text: str | None, count: int, option: str, noun: str, names: Sequence[str] = ()) -> list[int] | None:
+    """The positions that an option lists: `3`, `0-3`, `0,2,-1`, or some `names`; None without the option.
+
+    Raises AttnError where there is no such position.
+
+    >>> read_positions("0-2,-1", 6, "--layer", "layer")
+    [0, 1, 2, 5]
+    """
+    if text is None:
+        return None
+    found: dict[int, None] = {}
+    for part in map(str.strip, text.split(",")):
+        if part in names:
+            found[names.index(part)] = None
+            continue
+        match = _POSITIONS.fullmatch(part)
+        if match is None:
+            raise AttnError(f"{part!r} is not a {noun}", where=option, hint=f"expected {option} 3, 0-3 or 0,2")
+        first, last = int(match[1]), int(match[2] or match[1])
+        missing = next((at for at in (first, last) if not -count <= at < count), None)
+        if missing is not None:
+            raise AttnError(f"there is no {noun} {missing}", where=option, hint=f"they go from 0 to {count - 1}")
+        found |= dict.fromkeys(range(first % count, last % count + 1))
+    return list(found)

@@ -19,6 +19,7 @@ from attncli.render.formats import (
     DEFAULT_FORMAT,
     FORMATS,
     JSON,
+    PAGE,
     OutputFormat,
     find_format,
     format_in_file,
@@ -486,6 +487,11 @@ def writes_documents(row: OutputFormat) -> bool:
 def writes_comparisons(row: OutputFormat) -> bool:
     """Whether a format can hold a comparison."""
     return row.writes_documents or row.compares_cells
+
+
+def writes_maps(row: OutputFormat) -> bool:
+    """Whether a format can hold what each head of a model does: a document, one table, or a page."""
+    return row.writes_documents or row.row_table is not None or row.name == PAGE
 
 
 def with_output_options(

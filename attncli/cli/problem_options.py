@@ -9,7 +9,7 @@ import typer
 
 from attncli.base.text import sentence
 from attncli.cli.command_group import HelpAll
-from attncli.cli.completion import complete_convention, complete_edit, field_completion
+from attncli.cli.completion import complete_convention, complete_edit, complete_layer, field_completion
 from attncli.problem.fields import Field, option_name
 from attncli.problem.spec import FIELDS
 
@@ -66,6 +66,10 @@ MaxSize = Annotated[
         help="Largest file read into memory: 500M, 2G, 1.5GiB; default a quarter of the free memory.",
     ),
 ]
+_LAYER_HELP = "A layer of what attn capture wrote: 3, decoder.3.cross."
+_LAYER = typer.Option("--layer", metavar="LAYER", hidden=True, help=_LAYER_HELP, autocompletion=complete_layer)
+Layer = Annotated[str | None, _LAYER]
+Layers = Annotated[list[str] | None, _LAYER]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
 PAGER_HELP = "On a terminal, show the result page by page, with PAGER or less."
 Pager = Annotated[bool, typer.Option("--pager", hidden=True, help=PAGER_HELP)]

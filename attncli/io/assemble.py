@@ -1,10 +1,12 @@
 """A problem from files, options or keywords of Python: texts are read, and `problem.build` makes the problem."""
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
+from attncli.base.text import count_of
 from attncli.io.parse import import_operator, read_inline, read_named, read_text_array
 from attncli.io.paths import is_there
 from attncli.io.problem_files import PYTHON, Document, Origin, RawValue, check_keys
@@ -12,13 +14,14 @@ from attncli.ops.registry import is_operator, look_up, taken_kinds
 from attncli.problem.arrays import ArrayOrigin, GivenArray
 from attncli.problem.build import LABELLED_AXES, build
 from attncli.problem.convert import labels_of_value, to_field
-from attncli.problem.fields import Field
+from attncli.problem.fields import INPUTS, RANDOM, Field
 from attncli.problem.mask_expressions import MaskLeaf, column_path, is_mask_expression, parse_mask
 from attncli.problem.numbers import is_number
 from attncli.problem.operators import FORMS, chooses_operator, form_of
 from attncli.problem.spec import DEFAULTS, FIELDS, OPERATOR_FIELDS, ProblemSpec
 from attncli.problem.vocabularies import SMALL_NAME
 
+MOST_NAMED = 3  # parts that an error names
 NOTHING = ("none", "no", "off", "null")  # in place of the name of an operator
 
 
@@ -39,6 +42,8 @@ def assemble(document: Mapping[str, RawValue], convention: str | None = None) ->
     """
     check_keys(document)
     given = {key: raw for key, raw in document.items() if key in FIELDS and not is_nothing(FIELDS[key], raw.value)}
+    if "parts" in document and not any(FIELDS[key].panel in (INPUTS, RANDOM) for key in given):
+        raise _needs_part(document["parts"])
     values = {key: read_value(FIELDS[key], raw) for key, raw in given.items()}
     elsewhere = {key: raw for key, raw in given.items() if raw.origin is not PYTHON}
     _prefer_overriding_labels(values, elsewhere)
@@ -48,6 +53,15 @@ def assemble(document: Mapping[str, RawValue], convention: str | None = None) ->
     except AttnError as error:
         error.path = _path(error, values, given)
         raise
+
+
+def _needs_part(raw: RawValue) -> AttnError:
+    """The error of a file whose problems are its parts alone, with how one of them is named."""
+    parts = raw.value if isinstance(raw.value, list) else []
+    titles = [str(part.get("title") or number) for number, part in enumerate(parts, 1) if isinstance(part, Mapping)]
+    names = [shlex.quote(f"{raw.origin.name}#{title}") for title in titles]
+    some = f"{', '.join(names[:2])} … {names[-1]}" if len(names) > MOST_NAMED else ", ".join(names)
+    return AttnError(f"has {count_of(len(parts), 'problem')}", where=raw.origin.name, hint=f"name one: {some}")
 
 
 def _array_origin(key: str, raw: RawValue) -> ArrayOrigin:

@@ -68,6 +68,10 @@ class Reader:
         """What there is: a line for each array, or for each key of a problem; numbers are read only where they must."""
         raise NotImplementedError
 
+    def metadata(self, source: Input) -> Mapping[str, str]:
+        """What the file says of itself in addition to its arrays; nothing in most formats."""
+        return {}
+
     def expected(self, source: Input) -> Any:
         """All that there is, for comparison with results.
 
@@ -144,6 +148,11 @@ def read_expected(source: Input) -> Any:
 def list_arrays(source: Input) -> Sequence[ArrayDescription]:
     """What an input holds, as `Reader.descriptions`; raises AttnError where it has no format that holds any."""
     return _read(source, lambda reader: reader.descriptions(source))
+
+
+def read_metadata(source: Input) -> Mapping[str, str]:
+    """What an input says of itself, as `Reader.metadata`; raises AttnError where it has no format of numbers."""
+    return _read(source, lambda reader: reader.metadata(source))
 
 
 def _read(source: Input, read: Callable[[Reader], T], content: Content = "array") -> T:

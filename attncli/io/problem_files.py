@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from attncli.base.errors import AttnError, ErrorPath, did_you_mean
+from attncli.base.errors import AttnError, ErrorPath, UnknownNameError, did_you_mean
 from attncli.io import formats
 from attncli.io.entries import expected_entries, own_names
 from attncli.io.inputs import Input, Inputs
@@ -101,11 +101,12 @@ EXAMPLE_KEYS = (*SHOWN_KEYS, *ABOUT_KEYS, "precision", EXPECTED, PARTS, "togethe
 
 
 def read_document(name: str, inputs: Inputs | None = None) -> Document:
-    """The values of a problem file by their keys, or those of standard input for `-`.
+    """The values of a problem file by their keys, or those of standard input for `-`; of `file#part` those of a part.
 
     Files are opened through `inputs`. Raises AttnError where the file is not a problem, or its format can't hold one.
     """
     inputs = inputs or Inputs()
+    name, part = _at_part(name)
     path = path_of(name)
     check_is_not_refused(path, name)
     is_known = name == STDIN or formats.format_of_suffix(path) is not None or os.path.lexists(path)
@@ -113,7 +114,31 @@ def read_document(name: str, inputs: Inputs | None = None) -> Document:
         hint = f"expected {formats.expected('problem')} or -"
         raise AttnError("there is no such file or folder", where=name, hint=hint)
     source = inputs.open(name)
-    return _document(*formats.read_problem(source), Origin(source.name, path.parent, inputs=inputs))
+    document = _document(*formats.read_problem(source), Origin(source.name, path.parent, inputs=inputs))
+    return _of_part(document, part, source.name) if part else document
+
+
+def _at_part(name: str) -> tuple[str, str]:
+    """The file and the part of it in `file#part`; a file of the whole name has precedence.
+
+    >>> _at_part("captured.safetensors#decoder.3.cross"), _at_part("p.yaml")
+    (('captured.safetensors', 'decoder.3.cross'), ('p.yaml', ''))
+    """
+    file, mark, part = name.rpartition("#")
+    return (file, part) if mark and file and not os.path.lexists(path_of(name)) else (name, "")
+
+
+def _of_part(document: Document, name: str, file: str) -> Document:
+    """The document of one part of a file, by its title, or its number where it has none; raises UnknownNameError.
+
+    Its title says the file too.
+    """
+    parts = file_parts(document, file)
+    part = next((part for part in parts if part.name == name), None)
+    if part is None:
+        raise UnknownNameError("part", name, [part.name for part in parts if part.name], where=file)
+    keys = {**part.keys, "title": f"{Path(file).name}#{name}"}
+    return {**part.problem, **{key: RawValue(value, part.origin) for key, value in keys.items() if value is not None}}
 
 
 def is_problem_text(word: str) -> bool:

@@ -5,19 +5,21 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import IO
+from typing import IO, Any
 
 from attncli.base.dtypes import BFLOAT16, FLOAT8, Precision, float8_numbers
 from attncli.base.errors import AttnError, missing_package
 from attncli.base.lazy_numpy import Array, np
+from attncli.io.captures import Capture, capture_of, problem_of
 from attncli.io.entries import WHOLE, ArchiveEntry, ArchiveReader, Index, take
-from attncli.io.formats import ArrayDescription
+from attncli.io.formats import ArrayDescription, Lines
 from attncli.io.inputs import Input
 from attncli.io.npy import byte_count, map_array, to_labelled
 from attncli.io.paths import opening
 from attncli.problem.arrays import EncodedArray, GivenArray
 
 _POINTER = b"version https://git-lfs"  # how a file begins in whose place Git LFS has another
+_METADATA = "__metadata__"  # the entry of the header that is no tensor
 _MAX_HEADER_SIZE = 10**8  # bytes; the library refuses longer headers
 # The types of 8 bits that numbers are computed in, by their names in a file; scales alone are of another one.
 FLOAT8_NAMES = {"F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
@@ -41,6 +43,15 @@ class _SafetensorsReader(ArchiveReader):
         """A tensor as the file has it, where that is not as NumPy has it, so that rows can be read alone."""
         found, index = self.find(source, entry)
         return found.open(index) if isinstance(found, _Tensor) else self.array(source, entry)
+
+    def metadata(self, source: Input) -> Mapping[str, str]:
+        """The texts in the header next to the tensors."""
+        return _header(source)[0]
+
+    def problem(self, source: Input) -> tuple[Mapping[str, Any], Lines]:
+        """The values of the entries, or of a capture the parts of its layers."""
+        capture = capture_of(self.metadata(source), source.name)
+        return super().problem(source) if capture is None else (problem_of(capture, source), {})
 
 
 @dataclass(frozen=True)
@@ -119,7 +130,12 @@ _DECODED: Mapping[str, Callable[[Array], Array]] = {
 
 
 def _tensors(source: Input) -> Mapping[str, ArchiveEntry]:
-    """The tensors of a file; its own library checks the header against the size of the file."""
+    """The tensors of a file."""
+    return _header(source)[1]
+
+
+def _header(source: Input) -> tuple[Mapping[str, str], Mapping[str, ArchiveEntry]]:
+    """The metadata and the tensors of a file; its own library checks the header against the size of the file."""
     try:
         from safetensors import SafetensorError, deserialize, safe_open  # noqa: PLC0415 - an optional extra
     except ImportError:
@@ -135,10 +151,11 @@ def _tensors(source: Input) -> Mapping[str, ArchiveEntry]:
             with safe_open(source.path, "np"):
                 pass
         begin = 8 + length
-        return {
+        entries = json.loads(header)
+        metadata = entries.pop(_METADATA, {})
+        return metadata, {
             name: _Tensor(source, name, entry["dtype"], tuple(entry["shape"]), begin + entry["data_offsets"][0])
-            for name, entry in json.loads(header).items()
-            if name != "__metadata__"
+            for name, entry in entries.items()
         }
     except SafetensorError as error:
         if source.head().startswith(_POINTER):
@@ -164,21 +181,31 @@ def write_safetensors(stream: IO[bytes], arrays: Mapping[str, Array], precision:
 
     Raises AttnError where the package safetensors is missing, or has no type for an array.
     """
+    _write(stream, {name: GivenArray(array, dtype=precision.name) for name, array in arrays.items()}, None)
+
+
+def write_capture(stream: IO[bytes], capture: Capture, tensors: Mapping[str, GivenArray]) -> None:
+    """Write a capture and the tensors that its layers name, each in its own type; raises as `write_safetensors`."""
+    _write(stream, tensors, capture.metadata())
+
+
+def _write(stream: IO[bytes], arrays: Mapping[str, GivenArray], metadata: dict[str, str] | None) -> None:
+    """Write tensors and metadata."""
     try:
         from safetensors import TensorSpec, serialize  # noqa: PLC0415 - an optional extra
     except ImportError:
         raise missing_package("safetensors", "safetensors") from None
     tensors, buffers = {}, []  # the library reads memory by address: the buffers must exist until then
-    for name, array in arrays.items():
-        dtype = array.dtype.name
+    for name, given in arrays.items():
+        array, dtype = given.array, given.array.dtype.name
         if array.dtype.kind == "f" and array.dtype.itemsize > 8:
             hint = "compute in --dtype float64, or write .npz"
             raise AttnError(f"safetensors has no type for {dtype}", hint=hint)
         buffer = np.ascontiguousarray(array).reshape(array.shape)
-        if array.dtype.kind == "f" and precision.name == BFLOAT16:
+        if array.dtype.kind == "f" and given.dtype == BFLOAT16:
             dtype, buffer = BFLOAT16, np.asarray((buffer.view(np.uint32) >> 16).astype(np.uint16))
-        elif array.dtype.kind == "f" and precision.name in FLOAT8 and np.isfinite(buffer).all():
-            dtype, buffer = precision.name, _codes(buffer, precision.name)
+        elif array.dtype.kind == "f" and given.dtype in FLOAT8 and np.isfinite(buffer).all():
+            dtype, buffer = given.dtype, _codes(buffer, given.dtype)
         buffers.append(buffer)
         tensors[name] = TensorSpec(dtype=dtype, shape=array.shape, data_ptr=buffer.ctypes.data, data_len=buffer.nbytes)
-    stream.write(bytes(serialize(tensors)))
+    stream.write(bytes(serialize(tensors, metadata)))

@@ -184,6 +184,13 @@ class Fitted:
 
 
 @dataclass(frozen=True)
+class Drawing:
+    """What a page of text draws in colours of its own; formats without such pages leave it out."""
+
+    draw: Callable[[Any], None]  # called with the TextPage
+
+
+@dataclass(frozen=True)
 class SideBySide:
     """Sections next to one another, where text has room for them."""
 
@@ -222,7 +229,7 @@ class Section:
         return (table for grid in self.grids for table in grid.before_and_after)
 
 
-Block = Statement | Lines | Pairs | Fitted | SideBySide | Section
+Block = Statement | Lines | Pairs | Fitted | Drawing | SideBySide | Section
 EMPTY_LINE = Lines(("",))
 
 
@@ -292,10 +299,14 @@ def pairs_document(groups: Iterable[tuple[str, Sequence[tuple[str, str]]]]) -> D
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command answers: the document that readers get, and the object that programs get; each made when asked."""
+    """What a command answers: the document that readers get, and the object that programs get; each made when asked.
+
+    Some answers are one table too, whose `rows` begin with the header.
+    """
 
     document: Callable[[], Document]
     object: Callable[[], Mapping[str, Any]]
+    rows: Callable[[], Iterator[Sequence[Any]]] | None = None
 
 
 def column_blocks(widths: Sequence[int], available: int | None) -> Iterator[range]:

@@ -19,6 +19,7 @@ FIRST_MODULES = (
     "attncli.api.result",
     "attncli.api.compare",
     "attncli.api.check",
+    "attncli.api.heads",
 )
 
 # The modules of the page beside the public names of `attncli` itself, in the order of the layers.
@@ -49,6 +50,7 @@ MODULES = (
     "attncli.analysis.rows",
     "attncli.analysis.differences",
     "attncli.analysis.compare",
+    "attncli.analysis.heads",
 )
 
 HEAD = """# API

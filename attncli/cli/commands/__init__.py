@@ -8,13 +8,14 @@ class CommandRef:
     """Where the function of a command is, and what its help has in addition to its options.
 
     `summary` is also in the list of commands; `examples` are command lines to copy; `has_problem` is whether it takes
-    the keys of a problem as options.
+    the keys of a problem as options; `is_listed` whether the help of all commands, which is to fit a terminal, has it.
     """
 
     function: str  # "module:function"
     summary: str
     examples: tuple[str, ...] = ()
     has_problem: bool = False
+    is_listed: bool = True
 
 
 _HERE = "attncli.cli.commands"
@@ -31,6 +32,15 @@ COMMANDS = {
             "attn compute problem.yaml --score gaussian:sigma=2 --json",
         ),
         has_problem=True,
+    ),
+    "capture": CommandRef(
+        f"{_HERE}.capture:capture",
+        "Record the attention of a model that reads a text.",
+        (
+            "attn capture checkpoint 'The cat sat on the mat.' -o captured.safetensors",
+            "attn capture checkpoint --ids 464,3797 --layers 0-3 -o captured.safetensors",
+            "attn capture checkpoint 'A cat.' --dtype bfloat16 --against a.safetensors",
+        ),
     ),
     "check": CommandRef(
         f"{_HERE}.check:check",
@@ -81,7 +91,18 @@ COMMANDS = {
         ),
         has_problem=True,
     ),
-    "help": CommandRef(f"{_HERE}.help:show_help", "Show the help of a command."),
+    "heads": CommandRef(
+        f"{_HERE}.heads:heads",
+        "Say what each head of a model does, by its maps.",
+        (
+            "attn heads maps.npy",
+            "attn heads maps.npy --tokens 'the cat sat on the mat'",
+            "attn heads maps.npy --sort first --top 10 --format csv",
+            "attn heads maps.npy --heatmap",
+            "attn heads maps.npy --rollout",
+        ),
+    ),
+    "help": CommandRef(f"{_HERE}.help:show_help", "Show the help of a command.", is_listed=False),
     "init": CommandRef(f"{_HERE}.init:init", "Write a problem to start from."),
     "list": CommandRef(f"{_HERE}.list:list_operators", "List the scores, normalizers, positions, masks …"),
     "model": CommandRef(
@@ -97,6 +118,7 @@ COMMANDS = {
         f"{_HERE}.schema:schema",
         "Write the JSON Schema of a problem or of a result.",
         ("attn schema problem", "attn schema result"),
+        is_listed=False,
     ),
     "show": CommandRef(
         f"{_HERE}.show:show",

@@ -13,6 +13,7 @@ from attncli.base.program import DIFFERS, FAILED
 from attncli.cli import streams
 from attncli.cli.completion import complete_expected
 from attncli.cli.option_values import (
+    at_layers,
     check_convention,
     check_is_given,
     check_stdin,
@@ -28,7 +29,7 @@ from attncli.cli.option_values import (
 from attncli.cli.output import write_result
 from attncli.cli.output_file import check_is_no_input, named_file
 from attncli.cli.output_options import OutputOptions, with_output_options, writes_documents
-from attncli.cli.problem_options import As, EditTexts, MaxSize, Strict, with_problem_options
+from attncli.cli.problem_options import As, EditTexts, Layers, MaxSize, Strict, with_problem_options
 from attncli.cli.terminal import ProgressBar
 from attncli.cli.usage_errors import named_arrays_error
 from attncli.io.paths import STDIN, is_there, path_of
@@ -86,6 +87,7 @@ def check(
         typer.Argument(metavar="PROBLEM", help="Problem files, folders of them, or -."),
     ] = None,
     *,
+    layers: Layers = None,
     against: Annotated[
         list[str] | None,
         typer.Option(
@@ -140,6 +142,7 @@ def check(
         message = f"--quiet and --format {output_options.output_format.name} contradict each other"
         raise AttnError(message, hint="leave out one of them")
     check_is_given("check", problems, keys)
+    problems = at_layers(problems or (), layers or ())
     junit = None if junit is None else named_file(junit, "--junit")
     csv = None if csv is None else named_file(csv, "--csv")
     check_stdin(*(problems or ()), *(text.partition("=")[2] or text for text in against or ()), *keys.values())

@@ -10,6 +10,7 @@ from attncli.base.errors import AttnError
 from attncli.cli import streams
 from attncli.cli.completion import complete_convention, complete_vary
 from attncli.cli.option_values import (
+    at_layers,
     check_convention,
     check_is_given,
     check_stdin,
@@ -23,7 +24,7 @@ from attncli.cli.option_values import (
 from attncli.cli.output import write_result
 from attncli.cli.output_file import check_free_space, check_is_no_input, say_written
 from attncli.cli.output_options import OutputOptions, selection_error, with_output_options, writes_comparisons
-from attncli.cli.problem_options import EditTexts, MaxSize, with_problem_options
+from attncli.cli.problem_options import EditTexts, Layers, MaxSize, with_problem_options
 from attncli.cli.terminal import ProgressBar
 from attncli.io.paths import STDIN
 from attncli.problem.fields import OUTPUT, option_name
@@ -76,6 +77,7 @@ def compare(
         ),
     ] = None,
     *,
+    layers: Layers = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(
@@ -109,6 +111,7 @@ def compare(
     from attncli.io.variants import has_several_values
 
     check_is_given("compare", problems, keys)
+    problems = at_layers(problems or (), layers or ())
     inputs = make_inputs(max_size)
     given = given_keys(keys)
     several = {key: text for key, text in given.items() if has_several_values(key, text)}

@@ -13,6 +13,7 @@ import typer
 from attncli.base.errors import AttnError
 from attncli.cli import streams
 from attncli.cli.option_values import (
+    at_layers,
     check_convention,
     check_is_given,
     edited_problem,
@@ -25,7 +26,7 @@ from attncli.cli.option_values import (
 )
 from attncli.cli.output_file import STDOUT, check_beside_is_no_input, check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_output_options
-from attncli.cli.problem_options import As, EditTexts, MaxSize, with_problem_options
+from attncli.cli.problem_options import As, EditTexts, Layer, MaxSize, with_problem_options
 from attncli.io.paths import path_of
 from attncli.problem.fields import option_name
 from attncli.render.formats import PAGE
@@ -51,6 +52,7 @@ def compute(
         typer.Argument(metavar="PROBLEM", help="A file (.yaml …), -, '{query: …}', or a sentence."),
     ] = None,
     *,
+    layer: Layer = None,
     convention: As = None,
     edits: EditTexts = None,
     max_size: MaxSize = None,
@@ -64,6 +66,7 @@ def compute(
     from attncli.plan.build import keys_unread_by_plan
 
     check_is_given("compute", problem, keys)
+    problem = next(iter(at_layers([problem] if problem else [], [layer] if layer else [])), None)
     check_convention(convention)
 
     def read(inputs: "Inputs") -> "EditedProblem":

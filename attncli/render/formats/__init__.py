@@ -65,6 +65,7 @@ class OutputFormat:
     # "module:function" that writes a comparison itself, with a row for each query and key, so that each result has a
     # number for them: `write(comparison: Comparison, target: TextTarget) -> Iterable[str]`.
     long_table: str | None = None
+    row_table: str | None = None  # "module:function" that writes the rows of an answer that is one table
     picture: str | None = None  # "module:function" that draws the text as a picture of a terminal, an SVG
     # "module:function" that raises AttnError before the work where the format can't show some results:
     # `check(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) -> None`.
@@ -142,7 +143,10 @@ class OutputFormat:
         return self.render_answer(import_object(_COMPARISON)(comparison, view), target)
 
     def render_answer(self, answer: "Answer", target: TextTarget) -> Chunks:
-        """An answer as text for a target, in chunks: its object or its document; only of a format that has these."""
+        """An answer as text for a target, in chunks: its object, its rows or its document, which the format has."""
+        if self.row_table is not None and answer.rows is not None:
+            rows: Chunks = import_object(self.row_table)(answer.rows(), target)
+            return rows
         text: Chunks = import_object(self.function)((answer.object if self.is_object else answer.document)(), target)
         return text
 
@@ -201,8 +205,21 @@ FORMATS: tuple[OutputFormat, ...] = (
     ),
     OutputFormat(JSON, (".json",), f"{_OBJECT}:write_json", OBJECT, divider=None),
     OutputFormat("yaml", (".yaml", ".yml"), f"{_OBJECT}:write_yaml", OBJECT, divider="---"),
-    OutputFormat("csv", (".csv",), f"{_HERE}.csv:write_csv", long_table=f"{_HERE}.csv:write_long_csv"),
-    OutputFormat("tsv", (".tsv",), f"{_HERE}.csv:write_tsv", is_choice=False, long_table=f"{_HERE}.csv:write_long_tsv"),
+    OutputFormat(
+        "csv",
+        (".csv",),
+        f"{_HERE}.csv:write_csv",
+        long_table=f"{_HERE}.csv:write_long_csv",
+        row_table=f"{_HERE}.csv:write_csv_rows",
+    ),
+    OutputFormat(
+        "tsv",
+        (".tsv",),
+        f"{_HERE}.csv:write_tsv",
+        is_choice=False,
+        long_table=f"{_HERE}.csv:write_long_tsv",
+        row_table=f"{_HERE}.csv:write_tsv_rows",
+    ),
     replace(_FOR_READERS, name="markdown", suffixes=(".md",), function=f"{_HERE}.markdown:render"),
     replace(_FOR_READERS, name="latex", suffixes=(".tex",), function=f"{_HERE}.latex:render", content=MARKED_DOCUMENT),
     replace(_SCRIPTS, name="numpy", function=f"{_SCRIPT}:render_numpy", files_beside=f"{_SCRIPT}:numpy_files"),

@@ -48,7 +48,6 @@ def _with_sign(numbers: str, delimiter: str) -> str:
 
 def _tables(view: View, target: TextTarget = TEXT_FILE, *, delimiter: str) -> Iterator[str]:
     """A table for each result and head, with an empty line between two, and its name in a comment where it is one."""
-    as_text, as_number = _texts_for(target), _numbers_for(target)
     trace = view.result.trace
     delimiter = _delimiter(trace.problem, delimiter)
     tables = [(name, grid) for name in view.names for grid in selected_plain_grids(view, trace[name])]
@@ -60,9 +59,21 @@ def _tables(view: View, target: TextTarget = TEXT_FILE, *, delimiter: str) -> It
         yield from _table(grid, delimiter, target)
     for title, rows in others.items():
         yield f"\n# {title}\n"
-        for row in rows:
-            cells = [as_text(x) if isinstance(x, str) else _with_sign((as_number or str)(x), delimiter) for x in row]
-            yield delimited_rows([cells], delimiter)
+        yield from _written_rows(rows, target, delimiter=delimiter)
+
+
+def _written_rows(rows: Iterable[Sequence[object]], target: TextTarget = TEXT_FILE, *, delimiter: str) -> Iterator[str]:
+    """Rows of texts and numbers, the numbers in full unless the target has decimals."""
+    as_text, as_number = _texts_for(target), _numbers_for(target)
+    for row in rows:
+        yield delimited_rows([[_cell(cell, as_text, as_number or str, delimiter) for cell in row]], delimiter)
+
+
+def _cell(cell: object, as_text: Callable[[str], str], as_number: Callable[[Any], str], delimiter: str) -> str:
+    """A cell of a row: a text, a whole number, which is never rounded, or another number."""
+    if isinstance(cell, str):
+        return as_text(cell)
+    return str(cell) if isinstance(cell, int) else _with_sign(as_number(cell), delimiter)
 
 
 def _tables_of_queries(view: View) -> Mapping[str, Iterator[Sequence[object]]]:
@@ -171,4 +182,5 @@ def _number_rows(
 
 
 write_csv, write_tsv = (partial(_tables, delimiter=delimiter) for delimiter in ",\t")
+write_csv_rows, write_tsv_rows = (partial(_written_rows, delimiter=delimiter) for delimiter in ",\t")
 write_long_csv, write_long_tsv = (partial(_long_table, delimiter=delimiter) for delimiter in ",\t")

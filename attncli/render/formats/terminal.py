@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from attncli.base.text import escape_control
 from attncli.render.curve import plot
-from attncli.render.document import Block, Document, Fitted, Grid, Lines, Pairs, Section, SideBySide, Statement
+from attncli.render.document import Block, Document, Drawing, Fitted, Grid, Lines, Pairs, Section, SideBySide, Statement
 from attncli.render.formats.text_page import TextPage, grid_lines, line_width, side_by_side
 from attncli.render.target import TextTarget
 
@@ -91,6 +91,8 @@ def _print_block(page: TextPage, block: Block, decimals: int) -> None:
             page.print_lines(block.lines, block.style)
         case Pairs():
             page.print_pairs(block.pairs, block.style)
+        case Drawing():
+            block.draw(page)
         case Fitted():
             for fitted in block.blocks(page.target):
                 _print_block(page, fitted, decimals)

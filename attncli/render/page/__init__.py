@@ -59,23 +59,25 @@ class PageSteps:
         return not self.left_out
 
 
-def page_steps(view: View) -> PageSteps:
+def page_steps(view: View, most: int | None = None) -> PageSteps:
     """The steps of a page: every one where they are few numbers together, otherwise the selected results."""
-    trace = view.result.trace
-    if trace.plan.size <= EVERY_STEP and len(trace.steps) == len(trace.plan.nodes):
+    trace, most = view.result.trace, EVERY_STEP if most is None else most
+    if trace.plan.size <= most and len(trace.steps) == len(trace.plan.nodes):
         return PageSteps(trace.steps)
     names = list(dict.fromkeys(trace[name].name for name in view.result.select))
     steps = tuple(replace(trace[name], value=selected_value(view, trace[name])) for name in names)
     reason = (
-        f"the steps have {trace.plan.size:,} numbers together, and a page has every step up to {EVERY_STEP:,}"
-        if trace.plan.size > EVERY_STEP
+        f"the steps have {trace.plan.size:,} numbers together, and a page has every step up to {most:,}"
+        if trace.plan.size > most
         else "the other steps were not kept"
     )
     return PageSteps(steps, f"Only {join_words(names)} can be seen: {reason}.")
 
 
-def page_object(view: View) -> dict[str, Any]:
-    """The object that the scripts of the page read.
+def page_object(view: View, most: int | None = None, *, has_variants: bool = True) -> dict[str, Any]:
+    """The object that the scripts of the page read, with every step up to `most` numbers, by default EVERY_STEP.
+
+    Without variants nothing but numbers can be changed in it.
 
     - `title`, `pipeline`, `decimals`, `dtype`, `warnings`, and `left_out`: sentences on what the page does not have.
     - `axes`: by letter `{noun, length, labels, tokens}`; labels have numbers where tokens are equal, `the#2`, both are
@@ -104,12 +106,12 @@ def page_object(view: View) -> dict[str, Any]:
       each cell in the order of rows over those axes.
     - `values`: `{shape, data}` of every step of the first plan by name, data in the order of rows.
     """
-    trace, steps = view.result.trace, page_steps(view)
+    trace, steps = view.result.trace, page_steps(view, most)
     plans = PagePlans(trace, view.result.select)
     worked: dict[str, Any] = {}
     left_out = [steps.left_out] if steps.left_out else []
     if steps.are_all:
-        can_change = not _reason_of_no_changes(trace.problem, steps)
+        can_change = has_variants and not _reason_of_no_changes(trace.problem, steps)
         own = [PlanVariant(own_choices(trace.problem), trace.problem)]
         for variant in plan_variants(trace.problem) if can_change else own:
             plans.add_variant(variant)

@@ -76,6 +76,12 @@ def value_object(value: Array) -> dict[str, Any]:
     return {"shape": list(value.shape), "data": numbers.reshape(-1)}
 
 
+def is_computed_by_page(step: Step) -> bool:
+    """Whether the page can compute a step from others, so that it needs no numbers of it."""
+    is_known = computing_function(step.node) in page_functions()
+    return is_known or step.node.tapped_from is not None
+
+
 def function_name(function: Callable[..., Any]) -> str:
     """The name of a function of a plan; the name of another package's function begins with its module.
 

@@ -26,6 +26,7 @@ from attncli.render.target import TEXT_FILE
 from attncli.render.view import DECIMALS
 
 MAX_NAMED = 2  # explanations that the verdict names: the report has all
+MAX_REPORTS = 4  # of parts of a file that are shown whole
 MAX_FILES = 5  # that are named, of those in which nothing is expected
 SUITE = "attn check"
 
@@ -41,15 +42,17 @@ def check_document(report: CheckReport, decimals: int = DECIMALS) -> Document:
 def check_answer(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], decimals: int, *, is_suite: bool) -> Answer:
     """The answer to a check: of a suite how many agree, and a line for each problem.
 
-    Of one file it is its report, or how many of its parts agree, and their reports. `left_out` are files of folders in
-    which nothing is expected.
+    Of one file it is its report, or how many of its parts agree, and their reports: of many parts a line for each, and
+    the report of the first that differs. `left_out` are files of folders in which nothing is expected.
     """
+    is_long = len(outcomes) > MAX_REPORTS and not is_suite
+    differing = [outcome for outcome in outcomes if not outcome.agrees][:1]
 
     def sections() -> Iterator[Section]:
         if is_suite or len(outcomes) > 1:
-            lines = [line for outcome in outcomes for line in _line(outcome)] if is_suite else []
+            lines = [line for outcome in outcomes for line in _line(outcome)] if is_suite or is_long else []
             yield Section("", blocks=(*_summary(outcomes), *lines, *_without_expected(outcomes, left_out)))
-        for outcome in () if is_suite else outcomes:
+        for outcome in () if is_suite else differing if is_long else outcomes:
             own = _outcome_sections(outcome, decimals)
             has_comma = outcome.report is not None and outcome.report.trace.problem.decimal_comma
             yield from map(section_with_comma, own) if has_comma else own

@@ -1,14 +1,17 @@
 /* The state of the page: what is shown, what was changed, and the values that follow; listeners are told of changes. */
 
+import { evaluatePlan } from "./engine.js";
 import { settingsOfPage } from "./settings.js";
 import { readValue } from "./values.js";
 
-/** The state of a page from its object. */
+/** The state of a page from its object, which may have the inputs alone: what is missing is computed. */
 export function makeState(page) {
   const nodes = page.plans[0].nodes.map((at) => page.nodes[at]); // of the program's plan
   const axes = Object.fromEntries(nodes.map((node) => [node.name, node.axes]));
   const read = (entries) => new Map(Object.entries(entries).map(([name, value]) => [name, readValue(axes[name], value)]));
-  const values = read(page.values);
+  const given = read(page.values);
+  const isWhole = page.settings.can_compute !== true || nodes.every(({ name }) => given.has(name));
+  const values = isWhole ? given : evaluatePlan(nodes, given, []).values;
   const state = {
     page,
     program: values, // the values that the program computed

@@ -2,9 +2,21 @@
 
 const NON_FINITE = { NaN: NaN, Infinity: Infinity, "-Infinity": -Infinity };
 
-/** A value from an entry of the page's object: its letters, its shape and its numbers in the order of rows. */
+/**
+ * A value from an entry of the page's object: its letters, its shape and its numbers in the order of rows.
+ *
+ * A text has the numbers in Base64, of four bytes each, the lowest first.
+ */
 export function readValue(axes, { shape, data }) {
+  if (typeof data === "string") return { axes, shape, data: numbersOfText(data) };
   return { axes, shape, data: Float64Array.from(data, (x) => (typeof x === "string" ? NON_FINITE[x] : x)) };
+}
+
+function numbersOfText(text) {
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = letters.charCodeAt(at);
+  return new Float64Array(new Float32Array(bytes.buffer)); // every browser's machine has the lowest byte first
 }
 
 /** How far apart two neighbours on each axis are. */

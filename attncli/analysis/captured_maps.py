@@ -1,0 +1,85 @@
+"""The maps of a model from any file that has them: saved maps, or a capture, whose weights are saved or computed."""
+
+from dataclasses import dataclass
+from math import prod
+
+from attncli.base.dtypes import Precision
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array
+from attncli.engine.run import run
+from attncli.io import formats
+from attncli.io.assemble import assemble
+from attncli.io.captures import CapturedLayer, CaptureFile, capture_of
+from attncli.io.inputs import Inputs
+from attncli.io.maps import BATCH_OPTION, LayerMaps, Maps, read_maps
+from attncli.io.paths import locate, path_of
+from attncli.io.problem_files import Origin, RawValue
+from attncli.problem.build import build
+from attncli.problem.fields import EXPECTED, WEIGHTS
+from attncli.problem.spec import ProblemSpec
+
+DTYPE = "float64"  # of what the page computes
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A file with the maps of a model, and the capture that they are of, if it is one."""
+
+    maps: Maps
+    name: str
+    capture: CaptureFile | None = None
+
+    @property
+    def title(self) -> str:
+        """What it is of: the model of a capture, otherwise the name of the file."""
+        return self.name if self.capture is None else self.capture.capture.model or self.name
+
+
+def read_model_maps(file: str, inputs: Inputs, batch: int | None = None) -> ModelFile:
+    """The maps in a file; of several batch items those of one. Raises AttnError where there are none."""
+    name, entry = locate(file)
+    source = inputs.open(name)
+    found = None if entry else capture_of(formats.read_metadata(source), source.name)
+    if found is None:
+        return ModelFile(read_maps(file, inputs, batch), path_of(source.name).name)
+    capture = CaptureFile(found, source, inputs)
+    return ModelFile(tuple(_layer_maps(capture, layer, batch) for layer in found.layers), path_of(name).name, capture)
+
+
+def layer_problem(file: ModelFile, layer: int, *, has_inputs: bool) -> ProblemSpec:
+    """The problem of a layer by its position, in float64: that of a capture, or one whose weights are given.
+
+    A capture `has_inputs`, queries and keys; without them it has the weights too.
+    """
+    maps = file.maps[layer]
+    if file.capture is not None and has_inputs:
+        document = file.capture.document(file.capture.capture.layers[layer])
+        own = {key: raw for key, raw in document.items() if key != EXPECTED}
+        return assemble({**own, "dtype": RawValue(DTYPE, Origin())})
+    values = {"weights": maps.weights[None].astype(DTYPE), "tokens": maps.key_tokens, "query_tokens": maps.query_tokens}
+    return build({**values, "dtype": DTYPE})
+
+
+def _layer_maps(file: CaptureFile, layer: CapturedLayer, batch: int | None) -> LayerMaps:
+    """The maps of a captured layer: those that the model made, or else those of the layer's problem."""
+    saved = file.weights(layer)
+    if saved is not None:
+        weights, precision = saved.array, Precision(saved.dtype or saved.array.dtype.name)
+    else:
+        document = {key: raw for key, raw in file.document(layer).items() if key != EXPECTED}
+        trace = run(assemble(document), (WEIGHTS,)).trace
+        weights, precision = trace[WEIGHTS].value, trace.precision
+    sequences = file.capture.sequences
+    keys, queries = (None if at is None else tuple(sequences[at]) for at in (layer.tokens, layer.query_tokens))
+    return LayerMaps(layer.name, _of_batch(weights, batch, file.input.name), precision, keys, queries)
+
+
+def _of_batch(weights: Array, batch: int | None, where: str) -> Array:
+    """The weights [heads n m] of one batch item; raises AttnError where there are several and none is chosen."""
+    items = weights.reshape(prod(weights.shape[:-3]), *([1] * (3 - weights.ndim)), *weights.shape[-3:])
+    if batch is None and len(items) > 1:
+        raise AttnError(f"has {len(items)} batch items", where=where, hint=f"choose one: {BATCH_OPTION} 0")
+    if batch is not None and not -len(items) <= batch < len(items):
+        raise AttnError(f"there is no batch item {batch}", where=BATCH_OPTION, hint=f"there are {len(items)}, from 0")
+    found: Array = items[batch or 0]
+    return found

@@ -1,0 +1,128 @@
+"""What each head of a model does, from Python: `heads(maps)`, and the table that it returns."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+from attncli.analysis import heads as analysis
+from attncli.analysis.captured_maps import ModelFile, read_model_maps
+from attncli.analysis.heads import Head
+from attncli.api.frames import import_pandas
+from attncli.api.result import WIDTH
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array
+from attncli.io.inputs import Inputs
+from attncli.io.maps import maps_of_arrays, with_words
+from attncli.problem.arrays import to_array
+from attncli.problem.numbers import to_integer
+from attncli.render.document import Document
+from attncli.render.formats import JSON, find_format, html_tables, terminal
+from attncli.render.reports.heads import HeadsView, ModelHeads, heads_answer, heads_rows
+from attncli.render.target import TEXT_FILE, TextTarget
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Head", "Heads", "heads"]
+
+
+class Heads:
+    """What each head of a model does, as `heads` returns it; `print(found)` shows what `attn heads` does."""
+
+    def __init__(self, data: ModelFile) -> None:
+        self._data = data
+
+    @cached_property
+    def _model(self) -> ModelHeads:
+        """The maps with what is shown of them."""
+        return ModelHeads(self._data.maps, HeadsView())
+
+    @property
+    def heads(self) -> Sequence[Head]:
+        """The heads, layer by layer: each has its `layer` and `head`, its `statistics` by name, `kind` and `share`.
+
+        A statistic is NaN where it has no number.
+        """
+        return self._model.report.heads
+
+    @property
+    def weights(self) -> Sequence[Array]:
+        """The maps of each layer [h n m]."""
+        return tuple(layer.weights for layer in self._data.maps)
+
+    def rollout(self) -> Array:
+        """How much of each key's vector has arrived at each query after each layer, [layers n n].
+
+        Source: Abnar & Zuidema 2020, section 3. Raises AttnError where queries and keys are not one sequence.
+        """
+        return analysis.rollout(self.weights)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """A row for each head: its layer and head, kind, share and statistics; raises AttnError without pandas."""
+        header, *rows = heads_rows(self._model)
+        frame = import_pandas().DataFrame(rows, columns=list(header))
+        numbers = [name for name in header if name not in ("layer", "head", "kind")]
+        return frame.assign(**{name: import_pandas().to_numeric(frame[name]) for name in numbers})
+
+    def to_json(self) -> str:
+        """The text of `attn heads --json`."""
+        return "".join(find_format(JSON).render_answer(heads_answer(self._model), TEXT_FILE))
+
+    def save_page(self, path: "str | PathLike[str]") -> None:
+        """Write the page of the model, as `attn heads FILE -o model.html` does."""
+        from attncli.io.output_files import atomic_write_file  # noqa: PLC0415
+        from attncli.render.page.model_page import render_model  # noqa: PLC0415 - only a page needs it
+
+        atomic_write_file(fspath(path), "".join(render_model(self._data)))
+
+    @property
+    def _document(self) -> Document:
+        return heads_answer(self._model).document()
+
+    def __str__(self) -> str:
+        return "".join(terminal.render(self._document, TextTarget(WIDTH))).rstrip("\n")
+
+    def __repr__(self) -> str:
+        kinds = dict.fromkeys(head.kind for head in self.heads)
+        return f"Heads({len(self._data.maps)} layers, {len(self.heads)} heads: {', '.join(kinds)})"
+
+    def _repr_html_(self) -> str:
+        return html_tables.render(self._document)
+
+
+def heads(
+    maps: Any,
+    *,
+    tokens: Sequence[str] | None = None,
+    query_tokens: Sequence[str] | None = None,
+    batch: int | None = None,
+) -> Heads:
+    """What each head of a model does, by its maps: where its weight goes, as shares of it, and a word for that.
+
+    `maps` are one array [layers heads n m], or an array or tensor [heads n m] or [batch heads n m] for each layer, as
+    `outputs.attentions` of transformers has them; or the name of a file with such arrays, or of a capture. The `tokens`
+    are the words of the keys, and of the queries unless `query_tokens` are given. Of several batch items `batch` says
+    which.
+
+    Raises AttnError where the maps are something else.
+
+    >>> import numpy as np
+    >>> found = heads(np.tile(np.eye(4), (2, 3, 1, 1)), tokens=["the", "cat", "the", "mat"])
+    >>> found
+    Heads(2 layers, 6 heads: itself)
+    >>> found.heads[0].statistics["first"], found.heads[0].label
+    (0.25, 'itself 1.00')
+    """
+    item = None if batch is None else to_integer(batch, ("batch",), least=None)
+    if isinstance(maps, str | PathLike):
+        found = read_model_maps(fspath(maps), Inputs(), item)
+    else:
+        is_list = isinstance(maps, list | tuple)
+        arrays = [to_array(each, ("maps", f"layer {at}")) for at, each in enumerate(maps)] if is_list else []
+        found = ModelFile(maps_of_arrays(arrays if is_list else to_array(maps, ("maps",)), "maps", item), "maps")
+    words = [None if each is None else tuple(map(str, each)) for each in (tokens, query_tokens)]
+    for name, own, axis in zip(("tokens", "query_tokens"), words, (-1, -2), strict=True):
+        if own is not None and len(own) not in {layer.weights.shape[axis] for layer in found.maps}:
+            raise AttnError(f"{len(own)} words, and no layer has so many", where=name)
+    return Heads(ModelFile(with_words(found.maps, *words), found.name, found.capture))

@@ -1,0 +1,148 @@
+"""`attn heads`: what each head of a model does, by its maps: saved ones, or those of a capture."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from attncli.base.errors import AttnError
+from attncli.cli import streams
+from attncli.cli.completion import complete_from
+from attncli.cli.option_values import check_stdin, make_inputs, no_effect, read_positions
+from attncli.cli.output import write_result
+from attncli.cli.output_file import check_is_no_input, say_written
+from attncli.cli.output_options import OutputOptions, with_output_options, writes_maps
+from attncli.cli.problem_options import MaxSize
+from attncli.render.formats import PAGE
+
+if TYPE_CHECKING:
+    from attncli.analysis.captured_maps import ModelFile
+    from attncli.io.inputs import Inputs
+    from attncli.render.reports.heads import HeadsView
+
+
+@complete_from
+def _complete_statistic() -> Sequence[str]:
+    """The statistics that heads are sorted by."""
+    from attncli.analysis.heads import STATISTICS
+
+    return STATISTICS
+
+
+@with_output_options("precision", "format", "json", "output", "safe_csv", "pager", "strict", is_written=writes_maps)
+def heads(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="Saved maps [layers heads n m]: .npy, .npz, .safetensors; or a capture."),
+    ],
+    *,
+    tokens: Annotated[
+        str | None, typer.Option(metavar="WORDS|FILE", help="The words: 'the cat sat', the,cat,sat, or a file of them.")
+    ] = None,
+    query_tokens: Annotated[
+        str | None, typer.Option(metavar="WORDS|FILE", help="Those of the queries, where they are others.")
+    ] = None,
+    layer: Annotated[str | None, typer.Option(metavar="N", help="These layers alone: 3, 0-3, -1.")] = None,
+    head: Annotated[str | None, typer.Option(metavar="N", help="These heads of each layer alone: 5, 0,2.")] = None,
+    batch: Annotated[int | None, typer.Option(metavar="N", help="Which batch item, where there are several.")] = None,
+    sort: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The largest first: entropy, first …", autocompletion=_complete_statistic),
+    ] = None,
+    top: Annotated[int | None, typer.Option(metavar="N", help="The first N heads of that order alone.")] = None,
+    kind: Annotated[str | None, typer.Option(metavar="WORD", help="Heads of this kind alone: induction …")] = None,
+    heatmap: Annotated[bool, typer.Option("--heatmap", help="Show a grid of layers and heads as small maps.")] = False,
+    logarithm: Annotated[bool, typer.Option("--logarithm", help="Colour maps by log10, to see small weights.")] = False,
+    rollout: Annotated[bool, typer.Option("--rollout", help="Multiply the layers: what reached each query.")] = False,
+    maps: Annotated[bool, typer.Option("--maps", help="Add the weights of each head to JSON, every bit.")] = False,
+    max_size: MaxSize = None,
+    output_options: OutputOptions,
+) -> None:
+    """Write what each head of some maps does."""
+    from attncli.render.reports.heads import DECIMALS, HeadsView, check_statistic
+
+    output_options.check_format("list of heads", writes_maps)
+    check_stdin(file, tokens, query_tokens)
+    if sort is not None:
+        check_statistic(sort, "--sort")
+    if top is not None and top < 1:
+        raise AttnError(f"{top} is not a number of heads", where="--top", hint="expected a number from 1")
+    inputs = make_inputs(max_size)
+    found = _read(file, (tokens, query_tokens), inputs, batch)
+    most = max(len(each.weights) for each in found.maps)
+    view = HeadsView(
+        layers=read_positions(layer, len(found.maps), "--layer", "layer", [each.name for each in found.maps]),
+        heads=read_positions(head, most, "--head", "head"),
+        sort=sort,
+        top=top,
+        kind=kind,
+        decimals=DECIMALS if output_options.precision is None else output_options.decimals,
+        heatmap=heatmap,
+        logarithm=logarithm,
+        rollout=rollout,
+        maps=maps,
+    )
+    check_is_no_input(output_options.file, inputs)
+    streams.write_warnings([*output_options.warnings, *_idle(view, output_options)], strict=output_options.strict)
+    _write(found, view, output_options)
+
+
+def _read(file: str, tokens: Sequence[str | None], inputs: "Inputs", batch: int | None) -> "ModelFile":
+    """The maps, with the words that options give; raises AttnError where no layer has so many."""
+    from dataclasses import replace
+
+    from attncli.analysis.captured_maps import read_model_maps
+    from attncli.io.maps import read_words, with_words
+
+    found = read_model_maps(file, inputs, batch)
+    words: list[tuple[str, ...] | None] = [None, None]
+    for side, (option, axis, text) in enumerate(zip(("--tokens", "--query-tokens"), (-1, -2), tokens, strict=True)):
+        if text is not None:
+            own = words[side] = read_words(text, inputs, option)
+            lengths = {each.weights.shape[axis] for each in found.maps}
+            if len(own) not in lengths:
+                message = f"{len(own)} words, and the maps have {min(lengths)}"
+                raise AttnError(message, where=option, hint="one for each token, as the tokenizer splits the text")
+    return replace(found, maps=with_words(found.maps, *words))
+
+
+def _idle(view: "HeadsView", options: OutputOptions) -> list[str]:
+    """Warnings of options that have no effect."""
+    row = options.output_format
+    found = []
+    if view.heatmap and not row.has_heatmaps:
+        reason = "has the maps anyway" if row.name == PAGE else "has no blocks of colour"
+        found.append(no_effect("heatmap", f"{row.name} {reason}"))
+    if view.logarithm and not (view.heatmap and row.has_heatmaps):
+        found.append(no_effect("logarithm", "it is how --heatmap has its colours"))
+    if view.rollout and row.name == PAGE:
+        found.append(no_effect("rollout", "a page has the maps alone"))
+    if view.maps and not row.is_object:
+        found.append(no_effect("maps", f"{row.name} has no arrays; --json has"))
+    return found
+
+
+def _write(file: "ModelFile", view: "HeadsView", options: OutputOptions) -> None:
+    """Write the answer to standard output or to a file."""
+    from dataclasses import replace
+
+    from attncli.io.output_files import atomic_write
+    from attncli.render.reports.heads import ModelHeads, heads_answer
+    from attncli.render.target import TEXT_FILE
+
+    row = options.output_format
+    model = ModelHeads(file.maps, view if row.has_heatmaps else replace(view, heatmap=False))
+    if options.file is None:
+        chunks = row.render_answer(heads_answer(model), options.in_target(streams.output_target()))
+        write_result(chunks, options)
+        return
+    with atomic_write(options.file) as stream:
+        if row.name == PAGE:
+            from attncli.render.page.model_page import render_model
+
+            chunks = render_model(file, view)
+        else:
+            chunks = iter(row.render_answer(heads_answer(model), options.in_target(TEXT_FILE)))
+        for chunk in streams.buffer_chunks(chunks):
+            stream.write(chunk.encode("utf-8", "surrogateescape"))
+    say_written(options.file)

@@ -1,0 +1,243 @@
+"""A checkpoint as transformers runs it: the model, the tokens of a text, a run; from its folder alone, offline."""
+
+import inspect
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from attncli.base.errors import AttnError, missing_package
+from attncli.base.memory import format_bytes
+from attncli.base.text import count_of, shorten
+from attncli.io.inputs import Inputs
+from attncli.io.paths import path_of
+from attncli.models.checkpoint import CONFIG, MAX_JSON_SIZE, Checkpoint, read_checkpoint
+
+EXTRA = "models"
+DTYPES = ("float32", "float16", "bfloat16", "float64")
+_PACKAGES = ("torch", "transformers", "safetensors")
+# The classes of transformers that make a model of a configuration, the one without a head first.
+_MAKERS = ("AutoModel", "AutoModelForCausalLM", "AutoModelForSeq2SeqLM", "AutoModelForImageTextToText")
+_MOST_NAMES = 3  # tensors that a message names
+_MOST_TEXT = 200  # characters of a library's message
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class TokenizedText:
+    """The numbers of the tokens of a text, what they are in words, and what else the tokenizer gives to the model."""
+
+    ids: Sequence[int]
+    words: Sequence[str]
+    others: Mapping[str, Sequence[int]]
+
+
+def import_packages() -> tuple[Any, Any]:
+    """The packages torch and transformers, which may open no connection; raises AttnError where one is missing."""
+    os.environ["HF_HUB_OFFLINE"] = "1"  # read when it is imported
+    try:
+        import safetensors.torch  # noqa: F401, PLC0415 - an optional extra
+        import torch  # noqa: PLC0415 - the same
+        import transformers  # noqa: PLC0415 - the same
+    except ImportError as error:
+        missing = error.name if error.name in _PACKAGES else " and ".join(_PACKAGES)
+        raise missing_package(str(missing), EXTRA, needs="to run a model needs") from None
+    if not hasattr(transformers, "AttentionInterface") or not hasattr(
+        transformers.AttentionInterface, "get_interface"
+    ):  # before version 5
+        hint = f"install it: pip install 'attncli[{EXTRA}]'"
+        raise AttnError(f"transformers {transformers.__version__} is too old to be watched", hint=hint)
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    return torch, transformers
+
+
+@dataclass(frozen=True)
+class RunnableCheckpoint:
+    """A checkpoint whose configuration and tokenizer transformers reads; its model is loaded when it is asked for."""
+
+    checkpoint: Checkpoint
+    where: str
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the checkpoint."""
+        return self.checkpoint.folder
+
+    @property
+    def _own(self) -> dict[str, Any]:
+        """What every reader of transformers is told: to read the folder alone, and to run no code of it."""
+        return {"pretrained_model_name_or_path": str(self.folder), "local_files_only": True, "trust_remote_code": False}
+
+    @cached_property
+    def config(self) -> Any:
+        """The configuration; raises AttnError where transformers has no model of its type."""
+        _, transformers = import_packages()
+        with as_attn_errors(self.where, "transformers can't read its configuration", self._code_hint):
+            return transformers.AutoConfig.from_pretrained(**self._own)
+
+    @property
+    def text_config(self) -> Any:
+        """The configuration of the part that reads text."""
+        return self.config.get_text_config()
+
+    @property
+    def _code_hint(self) -> str | None:
+        """What is said of a checkpoint that brings a model of its own as code."""
+        has_code = "auto_map" in self.checkpoint.config
+        return "it brings its model as Python code, which is never run" if has_code else None
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        """The tokenizer; raises AttnError where the folder has none that can be read."""
+        _, transformers = import_packages()
+        hint = "give the numbers of the tokens: --ids 464,3797"
+        with as_attn_errors(self.where, "transformers can't read its tokenizer", hint):
+            return transformers.AutoTokenizer.from_pretrained(**self._own)
+
+    def tokens_of_text(self, text: str, most: int | None) -> TokenizedText:
+        """The tokens of a text, `most` of them at most; raises AttnError where there is none."""
+        tokenizer = self._tokenizer
+        limit = {} if most is None else {"truncation": True, "max_length": most}
+        with as_attn_errors(self.where, "its tokenizer can't read the text"):
+            found = dict(tokenizer(text, **limit))
+        ids = found.pop("input_ids")
+        if not ids:
+            hint = "does the folder have its tokenizer? --ids 464,3797 needs none"
+            raise AttnError("has no tokens", where="TEXT", hint=hint)
+        self._check_ids(ids, "TEXT")
+        others = {name: values for name, values in found.items() if len(values) == len(ids)}
+        return TokenizedText(ids, self._words(tokenizer, ids), others)
+
+    def tokens_of_ids(self, ids: Sequence[int], most: int | None) -> TokenizedText:
+        """Tokens by their numbers, `most` of them at most; raises AttnError where the model has no such token."""
+        ids = ids[:most]
+        self._check_ids(ids, "--ids")
+        try:
+            words = self._words(self._tokenizer, ids)
+        except AttnError:  # without a tokenizer they have no words
+            words = [str(number) for number in ids]
+        return TokenizedText(ids, words, {"attention_mask": [1] * len(ids)})
+
+    def _check_ids(self, ids: Sequence[int], where: str) -> None:
+        """Raise AttnError where there are more tokens than positions, or a number that is no token's."""
+        given = getattr(self.text_config, "vocab_size", None)
+        size: int = given if isinstance(given, int) and given > 0 else 2**63
+        wrong = next((number for number in ids if not 0 <= number < size), None)
+        if wrong is not None:
+            raise AttnError(f"{wrong} is not a token", where=where, hint=f"the model has tokens 0 to {size - 1}")
+        most = getattr(self.text_config, "max_position_embeddings", None)
+        if isinstance(most, int) and 0 < most < len(ids):
+            message = f"has {count_of(len(ids), 'token')}, and the model has positions for {most}"
+            raise AttnError(message, where=where, hint=f"keep the first ones: --max-tokens {most}")
+
+    def _words(self, tokenizer: Any, ids: Sequence[int]) -> list[str]:
+        """What each token is: its text, or as the tokenizer has it where it is a part of a letter or a space."""
+        names = tokenizer.convert_ids_to_tokens(list(ids))
+        texts = [tokenizer.decode([number]).strip() for number in ids]
+        return [
+            text if text and "\N{REPLACEMENT CHARACTER}" not in text else str(number if name is None else name)
+            for text, name, number in zip(texts, names, ids, strict=True)
+        ]
+
+    def target_tokens(self, target: TokenizedText) -> TokenizedText:
+        """What a decoder is given that predicts these tokens: its start, and all but the last of them."""
+        names = (f"{name}_token_id" for name in ("decoder_start", "bos", "pad"))
+        starts = (getattr(self.config, name, None) for name in names)
+        start = next((number for number in starts if number is not None), 0)
+        first = self.tokens_of_ids([start], None)
+        return TokenizedText([start, *target.ids[:-1]], [*first.words, *target.words[:-1]], {})
+
+    def load(self, dtype: str | None) -> tuple[Any, list[str]]:
+        """The model in a type (None: that of its tensors), and the names of the tensors that its files do not have.
+
+        Raises AttnError where transformers can't load it.
+        """
+        torch, transformers = import_packages()
+        makers = [getattr(transformers, name) for name in _MAKERS]
+        maker = next((maker for maker in makers if type(self.config) in maker._model_mapping), None)
+        if maker is None:
+            message = f"transformers has no model that reads tokens of model_type {self.config.model_type!r}"
+            raise AttnError(message, where=self.where, hint=self._code_hint)
+        kind = "auto" if dtype is None else getattr(torch, dtype)
+        given = {"dtype": kind, "attn_implementation": "eager", "use_safetensors": True, "output_loading_info": True}
+        with as_attn_errors(self.where, "transformers can't load the model"):
+            model, info = maker.from_pretrained(config=self.config, **self._own, **given)
+        return model.eval(), sorted(info["missing_keys"])
+
+    def run(self, model: Any, tokens: TokenizedText, target: Sequence[int] | None) -> Any:
+        """What the model makes of tokens, and an encoder-decoder of a `target` too; raises AttnError."""
+        torch, _ = import_packages()
+        call = getattr(model, "get_text_features", model)  # of a model of texts and images
+        known = {*inspect.signature(getattr(call, "forward", call)).parameters}
+        inputs = {
+            name: torch.tensor([list(values)])
+            for name, values in {"input_ids": tokens.ids, **tokens.others}.items()
+            if name in known
+        }
+        if target is not None:
+            inputs["decoder_input_ids"] = torch.tensor([list(target)])
+        others = {"use_cache": False} if "use_cache" in known else {}
+        torch.manual_seed(0)  # for models that choose at random
+        hint = "a model that reads images or sound too can't be run on text alone"
+        hint = hint if model.dtype in (torch.float32, torch.float64) else "try --dtype float32"
+        with torch.no_grad(), as_attn_errors(self.where, "transformers can't run the model on tokens", hint):
+            return call(**inputs, **others)
+
+
+def read_runnable(name: str, inputs: Inputs) -> RunnableCheckpoint:
+    """The checkpoint in a folder; raises AttnError where it has no tensors, or a file in it is not one to be read."""
+    checkpoint = read_checkpoint(name, inputs)
+    if not path_of(name).is_dir() and path_of(name).name != CONFIG:
+        raise AttnError("is one file of a model", where=name, hint=f"name its folder: {checkpoint.folder}")
+    for file in sorted(checkpoint.folder.iterdir()):
+        _check_file(file)
+    for file in {*checkpoint.files.values()}:
+        if not file.exists():
+            raise AttnError("is not there, but the index names it", where=str(file), hint="download the whole model")
+    return RunnableCheckpoint(checkpoint, name)
+
+
+def _check_file(file: Path) -> None:
+    """Raise AttnError for a file of a folder that transformers would wait for, or read for ever."""
+    if file.exists() and not file.is_file() and not file.is_dir():
+        raise AttnError("is a pipe or a device", where=str(file), hint="a checkpoint has files: copy it to one")
+    if file.suffix == ".json" and file.is_file() and (size := file.stat().st_size) > MAX_JSON_SIZE:
+        message = f"has {format_bytes(size)}, and JSON of a checkpoint has {format_bytes(MAX_JSON_SIZE)} at most"
+        raise AttnError(message, where=str(file))
+
+
+@contextmanager
+def as_attn_errors(where: str, message: str, hint: str | None = None) -> Iterator[None]:
+    """Raise AttnError, with the first line of what a library says, in place of whatever it raises; no warnings."""
+    with warnings.catch_warnings(action="ignore"):
+        try:
+            yield
+        except (AttnError, MemoryError):
+            raise
+        except Exception as error:  # noqa: BLE001 - a library of many models may raise anything
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+            said = shorten(f"{type(error).__name__}: {lines[0] if lines else ''}".rstrip(": "), _MOST_TEXT)
+            raise AttnError(f"{message} ({said})", where=where, hint=hint) from None
+
+
+def missing_tensors(names: Sequence[str]) -> str:
+    """What is said of tensors that the files of a checkpoint do not have, and that transformers draws.
+
+    >>> missing_tensors(["pooler.dense.bias", "pooler.dense.weight"])
+    'the checkpoint has no pooler.dense.bias, pooler.dense.weight: they are drawn at random'
+    """
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"the checkpoint has no {', '.join(names[:_MOST_NAMES])}{more}: they are drawn at random"
+
+
+def apply(function: Callable[..., T], value: Any) -> list[T]:
+    """A function of each tensor in the outputs of a model, in their order."""
+    if hasattr(value, "untyped_storage"):
+        return [function(value)]
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    return [result for part in parts for result in apply(function, part)]

@@ -1,0 +1,130 @@
+"""The softmaxes of a model that calls no attention function: scores, weights, values and what they make of them.
+
+A softmax whose result is the left factor of a product is that of an attention.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from attncli.models.running import import_packages
+
+_SOFTMAX = ("softmax", "softmax_backward_data")
+_PRODUCTS = ("matmul", "bmm", "__matmul__", "einsum")
+_SAME = ("to", "type", "type_as", "float", "half", "view", "reshape", "contiguous", "dropout", "masked_fill")
+_TABLES = (3, 4)  # axes of scores: of one batch item [h n m], or [b h n m]
+
+
+@dataclass
+class SoftmaxCall:
+    """One softmax in a module: its scores and weights [b h n m], the values that these multiply, and the product."""
+
+    module: str
+    scores: Any
+    weights: Any
+    value: Any | None = None
+    output: Any | None = None
+
+
+@dataclass
+class SoftmaxRecorder:
+    """Records the softmaxes of a model in the modules that are wanted; `progress` is told of each."""
+
+    model: Any
+    is_wanted: Callable[[str], bool]
+    progress: Callable[[int], None]
+    calls: list[SoftmaxCall] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._names: list[str] = []  # of the modules that run now, the innermost last
+        self._by_address: dict[int, SoftmaxCall] = {}  # the softmax whose weights are there
+        self._kept: list[Any] = []  # so that no other tensor gets the address of one
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Within it the functions of PyTorch are watched; none of their numbers changes."""
+        torch, _ = import_packages()
+        handles = []
+        for name, module in self.model.named_modules():
+            if any(word.isdecimal() for word in name.split(".")):
+                handles.append(module.register_forward_pre_hook(partial(self._enter, name)))
+                handles.append(module.register_forward_hook(self._leave))
+        methods = {"__torch_function__": lambda _mode, *words: self._call(*words)}
+        mode = type("SoftmaxMode", (torch.overrides.TorchFunctionMode,), methods)
+        try:
+            with mode():
+                yield
+        finally:
+            for handle in handles:
+                handle.remove()
+            self._by_address.clear()
+            self._kept.clear()
+
+    @property
+    def attentions(self) -> list[SoftmaxCall]:
+        """The softmaxes whose rows multiply values."""
+        return [call for call in self.calls if call.value is not None]
+
+    @property
+    def others(self) -> list[str]:
+        """The modules of the other softmaxes, such as those of attention in blocks."""
+        return list(dict.fromkeys(call.module for call in self.calls if call.value is None))
+
+    def _enter(self, name: str, *_: Any) -> None:
+        self._names.append(name)
+
+    def _leave(self, *_: Any) -> None:
+        self._names.pop()
+
+    def _call(
+        self,
+        function: Callable[..., Any],
+        _types: Sequence[type],
+        values: Sequence[Any] = (),
+        named: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Call a function of PyTorch, and keep what a softmax and the product after it are given and give."""
+        result = function(*values, **(named or {}))
+        name = getattr(function, "__name__", "")
+        if name in _SOFTMAX and self._names and self.is_wanted(self._names[-1]):
+            self._keep_softmax(values[0], result)
+        elif name in (*_PRODUCTS, *_SAME):
+            tensors = [value for value in values if hasattr(value, "data_ptr")]
+            call = self._by_address.get(tensors[0].data_ptr()) if tensors else None
+            if call is not None and name in _SAME:
+                self._remember(call, result)
+            elif call is not None and call.value is None and _multiplies_rows(tensors[0], tensors[1], result):
+                call.value, call.output = _by_heads(tensors[1]), _by_heads(result)
+        return result
+
+    def _keep_softmax(self, scores: Any, weights: Any) -> None:
+        """Keep a softmax; that of more axes than tables have is never one whose values are found."""
+        if scores.ndim >= min(_TABLES):
+            call = SoftmaxCall(self._names[-1], _by_heads(scores), _by_heads(weights))
+            self.calls.append(call)
+            self.progress(len(self.calls))
+            if scores.ndim in _TABLES:
+                self._remember(call, weights)
+
+    def _remember(self, call: SoftmaxCall, weights: Any) -> None:
+        """Note where the weights of a call are now."""
+        self._by_address[weights.data_ptr()] = call
+        self._kept.append(weights)
+        if weights.numel() == call.weights.numel():
+            call.weights = _by_heads(weights).reshape(call.weights.shape)
+
+
+def _multiplies_rows(weights: Any, value: Any, output: Any) -> bool:
+    """Whether a product is that of each row of weights with the rows of values, whatever the axes before them are."""
+    return bool(
+        min(weights.ndim, value.ndim, output.ndim) >= min(_TABLES)
+        and value.shape[-2] == weights.shape[-1]
+        and tuple(output.shape) == (*weights.shape[:-1], value.shape[-1])
+    )
+
+
+def _by_heads(tensor: Any) -> Any:
+    """A copy of a tensor as [b h n m]: one of three axes is that of one batch item."""
+    return tensor.detach().clone().cpu()[(None,) * (max(_TABLES) - tensor.ndim)]

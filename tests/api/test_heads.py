@@ -1,0 +1,67 @@
+"""What heads do from Python: of arrays and tensors, files and captures; as a data frame, and as a page."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import attncli
+from tests.captures import write_tiny_capture
+
+BACK = np.eye(4, k=-1) + np.diag([1.0, 0, 0, 0])
+MAPS = np.stack([[np.eye(4), BACK], [BACK, BACK]])
+
+
+@pytest.mark.parametrize("maps", [MAPS, list(MAPS), tuple(MAPS[:, None]), MAPS.tolist()], ids=str)
+def test_maps_are_one_array_or_an_array_for_each_layer(maps: object) -> None:
+    found = attncli.heads(maps, tokens=["a", "b", "a", "b"])
+    assert [head.kind for head in found.heads] == ["itself", *["previous token"] * 3]
+    assert found.heads[0].statistics["duplicates"] == 0
+
+
+def test_a_file_is_read_by_its_name(tmp_path: Path) -> None:
+    np.save(tmp_path / "maps.npy", MAPS)
+    assert repr(attncli.heads(tmp_path / "maps.npy")) == "Heads(2 layers, 4 heads: itself, previous token)"
+
+
+def test_it_shows_itself_and_is_json(tmp_path: Path) -> None:
+    found = attncli.heads(MAPS)
+    assert "0.1 previous token 0.75" in str(found)
+    assert "<table" in found._repr_html_()
+    assert [head["kind"] for head in json.loads(found.to_json())["heads"]] == [head.kind for head in found.heads]
+    found.save_page(tmp_path / "model.html")
+    assert (tmp_path / "model.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_a_data_frame_has_a_row_for_each_head() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = attncli.heads(MAPS).to_pandas()
+    assert frame["previous"].tolist() == [0, 0.75, 0.75, 0.75]
+    assert frame["induction"].isna().all()
+    assert pandas.api.types.is_float_dtype(frame["share"])
+
+
+def test_a_capture_is_of_its_words_and_rolls_out(tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    write_tiny_capture(tmp_path / "captured.safetensors")
+    found = attncli.heads(tmp_path / "captured.safetensors")
+    assert len(found.weights) == 3
+    with pytest.raises(attncli.AttnError, match="can't be multiplied"):
+        found.rollout()
+    assert np.allclose(attncli.heads(MAPS).rollout().sum(axis=-1), 1)
+
+
+@pytest.mark.parametrize(
+    ("maps", "words", "message"),
+    [
+        (MAPS, {"tokens": ["a"]}, "tokens: 1 words, and no layer has so many"),
+        (np.stack([MAPS, MAPS], axis=1), {}, "maps: has 2 batch items; choose one"),
+        ([MAPS, MAPS], {"batch": 2}, "there is no batch item 2"),
+        ("missing.npy", {}, "missing.npy: there is no such file"),
+        (3, {}, "maps: 3 is not a matrix"),
+    ],
+)
+def test_what_is_no_map_is_an_error(maps: object, words: dict[str, object], message: str) -> None:
+    with pytest.raises(attncli.AttnError, match=message):
+        attncli.heads(maps, **words)
