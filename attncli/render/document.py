@@ -283,6 +283,8 @@ def _block_with_comma(block: Block) -> Block:
             return SideBySide(tuple(map(section_with_comma, sections)))
         case Section():
             return section_with_comma(block)
+        case _:
+            return block
 
 
 def _grid_with_comma(grid: Grid) -> Grid:

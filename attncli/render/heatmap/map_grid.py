@@ -1,7 +1,7 @@
 """Many small maps as a grid in a terminal: a row for each layer, a column for each head, on one scale of colours."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from rich.segment import Segment
@@ -31,14 +31,15 @@ def print_map_grid(page: TextPage, rows: Sequence[Row], heads: Sequence[str], de
     lines = PAGE_LINES if page.target.height is None else page.target.height - OTHER_LINES
     size = _size(page.page_width - label_width, lines, len(heads), len(rows), palette)
     scale = scale_of(chain.from_iterable(maps for _, maps in rows))
+    palette = palette if scale.colors is None else replace(palette, scale=scale.colors)
     per_part = max((page.page_width - label_width) // (size.width + len(GAP)), 1)
     for start in range(0, len(heads), per_part):
         if start:
             page.skip_line()
         part = slice(start, start + per_part)
         page.print_segments(_lines(rows, heads, part, label_width, _Drawing(size, scale, palette)))
-    if scale.has_numbers:
-        ends = [f"{number:.{decimals}f}" for number in (scale.least, scale.largest)]
+    if scale.colors is not None:
+        ends = [f"{number:.{decimals}f}" for number in (scale.colors.least, scale.colors.largest)]
         bar = palette.bar(BAR_WIDTH)
         note = "  layers down, heads across; a block is its largest"
         page.print_segments([[Segment(f"{ends[0]} "), *bar, Segment(f" {ends[1]}"), Segment(note, DIM)]])

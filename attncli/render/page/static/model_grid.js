@@ -99,7 +99,7 @@ function choiceList(id, choices, value, onchoose) {
 function gridNote(page, heads, { sort, isLogarithmic }) {
   const statistic = page.statistics.find(({ name }) => name === sort.replace(/^-/, ""));
   const order = statistic === undefined ? "" : `Sorted by ${statistic.title}${statistic.about === "" ? "" : ` (${statistic.about})`}. `;
-  const colors = isLogarithmic ? `the colours are those of the logarithm, from 10 to the power of ${LEAST_DECADE}`.replace("-", "−") : "the strongest colour is the largest weight";
+  const colors = isLogarithmic ? `the colours are those of the logarithm, from 10 to the power of ${LEAST_DECADE}`.replace("-", "−") : "the colours are those of weights from 0 to 1";
   return `${order}Rows of a map are queries, columns keys; ${colors}. A click opens a head.`;
 }
 
@@ -135,8 +135,8 @@ function mapPicture(page, map, isLogarithmic) {
   const pooled = pooledMap(map);
   const logarithmOf = (weight) => (weight > 0 ? Math.max(Math.log10(weight), LEAST_DECADE) : NaN);
   const data = pooled.data.map((weight) => (isLogarithmic ? logarithmOf(weight) : weight === 0 ? NaN : weight));
-  const most = data.reduce((largest, x) => (x > largest ? x : largest), -Infinity);
-  const range = isLogarithmic ? { least: LEAST_DECADE, most: 0 } : { least: 0, most: most > 0 ? most : 1 };
+  const most = data.reduce((largest, x) => (x > largest ? x : largest), 1);
+  const range = isLogarithmic ? { least: LEAST_DECADE, most: 0 } : { least: 0, most };
   const canvas = make("canvas", { width: pooled.columns, height: pooled.rows, "aria-hidden": "true" });
   const image = new ImageData(pooled.columns, pooled.rows);
   const dots = new Uint32Array(image.data.buffer);
