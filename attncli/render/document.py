@@ -272,19 +272,18 @@ def _block_with_comma(block: Block) -> Block:
     """A block with decimal commas in its texts."""
     match block:
         case Statement(start, rest, style):
-            return Statement(start, with_decimal_commas(rest), style)
+            block = Statement(start, with_decimal_commas(rest), style)
         case Lines(lines):
-            return replace(block, lines=tuple(map(with_decimal_commas, lines)))
+            block = replace(block, lines=tuple(map(with_decimal_commas, lines)))
         case Pairs(pairs):
-            return replace(block, pairs=[(name, with_decimal_commas(text)) for name, text in pairs])
+            block = replace(block, pairs=[(name, with_decimal_commas(text)) for name, text in pairs])
         case Fitted(blocks):
-            return Fitted(lambda target: map(_block_with_comma, blocks(target)))
+            block = Fitted(lambda target: map(_block_with_comma, blocks(target)))
         case SideBySide(sections):
-            return SideBySide(tuple(map(section_with_comma, sections)))
+            block = SideBySide(tuple(map(section_with_comma, sections)))
         case Section():
-            return section_with_comma(block)
-        case _:
-            return block
+            block = section_with_comma(block)
+    return block  # a drawing has no numbers of its own
 
 
 def _grid_with_comma(grid: Grid) -> Grid:
