@@ -7,7 +7,7 @@ import { weightText, weightsOfWord } from "./weights_table.js";
 
 const MOST_LINES = 400; // beside one another more of them are one surface
 const MOST_WORDS = 200; // on one side; more of them would be a drawing of many screens
-const ROW_HEIGHT = 26; // pixels, and so in views.css
+const ROW_HEIGHT = 22; // pixels, and so in views.css
 
 /** Draw the two columns of tokens and the lines between them, of all words or of the one in force. */
 export function drawLines(element, state) {

@@ -46,11 +46,11 @@ function saysElement() {
 /** The switches: which way to look, where queries and keys are the same words, and one head or the mean of all. */
 function switches(table, state) {
   const { isMean, isReversed } = state.get().sentence;
-  const ways = [["what a word looks at", false], ["what looks at it", true]];
-  const heads = [["the head in view", false], [`mean of all ${table.heads} heads`, true]];
+  const ways = [["looks at", false], ["is looked at by", true]];
+  const heads = [["this head", false], [`mean of all ${table.heads}`, true]];
   return [
-    ...(table.isSelf ? [radios("Show", "isReversed", ways, isReversed, state)] : []),
-    ...(table.heads > 1 ? [radios("In", "isMean", heads, isMean, state)] : []),
+    ...(table.isSelf ? [radios("A word", "isReversed", ways, isReversed, state)] : []),
+    ...(table.heads > 1 ? [radios("in", "isMean", heads, isMean, state)] : []),
   ];
 }
 

@@ -23,7 +23,7 @@ export function drawStep(element, state) {
     const hadFocus = element.contains(document.activeElement) && document.activeElement !== element;
     const node = nodeOf(state.get(), state.get().step);
     tables = makeTables(state, node);
-    element.replaceChildren(stepHead(state, node), tables.element, panel);
+    element.replaceChildren(make("div", { class: "step-body" }, stepHead(state, node), tables.element), panel);
     const { cell } = state.get();
     if (cell !== null) tables.main?.table.reveal(cell);
     if (hadFocus) tables.main?.table.focus();

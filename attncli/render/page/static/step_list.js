@@ -33,6 +33,7 @@ export function drawStepList(element, state) {
     if (names.some((name) => ["nodes", "values", "positions"].includes(name))) draw();
     else if (names.includes("step")) mark();
   });
+  new ResizeObserver(mark).observe(element); // as the heading grows, and with the window
   draw();
 }
 
@@ -61,10 +62,10 @@ function linkTo(state, { number, names }) {
   );
 }
 
-/** Scroll the list, and nothing else, so that a link is in view, and with it the beginning of those beside it. */
+/** Scroll the list, and nothing else, so that a link is in view, and with it those beside it. */
 function revealIn(list, link) {
   const [box, own] = [list.getBoundingClientRect(), link.getBoundingClientRect()];
-  const beside = own.height / 2;
+  const beside = own.height;
   if (own.top - beside < box.top) list.scrollTop -= box.top - own.top + beside;
   else if (own.bottom + beside > box.bottom) list.scrollTop += own.bottom + beside - box.bottom;
   if (own.left < box.left) list.scrollLeft -= box.left - own.left;

@@ -19,8 +19,10 @@ export function showInConsole(state) {
   window.attnPage = consoleTools(state);
 }
 
-/** Draw the parts, in place of those of another problem. */
+/** Draw the parts, in place of those of another problem; they are as high as the screen under the heading. */
 export function drawWorkbench(state) {
+  const heading = document.querySelector("header");
+  new ResizeObserver(() => document.documentElement.style.setProperty("--heading", `${heading.offsetHeight}px`)).observe(heading);
   drawSelectors(documentPart("selectors"), state);
   drawStepList(documentPart("step-list"), state);
   drawStep(documentPart("step"), state);
