@@ -310,13 +310,13 @@ class Answer:
     rows: Callable[[], Iterator[Sequence[Any]]] | None = None
 
 
-def column_blocks(widths: Sequence[int], available: int | None) -> Iterator[range]:
+def column_blocks(widths: Sequence[float], available: float | None) -> Iterator[range]:
     """The positions of columns in blocks that are as wide as `available` at most, or of one column; None for no limit.
 
     >>> list(column_blocks([4, 4, 12, 4], 10))
     [range(0, 2), range(2, 3), range(3, 4)]
     """
-    start, used = 0, 0
+    start, used = 0, 0.0
     for position, width in enumerate(widths):
         if available is not None and position > start and used + width > available:
             yield range(start, position)

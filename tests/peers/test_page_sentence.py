@@ -212,5 +212,17 @@ def test_labels_may_be_equal_and_read_from_the_right(page_of: PageOf) -> None:
     first.focus()
     page.keyboard.press("ArrowLeft")
     assert sentence(page).startswith("على#1 looks at ")
-    boxes = [page.locator(".word").nth(at).bounding_box()["x"] for at in range(2)]
-    assert boxes[0] > boxes[1]
+    frame, first = page.locator("figure.main .frame.word"), page.locator("figure.main td").nth(2 * 5)
+    assert all(abs(frame.bounding_box()[side] - first.bounding_box()[side]) < 4 for side in ("x", "y"))
+
+
+def test_the_arithmetic_never_lies_over_the_cell_that_it_explains(page_of: PageOf) -> None:
+    """In a table of twelve words at 1280 × 800, in its last row."""
+    page = page_of({"embeddings": normal(12, 4)}, context={"viewport": {"width": 1280, "height": 800}})
+    page.locator("#step-list a[data-step=weights]").click()
+    cell = page.locator("figure.main td").last
+    cell.click()
+    panel, own = page.locator(".cell-panel").bounding_box(), cell.bounding_box()
+    assert own["y"] + own["height"] <= panel["y"] + 1
+    assert panel["y"] + panel["height"] <= 800
+    assert page.locator("#controls h2").bounding_box()["y"] < 800

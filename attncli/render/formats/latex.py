@@ -27,8 +27,9 @@ from attncli.render.formats.latex_math import (
 from attncli.render.target import TEXT_PAGE, TextTarget
 
 PACKAGES = "% needs \\usepackage{amsmath,booktabs}"
-PAGE_WIDTH, PAGE_ROWS = 66, 40  # characters and rows of a table that the text of a page has room for, at 10 points
-COLUMN_GAP = 3  # characters, about
+# The width of a page's text, of a digit, of a decimal sign and between columns, in points at a size of 10 (Computer
+# Modern, the class article), and the rows of a table that a page has room for.
+PAGE_WIDTH, DIGIT_WIDTH, SIGN_WIDTH, COLUMN_GAP, PAGE_ROWS = 345.0, 5.0, 2.8, 12.0, 40
 GAP = "\n\n\\smallskip\n\n"  # between tabulars, and above and below them: their rules leave no room
 
 
@@ -50,7 +51,8 @@ def _section_blocks(section: Section, decimals: int) -> Iterator[str]:
     symbol = f" {latex_line(section.symbol)}" if section.symbol else ""
     formula = f"\\quad {_line(section.formula)}" if section.formula else ""
     if section.heading:
-        yield f"\\paragraph{{{_text(section.title)}}}{symbol}{formula}"
+        rest = f"{symbol}{formula}" or "\\leavevmode"  # otherwise a table stands beside the heading
+        yield f"\\paragraph{{{_text(section.title)}}}{rest}"
     if section.purpose:
         yield f"\\nopagebreak\\noindent {_text(section.purpose)}"
     if section.grids:
@@ -109,7 +111,7 @@ def _tabulars(grid: Grid, decimals: int) -> str:
     """
     texts = [[text.strip() for text in row] for row in grid.cell_texts(decimals)]
     table = [(grid.corner, *grid.columns), *((label, *row) for label, row in zip(grid.rows, texts, strict=True))]
-    label_width, *widths = (max(map(len, column)) + COLUMN_GAP for column in zip(*table, strict=True))
+    label_width, *widths = (max(map(_width, column)) + COLUMN_GAP for column in zip(*table, strict=True))
     # Labels are in several tabulars: they are written once.
     headings = [_label(heading, column in grid.marked_columns) for column, heading in enumerate(grid.columns)]
     labels = [_label(label, row in grid.marked_rows) for row, label in enumerate(grid.rows)]
@@ -125,6 +127,13 @@ def _tabulars(grid: Grid, decimals: int) -> str:
     title = [f"\\noindent\\emph{{{_text(grid.slice_label)}}}\n\n\\nopagebreak"] if grid.slice_label else []
     legend = [f"\\noindent {_text(grid.legend)}"] if grid.legend else []
     return GAP.join([*title, *tabulars, *legend])
+
+
+def _width(text: str) -> float:
+    """The width of a label or a number in points, about, without the marks of labels."""
+    signs = text.count(".") + text.count(",")
+    marks = text.count(LABEL_START) + text.count(LABEL_END)
+    return (len(text) - signs - marks) * DIGIT_WIDTH + signs * SIGN_WIDTH
 
 
 def _cells(grid: Grid, texts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:

@@ -276,7 +276,7 @@ def test_an_error_names_the_file_the_part_and_the_key(keys: str, message: str, r
     ("form", "line"),
     [
         ("markdown", "## 1. Causal"),
-        ("latex", r"\paragraph{1. Causal}"),
+        ("latex", r"\paragraph{1. Causal}\leavevmode"),
         ("json", '  "format": "attn.demo/1",'),
         ("yaml", "format: attn.demo/1"),
     ],

@@ -2,7 +2,7 @@
 
 import { make, makeSvg } from "./elements.js";
 import { labelElement } from "./labels.js";
-import { changeSentence, sentenceTable, wordInForce } from "./sentence_state.js";
+import { changeSentence, pairInView, sentenceTable, wordInForce } from "./sentence_state.js";
 import { weightText, weightsOfWord } from "./weights_table.js";
 
 const MOST_LINES = 400; // beside one another more of them are one surface
@@ -26,7 +26,7 @@ export function drawLines(element, state) {
     const table = sentenceTable(state);
     if (table === null) return;
     if (names.includes("nodes")) draw();
-    else if (parts.drawing !== null && ["values", "positions", "sentence"].some((name) => names.includes(name))) paint(parts, table, state);
+    else if (parts.drawing !== null && ["values", "positions", "sentence", "pointed"].some((name) => names.includes(name))) paint(parts, table, state);
   });
   draw();
 }
@@ -71,6 +71,8 @@ function paint(parts, table, state) {
   const drawn = lines.slice(0, MOST_LINES);
   const largest = Math.abs(drawn[0]?.weight ?? 1);
   parts.drawing.replaceChildren(...drawn.map((line) => pathOf(line, largest)).reverse()); // the largest on top
+  const cell = pairInView(state);
+  if (cell !== null) parts.drawing.querySelector(`[data-row="${cell[0]}"][data-column="${cell[1]}"]`)?.classList.add("is-in-view");
   parts.note.textContent = drawn.length < lines.length ? `The ${MOST_LINES} largest of ${lines.length} weights are drawn.` : "";
 }
 

@@ -25,7 +25,7 @@ export function drawSentence(element, state) {
   };
   state.listen((names) => {
     if (names.includes("nodes")) draw();
-    else if (["values", "positions", "sentence"].some((name) => names.includes(name))) {
+    else if (["values", "positions", "sentence", "pointed"].some((name) => names.includes(name))) {
       const table = sentenceTable(state);
       if (table !== null) paintWords(parts, table, state);
     }

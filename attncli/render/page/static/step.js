@@ -7,6 +7,7 @@ import { legendOf } from "./legend.js";
 import { goOn, indexInView, showStep } from "./navigation.js";
 import { blocksOf, slicesOfSources } from "./source_tables.js";
 import { indexOfCell, leadingIndex, movePosition, nodeOf, placeLabel, sliceText } from "./slices.js";
+import { isPairTable, sentenceTable, wordInForce } from "./sentence_state.js";
 import { stepHead } from "./step_head.js";
 import { stepTable } from "./step_table.js";
 import { symbolElement } from "./symbols.js";
@@ -35,7 +36,7 @@ export function drawStep(element, state) {
   };
   state.listen((names) => {
     if (names.some((name) => REDRAWS.includes(name))) draw();
-    else if (names.includes("cell") || names.includes("pointed")) mark();
+    else if (["cell", "pointed", "sentence"].some((name) => names.includes(name))) mark();
   });
   draw();
 }
@@ -123,6 +124,16 @@ function choicesOfLeading(state, node) {
   });
 }
 
+/** The frame around the row of the word that is pointed at in the sentence, or around its column. */
+function framesOfWord(state, { node, content }) {
+  const table = sentenceTable(state);
+  const { pointed, pinned } = state.get().sentence;
+  if (table === null || !isPairTable(node) || (pointed ?? pinned) === null) return [];
+  const { side, index } = wordInForce(state, table);
+  const own = [index, index + 1];
+  return [side === "query" ? { rows: own, columns: [0, content.columns], kind: "word" } : { rows: [0, content.rows], columns: own, kind: "word" }];
+}
+
 /** Frame the cell in view and the cells that it is made from. */
 function markCells(state, tables) {
   if (tables.main === null) return;
@@ -130,7 +141,8 @@ function markCells(state, tables) {
   const index = indexInView(state);
   showSources(state, tables);
   const at = pointed ?? cell;
-  tables.main.table.mark(at === null ? [] : [{ rows: [at[0], at[0] + 1], columns: [at[1], at[1] + 1], kind: "in-view" }], cell);
+  const inView = at === null ? [] : [{ rows: [at[0], at[0] + 1], columns: [at[1], at[1] + 1], kind: "in-view" }];
+  tables.main.table.mark([...framesOfWord(state, tables.main), ...inView], cell);
   const blocks = index === null ? [] : blocksOf(state.get(), tables.node, index);
   tables.sources.forEach(({ table, node, content }, place) => {
     const own = blocks.filter(({ step, leading }) => step === node.name && String(leading) === String(content.leading));

@@ -25,8 +25,8 @@ export function drawWorkbench(state) {
   new ResizeObserver(() => document.documentElement.style.setProperty("--heading", `${heading.offsetHeight}px`)).observe(heading);
   drawSelectors(documentPart("selectors"), state);
   drawStepList(documentPart("step-list"), state);
+  drawSentence(documentPart("sentence"), state); // before the step, whose table frames the row of a word
   drawStep(documentPart("step"), state);
-  drawSentence(documentPart("sentence"), state);
   drawControls(documentPart("controls"), state);
 }
 
