@@ -1,11 +1,13 @@
 """Matplotlib as figures use it: without its messages and the user's settings, on a canvas, with fonts and colours."""
 
+import io
 import logging
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -176,16 +178,36 @@ def round_ticks(least: float, largest: float, length: float = 1.0) -> Sequence[t
     return [(tick, f"{tick:.6g}".replace("-", "−")) for tick in inside]
 
 
+@cache
+def _figure_class() -> Any:
+    """Matplotlib's figure that notebooks show as a picture, whether or not it draws in them."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
+
+    class NotebookFigure(Figure):
+        """A figure of Matplotlib with pictures of itself."""
+
+        def _repr_png_(self) -> bytes:
+            picture = io.BytesIO()
+            self.savefig(picture, format="png")
+            return picture.getvalue()
+
+        def _repr_svg_(self) -> str:
+            picture = io.StringIO()
+            self.savefig(picture, format="svg", metadata={"Date": None})
+            return picture.getvalue()
+
+    return NotebookFigure
+
+
 class Canvas:
     """A figure of Matplotlib on which positions are inches from the upper left corner, with the fonts of its texts."""
 
     def __init__(self, size: Size, fonts: Fonts) -> None:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
-        from matplotlib.transforms import Affine2D  # noqa: PLC0415
+        from matplotlib.transforms import Affine2D  # noqa: PLC0415 - an extra
 
         self.size = size
         self.fonts = fonts
-        self.figure = Figure(figsize=(size.width, size.height), facecolor="white")
+        self.figure = _figure_class()(figsize=(size.width, size.height), facecolor="white")
         inches = Affine2D().scale(1 / size.width, -1 / size.height).translate(0, 1)
         self.transform = inches + self.figure.transFigure
 

@@ -18,11 +18,12 @@ SUBTITLE_HEIGHT = 0.19
 PANEL_TITLE_HEIGHT = 0.18
 LINE_HEIGHT = 0.17  # of the names of axes, of a legend, of a note
 LABEL_HEIGHT = 0.125
-LABEL_PITCH = 0.145  # from one label to the next at least
+LABEL_SIZE, MIN_LABEL_SIZE = 9.0, 5.0  # points: labels are made smaller before some are left out
+LABEL_PITCH = 0.145 / LABEL_SIZE  # inches from one label to the next at least, for each point of their size
 LABEL_PADDING = 0.07  # between a panel and its labels
 BAR_GAP, BAR_WIDTH, MAX_BAR_HEIGHT = 0.1, 0.1, 2.5
 MIN_PANEL = 0.32  # the least width and height of a panel
-MAX_WIDTH, MAX_GROUP_HEIGHT = 7.0, 8.5  # of the text of a page of paper
+MAX_WIDTH, MAX_HEIGHT, MAX_GROUP_HEIGHT = 7.0, 9.0, 8.5  # of the text of a page of paper
 MIN_SCALE, MAX_SCALE, SCALES = 0.05, 4.0, 90
 
 UNITS = {"in": 1.0, "cm": 2.54, "mm": 25.4}  # in an inch
@@ -139,6 +140,7 @@ class GroupLayout:
     size: Size
     is_rotated: bool  # the labels of columns
     label_steps: tuple[int, int]  # every such label of rows and columns is shown
+    label_sizes: tuple[float, float]  # of these, in points
 
     def moved(self, left: float, top: float) -> "GroupLayout":
         """The same group elsewhere."""
@@ -175,21 +177,31 @@ def lay_out(
 ) -> PageLayout | None:
     """The layout of groups one next to the other and one below the other; None where they do not fit a size.
 
-    Without a size a page is as wide as that of a paper at most, and as high as it has to be. `title` are the
-    widths of the lines at its head, `notes` of those at its end.
+    Without a size a page is as large as it has to be, and no larger than that of a paper where its panels can be
+    smaller. `title` are the widths of the lines at its head, `notes` of those at its end.
     """
     head = len(title) * TITLE_LINE_HEIGHT + (TITLE_GAP if title else 0)
     foot = len(notes) * LINE_HEIGHT + (0.08 if notes else 0)
     least_width = min(max([*title, *notes], default=0.0), MAX_WIDTH)
     if size is None:
         blocks = [_fitting_group(group) for group in groups]
-        return _page(blocks, MAX_WIDTH, head, foot, least_width, None)
+        page = _page(blocks, MAX_WIDTH, head, foot, least_width, None)
+        if page.size.height <= MAX_HEIGHT:
+            return page
+        smaller = _fitting_groups(groups, Size(MAX_WIDTH, MAX_HEIGHT - 2 * MARGIN - head - foot), 1.0)
+        return page if smaller is None else _page(smaller, MAX_WIDTH, head, foot, least_width, None)
     room = Size(size.width - 2 * MARGIN, size.height - 2 * MARGIN - head - foot)
-    for scale in _scales(MAX_SCALE):
+    fitting = _fitting_groups(groups, room, MAX_SCALE)
+    return None if fitting is None else _page(fitting, room.width, head, foot, 0, size)
+
+
+def _fitting_groups(groups: Sequence[GroupSize], room: Size, largest: float) -> Sequence[GroupLayout] | None:
+    """The groups at the largest scale at which they have room; None where there is none."""
+    for scale in _scales(largest):
         scaled = [group_layout(group, room.width, scale) for group in groups]
         fitting = [block for block in scaled if block is not None]
         if len(fitting) == len(groups) and _flow(fitting, room.width)[1].height <= room.height:
-            return _page(fitting, room.width, head, foot, 0, size)
+            return fitting
     return None
 
 
@@ -216,10 +228,14 @@ def group_layout(group: GroupSize, width: float, scale: float) -> GroupLayout | 
     rows, columns = group.cells
     cell = Size(panel.width / columns, panel.height / rows)
     is_rotated = group.column_labels + 0.05 > cell.width and columns > 1
-    label_steps = math.ceil(LABEL_PITCH / cell.height), math.ceil(LABEL_PITCH / cell.width) if is_rotated else 1
+    row_size, column_size = _label_size(cell.height), _label_size(cell.width) if is_rotated else LABEL_SIZE
+    label_steps = (
+        math.ceil(LABEL_PITCH * row_size / cell.height),
+        math.ceil(LABEL_PITCH * column_size / cell.width) if is_rotated else 1,
+    )
     name = LINE_HEIGHT if group.has_axis_names else 0
-    left = name + (group.row_labels + LABEL_PADDING if group.row_labels else 0)
-    labels = group.column_labels if is_rotated else LABEL_HEIGHT
+    left = name + (group.row_labels * row_size / LABEL_SIZE + LABEL_PADDING if group.row_labels else 0)
+    labels = group.column_labels * column_size / LABEL_SIZE if is_rotated else LABEL_HEIGHT
     bottom = name + (labels + LABEL_PADDING if group.column_labels else 0)
     right = BAR_GAP + BAR_WIDTH + group.color_bar if group.color_bar else 0
     pitch = max(panel.width, group.panel_title) + PANEL_GAP
@@ -249,7 +265,17 @@ def group_layout(group: GroupSize, width: float, scale: float) -> GroupLayout | 
         max(end.left + end.width + overhang + right, group.title, group.subtitle, left + group.legend),
         legend_top + group.legend_lines * LINE_HEIGHT,
     )
-    return GroupLayout(boxes, per_row, bar, (0.0, 0.0), (left, legend_top), size, is_rotated, label_steps)
+    sizes = row_size, column_size
+    return GroupLayout(boxes, per_row, bar, (0.0, 0.0), (left, legend_top), size, is_rotated, label_steps, sizes)
+
+
+def _label_size(edge: float) -> float:
+    """The size of labels beside cells of an edge, in points.
+
+    >>> _label_size(0.2), round(_label_size(0.1), 1), _label_size(0.01)
+    (9.0, 6.2, 5.0)
+    """
+    return min(max(edge / LABEL_PITCH, MIN_LABEL_SIZE), LABEL_SIZE)
 
 
 def _panels_per_row(count: int, per_slice: int, fitting: int) -> int:

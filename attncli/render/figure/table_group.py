@@ -35,7 +35,7 @@ MAX_LABEL = 24  # characters of a label; the rest of a longer one is left out
 SUBTITLE_SIZE, LEGEND_SIGN_SIZE = 8.5, 7.0  # points
 MIN_NUMBER_CELL, MIN_NUMBER_HEIGHT = 0.32, 0.22  # inches of a cell with a number
 NUMBER_ROOM = 0.13  # inches around a number in a cell that is as large as it should be
-NUMBER_SIZES = (8.0, 7.0, 6.0)  # points, the largest that fits
+NUMBER_SIZES = (8.0, 7.0, 6.0, 5.0)  # points, the largest that fits
 NUMBER_PADDING = 0.06  # inches around a number in the smallest cell that has room for it
 SIGN_SIZE, MIN_SIGN_CELL = 8.0, 0.16  # points, and the edge in inches of a cell that has room for a sign
 MIN_NAME_SIZE = 6.5  # points of the name of an axis; it is left out where it does not fit
@@ -277,10 +277,10 @@ class TableGroup:
         row_step, column_step = layout.label_steps
         rows = self.row_labels[::row_step] if has_rows else []
         columns = self.column_labels[::column_step] if has_columns else []
-        style = canvas.fonts.style
-        axes.set_yticks([at * row_step + 0.5 for at in range(len(rows))], labels=rows, **style)
-        rotation = {"rotation": 90} if layout.is_rotated else {}
-        axes.set_xticks([at * column_step + 0.5 for at in range(len(columns))], labels=columns, **style, **rotation)
+        row_size, column_size = ({**canvas.fonts.style, "size": size} for size in layout.label_sizes)
+        axes.set_yticks([at * row_step + 0.5 for at in range(len(rows))], labels=rows, **row_size)
+        ticks = [at * column_step + 0.5 for at in range(len(columns))]
+        axes.set_xticks(ticks, labels=columns, rotation=90 if layout.is_rotated else 0, **column_size)
 
     def _name_axes(self, canvas: Canvas, layout: GroupLayout, bottom: float) -> None:
         """Write what the rows and the columns are, once at the left of all panels and once below them."""

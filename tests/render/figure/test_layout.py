@@ -8,6 +8,7 @@ import pytest
 
 import attncli
 from attncli.render.figure.layout import (
+    MARGIN,
     MAX_GROUP_HEIGHT,
     MAX_WIDTH,
     Box,
@@ -108,7 +109,7 @@ def test_labels_are_rotated_where_they_are_wider_than_a_cell_and_thinned_where_t
     page = lay_out([GROUP, replace(GROUP, column_labels=0.6), replace(GROUP, cells=(40, 40))], None, [], [])
     assert page is not None
     shown = [(group.is_rotated, group.label_steps) for group in page.groups]
-    assert shown == [(False, (1, 1)), (True, (1, 1)), (True, (3, 3))]
+    assert shown == [(False, (1, 1)), (True, (1, 1)), (True, (2, 2))]
 
 
 @pytest.mark.parametrize(
@@ -136,3 +137,20 @@ def test_another_text_is_an_error_that_shows_how(text: str) -> None:
 def test_a_size_has_limits(text: str) -> None:
     with pytest.raises(attncli.AttnError, match=r"out of range; expected 1 to 30 inches each, 2\.54 to 76\.2 cm"):
         parse_size(text, "--size")
+
+
+def test_a_figure_is_no_larger_than_a_page_of_paper_where_its_panels_can_be_smaller() -> None:
+    page = lay_out([GROUP] * 14, None, [], [])
+    assert page is not None
+    assert page.size.width <= 7 + 2 * MARGIN
+    assert page.size.height <= 9
+
+
+def test_labels_are_smaller_before_some_are_left_out() -> None:
+    sizes = []
+    for cells in (10, 20, 24, 60):
+        page = lay_out([replace(GROUP, cells=(cells, cells), panel=Size(2.2, 2.2))], None, [], [])
+        assert page is not None
+        (group,) = page.groups
+        sizes.append((group.label_sizes[0] < 9, group.label_steps[0]))
+    assert sizes == [(False, 1), (True, 1), (True, 1), (True, 3)]
