@@ -111,7 +111,7 @@ def capture_run(
         recorded = found.run(model, request.tokens, target)
     _check_equal(plain, recorded, found.where)
     lengths = [len(request.tokens.ids), *([len(request.target.ids)] if request.target is not None else [])]
-    maker = LayerMaker(lengths)
+    maker = LayerMaker(lengths, keeps_weights=recorder.has_weights)
     if recorder.count:
         layers = _layers(recorder, maker, counts, request, has_two_parts=has_two_parts)
         notes = _unknown(recorder)
@@ -120,6 +120,7 @@ def capture_run(
         with softmaxes.recording():
             recorded = found.run(model, request.tokens, target)
         _check_equal(plain, recorded, found.where)
+        maker.keeps_weights = softmaxes.weight_size <= MOST_WEIGHTS
         layers = _layers_of_softmaxes(found, softmaxes, maker, counts, request)
         names = [layer.name for layer in layers if "scores" in layer.arrays]
         notes = [f"scores are captured in {_some(names)}: more than products of queries and keys"] if names else []

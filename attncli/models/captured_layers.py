@@ -8,7 +8,7 @@ from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.io.captures import CapturedLayer
-from attncli.models.recording import MOST_WEIGHTS, AttentionCall
+from attncli.models.recording import AttentionCall
 from attncli.models.softmaxes import SoftmaxCall
 from attncli.problem.arrays import GivenArray, type_of_tensor
 
@@ -94,17 +94,19 @@ def layer_names(modules: Sequence[str], places: Sequence[Place]) -> list[str]:
 class LayerMaker:
     """Makes layers of calls, and the tensors that they name: masks and biases that are equal are one tensor.
 
-    `lengths` are the numbers of tokens of the sequences, that of the encoder (or the only one) first.
+    `lengths` are the numbers of tokens of the sequences, that of the encoder (or the only one) first. All layers have
+    their weights, or none has.
     """
 
     lengths: Sequence[int]
     tensors: dict[str, GivenArray] = field(default_factory=dict)
-    room: int = MOST_WEIGHTS  # bytes of weights of softmaxes that are still kept
+    keeps_weights: bool = True
 
     def make(self, name: str, place: Place, call: AttentionCall) -> CapturedLayer:
         """The layer of a call."""
         inputs = {key: to_given(call.arrays[key]) for key in ("query", "key", "value")}
-        results = {"output": _by_heads(call.output, inputs["query"]), "weights": call.weights}
+        weights = call.weights if self.keeps_weights else None
+        results = {"output": _by_heads(call.output, inputs["query"]), "weights": weights}
         given = {key: to_given(tensor) for key, tensor in results.items() if tensor is not None}
         keys, others = self._stages(call, inputs)
         if "sink" in others and "weights" in given and _sums_to_one(given["weights"].array):
@@ -136,8 +138,7 @@ class LayerMaker:
         arrays |= mask
         arrays["value"] = to_given(call.value)
         results = {"weights": to_given(call.weights), "output": to_given(call.output)}
-        self.room -= results["weights"].array.nbytes
-        if self.room < 0:
+        if not self.keeps_weights:
             del results["weights"]
         output = results["output"].dtype
         types = {array.dtype for key, array in arrays.items() if key != "mask"}

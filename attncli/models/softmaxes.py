@@ -76,6 +76,11 @@ class SoftmaxRecorder:
         return [call for call in self.calls if call.value is not None]
 
     @property
+    def weight_size(self) -> int:
+        """The bytes of the weights of all attentions together."""
+        return sum(call.weights.element_size() * call.weights.nelement() for call in self.attentions)
+
+    @property
     def others(self) -> list[str]:
         """The modules of the other softmaxes, such as those of attention in blocks."""
         return list(dict.fromkeys(call.module for call in self.calls if call.value is None))
