@@ -111,7 +111,7 @@ def capture_run(
         recorded = found.run(model, request.tokens, target)
     _check_equal(plain, recorded, found.where)
     lengths = [len(request.tokens.ids), *([len(request.target.ids)] if request.target is not None else [])]
-    maker = LayerMaker(lengths)
+    maker = LayerMaker(lengths, keeps_weights=recorder.has_weights)
     if recorder.count:
         layers = _layers(recorder, maker, counts, request, has_two_parts=has_two_parts)
         notes = _unknown(recorder)
@@ -120,14 +120,21 @@ def capture_run(
         with softmaxes.recording():
             recorded = found.run(model, request.tokens, target)
         _check_equal(plain, recorded, found.where)
+        maker.keeps_weights = softmaxes.weight_size <= MOST_WEIGHTS
         layers = _layers_of_softmaxes(found, softmaxes, maker, counts, request)
-        notes = [f"{found.config.model_type} calls no attention function: scores are captured, not queries and keys"]
+        names = [layer.name for layer in layers if "scores" in layer.arrays]
+        notes = [f"scores are captured in {_some(names)}: more than products of queries and keys"] if names else []
         if softmaxes.others:
-            notes.append(f"left out {shorten(', '.join(softmaxes.others), _MOST_TEXT)}: attention in blocks, or none")
+            notes.append(f"left out {_some(softmaxes.others)}: attention in blocks, or none")
     if not layers:
         hint = "it numbers its layers from 0" if request.layers is not None else None
         raise AttnError("none of the layers that are asked for has attention", where=found.where, hint=hint)
     return CapturedRun(_capture(found, request, layers, model), maker.tensors, missing, notes)
+
+
+def _some(names: Sequence[str]) -> str:
+    """Names in a line, cut where they are many."""
+    return shorten(", ".join(names), _MOST_TEXT)
 
 
 def _capture(
@@ -172,7 +179,7 @@ def _unknown(recorder: Recorder) -> list[str]:
     """What is said of calls whose arguments no key of a problem says."""
     names = {name for call in recorder.calls for name in call.unknown}
     modules = [call.module for call in recorder.calls if call.unknown]
-    return [f"left out {', '.join(modules)}: no key of a problem says {' and '.join(sorted(names))}"] if names else []
+    return [f"left out {_some(modules)}: no key of a problem says {' and '.join(sorted(names))}"] if names else []
 
 
 def _layers_of_softmaxes(
