@@ -144,6 +144,9 @@ def _view_for_reader(edited: EditedProblem, options: OutputOptions) -> View:
         return compute_view(edited, options)
     names, size = problem.default_selection, format_lengths(plan_of(problem)[WEIGHTS].shape)
     left_out = [name for name in names if name != OUTPUT]
+    if OUTPUT not in names and (options.stats or options.top):
+        view = compute_view(edited, replace(options, select=WEIGHTS))
+        return replace(view, result=RunResult(view.result.trace, ()))  # what is asked of the weights alone
     if OUTPUT not in names:
         message = f"{' and '.join(left_out)} have {size} numbers each, and there are no values to compute an output of"
         raise AttnError(message, hint=f"--select {','.join(names)} shows them, -o FILE writes them")

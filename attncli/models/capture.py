@@ -50,21 +50,20 @@ def _bytes(array: GivenArray) -> int:
     return array.array.nbytes // (2 if array.dtype == "bfloat16" else 1)
 
 
-def layer_count(found: RunnableCheckpoint) -> int | None:
-    """The layers of a model, those of both parts of an encoder-decoder; None where its configuration does not say."""
-    config = found.text_config
-    count = getattr(config, "num_hidden_layers", None)
-    second = getattr(config, "decoder_layers", None) or getattr(config, "num_decoder_layers", None)
-    return count + (2 * (second or count) if config.is_encoder_decoder else 0) if isinstance(count, int) else None
+def attention_count(found: RunnableCheckpoint) -> int | None:
+    """About how many attentions a run has: an encoder-decoder has three a layer."""
+    count = found.layer_count
+    return None if count is None else count * (3 if found.config.is_encoder_decoder else 1)
 
 
 def capture_size(found: RunnableCheckpoint, request: CaptureRequest) -> dict[str, int]:
     """About how many bytes a capture takes, by what they are of; nothing where the configuration does not say."""
     config = found.text_config
-    layers, heads = layer_count(found), getattr(config, "num_attention_heads", None)
+    layers, heads = attention_count(found), getattr(config, "num_attention_heads", None)
     if not layers or not isinstance(heads, int):
         return {}
-    layers = layers if request.layers is None else min(layers, len(request.layers))
+    share = 1 if request.layers is None else len(request.layers) / (found.layer_count or 1)
+    layers = max(round(layers * share), 1)
     groups = getattr(config, "num_key_value_heads", None) or heads
     features = getattr(config, "head_dim", None) or config.hidden_size // heads
     size = _SIZES.get(request.dtype or str(config.dtype).rpartition(".")[2], 2)
@@ -99,7 +98,7 @@ def capture_run(
     with counting_calls(model, counts):
         plain = found.run(model, request.tokens, target)
     has_two_parts = bool(found.config.is_encoder_decoder)
-    total = layer_count(found) or 0
+    total = attention_count(found) or 0
 
     def is_wanted(module: str) -> bool:
         if request.layers is None or any(count > 1 for name, count in counts.items() if name == module):
@@ -111,23 +110,30 @@ def capture_run(
         recorded = found.run(model, request.tokens, target)
     _check_equal(plain, recorded, found.where)
     lengths = [len(request.tokens.ids), *([len(request.target.ids)] if request.target is not None else [])]
-    maker = LayerMaker(lengths)
+    maker = LayerMaker(lengths, keeps_weights=recorder.has_weights)
     if recorder.count:
         layers = _layers(recorder, maker, counts, request, has_two_parts=has_two_parts)
-        notes = _unknown(recorder)
+        notes = _others(found, recorder) if request.layers is None else []
     else:
         softmaxes = SoftmaxRecorder(model, is_wanted, recorder.progress)
         with softmaxes.recording():
             recorded = found.run(model, request.tokens, target)
         _check_equal(plain, recorded, found.where)
+        maker.keeps_weights = softmaxes.weight_size <= MOST_WEIGHTS
         layers = _layers_of_softmaxes(found, softmaxes, maker, counts, request)
-        notes = [f"{found.config.model_type} calls no attention function: scores are captured, not queries and keys"]
+        names = [layer.name for layer in layers if "scores" in layer.arrays]
+        notes = [f"scores are captured in {_some(names)}: more than products of queries and keys"] if names else []
         if softmaxes.others:
-            notes.append(f"left out {shorten(', '.join(softmaxes.others), _MOST_TEXT)}: attention in blocks, or none")
+            notes.append(f"left out {_some(softmaxes.others)}: attention in blocks, or none")
     if not layers:
         hint = "it numbers its layers from 0" if request.layers is not None else None
         raise AttnError("none of the layers that are asked for has attention", where=found.where, hint=hint)
     return CapturedRun(_capture(found, request, layers, model), maker.tensors, missing, notes)
+
+
+def _some(names: Sequence[str]) -> str:
+    """Names in a line, cut where they are many."""
+    return shorten(", ".join(names), _MOST_TEXT)
 
 
 def _capture(
@@ -158,21 +164,24 @@ def _layers(
     recorder: Recorder, maker: LayerMaker, counts: Mapping[str, int], request: CaptureRequest, *, has_two_parts: bool
 ) -> list[CapturedLayer]:
     """The layers of recorded calls, those that are asked for."""
-    calls = [call for call in recorder.calls if not call.unknown]
-    places = places_of([call.module for call in calls], counts, has_two_parts=has_two_parts)
-    names = layer_names([call.module for call in calls], places)
+    modules = [call.module for call in recorder.calls]
+    places = places_of(modules, counts, has_two_parts=has_two_parts)
+    names = layer_names(modules, places)
     return [
         maker.make(name, place, call)
-        for call, place, name in zip(calls, places, names, strict=True)
+        for call, place, name in zip(recorder.calls, places, names, strict=True)
         if request.layers is None or place.number in request.layers
     ]
 
 
-def _unknown(recorder: Recorder) -> list[str]:
-    """What is said of calls whose arguments no key of a problem says."""
-    names = {name for call in recorder.calls for name in call.unknown}
-    modules = [call.module for call in recorder.calls if call.unknown]
-    return [f"left out {', '.join(modules)}: no key of a problem says {' and '.join(sorted(names))}"] if names else []
+def _others(found: RunnableCheckpoint, recorder: Recorder) -> list[str]:
+    """What is said of layers that call no attention function, as those of a state space."""
+    numbers = {place_of(call.module, has_two_parts=False).number for call in recorder.calls}
+    count = found.layer_count
+    others = [] if count is None else [str(number) for number in range(count) if number not in numbers]
+    has_others = bool(others) and not found.config.is_encoder_decoder and len(recorder.calls) < (count or 0)
+    noun = "layer" if len(others) == 1 else "layers"
+    return [f"left out {noun} {_some(others)}, without a call of an attention function"] if has_others else []
 
 
 def _layers_of_softmaxes(

@@ -12,6 +12,8 @@ from attncli.models.recording import AttentionCall
 from attncli.models.softmaxes import SoftmaxCall
 from attncli.problem.arrays import GivenArray, type_of_tensor
 
+_ROUNDINGS = 64  # of the largest score, of a product of long vectors
+_HIDING = -9000.0  # below it scores without a weight are those of a mask: some add −10,000
 _LOOSE = 1e-2  # more than the rounding of sums of bfloat16
 ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
 _CROSS = re.compile(r"cross|encoder_attn|encdec|enc_dec|multihead_attn", re.IGNORECASE)
@@ -92,16 +94,19 @@ def layer_names(modules: Sequence[str], places: Sequence[Place]) -> list[str]:
 class LayerMaker:
     """Makes layers of calls, and the tensors that they name: masks and biases that are equal are one tensor.
 
-    `lengths` are the numbers of tokens of the sequences, that of the encoder (or the only one) first.
+    `lengths` are the numbers of tokens of the sequences, that of the encoder (or the only one) first. All layers have
+    their weights, or none has.
     """
 
     lengths: Sequence[int]
     tensors: dict[str, GivenArray] = field(default_factory=dict)
+    keeps_weights: bool = True
 
     def make(self, name: str, place: Place, call: AttentionCall) -> CapturedLayer:
         """The layer of a call."""
         inputs = {key: to_given(call.arrays[key]) for key in ("query", "key", "value")}
-        results = {"output": _by_heads(call.output, inputs["query"]), "weights": call.weights}
+        weights = call.weights if self.keeps_weights else None
+        results = {"output": _by_heads(call.output, inputs["query"]), "weights": weights}
         given = {key: to_given(tensor) for key, tensor in results.items() if tensor is not None}
         keys, others = self._stages(call, inputs)
         if "sink" in others and "weights" in given and _sums_to_one(given["weights"].array):
@@ -115,18 +120,29 @@ class LayerMaker:
         return self._with_tokens(layer, place, *(inputs[key].array.shape[-2] for key in ("query", "key")))
 
     def make_of_softmax(self, name: str, place: Place, call: SoftmaxCall) -> CapturedLayer:
-        """The layer of a softmax, of which the scores are known, and not what made them."""
+        """The layer of a softmax: of queries and keys where these make its scores, otherwise of the scores."""
         scores = to_given(call.scores)
         queries, count = scores.array.shape[-2:]
-        visible, _ = split_mask(scores.array)
+        is_hidden = (scores.array < _HIDING) & (to_given(call.weights).array == 0)
+        visible = _plain(_of_one_head(~is_hidden))
+        shown = np.where(visible, scores.array, 0)
         keys = mask_keys(visible, queries)
-        arrays = {"scores": GivenArray(np.where(visible, scores.array, 0), dtype=scores.dtype)}
-        if not keys and not visible.all():
-            arrays["mask"] = GivenArray(_plain(visible))
+        mask = {} if keys or visible.all() else {"mask": GivenArray(visible)}
+        arrays = {"scores": GivenArray(shown, dtype=scores.dtype)}
+        if call.query is not None:
+            factors = {key: to_given(getattr(call, key)) for key in ("query", "key")}
+            found = scale_and_bias(factors["query"], factors["key"], shown, visible)
+            if found is not None:
+                keys["scale"], bias = found
+                arrays = {**factors, **({} if bias is None else {"bias": _not_below_single(_plain(bias), scores)})}
+        arrays |= mask
         arrays["value"] = to_given(call.value)
         results = {"weights": to_given(call.weights), "output": to_given(call.output)}
+        if not self.keeps_weights:
+            del results["weights"]
         output = results["output"].dtype
-        keys |= {"dtype": output} if output not in (None, scores.dtype) else {}  # a softmax in float32 alone
+        types = {array.dtype for key, array in arrays.items() if key != "mask"}
+        keys |= {"dtype": output} if types != {output} else {}  # a softmax in float32 alone
         named, expected = (
             {key: self._add(f"{name}.{key}", array, is_shared=key == "mask") for key, array in group.items()}
             for group in (arrays, results)
@@ -213,6 +229,17 @@ def _by_heads(output: Any, query: GivenArray) -> Any | None:
     return output.transpose(1, 2) if tuple(output.shape[:3]) == (items, count, heads) else None
 
 
+def _not_below_single(array: Array, like: GivenArray) -> GivenArray:
+    """Numbers that were computed from others, in their type, but in no smaller one than float32."""
+    dtype = "float64" if like.dtype == "float64" else "float32"
+    return GivenArray(array.astype(dtype), dtype=dtype)
+
+
+def _of_one_head(tables: Array) -> Array:
+    """The first of the tables of all heads [b h n m] where they are the same; otherwise all of them."""
+    return tables[:1, :1] if (tables == tables[:1, :1]).all() else tables
+
+
 def _plain(array: Array) -> Array:
     """An array without the leading axes of length 1."""
     while array.ndim > 2 and array.shape[0] == 1:
@@ -232,6 +259,54 @@ def split_mask(mask: Array) -> tuple[Array, Array | None]:
     visible = mask > np.finfo(mask.dtype).min / 2
     added = np.where(visible, mask, 0)
     return np.asarray(visible), np.asarray(added) if added.any() else None
+
+
+def scale_and_bias(
+    query: GivenArray, key: GivenArray, scores: Array, visible: Array
+) -> tuple[float, Array | None] | None:
+    """The scale by which products of queries and keys are these scores, and the bias that is added to them.
+
+    The bias, None where there is none, is one of keys alone, or of distances alone. None where the scores are made in
+    another way.
+
+    >>> one = GivenArray(np.eye(2)[None, None], dtype="float64")
+    >>> scale_and_bias(one, one, 0.5 * one.array, np.ones((2, 2), bool))
+    (0.5, None)
+    """
+    products = query.array.astype(np.float64) @ key.array.astype(np.float64).swapaxes(-1, -2)
+    if products.shape != scores.shape:
+        return None
+    products = np.where(visible, products, 0)
+    rounding = 2.0**-8 if query.dtype == "bfloat16" else float(np.finfo(query.dtype or "float64").eps)
+    allowed = _ROUNDINGS * rounding * float(abs(scores).max())
+    usual = query.array.shape[-1] ** -0.5
+    fitted = float((products * scores).sum() / ((products**2).sum() or 1.0))
+    for scale in (usual, 1.0, fitted):
+        if abs(scores - scale * products).max() <= allowed:
+            return scale, None
+    for scale in (usual, 1.0):
+        rest = np.where(visible, scores - scale * products, 0)
+        for bias in (_bias_of_keys(rest, visible), _bias_of_distances(rest, visible)):
+            if abs(np.where(visible, rest - bias, 0)).max() <= allowed:
+                return scale, bias
+    return None
+
+
+def _bias_of_keys(rest: Array, visible: Array) -> Array:
+    """The mean for each key [b h 1 m] of what is added to scores, over the queries that see it."""
+    counts = np.maximum(visible.sum(-2, keepdims=True), 1)
+    return np.asarray(rest.sum(-2, keepdims=True) / counts)
+
+
+def _bias_of_distances(rest: Array, visible: Array) -> Array:
+    """The mean for each distance of a key from a query [b h n m] of what is added to scores, where it is seen."""
+    seen = np.broadcast_to(visible, rest.shape)
+    bias = np.zeros_like(rest)
+    queries, keys = np.indices(rest.shape[-2:])
+    for distance in range(1 - rest.shape[-2], rest.shape[-1]):
+        at = keys - queries == distance
+        bias[..., at] = (rest[..., at].sum(-1) / np.maximum(seen[..., at].sum(-1), 1))[..., None]
+    return bias
 
 
 def mask_keys(visible: Array, query_count: int) -> dict[str, Any]:

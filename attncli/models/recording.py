@@ -12,7 +12,6 @@ from attncli.models.running import import_packages
 MOST_WEIGHTS = 2**26  # bytes of weights of all layers together that are kept
 _ARGUMENTS = ("module", "query", "key", "value", "attention_mask")  # of a function of attention, in their order
 _SINKS = ("s_aux", "sinks")  # what models call the extra logit of each head
-UNKNOWN = ("indices", "block_indices")  # of keys that a kernel chooses: no key of a problem says them
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,7 @@ class AttentionCall:
     """One call of an attention: the name of its module, its tensors, and its numbers.
 
     The arrays are query, key, value [b h n d], attention_mask, position_bias and sink, as the model has them; the
-    weights are None where they are large. `unknown` are arguments that this program does not know.
+    weights are None where they are large.
     """
 
     module: str
@@ -28,7 +27,6 @@ class AttentionCall:
     numbers: Mapping[str, float]
     output: Any
     weights: Any | None
-    unknown: tuple[str, ...] = ()
 
 
 @dataclass
@@ -86,10 +84,7 @@ class Recorder:
         others = {"position_bias": bias, "sink": sink}
         arrays |= {name: _copy(value) for name, value in others.items() if value is not None}
         numbers = {name: given[name] for name in ("scaling", "softcap") if _is_number(given.get(name))}
-        unknown = tuple(name for name in UNKNOWN if given.get(name) is not None)
-        self.calls.append(
-            AttentionCall(module, arrays, numbers, _copy(output), self._weights(weights), unknown),
-        )
+        self.calls.append(AttentionCall(module, arrays, numbers, _copy(output), self._weights(weights)))
 
     def _weights(self, weights: Any | None) -> Any | None:
         """A copy of weights, while all of them together are small."""

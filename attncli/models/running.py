@@ -86,6 +86,13 @@ class RunnableCheckpoint:
         return self.config.get_text_config()
 
     @property
+    def layer_count(self) -> int | None:
+        """The layers of the model, the larger number of two parts; None where the configuration does not say."""
+        names = ("num_hidden_layers", "decoder_layers", "num_decoder_layers")
+        counts = [getattr(self.text_config, name, None) for name in names]
+        return max((count for count in counts if isinstance(count, int)), default=None)
+
+    @property
     def _code_hint(self) -> str | None:
         """What is said of a checkpoint that brings a model of its own as code."""
         has_code = "auto_map" in self.checkpoint.config

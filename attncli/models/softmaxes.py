@@ -3,6 +3,7 @@
 A softmax whose result is the left factor of a product is that of an attention.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,18 +13,23 @@ from typing import Any
 from attncli.models.running import import_packages
 
 _SOFTMAX = ("softmax", "softmax_backward_data")
-_PRODUCTS = ("matmul", "bmm", "__matmul__", "einsum")
+_PRODUCTS = ("matmul", "bmm", "__matmul__", "einsum", "baddbmm")
 _SAME = ("to", "type", "type_as", "float", "half", "view", "reshape", "contiguous", "dropout", "masked_fill")
 _TABLES = (3, 4)  # axes of scores: of one batch item [h n m], or [b h n m]
 
 
 @dataclass
 class SoftmaxCall:
-    """One softmax in a module: its scores and weights [b h n m], the values that these multiply, and the product."""
+    """One softmax in a module: its scores and weights [b h n m], the values that these multiply, and the product.
+
+    `query` and `key` [b h n d] are the factors of the last product before it, which may be what made the scores.
+    """
 
     module: str
     scores: Any
     weights: Any
+    query: Any | None = None
+    key: Any | None = None
     value: Any | None = None
     output: Any | None = None
 
@@ -41,6 +47,7 @@ class SoftmaxRecorder:
         self._names: list[str] = []  # of the modules that run now, the innermost last
         self._by_address: dict[int, SoftmaxCall] = {}  # the softmax whose weights are there
         self._kept: list[Any] = []  # so that no other tensor gets the address of one
+        self._factors: tuple[Any, Any, Sequence[int]] | None = None  # of the last product, and its shape
 
     @contextmanager
     def recording(self) -> Iterator[None]:
@@ -61,11 +68,17 @@ class SoftmaxRecorder:
                 handle.remove()
             self._by_address.clear()
             self._kept.clear()
+            self._factors = None
 
     @property
     def attentions(self) -> list[SoftmaxCall]:
         """The softmaxes whose rows multiply values."""
         return [call for call in self.calls if call.value is not None]
+
+    @property
+    def weight_size(self) -> int:
+        """The bytes of the weights of all attentions together."""
+        return sum(call.weights.element_size() * call.weights.nelement() for call in self.attentions)
 
     @property
     def others(self) -> list[str]:
@@ -91,18 +104,23 @@ class SoftmaxRecorder:
         if name in _SOFTMAX and self._names and self.is_wanted(self._names[-1]):
             self._keep_softmax(values[0], result)
         elif name in (*_PRODUCTS, *_SAME):
-            tensors = [value for value in values if hasattr(value, "data_ptr")]
+            tensors = [value for value in (*values, *(named or {}).values()) if hasattr(value, "data_ptr")]
             call = self._by_address.get(tensors[0].data_ptr()) if tensors else None
             if call is not None and name in _SAME:
                 self._remember(call, result)
             elif call is not None and call.value is None and _multiplies_rows(tensors[0], tensors[1], result):
                 call.value, call.output = _by_heads(tensors[1]), _by_heads(result)
+            elif name in _PRODUCTS and len(tensors) > 1:
+                self._factors = (tensors[-2], tensors[-1], result.shape)
         return result
 
     def _keep_softmax(self, scores: Any, weights: Any) -> None:
         """Keep a softmax; that of more axes than tables have is never one whose values are found."""
         if scores.ndim >= min(_TABLES):
             call = SoftmaxCall(self._names[-1], _by_heads(scores), _by_heads(weights))
+            if self._factors is not None and _are_of_scores(*self._factors, scores):
+                left, right, _ = self._factors
+                call.query, call.key = _by_heads(left), _by_heads(right.transpose(-1, -2))
             self.calls.append(call)
             self.progress(len(self.calls))
             if scores.ndim in _TABLES:
@@ -114,6 +132,17 @@ class SoftmaxRecorder:
         self._kept.append(weights)
         if weights.numel() == call.weights.numel():
             call.weights = _by_heads(weights).reshape(call.weights.shape)
+
+
+def _are_of_scores(left: Any, right: Any, shape: Sequence[int], scores: Any) -> bool:
+    """Whether a product of two factors may have made scores: it has their shape, but for how heads are laid out."""
+    return bool(
+        min(left.ndim, right.ndim) in _TABLES
+        and max(left.ndim, right.ndim) in _TABLES
+        and left.shape[-1] == right.shape[-2]
+        and tuple(shape[-2:]) == tuple(scores.shape[-2:])
+        and math.prod(shape) == scores.numel()
+    )
 
 
 def _multiplies_rows(weights: Any, value: Any, output: Any) -> bool:

@@ -14,6 +14,15 @@ def test_each_layer_of_a_capture_is_checked(run: Run, tmp_path: Path) -> None:
     assert run("check", FILE, "--layer", "1", "--scale", "0.3").returncode == 1
 
 
+def test_a_capture_is_shown_with_its_tokens_and_layers(run: Run, tmp_path: Path) -> None:
+    write_tiny_capture(tmp_path / FILE)
+    lines = run("show", FILE).stdout.splitlines()
+    assert "5 tokens: [CLS] the cat the [SEP]" in lines
+    assert "  0: query, key, value, causal → weights, output" in lines
+    assert "  1: query, key, value, scale 0.25 → weights, output" in lines
+    assert lines[-1] == f"attn compute {FILE} --layer decoder.1.cross --head 0"
+
+
 def test_two_layers_of_a_capture_are_compared(run: Run, tmp_path: Path) -> None:
     write_tiny_capture(tmp_path / FILE)
     assert "first difference at scores" in run("compare", FILE, "--layer", "0", "--layer", "1").stdout

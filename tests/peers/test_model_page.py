@@ -145,3 +145,9 @@ def test_it_fits_a_phone_in_the_dark(saved: Path, opened: Opened) -> None:
     page = opened(saved, context={**PHONE, "color_scheme": "dark"})
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["viewport"]["width"]
     assert page.locator(PICTURES).first.bounding_box()["width"] >= 24  # as large as a finger needs at least
+
+
+def test_the_same_head_of_another_layer_is_opened_from_a_list(saved: Path, opened: Opened) -> None:
+    page = opened(saved, address="#head=0.1")
+    page.get_by_label("Layer", exact=True).select_option("1")
+    assert title(page).startswith("Layer 1, head 1")

@@ -151,12 +151,12 @@ def _request(
     dtype: str | None,
 ) -> "CaptureRequest":
     """What is captured; raises AttnError where the model has no decoder for a target, or no such layer or type."""
-    from attncli.models.capture import CaptureRequest, layer_count
+    from attncli.models.capture import CaptureRequest
     from attncli.models.running import DTYPES
 
     if dtype is not None and dtype not in DTYPES:
         raise UnknownNameError("type", dtype, DTYPES, where="--dtype")
-    count = layer_count(found)
+    count = found.layer_count
     wrong = next((number for number in layers or () if count is not None and number >= count), None)
     if wrong is not None:
         raise AttnError(f"there is no layer {wrong}", where="--layers", hint=f"the model has {count}, counted from 0")

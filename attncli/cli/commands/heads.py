@@ -29,7 +29,7 @@ def _complete_statistic() -> Sequence[str]:
     return STATISTICS
 
 
-@with_output_options("precision", "format", "json", "output", "safe_csv", "pager", "strict", is_written=writes_maps)
+@with_output_options("format", "json", "output", "safe_csv", "pager", "strict", is_written=writes_maps)
 def heads(
     file: Annotated[
         str,
@@ -55,16 +55,20 @@ def heads(
     logarithm: Annotated[bool, typer.Option("--logarithm", help="Colour maps by log10, to see small weights.")] = False,
     rollout: Annotated[bool, typer.Option("--rollout", help="Multiply the layers: what reached each query.")] = False,
     maps: Annotated[bool, typer.Option("--maps", help="Add the weights of each head to JSON, every bit.")] = False,
+    precision: Annotated[
+        int | None, typer.Option(metavar="DIGITS", help="Decimals; default 2, in CSV every digit.")
+    ] = None,
     max_size: MaxSize = None,
     output_options: OutputOptions,
 ) -> None:
     """Write what each head of some maps does."""
-    from attncli.render.reports.heads import DECIMALS, HeadsView, check_statistic
+    from dataclasses import replace
 
+    from attncli.render.reports.heads import DECIMALS, HeadsView, statistic_name
+
+    output_options = replace(output_options, precision=precision)
     output_options.check_format("list of heads", writes_maps)
     check_stdin(file, tokens, query_tokens)
-    if sort is not None:
-        check_statistic(sort, "--sort")
     if top is not None and top < 1:
         raise AttnError(f"{top} is not a number of heads", where="--top", hint="expected a number from 1")
     inputs = make_inputs(max_size)
@@ -73,7 +77,7 @@ def heads(
     view = HeadsView(
         layers=read_positions(layer, len(found.maps), "--layer", "layer", [each.name for each in found.maps]),
         heads=read_positions(head, most, "--head", "head"),
-        sort=sort,
+        sort=None if sort is None else statistic_name(sort, "--sort"),
         top=top,
         kind=kind,
         decimals=DECIMALS if output_options.precision is None else output_options.decimals,

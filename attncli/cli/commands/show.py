@@ -83,9 +83,15 @@ def _text(name: str, max_size: str | None) -> str | None:
 
         return "".join(f"{target.text(line)}\n" for line in tensor_lines(read_checkpoint(name, make_inputs(max_size))))
     if is_file or is_there(path):
+        from attncli.io.captures import capture_of
+        from attncli.render.reports.captures import capture_lines
         from attncli.render.reports.checkpoint import render_array_list
 
-        return "".join(render_array_list(formats.list_arrays(make_inputs(max_size).open(name)), target))
+        source = make_inputs(max_size).open(name)
+        capture = capture_of(formats.read_metadata(source), source.name)
+        if capture is not None:
+            return "".join(f"{target.text(line)}\n" for line in capture_lines(capture, name))
+        return "".join(render_array_list(formats.list_arrays(source), target))
     return None
 
 

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, zip_longest
 
 from rich.segment import Segment
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.render.document import Grid
 from attncli.render.formats.text_page import TextPage
-from attncli.render.heatmap.palette import DIM, Palette, Scale, scale_of
+from attncli.render.heatmap.palette import DIM, MASKED, Palette, Scale, scale_of
 
 MIN_MAP_WIDTH, MAX_MAP_WIDTH = 2, 24  # columns of the screen
-OTHER_LINES = 8  # of a screen: the line above, the numbers of the heads, the legend, the prompt
+OTHER_LINES = 6  # of a screen: the lines above, the numbers of the heads, the legend, the prompt
 PAGE_LINES = 200  # of a pipe or a file
 BAR_WIDTH = 16
 GAP = " "
@@ -47,10 +47,16 @@ def print_map_grid(page: TextPage, rows: Sequence[Row], heads: Sequence[str], de
 
 @dataclass(frozen=True)
 class _Size:
-    """How large a map is drawn: columns and lines of the screen."""
+    """How large a map is drawn: columns of the screen and rows of blocks, of which a line has so many."""
 
     width: int
-    height: int
+    rows: int
+    per_line: int
+
+    @property
+    def lines(self) -> int:
+        """The lines of the screen, in the last of which there may be room to the map below."""
+        return -(-self.rows // self.per_line)
 
 
 @dataclass(frozen=True)
@@ -63,11 +69,15 @@ class _Drawing:
 
 
 def _size(columns: int, lines: int, heads: int, layers: int, palette: Palette) -> _Size:
-    """The size of a map with which all fit the screen, as wide as its lines are high."""
-    per_line = 1 if palette.has_halves else 2  # columns of a square of one line: two halves, or one character
-    width = max(min(columns // max(heads, 1) - len(GAP), MAX_MAP_WIDTH), MIN_MAP_WIDTH)
-    height = max(min(lines // layers, -(-width // 2)), 1)
-    return _Size(min(width, max(2 * height, MIN_MAP_WIDTH)), height) if per_line else _Size(width, height)
+    """The size of a map with which all fit the screen, as wide as it is high.
+
+    A line has two rows as the halves of its characters, of which the last one of several lines stays empty.
+    """
+    per_line = 2 if palette.has_halves else 1
+    most = max(min(columns // heads - len(GAP), MAX_MAP_WIDTH), MIN_MAP_WIDTH)
+    height = max(min(lines // layers, -(-most // 2)), 1)
+    rows = 2 * height - (height > 1) if palette.has_halves else height
+    return _Size(max(min(most, rows * 2 // per_line), MIN_MAP_WIDTH), rows, per_line)
 
 
 def _lines(
@@ -78,7 +88,7 @@ def _lines(
     yield [Segment(" " * label_width), *(Segment(f"{head[:width]:<{width}}{GAP}", DIM) for head in heads[part])]
     for label, maps in rows:
         drawn = [_map_lines(grid, drawing) for grid in maps[part]]
-        for number in range(drawing.size.height):
+        for number in range(drawing.size.lines):
             start = label if number == 0 else ""
             yield [
                 Segment(f"{start:<{label_width}}", DIM),
@@ -89,11 +99,10 @@ def _lines(
 def _map_lines(grid: Grid, drawing: _Drawing) -> list[Line]:
     """The lines of one map, all of one width."""
     size, palette = drawing.size, drawing.palette
-    rows = 2 * size.height if palette.has_halves else size.height
-    levels = _resized(drawing.scale.levels(grid), rows, size.width)
+    levels = _resized(drawing.scale.levels(grid), size.rows, size.width).tolist()
     if not palette.has_halves:
-        return [[palette.cell(level, " ") for level in row] for row in levels.tolist()]
-    pairs = zip(levels[::2].tolist(), levels[1::2].tolist(), strict=True)
+        return [[palette.cell(level, " ") for level in row] for row in levels]
+    pairs = zip_longest(levels[::2], levels[1::2], fillvalue=[MASKED] * size.width)
     return [[palette.halves(*both) for both in zip(*pair, strict=True)] for pair in pairs]
 
 

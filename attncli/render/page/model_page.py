@@ -86,10 +86,12 @@ def stored(array: Array) -> dict[str, Any]:
 
 def _check_size(model: ModelHeads) -> None:
     """Raise AttnError where the maps have more numbers than a page has room for."""
-    count = sum(int(model.maps[position].weights.size) for position in model.layers)
-    if count > MOST_WEIGHTS:
-        message = f"the maps have {count:,} numbers, and a page has room for {MOST_WEIGHTS:,}"
-        raise AttnError(message, where="--output", hint="choose some layers, such as --layer 0-3")
+    sizes = [int(model.maps[position].weights.size) for position in model.layers]
+    if sum(sizes) > MOST_WEIGHTS:
+        fitting = MOST_WEIGHTS // max(sizes)
+        hint = f"choose some layers: --layer 0-{fitting - 1}" if fitting > 1 else "choose one layer, or fewer tokens"
+        message = f"the maps have {sum(sizes):,} numbers, and a page has room for {MOST_WEIGHTS:,}"
+        raise AttnError(message, where="--output", hint=hint)
 
 
 def _results(file: ModelFile, layers: Sequence[int]) -> tuple[list[RunResult], str]:

@@ -1,10 +1,13 @@
-"""The report of two captures: which layer parts first, and by how much each array of each layer differs."""
+"""What a capture has; and the report of two captures: which layer parts first, and by how much each array differs."""
 
+import shlex
 from collections.abc import Iterator
+from itertools import groupby
 
 from attncli.analysis.captures import ROUNDINGS, STEPS, CaptureComparison
 from attncli.base.lazy_numpy import np
 from attncli.base.text import count_of
+from attncli.io.captures import Capture, CapturedLayer
 from attncli.render.document import Block, Document, Grid, Lines, Section, Statement
 
 
@@ -41,3 +44,22 @@ def _verdict(found: CaptureComparison, name: str) -> Iterator[Block]:
     for names, which in ((found.only_first, "this run"), (found.only_second, name)):
         if names:
             yield Lines((f"Only {which} has {'layer' if len(names) == 1 else 'layers'} {', '.join(names)}.",))
+
+
+def capture_lines(capture: Capture, name: str) -> Iterator[str]:
+    """What a capture is of, its tokens, and its layers: those that follow each other and have the same keys in one."""
+    yield f"{capture.model_type} in {capture.dtype}, folder {capture.model}, by {capture.source}"
+    for tokens in capture.sequences:
+        yield f"{count_of(len(tokens), 'token')}: {' '.join(tokens)}"
+    yield count_of(len(capture.layers), "attention")
+    for about, layers in groupby(capture.layers, _about):
+        yield f"  {', '.join(layer.name for layer in layers)}: {about}"
+    if capture.layers:
+        yield f"attn compute {shlex.quote(name)} --layer {capture.layers[-1].name} --head 0"
+
+
+def _about(layer: CapturedLayer) -> str:
+    """The arrays of a layer, its keys with their values, and what the model made of them."""
+    numbers = {key: f"{value:.4g}" if isinstance(value, float) else str(value) for key, value in layer.keys.items()}
+    keys = [key if layer.keys[key] is True else f"{key} {text}" for key, text in numbers.items()]
+    return f"{', '.join([*layer.arrays, *keys])} → {', '.join(layer.results)}"

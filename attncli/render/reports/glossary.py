@@ -394,6 +394,18 @@ KL divergence, kullback-leibler divergence, relative entropy, kl
     weight on a key to which B gives none; attn compare shows that of the first variant from the others.
     see: total variation, entropy
     source: Kullback & Leibler 1951
+
+induction head, induction heads, induction, previous token head
+    A head that looks at what followed an earlier occurrence of the word: after A B … A at B. A head of a layer before
+    it looks at the previous token, so that each key knows its own. attn heads says where the weight of each goes.
+    see: weights, entropy, attention rollout
+    source: Olsson et al. 2022 (In-context Learning and Induction Heads)
+
+attention rollout, rollout
+    The maps of the layers, each the mean of its heads and of the identity, multiplied: how much of a token's vector has
+    arrived at each other one. It leaves out values, w_o and feed-forward layers. attn heads --rollout shows it.
+    see: weights, induction head
+    source: Abnar & Zuidema 2020, 3
 """
 
 _WORDS = {

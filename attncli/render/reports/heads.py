@@ -28,6 +28,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.program import __version__
 from attncli.base.text import count_of
 from attncli.io.maps import LayerMaps, Maps
+from attncli.numbers.formatting import MINUS
 from attncli.render.document import Answer, Document, Drawing, Grid, Section, Statement
 
 if TYPE_CHECKING:
@@ -144,10 +145,19 @@ class ModelHeads:
         return queries, keys
 
 
-def check_statistic(name: str, option: str) -> None:
-    """Raise UnknownNameError where heads have no statistic of that name, which may begin with `-`."""
-    if name.removeprefix("-") not in STATISTICS:
+def statistic_name(name: str, option: str) -> str:
+    """The name of a statistic, which tables may call otherwise; one that begins with `-` keeps that.
+
+    Raises UnknownNameError where heads have no such statistic.
+
+    >>> statistic_name("-keys", "--sort")
+    '-effective_keys'
+    """
+    bare = name.removeprefix("-")
+    found = next((own for own, heading in HEADINGS.items() if bare == heading), bare)
+    if found not in STATISTICS:
         raise UnknownNameError("statistic", name, STATISTICS, where=option)
+    return f"-{found}" if name.startswith("-") else found
 
 
 def heads_answer(model: ModelHeads) -> Answer:
@@ -230,7 +240,7 @@ def _head_sections(model: ModelHeads) -> Iterator[Section]:
     yield Section("", blocks=(Statement(f"{_what(model)}: ", _counts(model)),))
     if not model.view.heatmap:
         yield _table(model)
-        if len(model.heads) > 1:
+        if not model.view.selects:
             yield _means(model)
     elif len(model.heads) <= LARGE_MAPS or model.view.selects:
         yield Section("", tuple(_map_of(model, head) for head in model.heads), remarks=_logarithm_remarks(model))
@@ -277,6 +287,7 @@ def _grid(model: ModelHeads, rows: Sequence[tuple[str, Mapping[str, float]]], co
 def _table(model: ModelHeads) -> Section:
     """The table of the heads that are shown, and what its columns mean."""
     rows = [(model.label_of(head), head.statistics) for head in model.heads]
+    rows += [("equal weights", model.report.uniform)] if model.view.selects else []
     names = _shown(model)
     shares = "; ".join(f"{name}: {PLACES[name].about}" for name in names if name in PLACES)
     remarks = [f"keys: exp(entropy), mean over the queries; shares of all weight on {shares}"]
@@ -320,8 +331,9 @@ def _drawn(model: ModelHeads, weights: Array) -> Array:
 
 def _logarithm_remarks(model: ModelHeads) -> tuple[str, ...]:
     """What the colours mean where they are those of logarithms."""
-    least = f"10^{LEAST_LOGARITHM:.0f}"
-    return (f"log₁₀ of the weights, of those below {least} its own; −∞: 0",) if model.view.logarithm else ()
+    least = f"{LEAST_LOGARITHM:.0f}".replace("-", MINUS)
+    text = f"log₁₀ of the weights; {least} of smaller ones too; masked: 0, which has no logarithm"
+    return (text,) if model.view.logarithm else ()
 
 
 def _draw_maps(model: ModelHeads, page: "TextPage") -> None:

@@ -28,6 +28,8 @@ export function drawModel(page) {
   const title = make("h2", { tabindex: "-1" });
   const facts = make("p", { class: "head-facts" });
   const back = make("button", { type: "button", class: "link", onclick: () => grid.focus() }, "↑ All heads");
+  const layers = make("select", { id: "select-layer", onchange: () => openLayer(Number(layers.value)) }, ...page.layers.map(({ name }, at) => make("option", { value: at }, name)));
+  const openLayer = (layer) => show(page.heads.find((head) => head.layer === layer && head.head === current.head) ?? page.heads.find((head) => head.layer === layer) ?? current);
   const show = (head) => {
     const isOtherLayer = current?.layer !== head.layer;
     const before = current === null ? null : stateOf(current.layer).get();
@@ -43,6 +45,7 @@ export function drawModel(page) {
     title.textContent = `Layer ${page.layers[head.layer].name}, head ${head.head}: ${head.label}`;
     facts.textContent = headFacts(page, head);
     grid.mark(head);
+    layers.value = String(head.layer);
     history.replaceState(null, "", `#head=${page.layers[head.layer].name}.${head.head}`);
   };
   const grid = drawModelGrid(page, (head) => {
@@ -51,7 +54,7 @@ export function drawModel(page) {
     title.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   });
   documentPart("heading").append(...modelHeading(page));
-  documentPart("model").replaceChildren(grid.element, make("div", { class: "head-title" }, title, back, facts));
+  documentPart("model").replaceChildren(grid.element, make("div", { class: "head-title" }, title, make("div", { class: "selector" }, make("label", { for: layers.id }, "Layer"), layers), back, facts));
   documentPart("workbench").before(documentPart("selectors"));
   show(headOfAddress(page) ?? grid.first());
   listenToWorkbench(() => stateOf(current.layer));
