@@ -24,7 +24,7 @@ NUMBERS = (
     ("'[[1, 0], [0, 1]]'", "nested lists, as in YAML and JSON"),
 )
 FILES = (
-    ("words.csv", ".csv .tsv .txt .yaml .json .jsonl .npy .npz .safetensors"),
+    ("words.csv", ".csv .tsv .txt .yaml .json .jsonl .npy .npz .safetensors .xlsx"),
     ("model.npz#w_q", "an entry of it; a part of that: 'model.npz#w_q[:, 0:64]'"),
     ("-", "standard input; '-#w_q' an entry of it"),
 )
@@ -117,6 +117,7 @@ INPUT_FORMATS: list[InputFormat] = [
         re.compile(rb"(?s).{5}\0{3}\{"),  # the length of the header in eight bytes, and the header
         is_archive=True,
     ),
+    InputFormat("spreadsheet", (".xlsx",), "attncli.io.spreadsheets:READER"),
 ]
 # Text that no pattern matches: numbers are a table, and a problem is YAML, whose reader says what is missing.
 _OTHER_TEXT: Mapping[Content, InputFormat] = {"array": TABLE, "problem": YAML}

@@ -4,12 +4,15 @@ An input that is changed changes all that follows. Formulas are of single cells:
 """
 
 import io
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from attncli.base.errors import AttnError, missing_package
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import escape_control
+from attncli.io.problem_files import parse_document
+from attncli.io.spreadsheets import PROBLEM_SHEET
 from attncli.ops.contexts import weighted_sum
 from attncli.ops.distances import gaussian
 from attncli.ops.elementwise import add, add_bias, scale, softcap
@@ -18,9 +21,10 @@ from attncli.ops.normalizers import softmax
 from attncli.ops.scores import additive, cosine, dot, scaled_dot
 from attncli.ops.structural import project
 from attncli.plan.trace import Step, Trace
+from attncli.problem.fields import EXPECTED
 from attncli.render.explanation import explained_steps
 from attncli.render.tables import leading_slices
-from attncli.render.worksheet import Sheet
+from attncli.render.worksheet import Sheet, answer_text
 
 HIDDEN = "−∞"  # the text of a hidden score: a cell has no infinity
 MAX_TITLE = 31  # characters of the name of a sheet
@@ -307,9 +311,48 @@ def render(sheet: Sheet, names: frozenset[str], *, is_key: bool) -> bytes:
     for name, title in book.titles.items():
         page = workbook.create_sheet(title)
         _write_step(book, trace[name], page, sheet, is_key=is_key)
+    if not is_key:
+        _write_problem(book, workbook.create_sheet(PROBLEM_SHEET), sheet)
     stream = io.BytesIO()
     workbook.save(stream)
     return stream.getvalue()
+
+
+def _write_problem(book: _Book, page: Any, sheet: Sheet) -> None:
+    """Write the hidden sheet by which the answers are read: the problem, and the cell of each number that it has."""
+    page.sheet_state = "hidden"
+    text = answer_text(sheet)
+    for row, line in enumerate(text.splitlines(), 1):
+        _put_text(page.cell(row, 1), line)
+    for row, (path, cell) in enumerate(_cells_of_numbers(book, sheet, text), 1):
+        for column, part in enumerate((json.dumps(path), cell.title, str(cell).rpartition("!")[2]), 2):
+            _put_text(page.cell(row, column), part)
+
+
+def _cells_of_numbers(book: _Book, sheet: Sheet, text: str) -> Iterator[tuple[list[str | int], _Cell]]:
+    """The path in the problem of each input and each blank, and the cell that it is written in."""
+    values = {key: raw.value for key, raw in parse_document(text, "sheet.yaml").items()}
+    trace = book.trace
+    for step in trace.steps:
+        given = dict(_leaves(values.get(step.name)))
+        numbers = [value if isinstance(value, (int, float)) else np.nan for value in given.values()]
+        if step.node.is_input and step.name in book.titles and np.array_equal(numbers, step.value.ravel()):
+            for path, at in zip(given, book.ids[step.name].ravel().tolist(), strict=True):
+                yield [step.name, *path], book.cells[at]
+    for name, asked in (values.get(EXPECTED) or {}).items():
+        cells = book.ids[name][sheet.blanks.cells[name]].tolist()
+        for (path, _), at in zip(_leaves(asked), cells, strict=True):
+            yield [EXPECTED, name, *path], book.cells[at]
+
+
+def _leaves(value: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """The values in nested lists and mappings, in order, with their paths."""
+    parts = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else None
+    if parts is None:
+        yield (), value
+        return
+    for key, part in parts:
+        yield from (((key, *path), leaf) for path, leaf in _leaves(part))
 
 
 def _put_text(cell: Any, text: str) -> None:

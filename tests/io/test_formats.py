@@ -55,9 +55,9 @@ def test_a_new_row_is_read_by_its_suffix(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("words_format")
 def test_errors_list_it(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text("embeddings: x.png\n")
-    with pytest.raises(attncli.AttnError, match=r"\.npz, \.safetensors, \.words$"):
+    with pytest.raises(attncli.AttnError, match=r"\.npz, \.safetensors, \.xlsx, \.words$"):
         attncli.load(tmp_path / "p.yaml")
-    with pytest.raises(attncli.AttnError, match=r"expected .*\.safetensors, \.words or -$"):
+    with pytest.raises(attncli.AttnError, match=r"expected .*\.xlsx, \.words or -$"):
         attncli.load(tmp_path / "picture.png")
 
 
