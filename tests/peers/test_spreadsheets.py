@@ -27,11 +27,22 @@ NARROW = [[1, 2], [3, 4], [0, 5]]
 EMPTY = {"mask": [[0, 0, 0], [1, 0, 1]], "bias": [[1, 0, 1], [2, 1, 0]]}
 OPTIONS: dict[str, Any] = {"scale": 0.5, "normalize": {"softmax": {"temperature": 2}}}
 LABELS = {"tokens": ["=1+1", "-2", "@cmd"]}
-DEMOS = ["tutorial", "bahdanau", "causal", "content_based", "learned_bandwidth", "multi_head", "one_query", "sentence"]
+DEMOS = ["tutorial", "bahdanau", "causal", "content_based", "multi_head", "one_query", "sentence"]
 PROBLEMS = {
     **{name: examples.load(name).parts[0].problem for name in DEMOS},
     "groups": build({"query": SMALL["query"], "key": NARROW, "value": NARROW, "heads": 2, "kv_heads": 1}),
     "an empty row": build({**SMALL, **VALUE, **EMPTY, "softcap": 2}),
+    "rope, a norm, top-k": build(
+        {
+            **{**SMALL, **VALUE, "causal": True, "position": {"rope": {"interleaved": True, "dims": 2, "scaling": 2}}},
+            **{"qk_norm": {"rms": {"query_gain": [1, 2, 3, 4]}}, "normalize": {"topk": {"k": 2}}},
+        }
+    ),
+    "a norm of layers, sparsemax": build({**SMALL, **VALUE, **EMPTY, "qk_norm": "layer", "normalize": "sparsemax"}),
+    "a sink": build({**SMALL, **VALUE, "heads": 2, "sink": [0.5, 1], "position": "alibi", "qk_norm": {"l2": {}}}),
+    "distances": build({**SMALL, **VALUE, "score": "laplacian", "normalize": "softmax1"}),
+    "a kernel": build({**SMALL, **VALUE, "score": {"gaussian": {"sigma": 2}}}),
+    "the best key": build({**SMALL, **VALUE, "score": "euclidean", "normalize": "hardmax", "context": "argmax"}),
     "formulas": build({**SMALL, **VALUE, **LABELS, **OPTIONS}),
 }
 
@@ -146,7 +157,7 @@ def test_a_sheet_of_any_spreadsheet_is_a_matrix(tmp_path: Path) -> None:
 def test_what_has_no_formula_is_refused_by_name() -> None:
     pytest.importorskip("openpyxl")
     with pytest.raises(AttnError, match="weights has no formulas of a spreadsheet"):
-        render_sheet(make(build({**SMALL, **VALUE, "normalize": "sparsemax"})), ".xlsx")
+        render_sheet(make(build({**SMALL, **VALUE, "normalize": {"entmax": {"alpha": 1.5}}})), ".xlsx")
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

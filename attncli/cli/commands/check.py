@@ -10,6 +10,7 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.base.program import DIFFERS, FAILED
+from attncli.base.text import count_of
 from attncli.cli import streams
 from attncli.cli.completion import complete_expected
 from attncli.cli.option_values import (
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from attncli.io.problem_files import Document, FilePart
     from attncli.problem.edits import Edit
 
+MAX_CHANGES = 3  # of an exercise that are named
 NOTHING_EXPECTED = "write expected: {output: …} in the file, or give --against output=FILE"
 
 
@@ -229,7 +231,8 @@ def _as_handed_out(document: "Document", file: str, request: CheckRequest) -> "D
         return document
     document, changes = as_handed_out(document, read_document(exercise, request.inputs))
     if changes:
-        message = f"{file}: {'; '.join(changes)}; it is checked as it was handed out"
+        more = [f"and {count_of(len(changes) - MAX_CHANGES, 'more change')}"] if len(changes) > MAX_CHANGES else []
+        message = f"{file}: {'; '.join([*changes[:MAX_CHANGES], *more])}; it is checked as it was handed out"
         streams.write_warnings([message], strict=request.strict)
     return document
 
