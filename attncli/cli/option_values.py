@@ -1,6 +1,7 @@
 """What the texts of a problem's options mean: the keys of its file with the options over them, edits, and warnings."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
@@ -103,6 +104,16 @@ def edited_problem(problem: "ProblemSpec", edits: "Sequence[Edit]") -> "EditedPr
     from attncli.problem.edits import EditedProblem
 
     return EditedProblem(problem, problem)
+
+
+def with_parts(edited: "EditedProblem", document: "Document", file: str) -> "EditedProblem":
+    """A problem with what its file is about, and with the parts of that."""
+    from attncli.io.examples import example_of
+    from attncli.problem.edits import ProblemPart
+
+    example = example_of(document, file)
+    parts = [ProblemPart(part.title, part.about, part.problem, part.show) for part in example.parts]
+    return replace(edited, about=example.about, parts=tuple(parts) if "parts" in document else ())
 
 
 def problem_warnings(problem: "ProblemSpec", document: "Document", unread: Mapping[str, str]) -> list[str]:

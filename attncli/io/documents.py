@@ -14,7 +14,7 @@ from typing import Any
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import escape_overrides, first_duplicate, shorten
-from attncli.io.entries import describe_value, hint_to_name_one, split_entry, take_labelled
+from attncli.io.entries import describe_array, describe_value, hint_to_name_one, split_entry, take_labelled
 from attncli.io.formats import ArrayDescription, Lines, Reader
 from attncli.io.inputs import Input
 from attncli.io.problem_files import Origin
@@ -70,6 +70,8 @@ class _DocumentReader(Reader):
     def descriptions(self, source: Input) -> list[ArrayDescription]:
         """The description of each entry of a mapping, or of the array that a document is."""
         value = _filled(self._read(source.text(), source.name, TEXT_KEYS, ())[0], source.name)
+        if records := _records(value):
+            return [_describe_records(records, key, Origin(source.name)) for key in records[0]]
         entries = value if isinstance(value, Mapping) else {"": value}
         return [describe_value(str(key), entry) for key, entry in entries.items()]
 
@@ -159,6 +161,16 @@ def _of_records(records: list[Mapping[str, Any]], entry: str, origin: Origin) ->
     texts = ([record.get(name) for record in records] for name in RECORD_LABELS)
     labels = next((each for each in texts if all(isinstance(text, str) for text in each)), None)
     return found if labels is None else replace(found, labels=tuple(map(str, labels)))
+
+
+def _describe_records(records: list[Mapping[str, Any]], key: str, origin: Origin) -> ArrayDescription:
+    """The description of an entry of all objects: an array with a row for each, otherwise their texts."""
+    if _may_be_array(records[0][key]):
+        try:
+            return describe_array(key, _of_records(records, key, origin))
+        except AttnError:  # of several lengths, or missing in one
+            pass
+    return describe_value(key, ", ".join(str(record.get(key)) for record in records))
 
 
 def _may_be_array(value: Any) -> bool:

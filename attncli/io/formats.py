@@ -24,7 +24,7 @@ NUMBERS = (
     ("'[[1, 0], [0, 1]]'", "nested lists, as in YAML and JSON"),
 )
 FILES = (
-    ("words.csv", ".csv .tsv .txt .yaml .json .jsonl .npy .npz .safetensors .xlsx"),
+    ("words.csv", "csv tsv txt yaml json jsonl npy npz safetensors xlsx"),
     ("model.npz#w_q", "an entry of it; a part of that: 'model.npz#w_q[:, 0:64]'"),
     ("-", "standard input; '-#w_q' an entry of it"),
 )

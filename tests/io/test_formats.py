@@ -72,7 +72,7 @@ def test_every_reader_of_the_table_is_there(row: InputFormat) -> None:
 
 def test_the_help_names_every_format() -> None:
     ((_, meaning), *_) = formats.FILES
-    assert {row.suffixes[0] for row in INPUT_FORMATS} <= set(meaning.split())
+    assert {row.suffixes[0].removeprefix(".") for row in INPUT_FORMATS} <= set(meaning.split())
 
 
 def test_no_suffix_has_two_formats() -> None:

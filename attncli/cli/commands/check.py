@@ -108,7 +108,7 @@ def check(
     reference: Annotated[
         bool, typer.Option("--reference", help="Compute the reference with more digits than float64.")
     ] = False,
-    head: Annotated[str | None, typer.Option(metavar="N", help="Check one head, counted from 0.")] = None,
+    head: Annotated[str | None, typer.Option(metavar="N", hidden=True, help="Check one head, counted from 0.")] = None,
     batch: Annotated[
         str | None, typer.Option(metavar="N", hidden=True, help="Check one batch item, counted from 0.")
     ] = None,
@@ -128,7 +128,7 @@ def check(
     ] = None,
     handed_out: Annotated[
         str | None,
-        typer.Option(metavar="FOLDER", help="The exercises that attn worksheet wrote: says which inputs changed."),
+        typer.Option(metavar="FOLDER", help="Exercises of attn worksheet: say what was changed."),
     ] = None,
     edits: EditTexts = None,
     convention: As = None,
