@@ -188,6 +188,11 @@ def test_a_pickle_is_refused_with_the_lines_that_convert_it(tmp_path: Path, name
         assert str(e.value).startswith(str(path))
 
 
+def test_a_work_sheet_on_paper_is_refused_with_what_is_filled_in_instead() -> None:
+    with pytest.raises(AttnError, match=r"^sheet\.md: is a text for people.*; write the numbers .* \.yaml or \.xlsx"):
+        read_document("sheet.md")
+
+
 def test_a_gguf_file_is_refused() -> None:
     with pytest.raises(AttnError, match="is a GGUF file, which attn does not read"):
         read_document("model.gguf")
