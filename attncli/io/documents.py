@@ -52,7 +52,7 @@ class _DocumentReader(Reader):
         """The array in a document: all of it, its one entry, the entry named, or a row for each key; or a part."""
         value, lines = self._read(source.text(), source.name, (), ())
         entry, index = split_entry(entry, value if isinstance(value, Mapping) else (), source.name)
-        found = _array_in_document(_filled(value, source.name), lines, source.name, entry)
+        found = array_in_document(_filled(value, source.name), lines, source.name, entry)
         return take_labelled(found, index, source.name)
 
     def problem(self, source: Input) -> tuple[Mapping[str, Any], Lines]:
@@ -118,7 +118,7 @@ def _filled(value: Any, name: str) -> Any:
     return value
 
 
-def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> GivenArray:
+def array_in_document(value: Any, lines: Lines, name: str, entry: str) -> GivenArray:
     """The array in a document, without slices."""
     origin = Origin(name, lines=lines)
     records = _records(value)
@@ -129,12 +129,17 @@ def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> Given
             raise AttnError(f"has no entries, so #{entry} names nothing", where=name)
         if entry not in value:
             raise UnknownNameError("entry", entry, value, where=name)
-        return _array(value[entry], entry, origin)
+        found = value[entry]
+        if isinstance(found, Mapping) and len(found) == 1 and not is_row(inner := next(iter(found.values()))):
+            found = inner  # as a service gives them: {"float": [[…]]}
+        return _array(found, entry, origin)
     if isinstance(value, Mapping) and len(value) == 1 and not is_row(next(iter(value.values()))):
         ((key, value),) = value.items()
         return _array(value, key, origin)
     if isinstance(value, Mapping) and not (value and all(map(is_row, value.values()))):
         arrays = [key for key, part in value.items() if _may_be_array(part)]
+        if len(arrays) == 1 and not isinstance(value[arrays[0]], Mapping):
+            return _array(value[arrays[0]], arrays[0], origin)
         noun = "is a problem" if set(value) & set(FIELDS) else "has several entries"
         hint = hint_to_name_one(name, arrays) if arrays else NO_ARRAY_HINT
         raise AttnError(noun, where=origin.path(subject=value), hint=hint)

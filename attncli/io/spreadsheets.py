@@ -12,8 +12,8 @@ from typing import Any
 from attncli.base.errors import AttnError, UnknownNameError, missing_package
 from attncli.base.text import delimited_rows
 from attncli.io import tables, yaml
-from attncli.io.documents import TEXT_KEYS, TYPED_KEYS
-from attncli.io.entries import describe_value, hint_to_name_one, split_entry
+from attncli.io.documents import TEXT_KEYS, TYPED_KEYS, array_in_document
+from attncli.io.entries import describe_value, hint_to_name_one, split_entry, take_labelled
 from attncli.io.formats import ArrayDescription, Lines, Reader
 from attncli.io.inputs import Input
 from attncli.numbers.parsing import TypedNumber
@@ -31,8 +31,12 @@ class _SpreadsheetReader(Reader):
     """Reads workbooks as spreadsheet programs save them: the numbers, not the formulas."""
 
     def array(self, source: Input, entry: str) -> GivenArray:
-        """The table of the only sheet, or of the one that is named."""
+        """The table of the only sheet, or of the one that is named; of a work sheet an array of its problem."""
         book = _open(source)
+        if PROBLEM_SHEET in book.sheetnames:
+            values, lines = self.problem(source)
+            key, index = split_entry(entry, values, source.name)
+            return take_labelled(array_in_document(values, lines, source.name, key), index, source.name)
         name, _ = split_entry(entry, book.sheetnames, source.name)
         if not name and len(book.sheetnames) != 1:
             hint = hint_to_name_one(source.name, book.sheetnames)

@@ -89,6 +89,17 @@ def test_the_vectors_of_objects_in_a_list_are_rows_and_their_texts_labels(name: 
 
 
 @pytest.mark.parametrize(
+    ("text", "entry"),
+    [
+        ('{"model": "m", "embeddings": [[1, 0], [0, 0.5]], "texts": ["a", "b"], "total_duration": 3}', ""),
+        ('{"meta": {"x": 1}, "embeddings": {"float": [[1, 0], [0, 0.5]]}}', "embeddings"),
+    ],
+)
+def test_the_one_matrix_of_an_answer_is_read(text: str, entry: str) -> None:
+    assert formats.read_array(Inputs().of_text(text, "e.json"), entry).array.tolist() == [[1, 0], [0, 0.5]]
+
+
+@pytest.mark.parametrize(
     ("text", "entry", "message"),
     [
         ('{"vector": [1]}\n', "", "e.jsonl, object 1: unknown entry 'embedding'; expected one of vector"),
