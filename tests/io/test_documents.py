@@ -76,6 +76,8 @@ RECORDS = ['{"text": "the", "embedding": [1, 0]}', '{"text": "cat", "embedding":
     ("name", "text"),
     [
         ("e.jsonl", "\n".join(RECORDS)),
+        ("standard input", "\n".join(RECORDS)),
+        ("standard input", "\n".join(RECORDS).replace("[1, 0]", f"[1, 0{' ' * 5000}]")),
         ("e.ndjson", f"{RECORDS[0]}\n\n{RECORDS[1]}\n"),
         ("e.json", f"[{', '.join(RECORDS)}]"),
         ("e.json", f'{{"object": "list", "model": "m", "data": [{", ".join(RECORDS)}]}}'),

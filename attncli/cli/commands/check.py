@@ -341,7 +341,7 @@ def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> 
         report = before = reason = None
         unanswered = count_unanswered(part.expected) if request.needs_expected else {}
         try:
-            if not (suite.is_several and unanswered and is_unanswered(part.expected)):
+            if not (unanswered and is_unanswered(part.expected)):
                 report, before = _check(part, request)
         except AttnError as error:
             reason = error

@@ -80,6 +80,8 @@ def test_answers_are_held_against_what_was_handed_out(run: Run, tmp_path: Path) 
     folder, answers = tmp_path / "exams", tmp_path / "answers"
     assert sorted(path.name for path in folder.glob("Ann*")) == ["Ann.html", "Ann.key.html", "Ann.yaml"]
     answers.mkdir()
+    ran = run("check", "exams/Cy.yaml")
+    assert (ran.returncode, ran.stdout) == (1, "✗ exams/Cy.yaml: no number is filled in\n")
     ann, bo = load(folder / "Ann.yaml"), load(folder / "Bo.yaml")
     was = ann["embeddings"][1][0]
     ann["expected"] = solve(ann)
