@@ -115,7 +115,7 @@ def _section(sheet: Sheet, entry: ExplainedStep) -> Section:
         formula=step.formula if sheet.has_formulas else "",
         shapes=shapes_of(trace, step) if sheet.has_formulas else "",
         purpose=step.node.purpose if has_hints else "",
-        remarks=tuple(step_remarks(trace, step)),
+        remarks=tuple(step_remarks(trace, step, says_drawn=False)),
     )
 
 

@@ -75,12 +75,13 @@ def test_a_class_goes_from_nothing_to_its_grades(run: Run, tmp_path: Path) -> No
 
 
 def test_answers_are_held_against_what_was_handed_out(run: Run, tmp_path: Path) -> None:
-    write_file(tmp_path, "Ann\nBo\nCy\n", "class.csv")
+    write_file(tmp_path, "ID,Last name,First name\n1,,Ann\n2,,Bo\n3,,Cy\n", "class.csv")
     run("worksheet", "--by-hand", "--seed", "1", "--names", "class.csv", "-o", "exams", "--format", "html")
     folder, answers = tmp_path / "exams", tmp_path / "answers"
     assert sorted(path.name for path in folder.glob("Ann*")) == ["Ann.html", "Ann.key.html", "Ann.yaml"]
     answers.mkdir()
     ran = run("check", "exams/Cy.yaml")
+    assert "drawn" not in (folder / "Cy.html").read_text(encoding="utf-8")
     assert (ran.returncode, ran.stdout) == (1, "✗ exams/Cy.yaml: no number is filled in\n")
     ann, bo = load(folder / "Ann.yaml"), load(folder / "Bo.yaml")
     was = ann["embeddings"][1][0]
