@@ -138,6 +138,16 @@ def edited_problem(problem: "ProblemSpec", edits: "Sequence[Edit]") -> "EditedPr
     return EditedProblem(problem, problem)
 
 
+def with_parts(edited: "EditedProblem", document: "Document", file: str) -> "EditedProblem":
+    """A problem with what its file is about, and with the parts of that."""
+    from attncli.io.examples import example_of
+    from attncli.problem.edits import ProblemPart
+
+    example = example_of(document, file)
+    parts = [ProblemPart(part.title, part.about, part.problem, part.show) for part in example.parts]
+    return replace(edited, about=example.about, parts=tuple(parts) if "parts" in document else ())
+
+
 def problem_warnings(problem: "ProblemSpec", document: "Document", unread: Mapping[str, str]) -> list[str]:
     """The warnings on what its convention does not have, and on options that nothing reads, with the reasons.
 

@@ -525,7 +525,7 @@ def _parameter(option: Any, formats: Sequence[str]) -> inspect.Parameter:
     """A field of OutputOptions as a parameter of which Typer makes an option; `formats` can be chosen."""
     row: OutputOption = option.metadata["row"]
     if option.name == "format":
-        row = replace(row, help=f"As {', '.join(formats)}.", complete=complete_from(lambda: formats))
+        row = replace(row, help=f"As {' '.join(formats)}.", complete=complete_from(lambda: formats))
     made = typer.Option(
         option_name(option.name),
         *filter(None, [row.short]),

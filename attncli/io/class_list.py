@@ -9,12 +9,16 @@ from attncli.base.text import first_duplicate
 from attncli.io.inputs import Inputs
 
 HEADINGS = ("name", "names", "student", "students")  # of the column of names, in a first row
+FIRST_NAMES = ("first name", "first names", "given name", "firstname")
+LAST_NAMES = ("last name", "surname", "family name", "lastname")
 # What a system reads in the name of a file as more than a character.
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')
 
 
 def read_names(file: str, inputs: Inputs) -> list[str]:
     """The names in a file, one a row: those below a heading of HEADINGS, otherwise the first of each row.
+
+    First and last names in two columns, as learning platforms export them, are one name.
 
     Raises AttnError where there are none, or where two would have files of the same name.
     """
@@ -24,9 +28,8 @@ def read_names(file: str, inputs: Inputs) -> list[str]:
     delimiter = next((mark for mark in "\t;," if mark in first), ",")
     rows = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines(), delimiter=delimiter)]
     rows = [row for row in rows if any(row)]
-    column = next((at for at, cell in enumerate(rows[0]) if cell.casefold() in HEADINGS), None) if rows else None
-    body = rows if column is None else rows[1:]
-    names = [row[column or 0] if len(row) > (column or 0) else "" for row in body]
+    columns = _columns(rows[0]) if rows else []
+    names = [" ".join(row[at] for at in columns or [0] if at < len(row)).strip() for row in rows[bool(columns) :]]
     if not names:
         raise AttnError("has no names", where=source.name, hint="write one a row")
     if not all(names):
@@ -36,6 +39,16 @@ def read_names(file: str, inputs: Inputs) -> list[str]:
         name = names[stems.index(first_duplicate(stems))]
         raise AttnError(f"{name!r} is there twice", where=source.name, hint="tell both apart")
     return names
+
+
+def _columns(row: Sequence[str]) -> list[int]:
+    """The columns of the names by the first row of a file; none where it is no row of headings."""
+    headings = [cell.casefold() for cell in row]
+    for groups in ((HEADINGS,), (FIRST_NAMES, LAST_NAMES)):
+        found = [next((at for at, text in enumerate(headings) if text in group), None) for group in groups]
+        if None not in found:
+            return [at for at in found if at is not None]
+    return []
 
 
 def file_stems(names: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import escape_overrides, first_duplicate, shorten
-from attncli.io.entries import describe_value, hint_to_name_one, split_entry, take_labelled
+from attncli.io.entries import describe_array, describe_value, hint_to_name_one, split_entry, take_labelled
 from attncli.io.formats import ArrayDescription, Lines, Reader
 from attncli.io.inputs import Input
 from attncli.io.problem_files import Origin
@@ -52,7 +52,7 @@ class _DocumentReader(Reader):
         """The array in a document: all of it, its one entry, the entry named, or a row for each key; or a part."""
         value, lines = self._read(source.text(), source.name, (), ())
         entry, index = split_entry(entry, value if isinstance(value, Mapping) else (), source.name)
-        found = _array_in_document(_filled(value, source.name), lines, source.name, entry)
+        found = array_in_document(_filled(value, source.name), lines, source.name, entry)
         return take_labelled(found, index, source.name)
 
     def problem(self, source: Input) -> tuple[Mapping[str, Any], Lines]:
@@ -70,6 +70,8 @@ class _DocumentReader(Reader):
     def descriptions(self, source: Input) -> list[ArrayDescription]:
         """The description of each entry of a mapping, or of the array that a document is."""
         value = _filled(self._read(source.text(), source.name, TEXT_KEYS, ())[0], source.name)
+        if records := _records(value):
+            return [_describe_records(records, key, Origin(source.name)) for key in records[0]]
         entries = value if isinstance(value, Mapping) else {"": value}
         return [describe_value(str(key), entry) for key, entry in entries.items()]
 
@@ -116,7 +118,7 @@ def _filled(value: Any, name: str) -> Any:
     return value
 
 
-def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> GivenArray:
+def array_in_document(value: Any, lines: Lines, name: str, entry: str) -> GivenArray:
     """The array in a document, without slices."""
     origin = Origin(name, lines=lines)
     records = _records(value)
@@ -127,12 +129,17 @@ def _array_in_document(value: Any, lines: Lines, name: str, entry: str) -> Given
             raise AttnError(f"has no entries, so #{entry} names nothing", where=name)
         if entry not in value:
             raise UnknownNameError("entry", entry, value, where=name)
-        return _array(value[entry], entry, origin)
+        found = value[entry]
+        if isinstance(found, Mapping) and len(found) == 1 and not is_row(inner := next(iter(found.values()))):
+            found = inner  # as a service gives them: {"float": [[…]]}
+        return _array(found, entry, origin)
     if isinstance(value, Mapping) and len(value) == 1 and not is_row(next(iter(value.values()))):
         ((key, value),) = value.items()
         return _array(value, key, origin)
     if isinstance(value, Mapping) and not (value and all(map(is_row, value.values()))):
         arrays = [key for key, part in value.items() if _may_be_array(part)]
+        if len(arrays) == 1 and not isinstance(value[arrays[0]], Mapping):
+            return _array(value[arrays[0]], arrays[0], origin)
         noun = "is a problem" if set(value) & set(FIELDS) else "has several entries"
         hint = hint_to_name_one(name, arrays) if arrays else NO_ARRAY_HINT
         raise AttnError(noun, where=origin.path(subject=value), hint=hint)
@@ -159,6 +166,16 @@ def _of_records(records: list[Mapping[str, Any]], entry: str, origin: Origin) ->
     texts = ([record.get(name) for record in records] for name in RECORD_LABELS)
     labels = next((each for each in texts if all(isinstance(text, str) for text in each)), None)
     return found if labels is None else replace(found, labels=tuple(map(str, labels)))
+
+
+def _describe_records(records: list[Mapping[str, Any]], key: str, origin: Origin) -> ArrayDescription:
+    """The description of an entry of all objects: an array with a row for each, otherwise their texts."""
+    if _may_be_array(records[0][key]):
+        try:
+            return describe_array(key, _of_records(records, key, origin))
+        except AttnError:  # of several lengths, or missing in one
+            pass
+    return describe_value(key, ", ".join(str(record.get(key)) for record in records))
 
 
 def _may_be_array(value: Any) -> bool:

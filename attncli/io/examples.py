@@ -93,10 +93,15 @@ def load(name: str, inputs: Inputs | None = None) -> Example:
 
     Raises UnknownNameError for a name that is neither, AttnError for a file that is not an example.
     """
+    return example_of(*read(name, inputs))
+
+
+def read(name: str, inputs: Inputs | None = None) -> tuple[Document, str]:
+    """The document of a worked example, and the name of its file; raises UnknownNameError, AttnError as `load`."""
     is_file = name == STDIN or Path(name).suffix.lower() in formats.suffixes("problem") or is_there(Path(name))
     if name not in names() and is_file:
-        return example_of(read_document(name, inputs), name)
-    return example_of(parse_document(text(name), f"{name}.yaml"), f"{name}.yaml")
+        return read_document(name, inputs), name
+    return parse_document(text(name), f"{name}.yaml"), f"{name}.yaml"
 
 
 def by_topic() -> Mapping[str, Mapping[str, str]]:

@@ -24,7 +24,7 @@ NUMBERS = (
     ("'[[1, 0], [0, 1]]'", "nested lists, as in YAML and JSON"),
 )
 FILES = (
-    ("words.csv", ".csv .tsv .txt .yaml .json .jsonl .npy .npz .safetensors"),
+    ("words.csv", "csv tsv txt yaml json jsonl npy npz safetensors xlsx"),
     ("model.npz#w_q", "an entry of it; a part of that: 'model.npz#w_q[:, 0:64]'"),
     ("-", "standard input; '-#w_q' an entry of it"),
 )
@@ -108,7 +108,13 @@ INPUT_FORMATS: list[InputFormat] = [
     InputFormat("table of tabs", (".tsv",), "attncli.io.tables:TAB_READER", is_table=True, holds_problems=False),
     InputFormat("table of text", (".txt",), TABLE.reader, is_table=True, holds_problems=False),
     InputFormat("JSON", (".json",), "attncli.io.documents:JSON_READER", re.compile(rb"\s*[\[{]")),
-    InputFormat("JSON Lines", (".jsonl", ".ndjson"), "attncli.io.documents:JSON_LINES_READER", holds_problems=False),
+    InputFormat(
+        "JSON Lines",
+        (".jsonl", ".ndjson"),
+        "attncli.io.documents:JSON_LINES_READER",
+        re.compile(rb"\s*\{(?:[^\n]*\}\s*\{|[^\n]*\Z)"),  # a line that may be longer than the first bytes
+        holds_problems=False,
+    ),
     YAML,
     InputFormat("NumPy array", (".npy",), "attncli.io.npy:NPY_READER", re.compile(rb"\x93NUMPY"), holds_problems=False),
     InputFormat(
@@ -121,6 +127,7 @@ INPUT_FORMATS: list[InputFormat] = [
         re.compile(rb"(?s).{5}\0{3}\{"),  # the length of the header in eight bytes, and the header
         is_archive=True,
     ),
+    InputFormat("spreadsheet", (".xlsx",), "attncli.io.spreadsheets:READER"),
 ]
 # Text that no pattern matches: numbers are a table, and a problem is YAML, whose reader says what is missing.
 _OTHER_TEXT: Mapping[Content, InputFormat] = {"array": TABLE, "problem": YAML}
@@ -159,6 +166,8 @@ def _read(source: Input, read: Callable[[Reader], T], content: Content = "array"
     """What the reader of the first format reads that can; the error is that of the last."""
     check_is_not_refused(source.path, source.name)
     candidates = formats_of(source, content)
+    if content == "problem":  # what may be JSON Lines may be YAML
+        candidates = [row for row in candidates if row.holds_problems] or candidates
     for number, row in enumerate(candidates, 1):
         if content == "problem" and not row.holds_problems:
             noun = "a table" if row.is_table else row.name if row.name.endswith("s") else f"a {row.name}"

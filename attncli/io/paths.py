@@ -15,9 +15,14 @@ _PICKLE = (
     ".items()}; "
     "safetensors.torch.save_file(state, 'model.safetensors')",
 )
-# Files of models that are refused by their suffixes: what they are, and what makes a file of them that is read.
+_FOR_READERS = (
+    "is a text for people, which attn does not read",
+    "write the numbers of a work sheet into its .yaml or .xlsx, or under expected: in the problem file",
+)
+# Files that are refused by their suffixes: what they are, and what makes a file of them that is read.
 _REFUSED: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys((".bin", ".pt", ".pth", ".ckpt"), _PICKLE),
+    **dict.fromkeys((".md", ".tex", ".html", ".pdf"), _FOR_READERS),
     ".gguf": ("is a GGUF file, which attn does not read", "name the model's folder, or file, in safetensors"),
 }
 _SLICES = re.compile(r"(?s)(.+)(\[[^\[\]]*\])\s*")

@@ -86,6 +86,7 @@ class RawValue:
 
 Document = dict[str, RawValue]
 
+KEY_SUFFIX = ".key"  # before the suffix of the key to a work sheet
 PARTS, DECIMAL_COMMA = "parts", "decimal_comma"
 _KEYS = {EXPECTED, PARTS}  # a file with one of them may expect something
 _INPUTS = FIELDS.keys() - RESULTS
@@ -199,7 +200,7 @@ def check_keys(document: Mapping[str, RawValue]) -> None:
 def files_of_problems(folder: str) -> list[str]:
     """The files in a folder, and in the folders in it, whose suffix a problem may have, sorted.
 
-    Hidden ones are left out, and pipes, which would be waited for; links to nothing are not.
+    Hidden ones are left out, the keys of work sheets, and pipes, which would be waited for; links to nothing are not.
     Raises AttnError where a folder can't be read.
     """
 
@@ -210,6 +211,7 @@ def files_of_problems(folder: str) -> list[str]:
     for parent, folders, names in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths = (Path(parent) / name for name in names if not name.startswith("."))
+        paths = (path for path in paths if not path.stem.endswith(KEY_SUFFIX))
         problems = (path for path in paths if path.suffix.lower() in formats.suffixes("problem"))
         found += [str(path) for path in problems if path.is_file() or not path.exists()]
     return sorted(found)

@@ -213,8 +213,11 @@ def _parameters_in_force(step: Step) -> Iterator[str]:
             yield f"{parameter.name} = {format_value(value)}"
 
 
-def step_remarks(trace: Trace, step: Step) -> Iterator[str]:
-    """What is said about the numbers of a step: selected words and queries, what is equal to it, its notes."""
+def step_remarks(trace: Trace, step: Step, *, says_drawn: bool = True) -> Iterator[str]:
+    """What is said about the numbers of a step: selected words and queries, what is equal to it, its notes.
+
+    With `says_drawn` also from what they were drawn.
+    """
     if step.stage == LOOK_UP:
         yield from _word_remarks(trace, step)
     selected = step.node.options.get("at")
@@ -222,7 +225,7 @@ def step_remarks(trace: Trace, step: Step) -> Iterator[str]:
         labels = zip(trace.numbered_labels["n"], selected, strict=True)
         names = join_words([f"{label} (row {row})" for label, row in labels])
         yield f"of {len(trace.labels['q'])} queries, `only` selects {names}, counted from 0"
-    if step.name in trace.problem.generators:
+    if says_drawn and step.name in trace.problem.generators:
         yield f"drawn: {trace.problem.generators[step.name]}"
     yield from equality_remarks(trace, step)
     yield from step.notes

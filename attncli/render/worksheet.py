@@ -11,6 +11,7 @@ from attncli.base.axes import legend
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, import_object, np
 from attncli.base.text import escape_unseen
+from attncli.io.problem_files import KEY_SUFFIX
 from attncli.io.problem_text import ExampleValues, problem_yaml
 from attncli.plan.trace import AxisPositions, RunResult, Step, Trace
 from attncli.problem.fields import EXPECTED
@@ -25,7 +26,6 @@ from attncli.render.target import TEXT_FILE
 from attncli.render.view import Cell, View
 
 BLANK = "……"
-KEY_SUFFIX = ".key"
 MAX_NUMBERS = 20_000  # of all steps together: nobody fills in more
 MIN_ROOM, MAX_ROOM = 3, 8  # empty lines below a table with blanks
 
@@ -121,7 +121,7 @@ def _section(sheet: Sheet, entry: ExplainedStep) -> Section:
         formula=step.formula if sheet.has_formulas else "",
         shapes=shapes_of(trace, step) if sheet.has_formulas else "",
         purpose=step.node.purpose if has_hints else "",
-        remarks=tuple(step_remarks(trace, step)),
+        remarks=tuple(step_remarks(trace, step, says_drawn=False)),
     )
 
 
@@ -203,10 +203,15 @@ def key_file(file: str) -> str:
     return str(path.with_name(f"{path.stem}{KEY_SUFFIX}{path.suffix}"))
 
 
+def sheet_suffixes() -> tuple[str, ...]:
+    """The suffixes of what a sheet can be written as."""
+    return (*WRITERS, SPREADSHEET)
+
+
 def check_suffix(file: str) -> str:
     """The suffix of a sheet's file, in lower case; raises AttnError where a sheet is not written as that."""
     suffix = PurePath(file).suffix.lower()
-    if suffix not in (*WRITERS, SPREADSHEET):
+    if suffix not in sheet_suffixes():
         hint = f"expected {', '.join(WRITERS)} or {SPREADSHEET}"
         raise AttnError("a work sheet has another suffix", where=f"--output {file}", hint=hint)
     return suffix

@@ -76,6 +76,8 @@ RECORDS = ['{"text": "the", "embedding": [1, 0]}', '{"text": "cat", "embedding":
     ("name", "text"),
     [
         ("e.jsonl", "\n".join(RECORDS)),
+        ("standard input", "\n".join(RECORDS)),
+        ("standard input", "\n".join(RECORDS).replace("[1, 0]", f"[1, 0{' ' * 5000}]")),
         ("e.ndjson", f"{RECORDS[0]}\n\n{RECORDS[1]}\n"),
         ("e.json", f"[{', '.join(RECORDS)}]"),
         ("e.json", f'{{"object": "list", "model": "m", "data": [{", ".join(RECORDS)}]}}'),
@@ -86,6 +88,17 @@ def test_the_vectors_of_objects_in_a_list_are_rows_and_their_texts_labels(name: 
     found = formats.read_array(Inputs().of_text(text, name), entry)
     assert found.array.tolist() == [[1, 0], [0, 0.5]]
     assert found.labels == ("the", "cat")
+
+
+@pytest.mark.parametrize(
+    ("text", "entry"),
+    [
+        ('{"model": "m", "embeddings": [[1, 0], [0, 0.5]], "texts": ["a", "b"], "total_duration": 3}', ""),
+        ('{"meta": {"x": 1}, "embeddings": {"float": [[1, 0], [0, 0.5]]}}', "embeddings"),
+    ],
+)
+def test_the_one_matrix_of_an_answer_is_read(text: str, entry: str) -> None:
+    assert formats.read_array(Inputs().of_text(text, "e.json"), entry).array.tolist() == [[1, 0], [0, 0.5]]
 
 
 @pytest.mark.parametrize(

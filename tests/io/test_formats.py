@@ -55,9 +55,9 @@ def test_a_new_row_is_read_by_its_suffix(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("words_format")
 def test_errors_list_it(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text("embeddings: x.png\n")
-    with pytest.raises(attncli.AttnError, match=r"\.npz, \.safetensors, \.words$"):
+    with pytest.raises(attncli.AttnError, match=r"\.npz, \.safetensors, \.xlsx, \.words$"):
         attncli.load(tmp_path / "p.yaml")
-    with pytest.raises(attncli.AttnError, match=r"expected .*\.safetensors, \.words or -$"):
+    with pytest.raises(attncli.AttnError, match=r"expected .*\.xlsx, \.words or -$"):
         attncli.load(tmp_path / "picture.png")
 
 
@@ -72,7 +72,7 @@ def test_every_reader_of_the_table_is_there(row: InputFormat) -> None:
 
 def test_the_help_names_every_format() -> None:
     ((_, meaning), *_) = formats.FILES
-    assert {row.suffixes[0] for row in INPUT_FORMATS} <= set(meaning.split())
+    assert {row.suffixes[0].removeprefix(".") for row in INPUT_FORMATS} <= set(meaning.split())
 
 
 def test_no_suffix_has_two_formats() -> None:
@@ -186,6 +186,11 @@ def test_a_pickle_is_refused_with_the_lines_that_convert_it(tmp_path: Path, name
         ) as e:
             read()
         assert str(e.value).startswith(str(path))
+
+
+def test_a_work_sheet_on_paper_is_refused_with_what_is_filled_in_instead() -> None:
+    with pytest.raises(AttnError, match=r"^sheet\.md: is a text for people.*; write the numbers .* \.yaml or \.xlsx"):
+        read_document("sheet.md")
 
 
 def test_a_gguf_file_is_refused() -> None:

@@ -84,10 +84,10 @@ def test_an_error_in_a_problem_file_has_its_file_line_and_key(text: str, message
     ("name", "message"),
     [
         ("x.csv", "x.csv: is a table, not a problem; give it as an option: --embeddings x.csv"),
-        ("x.png", "x.png: is not a problem file; expected .json, .yaml, .yml, .npz, .safetensors"),
+        ("x.png", "x.png: is not a problem file; expected .json, .yaml, .yml, .npz, .safetensors, .xlsx"),
         (
             "picture.gif",
-            "picture.gif: there is no such file or folder; expected .json, .yaml, .yml, .npz, .safetensors or -",
+            "picture.gif: there is no such file or folder; expected .json, .yaml, .yml, .npz, .safetensors, .xlsx or -",
         ),
         ("no.yaml", "no.yaml: there is no such file"),
         ("no.npz", "no.npz: there is no such file"),

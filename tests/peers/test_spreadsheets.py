@@ -25,13 +25,25 @@ SMALL = {"query": [[1, 0, 2, 1], [0, 1, 1, 0]], "key": [[1, 1, 0, 0], [0, 2, 1, 
 VALUE = {"value": [[1, 0, 3, 1], [0, 2, 1, 5], [3, 1, 2, 2]]}
 NARROW = [[1, 2], [3, 4], [0, 5]]
 EMPTY = {"mask": [[0, 0, 0], [1, 0, 1]], "bias": [[1, 0, 1], [2, 1, 0]]}
+OPTIONS: dict[str, Any] = {"scale": 0.5, "normalize": {"softmax": {"temperature": 2}}}
 LABELS = {"tokens": ["=1+1", "-2", "@cmd"]}
-DEMOS = ["tutorial", "bahdanau", "causal", "content_based", "learned_bandwidth", "multi_head", "one_query", "sentence"]
+DEMOS = ["tutorial", "bahdanau", "causal", "content_based", "multi_head", "one_query", "sentence"]
 PROBLEMS = {
     **{name: examples.load(name).parts[0].problem for name in DEMOS},
     "groups": build({"query": SMALL["query"], "key": NARROW, "value": NARROW, "heads": 2, "kv_heads": 1}),
     "an empty row": build({**SMALL, **VALUE, **EMPTY, "softcap": 2}),
-    "formulas": build({**SMALL, **VALUE, **LABELS, "scale": 0.5, "normalize": {"softmax": {"temperature": 2}}}),
+    "rope, a norm, top-k": build(
+        {
+            **{**SMALL, **VALUE, "causal": True, "position": {"rope": {"interleaved": True, "dims": 2, "scaling": 2}}},
+            **{"qk_norm": {"rms": {"query_gain": [1, 2, 3, 4]}}, "normalize": {"topk": {"k": 2}}},
+        }
+    ),
+    "a norm of layers, sparsemax": build({**SMALL, **VALUE, **EMPTY, "qk_norm": "layer", "normalize": "sparsemax"}),
+    "a sink": build({**SMALL, **VALUE, "heads": 2, "sink": [0.5, 1], "position": "alibi", "qk_norm": {"l2": {}}}),
+    "distances": build({**SMALL, **VALUE, "score": "laplacian", "normalize": "softmax1"}),
+    "a kernel": build({**SMALL, **VALUE, "score": {"gaussian": {"sigma": 2}}}),
+    "the best key": build({**SMALL, **VALUE, "score": "euclidean", "normalize": "hardmax", "context": "argmax"}),
+    "formulas": build({**SMALL, **VALUE, **LABELS, **OPTIONS}),
 }
 
 
@@ -105,10 +117,47 @@ def test_blanks_are_marked_and_empty_and_labels_are_text() -> None:
     assert [(cell.value, cell.data_type) for cell in labels] == [("=1+1", "s"), ("-2", "s"), ("@cmd", "s")]
 
 
+def test_a_sheet_that_is_filled_in_is_checked_as_a_problem(tmp_path: Path) -> None:
+    problem = PROBLEMS["formulas"]
+    exercise, _ = render_sheet(make(problem, "weights", "output[0,*]"), ".xlsx")
+    workbook = open_workbook(exercise)
+    right = attncli.Problem(**{**SMALL, **VALUE, **LABELS, **OPTIONS}).compute(("weights", "output"))
+    assert workbook["attn"].sheet_state == "hidden"
+    for (row, column), number in np.ndenumerate(right.weights):
+        workbook["weights"].cell(7 + row, 2 + column).value = round(float(number), 3)
+    for column, number in enumerate(right.output[0]):
+        workbook["context"].cell(7, 2 + column).value = float(number)
+    workbook.save(tmp_path / "sheet.xlsx")
+    assert repr(attncli.check(attncli.load(tmp_path / "sheet.xlsx"))) == "Report(All 10 numbers agree)"
+    workbook["query"]["B7"], workbook["weights"]["C7"] = 5, "0,5"
+    workbook.save(tmp_path / "sheet.xlsx")
+    assert attncli.load(tmp_path / "sheet.xlsx").query[0, 0] == 5
+    with pytest.raises(AttnError, match=r'sheet\.xlsx, expected, weights, .*"0,5" is not a number'):
+        attncli.check(attncli.load(tmp_path / "sheet.xlsx"))
+
+
+def test_a_sheet_of_any_spreadsheet_is_a_matrix(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    workbook = openpyxl.Workbook()
+    workbook.active.title = "words"
+    for row in (("word", "x1", "x2"), ("cat", 1, 2.5), ("dog", 0, -1)):
+        workbook.active.append(row)
+    workbook.save(tmp_path / "book.xlsx")
+    (tmp_path / "p.yaml").write_text("embeddings: book.xlsx\n")
+    problem = attncli.load(tmp_path / "p.yaml")
+    assert problem.embeddings.tolist() == [[1, 2.5], [0, -1]]
+    assert problem.compute("weights").key_tokens == ("cat", "dog")
+    with pytest.raises(AttnError, match="is a spreadsheet that attn worksheet did not write"):
+        attncli.load(tmp_path / "book.xlsx")
+    (tmp_path / "book.xlsx").write_bytes(b"PK")
+    with pytest.raises(AttnError, match=r"is not a sound spreadsheet \(BadZipFile\)"):
+        attncli.load(tmp_path / "p.yaml")
+
+
 def test_what_has_no_formula_is_refused_by_name() -> None:
     pytest.importorskip("openpyxl")
     with pytest.raises(AttnError, match="weights has no formulas of a spreadsheet"):
-        render_sheet(make(build({**SMALL, **VALUE, "normalize": "sparsemax"})), ".xlsx")
+        render_sheet(make(build({**SMALL, **VALUE, "normalize": {"entmax": {"alpha": 1.5}}})), ".xlsx")
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.base.program import DIFFERS, FAILED
+from attncli.base.text import count_of
 from attncli.cli import streams
 from attncli.cli.completion import complete_expected
 from attncli.cli.option_values import (
@@ -39,9 +40,10 @@ if TYPE_CHECKING:
     from attncli.analysis.check.report import BeforeEdits, CheckOptions, CheckOutcome, CheckReport
     from attncli.io.expected import Expected
     from attncli.io.inputs import Inputs
-    from attncli.io.problem_files import FilePart
+    from attncli.io.problem_files import Document, FilePart
     from attncli.problem.edits import Edit
 
+MAX_CHANGES = 3  # of an exercise that are named
 NOTHING_EXPECTED = "write expected: {output: …} in the file, or give --against output=FILE"
 
 
@@ -58,6 +60,7 @@ class CheckRequest:
     strict: bool
     convention: str | None = None
     edits: "Sequence[Edit]" = ()
+    handed_out: Mapping[str, str] = field(default_factory=dict)  # the exercises by the names of the students
 
     @property
     def needs_expected(self) -> bool:
@@ -107,7 +110,7 @@ def check(
     reference: Annotated[
         bool, typer.Option("--reference", help="Compute the reference with more digits than float64.")
     ] = False,
-    head: Annotated[str | None, typer.Option(metavar="N", help="Check one head, counted from 0.")] = None,
+    head: Annotated[str | None, typer.Option(metavar="N", hidden=True, help="Check one head, counted from 0.")] = None,
     batch: Annotated[
         str | None, typer.Option(metavar="N", hidden=True, help="Check one batch item, counted from 0.")
     ] = None,
@@ -124,6 +127,10 @@ def check(
     csv: Annotated[
         str | None,
         typer.Option("--csv", metavar="FILE", help="Also write the grades of a class, a row for each file."),
+    ] = None,
+    handed_out: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="Exercises of attn worksheet: say what was changed."),
     ] = None,
     edits: EditTexts = None,
     convention: As = None,
@@ -157,6 +164,8 @@ def check(
         run=RunOptions(blas_is_limited=True),
     )
     request = CheckRequest(keys, against or (), options, head, batch, inputs, strict, convention, read_edits(edits))
+    if handed_out is not None:
+        request = replace(request, handed_out=_find_handed_out(handed_out, inputs))
     given = {*given_keys(keys), *(["against"] if against else []), *(["as"] if convention else [])}
     if problems and (error := named_arrays_error("attn check", problems, given, takes_expected=True)) is not None:
         raise error
@@ -178,10 +187,11 @@ def _find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
     is expected. Raises AttnError where the one folder that is named has none, or can't be read; of several names the
     others are checked.
     """
+    from attncli.io.handed_out import name_of
     from attncli.io.problem_files import files_of_problems
 
     folders = [name for name in problems if is_there(path_of(name)) and path_of(name).is_dir()]
-    files: list[str | None] = []
+    files: list[str] = []
     left_out: list[str] = []
     errors: dict[str | None, AttnError] = {}
     for name in problems:
@@ -197,7 +207,37 @@ def _find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
                 errors[name] = error
         files += checked
         left_out += [file for file in found if file not in checked]
+    if folders:  # a class
+        names = {name_of(file) for file in files}
+        files += [file for name, file in request.handed_out.items() if name not in names]  # nothing came back
     return Suite(files or [None], len(problems) > 1 or bool(folders), left_out, errors)
+
+
+def _find_handed_out(folder: str, inputs: "Inputs") -> Mapping[str, str]:
+    """The exercises of a folder by the names of the students."""
+    from attncli.io.handed_out import find_handed_out
+
+    try:
+        return find_handed_out(folder, inputs)
+    except AttnError as error:
+        raise error.at("--handed-out") from None
+
+
+def _as_handed_out(document: "Document", file: str, request: CheckRequest) -> "Document":
+    """The answers of a file to its exercise as it was handed out; inputs that are not as they were are said."""
+    from attncli.io.handed_out import as_handed_out, name_of
+    from attncli.io.problem_files import read_document
+
+    exercise = request.handed_out.get(name_of(file))
+    if exercise is None:
+        streams.write_warnings([f"{file}: no exercise of this name was handed out"], strict=request.strict)
+        return document
+    document, changes = as_handed_out(document, read_document(exercise, request.inputs))
+    if changes:
+        more = [f"and {count_of(len(changes) - MAX_CHANGES, 'more change')}"] if len(changes) > MAX_CHANGES else []
+        message = f"{file}: {'; '.join([*changes[:MAX_CHANGES], *more])}; it is checked as it was handed out"
+        streams.write_warnings([message], strict=request.strict)
+    return document
 
 
 def _checked_files(folder: str, files: Sequence[str], request: CheckRequest) -> list[str]:
@@ -242,7 +282,7 @@ def _run_suite(suite: Suite, request: CheckRequest, junit: str | None) -> "Seque
 
 
 def _write_grades(outcomes: "Sequence[CheckOutcome]", inputs: "Inputs", file: str) -> None:
-    """Write the grades of the files that could be checked."""
+    """Write the grades of the files."""
     from attncli.io.output_files import atomic_write_file
     from attncli.render.reports.grades import grades_csv
 
@@ -289,6 +329,8 @@ def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> 
         if file in suite.errors:
             raise suite.errors[file]
         document = read_problem_options(file, request.keys, request.inputs)
+        if request.handed_out and file is not None:
+            document = _as_handed_out(document, file, request)
         parts = file_parts(document, name)
         if request.needs_expected:
             parts = [part for part in parts if part.expected.value is not None]
@@ -302,7 +344,7 @@ def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> 
         report = before = reason = None
         unanswered = count_unanswered(part.expected) if request.needs_expected else {}
         try:
-            if not (suite.is_several and unanswered and is_unanswered(part.expected)):
+            if not (unanswered and is_unanswered(part.expected)):
                 report, before = _check(part, request)
         except AttnError as error:
             reason = error

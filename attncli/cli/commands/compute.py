@@ -22,6 +22,7 @@ from attncli.cli.option_values import (
     problem_warnings,
     read_edits,
     read_problem_options,
+    with_parts,
     write_alias_notes,
 )
 from attncli.cli.output_file import STDOUT, check_beside_is_no_input, check_is_no_input
@@ -34,7 +35,6 @@ from attncli.render.formats import PAGE
 if TYPE_CHECKING:
     from attncli.cli.watch import Write
     from attncli.io.inputs import Inputs
-    from attncli.io.problem_files import Document
     from attncli.plan.trace import RunResult
     from attncli.problem.edits import EditedProblem
 
@@ -97,16 +97,6 @@ def compute(
             watch(read, write, max_size, option_texts, find_events("--watch"))
         else:
             write(read(make_inputs(max_size)), None)
-
-
-def with_parts(edited: "EditedProblem", document: "Document", file: str) -> "EditedProblem":
-    """A problem with what its file is about, and with the parts of that."""
-    from attncli.io.examples import example_of
-    from attncli.problem.edits import ProblemPart
-
-    example = example_of(document, file)
-    parts = [ProblemPart(part.title, part.about, part.problem, part.show) for part in example.parts]
-    return replace(edited, about=example.about, parts=tuple(parts) if "parts" in document else ())
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,12 +11,18 @@ from attncli.base.errors import AttnError
 from attncli.base.program import DIFFERS
 from attncli.cli import streams
 from attncli.cli.completion import complete_from
-from attncli.cli.option_values import make_inputs
-from attncli.cli.output_file import check_is_new, check_is_no_input, write_new_file
+from attncli.cli.option_values import edited_problem, make_inputs, with_parts
+from attncli.cli.output_file import (
+    check_beside_is_no_input,
+    check_is_new,
+    check_is_no_input,
+    say_written,
+    write_new_file,
+)
 from attncli.cli.output_options import OutputOptions, with_output_options, writes_documents
 from attncli.cli.problem_options import Force, MaxSize, Strict
 from attncli.cli.terminal import has_reader, write_at_readers_pace
-from attncli.render.formats import DEFAULT_FORMAT, OutputFormat
+from attncli.render.formats import DEFAULT_FORMAT
 
 if TYPE_CHECKING:
     from attncli.analysis.check.report import CheckReport
@@ -43,7 +49,7 @@ def _complete_name() -> Sequence[str]:
     return names()
 
 
-@with_output_options("format", "json", is_written=writes_documents)
+@with_output_options("format", "json", "output", is_written=writes_documents)
 def demo(
     name: Annotated[
         str,
@@ -82,22 +88,27 @@ def demo(
     if list_all:
         _write_list(examples.by_topic())
     elif save is not None:
+        if save in examples.names():  # which attn demo would show in place of the file
+            raise AttnError(f"{save} is a worked example itself", where="--save", hint=f"write --save {save}.yaml")
         command = f"attn demo {shlex.quote(save)}"
         write_new_file(examples.text(name), save, "--save", force=force, command=command)
     else:
         check_is_new(None, force=force)
-        output_options.check_format("demo", writes_documents)
         row = output_options.output_format
+        if output_options.file is not None and not row.writes_documents:
+            _write_problem(name, part, replace(output_options, explain=explain, precision=precision), max_size)
+            return
+        output_options.check_format("demo", writes_documents)
         if step and row.name != DEFAULT_FORMAT:
             raise AttnError(f"--step and --format {row.name} contradict each other", hint="leave out one of them")
         save_command = f"attn demo {name} --save {name}.yaml" if name in examples.names() else ""
         inputs = make_inputs(max_size)
         example = examples.load(name, inputs)
-        check_is_no_input(None, inputs)
+        check_is_no_input(output_options.file, inputs)
         report = make_report(example, ReportOptions(save_command, part, precision, explain=explain))
         streams.write_warnings(_notes(report), strict=strict)
-        is_paced = step or (not all_parts and row.name == DEFAULT_FORMAT and has_reader())
-        _write_report(report, example.file, row, is_paced=is_paced)
+        has_pages = not all_parts and row.name == DEFAULT_FORMAT and output_options.file is None and has_reader()
+        _write_report(report, example.file, output_options, is_paced=step or has_pages)
 
 
 def _check_options(instead: Mapping[str, bool], shown: Mapping[str, bool]) -> None:
@@ -129,17 +140,44 @@ def _write_list(topics: Mapping[str, Mapping[str, str]]) -> None:
     streams.write_output(terminal.render(pairs_document(groups), streams.output_target()))
 
 
-def _write_report(report: "ExampleReport", file: str, row: OutputFormat, *, is_paced: bool) -> None:
+def _write_problem(name: str, part: int | None, options: OutputOptions, max_size: str | None) -> None:
+    """Write the problem of a worked example, or of a part of it, as `attn compute` does."""
+    from attncli.cli.output import compute_and_write
+    from attncli.io import examples
+    from attncli.io.assemble import assemble
+
+    inputs = make_inputs(max_size)
+    document, file = examples.read(name, inputs)
+    check_is_no_input(options.file, inputs)
+    if options.output_format.is_code:
+        check_beside_is_no_input(options.file, inputs)
+    example = examples.example_of(document, file)
+    if part is not None:
+        shown = _find_part(example, part)
+        edited = replace(edited_problem(shown.problem, ()), title=shown.title or example.title, about=shown.about)
+    else:
+        edited = replace(edited_problem(assemble(document), ()), title=example.title)
+        edited = with_parts(edited, document, file) if options.output_format.has_parts else edited
+    compute_and_write(edited, options)
+
+
+def _write_report(report: "ExampleReport", file: str, options: OutputOptions, *, is_paced: bool) -> None:
     """Write the report of the example in a file; exit status 1 where a number is not the expected one."""
+    from attncli.io.output_files import atomic_write_file
     from attncli.render.reports.example import example_answer
     from attncli.render.reports.example_pages import document_pages
+    from attncli.render.target import TEXT_FILE
 
-    answer, target = example_answer(report), streams.output_target()
+    row, to_file = options.output_format, options.file
+    answer, target = example_answer(report), streams.output_target() if to_file is None else TEXT_FILE
     try:
         texts = list(document_pages(answer.document(), target) if is_paced else row.render_answer(answer, target))
     except AttnError as error:
         raise error.at(file) from None
-    if is_paced:
+    if to_file is not None:
+        atomic_write_file(to_file, "".join(texts))
+        say_written(to_file)
+    elif is_paced:
         write_at_readers_pace(texts, "--step")
     else:
         streams.write_output(texts)
@@ -162,12 +200,8 @@ def make_report(example: "Example", options: ReportOptions) -> "ExampleReport":
     from attncli.render.reports.example import ExampleReport
 
     decimals = _decimals(example, options)
-    count = len(example.parts)
-    if options.part is not None and not 1 <= options.part <= count:
-        hint = f"expected 1 to {count}" if count > 1 else "there is one part"
-        raise AttnError(f"there is no part {options.part}", where="--part", hint=hint)
-    is_whole = options.part is None
-    parts = example.parts if options.part is None else [example.parts[options.part - 1]]
+    count, is_whole = len(example.parts), options.part is None
+    parts = example.parts if options.part is None else [_find_part(example, options.part)]
     return ExampleReport(
         title=example.title,
         about=example.about if is_whole else "",
@@ -179,6 +213,15 @@ def make_report(example: "Example", options: ReportOptions) -> "ExampleReport":
         together=example.together if is_whole else (),
         curve=example.curve if is_whole else None,
     )
+
+
+def _find_part(example: "Example", number: int) -> "Part":
+    """A part by its number; raises AttnError where there is none."""
+    count = len(example.parts)
+    if not 1 <= number <= count:
+        hint = f"expected 1 to {count}" if count > 1 else "there is one part"
+        raise AttnError(f"there is no part {number}", where="--part", hint=hint)
+    return example.parts[number - 1]
 
 
 def _decimals(example: "Example", options: ReportOptions) -> int:

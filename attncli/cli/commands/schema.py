@@ -7,6 +7,7 @@ import typer
 from attncli.base.errors import UnknownNameError
 from attncli.cli import streams
 from attncli.cli.completion import complete_from
+from attncli.cli.output_file import output_file, say_written
 from attncli.cli.problem_options import Strict
 from attncli.ops import broken_packages
 
@@ -24,13 +25,23 @@ def schema(
         typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.", autocompletion=complete_from(lambda: KINDS)),
     ],
     *,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write a file; without it standard output.")
+    ] = None,
     strict: Strict = False,
 ) -> None:
     """Write the JSON Schema (2020-12) of a problem file, or of what a command writes with `--json`."""
+    from attncli.io.output_files import atomic_write_file
     from attncli.render import objects
     from attncli.render.schemas import SCHEMAS
+    from attncli.render.target import TEXT_FILE
 
     streams.write_warnings(broken_packages(), strict=strict)
     if kind not in SCHEMAS:
         raise UnknownNameError("schema", kind, KINDS)
-    streams.write_output(objects.write_json(SCHEMAS[kind](), streams.output_target()))
+    file = None if output is None else output_file(output)
+    if file is None:
+        streams.write_output(objects.write_json(SCHEMAS[kind](), streams.output_target()))
+    else:
+        atomic_write_file(file, "".join(objects.write_json(SCHEMAS[kind](), TEXT_FILE)))
+        say_written(file)

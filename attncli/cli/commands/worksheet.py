@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from attncli.base.errors import AttnError
+from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.text import count_of
 from attncli.cli import streams
 from attncli.cli.option_values import (
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from attncli.io.problem_files import Document
     from attncli.render.worksheet import Sheet
 
-FOLDER_SUFFIX = ".md"  # of the sheets in a folder
 ANSWER_HEAD = "# Put your number in place of each null: with all the decimals that you computed.\n"
 
 
@@ -67,6 +67,10 @@ def worksheet(
     names: Annotated[
         str | None, typer.Option(metavar="FILE", help="A CSV of names: a sheet, a key and a file of answers for each.")
     ] = None,
+    sheet_format: Annotated[
+        str | None,
+        typer.Option("--format", "-f", metavar="NAME", help="Sheets in a folder as md, tex, html or xlsx; default md."),
+    ] = None,
     force: Force = False,
     max_size: MaxSize = None,
     strict: Strict = False,
@@ -79,7 +83,9 @@ def worksheet(
     if output is None:
         raise AttnError("no file is named", where="--output", hint="name one, such as -o sheet.md")
     file, is_folder = named_file(output, "--output"), variants is not None or names is not None
-    suffix = FOLDER_SUFFIX if is_folder else check_suffix(file)
+    suffix = _folder_suffix(file, sheet_format) if is_folder else check_suffix(file)
+    if sheet_format is not None and not is_folder:
+        raise AttnError("the suffix of the file says it", where="--format", hint="leave out --format")
     _check_variants(variants, by_hand=by_hand)
     blanks = parse_blanks(blank or ())
     if not by_hand:
@@ -96,7 +102,21 @@ def worksheet(
     students = [] if names is None else _read_names(names, inputs)
     check_is_new(file, force=force)
     found = _problems(document, variants or len(students), by_hand=by_hand)
-    _write_folder(found, students, request, file, inputs, strict=strict)
+    _write_folder(found, students, request, file, inputs, suffix, strict=strict)
+
+
+def _folder_suffix(folder: str, name: str | None) -> str:
+    """The suffix of the sheets in a folder; raises AttnError where the folder's name has one, or none is so named."""
+    from attncli.render.worksheet import sheet_suffixes
+
+    known = [suffix.removeprefix(".") for suffix in sheet_suffixes()]
+    own = PurePath(folder).suffix.lower().removeprefix(".")
+    if own in known:
+        hint = f"write -o {PurePath(folder).stem} --format {own}"
+        raise AttnError("is to be a folder of sheets", where=f"--output {folder}", hint=hint)
+    if name is not None and name not in known:
+        raise UnknownNameError("format", name, known, where="--format")
+    return f".{name or known[0]}"
 
 
 def _check_variants(variants: int | None, *, by_hand: bool) -> None:
@@ -171,17 +191,18 @@ def _write_folder(
     request: SheetRequest,
     folder: str,
     inputs: "Inputs",
+    suffix: str,
     *,
     strict: bool,
 ) -> None:
     """Write the exercise, the key and the file of answers of each student into a folder; problems take turns.
 
-    Without students they are those of each problem.
+    Without students they are those of each problem. A spreadsheet is filled in itself.
     """
     from attncli.io.class_list import file_stems
     from attncli.io.output_files import atomic_write_folder
     from attncli.io.paths import path_of
-    from attncli.render.worksheet import answer_text, key_file, render_sheet
+    from attncli.render.worksheet import SPREADSHEET, answer_text, key_file, render_sheet
 
     sheets = [_make_sheet(document, request, strict=strict and not at) for at, document in enumerate(documents)]
     digits = len(str(len(documents)))
@@ -189,10 +210,11 @@ def _write_folder(
     files: dict[str, str | bytes] = {}
     for at, (name, stem) in enumerate(zip(names, file_stems(names), strict=True)):
         sheet = replace(sheets[at % len(sheets)], name=name if students else "")
-        exercise = f"{stem}{FOLDER_SUFFIX}"
-        texts = render_sheet(sheet, FOLDER_SUFFIX)
+        exercise = f"{stem}{suffix}"
+        texts = render_sheet(sheet, suffix)
         own = dict(zip((exercise, key_file(exercise)), texts, strict=True))
-        own[f"{stem}.yaml"] = ANSWER_HEAD + answer_text(sheet)
+        if suffix != SPREADSHEET:
+            own[f"{stem}.yaml"] = ANSWER_HEAD + answer_text(sheet)
         if not own.keys().isdisjoint(files):
             raise AttnError(f"{name!r} would have a file of another name", where="--names", hint="call it otherwise")
         files |= own

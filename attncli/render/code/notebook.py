@@ -75,6 +75,10 @@ class _Cells:
         outputs = [] if output is None else [result]
         self._add("code", "\n".join(lines), {"execution_count": self.runs, "outputs": outputs})
 
+    def fold_last(self) -> None:
+        """Fold the code of the last cell, as Jupyter and Jupyter Book do."""
+        self.cells[-1]["metadata"] = {"jupyter": {"source_hidden": True}, "tags": ["hide-input"]}
+
     def _add(self, kind: str, source: str, more: Mapping[str, Any]) -> None:
         """Add a cell of a kind, whose name is its number."""
         name = f"cell-{len(self.cells) + 1}"
@@ -112,8 +116,10 @@ def _notebook(view: View, target: TextTarget) -> tuple[_Cells, Mapping[str, Arra
     cells.add_markdown(
         f"# {escape(view.title or name)}", _paragraphs(view.about), "" if view.parts else escape(view.heading)
     )
-    setup = [WITH_ATTN, "", *import_lines(arrays)] if view.with_attn else [*import_lines(arrays), "", "", SHADED]
-    cells.add_code(setup)
+    cells.add_code([WITH_ATTN, "", *import_lines(arrays)] if view.with_attn else import_lines(arrays))
+    if not view.with_attn:
+        cells.add_code([SHADED])
+        cells.fold_last()
     written = dict[str, tuple[str, ...]]()
     for number, part in enumerate(parts, 1):
         own = replace(arrays, precision=part.result.trace.precision)

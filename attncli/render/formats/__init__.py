@@ -230,7 +230,6 @@ FORMATS: tuple[OutputFormat, ...] = (
         f"{_NOTEBOOK}:render",
         has_title=True,
         has_parts=True,
-        is_choice=False,
         files_beside=f"{_NOTEBOOK}:files_beside",
     ),
     OutputFormat(
@@ -294,7 +293,7 @@ def format_choices() -> Sequence[str]:
     """The names that `--format` offers, in the order of the table.
 
     >>> format_choices()
-    ['table', 'json', 'yaml', 'csv', 'markdown', 'latex', 'numpy', 'torch']
+    ['table', 'json', 'yaml', 'csv', 'markdown', 'latex', 'numpy', 'torch', 'ipynb']
     """
     return [row.name for row in FORMATS if row.is_choice]
 

@@ -81,6 +81,8 @@ def _outcome_sections(outcome: CheckOutcome, decimals: int) -> Iterator[Section]
 
     Below the verdict is which numbers were set, and what a check finds before and after.
     """
+    if outcome.is_unanswered:
+        yield Section("", blocks=(*_line(outcome),))
     if outcome.report is None:
         return
     first, *others = _report_sections(outcome.report, decimals)

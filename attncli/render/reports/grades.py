@@ -6,14 +6,17 @@ from pathlib import PurePath
 
 from attncli.analysis.check.report import CheckOutcome, CheckReport
 from attncli.base.lazy_numpy import np
-from attncli.base.text import count_of, delimited_rows
+from attncli.base.text import count_of, delimited_rows, one_line
 from attncli.render.reports.check import names_of_slips
 
 HEADER = ("name", "right", "of", "first_wrong", "explained_by")
 
 
 def grades_csv(outcomes: Iterable[CheckOutcome]) -> str:
-    """The file: a row for each file that could be checked; a number that is not filled in counts, and is not right."""
+    """The file: a row for each file; a number that is not filled in counts, and is not right.
+
+    Of one that can't be checked there is the reason in place of the first wrong number, and no count.
+    """
     return delimited_rows([HEADER, *_rows(outcomes)])
 
 
@@ -22,8 +25,11 @@ def _rows(outcomes: Iterable[CheckOutcome]) -> Iterator[Sequence[object]]:
     for file, parts in groupby(outcomes, key=lambda outcome: outcome.file):
         found = list(parts)
         reports = [outcome.report for outcome in found if outcome.report is not None]
-        if any(outcome.error is not None for outcome in found):
-            continue  # its error is told
+        error = next((outcome.error for outcome in found if outcome.error is not None), None)
+        if error is not None:
+            reason = one_line(str(error).removeprefix(file).lstrip(" ,:"))
+            yield PurePath(file).stem, "", "", f"can't be checked: {reason}", ""
+            continue
         right = sum(report.count - report.differ for report in reports)
         of = sum(report.count for report in reports) + sum(sum(outcome.unanswered.values()) for outcome in found)
         wrong = next((outcome for outcome in found if outcome.unanswered or not outcome.agrees), None)

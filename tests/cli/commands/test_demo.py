@@ -1,5 +1,6 @@
 """Worked examples: they agree with expected numbers, and the commands that they print show the same."""
 
+import json
 import re
 import shlex
 import sys
@@ -152,6 +153,25 @@ def test_an_example_is_saved_unchanged_and_never_over_a_file(run: Run, tmp_path:
     assert run("demo", "luong", "--save", "-").stdout == examples.text("luong")
 
 
+def test_an_example_is_written_to_a_file_of_any_format(run: Run, tmp_path: Path) -> None:
+    for file, start in (
+        ("d.md", "# Luong"),
+        ("d.json", "{"),
+        ("d.py", '"""Luong'),
+        ("d.html", "<!DOCTYPE"),
+        ("d.txt", "Lu"),
+    ):
+        ran = run("demo", "luong", "-o", file)
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+        assert (tmp_path / file).read_text(encoding="utf-8").startswith(start)
+    sections = []
+    for words in ((), ("--part", "2")):
+        assert run("demo", "luong", *words, "-o", "d.ipynb").returncode == 0
+        cells = json.loads((tmp_path / "d.ipynb").read_text(encoding="utf-8"))["cells"]
+        sections.append(sum(cell["source"][0].startswith("## ") for cell in cells))
+    assert sections == [3, 0]
+
+
 @pytest.mark.parametrize(
     ("name", "arrows"),
     [
@@ -215,6 +235,8 @@ def test_a_part_that_is_shown_alone_has_its_results(run: Run) -> None:
         (("--save", "x.yaml", "--step"), "--save computes nothing, so --step would have no effect"),
         (("--step", "--all"), "--step and --all contradict each other"),
         (("--list", "--all"), "--list computes nothing, so --all would have no effect"),
+        (("--save", "luong"), "--save: luong is a worked example itself; write --save luong.yaml"),
+        (("--part", "4", "-o", "x.py"), "--part: there is no part 4; expected 1 to 3"),
         (("--list", "--save", "x.yaml"), "--list and --save contradict each other"),
     ],
 )

@@ -1,5 +1,6 @@
 """`attn show`: every word that attn writes is explained, and a file of arrays is listed."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -160,6 +161,18 @@ LISTED = {
 def test_a_file_is_listed(name: str, listed: str, run: Run) -> None:
     ran = run("show", name)
     assert (ran.stdout, ran.stderr, ran.returncode) == (listed, "", 0)
+
+
+def test_objects_of_a_service_are_listed_by_their_entries(run: Run, tmp_path: Path) -> None:
+    lines = [{"text": "cat", "embedding": [1, 0.5]}, {"text": "dog", "embedding": [0, 2]}]
+    (tmp_path / "v.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (tmp_path / "v.json").write_text(json.dumps({"object": "list", "data": [{"index": 0, "embedding": [1, 0.5]}]}))
+    shown = run("show", "v.jsonl").stdout.splitlines()
+    assert [line.split(maxsplit=1) for line in shown] == [
+        ["text", "cat, dog"],
+        ["embedding", "2 × 2  float64, 2 labels: cat, dog"],
+    ]
+    assert "embedding  1 × 2  float64" in run("show", "v.json").stdout
 
 
 def test_safetensors_are_listed(run: Run, tmp_path: Path) -> None:

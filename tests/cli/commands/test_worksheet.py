@@ -68,8 +68,35 @@ def test_a_class_goes_from_nothing_to_its_grades(run: Run, tmp_path: Path) -> No
         ["name", "right", "of", "first_wrong", "explained_by"],
         ["Ann, B.", "21", "21", "", ""],
         ["Bo", str(21 - differing(problems["Bo"])), "21", "weights[token_1,token_1]", "no_scale"],
+        ["Di", "", "", 'can\'t be checked: line 2, embeddings, row 1, number 2: "x" is not a number', ""],
         ["Ed", "20", "21", "output: 1 number not filled in", ""],
         ["_Cy", "0", "21", "weights: 9 numbers not filled in", ""],
+    ]
+
+
+def test_answers_are_held_against_what_was_handed_out(run: Run, tmp_path: Path) -> None:
+    write_file(tmp_path, "ID,Last name,First name\n1,,Ann\n2,,Bo\n3,,Cy\n", "class.csv")
+    run("worksheet", "--by-hand", "--seed", "1", "--names", "class.csv", "-o", "exams", "--format", "html")
+    folder, answers = tmp_path / "exams", tmp_path / "answers"
+    assert sorted(path.name for path in folder.glob("Ann*")) == ["Ann.html", "Ann.key.html", "Ann.yaml"]
+    answers.mkdir()
+    ran = run("check", "exams/Cy.yaml")
+    assert "drawn" not in (folder / "Cy.html").read_text(encoding="utf-8")
+    assert (ran.returncode, ran.stdout) == (1, "✗ exams/Cy.yaml: no number is filled in\n")
+    ann, bo = load(folder / "Ann.yaml"), load(folder / "Bo.yaml")
+    was = ann["embeddings"][1][0]
+    ann["expected"] = solve(ann)
+    ann["embeddings"][1][0] = was + 1
+    (answers / "Ann.yaml").write_text("".join(yaml_text(ann, format_whole)))
+    bo["expected"] = {"weights": solve(bo)["weights"]}  # and not what else was asked for
+    (answers / "bo.yaml").write_text("".join(yaml_text(bo, format_whole)))
+    ran = run("check", "answers", "--handed-out", "exams", "--csv", "grades.csv", "--quiet")
+    change = f"embeddings[1, 0] is {was + 1}, and was {was}; it is checked as it was handed out"
+    assert ran.stderr == f"attn: warning: answers/Ann.yaml: {change}\n"
+    assert (tmp_path / "grades.csv").read_text().splitlines()[1:] == [
+        "Ann,21,21,,",
+        "bo,9,21,output: 12 numbers not filled in,",
+        "Cy,0,21,weights: 9 numbers not filled in,",
     ]
 
 
@@ -136,6 +163,9 @@ ERRORS = [
     ("p.yaml -o a --variants 3", "attn: --variants: needs --by-hand, which draws them; add --by-hand"),
     ("--by-hand -o a --variants 0", "attn: --variants: 0 is not a number of variants; expected a number from 1"),
     ("--by-hand -o a --names twice.csv", "attn: --names, twice.csv: 'Ann' is there twice; tell both apart"),
+    ("--by-hand -o a.tex --variants 2", "attn: --output a.tex: is to be a folder of sheets; write -o a --format tex"),
+    ("--by-hand -o a --variants 2 --format doc", "attn: --format: unknown format 'doc'; expected one of md, tex, "),
+    ("p.yaml -o a.md --format md", "attn: --format: the suffix of the file says it; leave out --format"),
     ("--by-hand -o full --variants 2", "attn: full: already exists; choose another name, or --force"),
     ("p.yaml -o p.md", "attn: --output p.md: is the input p.md; attn never overwrites an input: name another file"),
 ]

@@ -82,10 +82,10 @@ def test_a_new_format_is_in_the_help_the_completion_and_the_errors(tmp_path: Pat
         ran = run_in_process(*words, folder=tmp_path, env=env)
         return ran.stdout + ran.stderr
 
-    assert ", torch, names." in run("compute", "--help", COLUMNS="300")
+    assert " torch ipynb names." in run("compute", "--help", COLUMNS="300")
     words = {"COMP_WORDS": "attn compute --format na", "COMP_CWORD": "3"}
     assert run(_ATTN_COMPLETE="complete_bash", **words) == "names\n"
-    assert "torch, names\n" in run(*PROBLEM, "--format", "xyzzy")
+    assert "torch, ipynb, names\n" in run(*PROBLEM, "--format", "xyzzy")
     assert ".safetensors, .names, .nam, .count, or --format" in run(*PROBLEM, "-o", "x.xyz")
     assert "unknown format 'count'" in run(*PROBLEM, "--format", "count")
 
