@@ -1,7 +1,7 @@
 """`attn model`: the problem file of one layer of a model's checkpoint, or what the checkpoint has."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,13 +10,15 @@ import typer
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.program import FAILED, __version__
 from attncli.cli import streams
-from attncli.cli.output_file import STDOUT, check_is_new, write_new_file
+from attncli.cli.output_file import STDOUT, check_is_new, write_new_file, write_new_files
 from attncli.cli.problem_options import Force
-from attncli.io.paths import path_of
+from attncli.io.paths import name_of_path, path_of
 
 if TYPE_CHECKING:
     from attncli.models.checkpoint import Checkpoint
     from attncli.models.layer import Entry, LayerRows
+
+LAYER = "{layer}"  # in the name of an output, the number of each layer
 
 
 def _complete_part(context: typer.Context, incomplete: str) -> list[str]:
@@ -38,8 +40,10 @@ def model(
         str, typer.Argument(metavar="CHECKPOINT", help="A folder with config.json and .safetensors files.")
     ],
     layer: Annotated[
-        int | None,
-        typer.Option("--layer", help="Which layer: 0 is the first, -1 the last; without it a list of the layers."),
+        str | None,
+        typer.Option(
+            "--layer", metavar="LAYERS", help="0 the first, -1 the last; 0-5, 0,3,5 or all; without it a list of them."
+        ),
     ] = None,
     part: Annotated[
         str | None,
@@ -48,11 +52,17 @@ def model(
         ),
     ] = None,
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help=f"A new YAML file; {STDOUT} prints it.")
+        str,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help=f"A new YAML file; {STDOUT} prints it. Of several layers a folder, or a name with {LAYER}.",
+        ),
     ] = STDOUT,
     force: Force = False,
 ) -> None:
-    """Write the problem file of one layer's attention, or what the checkpoint has."""
+    """Write the problem file of a layer's attention, or of several, or what the checkpoint has."""
     from attncli.io.inputs import Inputs
     from attncli.models.checkpoint import read_checkpoint
     from attncli.render.reports.checkpoint import render_checkpoint, tensor_lines
@@ -60,7 +70,7 @@ def model(
     found = read_checkpoint(checkpoint, Inputs())
     try:
         if layer is not None:
-            _write_layer(found, layer, part, output, force=force)
+            _write_layers(found, layer, part, output, force=force)
         elif part is None and output == STDOUT:
             check_is_new(None, force=force)
             streams.write_output(render_checkpoint(found, checkpoint, streams.output_target()))
@@ -75,20 +85,44 @@ def model(
         raise typer.Exit(FAILED) from None
 
 
-def _write_layer(checkpoint: "Checkpoint", layer: int, part_name: str | None, output: str, *, force: bool) -> None:
-    """Write the file of one layer, and say what to do next."""
-    from attncli.models.layer import find_layer, find_part
-    from attncli.models.layer_file import layer_text
+def _write_layers(checkpoint: "Checkpoint", layers: str, part_name: str | None, output: str, *, force: bool) -> None:
+    """Write the file of each layer, and say what to do next."""
+    from attncli.models.layer import find_layers, find_part
 
     part = find_part(checkpoint, part_name)
-    rows = find_layer(part, layer)
+    found = find_layers(part, layers)
+    files = _file_names(output, [rows.layer for rows in found])
+    written = [_layer_file(rows, file) for rows, file in zip(found, files, strict=True)]
+    texts = {file: text for file, (text, _) in zip(files, written, strict=True)}
+    about, command = f"layer {found[0].layer} of the {part.label}", written[0][1]
+    if len(found) > 1:
+        write_new_files(texts, force=force, about=f"{len(found)} layers of the {part.label}", command=command)
+    else:
+        write_new_file(texts[files[0]], files[0], "-o", force=force, about=about, command=command)
+
+
+def _file_names(output: str, layers: Sequence[int]) -> list[str]:
+    """The name of each layer's file; raises AttnError where several layers would be in one file."""
+    if LAYER in output:
+        return [output.replace(LAYER, str(layer)) for layer in layers]
+    path = None if output in ("", STDOUT) else path_of(output)
+    if path is not None and (path.is_dir() or (len(layers) > 1 and not path.suffix)):
+        return [name_of_path(path / f"layer_{layer}.yaml") for layer in layers]
+    if len(layers) > 1:
+        message, hint = f"{len(layers)} layers are {len(layers)} files", f"give -o FOLDER, or -o 'layer_{LAYER}.yaml'"
+        raise AttnError(message, where="-o", hint=hint)
+    return [output]
+
+
+def _layer_file(rows: "LayerRows", output: str) -> tuple[str, str]:
+    """The text of a layer's file, and the first command that computes it."""
+    from attncli.models.layer_file import layer_text
+
     entries = rows.entries()
     file = "layer.yaml" if output == STDOUT else output
     folder = Path() if output == STDOUT else path_of(output).parent
     commands = _commands(rows, entries, file)
-    text = layer_text(entries, _head(rows, commands), folder)
-    about = f"layer {rows.layer} of the {part.label}"
-    write_new_file(text, output, "-o", force=force, about=about, command=next(iter(commands)))
+    return layer_text(entries, _head(rows, commands), folder), next(iter(commands))
 
 
 def _head(rows: "LayerRows", commands: Mapping[str, str]) -> list[str]:
