@@ -130,6 +130,13 @@ class ProblemSpec:
         "[[0, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0]]", is_row_table=True, template="together")
     token_scale: float | None = number(INPUTS, "factor of the vectors of tokens, before positions are added", "2",
         template="together")
+    token_types: Array | None = matrix(INPUTS, "t x", "row i is added to a token of type i",
+        "[[0, 1, 0, 1], [1, 0, 1, 0]]", is_row_table=True, template="together")
+    token_type_ids: Array | None = row("counts", INPUTS,
+        "the type of each token, a row of token_types; without it all 0", "[0, 1, 1]", axes="m",
+        template="together")
+    token_norm: Operator | None = row("token_norm", INPUTS,
+        "normalizes the vectors of tokens, after positions and types are added", "layer", template="together")
     query: Array | None = matrix(INPUTS, "[b h] n d", "queries, already projected", "[[1, 0, 0, 1], [0, 1, 1, 0]]",
         is_random_fill=True, used_by="queries", is_common=True)
     key: Array | None = matrix(INPUTS, "[b h] m c", "keys, already projected",

@@ -8,6 +8,9 @@ from typing import Any
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, there_are
+from attncli.ops.norms import NORM, USES
+from attncli.ops.records import Operator
+from attncli.ops.registry import look_up
 from attncli.problem.arrays import ArrayOrigin, EncodedArray
 from attncli.problem.operators import PendingRandom
 from attncli.problem.spec import FIELDS, ProblemSpec
@@ -74,9 +77,12 @@ def _in_word(letter: str) -> bool:
     return letter.isalnum() or letter in f"_{_JOINERS}" or is_emoji or unicodedata.category(letter)[0] == "M"
 
 
-TOKEN_KEYS = ("token_table", "token_positions", "token_scale")  # what makes a residual stream of tokens
+# What makes a residual stream of tokens.
+TOKEN_NORM = "token_norm"
+TOKEN_KEYS = ("token_table", "token_positions", "token_scale", "token_types", "token_type_ids", TOKEN_NORM)
 RESIDUAL_KEYS = (*TOKEN_KEYS, "residual_norm")  # nothing reads them where embeddings are given
 _INPUT_KEYS = frozenset({"embeddings", "residual", "sentence", *RESIDUAL_KEYS})
+_OF_ROW = {"position": "at position", "type": "of type"}  # what is said of a token by the row that is added to it
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+", re.ASCII)
 
 Origins = Mapping[str, ArrayOrigin]
@@ -127,14 +133,18 @@ def look_up_tokens(values: dict[str, Any]) -> None:
     values["token_table"] = values["embeddings"] = _rows(
         table, [_row(token, entry, count) for entry, token in enumerate(values["tokens"])]
     )
-    positions = values.get("token_positions")
-    if positions is not None:
-        at = _positions_of_tokens(values)
-        wrong = next((position for position in at if not 0 <= position < positions.shape[0]), None)
-        if wrong is not None:
-            message = f"has {count_of(positions.shape[0], 'row')}, and a token is at position {wrong}"
-            raise AttnError(message, where="token_positions", hint="give a row for each position, counted from 0")
-        values["token_positions"] = _rows(positions, at)
+    if values.get("token_type_ids") is not None and values.get("token_types") is None:
+        hint = "give the vector of each type, or leave it out"
+        raise AttnError("is given without token_types", where="token_type_ids", hint=hint)
+    for name, find, noun in (("token_positions", _positions_of_tokens, "position"), ("token_types", _types, "type")):
+        rows = values.get(name)
+        if rows is not None:
+            at = find(values)
+            wrong = next((row for row in at if not 0 <= row < rows.shape[0]), None)
+            if wrong is not None:
+                message = f"has {count_of(rows.shape[0], 'row')}, and a token is {_OF_ROW[noun]} {wrong}"
+                raise AttnError(message, where=name, hint=f"give a row for each {noun}, counted from 0")
+            values[name] = _rows(rows, at)
 
 
 def _positions_of_tokens(values: Mapping[str, Any]) -> Sequence[int]:
@@ -143,9 +153,7 @@ def _positions_of_tokens(values: Mapping[str, Any]) -> Sequence[int]:
     if given is None:
         first = 0 if past is None else past.shape[-2]
         return range(first, first + count)
-    if given.shape != (count,):
-        message = f"has the shape [{' '.join(map(str, given.shape))}]; {there_are(count, 'token')}"
-        raise AttnError(message, where="positions", hint=f"expected [{count}]")
+    _check_count("positions", given, count)
     wrong = next((position for position in given.tolist() if position != int(position)), None)
     if wrong is not None:
         hint = "token_positions has one row for each position"
@@ -153,16 +161,40 @@ def _positions_of_tokens(values: Mapping[str, Any]) -> Sequence[int]:
     return [int(position) for position in given.tolist()]
 
 
+def _types(values: Mapping[str, Any]) -> Sequence[int]:
+    """The types of the tokens, without which all are of type 0."""
+    count, given = len(values["tokens"]), values.get("token_type_ids")
+    if given is None:
+        return [0] * count
+    _check_count("token_type_ids", given, count)
+    return [int(number) for number in given.tolist()]
+
+
+def _check_count(name: str, given: Array, count: int) -> None:
+    """Raise AttnError where there is not a number for each token."""
+    if given.shape != (count,):
+        message = f"has the shape [{' '.join(map(str, given.shape))}]; {there_are(count, 'token')}"
+        raise AttnError(message, where=name, hint=f"expected [{count}]")
+
+
 def residual_of_tokens(spec: ProblemSpec) -> Array:
-    """The vectors of the tokens of a problem, times the scale, with those of their positions, [m x] in its type."""
+    """The residual stream of the tokens of a problem, [m x] in its type: what the keys of tokens make of their rows."""
     assert spec.token_table is not None
     widen, rounded = spec.precision.widen, spec.precision.round
     residual: Array = rounded(spec.token_table)
     if spec.token_scale is not None:
         residual = rounded(widen(residual) * spec.token_scale)
-    if spec.token_positions is not None:
-        residual = rounded(widen(residual) + widen(rounded(spec.token_positions)))
-    return residual
+    for added in (spec.token_types, spec.token_positions):
+        if added is not None:
+            residual = rounded(widen(residual) + widen(rounded(added)))
+    return residual if spec.token_norm is None else rounded(normalized_vectors(widen(residual), spec.token_norm))
+
+
+def normalized_vectors(vectors: Array, operator: Operator) -> Array:
+    """Vectors of tokens [m x] that `token_norm` has normalized."""
+    norm = look_up(NORM, operator.record.name)
+    found: Array = norm.function(vectors, **USES[TOKEN_NORM].parameters_of(norm, "token_vectors", operator.parameters))
+    return found
 
 
 def _prefer_given(values: dict[str, Any], origins: Origins) -> None:
