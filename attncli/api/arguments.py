@@ -50,6 +50,7 @@ class KeysBesideVectors(TypedDict, total=False):
     tokens: Labels
     query_tokens: Labels
     sentence: str | None
+    tokenizer: Any
     vocabulary: Matrix
     token_table: Matrix
     token_positions: Matrix

@@ -8,6 +8,7 @@ from attncli.base.errors import AttnError, ErrorPath
 from attncli.io.parse import import_operator, read_inline, read_named, read_text_array
 from attncli.io.paths import is_there
 from attncli.io.problem_files import PYTHON, Document, Origin, RawValue, check_keys
+from attncli.io.tokenizer_file import TokenizerFile
 from attncli.ops.registry import is_operator, look_up, taken_kinds
 from attncli.problem.arrays import ArrayOrigin, GivenArray
 from attncli.problem.build import LABELLED_AXES, build
@@ -131,6 +132,11 @@ def _read_array(text: str, field: Field, origin: Origin) -> Any:
     return [[value]] if is_number(value) else value
 
 
+def _read_tokenizer(text: str, _field: Field, origin: Origin) -> Any:
+    """The tokenizer in a file, which is opened where a sentence is split."""
+    return TokenizerFile(text, origin.folder, origin.inputs) if origin.opens_files else text
+
+
 def _read_vocabulary(text: str, field: Field, origin: Origin) -> Any:
     """The name of a vocabulary, which stays as it is, or the text of an array."""
     if text == SMALL_NAME:
@@ -212,6 +218,7 @@ def _read_operator(kind: str, value: Any, path: ErrorPath, origin: Origin) -> An
 _TEXT_READERS: Mapping[str, Callable[[str, Field, Origin], Any]] = {
     **dict.fromkeys(("matrix", "vector", "booleans", "counts", "positions"), _read_array),
     **dict.fromkeys(("sequence_bounds", "page_numbers"), _read_array),
+    "tokenizer": _read_tokenizer,
     "vocabulary": _read_vocabulary,
     "window": _read_window,
 }

@@ -14,6 +14,7 @@ from attncli.io.paths import check_is_not_refused, is_there, name_of_path, openi
 from attncli.io.safetensors import READER
 
 CONFIG = "config.json"
+TOKENIZER = "tokenizer.json"
 _ADAPTER = "adapter_config.json"
 _ADAPTER_FILE = "adapter_model"  # the name, without its suffix, of its tensors
 MERGE_HINT = "merge it into its model (PEFT's merge_and_unload), and name the folder that this is saved to"

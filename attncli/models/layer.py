@@ -8,7 +8,7 @@ from typing import Any
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.text import json_excerpt
 from attncli.io.paths import split_slices
-from attncli.models.checkpoint import CONFIG, Checkpoint
+from attncli.models.checkpoint import CONFIG, TOKENIZER, Checkpoint
 from attncli.models.config import ModelPart, check_rope, model_parts, rope_names, rope_of_layer
 from attncli.models.expressions import Names, evaluate, fill
 from attncli.models.families import CROSS
@@ -68,7 +68,7 @@ class Origins:
 class Entry:
     """The value of a key, or of a parameter in it, and where it is from.
 
-    The value is a TensorReference, a list of them, a mapping of Entries, or a value of YAML.
+    The value is a TensorReference, a list of them, the Path of a file, a mapping of Entries, or a value of YAML.
     """
 
     value: Any
@@ -120,6 +120,9 @@ class LayerRows:
         """The keys that hold for this layer, in the order of a problem; without tensors no file is opened."""
         queries = _TRIAL_QUERIES if self.part.name == CROSS else {}
         rows = {**_TRIAL_ROWS, **queries, **self.part.part.keys}
+        tokenizer = self.part.checkpoint.folder / TOKENIZER
+        if rows.get("token_table") is not None and tokenizer.is_file():
+            rows["tokenizer"] = {"value": tokenizer, "note": "splits --sentence, with pip install 'attncli[models]'"}
         in_order = sorted(rows, key=[*FIELDS, *rows].index)
         found = {key: self._entry(rows[key], with_tensors=with_tensors) for key in in_order}
         entries = {key: entry for key, entry in found.items() if entry is not None}

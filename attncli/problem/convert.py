@@ -42,6 +42,7 @@ from attncli.problem.operators import (
     to_array_or_generator,
     to_operator,
 )
+from attncli.problem.tokenizer import to_splitter
 from attncli.problem.vocabularies import SMALL_NAME, small_vocabulary
 
 FLOATING_TYPES = frozenset(NAMES) - {*HELD_AS_SINGLE}  # of arrays of NumPy's own
@@ -287,6 +288,7 @@ CONVERTERS: Mapping[str, Callable[[Field, Any], Any]] = {
     "vocabulary": _to_vocabulary,
     "labels": _to_labels,
     "text": _to_text,
+    "tokenizer": lambda _field, value: to_splitter(value),
     "number": _to_number,
     "integer": lambda field, value: to_integer(value, (field.name,), field.least),
     "flag": lambda field, value: to_boolean(value, (field.name,)),

@@ -118,7 +118,10 @@ class ProblemSpec:
         axes="m", template="active")
     query_tokens: tuple[str, ...] | None = labels(INPUTS, "labels of the queries", "[le, chat, dort]", axes="n")
     sentence: str | None = row("text", INPUTS,
-        "text; the vectors of its words are vocabulary, or drawn", "the cat sat", is_common=True,
+        "text; the vectors of its words are vocabulary, rows of token_table by tokenizer, or drawn", "the cat sat",
+        is_common=True, template="together")
+    tokenizer: Any = row("tokenizer", INPUTS,
+        "the tokenizer.json of a model, which splits sentence into the tokens of token_table", "tokenizer.json",
         template="together")
     vocabulary: Mapping[str, Array] | None = row("vocabulary", INPUTS,
         "the vector of each word; small is built in",
@@ -546,7 +549,7 @@ FIELDS: Mapping[str, Field] = {f.name: Field(name=f.name, **f.metadata) for f in
 _PLANNED_FIELDS = tuple(
     name
     for name, field in FIELDS.items()
-    if field.kind not in ("labels", "text", "vocabulary") and field.panel != RANDOM
+    if field.kind not in ("labels", "text", "tokenizer", "vocabulary") and field.panel != RANDOM
 )
 # The key of the labels along an axis, by its letter.
 LABEL_KEYS = {field.axes: name for name, field in FIELDS.items() if field.kind == "labels" and field.panel == INPUTS}

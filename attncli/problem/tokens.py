@@ -14,6 +14,7 @@ from attncli.ops.registry import look_up
 from attncli.problem.arrays import ArrayOrigin, EncodedArray
 from attncli.problem.operators import PendingRandom
 from attncli.problem.spec import FIELDS, ProblemSpec
+from attncli.problem.tokenizer import is_in_file
 
 _JOINERS = "\u200c\u200d"  # zero-width joiner and non-joiner: characters inside a word
 _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"  # of the emoji before them
@@ -118,11 +119,12 @@ def choose_input(values: dict[str, Any], origins: Origins) -> dict[str, str]:
     return _take_away(values, origins, RESIDUAL_KEYS, "no token is looked up")
 
 
-def look_up_tokens(values: dict[str, Any]) -> None:
+def look_up_tokens(values: dict[str, Any], numbers: Sequence[int] | None) -> None:
     """Replace tables by the rows of the tokens and of their positions, [m x]; the embeddings are made of these.
 
-    Without a `token_table` the embeddings are made of the residual stream, where that is given. Only the rows are
-    read and converted. Raises AttnError where a token is no number, or a table has no such row.
+    The numbers of the tokens are those of a tokenizer; without one the tokens are numbers themselves. Without a
+    `token_table` the embeddings are made of the residual stream, where that is given. Only the rows are read and
+    converted. Raises AttnError where a token is not a number, or a table has no such row.
     """
     table, residual = values.get("token_table"), values.get("residual")
     if table is None:
@@ -131,7 +133,7 @@ def look_up_tokens(values: dict[str, Any]) -> None:
         return
     count = table.shape[0]
     values["token_table"] = values["embeddings"] = _rows(
-        table, [_row(token, entry, count) for entry, token in enumerate(values["tokens"])]
+        table, [_row(token, entry, count) for entry, token in enumerate(numbers or values["tokens"])]
     )
     if values.get("token_type_ids") is not None and values.get("token_types") is None:
         hint = "give the vector of each type, or leave it out"
@@ -199,9 +201,9 @@ def normalized_vectors(vectors: Array, operator: Operator) -> Array:
 
 def _prefer_given(values: dict[str, Any], origins: Origins) -> None:
     """Take away the embeddings or the residual stream of a file where an option, or a keyword, has something else."""
-    in_file = [name for name in ("embeddings", "residual") if name in values and _is_in_file(name, origins)]
+    in_file = [name for name in ("embeddings", "residual") if name in values and is_in_file(name, origins)]
     are_both = {"embeddings", "residual"} <= values.keys()
-    names_rows = {"tokens", "token_table"} <= values.keys() and not _is_in_file("tokens", origins)
+    names_rows = {"tokens", "token_table"} <= values.keys() and not is_in_file("tokens", origins)
     for name in in_file:
         if (are_both and len(in_file) == 1) or (names_rows and isinstance(values[name], PendingRandom)):
             del values[name]
@@ -211,27 +213,23 @@ def _forget_count(values: dict[str, Any], origins: Origins) -> None:
     """Take away how many embeddings a file would draw, where an option or a keyword has given them, or their labels."""
     keys = ("embeddings", "residual", *(("tokens",) if "token_table" in values else ()))
     own = next((key for key in keys if key in values), None)
-    is_given = own is not None and not _is_in_file(own, origins) and not isinstance(values[own], PendingRandom)
+    is_given = own is not None and not is_in_file(own, origins) and not isinstance(values[own], PendingRandom)
     are_drawn = [name for name, value in values.items() if isinstance(value, PendingRandom)]
     drawn_rows = {letter for name in are_drawn if (letter := FIELDS[name].letters[0]) in ("n", "m")}
-    are_counted = "tokens" in values and not _is_in_file("tokens", origins) and drawn_rows <= {"m"}  # one row for each
-    if ((is_given and not drawn_rows) or are_counted) and _is_in_file("token_count", origins):
+    are_counted = "tokens" in values and not is_in_file("tokens", origins) and drawn_rows <= {"m"}  # one row for each
+    if ((is_given and not drawn_rows) or are_counted) and is_in_file("token_count", origins):
         values.pop("token_count", None)
-
-
-def _is_in_file(name: str, origins: Origins) -> bool:
-    """Whether a value is that of a problem file, over which no option and no keyword was given."""
-    return name in origins and not origins[name].is_option
 
 
 def _take_away(values: dict[str, Any], origins: Origins, names: Sequence[str], reason: str) -> dict[str, str]:
     """Take keys away; returns the reason for each that is not a file's."""
     removed = [name for name in names if values.pop(name, None) is not None]
-    return {name: reason for name in removed if not _is_in_file(name, origins)}
+    return {name: reason for name in removed if not is_in_file(name, origins)}
 
 
-def _row(token: str, entry: int, count: int) -> int:
+def _row(token: str | int, entry: int, count: int) -> int:
     """The row of a token, an entry of the list, in a table of that many rows."""
+    token = str(token)
     if not _WHOLE_NUMBER.fullmatch(token):
         hint = "give the numbers of the tokenizer, such as 464,3797, which are the rows of token_table"
         raise AttnError(f"{token!r} is not the number of a token", where="tokens", hint=hint, entry=entry)

@@ -33,7 +33,7 @@ TOGETHER: Mapping[tuple[str, ...], Mapping[str, str | None]] = {
         "query": "[[[[1, 0], [0, 1]]]]",
         "key": "[[[[1, 0]], [[0, 1]]]]",
     },
-    ("sentence", "vocabulary"): {"embeddings": None, "tokens": None},
+    ("sentence", "vocabulary", "tokenizer"): {"embeddings": None, "tokens": None},
     ("residual", "residual_norm"): {"embeddings": None},
     (
         "token_table",

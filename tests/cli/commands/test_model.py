@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.io.problem_files import read_document
 from tests.arrays import normal
 from tests.checkpoints import FEATURES, HEADS, LLAMA, llama_tensors, write_checkpoint
 from tests.cli.running import Run
@@ -124,6 +125,26 @@ def test_as_many_vectors_are_drawn_as_there_are_labels(checkpoint: str, run: Run
     assert [line.split(",")[-1] for line in same.stdout.splitlines()] == [
         line.split(",")[-1] for line in labelled.stdout.splitlines()
     ]
+
+
+def test_the_file_of_a_layer_names_the_tokenizer_and_reads_a_sentence(
+    checkpoint: str, run: Run, tmp_path: Path
+) -> None:
+    assert "tokenizer:" not in run("model", checkpoint, "--layer", "0").stdout
+    refused = run("model", checkpoint, "--layer", "0", "--sentence", "hi")
+    said = "attn: --sentence: tiny has no tokenizer.json; leave it out, and give attn compute --tokens 464,3797\n"
+    assert refused.stderr == said
+    (tmp_path / "tiny/tokenizer.json").touch()
+    (tmp_path / "new").mkdir()
+    written = run("model", checkpoint, "--layer", "0", "--sentence", "The cat: sat", "-o", "new/layer.yaml")
+    assert written.stdout.endswith("Next: attn compute new/layer.yaml\n")
+    found = read_document(str(tmp_path / "new/layer.yaml"))
+    assert [found[key].value for key in ("sentence", "tokenizer")] == ["The cat: sat", "../tiny/tokenizer.json"]
+    assert {"embeddings", "token_count"}.isdisjoint(found)
+    later = run("model", checkpoint, "--layer", "0-1", "--sentence", "hi", "-o", "new")
+    assert "--sentence: layer 1 reads what layer 0 has made of the tokens; leave it out" in later.stderr
+    lines = run("model", checkpoint, "--layer", "0").stdout.splitlines()
+    assert any(line.startswith("# attn compute layer.yaml --sentence 'The cat sat'") for line in lines)
 
 
 def test_a_comment_says_where_each_value_is_from(checkpoint: str, run: Run) -> None:
