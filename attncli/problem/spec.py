@@ -114,7 +114,8 @@ class ProblemSpec:
         "a second sequence, of which queries are made (cross-attention)", "[[1, 0, 0, 1], [0, 1, 1, 0]]",
         is_random_fill=True, used_by="queries")
     tokens: tuple[str, ...] | None = labels(INPUTS,
-        "labels of the rows of embeddings or key; with token_table, the rows that are looked up", "[the, cat, sat]",
+        "labels of the rows of embeddings or key, or a file of them; with token_table, the rows that are looked up",
+        "[the, cat, sat]",
         axes="m", template="active")
     query_tokens: tuple[str, ...] | None = labels(INPUTS, "labels of the queries", "[le, chat, dort]", axes="n")
     sentence: str | None = row("text", INPUTS,

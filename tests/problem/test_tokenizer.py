@@ -67,7 +67,7 @@ def test_a_tokenizer_that_is_not_read_has_a_reason(keys: dict[str, Any], reason:
         ({"tokenizer": Letters()}, [[1, 0], [0, 2], [1, 0]]),
         ({"tokenizer": Letters(), "sentence": "c"}, [[3, 3]]),
     ],
-    ids=str,
+    ids=lambda value: ",".join(value) if isinstance(value, dict) else "",
 )
 def test_what_is_given_takes_the_place_of_the_sentence_of_a_file(keys: Any, embeddings: Any, tmp_path: Path) -> None:
     layer = attncli.load(write_file(tmp_path, LAYER), **keys)
