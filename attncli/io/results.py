@@ -8,12 +8,12 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.io.parse import read_named
 from attncli.io.paths import is_there, locate, path_of
-from attncli.ops.records import format_value
+from attncli.ops.records import Operator, format_value
 from attncli.ops.registry import is_operator, kinds, look_up, taken_kinds
 from attncli.problem.convert import to_field
 from attncli.problem.fields import option_name
 from attncli.problem.spec import FIELDS
-from attncli.problem.tokens import TOKEN_KEYS, TOKEN_NORM, normalized_vectors
+from attncli.problem.tokens import RESIDUAL_NORM, TOKEN_KEYS, TOKEN_NORM, normalized_vectors
 
 OWN_FORMATS = "attn."  # the beginning of the formats of all that --json writes
 FORMAT = f"{OWN_FORMATS}result/1"
@@ -100,13 +100,22 @@ def _with_residual(values: dict[str, Any], where: str) -> dict[str, Any]:
     for other in others:
         rows = rows if other is None else rows + other
     norm = values.get(TOKEN_NORM)
-    if norm is not None:
-        path = (where, TOKEN_NORM)
-        name, given = read_named(norm, path) if isinstance(norm, str) else next(iter(norm.items()))
-        given = {key: _value(entry, path, option_name(TOKEN_NORM), Path()) for key, entry in given.items()}
-        rows = normalized_vectors(rows, to_field(FIELDS[TOKEN_NORM], {name: given}))
+    if norm is not None and values.get(RESIDUAL_NORM) is None:
+        values = {**values, RESIDUAL_NORM: norm}
+    elif norm is not None:
+        rows = normalized_vectors(rows, _norm_of_vectors(norm, (where, TOKEN_NORM)))
     kept = {key: value for key, value in values.items() if key not in TOKEN_KEYS}
     return {**kept, "residual": rows.tolist()}
+
+
+def _norm_of_vectors(norm: Any, path: tuple[str, ...]) -> Operator:
+    """The norm of the vectors of tokens; raises AttnError where its numbers are in files, which are not read here."""
+    name, given = read_named(norm, path) if isinstance(norm, str) else next(iter(norm.items()))
+    given = {key: _value(entry, path, option_name(TOKEN_NORM), Path()) for key, entry in given.items()}
+    if any(isinstance(value, str) for value in given.values()):
+        raise AttnError("its numbers are in files", where=path, hint="compute the problem again, not its result")
+    operator: Operator = to_field(FIELDS[TOKEN_NORM], {name: given})
+    return operator
 
 
 def _numbers(value: Any) -> Array | None:

@@ -20,7 +20,7 @@ from attncli.problem.paged_cache import read_pages
 from attncli.problem.recurrences import shape_state_arrays
 from attncli.problem.spec import DEFAULTS, FIELDS, LABEL_KEYS, ProblemSpec
 from attncli.problem.tokenizer import TOKENIZER, split_sentence
-from attncli.problem.tokens import choose_input, embed, look_up_tokens
+from attncli.problem.tokens import TOKEN_KEYS, choose_input, embed, look_up_tokens
 from attncli.problem.weights import transpose_weights
 
 NO_ORIGINS: Mapping[str, ArrayOrigin] = MappingProxyType({})
@@ -68,6 +68,8 @@ def build(
     _embed_sentence(converted)
     look_up_tokens(converted, numbers)
     use, given, origins = None, dict(converted), {**origins, **_origins_of_arrays(values)}
+    if numbers is not None:  # labels do not say which rows of their files these are
+        origins = _of_changed(origins, [name for name in TOKEN_KEYS if FIELDS[name].is_row_table])
     if converted.get("page_table") is not None:
         converted = read_pages(converted)
     if convention is not None:

@@ -79,9 +79,9 @@ def _in_word(letter: str) -> bool:
 
 
 # What makes a residual stream of tokens.
-TOKEN_NORM = "token_norm"
+TOKEN_NORM, RESIDUAL_NORM = "token_norm", "residual_norm"
 TOKEN_KEYS = ("token_table", "token_positions", "token_scale", "token_types", "token_type_ids", TOKEN_NORM)
-RESIDUAL_KEYS = (*TOKEN_KEYS, "residual_norm")  # nothing reads them where embeddings are given
+RESIDUAL_KEYS = (*TOKEN_KEYS, RESIDUAL_NORM)  # nothing reads them where embeddings are given
 _INPUT_KEYS = frozenset({"embeddings", "residual", "sentence", *RESIDUAL_KEYS})
 _OF_ROW = {"position": "at position", "type": "of type"}  # what is said of a token by the row that is added to it
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+", re.ASCII)
