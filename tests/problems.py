@@ -18,6 +18,13 @@ from attncli.problem.spec import FIELDS, ProblemSpec
 from tests.arrays import bias, booleans, normal
 
 
+class Letters:
+    """A splitter of letters: a is 0, b is 1 …"""
+
+    def split(self, text: str) -> tuple[list[int], tuple[str, ...]]:
+        return [ord(letter) - ord("a") for letter in text], tuple(text)
+
+
 def problem(**keys: Any) -> ProblemSpec:
     """The data of a problem with these keys; it shares no array with the test."""
     return attncli.Problem(**{name: copy.copy(value) for name, value in keys.items()}).spec

@@ -10,7 +10,7 @@ import pytest
 import attncli
 from attncli.base.errors import AttnError
 from attncli.problem.tokenizer import split_sentence
-from tests.problems import problem, write_file
+from tests.problems import Letters, problem, write_file
 
 TABLE = [[1, 0], [0, 2], [3, 3]]
 LAYER = f"""
@@ -20,13 +20,6 @@ embeddings: normal
 token_count: 5
 token_table: {TABLE}
 """
-
-
-class Letters:
-    """A splitter of letters: a is 0, b is 1 …"""
-
-    def split(self, text: str) -> tuple[list[int], tuple[str, ...]]:
-        return [ord(letter) - ord("a") for letter in text], tuple(text)
 
 
 def test_the_tokens_of_a_sentence_are_rows_of_the_table_and_their_texts_are_labels() -> None:
