@@ -18,6 +18,13 @@ from attncli.problem.spec import FIELDS, ProblemSpec
 from tests.arrays import bias, booleans, normal
 
 
+class Letters:
+    """A splitter of letters: a is 0, b is 1 …"""
+
+    def split(self, text: str) -> tuple[list[int], tuple[str, ...]]:
+        return [ord(letter) - ord("a") for letter in text], tuple(text)
+
+
 def problem(**keys: Any) -> ProblemSpec:
     """The data of a problem with these keys; it shares no array with the test."""
     return attncli.Problem(**{name: copy.copy(value) for name, value in keys.items()}).spec
@@ -694,6 +701,9 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "tokens": [5, 4, 7, 5, 6],
         "token_table": normal(8, 13),
         "token_positions": normal(P + N, 13),
+        "token_types": normal(3, 13),
+        "token_type_ids": [0, 2, 1, 1, 0],
+        "token_norm": {"rms": {"gain": normal(13), "eps": 0.1}},
         "token_scale": 1.5,
         "residual_norm": {"layer": {"gain": normal(13), "bias": normal(13)}},
         **{name: TOKENS[name] for name in ("w_q", "w_k", "w_v")},

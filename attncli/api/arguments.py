@@ -50,10 +50,14 @@ class KeysBesideVectors(TypedDict, total=False):
     tokens: Labels
     query_tokens: Labels
     sentence: str | None
+    tokenizer: Any
     vocabulary: Matrix
     token_table: Matrix
     token_positions: Matrix
     token_scale: Number
+    token_types: Matrix
+    token_type_ids: Vector
+    token_norm: OperatorChoice
     layout: Literal["bhnd", "bnhd", "nbhd", "hnd", "nhd", "bnd", "nbd"] | None
     scores: Matrix
     weights: Matrix

@@ -20,6 +20,9 @@ COLUMNS: Mapping[str, str] = {"b": BATCH, "h": HEAD, "g": HEAD, "n": "query", "q
 )
 _COUNTED = re.compile(r"(\D+?) ?([0-9]+)", re.ASCII)
 
+# A label or a position: in quotes, where a quote is doubled, or without; and the comma after it.
+_PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^,]*?))\s*,')
+
 Cells = tuple[int | slice, ...]
 
 
@@ -47,6 +50,15 @@ def number_equal_labels(labels: Sequence[str]) -> tuple[str, ...]:
         numbers[label] += 1
         numbered.append(f"{label}#{numbers[label]}" if counts[label] > 1 else label)
     return tuple(numbered)
+
+
+def split_labels(text: str) -> list[str]:
+    """The labels or positions between commas; one in double quotes may have commas itself.
+
+    >>> split_labels("the, cat"), split_labels('the,",",cat'), split_labels('5" pipe')
+    (['the', 'cat'], ['the', ',', 'cat'], ['5" pipe'])
+    """
+    return [match[1].replace('""', '"') if match[1] else match[2] for match in _PART.finditer(f"{text},")]
 
 
 def find_label(text: str, labels: Sequence[str], *, where: str | ErrorPath) -> list[int]:

@@ -46,7 +46,7 @@ class _OwnHelp:
         """Parse the arguments; a usage error names the command, and knows all arguments."""
         args_given = tuple(args)  # the parser takes them out of the list
         try:
-            if not context.resilient_parsing and self.ref is not None and self.ref.has_problem:
+            if not context.resilient_parsing and self.ref is not None:
                 usage_errors.check_values(self.get_params(context), args)  # not of an unfinished command line
             return super().parse_args(context, args)  # type: ignore[misc] # a command or a group is the next class
         except typer.TyperException as error:

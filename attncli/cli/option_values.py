@@ -99,7 +99,7 @@ def _check_single_values(texts: Mapping[str, Any]) -> None:
 
 def check_stdin(*texts: Any) -> None:
     """Raise AttnError where more than one of the values of arguments and options is standard input."""
-    if sum(text == STDIN for text in texts) > 1:
+    if sum(text in (STDIN, [STDIN]) for text in texts) > 1:
         raise AttnError("is named twice, but can be read only once", where="standard input", hint="use - once")
 
 

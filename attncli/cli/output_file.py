@@ -94,22 +94,42 @@ def write_new_file(
     Raises AttnError, which names the option, where the name is empty, where its suffix is another format's, and, unless
     `force`, where there is such a file.
     """
-    from attncli.io import formats
     from attncli.io.output_files import atomic_write_file
-    from attncli.io.paths import path_of
 
     file = output_file(output, option)
     if file is None:
         check_is_new(file, force=force)
         streams.write_output(text)
         return
-    path = path_of(file)
-    if formats.format_of_suffix(path) not in (formats.YAML, None):
+    _check_is_new_yaml(file, force=force)
+    atomic_write_file(file, text)
+    streams.write_output(f"{said_of(file, about, command or f'attn compute {shlex.quote(file)} --explain')}\n")
+
+
+def write_new_files(texts: Mapping[str, str], *, force: bool, about: str, command: str) -> None:
+    """Write several YAML texts to new files, whose folders are made, and say so; raises AttnError as `write_new_file`.
+
+    No file is written where one of them may not be.
+    """
+    from attncli.io.output_files import atomic_write_folder
+
+    for file in texts:
+        _check_is_new_yaml(file, force=force)
+    for file, text in texts.items():
+        path = path_of(file)
+        atomic_write_folder(str(path.parent), {path.name: text})
+    first, *_, last = texts
+    streams.write_output(f"{said_of(f'{first} … {last}', about, command)}\n")
+
+
+def _check_is_new_yaml(file: str, *, force: bool) -> None:
+    """Raise AttnError where a file has the suffix of another format, or, unless `force`, is there."""
+    from attncli.io import formats
+
+    if formats.format_of_suffix(path_of(file)) not in (formats.YAML, None):
         hint = f"name a {' or '.join(formats.YAML.suffixes)} file"
         raise AttnError("the suffix is not that of a YAML file", where=file, hint=hint)
     check_is_new(file, force=force)
-    atomic_write_file(file, text)
-    streams.write_output(f"{said_of(file, about, command or f'attn compute {shlex.quote(file)} --explain')}\n")
 
 
 def write_problem(problem: "ProblemSpec", file: str, inputs: "Inputs", example: "ExampleValues | None" = None) -> None:

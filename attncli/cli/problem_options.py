@@ -22,6 +22,7 @@ _METAVARS = {
     "vector": "VECTOR",
     "labels": "LABELS",
     "text": "TEXT",
+    "tokenizer": "FILE",
     "vocabulary": "FILE|small",
     "integer": "N",
     "number": "X",

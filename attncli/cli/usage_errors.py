@@ -19,7 +19,7 @@ _VARY = "--vary"  # the option of a command that compares the values of a key
 _MATRICES = ("MATRIX", "VECTOR", "FILE|small")  # the values of options that are numbers
 _NAMED = ("NAME=VALUE", "CELL=X")
 _SPACED = (*_MATRICES, "TEXT", *_NAMED)  # those that may have spaces
-_JOINED = ("NAME,NAME", "LABELS", "LEFT,RIGHT", "QUERY,KEY", "KEY=VALUE")  # those that have commas
+_JOINED = ("NAME,NAME", "LABELS", "LEFT,RIGHT", "LAYERS", "QUERY,KEY", "KEY=VALUE")  # those that have commas
 # The first token of a value that needs no others.
 _WHOLE = {"CELL=X": re.compile("[^=]*=.+"), "QUERY,KEY": re.compile("[^,]+,.+")}
 _EQUALS = re.compile(r"[\s,]*=[\s,]*")

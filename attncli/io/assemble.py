@@ -7,9 +7,11 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.text import count_of
+from attncli.io.label_files import labels_of_text, names_file, read_labels
 from attncli.io.parse import import_operator, read_inline, read_named, read_text_array
 from attncli.io.paths import is_there
 from attncli.io.problem_files import PYTHON, Document, Origin, RawValue, check_keys
+from attncli.io.tokenizer_file import TokenizerFile
 from attncli.ops.registry import is_operator, look_up, taken_kinds
 from attncli.problem.arrays import ArrayOrigin, GivenArray
 from attncli.problem.build import LABELLED_AXES, build
@@ -99,6 +101,8 @@ def _prefer_overriding_labels(values: dict[str, Any], given: Mapping[str, RawVal
 
 def read_value(field: Field, raw: RawValue) -> Any:
     """The value of a key with the texts in it read: files, generators, `NAME:key=value`, numbers between commas."""
+    if field.kind == "labels" and isinstance(raw.value, str) and names_file(raw.value, raw.origin):
+        return read_labels(raw.value, raw.origin)
     if not isinstance(raw.value, (str, Mapping)):
         is_list = field.is_array and _names_entries(raw.value)
         return _read_entries(raw.value, (field.name,), raw.origin) if is_list else raw.value
@@ -143,6 +147,11 @@ def _read_array(text: str, field: Field, origin: Origin) -> Any:
     kind = "generator" if field.is_random_fill else None
     value = read_text_array(text, (field.name,), origin, kind, are_rows_read=field.is_row_table)
     return [[value]] if is_number(value) else value
+
+
+def _read_tokenizer(text: str, _field: Field, origin: Origin) -> Any:
+    """The tokenizer in a file, which is opened where a sentence is split."""
+    return TokenizerFile(text, origin.folder, origin.inputs) if origin.opens_files else text
 
 
 def _read_vocabulary(text: str, field: Field, origin: Origin) -> Any:
@@ -235,6 +244,7 @@ def _read_operator(kind: str, value: Any, path: ErrorPath, origin: Origin) -> An
 _TEXT_READERS: Mapping[str, Callable[[str, Field, Origin], Any]] = {
     **dict.fromkeys(("matrix", "vector", "booleans", "counts", "positions"), _read_array),
     **dict.fromkeys(("sequence_bounds", "page_numbers"), _read_array),
+    "tokenizer": _read_tokenizer,
     "vocabulary": _read_vocabulary,
     "window": _read_window,
     "decimals_of_steps": _read_decimals_of_steps,
@@ -244,10 +254,13 @@ _TEXT_READERS: Mapping[str, Callable[[str, Field, Origin], Any]] = {
 def read_option(field: Field, value: Any, path: ErrorPath) -> Any:
     """The value of an option as a problem file would hold it; `path` is that of an error.
 
-    The value is a text, of labels a list of texts, each with several between commas, of a flag true or false.
+    The value is a text, of a flag true or false, of labels a list of texts: each is a list in brackets, or has several
+    labels between commas; one alone may name a file.
     """
     if field.kind == "labels":
-        return [label.strip() for text in value for label in text.split(",")]
+        if len(value) == 1 and names_file(value[0], Origin(options=True)):
+            return value[0]
+        return [label for text in value for label in labels_of_text(text, path)]
     if field.kind in ("integer", "number"):
         number = read_inline(value, path)
         return value if number is None else number  # `--seed ''` is not a number; it is not a missing one either

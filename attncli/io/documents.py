@@ -28,7 +28,7 @@ from attncli.problem.mask_expressions import MaskExpression
 from attncli.problem.spec import FIELDS
 
 # The keys whose values are text as it is written, also where it looks like a number.
-TEXT_KEYS = frozenset(name for name, field in FIELDS.items() if field.kind in ("labels", "text"))
+TEXT_KEYS = frozenset(name for name, field in FIELDS.items() if field.kind in ("labels", "text", "tokenizer"))
 TYPED_KEYS = frozenset({EXPECTED})  # the keys whose numbers know the digits that were typed
 NO_ARRAY_HINT = "expected lists of numbers"
 # What services that make embeddings, and files of them, call the vector, its text, and the list of both.

@@ -38,9 +38,9 @@ _HEAD = """\
 # needs key; past_key and past_value go together; sentence and vocabulary
 # replace embeddings and tokens; residual, with residual_norm, replaces
 # embeddings, and so does token_table, where tokens are numbers: [2, 0, 1].
-# token_positions, token_scale and residual_norm go with token_table; layout is
-# of 3 or 4 axes; page_table and page_size make pages of key and value;
-# cu_seqlens_k needs cu_seqlens.
+# token_positions, token_scale, token_types, token_type_ids, token_norm and
+# residual_norm go with token_table; layout is of 3 or 4 axes; page_table and
+# page_size make pages of key and value; cu_seqlens_k needs cu_seqlens.
 """
 # The keys that describe only how arrays and tokens are made or given, which are written in their place.
 _HOW_MADE = {

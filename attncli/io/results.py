@@ -6,18 +6,22 @@ from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.io.parse import read_named
 from attncli.io.paths import is_there, locate, path_of
-from attncli.ops.records import format_value
+from attncli.ops.records import Operator, format_value
 from attncli.ops.registry import is_operator, kinds, look_up, taken_kinds
+from attncli.problem.convert import to_field
 from attncli.problem.fields import option_name
 from attncli.problem.spec import FIELDS
+from attncli.problem.tokens import RESIDUAL_NORM, TOKEN_KEYS, TOKEN_NORM, normalized_vectors
 
 OWN_FORMATS = "attn."  # the beginning of the formats of all that --json writes
 FORMAT = f"{OWN_FORMATS}result/1"
 PIPELINE = "pipeline"
 PROBLEM, VALUE, FILE, SHAPE, CONVENTION = "problem", "value", "file", "shape", "convention"
 _DESCRIPTION = {VALUE, FILE, SHAPE, "option", "generator"}  # the keys that an array has in a result
-_OF_TOKENS = ("token_table", "token_positions")  # tables of which a result has the rows of the tokens alone
+# Tables of which a result has the rows of the tokens alone, and which are added.
+_OF_TOKENS = ("token_table", "token_types", "token_positions")
 # What decides how numbers are drawn: a result has those that were.
 _OF_DRAWING = ("seed", "generator", "init", "token_count", "dim")
 
@@ -38,7 +42,7 @@ def problem_of_result(content: Mapping[str, Any], name: str, folder: Path) -> Ma
     convention = values.pop(CONVENTION, None)
     if convention is not None and not isinstance(convention, Mapping):
         values[CONVENTION] = convention  # no key of a problem, which is said where keys are checked
-    values = _with_residual(values)
+    values = _with_residual(values, name)
     pipeline = content.get(PIPELINE)
     shown = pipeline if isinstance(pipeline, Mapping) else {}
     values = {key: _as_given(key, value, str(shown.get(key, ""))) for key, value in values.items()}
@@ -87,14 +91,31 @@ def _file(text: str, folder: Path) -> str:
     return str(Path.cwd() / text) if is_elsewhere else text
 
 
-def _with_residual(values: dict[str, Any]) -> dict[str, Any]:
+def _with_residual(values: dict[str, Any], where: str) -> dict[str, Any]:
     """The values with the vectors of the tokens in place of tables of which a result has their rows alone."""
-    table, positions = (_numbers(values.get(key)) for key in _OF_TOKENS)
+    table, *others = (_numbers(values.get(key)) for key in _OF_TOKENS)
     if table is None:
         return values
-    rows = table * values.get("token_scale", 1) + (0 if positions is None else positions)
-    kept = {key: value for key, value in values.items() if key not in (*_OF_TOKENS, "token_scale")}
+    rows = table * values.get("token_scale", 1)
+    for other in others:
+        rows = rows if other is None else rows + other
+    norm = values.get(TOKEN_NORM)
+    if norm is not None and values.get(RESIDUAL_NORM) is None:
+        values = {**values, RESIDUAL_NORM: norm}
+    elif norm is not None:
+        rows = normalized_vectors(rows, _norm_of_vectors(norm, (where, TOKEN_NORM)))
+    kept = {key: value for key, value in values.items() if key not in TOKEN_KEYS}
     return {**kept, "residual": rows.tolist()}
+
+
+def _norm_of_vectors(norm: Any, path: tuple[str, ...]) -> Operator:
+    """The norm of the vectors of tokens; raises AttnError where its numbers are in files, which are not read here."""
+    name, given = read_named(norm, path) if isinstance(norm, str) else next(iter(norm.items()))
+    given = {key: _value(entry, path, option_name(TOKEN_NORM), Path()) for key, entry in given.items()}
+    if any(isinstance(value, str) for value in given.values()):
+        raise AttnError("its numbers are in files", where=path, hint="compute the problem again, not its result")
+    operator: Operator = to_field(FIELDS[TOKEN_NORM], {name: given})
+    return operator
 
 
 def _numbers(value: Any) -> Array | None:

@@ -14,6 +14,7 @@ from attncli.io.paths import check_is_not_refused, is_there, name_of_path, openi
 from attncli.io.safetensors import READER
 
 CONFIG = "config.json"
+TOKENIZER = "tokenizer.json"
 _ADAPTER = "adapter_config.json"
 _ADAPTER_FILE = "adapter_model"  # the name, without its suffix, of its tensors
 MERGE_HINT = "merge it into its model (PEFT's merge_and_unload), and name the folder that this is saved to"
@@ -21,7 +22,8 @@ _SNAPSHOTS = "snapshots"  # where the cache of Hugging Face has the folders of a
 _QUANTIZATION = "quantization_config"
 SUFFIX = ".safetensors"
 INDEX = f"{SUFFIX}.index.json"
-MAX_JSON_SIZE = 2**28  # bytes of config.json or an index: one of a million tensors has half as many
+MAX_CONFIG_SIZE = 2**24  # bytes: those of config.json are a thousandth of this
+MAX_INDEX_SIZE = 2**28  # bytes: an index of a million tensors has half as many
 _MAIN = "model"  # the name, without its suffix, that every library gives the file of a whole model
 
 
@@ -109,19 +111,22 @@ def read_checkpoint(name: str, inputs: Inputs) -> Checkpoint:
 
 def _read_checkpoint(path: Path, inputs: Inputs) -> Checkpoint:
     """The checkpoint in a folder, or in that of a file."""
-    folder = path if path.is_dir() else path.parent
-    if not (folder / CONFIG).exists():
+    is_folder = path.is_dir()
+    folder = path if is_folder else path.parent
+    if not is_folder:
+        _check_named_file(path)
+    if is_folder and not (folder / CONFIG).exists():
         if (folder / _ADAPTER).exists():
             raise _is_adapter(folder)
-        if path.is_dir() and not any(folder.glob(f"*{SUFFIX}")):
+        if not any(folder.glob(f"*{SUFFIX}")):
             _check_files(folder)
         snapshots = folder / _SNAPSHOTS
         hint = f"name a folder in {snapshots}" if snapshots.is_dir() else "name the folder of a whole model"
         raise AttnError(f"has no {CONFIG}", where=str(folder), hint=hint)
-    config = _read_object(_open_file(folder / CONFIG, inputs))
-    index, files = _tensor_files(folder, None if path.is_dir() else path)
+    config = _read_object(_open_file(folder / CONFIG, inputs), MAX_CONFIG_SIZE)
+    index, files = _tensor_files(folder, None if is_folder else path)
     if (folder / _ADAPTER).exists() and files and all(file.stem == _ADAPTER_FILE for file in files):
-        raise _is_adapter(folder)
+        raise _is_adapter(path)
     if index is not None:
         return Checkpoint(folder, config, _read_index(index, inputs), inputs)
     places: dict[str, Path] = {}
@@ -132,6 +137,19 @@ def _read_checkpoint(path: Path, inputs: Inputs) -> Checkpoint:
                 raise AttnError(f"has the tensor {tensor}, which is in {places[tensor].name} too", where=str(file))
             places[tensor] = file
     return checkpoint
+
+
+def _check_named_file(path: Path) -> None:
+    """Raise AttnError where a file is none by which a checkpoint is named, or there is no config.json next to it."""
+    _check_is_file(path)
+    if path.name != CONFIG and path.suffix != SUFFIX and not path.name.endswith(INDEX):
+        hint = f"name a model's folder, its {CONFIG}, or a {SUFFIX} file or index in it"
+        raise AttnError("is not a checkpoint", where=name_of_path(path), hint=hint)
+    if not (path.parent / CONFIG).exists():
+        if path.stem == _ADAPTER_FILE:
+            raise _is_adapter(path)
+        message = f"has no {CONFIG} next to it, which says how its layers attend"
+        raise AttnError(message, where=name_of_path(path), hint="name a file in the folder of a whole model")
 
 
 def _check_files(folder: Path) -> None:
@@ -145,9 +163,9 @@ def _last_words(name: str) -> str:
     return ".".join(name.rsplit(".", 2)[-2:])
 
 
-def _is_adapter(folder: Path) -> AttnError:
-    """The error of a folder that has the changes to a model alone."""
-    return AttnError("is an adapter, which has no attention of its own", where=str(folder), hint=MERGE_HINT)
+def _is_adapter(path: Path) -> AttnError:
+    """The error of a folder, or a file, that has the changes to a model alone."""
+    return AttnError("is an adapter, which has no attention of its own", where=str(path), hint=MERGE_HINT)
 
 
 def _tensor_files(folder: Path, named: Path | None) -> tuple[Path | None, list[Path]]:
@@ -175,7 +193,7 @@ def _tensor_files(folder: Path, named: Path | None) -> tuple[Path | None, list[P
 def _read_index(index: Path, inputs: Inputs) -> Mapping[str, Path]:
     """The file of each tensor by the tensor's name; raises AttnError where one would be outside the folder."""
     source = _open_file(index, inputs)
-    names = _read_object(source).get("weight_map")
+    names = _read_object(source, MAX_INDEX_SIZE).get("weight_map")
     if not isinstance(names, dict) or not names:
         raise AttnError("has no weight_map of tensors and their files", where=source.name)
     paths: dict[str, Path] = {}  # one for each file: there may be a hundred thousand tensors
@@ -194,21 +212,28 @@ def _is_plain(name: str) -> bool:
 
 def _open_file(path: Path, inputs: Inputs) -> Input:
     """The input of a file of a checkpoint; raises AttnError for a pipe or a device, which may never end."""
+    _check_is_file(path)
+    return inputs.open(name_of_path(path))
+
+
+def _check_is_file(path: Path) -> None:
+    """Raise AttnError for a pipe or a device."""
     name = name_of_path(path)
     with opening(name, path):
         is_stream = not path.is_file() and not path.is_dir() and path.exists()
     if is_stream:
         raise AttnError("is a pipe or a device", where=name, hint="a checkpoint has files: copy it to one")
-    return inputs.open(name)
 
 
-def _read_object(source: Input) -> Mapping[str, Any]:
+def _read_object(source: Input, limit: int) -> Mapping[str, Any]:
     """The object in a JSON file; raises AttnError where there is none, or an object in it has a key twice."""
     with opening(source.name, source.path):
         size = source.path.stat().st_size
-    if size > MAX_JSON_SIZE:
-        message = f"has {format_bytes(size)}; a configuration or an index has {format_bytes(MAX_JSON_SIZE)} at most"
+    if size > limit:
+        message = f"has {format_bytes(size)}; a file of its kind has {format_bytes(limit)} at most"
         raise AttnError(message, where=source.name)
+    if b"\0" in source.head():  # a file without blocks, which would be read whole
+        raise AttnError("is not text", where=source.name, hint="expected a JSON object")
     found = read_json(source.text(), source.name)
     if not isinstance(found, dict):
         raise AttnError("is not a JSON object", where=source.name)

@@ -1,5 +1,6 @@
 """The attention of one layer of a checkpoint, as the keys of a problem: the rows of its family, filled in."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.text import json_excerpt
 from attncli.io.paths import split_slices
-from attncli.models.checkpoint import CONFIG, Checkpoint
+from attncli.models.checkpoint import CONFIG, TOKENIZER, Checkpoint
 from attncli.models.config import ModelPart, check_rope, model_parts, rope_names, rope_of_layer
 from attncli.models.expressions import Names, evaluate, fill
 from attncli.models.families import CROSS
@@ -23,6 +24,8 @@ _TRIAL_QUERIES: Mapping[str, Any] = {
     "query_embeddings": {"value": "normal", "note": "drawn from --seed, unless query_embeddings are given"},
 }
 
+_ALL = "all"  # of the layers of a part those that a problem can say
+_LAYERS = re.compile(r"\s*(-?[0-9]{1,9})(?:-(-?[0-9]{1,9}))?\s*", re.ASCII)  # one number, or the first and the last
 OF_THE_MODEL = "the model's code"  # of a value that every model of the family has
 _HEADS = "heads"
 _HEAD_COUNTS = ("num_attention_heads", "n_head", "n_heads", "num_heads")  # its names in config.json
@@ -65,7 +68,7 @@ class Origins:
 class Entry:
     """The value of a key, or of a parameter in it, and where it is from.
 
-    The value is a TensorReference, a list of them, a mapping of Entries, or a value of YAML.
+    The value is a TensorReference, a list of them, the Path of a file, a mapping of Entries, or a value of YAML.
     """
 
     value: Any
@@ -117,6 +120,9 @@ class LayerRows:
         """The keys that hold for this layer, in the order of a problem; without tensors no file is opened."""
         queries = _TRIAL_QUERIES if self.part.name == CROSS else {}
         rows = {**_TRIAL_ROWS, **queries, **self.part.part.keys}
+        tokenizer = self.part.checkpoint.folder / TOKENIZER
+        if rows.get("token_table") is not None and tokenizer.is_file():
+            rows["tokenizer"] = {"value": tokenizer, "note": "splits --sentence, with pip install 'attncli[models]'"}
         in_order = sorted(rows, key=[*FIELDS, *rows].index)
         found = {key: self._entry(rows[key], with_tensors=with_tensors) for key in in_order}
         entries = {key: entry for key, entry in found.items() if entry is not None}
@@ -237,6 +243,28 @@ def find_layer(part: ModelPart, layer: int) -> LayerRows:
         hint = f"attn reads layers {others}" if others else "attn reads none of its layers"
         raise AttnError(f"layer {found.layer} is {found.unsupported}", hint=hint)
     return found
+
+
+def find_layers(part: ModelPart, text: str) -> list[LayerRows]:
+    """The layers that a text names, each once: numbers as of `find_layer`, ranges, both between commas, or all.
+
+    Raises AttnError where a part of the text is neither, or there is no such layer.
+    """
+    if text.strip() == _ALL:
+        layers = [LayerRows(part, number) for number in range(part.layer_count)]
+        return [layer for layer in layers if layer.unsupported is None] or [find_layer(part, 0)]
+    numbers: dict[int, LayerRows] = {}
+    for word in text.split(","):
+        match = _LAYERS.fullmatch(word)
+        if match is None:
+            hint = f"type 3, -1 for the last, 0-5, 0,3,5, or {_ALL}"
+            raise AttnError(f"{word.strip()!r} is not a layer", where="--layer", hint=hint)
+        first, last = (find_layer(part, int(number)).layer for number in (match[1], match[2] or match[1]))
+        if last < first:
+            message = f"{word.strip()!r} ends before it begins"
+            raise AttnError(message, where="--layer", hint=f"type {last}-{first}")
+        numbers |= {number: find_layer(part, number) for number in range(first, last + 1)}
+    return list(numbers.values())
 
 
 def _listed_type(part: ModelPart, layer: int) -> str | None:

@@ -41,6 +41,8 @@ def entry_value(entry: Entry, folder: Path) -> Any:
     """The value of an entry as YAML has it, in a file of the folder."""
     if isinstance(entry.value, TensorReference):
         return reference(entry.value, folder)
+    if isinstance(entry.value, Path):
+        return file_name(entry.value, folder)
     if isinstance(entry.value, list):
         return [reference(x, folder) if isinstance(x, TensorReference) else x for x in entry.value]
     if isinstance(entry.value, Mapping):
@@ -53,10 +55,15 @@ def entry_value(entry: Entry, folder: Path) -> Any:
 
 def reference(tensor: TensorReference, folder: Path) -> str:
     """The file and the entry of a tensor as a problem in the folder names it."""
-    path = os.path.relpath(tensor.stored.file, folder)
+    return f"{file_name(tensor.stored.file, folder)}#{tensor.name}{tensor.slices}"
+
+
+def file_name(file: Path, folder: Path) -> str:
+    """The name of a file as a problem in the folder names it."""
+    path = os.path.relpath(file, folder)
     if path.startswith(os.pardir):  # the folder above a link is that of what it leads to
-        path = os.path.relpath(tensor.stored.file, folder.resolve())
-    return f"{name_of_path(Path(path))}#{tensor.name}{tensor.slices}"
+        path = os.path.relpath(file, folder.resolve())
+    return name_of_path(Path(path))
 
 
 def layer_text(entries: Mapping[str, Entry], head: Sequence[str], folder: Path) -> str:
@@ -76,8 +83,8 @@ def _panel(key: str) -> str:
 def _lines(name: str, entry: Entry, folder: Path) -> Iterator[_Line]:
     """The lines of a value, the first one with its comment, those of a mapping indented."""
     value = entry.value
-    if isinstance(value, TensorReference):
-        yield f"{name}: {quoted(reference(value, folder))}", entry.origin
+    if isinstance(value, (TensorReference, Path)):
+        yield f"{name}: {quoted(entry_value(entry, folder))}", entry.origin
     elif isinstance(value, Mapping) and value and all(isinstance(inner, Entry) for inner in value.values()):
         if len(value) == 1 and next(iter(value.values())).value == {}:
             yield f"{name}: {next(iter(value))}", entry.origin

@@ -522,6 +522,7 @@ class NormUse:
 
 USES: Mapping[str, NormUse] = {
     "residual_norm": NormUse({"residual": ("x",)}),
+    "token_norm": NormUse({"token_vectors": ("x",)}),
     "q_latent_norm": NormUse({"query_latent": ("μ",)}),
     "kv_latent_norm": NormUse({"kv_latent": ("λ",)}),
     "k_index_norm": NormUse({"index_key": ("η",)}),

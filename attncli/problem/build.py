@@ -19,7 +19,8 @@ from attncli.problem.packed_sequences import check_packed_sequences, with_positi
 from attncli.problem.paged_cache import read_pages
 from attncli.problem.recurrences import shape_state_arrays
 from attncli.problem.spec import DEFAULTS, FIELDS, LABEL_KEYS, ProblemSpec
-from attncli.problem.tokens import choose_input, embed, look_up_tokens
+from attncli.problem.tokenizer import TOKENIZER, split_sentence
+from attncli.problem.tokens import TOKEN_KEYS, choose_input, embed, look_up_tokens
 from attncli.problem.weights import transpose_weights
 
 NO_ORIGINS: Mapping[str, ArrayOrigin] = MappingProxyType({})
@@ -55,7 +56,8 @@ def build(
     ((2, 2), 2, ('key_1', 'key_2'))
     """
     converted, labels, dtypes = _convert(values)
-    unread = choose_input(converted, origins)
+    numbers, reason = split_sentence(converted, origins)
+    unread = choose_input(converted, origins) | ({TOKENIZER: reason} if reason else {})
     for name, axes in LABELLED_AXES.items() if labels else ():
         found = [(owner, labels[owner][axis]) for owner, axis in axes if owner in labels and owner in converted]
         owner, names = next(((owner, names) for owner, names in found if names), ("", None))
@@ -64,8 +66,10 @@ def build(
     if found_dtypes := [dtype for name, dtype in dtypes.items() if name in converted]:
         converted.setdefault("dtype", common_dtype(found_dtypes))
     _embed_sentence(converted)
-    look_up_tokens(converted)
+    look_up_tokens(converted, numbers)
     use, given, origins = None, dict(converted), {**origins, **_origins_of_arrays(values)}
+    if numbers is not None:  # labels do not say which rows of their files these are
+        origins = _of_changed(origins, [name for name in TOKEN_KEYS if FIELDS[name].is_row_table])
     if converted.get("page_table") is not None:
         converted = read_pages(converted)
     if convention is not None:

@@ -42,6 +42,7 @@ from attncli.problem.operators import (
     to_array_or_generator,
     to_operator,
 )
+from attncli.problem.tokenizer import to_splitter
 from attncli.problem.vocabularies import SMALL_NAME, small_vocabulary
 
 FLOATING_TYPES = frozenset(NAMES) - {*HELD_AS_SINGLE}  # of arrays of NumPy's own
@@ -301,6 +302,7 @@ CONVERTERS: Mapping[str, Callable[[Field, Any], Any]] = {
     "labels": _to_labels,
     "decimals_of_steps": _to_decimals_of_steps,
     "text": _to_text,
+    "tokenizer": lambda _field, value: to_splitter(value),
     "number": _to_number,
     "integer": lambda field, value: to_integer(value, (field.name,), field.least),
     "flag": lambda field, value: to_boolean(value, (field.name,)),

@@ -8,7 +8,7 @@ from typing import Any
 
 from attncli.base.axes import Letters
 from attncli.base.errors import AttnError
-from attncli.base.labels import Cells, LabelledArray, labelled_axis
+from attncli.base.labels import Cells, LabelledArray, labelled_axis, split_labels
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.memory import missing_memory
 from attncli.base.text import shorten
@@ -28,7 +28,6 @@ from attncli.problem.tokens import embed
 from attncli.problem.weights import stored_values
 
 VOCABULARY, EMBEDDINGS = "vocabulary", "embeddings"
-_PART = re.compile(r'\s*(?:"([^"]*)"|([^,]*?))\s*,')
 _CELL = re.compile(r"([^\[\]]*)\[(.*)\]", re.DOTALL)  # a label may have brackets
 FORM = "KEY[ROW,COLUMN]=X"
 EXAMPLE = "'w_q[0,1]=3'"
@@ -370,7 +369,7 @@ def _hint_of_cell(key: str, number: str) -> str:
 
 def split_index(text: str, hint: str) -> tuple[str, ...]:
     """The labels and positions between commas, without the quotes around them; raises AttnError with a hint."""
-    parts = [match[1] or match[2] for match in _PART.finditer(f"{text},")]
+    parts = split_labels(text)
     if not all(parts):
         raise AttnError("a label or position is empty", hint=hint)
     return tuple(parts)

@@ -29,7 +29,9 @@ _HINTS = {
     "text prompt words": "give {sentence='the cat sat'}",
     "labels names token_names": "give {tokens=the,cat,sat}",
     "input_ids token_ids ids": "give {tokens=464,3797} and {token_table}",
-    "wte embedding_table embed_tokens": "give {token_table}",
+    "wte embedding_table embed_tokens word_embeddings": "give {token_table}",
+    "wpe position_embeddings": "give {token_positions}",
+    "token_type_embeddings": "give {token_types}",
     "vocab words_file": "give {vocabulary=small}, or a file of your own",
     "file filename path problem config": _FILE,
     # weights

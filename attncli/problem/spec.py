@@ -114,11 +114,15 @@ class ProblemSpec:
         "a second sequence, of which queries are made (cross-attention)", "[[1, 0, 0, 1], [0, 1, 1, 0]]",
         is_random_fill=True, used_by="queries")
     tokens: tuple[str, ...] | None = labels(INPUTS,
-        "labels of the rows of embeddings or key; with token_table, the rows that are looked up", "[the, cat, sat]",
+        "labels of the rows of embeddings or key, or a file of them; with token_table, the rows that are looked up",
+        "[the, cat, sat]",
         axes="m", template="active")
     query_tokens: tuple[str, ...] | None = labels(INPUTS, "labels of the queries", "[le, chat, dort]", axes="n")
     sentence: str | None = row("text", INPUTS,
-        "text; the vectors of its words are vocabulary, or drawn", "the cat sat", is_common=True,
+        "text; the vectors of its words are vocabulary, rows of token_table by tokenizer, or drawn", "the cat sat",
+        is_common=True, template="together")
+    tokenizer: Any = row("tokenizer", INPUTS,
+        "the tokenizer.json of a model, which splits sentence into the tokens of token_table", "tokenizer.json",
         template="together")
     vocabulary: Mapping[str, Array] | None = row("vocabulary", INPUTS,
         "the vector of each word; small is built in",
@@ -130,6 +134,13 @@ class ProblemSpec:
         "[[0, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0]]", is_row_table=True, template="together")
     token_scale: float | None = number(INPUTS, "factor of the vectors of tokens, before positions are added", "2",
         template="together")
+    token_types: Array | None = matrix(INPUTS, "t x", "row i is added to a token of type i",
+        "[[0, 1, 0, 1], [1, 0, 1, 0]]", is_row_table=True, template="together")
+    token_type_ids: Array | None = row("counts", INPUTS,
+        "the type of each token, a row of token_types; without it all 0", "[0, 1, 1]", axes="m",
+        template="together")
+    token_norm: Operator | None = row("token_norm", INPUTS,
+        "normalizes the vectors of tokens, after positions and types are added", "layer", template="together")
     query: Array | None = matrix(INPUTS, "[b h] n d", "queries, already projected", "[[1, 0, 0, 1], [0, 1, 1, 0]]",
         is_random_fill=True, used_by="queries", is_common=True)
     key: Array | None = matrix(INPUTS, "[b h] m c", "keys, already projected",
@@ -544,7 +555,7 @@ FIELDS: Mapping[str, Field] = {f.name: Field(name=f.name, **f.metadata) for f in
 _PLANNED_FIELDS = tuple(
     name
     for name, field in FIELDS.items()
-    if field.kind not in ("labels", "text", "vocabulary") and field.panel != RANDOM
+    if field.kind not in ("labels", "text", "tokenizer", "vocabulary") and field.panel != RANDOM
 )
 # The key of the labels along an axis, by its letter.
 LABEL_KEYS = {field.axes: name for name, field in FIELDS.items() if field.kind == "labels" and field.panel == INPUTS}

@@ -8,9 +8,13 @@ from typing import Any
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, there_are
+from attncli.ops.norms import NORM, USES
+from attncli.ops.records import Operator
+from attncli.ops.registry import look_up
 from attncli.problem.arrays import ArrayOrigin, EncodedArray
 from attncli.problem.operators import PendingRandom
 from attncli.problem.spec import FIELDS, ProblemSpec
+from attncli.problem.tokenizer import is_in_file
 
 _JOINERS = "\u200c\u200d"  # zero-width joiner and non-joiner: characters inside a word
 _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"  # of the emoji before them
@@ -74,9 +78,12 @@ def _in_word(letter: str) -> bool:
     return letter.isalnum() or letter in f"_{_JOINERS}" or is_emoji or unicodedata.category(letter)[0] == "M"
 
 
-TOKEN_KEYS = ("token_table", "token_positions", "token_scale")  # what makes a residual stream of tokens
-RESIDUAL_KEYS = (*TOKEN_KEYS, "residual_norm")  # nothing reads them where embeddings are given
+# What makes a residual stream of tokens.
+TOKEN_NORM, RESIDUAL_NORM = "token_norm", "residual_norm"
+TOKEN_KEYS = ("token_table", "token_positions", "token_scale", "token_types", "token_type_ids", TOKEN_NORM)
+RESIDUAL_KEYS = (*TOKEN_KEYS, RESIDUAL_NORM)  # nothing reads them where embeddings are given
 _INPUT_KEYS = frozenset({"embeddings", "residual", "sentence", *RESIDUAL_KEYS})
+_OF_ROW = {"position": "at position", "type": "of type"}  # what is said of a token by the row that is added to it
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+", re.ASCII)
 
 Origins = Mapping[str, ArrayOrigin]
@@ -112,11 +119,12 @@ def choose_input(values: dict[str, Any], origins: Origins) -> dict[str, str]:
     return _take_away(values, origins, RESIDUAL_KEYS, "no token is looked up")
 
 
-def look_up_tokens(values: dict[str, Any]) -> None:
+def look_up_tokens(values: dict[str, Any], numbers: Sequence[int] | None) -> None:
     """Replace tables by the rows of the tokens and of their positions, [m x]; the embeddings are made of these.
 
-    Without a `token_table` the embeddings are made of the residual stream, where that is given. Only the rows are
-    read and converted. Raises AttnError where a token is no number, or a table has no such row.
+    The numbers of the tokens are those of a tokenizer; without one the tokens are numbers themselves. Without a
+    `token_table` the embeddings are made of the residual stream, where that is given. Only the rows are read and
+    converted. Raises AttnError where a token is not a number, or a table has no such row.
     """
     table, residual = values.get("token_table"), values.get("residual")
     if table is None:
@@ -125,16 +133,20 @@ def look_up_tokens(values: dict[str, Any]) -> None:
         return
     count = table.shape[0]
     values["token_table"] = values["embeddings"] = _rows(
-        table, [_row(token, entry, count) for entry, token in enumerate(values["tokens"])]
+        table, [_row(token, entry, count) for entry, token in enumerate(numbers or values["tokens"])]
     )
-    positions = values.get("token_positions")
-    if positions is not None:
-        at = _positions_of_tokens(values)
-        wrong = next((position for position in at if not 0 <= position < positions.shape[0]), None)
-        if wrong is not None:
-            message = f"has {count_of(positions.shape[0], 'row')}, and a token is at position {wrong}"
-            raise AttnError(message, where="token_positions", hint="give a row for each position, counted from 0")
-        values["token_positions"] = _rows(positions, at)
+    if values.get("token_type_ids") is not None and values.get("token_types") is None:
+        hint = "give the vector of each type, or leave it out"
+        raise AttnError("is given without token_types", where="token_type_ids", hint=hint)
+    for name, find, noun in (("token_positions", _positions_of_tokens, "position"), ("token_types", _types, "type")):
+        rows = values.get(name)
+        if rows is not None:
+            at = find(values)
+            wrong = next((row for row in at if not 0 <= row < rows.shape[0]), None)
+            if wrong is not None:
+                message = f"has {count_of(rows.shape[0], 'row')}, and a token is {_OF_ROW[noun]} {wrong}"
+                raise AttnError(message, where=name, hint=f"give a row for each {noun}, counted from 0")
+            values[name] = _rows(rows, at)
 
 
 def _positions_of_tokens(values: Mapping[str, Any]) -> Sequence[int]:
@@ -143,9 +155,7 @@ def _positions_of_tokens(values: Mapping[str, Any]) -> Sequence[int]:
     if given is None:
         first = 0 if past is None else past.shape[-2]
         return range(first, first + count)
-    if given.shape != (count,):
-        message = f"has the shape [{' '.join(map(str, given.shape))}]; {there_are(count, 'token')}"
-        raise AttnError(message, where="positions", hint=f"expected [{count}]")
+    _check_count("positions", given, count)
     wrong = next((position for position in given.tolist() if position != int(position)), None)
     if wrong is not None:
         hint = "token_positions has one row for each position"
@@ -153,23 +163,47 @@ def _positions_of_tokens(values: Mapping[str, Any]) -> Sequence[int]:
     return [int(position) for position in given.tolist()]
 
 
+def _types(values: Mapping[str, Any]) -> Sequence[int]:
+    """The types of the tokens, without which all are of type 0."""
+    count, given = len(values["tokens"]), values.get("token_type_ids")
+    if given is None:
+        return [0] * count
+    _check_count("token_type_ids", given, count)
+    return [int(number) for number in given.tolist()]
+
+
+def _check_count(name: str, given: Array, count: int) -> None:
+    """Raise AttnError where there is not a number for each token."""
+    if given.shape != (count,):
+        message = f"has the shape [{' '.join(map(str, given.shape))}]; {there_are(count, 'token')}"
+        raise AttnError(message, where=name, hint=f"expected [{count}]")
+
+
 def residual_of_tokens(spec: ProblemSpec) -> Array:
-    """The vectors of the tokens of a problem, times the scale, with those of their positions, [m x] in its type."""
+    """The residual stream of the tokens of a problem, [m x] in its type: what the keys of tokens make of their rows."""
     assert spec.token_table is not None
     widen, rounded = spec.precision.widen, spec.precision.round
     residual: Array = rounded(spec.token_table)
     if spec.token_scale is not None:
         residual = rounded(widen(residual) * spec.token_scale)
-    if spec.token_positions is not None:
-        residual = rounded(widen(residual) + widen(rounded(spec.token_positions)))
-    return residual
+    for added in (spec.token_types, spec.token_positions):
+        if added is not None:
+            residual = rounded(widen(residual) + widen(rounded(added)))
+    return residual if spec.token_norm is None else rounded(normalized_vectors(widen(residual), spec.token_norm))
+
+
+def normalized_vectors(vectors: Array, operator: Operator) -> Array:
+    """Vectors of tokens [m x] that `token_norm` has normalized."""
+    norm = look_up(NORM, operator.record.name)
+    found: Array = norm.function(vectors, **USES[TOKEN_NORM].parameters_of(norm, "token_vectors", operator.parameters))
+    return found
 
 
 def _prefer_given(values: dict[str, Any], origins: Origins) -> None:
     """Take away the embeddings or the residual stream of a file where an option, or a keyword, has something else."""
-    in_file = [name for name in ("embeddings", "residual") if name in values and _is_in_file(name, origins)]
+    in_file = [name for name in ("embeddings", "residual") if name in values and is_in_file(name, origins)]
     are_both = {"embeddings", "residual"} <= values.keys()
-    names_rows = {"tokens", "token_table"} <= values.keys() and not _is_in_file("tokens", origins)
+    names_rows = {"tokens", "token_table"} <= values.keys() and not is_in_file("tokens", origins)
     for name in in_file:
         if (are_both and len(in_file) == 1) or (names_rows and isinstance(values[name], PendingRandom)):
             del values[name]
@@ -179,27 +213,23 @@ def _forget_count(values: dict[str, Any], origins: Origins) -> None:
     """Take away how many embeddings a file would draw, where an option or a keyword has given them, or their labels."""
     keys = ("embeddings", "residual", *(("tokens",) if "token_table" in values else ()))
     own = next((key for key in keys if key in values), None)
-    is_given = own is not None and not _is_in_file(own, origins) and not isinstance(values[own], PendingRandom)
+    is_given = own is not None and not is_in_file(own, origins) and not isinstance(values[own], PendingRandom)
     are_drawn = [name for name, value in values.items() if isinstance(value, PendingRandom)]
     drawn_rows = {letter for name in are_drawn if (letter := FIELDS[name].letters[0]) in ("n", "m")}
-    are_counted = "tokens" in values and not _is_in_file("tokens", origins) and drawn_rows <= {"m"}  # one row for each
-    if ((is_given and not drawn_rows) or are_counted) and _is_in_file("token_count", origins):
+    are_counted = "tokens" in values and not is_in_file("tokens", origins) and drawn_rows <= {"m"}  # one row for each
+    if ((is_given and not drawn_rows) or are_counted) and is_in_file("token_count", origins):
         values.pop("token_count", None)
-
-
-def _is_in_file(name: str, origins: Origins) -> bool:
-    """Whether a value is that of a problem file, over which no option and no keyword was given."""
-    return name in origins and not origins[name].is_option
 
 
 def _take_away(values: dict[str, Any], origins: Origins, names: Sequence[str], reason: str) -> dict[str, str]:
     """Take keys away; returns the reason for each that is not a file's."""
     removed = [name for name in names if values.pop(name, None) is not None]
-    return {name: reason for name in removed if not _is_in_file(name, origins)}
+    return {name: reason for name in removed if not is_in_file(name, origins)}
 
 
-def _row(token: str, entry: int, count: int) -> int:
+def _row(token: str | int, entry: int, count: int) -> int:
     """The row of a token, an entry of the list, in a table of that many rows."""
+    token = str(token)
     if not _WHOLE_NUMBER.fullmatch(token):
         hint = "give the numbers of the tokenizer, such as 464,3797, which are the rows of token_table"
         raise AttnError(f"{token!r} is not the number of a token", where="tokens", hint=hint, entry=entry)

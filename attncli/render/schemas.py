@@ -133,7 +133,7 @@ _KINDS: Mapping[str, Callable[[Field], Schema]] = {
     **dict.fromkeys(("counts", "sequence_bounds", "page_numbers"), _array),
     "vocabulary": lambda field: _any_of({"type": "string"}, {"type": "object"}, {"$ref": "#/$defs/cells_2"}),
     "labels": _labels,
-    "text": lambda field: _TEXT,
+    **dict.fromkeys(("text", "tokenizer"), lambda field: _TEXT),
     "number": _number,
     "integer": _integer,
     "flag": lambda field: {"type": "boolean"},

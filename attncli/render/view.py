@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from attncli.base.errors import AttnError
-from attncli.base.labels import EVERY, find_one_label
+from attncli.base.labels import EVERY, find_one_label, split_labels
 from attncli.base.lazy_numpy import Array
 from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.plan.graph import Plan
@@ -141,7 +141,7 @@ def parse_cell(text: str, problem: ProblemSpec, where: str) -> Cell:
     """
     if text.strip() == EVERY:
         return Cell()
-    parts = [part.strip() for part in text.split(",")]
+    parts = split_labels(text)
     if len(parts) != 2:
         hint = f"expected QUERY,KEY, such as word_1,word_3, 'word_1,{EVERY}' for a row, or '{EVERY}' for all"
         raise AttnError(f"{text!r} is not a cell", where=where, hint=hint)

@@ -21,6 +21,7 @@ TYPES = {
     "number": "Number",
     "window": "Window",
     "labels": "Labels",
+    "tokenizer": "Any",
 }
 
 

@@ -25,6 +25,7 @@ TYPES = {
     "number": keys.Number,
     "window": keys.Window,
     "labels": keys.Labels,
+    "tokenizer": Any,
 }
 
 

@@ -17,7 +17,6 @@ WRONG = {
     "an argument too many": ("compute t.yaml u.yaml", "u.yaml; attn compute takes one problem; attn compare"),
     "a word for a number of heads": ("compute t.yaml --heads two", "--heads: 'two' is not a whole number"),
     "a word for a number of digits": ("compute t.yaml --precision x", "--precision: 'x' is not a whole number"),
-    "a difference for a layer": ("model . --layer 0-5", "--layer: '0-5' is not a whole number"),
     "a fraction for a part": ("demo --part 1.0", "--part: '1.0' is not a whole number"),
     "an integer of very many digits": (f"demo --precision {'9' * 5000}", " is not a whole number"),
     "digits that can't be shown": ("compute t.yaml --precision 99", "--precision: 99 digits can't be shown"),

@@ -68,6 +68,7 @@ def test_a_result_of_a_command_is_computed_again(words: str, file: str, run_word
     (tmp_path / "w.csv").write_text("a,1,2\nb,3,4\n")
     (tmp_path / "p.yaml").write_text("embeddings: w.csv\nw_q: [[1, 2], [3, 4]]\nscore: {general: {w: w.csv}}\n")
     tables = "token_table: [[1, 2], [3, 4], [5, 6]]\ntoken_positions: [[1, 0], [0, 1]]\n"
+    tables += "token_types: [[1, 3]]\ntoken_norm: {layer: {gain: [2, 3]}}\n"
     (tmp_path / "tables.yaml").write_text(f"{tables}tokens: [2, 0]\ntoken_scale: 3\n")
     (tmp_path / "other").mkdir()
     made = run_words("compute", *shlex.split(words), "-o", file)

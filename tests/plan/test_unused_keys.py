@@ -10,7 +10,7 @@ from attncli import AttnError
 from attncli.plan.build import keys_unread_by_plan, plan_of
 from attncli.problem.spec import FIELDS, ProblemSpec
 from tests.problem.test_lengths import PROBLEMS as PROBLEMS_WITH_EVERY_ARRAY
-from tests.problems import PROBLEMS, problem
+from tests.problems import PROBLEMS, Letters, problem
 
 # What a problem may say again: the widths of packed parts that are equal, and the score whose own scale is replaced.
 # The sign that numbers are written with is that of its tables alone.
@@ -31,6 +31,7 @@ MORE: Mapping[str, Mapping[str, Any]] = {
     "a projection of another width": {"seed": 1, "token_count": 3, "dim": 4, "heads": 2, "d_o": 5},
     "rounded": {"embeddings": np.ones((3, 4)), "round": {"weights": 1}, "decimal_comma": True},
     "a gradient": {"embeddings": np.ones((3, 4)), "grad_output": np.ones((3, 4))},
+    "a sentence that is split": {"sentence": "ab", "tokenizer": Letters(), "token_table": np.eye(3)},
     "a sentence": {"sentence": "a b", "vocabulary": {"a": [1, 0], "b": [0, 1]}},
 }
 

@@ -92,6 +92,8 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "tokens": [1, 0, 3],
         "token_table": normal(4, X),
         "token_positions": normal(5, X),
+        "token_types": normal(2, X),
+        "token_type_ids": [1, 0, 0],
         "key_mask": np.ones(3),
         "w_q": normal(X, D),
         "w_k": normal(X, D),
@@ -112,7 +114,7 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
 }
 # Tables may have more rows than are looked up; nothing else has the queries of weights; columns that masks lack are
 # hidden.
-UNBOUND = {("token_table", 0), ("token_positions", 0), ("weights", 2), ("page_table", 1)}
+UNBOUND = {("token_table", 0), ("token_positions", 0), ("token_types", 0), ("weights", 2), ("page_table", 1)}
 CONTRADICTED = "heads can't share|labels for|token_table has"  # by heads, labels or rows that are counted
 MAY_BE_SHORT = {("mask", -1), ("bias", -1), ("grad_output", -4), ("index_scores", -3)}  # one batch item broadcasts
 

@@ -216,6 +216,27 @@ def test_given_positions_name_the_rows_that_are_added() -> None:
     assert dict(keys_unread_by_plan(made.spec)) == {}
 
 
+TYPES = [[0, 1, 0, 0], [0, 0, 0, 9]]
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"), [(None, [[2, 1, 0, 0], [0, 3, 0, 0]]), ([1, 0], [[2, 0, 0, 9], [0, 3, 0, 0]])]
+)
+def test_a_vector_for_the_type_of_each_token_is_added(ids: list[int] | None, expected: list[list[int]]) -> None:
+    table = [[0, 2, 0, 0], [2, 0, 0, 0]]
+    assert embeddings_of(tokens=[1, 0], token_table=table, token_types=TYPES, token_type_ids=ids).tolist() == expected
+
+
+def test_the_vectors_of_tokens_are_normalized_before_the_norm_of_the_layer() -> None:
+    keys = {"tokens": [0, 1], "token_table": [[2, 4, 0, 0], [0, 5, 6, 0]], "token_types": TYPES, "token_scale": 1.5}
+    keys |= {"token_positions": [[0, -3, 0, 0], [0, -2.5, -1, 0]], "token_norm": {"rms": {"gain": [1, 2, 3, 4]}}}
+    # Before the norm they are STREAM: NORMALIZED times the gain.
+    normalized = [[1.2, 3.2, 0, 0], [0, 2.4, 4.8, 0]]
+    np.testing.assert_allclose(embeddings_of(**keys), normalized)
+    twice = embeddings_of(**keys, residual_norm="l2")
+    np.testing.assert_allclose(twice, [np.array([3, 8, 0, 0]) / np.sqrt(73), np.array([0, 1, 2, 0]) / np.sqrt(5)])
+
+
 def test_the_tokens_are_the_labels() -> None:
     assert problem(tokens=[2, 1], token_table=TABLE).key_labels == ("2", "1")
 
@@ -299,6 +320,15 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
         {"token_table": TABLE, "tokens": [0], "token_positions": POSITIONS, "positions": [0, 1]},
         "positions: has the shape [2]; there is 1 token; expected [1]",
     ),
+    (
+        {"token_table": TABLE, "tokens": [0], "token_types": TYPES, "token_type_ids": [2]},
+        "token_types: has 2 rows, and a token is of type 2; give a row for each type, counted from 0",
+    ),
+    (
+        {"token_table": TABLE, "tokens": [0], "token_types": TYPES, "token_type_ids": [1, 0]},
+        "token_type_ids: has the shape [2]; there is 1 token; expected [1]",
+    ),
+    ({"token_table": TABLE, "tokens": [0], "token_type_ids": [0]}, "token_type_ids: is given without token_types"),
     ({"token_table": TABLE, "tokens": [0], "token_positions": [[1, 2]]}, "token_positions has 2 columns (x)"),
     ({"residual": STREAM, "query": STREAM, "key": STREAM}, "query and key are given, so residual would not be used"),
     (

@@ -40,6 +40,19 @@ def no_token_positions(case: Computation) -> Iterator[Variant]:
     return without(case, "token_positions")
 
 
+@problem_slip("the vectors of tokens have those of their types added")
+def no_token_types(case: Computation) -> Iterator[Variant]:
+    """The types of tokens are forgotten: no row of token_types is added."""
+    return without(case, "token_types")
+
+
+@problem_slip("the vectors of tokens are normalized")
+def no_token_norm(case: Computation) -> Iterator[Variant]:
+    """The norm of the vectors of tokens is forgotten: they are the residual stream as they were added up."""
+    if case.problem.embeddings_source == "token_table":
+        yield from without(case, "token_norm")
+
+
 @problem_slip("a matrix of the projections is square")
 def projections_transposed(case: Computation) -> Iterator[Variant]:
     """The matrices of the projections are transposed: x Wᵀ instead of x W."""

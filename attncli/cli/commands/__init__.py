@@ -111,6 +111,7 @@ COMMANDS = {
         (
             "attn model checkpoint",
             "attn model checkpoint --layer 3 -o layer.yaml",
+            "attn model checkpoint --layer 0-3 -o layers",
             "attn model checkpoint/config.json --layer -1 --part decoder",
         ),
     ),

@@ -1,7 +1,7 @@
 """`attn model`: the problem file of one layer of a model's checkpoint, or what the checkpoint has."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,13 +10,14 @@ import typer
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.program import FAILED, __version__
 from attncli.cli import streams
-from attncli.cli.output_file import STDOUT, check_is_new, write_new_file
+from attncli.cli.output_file import STDOUT, check_is_new, write_new_file, write_new_files
 from attncli.cli.problem_options import Force
-from attncli.io.paths import path_of
+from attncli.io.paths import name_of_path, path_of
 
 if TYPE_CHECKING:
-    from attncli.models.checkpoint import Checkpoint
     from attncli.models.layer import Entry, LayerRows
+
+LAYER = "{layer}"  # in the name of an output, the number of each layer
 
 
 def _complete_part(context: typer.Context, incomplete: str) -> list[str]:
@@ -38,8 +39,10 @@ def model(
         str, typer.Argument(metavar="CHECKPOINT", help="A folder with config.json and .safetensors files.")
     ],
     layer: Annotated[
-        int | None,
-        typer.Option("--layer", help="Which layer: 0 is the first, -1 the last; without it a list of the layers."),
+        str | None,
+        typer.Option(
+            "--layer", metavar="LAYERS", help="0 the first, -1 the last; 0-5, 0,3,5 or all; without it a list of them."
+        ),
     ] = None,
     part: Annotated[
         str | None,
@@ -47,21 +50,33 @@ def model(
             "--part", help="Encoder, decoder, cross …: else the first with tensors.", autocompletion=_complete_part
         ),
     ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option("--sentence", metavar="TEXT", help="The text of layer 0's file, which tokenizer.json splits."),
+    ] = None,
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help=f"A new YAML file; {STDOUT} prints it.")
+        str,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help=f"A new YAML file; {STDOUT} prints it. Of several layers a folder, or a name with {LAYER}.",
+        ),
     ] = STDOUT,
     force: Force = False,
 ) -> None:
-    """Write the problem file of one layer's attention, or what the checkpoint has."""
+    """Write the problem file of a layer's attention, or of several, or what the checkpoint has."""
     from attncli.io.inputs import Inputs
     from attncli.models.checkpoint import read_checkpoint
+    from attncli.models.layer import find_layers, find_part
     from attncli.render.reports.checkpoint import render_checkpoint, tensor_lines
 
     found = read_checkpoint(checkpoint, Inputs())
     try:
         if layer is not None:
-            _write_layer(found, layer, part, output, force=force)
-        elif part is None and output == STDOUT:
+            rows = find_layers(find_part(found, part), layer)
+            _write_layers(rows, output, text, force=force)
+        elif part is None and text is None and output == STDOUT:
             check_is_new(None, force=force)
             streams.write_output(render_checkpoint(found, checkpoint, streams.output_target()))
         else:
@@ -75,20 +90,58 @@ def model(
         raise typer.Exit(FAILED) from None
 
 
-def _write_layer(checkpoint: "Checkpoint", layer: int, part_name: str | None, output: str, *, force: bool) -> None:
-    """Write the file of one layer, and say what to do next."""
-    from attncli.models.layer import find_layer, find_part
+def _write_layers(layers: Sequence["LayerRows"], output: str, sentence: str | None, *, force: bool) -> None:
+    """Write the file of each layer, and say what to do next."""
+    files, part = _file_names(output, [rows.layer for rows in layers]), layers[0].part
+    written = [_layer_file(rows, file, sentence) for rows, file in zip(layers, files, strict=True)]
+    texts = {file: text for file, (text, _) in zip(files, written, strict=True)}
+    about, command = f"layer {layers[0].layer} of the {part.label}", written[0][1]
+    if len(layers) > 1:
+        write_new_files(texts, force=force, about=f"{len(layers)} layers of the {part.label}", command=command)
+    else:
+        write_new_file(texts[files[0]], files[0], "-o", force=force, about=about, command=command)
+
+
+def _file_names(output: str, layers: Sequence[int]) -> list[str]:
+    """The name of each layer's file; raises AttnError where several layers would be in one file."""
+    if LAYER in output:
+        return [output.replace(LAYER, str(layer)) for layer in layers]
+    path = None if output in ("", STDOUT) else path_of(output)
+    if path is not None and (path.is_dir() or (len(layers) > 1 and not path.suffix)):
+        return [name_of_path(path / f"layer_{layer}.yaml") for layer in layers]
+    if len(layers) > 1:
+        message, hint = f"{len(layers)} layers are {len(layers)} files", f"give -o FOLDER, or -o 'layer_{LAYER}.yaml'"
+        raise AttnError(message, where="-o", hint=hint)
+    return [output]
+
+
+def _layer_file(rows: "LayerRows", output: str, sentence: str | None) -> tuple[str, str]:
+    """The text of a layer's file, and the first command that computes it."""
     from attncli.models.layer_file import layer_text
 
-    part = find_part(checkpoint, part_name)
-    rows = find_layer(part, layer)
-    entries = rows.entries()
+    entries = rows.entries() if sentence is None else _with_sentence(rows, sentence)
     file = "layer.yaml" if output == STDOUT else output
     folder = Path() if output == STDOUT else path_of(output).parent
     commands = _commands(rows, entries, file)
-    text = layer_text(entries, _head(rows, commands), folder)
-    about = f"layer {rows.layer} of the {part.label}"
-    write_new_file(text, output, "-o", force=force, about=about, command=next(iter(commands)))
+    return layer_text(entries, _head(rows, commands), folder), next(iter(commands))
+
+
+def _with_sentence(rows: "LayerRows", sentence: str) -> "dict[str, Entry]":
+    """The keys of a layer that reads a sentence in place of what is drawn; raises AttnError where none can be read."""
+    from attncli.models.checkpoint import TOKENIZER
+    from attncli.models.layer import Entry
+
+    entries = rows.entries()
+    if "token_table" not in entries:
+        before = f"what layer {rows.layer - 1} has made of the tokens" if rows.layer else "vectors that no table has"
+        hint = "leave it out, and give attn compute --residual FILE or --embeddings FILE"
+        raise AttnError(f"layer {rows.layer} reads {before}", where="--sentence", hint=hint)
+    if "tokenizer" not in entries:
+        hint = "leave it out, and give attn compute --tokens 464,3797"
+        raise AttnError(f"{rows.part.checkpoint.folder} has no {TOKENIZER}", where="--sentence", hint=hint)
+    drawn = [key for key, entry in entries.items() if key in ("embeddings", "token_count") and entry.value is not None]
+    kept = {key: entry for key, entry in entries.items() if key not in drawn}
+    return {"sentence": Entry(sentence, "split by tokenizer"), **kept}
 
 
 def _head(rows: "LayerRows", commands: Mapping[str, str]) -> list[str]:
@@ -114,15 +167,18 @@ def _commands(rows: "LayerRows", entries: "Mapping[str, Entry]", file: str) -> d
     others = {key: f"{option_name(key)} FILE" for key in needed_inputs(entries)}
     behind = ", after the norm of the layer" if "residual_norm" in entries else ""
     asked = "the sequence of the keys, and that of the queries"
-    inputs = {"--embeddings FILE": asked if QUERIES in others else f"the input of the attention{behind}"}
+    inputs = {"": "the sentence"} if "sentence" in entries else {}
+    inputs |= {"--embeddings FILE": asked if QUERIES in others else f"the input of the attention{behind}"}
     if "residual_norm" in entries:
         inputs["--residual FILE"] = f"{_residual_name(rows)} of transformers: the input of that norm"
     if "token_table" in entries:
         inputs["--tokens 464,3797"] = "tokens by their numbers, which are looked up"
+        if "tokenizer" in entries:
+            inputs["--sentence 'The cat sat'"] = "a text, which tokenizer.json splits: pip install 'attncli[models]'"
     command = f"attn compute {shlex.quote(file)}"
     positions = [option for key, option in others.items() if key == POSITIONS]  # a seed draws queries, but no positions
     return {
-        **{" ".join((command, options, *others.values())): text for options, text in inputs.items()},
+        **{" ".join(filter(None, (command, options, *others.values()))): text for options, text in inputs.items()},
         " ".join((command, "--seed 1", *positions)): "a try with random numbers",
     }
 

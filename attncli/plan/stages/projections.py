@@ -26,7 +26,10 @@ STEPS = {
     "residual": "The residual stream: one vector for each token, to which every layer adds its output.",
     "token_vectors": "The learned vector of each token, by its number in the vocabulary.",
     "scaled_token_vectors": "The vectors of the tokens, in the size that the first layer expects.",
+    "token_types": "A learned vector for each type, which tells the segments of a text apart.",
+    "typed_token_vectors": "The vectors of the tokens with those of their types.",
     "token_positions": "A learned vector for each position, which tells equal tokens apart.",
+    "positioned_token_vectors": "The vectors of the tokens with those of their positions, so that order counts.",
     "query_embeddings": "The second sequence, of which queries are made: one vector for each query.",
     "embeddings_positions": "The position of each embedding in the sequence.",
     "query_embeddings_positions": "The position of each query embedding in its sequence.",
@@ -206,22 +209,34 @@ def _add_embeddings_made(builder: PlanBuilder, axes: Axes) -> Node:
 
 
 def _look_up(builder: PlanBuilder, axes: Axes) -> Node:
-    """Add the vectors of the tokens, times the scale, with those of their positions."""
+    """Add the residual stream of the tokens: their vectors, scaled, with those of types and positions, normalized."""
     problem, role = builder.problem, "residual"
+    is_normalized = problem.token_norm is not None
+    symbol = "L" if is_normalized else "H"
     formula = "the row of each token, looked up in the token table"
-    vectors = builder.add("token_vectors", "H₀", formula, axes, LOOK_UP, source=("token_table",), role=role)
+    vectors = builder.add("token_vectors", f"{symbol}₀", formula, axes, LOOK_UP, source=("token_table",), role=role)
     if problem.token_scale is not None:
-        name, formula = "scaled_token_vectors", f"H₁ = {format_value(problem.token_scale)} H₀"
+        name, formula = "scaled_token_vectors", f"{symbol}₁ = {format_value(problem.token_scale)} {symbol}₀"
         function, options = elementwise.multiply, {"factor": problem.token_scale}
         more: dict[str, Any] = {"role": role, "numbers": {"factor": ("token_scale",)}}
-        vectors = builder.add_made_of(vectors, name, "H₁", formula, "scale_tokens", function, options, **more)
-    if problem.token_positions is None:
+        vectors = builder.add_made_of(vectors, name, f"{symbol}₁", formula, "scale_tokens", function, options, **more)
+    if problem.token_types is not None:
+        vectors = _add_rows(builder, vectors, "token_types", "T", "type", ("typed_token_vectors", f"{symbol}₂"))
+    if problem.token_positions is not None:
+        name = "positioned_token_vectors" if is_normalized else "residual"
+        vectors = _add_rows(builder, vectors, "token_positions", "P", "position", (name, symbol))
+    if not is_normalized:
         return vectors
-    formula = "the row of each token's position, looked up in token_positions"
-    name = "token_positions"
-    table = builder.add(name, "P", formula, axes, GIVEN, source=(name,))
-    inputs, formula = {"x": vectors.name, "positions": table.name}, f"H = {vectors.symbol} + P"
-    return builder.add("residual", "H", formula, axes, "position", positions.add_positions, inputs, role=role)
+    return add_norm(builder, "token_norm", vectors, "residual", "H", "token_vectors", role)
+
+
+def _add_rows(builder: PlanBuilder, vectors: Node, key: str, symbol: str, noun: str, made: tuple[str, str]) -> Node:
+    """Add the rows of a table, one for each token, and the vectors with them: `made` has their name and symbol."""
+    formula = f"the row of each token's {noun}, looked up in {key}"
+    table = builder.add(key, symbol, formula, vectors.axes, GIVEN, source=(key,))
+    inputs, (name, of_sum) = {"x": vectors.name, "positions": table.name}, made
+    formula, function = f"{of_sum} = {vectors.symbol} + {symbol}", positions.add_positions
+    return builder.add(name, of_sum, formula, vectors.axes, "position", function, inputs, role="residual")
 
 
 def _add_projected(builder: PlanBuilder, name: str, sequence: str) -> None:

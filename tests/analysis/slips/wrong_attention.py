@@ -166,7 +166,10 @@ def embedded(keys: Keys, mistakes: Keys) -> np.ndarray:
     x = np.array([keys["token_table"][token] for token in keys["tokens"]])
     x = x if "no_token_scale" in mistakes else x * keys["token_scale"]
     x = x if "no_token_positions" in mistakes else x + keys["token_positions"][: len(x)]
-    return x if "no_residual_norm" in mistakes else x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
+    if "token_types" in keys and "no_token_types" not in mistakes:
+        x = x + keys["token_types"][keys["token_type_ids"]]
+    norm = "no_residual_norm" if keys["residual_norm"] else "no_token_norm"
+    return x if norm in mistakes else x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
 
 
 def projected(keys: Keys, mistakes: Keys) -> list[np.ndarray]:

@@ -132,6 +132,8 @@ def cases(seed: int) -> list[Case]:
         "token_positions": normal(T, X, seed=seed + 1),
         "residual_norm": "rms",
     }
+    of_types = {"token_types": normal(2, X, seed=seed + 2), "token_type_ids": [0, 0, 1, 1, 0]}
+    as_bert = {**looked_up, "residual_norm": None, **of_types, "token_norm": "rms"}
     gated = {**tokens, "w_g": normal(X, X, seed=seed + 7) / 2, "b_g": normal(X, seed=seed + 8)}
     return [
         Case("no_scale", plain),
@@ -168,6 +170,7 @@ def cases(seed: int) -> list[Case]:
         Case("no_clip", {**tokens, "clip_qkv": 1.0}),
         Case("no_value_scale", {**tokens, "value_scale": 0.6}),
         *(Case(slip, looked_up) for slip in ("no_residual_norm", "no_token_scale", "no_token_positions")),
+        *(Case(slip, as_bert) for slip in ("no_token_types", "no_token_norm")),
         Case("no_projection_bias", packed, ("b_q", "b_k", "b_v")),
         Case("no_projection_bias", gated, ("b_g",), 5),
         Case("no_projection_bias", tokens, ("b_q", "b_k", "b_v", "b_o")),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.io.problem_files import read_document
 from tests.arrays import normal
 from tests.checkpoints import FEATURES, HEADS, LLAMA, llama_tensors, write_checkpoint
 from tests.cli.running import Run
@@ -64,6 +65,36 @@ def test_the_numbers_are_those_of_the_model(checkpoint: str, run: Run, tmp_path:
     np.testing.assert_array_equal(of_python, output)
 
 
+@pytest.mark.parametrize(
+    ("layers", "output", "files"),
+    [
+        ("0-1", "new/layers", ["new/layers/layer_0.yaml", "new/layers/layer_1.yaml"]),
+        ("1, 0,1", "l{layer}.yaml", ["l1.yaml", "l0.yaml"]),
+        ("all", "tiny", ["tiny/layer_0.yaml", "tiny/layer_1.yaml"]),
+        ("-2--1", "a/{layer}/p.yaml", ["a/0/p.yaml", "a/1/p.yaml"]),
+    ],
+)
+def test_several_layers_are_a_file_each(
+    layers: str, output: str, files: list[str], checkpoint: str, run: Run, tmp_path: Path
+) -> None:
+    ran = run("model", checkpoint, "--layer", layers, "-o", output)
+    said = f"{files[0]} … {files[-1]}: 2 layers of the decoder. Next: attn compute {files[0]} --embeddings FILE\n"
+    assert (ran.returncode, ran.stdout) == (0, f"Wrote {said}"), ran.stderr
+    numbers = sorted((tmp_path / file).read_text(encoding="utf-8").split()[2] for file in files)
+    assert numbers == ["0", "1"]
+    assert attncli.load(tmp_path / files[0], seed=1).heads == HEADS
+    again = run("model", checkpoint, "--layer", layers, "-o", output)
+    assert again.stderr == f"attn: {files[0]}: already exists; choose another name, or --force\n"
+
+
+def test_all_layers_are_those_with_attention(run: Run, tmp_path: Path) -> None:
+    jamba = {**LLAMA, "model_type": "jamba", "num_hidden_layers": 4, "attn_layer_period": 2, "attn_layer_offset": 1}
+    write_checkpoint(tmp_path / "tiny", jamba, [llama_tensors(4)])
+    assert run("model", "tiny", "--layer", "all", "-o", "new").returncode == 0
+    assert sorted(file.name for file in (tmp_path / "new").iterdir()) == ["layer_1.yaml", "layer_3.yaml"]
+    assert "attn reads layers 1, 3" in run("model", "tiny", "--layer", "0-3", "-o", "other").stderr
+
+
 def test_a_file_in_another_folder_names_the_tensors_from_there(checkpoint: str, run: Run, tmp_path: Path) -> None:
     (tmp_path / "problems").mkdir()
     run("model", checkpoint, "--layer", "0", "-o", "problems/layer.yaml")
@@ -94,6 +125,26 @@ def test_as_many_vectors_are_drawn_as_there_are_labels(checkpoint: str, run: Run
     assert [line.split(",")[-1] for line in same.stdout.splitlines()] == [
         line.split(",")[-1] for line in labelled.stdout.splitlines()
     ]
+
+
+def test_the_file_of_a_layer_names_the_tokenizer_and_reads_a_sentence(
+    checkpoint: str, run: Run, tmp_path: Path
+) -> None:
+    assert "tokenizer:" not in run("model", checkpoint, "--layer", "0").stdout
+    refused = run("model", checkpoint, "--layer", "0", "--sentence", "hi")
+    said = "attn: --sentence: tiny has no tokenizer.json; leave it out, and give attn compute --tokens 464,3797\n"
+    assert refused.stderr == said
+    (tmp_path / "tiny/tokenizer.json").touch()
+    (tmp_path / "new").mkdir()
+    written = run("model", checkpoint, "--layer", "0", "--sentence", "The cat: sat", "-o", "new/layer.yaml")
+    assert written.stdout.endswith("Next: attn compute new/layer.yaml\n")
+    found = read_document(str(tmp_path / "new/layer.yaml"))
+    assert [found[key].value for key in ("sentence", "tokenizer")] == ["The cat: sat", "../tiny/tokenizer.json"]
+    assert {"embeddings", "token_count"}.isdisjoint(found)
+    later = run("model", checkpoint, "--layer", "0-1", "--sentence", "hi", "-o", "new")
+    assert "--sentence: layer 1 reads what layer 0 has made of the tokens; leave it out" in later.stderr
+    lines = run("model", checkpoint, "--layer", "0").stdout.splitlines()
+    assert any(line.startswith("# attn compute layer.yaml --sentence 'The cat sat'") for line in lines)
 
 
 def test_a_comment_says_where_each_value_is_from(checkpoint: str, run: Run) -> None:
@@ -235,6 +286,15 @@ def test_tensors_of_a_file_that_was_not_downloaded_are_listed_without_shapes(run
     ("words", "message"),
     [
         (["tiny", "--layer", "2"], "the decoder has no layer 2; expected 0 to 1, or -1 for the last"),
+        (["tiny", "--layer", "0-5", "-o", "a"], "the decoder has no layer 5; expected 0 to 1, or -1 for the last"),
+        (["tiny", "--layer", "1-0"], "--layer: '1-0' ends before it begins; type 0-1"),
+        (["tiny", "--layer", "1+0"], "--layer: '1+0' is not a layer; type 3, -1 for the last, 0-5, 0,3,5, or all"),
+        (["tiny", "--layer", "0,"], "--layer: '' is not a layer; type 3, -1 for the last, 0-5, 0,3,5, or all"),
+        (["tiny", "--layer", "0,", "1"], "--layer: the shell splits a value at spaces; type --layer 0,1"),
+        (
+            ["tiny", "--layer", "0-1", "-o", "p.yaml"],
+            "-o: 2 layers are 2 files; give -o FOLDER, or -o 'layer_{layer}.yaml'",
+        ),
         (["tiny", "--layer", "0", "--part", "vision"], "unknown part 'vision'; expected one of decoder"),
         (["tiny", "-o", "p.yaml"], "--layer: is missing; give a number from 0, or -1 for the last layer"),
         (["tiny", "--part", "decoder"], "--layer: is missing; give a number from 0, or -1 for the last layer"),
