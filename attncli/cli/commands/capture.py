@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,7 @@ from attncli.base.text import count_of
 from attncli.cli import streams
 from attncli.cli.command_group import whole_number
 from attncli.cli.completion import complete_from
-from attncli.cli.output_file import check_free_space, check_is_new, named_file, said_of
+from attncli.cli.output_file import check_free_space, check_is_new, check_is_no_input, named_file, said_of
 from attncli.cli.problem_options import STRICT_HELP, Force
 from attncli.cli.terminal import ProgressBar
 from attncli.io.paths import STDIN, path_of
@@ -84,12 +84,11 @@ def capture(
     most = None if max_tokens is None else _count(max_tokens, "--max-tokens")
     numbers = None if layers is None else read_layers(layers)
     other = None if against is None else read_capture(against, inputs)
+    check_is_no_input(file, inputs)
     found = read_runnable(checkpoint, inputs)
     tokens = _tokens(found, text, ids, most, inputs)
     request = _request(found, tokens, target, most, numbers, dtype)
-    run = _run(found, request, file, strict=strict)
-    if file is not None:
-        (_write_page if path_of(file).suffix == PAGE_SUFFIX else _write)(run, file)
+    run = _run(found, request, strict=strict) if file is None else _run_and_write(found, request, file, strict=strict)
     if other is not None:
         _compare(run, other)
 
@@ -138,8 +137,10 @@ def _tokens(
     if ids is not None:
         numbers = [whole_number(number, "--ids") for number in ids.split(",")]
         return found.tokens_of_ids(numbers, most)
-    read = inputs.open(STDIN).text().strip() if text == STDIN else text
-    return found.tokens_of_text(str(read), most)
+    read = (inputs.open(STDIN).text() if text == STDIN else str(text)).strip()
+    if not read:
+        raise AttnError("is empty", where="standard input" if text == STDIN else "TEXT", hint="give a text, or --ids")
+    return found.tokens_of_text(read, most)
 
 
 def _request(
@@ -168,13 +169,11 @@ def _request(
     return CaptureRequest(tokens, found.target_tokens(asked), layers, dtype)
 
 
-def _run(found: "RunnableCheckpoint", request: "CaptureRequest", file: str | None, *, strict: bool) -> "CapturedRun":
+def _run(found: "RunnableCheckpoint", request: "CaptureRequest", *, strict: bool) -> "CapturedRun":
     """The run; what has to be known of it is said on standard error."""
-    from attncli.models.capture import capture_run, capture_size, check_memory
+    from attncli.models.capture import capture_run, check_memory
     from attncli.models.running import missing_tensors
 
-    if file is not None:
-        check_free_space(file, capture_size(found, request))
     check_memory(found, request)
     with ProgressBar(f"running {found.config.model_type}") as progress:
         run = capture_run(found, request, progress)
@@ -183,18 +182,26 @@ def _run(found: "RunnableCheckpoint", request: "CaptureRequest", file: str | Non
     return run
 
 
-def _write(run: "CapturedRun", file: str) -> None:
-    """Write the capture, and say what to do next."""
+def _run_and_write(found: "RunnableCheckpoint", request: "CaptureRequest", file: str, *, strict: bool) -> "CapturedRun":
+    """The run, whose capture is written, with what to do next; the file is opened first: it may not be writable."""
     from attncli.io.output_files import atomic_write
     from attncli.io.safetensors import write_capture
+    from attncli.models.capture import capture_size
 
+    is_page = path_of(file).suffix == PAGE_SUFFIX
+    check_free_space(file, capture_size(found, request))
     with atomic_write(file) as stream:
-        write_capture(stream, run.capture, run.tensors)
+        run = _run(found, request, strict=strict)
+        if is_page:
+            _write_page(run, stream)
+        else:
+            write_capture(stream, run.capture, run.tensors)
     made = run.capture
     about = f"{count_of(len(made.layers), 'attention')} of {made.model_type} in {made.dtype}"
-    about += f", {count_of(len(made.tokens), 'token')}, {format_bytes(run.size)}"
-    name = shlex.quote(file)
-    streams.write_output(f"{said_of(file, about, f'attn check {name}')}\n")
+    about += f", {count_of(len(made.tokens), 'token')}{'' if is_page else f', {format_bytes(run.size)}'}"
+    following = "" if is_page else f"attn check {shlex.quote(file)}"
+    streams.write_output(f"{said_of(file, about, following)}\n")
+    return run
 
 
 def _compare(run: "CapturedRun", other: "CaptureFile") -> None:
@@ -208,23 +215,19 @@ def _compare(run: "CapturedRun", other: "CaptureFile") -> None:
     streams.write_output(terminal.render(captures_document(found, other.input.name), streams.output_target()))
 
 
-def _write_page(run: "CapturedRun", file: str) -> None:
-    """Write the page of what the heads of a run do."""
+def _write_page(run: "CapturedRun", stream: IO[bytes]) -> None:
+    """Write the page of what the heads of a run do to the stream of a file."""
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
     from attncli.analysis.captured_maps import read_model_maps
     from attncli.io.inputs import Inputs
-    from attncli.io.output_files import atomic_write
     from attncli.io.safetensors import write_capture
     from attncli.render.page.model_page import render_model
 
-    with TemporaryDirectory() as folder, atomic_write(file) as stream:
+    with TemporaryDirectory() as folder:
         captured = Path(folder) / f"captured{SUFFIX}"
         with captured.open("wb") as capture_stream:
             write_capture(capture_stream, run.capture, run.tensors)
         for chunk in streams.buffer_chunks(render_model(read_model_maps(str(captured), Inputs()))):
             stream.write(chunk.encode("utf-8", "surrogateescape"))
-    made = run.capture
-    about = f"what each head of {made.model_type} does with {count_of(len(made.tokens), 'token')}"
-    streams.write_output(f"{said_of(file, about)}\n")
