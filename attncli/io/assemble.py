@@ -9,7 +9,7 @@ from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.text import count_of
 from attncli.io.label_files import labels_of_text, names_file, read_labels
 from attncli.io.parse import import_operator, read_inline, read_named, read_text_array
-from attncli.io.paths import is_there
+from attncli.io.paths import is_there, path_of
 from attncli.io.problem_files import PYTHON, Document, Origin, RawValue, check_keys
 from attncli.io.tokenizer_file import TokenizerFile
 from attncli.ops.registry import is_operator, look_up, taken_kinds
@@ -149,8 +149,11 @@ def _read_array(text: str, field: Field, origin: Origin) -> Any:
     return [[value]] if is_number(value) else value
 
 
-def _read_tokenizer(text: str, _field: Field, origin: Origin) -> Any:
-    """The tokenizer in a file, which is opened where a sentence is split."""
+def _read_tokenizer(text: str, field: Field, origin: Origin) -> Any:
+    """The tokenizer in a file, which is opened where a sentence is split; that of an option must be there."""
+    if origin.options and not (text.strip() and is_there(origin.folder / path_of(text))):
+        hint = "name the tokenizer.json of a model"
+        raise AttnError(f"there is no file {text!r}", where=origin.path(field.name), hint=hint)
     return TokenizerFile(text, origin.folder, origin.inputs) if origin.opens_files else text
 
 

@@ -42,7 +42,7 @@ def labels_of_text(text: str, path: ErrorPath) -> list[Any]:
 
 def names_file(text: str, origin: Origin) -> bool:
     """Whether a text in place of labels names a file: by its suffix; of an option `-` is standard input."""
-    if not origin.opens_files or "\n" in text:
+    if not origin.opens_files or not text.strip() or {"\n", "\0"} & {*text}:
         return False
     path, entry = locate(text, origin.folder)
     is_stream = path == STDIN and origin.options and text.startswith((STDIN, f"{STDIN}#")) and entry == text[2:]

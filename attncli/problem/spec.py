@@ -119,7 +119,7 @@ class ProblemSpec:
         axes="m", template="active")
     query_tokens: tuple[str, ...] | None = labels(INPUTS, "labels of the queries", "[le, chat, dort]", axes="n")
     sentence: str | None = row("text", INPUTS,
-        "text; the vectors of its words are vocabulary, rows of token_table by tokenizer, or drawn", "the cat sat",
+        "text; its vectors by vocabulary or tokenizer, or drawn", "the cat sat",
         is_common=True, template="together")
     tokenizer: Any = row("tokenizer", INPUTS,
         "the tokenizer.json of a model, which splits sentence into the tokens of token_table", "tokenizer.json",

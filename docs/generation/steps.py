@@ -203,5 +203,5 @@ def _problems() -> Iterator[Mapping[str, Any]]:  # noqa: PLR0915 - a list, whose
     yield {**sequence, "only": [0], "heads": 2}
     yield {"residual": np.zeros((3, 4)), "residual_norm": {"layer": rows}}
     yield {"tokens": [0, 1], "token_table": np.zeros((3, 4)), "token_positions": np.zeros((2, 4)), "token_scale": 2.0}
-    of_types = {"token_types": np.zeros((1, 4)), "token_norm": {"layer": rows}}
+    of_types = {"token_scale": 2.0, "token_types": np.zeros((1, 4)), "token_norm": {"layer": rows}}
     yield {"tokens": [0, 1], "token_table": np.zeros((3, 4)), "token_positions": np.zeros((2, 4)), **of_types}

@@ -89,7 +89,7 @@ def test_the_first_layer_of_a_checkpoint_is_computed_from_a_sentence(tmp_path: P
             "tokenizer.json: has 8.6 GB; a tokenizer has",
         ),
         (lambda path: path.write_bytes(b"\0" * 9), "tokenizer.json: is not text"),
-        (lambda path: None, "tokenizer.json: there is no such file"),
+        (lambda path: None, "--tokenizer: there is no file 'tokenizer.json'; name the"),
     ],
 )
 def test_what_is_no_tokenizer_is_said_at_once(make: Any, message: str, tmp_path: Path) -> None:
