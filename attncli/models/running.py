@@ -15,7 +15,7 @@ from attncli.base.memory import format_bytes
 from attncli.base.text import count_of, shorten
 from attncli.io.inputs import Inputs
 from attncli.io.paths import path_of
-from attncli.models.checkpoint import CONFIG, MAX_JSON_SIZE, Checkpoint, read_checkpoint
+from attncli.models.checkpoint import CONFIG, MAX_CONFIG_SIZE, Checkpoint, read_checkpoint
 
 EXTRA = "models"
 DTYPES = ("float32", "float16", "bfloat16", "float64")
@@ -213,8 +213,8 @@ def _check_file(file: Path) -> None:
     """Raise AttnError for a file of a folder that transformers would wait for, or read for ever."""
     if file.exists() and not file.is_file() and not file.is_dir():
         raise AttnError("is a pipe or a device", where=str(file), hint="a checkpoint has files: copy it to one")
-    if file.suffix == ".json" and file.is_file() and (size := file.stat().st_size) > MAX_JSON_SIZE:
-        message = f"has {format_bytes(size)}, and JSON of a checkpoint has {format_bytes(MAX_JSON_SIZE)} at most"
+    if file.suffix == ".json" and file.is_file() and (size := file.stat().st_size) > MAX_CONFIG_SIZE:
+        message = f"has {format_bytes(size)}, and JSON of a checkpoint has {format_bytes(MAX_CONFIG_SIZE)} at most"
         raise AttnError(message, where=str(file))
 
 
