@@ -100,9 +100,9 @@ def _without_conversion(parameter: Any) -> Any:
 
 
 def whole_number(text: str, option: str) -> int:
-    """The integer that an option was given; raises AttnError where the text is none, such as `0-5`.
+    """The integer that an option was given; raises AttnError if the text is not one, such as `1.0`.
 
-    >>> whole_number("-1", "--layer")
+    >>> whole_number("-1", "--part")
     -1
     """
     if not _INTEGER.fullmatch(text):

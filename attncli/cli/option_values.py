@@ -25,7 +25,7 @@ _POSITIONS = re.compile(r"\s*(-?[0-9]{1,9})(?:-([0-9]{1,9}))?\s*", re.ASCII)
 
 
 def check_is_given(command: str, problem: str | Sequence[str] | None, keys: Mapping[str, Any]) -> None:
-    """Raise AttnError, which has examples of what to type, where there is no problem and no key that makes one."""
+    """Raise AttnError, with examples of what to type, if there is neither a problem nor a key that makes one."""
     if not problem and not any(FIELDS[name].panel in (INPUTS, RANDOM) for name in given_keys(keys)):
         raise AttnError("no input", hint=f"type {' or '.join(COMMANDS[command].examples[:2])}")
 
@@ -111,7 +111,7 @@ def make_inputs(max_size: str | None) -> "Inputs":
 
 
 def check_convention(name: str | None) -> None:
-    """Raise UnknownNameError where there is no convention of that name."""
+    """Raise UnknownNameError if no convention has that name."""
     if name is not None:
         from attncli.problem.conventions import find_convention
 
@@ -119,7 +119,7 @@ def check_convention(name: str | None) -> None:
 
 
 def read_edits(texts: Sequence[str] | None) -> "list[Edit]":
-    """The edits that `--set` gives; raises AttnError where a text is none."""
+    """The edits that `--set` gives; raises AttnError if a text is not an edit."""
     if not texts:
         return []
     from attncli.problem.edits import parse_edit

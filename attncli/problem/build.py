@@ -58,11 +58,7 @@ def build(
     converted, labels, dtypes = _convert(values)
     numbers, reason = split_sentence(converted, origins)
     unread = choose_input(converted, origins) | ({TOKENIZER: reason} if reason else {})
-    for name, axes in LABELLED_AXES.items() if labels else ():
-        found = [(owner, labels[owner][axis]) for owner, axis in axes if owner in labels and owner in converted]
-        owner, names = next(((owner, names) for owner, names in found if names), ("", None))
-        if names:
-            converted.setdefault(name, to_unicode_labels(names, (owner,)))
+    _set_labels(converted, labels)
     if found_dtypes := [dtype for name, dtype in dtypes.items() if name in converted]:
         converted.setdefault("dtype", common_dtype(found_dtypes))
     _embed_sentence(converted)
@@ -171,6 +167,15 @@ def _convert(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, AxisL
             field_value = field_value.array
         converted[name] = field_value
     return converted, labels, dtypes
+
+
+def _set_labels(values: dict[str, Any], labels: Mapping[str, AxisLabels]) -> None:
+    """Set the labels that came with arrays, where they are not given."""
+    for name, axes in LABELLED_AXES.items() if labels else ():
+        found = [(owner, labels[owner][axis]) for owner, axis in axes if owner in labels and owner in values]
+        owner, names = next(((owner, names) for owner, names in found if names), ("", None))
+        if names:
+            values.setdefault(name, to_unicode_labels(names, (owner,)))
 
 
 def _embed_sentence(values: dict[str, Any]) -> None:

@@ -184,8 +184,8 @@ def _find_suite(problems: Sequence[str], request: CheckRequest) -> Suite:
     """The files that are named, and in place of a folder those in it; none: the problem of the options.
 
     With `--against` every file of a folder is checked, with `--slips` every problem, otherwise those in which something
-    is expected. Raises AttnError where the one folder that is named has none, or can't be read; of several names the
-    others are checked.
+    is expected. Raises AttnError if the only folder that is named has no problem, or can't be read; of several names
+    the others are checked.
     """
     from attncli.io.handed_out import name_of
     from attncli.io.problem_files import files_of_problems
@@ -243,7 +243,7 @@ def _as_handed_out(document: "Document", file: str, request: CheckRequest) -> "D
 def _checked_files(folder: str, files: Sequence[str], request: CheckRequest) -> list[str]:
     """The files of a folder that are checked; also those that can't be read, which is said when they are checked.
 
-    Raises AttnError where there are none.
+    Raises AttnError if there are no such files.
     """
     from attncli.io import formats
     from attncli.io.problem_files import expects_something, is_problem

@@ -112,7 +112,7 @@ def demo(
 
 
 def _check_options(instead: Mapping[str, bool], shown: Mapping[str, bool]) -> None:
-    """Raise AttnError where options contradict each other: those that show no example, and those of what is shown.
+    """Raise AttnError if options contradict each other: those that show no example, and those that say what is shown.
 
     Both have the options by name, and whether each is given.
     """
@@ -287,7 +287,7 @@ def _names(example: "Example", part: "Part") -> list[str]:
 
 
 def _cells(part: "Part") -> "tuple[Cell, ...]":
-    """The cells whose arithmetic is shown; raises AttnError where the part has none of that name."""
+    """The cells whose arithmetic is shown; raises AttnError if the part has no cell of that name."""
     from attncli.render.view import parse_cell
 
     try:

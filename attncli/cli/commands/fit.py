@@ -96,7 +96,7 @@ def fit(
 
 
 def _names(learn: Sequence[str] | None) -> list[str]:
-    """The keys that are learned; raises AttnError where there is none."""
+    """The keys that are learned; raises AttnError if no key is named."""
     names = [name for text in learn or () for name in split_names(text, "--learn") or ()]
     if not names:
         raise AttnError("nothing is learned", where="--learn", hint="name keys: --learn w_q,score.sigma")
@@ -123,7 +123,7 @@ def _options(steps: str | None, rate: str | None) -> "FitOptions":
 
 
 def _targets(problem: "ProblemSpec", texts: Sequence[str], inputs: Any) -> "Expected":
-    """The targets; raises AttnError where there is none, or one can't be read."""
+    """The targets; raises AttnError if none is given, or one can't be read."""
     from attncli.analysis.fit import TARGET
     from attncli.io.expected import read_against
     from attncli.plan.build import plan_of

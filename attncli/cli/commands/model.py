@@ -20,6 +20,23 @@ if TYPE_CHECKING:
 LAYER = "{layer}"  # in the name of an output, the number of each layer
 
 
+Layers = Annotated[
+    str | None,
+    typer.Option(
+        "--layer", metavar="LAYERS", help="0 the first, -1 the last; 0-5, 0,3,5 or all; without it a list of them."
+    ),
+]
+Output = Annotated[
+    str,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help=f"A new YAML file; {STDOUT} prints it. Of several layers a folder, or a name with {LAYER}.",
+    ),
+]
+
+
 def _complete_part(context: typer.Context, incomplete: str) -> list[str]:
     """The parts of the checkpoint that begin so."""
     from attncli.io.inputs import Inputs
@@ -38,12 +55,7 @@ def model(
     checkpoint: Annotated[
         str, typer.Argument(metavar="CHECKPOINT", help="A folder with config.json and .safetensors files.")
     ],
-    layer: Annotated[
-        str | None,
-        typer.Option(
-            "--layer", metavar="LAYERS", help="0 the first, -1 the last; 0-5, 0,3,5 or all; without it a list of them."
-        ),
-    ] = None,
+    layer: Layers = None,
     part: Annotated[
         str | None,
         typer.Option(
@@ -54,15 +66,7 @@ def model(
         str | None,
         typer.Option("--sentence", metavar="TEXT", help="The text of layer 0's file, which tokenizer.json splits."),
     ] = None,
-    output: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help=f"A new YAML file; {STDOUT} prints it. Of several layers a folder, or a name with {LAYER}.",
-        ),
-    ] = STDOUT,
+    output: Output = STDOUT,
     force: Force = False,
 ) -> None:
     """Write the problem file of a layer's attention, or of several, or what the checkpoint has."""
