@@ -140,7 +140,7 @@ def make_pickle(folder: Path) -> None:
         (replace_by("config.json", make_endless), "", r"^m/config\.json: has 1\.1 TB; a file of its kind has"),
         (change_config("\0" * 2**20), "", r"^m/config\.json: is not text; expected a JSON object"),
         (lambda folder: os.mkfifo(folder / "pipe"), "pipe", r"^m/pipe: is a pipe or a device; a checkpoint has"),
-        (lambda folder: (folder / "x.md").touch(), "x.md", r"^m/x\.md: is not a checkpoint; name a model's folder"),
+        (lambda folder: (folder / "x.csv").touch(), "x.csv", r"^m/x\.csv: is not a checkpoint; name a model's folder"),
         (make_adapter, "model.safetensors", r"^m/model\.safetensors: has no config\.json next to it, which says"),
         (make_saved_adapter, "adapter_model.safetensors", r"^m/adapter_model\.safetensors: is an adapter"),
         (replace_by("model.safetensors", os.mkfifo), "", r"^m/model\.safetensors: is a pipe or a device"),
