@@ -230,6 +230,7 @@ WRAPPED = [
         module=f"{part}.{module}",
         output=f"{part}.{output}",
         inputs=inputs,
+        tokens="decoder_input_ids" if part == "decoder" else "input_ids",
     )
     for model_type, model_class, encoder, inputs, encoder_module in (
         ("encoder-decoder", "AutoModelForSeq2SeqLM", BERT_PART, target_tokens, BERT_LAYER),

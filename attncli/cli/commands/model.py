@@ -143,8 +143,7 @@ def _with_sentence(rows: "LayerRows", sentence: str) -> "dict[str, Entry]":
     if "tokenizer" not in entries:
         hint = "leave it out, and give attn compute --tokens 464,3797"
         raise AttnError(f"{rows.part.checkpoint.folder} has no {TOKENIZER}", where="--sentence", hint=hint)
-    drawn = [key for key, entry in entries.items() if key in ("embeddings", "token_count") and entry.value is not None]
-    kept = {key: entry for key, entry in entries.items() if key not in drawn}
+    kept = {key: entry for key, entry in entries.items() if key not in ("embeddings", "token_count")}
     return {"sentence": Entry(sentence, "split by tokenizer"), **kept}
 
 
