@@ -99,6 +99,10 @@ BERTS = [
     like_bert("xlm-roberta-xl"),
     like_bert("roberta-prelayernorm"),
     like_bert("xmod", {"pre_norm": True, "default_language": "en_XX"}),
+    *(
+        like_bert(name, {"pad_token_id": 1}, part="text", model_class=model, kernel="eager", float32="softmax")
+        for name, model in (("clap_text_model", "ClapTextModel"), ("chinese_clip_text_model", "ChineseCLIPTextModel"))
+    ),
 ]
 
 CROSSED_BERTS = [
