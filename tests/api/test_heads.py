@@ -34,14 +34,6 @@ def test_it_shows_itself_and_is_json(tmp_path: Path) -> None:
     assert (tmp_path / "model.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_a_data_frame_has_a_row_for_each_head() -> None:
-    pandas = pytest.importorskip("pandas")
-    frame = attncli.heads(MAPS).to_pandas()
-    assert frame["previous"].tolist() == [0, 0.75, 0.75, 0.75]
-    assert frame["induction"].isna().all()
-    assert pandas.api.types.is_float_dtype(frame["share"])
-
-
 def test_a_capture_is_of_its_words_and_rolls_out(tmp_path: Path) -> None:
     pytest.importorskip("safetensors")
     write_tiny_capture(tmp_path / "captured.safetensors")

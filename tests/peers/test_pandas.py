@@ -11,6 +11,8 @@ import attncli
 pd = pytest.importorskip("pandas")
 
 X = np.random.default_rng(0).standard_normal((2, 3, 8))
+BACK = np.eye(4, k=-1) + np.diag([1.0, 0, 0, 0])
+MAPS_OF_HEADS = np.stack([[np.eye(4), BACK], [BACK, BACK]])
 TOKENS = ["the", "cat", "the"]
 RESULT = attncli.attention(X, X, heads=2, tokens=TOKENS, select=("weights", "output"))
 
@@ -145,3 +147,10 @@ except attncli.AttnError as error:
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "to_pandas: needs the package pandas; install it: pip install 'attncli[pandas]'\n"
+
+
+def test_a_data_frame_has_a_row_for_each_head() -> None:
+    frame = attncli.heads(MAPS_OF_HEADS).to_pandas()
+    assert frame["previous"].tolist() == [0, 0.75, 0.75, 0.75]
+    assert frame["induction"].isna().all()
+    assert pd.api.types.is_float_dtype(frame["share"])
