@@ -340,3 +340,9 @@ def svg_texts(svg: bytes) -> Sequence[str]:
     return [
         "".join(element.itertext()) for element in ElementTree.fromstring(svg).iter() if element.tag.endswith("}text")
     ]
+
+
+def test_a_figure_shows_itself_in_a_notebook() -> None:
+    figure = attncli.attention([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], select="weights").figure()
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    assert "<svg" in figure._repr_svg_()

@@ -178,25 +178,26 @@ def round_ticks(least: float, largest: float, length: float = 1.0) -> Sequence[t
     return [(tick, f"{tick:.6g}".replace("-", "−")) for tick in inside]
 
 
+def _png(figure: Any) -> bytes:
+    """A figure as PNG."""
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png")
+    return picture.getvalue()
+
+
+def _svg(figure: Any) -> str:
+    """A figure as SVG."""
+    picture = io.StringIO()
+    figure.savefig(picture, format="svg", metadata={"Date": None})
+    return picture.getvalue()
+
+
 @cache
 def _figure_class() -> Any:
     """Matplotlib's figure that notebooks show as a picture, whether or not it draws in them."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
 
-    class NotebookFigure(Figure):
-        """A figure of Matplotlib with pictures of itself."""
-
-        def _repr_png_(self) -> bytes:
-            picture = io.BytesIO()
-            self.savefig(picture, format="png")
-            return picture.getvalue()
-
-        def _repr_svg_(self) -> str:
-            picture = io.StringIO()
-            self.savefig(picture, format="svg", metadata={"Date": None})
-            return picture.getvalue()
-
-    return NotebookFigure
+    return type("NotebookFigure", (Figure,), {"_repr_png_": _png, "_repr_svg_": _svg})
 
 
 class Canvas:
