@@ -212,6 +212,18 @@ def test_labels_may_be_equal_and_read_from_the_right(page_of: PageOf) -> None:
     first.focus()
     page.keyboard.press("ArrowLeft")
     assert sentence(page).startswith("على#1 looks at ")
+    boxes = [page.locator(".word").nth(at).bounding_box()["x"] for at in range(2)]
+    assert boxes[0] > boxes[1]
+
+
+def test_words_lines_and_the_table_follow_each_other(page_of: PageOf) -> None:
+    page, weights = page_of(SELF), weights_of(SELF)
+    page.locator("#step-list a[data-step=weights]").click()
+    page.locator("figure.main td").nth(1 * 5 + 3).hover()
+    assert close(shown(page), weights[1])
+    line = page.locator(".lines path.is-in-view").evaluate_all("lines => lines.map(({dataset}) => ({...dataset}))")
+    assert [(int(each["row"]), int(each["column"])) for each in line] == [(1, 3)]
+    point_at(page, 2)
     frame, first = page.locator("figure.main .frame.word"), page.locator("figure.main td").nth(2 * 5)
     assert all(abs(frame.bounding_box()[side] - first.bounding_box()[side]) < 4 for side in ("x", "y"))
 
