@@ -104,7 +104,6 @@ def test_heads_are_sorted_and_chosen_by_what_they_do(saved: Path, opened: Opened
 
 def test_a_click_opens_a_head_with_its_sentence_and_lines(saved: Path, opened: Opened) -> None:
     page = opened(saved)
-    page.emulate_media(reduced_motion="reduce")  # while the page moves the pointer comes to lie on other numbers
     page.get_by_role("button", name="layer 0, head 1").click()
     assert title(page) == "Layer 0, head 1: previous token 0.80"
     assert page.evaluate("document.activeElement.textContent") == title(page)

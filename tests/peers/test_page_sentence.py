@@ -224,7 +224,7 @@ def test_words_lines_and_the_table_follow_each_other(page_of: PageOf) -> None:
     line = page.locator(".lines path.is-in-view").evaluate_all("lines => lines.map(({dataset}) => ({...dataset}))")
     assert [(int(each["row"]), int(each["column"])) for each in line] == [(1, 3)]
     point_at(page, 2)
-    frame, first = page.locator("figure.main .frame.word"), page.locator("figure.main td").nth(2 * 5)
+    frame, first = page.locator("figure.main .frame.of-word"), page.locator("figure.main td").nth(2 * 5)
     assert all(abs(frame.bounding_box()[side] - first.bounding_box()[side]) < 4 for side in ("x", "y"))
 
 

@@ -131,7 +131,7 @@ function framesOfWord(state, { node, content }) {
   if (table === null || !isPairTable(node) || (pointed ?? pinned) === null) return [];
   const { side, index } = wordInForce(state, table);
   const own = [index, index + 1];
-  return [side === "query" ? { rows: own, columns: [0, content.columns], kind: "word" } : { rows: [0, content.rows], columns: own, kind: "word" }];
+  return [side === "query" ? { rows: own, columns: [0, content.columns], kind: "of-word" } : { rows: [0, content.rows], columns: own, kind: "of-word" }];
 }
 
 /** Frame the cell in view and the cells that it is made from. */
