@@ -343,6 +343,6 @@ def svg_texts(svg: bytes) -> Sequence[str]:
 
 
 def test_a_figure_shows_itself_in_a_notebook() -> None:
-    figure = attncli.attention([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], select="weights").figure()
+    figure: Any = attncli.attention([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], select="weights").figure()
     assert figure._repr_png_().startswith(b"\x89PNG")
     assert "<svg" in figure._repr_svg_()
