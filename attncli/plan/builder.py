@@ -130,30 +130,16 @@ class PlanBuilder:
         `more` are further fields of the node. The formula of an operator's node is that of its record, with the
         parameters in force and the plan's symbols, and its purpose is the record's summary; the purpose of others is
         that of their name unless it is given. `inner` has the names of the inner quantities to add; without it all are.
+        A step that the problem rounds is two nodes: the exact one, and the rounded one, which has its name and role.
         """
         more = {"purpose": self.purposes.get(name, ""), **more}
         decimals = (self.problem.round or {}).get(name)
-        if decimals is None or function is None or more.get("source"):
-            return self._add(name, symbol, formula, axes, stage, function, inputs, options, more)
-        own = {key: value for key, value in more.items() if key != "role"}
-        exact = self._add(f"unrounded_{name}", f"{symbol}′", formula, axes, stage, function, inputs, options, own)
-        formula, rounding = f"{exact.symbol} to {count_of(decimals, 'decimal')}", {"decimals": decimals}
-        rest = {"role": more.get("role"), "purpose": "The numbers as a reader has them, who goes on with these."}
-        return self._add(name, symbol, formula, axes, ROUND, round_to, {"x": exact.name}, rounding, rest)
-
-    def _add(
-        self,
-        name: str,
-        symbol: str,
-        formula: str,
-        axes: Axes,
-        stage: str,
-        function: Callable[..., Array] | None,
-        inputs: Mapping[str, str],
-        options: Mapping[str, Any],
-        more: dict[str, Any],
-    ) -> Node:
-        """Add one node, as `add` says, and no rounding of it."""
+        if decimals is not None and function not in (None, round_to) and not more.get("source"):
+            own = {key: value for key, value in more.items() if key != "role"}
+            exact = self.add(f"unrounded_{name}", f"{symbol}′", formula, axes, stage, function, inputs, options, **own)
+            formula, stage = f"{exact.symbol} to {count_of(decimals, 'decimal')}", ROUND
+            function, inputs, options = round_to, {"x": exact.name}, {"decimals": decimals}
+            more = {"role": more.get("role"), "purpose": "The numbers as a reader has them, who goes on with these."}
         inner: Collection[str] | None = more.pop("inner", None)
         node = Node(name, symbol, formula, axes, stage, function, {**inputs}, {**options}, **more)
         record = node.record

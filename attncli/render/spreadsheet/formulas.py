@@ -49,11 +49,14 @@ def _scaled_dot(book: Book, step: Step, at: Index) -> str:
     return f"{text}/SQRT({book.ids[step.inputs['query']].shape[-1]})"
 
 
-def _squared_distances(book: Book, step: Step, at: Index) -> str:
+def _differences(book: Book, step: Step, at: Index) -> list[str]:
     query, key = step.inputs["query"], step.inputs["key"]
     left, right = book.of(query, (*at[:-1], slice(None))), book.of(key, (*at[:-2], at[-1], slice(None)))
-    pairs = zip(left.tolist(), right.tolist(), strict=True)
-    return "+".join(f"({book.cells[one]}-{book.cells[other]})^2" for one, other in pairs)
+    return [f"{book.cells[a]}-{book.cells[b]}" for a, b in zip(left.tolist(), right.tolist(), strict=True)]
+
+
+def _squared_distances(book: Book, step: Step, at: Index) -> str:
+    return "+".join(f"({difference})^2" for difference in _differences(book, step, at))
 
 
 def _gaussian(book: Book, step: Step, at: Index) -> str:
@@ -262,10 +265,7 @@ def _position(book: Book, step: Step, at: Index) -> str:
 
 
 def _distances(book: Book, step: Step, at: Index) -> str:
-    query, key = step.inputs["query"], step.inputs["key"]
-    left, right = book.of(query, (*at[:-1], slice(None))), book.of(key, (*at[:-2], at[-1], slice(None)))
-    pairs = zip(left.tolist(), right.tolist(), strict=True)
-    return "+".join(f"ABS({book.cells[one]}-{book.cells[other]})" for one, other in pairs)
+    return "+".join(f"ABS({difference})" for difference in _differences(book, step, at))
 
 
 def _general(book: Book, step: Step, at: Index) -> str:
