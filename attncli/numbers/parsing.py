@@ -74,6 +74,16 @@ def with_decimal_points(value: Any) -> Any:
     return value
 
 
+def text_with_points(text: str) -> str:
+    """A text `NAME=NUMBERS` whose numbers have decimal commas, as it is with points.
+
+    >>> text_with_points("output=0,7 0,6; 1 2"), text_with_points("a,b.csv")
+    ('output=0.7 0.6; 1 2', 'a,b.csv')
+    """
+    name, equals, numbers = text.partition("=")
+    return f"{name}={_COMMA.sub('.', numbers)}" if equals and _ROWS.fullmatch(numbers) else text
+
+
 def _row_of_text(value: Any) -> Any:
     """The numbers of a text that has nothing but numbers and spaces; any other value as it is."""
     words = value.split() if isinstance(value, str) else ()

@@ -55,6 +55,12 @@ def test_a_sheet_is_answered_with_commas(tmp_path: Path) -> None:
     assert (checked.returncode, checked.stdout.splitlines()[0]) == (0, "The number agrees."), checked.stdout
 
 
+def test_numbers_to_check_have_commas_too(tmp_path: Path) -> None:
+    path = write_file(tmp_path, "query: [[0]]\nkey: [[1], [2]]\nvalue: [[1], [2]]\ndecimal_comma: true\n")
+    checked = run_in_process("check", path, "--against", "output=1,5", "--against", "weights=0,5 0,5", folder=tmp_path)
+    assert (checked.returncode, checked.stdout.splitlines()[0]) == (0, "All 3 numbers agree."), checked.stderr
+
+
 def test_a_row_of_numbers_between_commas_is_told_what_it_is(tmp_path: Path) -> None:
     ran = run_in_process(
         "compute", write_file(tmp_path, "decimal_comma: true\nembeddings: ['0,5 x', '1 2']\n"), folder=tmp_path

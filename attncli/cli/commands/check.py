@@ -391,9 +391,13 @@ def _check(part: "FilePart", request: CheckRequest) -> "tuple[CheckReport, Befor
 def _expected(part: "FilePart", names: Sequence[str], request: CheckRequest) -> "Expected":
     """What is expected of the results: the options in place of the file."""
     from attncli.io.expected import read_against, read_expected
+    from attncli.io.problem_files import DECIMAL_COMMA
+    from attncli.numbers.parsing import text_with_points
 
     if request.against:
-        return read_against(request.against, request.inputs, names)
+        has_commas = DECIMAL_COMMA in part.problem and part.problem[DECIMAL_COMMA].value is True
+        texts = [text_with_points(text) for text in request.against] if has_commas else request.against
+        return read_against(texts, request.inputs, names)
     expected = read_expected(part.expected, names)
     if not expected.by_name and request.needs_expected:
         raise AttnError("no expected numbers", where=part.place, hint=NOTHING_EXPECTED)
