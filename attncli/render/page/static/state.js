@@ -4,6 +4,8 @@ import { evaluatePlan, roundedTo } from "./engine.js";
 import { settingsOfPage } from "./settings.js";
 import { readValue } from "./values.js";
 
+const REST = 120; // milliseconds after a slider moved in which what is beside the step stays as it was
+
 /** The state of a page from its object, which may have the inputs alone: what is missing is computed. */
 export function makeState(page) {
   const nodes = page.plans[0].nodes.map((at) => page.nodes[at]); // of the program's plan
@@ -35,11 +37,29 @@ export function makeState(page) {
     get: () => state,
     /** Change some of the state, and tell the listeners which names of it changed. */
     update(changes) {
+      const names = Object.keys(changes).filter((name) => !Object.is(changes[name], state[name]));
       Object.assign(state, changes);
-      for (const listener of listeners) listener(Object.keys(changes));
+      for (const listener of listeners) listener(names);
     },
     /** Call a function after each change, with the names of what changed. */
     listen: (listener) => listeners.push(listener),
+    /** The same, but while a slider moves only when the browser has nothing else to do. */
+    listenAtRest(listener) {
+      const missed = new Set();
+      let isWaiting = false;
+      const tell = () => {
+        const names = [...missed];
+        missed.clear();
+        isWaiting = false;
+        if (names.length > 0) listener(names);
+      };
+      listeners.push((names) => {
+        names.forEach((name) => missed.add(name));
+        if (state.series === null) tell();
+        else if (!isWaiting) setTimeout(() => requestIdleCallback(tell), REST);
+        isWaiting = state.series !== null;
+      });
+    },
   };
 }
 
