@@ -30,6 +30,7 @@ from attncli.render.page.page_plans import (
     plan_variants,
     value_object,
 )
+from attncli.render.page.problem_source import problem_object
 from attncli.render.sections import edits_text, has_changed, shown_step
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View, selected_value
@@ -87,6 +88,8 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
     - `settings`: `can_compute` is true, or a sentence on why nothing can be changed; `causal`; `scale` {value or null,
       own}; `normalizer`, and `normalizers`, those to choose from: `{name, parameters: [{name, value, above, least,
       is_integer}]}`. Null where there is nothing to choose.
+    - `problem`: the keys of the problem's file and the command of it, as `problem_object` has them; null where steps or
+      variants are left out.
     - `edits`: what --set replaced, `set w_q[0,1]: 0 → 3`, or an empty text; `before`: the numbers before a change, of
       the steps that changed.
     - `nodes`: what is known of steps. `formula` is text, `mathml` markup, `formulas` null or the forms of it by the
@@ -133,6 +136,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
         "axes": _axes(trace, steps.steps, {} if steps.are_all else view.positions),
         "start": _start(view, steps),
         "settings": _settings(trace.problem, steps),
+        "problem": _problem(view, plans) if steps.are_all and has_variants else None,
         "visible_sign": VISIBLE,
         "colors": [list(rgb) for rgb in ANCHORS],
         "signed_colors": {"light": SIGNED_ON_LIGHT, "dark": SIGNED_ON_DARK, "dots": DOTS},
@@ -150,6 +154,12 @@ def _sentence(problem: ProblemSpec) -> str:
     """The words of a problem that has no title: its sentence, or its tokens; empty where it has neither."""
     words = problem.sentence or " ".join(problem.tokens or ())
     return words if len(words) <= LONGEST_TITLE else f"{words[:LONGEST_TITLE].rsplit(' ', 1)[0]} …"
+
+
+def _problem(view: View, plans: PagePlans) -> dict[str, Any]:
+    """The problem, of whose arrays the page has those that it can change."""
+    own = (plans.nodes[at] for at in plans.plans[0]["nodes"])
+    return problem_object(view, {node["name"]: node["edit_key"] for node in own})
 
 
 def _axes(trace: Trace, steps: Sequence[Step], positions: Mapping[str, int]) -> dict[str, Any]:

@@ -22,8 +22,9 @@ export function makeState(page) {
     nodes, // of the plan in force, in order
     values, // those in force
     settings: settingsOfPage(page), // those in force
-    edits: [], // the numbers that were changed: {step, index, value}
-    history: [], // the changes before: {settings, edits}
+    typed: {}, // what settings that are numbers were typed as, by name
+    edits: [], // the numbers that were changed: {step, index, value, text}, the text as it was typed
+    history: [], // the changes before: {settings, typed, edits}
     series: null, // the name of the series that the last change belongs to: those of a slider that moves
     fixed: new Set(), // the names of steps that follow from a change and can't be computed here
     positions: { ...page.start.positions }, // the batch item and the head in view, and the position on any other leading axis

@@ -1,7 +1,7 @@
 /* The step in view: its purpose, its formula, its table, the tables that it is made from, and the cell in view. */
 
 import { drawCell } from "./cell_panel.js";
-import { editCell, whyNotEditable } from "./changes.js";
+import { editCell, typedText, whyNotEditable } from "./changes.js";
 import { make } from "./elements.js";
 import { legendOf } from "./legend.js";
 import { goOn, indexInView, showStep } from "./navigation.js";
@@ -13,6 +13,7 @@ import { stepTable } from "./step_table.js";
 import { symbolElement } from "./symbols.js";
 import { makeTable } from "./table.js";
 import { tableOverview } from "./table_overview.js";
+import { numberAt } from "./values.js";
 
 const REDRAWS = ["step", "plan", "positions"]; // what another table follows from
 const REFILLS = ["nodes", "values", "settings"]; // what other numbers follow from
@@ -85,6 +86,7 @@ function makeFigure(state, node, leading, kind) {
     walk: keep,
     choose: keep,
     edit: whyNotEditable(state, node.name) === null ? (cell, text) => editCell(state, node.name, indexOf(cell), text) : null,
+    textOf: (cell) => typedText(state.get(), node.name, indexOf(cell)) ?? String(numberAt(state.get().values.get(node.name), indexOf(cell))),
   } : {
     point: () => {},
     walk: () => {},

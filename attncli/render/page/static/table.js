@@ -11,7 +11,7 @@ import { drawnPart, placeOf, CELL_HEIGHT, scrollToCell, tableSizes } from "./tab
  * `table` has rows, columns, rowLabels, columnLabels, caption, corner, and for the cell at a position in order of rows
  * the functions `text`, `kind` (its class), `colors`, `title` and `mark`; `longest` has the widest of the texts.
  * `handlers` are called with [row, column]: `point` (null where the pointer left), `walk`, `choose`, and `edit` with a
- * text, where cells can be edited, which gives null or what is wrong.
+ * text, where cells can be edited, which gives null or what is wrong; `textOf` gives the text that an edit begins with.
  */
 export function makeTable(first, handlers) {
   let table = first;
@@ -54,7 +54,7 @@ export function makeTable(first, handlers) {
     cellElement(cell).focus({ preventScroll: true });
     cellElement(cell).scrollIntoView({ block: "nearest", inline: "nearest" });
   };
-  const edit = (cell, text) => openField(cellElement(cell), text, (written) => handlers.edit(cell, written), () => cellElement(cell)?.focus());
+  const edit = (cell, text) => openField(cellElement(cell), text ?? handlers.textOf(cell), text === null, (written) => handlers.edit(cell, written), () => cellElement(cell)?.focus());
 
   scroller.addEventListener("scroll", () => requestAnimationFrame(drawPart), { passive: true });
   new ResizeObserver(drawPart).observe(scroller);
