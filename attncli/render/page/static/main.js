@@ -5,6 +5,7 @@ import { drawHeading } from "./heading.js";
 import { drawModel } from "./model.js";
 import { drawOverview } from "./overview.js";
 import { makeState } from "./state.js";
+import { drawStory } from "./story.js";
 import { drawWorkbench, listenToWorkbench, documentPart, showInConsole } from "./workbench.js";
 
 const page = JSON.parse(document.getElementById("content").textContent);
@@ -18,4 +19,5 @@ if (page.layers !== undefined) {
   drawWorkbench(state);
   drawOverview(documentPart("overview"), state);
   listenToWorkbench(() => state);
+  drawStory(documentPart("story"), state);
 }

@@ -46,7 +46,7 @@ export function followAddress(state) {
   let shown = read() ?? keyOf(state.get());
   history.replaceState({ trail: state.get().trail }, "", addressOf(state.get()));
   state.listen((names) => {
-    if (!names.some((name) => ["step", "cell", "positions", "trail"].includes(name))) return;
+    if (!names.some((name) => ["step", "cell", "positions", "trail", "stop"].includes(name))) return;
     const address = addressOf(state.get());
     const key = keyOf(state.get());
     if (address !== location.hash) history[key === shown ? "replaceState" : "pushState"]({ trail: state.get().trail }, "", address);
@@ -55,12 +55,13 @@ export function followAddress(state) {
   addEventListener("popstate", read);
 }
 
-/** What a step back of the browser leads to: another step, or another place of the trail. */
-function keyOf({ step, trail }) {
-  return `${step} ${trail.length}`;
+/** What a step back of the browser leads to: another step, another place of the trail, or another stop of the story. */
+function keyOf({ step, trail, stop }) {
+  return `${step} ${trail.length} ${stop}`;
 }
 
-function addressOf({ step, cell, positions }) {
+function addressOf({ step, cell, positions, stop }) {
+  if (stop !== null) return `#stop=${stop}`;
   const parts = Object.entries(positions).filter(([, at]) => at !== 0);
   if (cell !== null) parts.unshift(["cell", cell.join(",")]);
   return `#${new URLSearchParams([["step", step], ...parts])}`.replaceAll("%2C", ",");
@@ -69,6 +70,7 @@ function addressOf({ step, cell, positions }) {
 /** The place that the address names, as far as this page has it; null where it names none. */
 function placeOfAddress({ page, nodes, positions }) {
   const named = new URLSearchParams(location.hash.slice(1));
+  if (page.guide && named.has("stop")) return { stop: wholeBelow(named.get("stop"), Object.keys(page.guide.cells).length + 1) ?? 0 };
   const node = nodes.find(({ name }) => name === named.get("step"));
   if (node === undefined) return null;
   const letters = Object.keys(page.axes).filter((letter) => named.has(letter));
@@ -76,6 +78,7 @@ function placeOfAddress({ page, nodes, positions }) {
   const lengths = [node.shape.at(-2) ?? 1, node.shape.at(-1) ?? 1];
   const cell = (named.get("cell") ?? "").split(",").map((text, axis) => wholeBelow(text, lengths[axis]));
   return {
+    stop: null,
     step: node.name,
     cell: cell.length === 2 && cell.every((position) => position !== null) ? cell : null,
     positions: { ...positions, ...Object.fromEntries(at.map(([letter, position]) => [letter, position ?? 0])) },
