@@ -1,6 +1,6 @@
 /* Changes: what a user changes of a problem, and the plan, the options and the values that follow from it. */
 
-import { evaluatePlan } from "./engine.js";
+import { evaluatePlan, roundedTo } from "./engine.js";
 import { placesAmong } from "./navigation.js";
 import { readTyped } from "./numbers_typed.js";
 import { settingsOfPage } from "./settings.js";
@@ -51,9 +51,10 @@ export function resetAll(state) {
 export function editCell(state, step, index, text) {
   const reason = whyNotEditable(state, step);
   if (reason !== null) return reason;
-  const value = readTyped(text);
-  if (value === null) return `${text.trim() === "" ? "Nothing" : `“${text.trim()}”`} is no number: write 0.5, -2, 1/3 or sqrt(2).`;
-  const { edits, program } = state.get();
+  const typed = readTyped(text);
+  if (typed === null) return `${text.trim() === "" ? "Nothing" : `“${text.trim()}”`} is no number: write 0.5, -2, 1/3 or sqrt(2).`;
+  const { edits, program, page } = state.get();
+  const [value] = roundedTo(page.dtype, [typed]);
   const isSameCell = (edit) => edit.step === step && edit.index.join() === index.join();
   const others = edits.filter((edit) => !isSameCell(edit));
   const isOriginal = numberAt(program.get(step), index) === value;
@@ -118,7 +119,7 @@ function valuesOf(page, program, { plan, nodes, edits }) {
     }
   }
   if (plan === 0 && changed.size === 0) return { values: program, fixed: new Set() };
-  const { values, fixed } = evaluatePlan(nodes, start, [...changed]);
+  const { values, fixed } = evaluatePlan(nodes, start, [...changed], page.dtype);
   const names = new Set(nodes.map(({ name }) => name));
   return { values: new Map([...values].filter(([name]) => names.has(name))), fixed };
 }

@@ -105,7 +105,7 @@ function paintWords({ words, says }, table, state) {
   const { page, sentence } = state.get();
   const word = wordInForce(state, table);
   const weights = word === null || table.data === null ? null : weightsOfWord(table, word);
-  const largest = weights === null ? 1 : largestNumber(weights);
+  const largest = table.data === null ? 1 : Math.max(1, largestNumber(table.data)); // the shade is the weight
   for (const { button, word: own } of words) {
     const weight = weights !== null && isAcross(own, word, table) ? weights[own.index] : null;
     const [, under] = button.children;

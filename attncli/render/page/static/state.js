@@ -1,6 +1,6 @@
 /* The state of the page: what is shown, what was changed, and the values that follow; listeners are told of changes. */
 
-import { evaluatePlan } from "./engine.js";
+import { evaluatePlan, roundedTo } from "./engine.js";
 import { settingsOfPage } from "./settings.js";
 import { readValue } from "./values.js";
 
@@ -8,10 +8,10 @@ import { readValue } from "./values.js";
 export function makeState(page) {
   const nodes = page.plans[0].nodes.map((at) => page.nodes[at]); // of the program's plan
   const axes = Object.fromEntries(nodes.map((node) => [node.name, node.axes]));
-  const read = (entries) => new Map(Object.entries(entries).map(([name, value]) => [name, readValue(axes[name], value)]));
+  const read = (entries) => new Map(Object.entries(entries).map(([name, value]) => [name, roundedValue(page, readValue(axes[name], value))]));
   const given = read(page.values);
   const isWhole = page.settings.can_compute !== true || nodes.every(({ name }) => given.has(name));
-  const values = isWhole ? given : evaluatePlan(nodes, given, []).values;
+  const values = isWhole ? given : evaluatePlan(nodes, given, [], page.dtype).values;
   const state = {
     page,
     program: values, // the values that the program computed
@@ -42,4 +42,9 @@ export function makeState(page) {
     /** Call a function after each change, with the names of what changed. */
     listen: (listener) => listeners.push(listener),
   };
+}
+
+/** A value whose numbers, which are written with few digits, are of the type of the page. */
+function roundedValue({ dtype }, value) {
+  return { ...value, data: roundedTo(dtype, value.data) };
 }

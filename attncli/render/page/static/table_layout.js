@@ -2,7 +2,7 @@
 
 const ALL_DRAWN = 1600; // a table of as many cells, or fewer, is drawn whole
 const BEYOND = 5; // rows and columns that are drawn beyond each edge of what is in view
-const PADDING = 10;
+const PADDING = 6;
 const [LEAST_WIDTH, MOST_LABEL, MOST_ROW_LABEL] = [38, 84, 132];
 export const CELL_HEIGHT = 30;
 
