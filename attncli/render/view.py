@@ -52,8 +52,8 @@ class View:
     With `heatmap` text has tables as blocks of colour, of an explanation too those of all heads; `curve` adds the data
     fit, which the result must have. With `transpose` tables of queries and keys have a row for each key. `title` is
     that of a figure or a page, `size` that of a figure, where the user has given one. A notebook says what a problem
-    is `about`, has a section for each of the `parts` of its file, and is computed `with_attn`. With `guide` a page begins
-    with the story of a cell.
+    is `about`, has a section for each of the `parts` of its file, and is computed `with_attn`. With `guide` a page
+    begins with the story of a cell.
     """
 
     result: RunResult

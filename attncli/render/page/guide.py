@@ -22,9 +22,7 @@ _STAGES = (
     frozenset({"mask", "project"}),
     frozenset({"bias", "cap", "scale", "sink", "position", "difference", "empty_rows"}),
 )
-_NO_STOPS = frozenset(
-    {GIVEN, GRADIENT, "align", "derive", "repeat"}
-)  # stages that compute nothing on the way of a cell
+_NO_STOPS = frozenset({GIVEN, GRADIENT, "align", "derive", "repeat"})  # stages that compute nothing of a cell
 _READERS = frozenset({"score", "context", "recurrence"})  # stages that read queries, keys and values
 _ROLES = ("query", "key", "value")
 _TOKENS = frozenset("nmqk")  # letters of axes of tokens
@@ -86,9 +84,9 @@ def _steps_on_the_way(trace: Trace, needed: frozenset[str]) -> Iterator[Step]:
     """The steps that are explained of those that are computed, in order."""
     for entry in explained_steps(trace, needed):
         step = entry.steps[0]
-        if entry.number is not None and not entry.are_copies and step.stage not in _NO_STOPS:
-            if not step.node.is_boolean and not step.node.is_input and len(step.axes) > 1:
-                yield step
+        is_given = entry.number is None or entry.are_copies or step.node.is_input or step.stage in _NO_STOPS
+        if not is_given and not step.node.is_boolean and len(step.axes) > 1:
+            yield step
 
 
 def _rank(node: Node) -> int:
@@ -176,7 +174,8 @@ class _Features:
         """The numbers of a node at the positions, along its last axis."""
         step = self.trace[name]
         vector = value_at(self.trace, step, {letter: at for letter, at in self.at.items() if letter in step.axes[:-1]})
-        return np.abs(np.nan_to_num(vector.astype(np.float64).reshape(-1, step.value.shape[-1])[0]))
+        sizes: Array = np.abs(np.nan_to_num(vector.astype(np.float64).reshape(-1, step.value.shape[-1])[0]))
+        return sizes
 
     def index(self, node: Node) -> Iterator[int]:
         """The position on each axis of a node."""

@@ -4,8 +4,8 @@ import { followAddress } from "./navigation.js";
 import { drawHeading } from "./heading.js";
 import { drawModel } from "./model.js";
 import { drawOverview } from "./overview.js";
+import { drawParts } from "./parts.js";
 import { makeState } from "./state.js";
-import { drawStory } from "./story.js";
 import { drawWorkbench, listenToWorkbench, documentPart, showInConsole } from "./workbench.js";
 
 const page = JSON.parse(document.getElementById("content").textContent);
@@ -19,5 +19,5 @@ if (page.layers !== undefined) {
   drawWorkbench(state);
   drawOverview(documentPart("overview"), state);
   listenToWorkbench(() => state);
-  drawStory(documentPart("story"), state);
+  drawParts(state);
 }

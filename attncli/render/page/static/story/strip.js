@@ -1,9 +1,9 @@
 /* The strip of the story: the whole computation as small tables from left to right, of which one is lit. */
 
-import { make } from "./elements.js";
-import { stepTable } from "./step_table.js";
-import { cellSize, labelWidth, longestText, storyTable } from "./story_table.js";
-import { storyLeading, stripOf, titleOf } from "./story_stops.js";
+import { make } from "../elements.js";
+import { stepTable } from "../step_table.js";
+import { LEAST_LABEL, cellSize, labelWidth, longestText, storyTable } from "./table.js";
+import { storyLeading, stripOf, titleOf } from "./stops.js";
 
 const [SMALL_HEIGHT, SMALL_WIDTH, SMALL_DOT] = [40, 64, 9]; // pixels of a table while a stop is told, and of its cells
 const STRIP_ARROW = 44; // pixels of an arrow with its distances
@@ -25,7 +25,7 @@ export function stripElement(state, { room, lit, told, goTo }) {
   const box = ({ node, table }, labels) => boxOf(node, table, { size: sizeOf(table), labels, state: placeState(names, node.name, lit), isTold: told.has(node.name), goTo });
   const arrow = () => make("span", { class: "story-arrow", "aria-hidden": "true" }, "→");
   const parts = shown.flatMap((column, at) => {
-    const labels = isLarge && at === 0 ? labelWidth(column.flatMap(({ table }) => table.rowLabels), 96) : 0;
+    const labels = isLarge && at === 0 && sizeOf(column[0].table).height >= LEAST_LABEL ? labelWidth(column.flatMap(({ table }) => table.rowLabels), 96) : 0;
     const boxes = make("div", { class: "story-column" }, ...column.map((entry) => box(entry, labels)));
     return at === 0 ? [boxes] : [arrow(), boxes];
   });

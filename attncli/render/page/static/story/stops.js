@@ -1,9 +1,10 @@
 /* The stops of the story: the steps that it explains in order, and the cell of each that it goes through. */
 
-import { arithmeticOf } from "./arithmetic.js";
-import { leadingIndex, nodeOf } from "./slices.js";
-import { blocksOf } from "./source_tables.js";
-import { sectionsOf } from "./step_order.js";
+import { arithmeticOf } from "../arithmetic.js";
+import { leadingIndex, nodeOf } from "../slices.js";
+import { blocksOf } from "../source_tables.js";
+import { sectionsOf } from "../step_order.js";
+import { withWholeSums } from "../terms.js";
 
 /** The nodes of the strip in force, in columns. */
 export function stripOf({ page, plan }) {
@@ -43,13 +44,17 @@ export function sectionOfStop(state, node) {
   return { section, name: titleOf(node), purpose: section?.purpose ?? node.purpose };
 }
 
-/** The lines of arithmetic of a stop; those that an earlier stop has are left out, unless no other is left. */
+/**
+ * The lines of arithmetic of a stop, {line, whole}: as the page has it, and with every addend of a long sum. Those that an
+ * earlier stop has are left out, unless no other is left.
+ */
 export function linesOfStop(state, stop) {
   const stops = stopsOf(state);
   const before = stops.slice(0, stops.findIndex(({ node }) => node === stop.node));
   const told = new Set(before.flatMap(({ node, index }) => arithmeticOf(node, index, state).map(textOfLine)));
-  const lines = arithmeticOf(stop.node, stop.index, state);
-  const others = lines.filter((line) => !told.has(textOfLine(line)));
+  const whole = withWholeSums(() => arithmeticOf(stop.node, stop.index, state));
+  const lines = arithmeticOf(stop.node, stop.index, state).map((line, at) => ({ line, whole: whole[at] }));
+  const others = lines.filter(({ line }) => !told.has(textOfLine(line)));
   return others.length > 0 ? others : lines;
 }
 

@@ -1,22 +1,33 @@
 /* Lines of arithmetic as the story shows them: a sum grows addend by addend, any other line stands as it is. */
 
-import { make } from "./elements.js";
-import { decimalText, makeStyle } from "./numerals.js";
-import { textOfLine } from "./story_stops.js";
-import { numberAt } from "./values.js";
+import { make } from "../elements.js";
+import { decimalText, makeStyle } from "../numerals.js";
+import { textOfLine } from "./stops.js";
+import { numberAt } from "../values.js";
 
+const MOST_ADDENDS = 10; // of a sum that are written one by one: the largest
 const MANY = 6; // addends of which those that are 0 are said together
 
 /**
- * Lines as elements; the addends of the first sum are elements of the class `story-term`, which say in `data-term` which
- * one they are.
+ * Lines {line, whole} as elements; the addends of the first sum are elements of the class `story-term`, which say in
+ * `data-term` which one they are.
  */
 export function lineElements(state, lines, kinds) {
-  const sums = lines.map((parts) => sumOfLine(parts, ({ step, index }) => numberAt(state.values.get(step), index)));
+  const numberOf = ({ step, index }) => numberAt(state.values.get(step), index);
+  const sums = lines.map(({ whole }) => sumOfLine(whole, numberOf));
   const first = sums.findIndex((sum) => sum !== null);
-  return lines.map((parts, at) => (at === first
+  return lines.map(({ line }, at) => (at === first
     ? sumElement(sums[at], kinds, state.page.decimals)
-    : make("p", { class: "story-line" }, ...partsOf(parts, kinds))));
+    : make("p", { class: "story-line" }, ...partsOf(withoutZeros(line), kinds))));
+}
+
+/** A sum of many numbers without those that are written as `0`, which a last part counts. */
+function withoutZeros(parts) {
+  const isZero = (at) => parts[at]?.text === "0" && parts[at - 1] === " + ";
+  const zeros = parts.filter((_, at) => isZero(at)).length;
+  if (zeros < 2) return parts;
+  const kept = parts.filter((_, at) => !isZero(at) && !(parts[at] === " + " && isZero(at + 1)));
+  return [...kept.slice(0, -1), ` + ${zeros} zeros`, kept.at(-1)];
 }
 
 function partsOf(parts, kinds) {
@@ -60,11 +71,20 @@ function valueOf(parts, numberOf) {
   return { value: null, factors: 0 };
 }
 
-/** The addends with the sum so far; behind a gap, whose value is not known, it is null. */
+/** The addends that are written, the largest, and last the others as one; each with the sum so far. */
 function withSums(addends) {
+  const sizes = addends.map(({ value }) => (value === null ? Infinity : Math.abs(value)));
+  const order = [...addends.keys()].sort((a, b) => sizes[b] - sizes[a] || a - b);
+  const isShown = (at) => addends.length <= MANY || (sizes[at] > 0 && order.indexOf(at) < MOST_ADDENDS);
+  const shown = addends.map((addend, at) => ({ ...addend, at })).filter(({ at }) => isShown(at));
+  const others = addends.filter((_, at) => !isShown(at));
+  const total = others.reduce((sum, { value }) => sum + value, 0);
+  const isZero = others.every(({ value }) => value === 0);
+  const noun = addends[0].factors === 2 ? "products" : "numbers";
+  const rest = { parts: [isZero ? `${others.length} ${noun} that are 0` : `${others.length} smaller ${noun}`], value: total, factors: 0, at: null };
   let sum = 0;
-  return addends.map((addend) => {
-    sum = addend.value === null ? null : sum === null ? null : sum + addend.value;
+  return [...shown, ...(others.length > 0 ? [rest] : [])].map((addend) => {
+    sum = addend.value === null || sum === null ? null : sum + addend.value;
     return { ...addend, sum };
   });
 }
@@ -72,17 +92,11 @@ function withSums(addends) {
 function sumElement({ name, addends, sign, result }, kinds, decimals) {
   const style = makeStyle(decimals);
   const hasProducts = addends.some(({ factors }) => factors === 2);
-  const row = (addend, product, sum, attributes) => make(
-    "div", { class: "story-term", ...attributes }, make("span", { class: "story-addend" }, ...addend),
-    ...(hasProducts ? [make("span", { class: "story-product" }, product)] : []), make("span", { class: "story-sum-so-far" }, sum),
-  );
-  const hasRoom = addends.length <= MANY;
-  const shown = addends.map((addend, at) => ({ ...addend, at })).filter(({ value }) => hasRoom || value !== 0);
-  const rows = shown.map(({ parts, value, factors, sum, at }) => row(
-    partsOf(parts, kinds), factors === 2 ? `= ${decimalText(value, style)}` : "", sum === null ? "…" : decimalText(sum, style), { "data-term": at },
+  const rows = addends.map(({ parts, value, at, sum }) => make(
+    "div", { class: "story-term", "data-term": at }, make("span", { class: "story-addend" }, ...partsOf(parts, kinds)),
+    ...(hasProducts ? [make("span", { class: "story-product" }, value === null ? "" : decimalText(value, style))] : []),
+    make("span", { class: "story-sum-so-far" }, sum === null ? "" : decimalText(sum, style)),
   ));
-  const zeros = addends.length - shown.length;
-  if (zeros > 0) rows.push(row([hasProducts ? `${zeros} products that are 0` : zeros === 1 ? "a zero" : `${zeros} zeros`], "", "", {}));
   const head = make(
     "div", { class: "story-sum-head" }, make("span", {}, name),
     ...(hasProducts ? [make("span", {}, "product")] : []), make("span", {}, "sum"),
@@ -93,5 +107,5 @@ function sumElement({ name, addends, sign, result }, kinds, decimals) {
 
 /** The lines of a stop as one text, for those who hear it. */
 export function spokenLines(lines) {
-  return lines.map(textOfLine).join("; ");
+  return lines.map(({ line }) => textOfLine(line)).join("; ");
 }

@@ -1,23 +1,25 @@
 /* The story: the whole computation on a strip, then the way of one cell in stops, each with its tables and arithmetic. */
 
-import { make } from "./elements.js";
-import { formulaElement } from "./step_head.js";
-import { lineElements, spokenLines } from "./story_lines.js";
-import { moveFrom, placesIn, playStop } from "./story_motion.js";
-import { kindsOfStop, stageOf } from "./story_stage.js";
-import { linesOfStop, sectionOfStop, stopInView, stopsOf, storyPositions, titleOf } from "./story_stops.js";
-import { stripElement } from "./story_strip.js";
-import { symbolElement } from "./symbols.js";
-import { cellOfIndex } from "./slices.js";
+import { make } from "../elements.js";
+import { addPart } from "../parts.js";
+import { formulaElement } from "../step_head.js";
+import { lineElements, spokenLines } from "./lines.js";
+import { moveFrom, placesIn, playStop } from "./motion.js";
+import { kindsOfStop, stageOf } from "./stage.js";
+import { linesOfStop, sectionOfStop, stopInView, stopsOf, storyPositions, titleOf } from "./stops.js";
+import { stripElement } from "./strip.js";
+import { symbolElement } from "../symbols.js";
+import { cellOfIndex } from "../slices.js";
 
 const STORY_REDRAWS = ["stop", "nodes", "values", "settings"];
 const STORY_WIDE = 900; // pixels from which the text is beside the tables
 const STORY_TEXT = 400; // pixels of the text there
 const LEAST_HEIGHT = 300; // of the tables
 
-/** Draw the story of a page that has one, and the switch between it and the page without it. */
+addPart((state) => drawStory(document.getElementById("story"), state));
+
+/** Draw the story, and the switch between it and the page without it. */
 export function drawStory(element, state) {
-  if (!state.get().page.guide) return;
   const parts = makeParts(state);
   element.append(parts.strip, parts.text, parts.stage, parts.bar);
   document.querySelector("#heading .theme-switch").before(parts.change);

@@ -1,10 +1,10 @@
 /* The stage of the story: the tables that a stop reads and its own, around the cell that they meet in. */
 
-import { make } from "./elements.js";
-import { sliceText } from "./slices.js";
-import { stepTable } from "./step_table.js";
-import { cellSize, labelWidth, longestText, storyTable, transposed } from "./story_table.js";
-import { sourcesOfStop, titleOf } from "./story_stops.js";
+import { make } from "../elements.js";
+import { sliceText } from "../slices.js";
+import { stepTable } from "../step_table.js";
+import { cellSize, labelWidth, longestText, storyTable, transposed } from "./table.js";
+import { sourcesOfStop, titleOf } from "./stops.js";
 
 const STAGE_HEAD = 26; // pixels of the labels of columns
 const STAGE_CAPTION = 34; // of a title

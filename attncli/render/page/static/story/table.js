@@ -1,11 +1,12 @@
 /* A table of the story: numbers where they fit, otherwise a map of colours, and the cells that are lit. */
 
-import { make } from "./elements.js";
-import { symbolElement } from "./symbols.js";
+import { make } from "../elements.js";
+import { symbolElement } from "../symbols.js";
 
 const FONTS = [18, 16, 14, 13]; // pixels of the numbers of a table
 const ASPECT = 1.6; // the width of a cell with a number, in heights
 const LARGEST_DOT = 26; // pixels of a cell without a number
+export const LEAST_LABEL = 14; // pixels of a row that has a label
 const MOST_CELLS = 2500; // of a table that has an element for each; of a larger one every other row or column is left out
 
 /**
@@ -59,7 +60,7 @@ export function storyTable(table, look) {
   const lit = [];
   const isDrawn = table.rows * table.columns <= MOST_CELLS;
   for (let row = 0; row < table.rows; row++) {
-    if (labels > 0) grid.append(labelOf(table.rowLabels[row], row, block?.rows, size, true));
+    if (labels > 0) grid.append(labelOf(table.rowLabels[row], row, block?.rows, size.height >= LEAST_LABEL, true));
     for (let column = 0; column < table.columns; column++) {
       if (!isDrawn && !isLit(row, column) && (row % 2 || column % 2)) continue;
       const cell = cellOf(table, row, column, size);
@@ -67,7 +68,8 @@ export function storyTable(table, look) {
       grid.append(cell);
     }
   }
-  if (head > 0) table.columnLabels.forEach((label, column) => grid.append(labelOf(label, column, block?.columns, size, false)));
+  const haveRoom = size.font > 0 || table.columnLabels.every((label) => label.length * 7 <= size.width);
+  if (head > 0) table.columnLabels.forEach((label, column) => grid.append(labelOf(label, column, block?.columns, haveRoom, false)));
   if (block !== null) grid.append(frameOf(block), ...(size.font === 0 ? lensOf(table, block) : []));
   const name = `${look.title.join("")}: ${table.rows} rows and ${table.columns} columns${block === null ? "" : `; lit: ${litText(table, block)}`}`;
   const figure = make(
@@ -90,10 +92,9 @@ function cellOf(table, row, column, size) {
   return cell;
 }
 
-/** The label of a row or a column; where there is no room for each, of those that are lit. */
-function labelOf(label, at, range, size, isRow) {
+/** The label of a row or a column; where there is no room for each, of the one that is lit. */
+function labelOf(label, at, range, hasRoom, isRow) {
   const isLit = range !== undefined && range[1] - range[0] === 1 && range[0] === at;
-  const hasRoom = isRow ? size.height >= 14 : size.font > 0 || size.width >= label.length * 7;
   const element = make("div", { class: `story-label ${isRow ? "of-row" : "of-column"}${isLit ? " is-lit" : ""}` }, make("bdi", {}, hasRoom || isLit ? label : ""));
   element.style.gridArea = isRow ? `${at + 2} / 1` : `1 / ${at + 2}`;
   return element;
