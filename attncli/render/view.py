@@ -53,7 +53,7 @@ class View:
     fit, which the result must have. With `transpose` tables of queries and keys have a row for each key. `title` is
     that of a figure or a page, `size` that of a figure, where the user has given one. A notebook says what a problem
     is `about`, has a section for each of the `parts` of its file, and is computed `with_attn`. `command` has the words
-    of the command line that gives the problem, for the page.
+    of the command line that gives the problem, for the page; with `guide` a page begins with the story of a cell.
     """
 
     result: RunResult
@@ -80,6 +80,7 @@ class View:
     parts: "tuple[View, ...]" = ()
     with_attn: bool = False
     command: tuple[str, ...] = ()
+    guide: bool = False
 
     @property
     def steps(self) -> Sequence[Step]:
