@@ -13,6 +13,8 @@ from attncli.base.text import escape_unseen
 from attncli.io.documents import json_text
 
 FIRST_STYLE = "page.css"  # rules of the other sheets may replace its own
+WORKBENCH = "main.js"  # the script of pages that compute
+REPORTS = {"attn.comparison_page/1": "comparison.js", "attn.check_page/1": "check.js"}  # of pages that show numbers alone
 FOLDER = "functions"  # of the scripts that define the functions of plans, a file for each kind
 _DEFINITION = re.compile(r'^defineFunction\("(\w+)"', re.MULTILINE)
 _IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/[\w/.-]+\.js)";\n', re.MULTILINE)
@@ -36,21 +38,33 @@ def static_file(path: str) -> str:
 def page_document(content: Mapping[str, Any], title: str) -> Iterator[str]:
     """The document as text, in chunks.
 
-    The scripts are modules in files of their own, which import from each other; the document has all of them in one
-    module, each after those that it imports. `<` in a text of the object is written as an escape, so that no text ends
-    the element that it is in.
+    The scripts are modules in files of their own, which import from each other; the document has those that its kind
+    of page needs in one module, each after those that it imports. The kind follows from the format of the object. `<`
+    in a text of the object is written as an escape, so that no text ends the element that it is in.
     """
+    main = REPORTS.get(content.get("format", ""), WORKBENCH)
     parts: Mapping[str, Callable[[], Iterator[str]]] = {
+        "head": lambda: fill("head.html"),
         "title": lambda: iter([escape(escape_unseen(title))]),
         "style": lambda: iter([style()]),
         "content": lambda: map(_content_text, json_text(content)),
-        "script": lambda: iter([script()]),
+        "script": lambda: iter([script(main)]),
     }
-    for number, part in enumerate(_SLOT.split(static_file("page.html"))):
-        if number % 2:
-            yield from parts[part]()
-        else:
-            yield part
+
+    def fill(markup: str) -> Iterator[str]:
+        """The text of a file of markup, with its slots filled."""
+        for number, part in enumerate(_SLOT.split(static_file(markup))):
+            if number % 2:
+                yield from parts[part]()
+            else:
+                yield part
+
+    yield from fill("page.html" if main == WORKBENCH else "report.html")
+
+
+def answer_document(content: Mapping[str, Any]) -> Iterator[str]:
+    """The document of an answer that has a page of its own, under its title, in chunks."""
+    yield from page_document(content, content["title"])
 
 
 def _content_text(chunk: str) -> str:
@@ -70,10 +84,10 @@ def style() -> str:
 
 
 @cache
-def script() -> str:
-    """All scripts as one module: the functions of plans, which register themselves, then the page."""
+def script(main: str = WORKBENCH) -> str:
+    """The scripts of a page as one module: where it computes the functions of plans, which register themselves."""
     texts: dict[str, str] = {}
-    for path in (*_function_scripts(), "main.js"):
+    for path in (*(_function_scripts() if main == WORKBENCH else ()), main):
         _add_script(path, texts)
     return "".join(texts.values())
 

@@ -10,7 +10,7 @@ import pytest
 
 from attncli.engine.run import run
 from attncli.render.page import render
-from attncli.render.page.document import page_document, page_functions, script, static_folder, style
+from attncli.render.page.document import REPORTS, WORKBENCH, page_document, page_functions, script, static_folder, style
 from attncli.render.view import View
 from tests.problems import problem
 
@@ -30,6 +30,8 @@ HOSTILE = (
     "\\u003c",
 )
 STATIC = Path(str(static_folder()))
+MAINS = (WORKBENCH, *REPORTS.values())  # the scripts with which pages begin
+SCRIPTS = script()
 
 
 class Document(HTMLParser):
@@ -88,8 +90,8 @@ def test_the_document_asks_for_nothing(hostile: Document) -> None:
         assert str(attributes.get("href", "#")).startswith("#"), tag
         assert tag not in {"link", "iframe", "object", "embed", "base", "form"}
     assert not re.search(r"@import|url\(", style())
-    assert not re.search(r"\b(?:fetch|XMLHttpRequest|WebSocket|EventSource|sendBeacon|eval|Function)\(", script())
-    addresses = set(re.findall(r"https?://[^\s\"'`)]+", style() + script()))
+    assert not re.search(r"\b(?:fetch|XMLHttpRequest|WebSocket|EventSource|sendBeacon|eval|Function)\(", "".join(map(script, MAINS)))
+    addresses = set(re.findall(r"https?://[^\s\"'`)]+", style() + "".join(map(script, MAINS))))
     assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"}  # namespaces
 
 
@@ -107,14 +109,15 @@ def test_no_place_is_left_open() -> None:
 def test_every_file_of_the_page_is_in_the_document() -> None:
     """Scripts that nothing imports, and style sheets, would be forgotten."""
     for path in STATIC.rglob("*.js"):
-        assert path.read_text(encoding="utf-8").splitlines()[0] in script(), path.name
+        assert path.read_text(encoding="utf-8").splitlines()[0] in "".join(map(script, MAINS)), path.name
     for path in STATIC.glob("*.css"):
         assert path.read_text(encoding="utf-8") in style()
     assert style().startswith((STATIC / "page.css").read_text(encoding="utf-8"))
 
 
-def test_a_name_at_the_top_of_a_script_is_there_once() -> None:
-    names = re.findall(r"^(?:async )?(?:function\*?|const|let|class) (\w+)", script(), re.MULTILINE)
+@pytest.mark.parametrize("main", MAINS)
+def test_a_name_at_the_top_of_a_script_is_there_once(main: str) -> None:
+    names = re.findall(r"^(?:async )?(?:function\*?|const|let|class) (\w+)", script(main), re.MULTILINE)
     assert sorted(names) == sorted(set(names))
 
 
@@ -138,13 +141,14 @@ def test_each_script_imports_what_it_calls_of_others() -> None:
         assert {name for name in calls & exported.keys() if exported[name] != path} <= imported, path
 
 
-def test_scripts_have_no_import_left() -> None:
-    assert not re.search(r"^(?:import|export)\b", script(), re.MULTILINE)
+@pytest.mark.parametrize("main", MAINS)
+def test_scripts_have_no_import_left(main: str) -> None:
+    assert not re.search(r"^(?:import|export)\b", script(main), re.MULTILINE)
 
 
 def test_the_functions_of_plans_are_those_that_scripts_define_once_each() -> None:
     assert {"softmax", "sparsemax", "entmax", "hardmax", "topk", "scaled_dot", "weighted_sum"} <= set(page_functions())
-    assert sorted(re.findall(r"\bdefineFunction\(\"([^\"]*)\"", script())) == list(page_functions())
+    assert sorted(re.findall(r"\bdefineFunction\(\"([^\"]*)\"", SCRIPTS)) == list(page_functions())
 
 
 UNSEEN = "a\x1b[31mb\u202ec\u2066d\x01"
