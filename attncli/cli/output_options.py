@@ -529,7 +529,7 @@ def with_output_options(
 
 
 def _parameter(option: Any, formats: Sequence[OutputFormat]) -> inspect.Parameter:
-    """A field of OutputOptions as a parameter of which Typer makes an option; `formats` are those that the command writes."""
+    """A field of OutputOptions as a parameter of which Typer makes an option; the command writes these formats."""
     row: OutputOption = option.metadata["row"]
     if option.name == "format":
         names = [each.name for each in formats if each.is_choice]

@@ -99,8 +99,9 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
       reaches; they hold as soon as its plan is in force.
     - `plans`: the first is the problem's own; the others are what it is with other choices, `causal`, `has_scale` and
       `normalizer`. `nodes` are positions in the list of nodes: what two plans share has one position. `results` has
-      the node of each result, `sections` what is shown in order: `{number, names, remarks}`, number null of inputs;
-      `formula`, `mathml` and `purpose` where several names are one section (Q = K = V = X), else those of the node.
+      the node of each result, `sections` what is shown in order, as positions in the list of sections.
+    - `sections`: `{number, names, remarks}`, number null of inputs; `formula`, `mathml` and `purpose` where several
+      names are one section (Q = K = V = X), else those of the node.
     - `colors`: [red, green, blue] at equal distances from the least number of a table to the largest.
     - `worked`: the lines of steps whose function the page does not have, by name: `{axes, lines}`, a list of lines for
       each cell in the order of rows over those axes.
@@ -136,6 +137,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
         "signed_colors": {"light": SIGNED_ON_LIGHT, "dark": SIGNED_ON_DARK, "dots": DOTS},
         "edits": edits_text(view.edited_cells, view.decimals),
         "nodes": plans.nodes,
+        "sections": plans.sections,
         "plans": plans.plans,
         "worked": worked,
         "before": _values_before(view, steps.steps),

@@ -4,14 +4,22 @@ from collections.abc import Iterator, Sequence
 from math import isnan
 from typing import Any
 
-from attncli.analysis.compare import STATISTICS, Comparison, variant_means
+from attncli.analysis.compare import Comparison, variant_means
+from attncli.analysis.rows import STATISTICS
 from attncli.base.axes import AXIS_NOUNS
 from attncli.base.errors import AttnError
 from attncli.plan.trace import value_at
 from attncli.problem.fields import WEIGHTS
 from attncli.render.page.report_objects import section_blocks, shared_content, table_object
 from attncli.render.reports.compare import DifferenceWriter
-from attncli.render.reports.variant_tables import heading, table_title, title, variant_labels, variant_lines, varied_keys
+from attncli.render.reports.variant_tables import (
+    heading,
+    table_title,
+    title,
+    variant_labels,
+    variant_lines,
+    varied_keys,
+)
 from attncli.render.tables import selected_tables
 from attncli.render.view import View
 
@@ -33,12 +41,13 @@ def comparison_page(comparison: Comparison, decimals: int) -> dict[str, Any]:
     _check_size(comparison)
     labels = variant_labels(comparison)
     titles = [table_title(comparison, labels, position) for position in range(len(labels))]
+    lines = (heading(comparison), *variant_lines(comparison, labels))
     writer = DifferenceWriter(comparison, labels, decimals)
     return {
         "format": FORMAT,
         **shared_content(title(comparison), decimals),
         "verdict": writer.verdict,
-        "about": [text for text in (heading(comparison), *variant_lines(comparison, labels)) if text and text not in titles],
+        "about": [text for text in lines if text and text not in titles],
         "differences": list(section_blocks(writer.sections())),
         "keys": [_key_object(comparison, key) for key in varied_keys(comparison)],
         "variants": [

@@ -1,7 +1,7 @@
 """The document of the page: its markup, its style sheets, its scripts and the object that they read, in one file."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib import resources
@@ -14,12 +14,15 @@ from attncli.io.documents import json_text
 
 FIRST_STYLE = "page.css"  # rules of the other sheets may replace its own
 WORKBENCH = "main.js"  # the script of pages that compute
-REPORTS = {"attn.comparison_page/1": "comparison.js", "attn.check_page/1": "check.js"}  # of pages that show numbers alone
+# Those of pages that show numbers alone, by the formats of their objects.
+REPORTS = {"attn.comparison_page/1": "comparison.js", "attn.check_page/1": "check.js"}
 FOLDER = "functions"  # of the scripts that define the functions of plans, a file for each kind
 _DEFINITION = re.compile(r'^defineFunction\("(\w+)"', re.MULTILINE)
 _IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/[\w/.-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class)\b)", re.MULTILINE)
 _LAYOUT = re.compile(r"\n *")  # line breaks in texts are escapes
+# Of the document of a script: comments that begin a line, the spaces before it, and empty lines.
+_NOT_RUN = re.compile(r"^ *(?:/\*.*?\*/|//[^\n]*)\n|^ +|^\n", re.MULTILINE | re.DOTALL)
 # An escape of `escape_overrides`, and the escaped backslashes before it.
 _OVERRIDE = re.compile(r"(?<!\\)((?:\\\\)*)\\(u202[a-e]|u206[6-9])")
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
@@ -38,17 +41,19 @@ def static_file(path: str) -> str:
 def page_document(content: Mapping[str, Any], title: str) -> Iterator[str]:
     """The document as text, in chunks.
 
-    The scripts are modules in files of their own, which import from each other; the document has those that its kind
-    of page needs in one module, each after those that it imports. The kind follows from the format of the object. `<`
-    in a text of the object is written as an escape, so that no text ends the element that it is in.
+    The scripts are modules in files of their own, which import from each other; the document has those of its kind of
+    page in one module, each after those that it imports, without their comments, and of the functions of plans those
+    that its nodes call. The kind follows from the format of the object. `<` in a text of the object is written as an
+    escape, so that no text ends the element that it is in.
     """
     main = REPORTS.get(content.get("format", ""), WORKBENCH)
+    called = frozenset(_functions_called(content))
     parts: Mapping[str, Callable[[], Iterator[str]]] = {
         "head": lambda: fill("head.html"),
         "title": lambda: iter([escape(escape_unseen(title))]),
         "style": lambda: iter([style()]),
         "content": lambda: map(_content_text, json_text(content)),
-        "script": lambda: iter([script(main)]),
+        "script": lambda: iter([script(called, main)]),
     }
 
     def fill(markup: str) -> Iterator[str]:
@@ -84,23 +89,38 @@ def style() -> str:
 
 
 @cache
-def script(main: str = WORKBENCH) -> str:
-    """The scripts of a page as one module: where it computes the functions of plans, which register themselves."""
+def script(called: Collection[str] | None = None, main: str = WORKBENCH) -> str:
+    """The scripts as one module: those of the functions of plans that are called, by default of all, then the page."""
     texts: dict[str, str] = {}
-    for path in (*(_function_scripts() if main == WORKBENCH else ()), main):
-        _add_script(path, texts)
+    for path, functions in _function_scripts().items():
+        if called is None or not functions.isdisjoint(called):
+            _add_script(path, texts)
+    _add_script(main, texts)
     return "".join(texts.values())
 
 
-@cache
+def _functions_called(content: Any) -> Iterator[str]:
+    """The names of the functions that nodes of a page's object have, wherever in it they are."""
+    if isinstance(content, Mapping):
+        if isinstance(content.get("function"), str):
+            yield content["function"]
+        content = content.values()
+    elif not isinstance(content, list):
+        return
+    for part in content:
+        yield from _functions_called(part)
+
+
 def page_functions() -> Sequence[str]:
     """The names of the functions of plans that the scripts define."""
-    return sorted(name for path in _function_scripts() for name in _DEFINITION.findall(static_file(path)))
+    return sorted(name for functions in _function_scripts().values() for name in functions)
 
 
-def _function_scripts() -> list[str]:
-    """The paths of the scripts that define functions of plans."""
-    return [f"{FOLDER}/{name}" for name in _names(static_folder().joinpath(FOLDER), ".js")]
+@cache
+def _function_scripts() -> Mapping[str, frozenset[str]]:
+    """The functions of plans that each script in their folder defines, by its path."""
+    paths = [f"{FOLDER}/{name}" for name in _names(static_folder().joinpath(FOLDER), ".js")]
+    return {path: frozenset(_DEFINITION.findall(static_file(path))) for path in paths}
 
 
 def _names(folder: Traversable, suffix: str) -> list[str]:
@@ -115,4 +135,4 @@ def _add_script(path: str, texts: dict[str, str]) -> None:
     text = static_file(path)
     for imported in _IMPORT.findall(text):
         _add_script(normpath(join(dirname(path), imported)), texts)
-    texts[path] = _EXPORT.sub("", _IMPORT.sub("", text))
+    texts[path] = _NOT_RUN.sub("", _EXPORT.sub("", _IMPORT.sub("", text)))

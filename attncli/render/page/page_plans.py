@@ -312,14 +312,15 @@ def _can_be_causal(problem: ProblemSpec) -> bool:
 
 
 class PagePlans:
-    """The nodes and plans of a page; a node that several plans share is listed once."""
+    """The nodes, sections and plans of a page; a node or section that several plans share is listed once."""
 
     def __init__(self, own: Trace, select: Sequence[str]) -> None:
         self.own = own
         self.select = select
         self.nodes: list[dict[str, Any]] = []
+        self.sections: list[dict[str, Any]] = []
         self.plans: list[dict[str, Any]] = []
-        self._positions: dict[str, int] = {}  # of each node, by its text as JSON
+        self._positions: dict[str, int] = {}  # of each node and section, by its text as JSON
 
     def add_variant(self, variant: PlanVariant) -> None:
         """Add the plan of a variant, and the nodes that no plan before it has."""
@@ -340,14 +341,19 @@ class PagePlans:
         self, choices: Choices, nodes: list[int], results: Mapping[str, str], sections: list[dict[str, Any]]
     ) -> None:
         """Add a plan of the nodes at some positions."""
-        self.plans.append({**vars(choices), "nodes": nodes, "results": dict(results), "sections": sections})
+        self.plans.append({**vars(choices), "nodes": nodes, "results": dict(results)})
+        self.plans[-1]["sections"] = [self._place(self.sections, section) for section in sections]
 
     def _position(self, node: dict[str, Any], step: Step, *, has_value: bool) -> int:
-        """The position of a node, which is added where there is none like it."""
-        text = json.dumps(node)
+        """The position of a node, whose numbers are kept where no number of the problem reaches it."""
+        return self._place(self.nodes, node, {"value": value_object(step.value) if has_value else None})
+
+    def _place(self, listed: list[dict[str, Any]], entry: dict[str, Any], more: Mapping[str, Any] | None = None) -> int:
+        """The position of an entry in a list, to which it is added, with more, where there is none like it."""
+        text = json.dumps(entry)
         if text not in self._positions:
-            self._positions[text] = len(self.nodes)
-            self.nodes.append({**node, "value": value_object(step.value) if has_value else None})
+            self._positions[text] = len(listed)
+            listed.append({**entry, **(more or {})})
         return self._positions[text]
 
 

@@ -31,7 +31,7 @@ HOSTILE = (
 )
 STATIC = Path(str(static_folder()))
 MAINS = (WORKBENCH, *REPORTS.values())  # the scripts with which pages begin
-SCRIPTS = script()
+SCRIPTS = "".join(script(main=main) for main in MAINS)
 
 
 class Document(HTMLParser):
@@ -90,8 +90,8 @@ def test_the_document_asks_for_nothing(hostile: Document) -> None:
         assert str(attributes.get("href", "#")).startswith("#"), tag
         assert tag not in {"link", "iframe", "object", "embed", "base", "form"}
     assert not re.search(r"@import|url\(", style())
-    assert not re.search(r"\b(?:fetch|XMLHttpRequest|WebSocket|EventSource|sendBeacon|eval|Function)\(", "".join(map(script, MAINS)))
-    addresses = set(re.findall(r"https?://[^\s\"'`)]+", style() + "".join(map(script, MAINS))))
+    assert not re.search(r"\b(?:fetch|XMLHttpRequest|WebSocket|EventSource|sendBeacon|eval|Function)\(", SCRIPTS)
+    addresses = set(re.findall(r"https?://[^\s\"'`)]+", style() + SCRIPTS))
     assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"}  # namespaces
 
 
@@ -109,15 +109,17 @@ def test_no_place_is_left_open() -> None:
 def test_every_file_of_the_page_is_in_the_document() -> None:
     """Scripts that nothing imports, and style sheets, would be forgotten."""
     for path in STATIC.rglob("*.js"):
-        assert path.read_text(encoding="utf-8").splitlines()[0] in "".join(map(script, MAINS)), path.name
+        exported = re.findall(r"^export (\w+ \w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        assert exported or path.name in MAINS or path.parent != STATIC, path.name
+        assert all(f"\n{name}" in SCRIPTS for name in exported), path.name
     for path in STATIC.glob("*.css"):
         assert path.read_text(encoding="utf-8") in style()
     assert style().startswith((STATIC / "page.css").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("main", MAINS)
-def test_a_name_at_the_top_of_a_script_is_there_once(main: str) -> None:
-    names = re.findall(r"^(?:async )?(?:function\*?|const|let|class) (\w+)", script(main), re.MULTILINE)
+def test_a_name_at_the_top_of_a_script_is_there_once() -> None:
+    pattern = re.compile(r"^(?:export )?(?:async )?(?:function\*?|const|let|class) (\w+)", re.MULTILINE)
+    names = [name for path in STATIC.rglob("*.js") for name in pattern.findall(path.read_text(encoding="utf-8"))]
     assert sorted(names) == sorted(set(names))
 
 
@@ -141,14 +143,21 @@ def test_each_script_imports_what_it_calls_of_others() -> None:
         assert {name for name in calls & exported.keys() if exported[name] != path} <= imported, path
 
 
-@pytest.mark.parametrize("main", MAINS)
-def test_scripts_have_no_import_left(main: str) -> None:
-    assert not re.search(r"^(?:import|export)\b", script(main), re.MULTILINE)
+def test_a_page_has_the_scripts_of_the_functions_that_it_calls_and_no_comments() -> None:
+    called = script(frozenset({"softmax"}))
+    assert 'defineFunction("softmax"' in called
+    assert 'defineFunction("gated_delta"' not in called
+    assert 'defineFunction("gated_delta"' in SCRIPTS
+    assert "/*" not in SCRIPTS
+
+
+def test_scripts_have_no_import_left() -> None:
+    assert not re.search(r"^(?:import|export)\b", SCRIPTS, re.MULTILINE)
 
 
 def test_the_functions_of_plans_are_those_that_scripts_define_once_each() -> None:
     assert {"softmax", "sparsemax", "entmax", "hardmax", "topk", "scaled_dot", "weighted_sum"} <= set(page_functions())
-    assert sorted(re.findall(r"\bdefineFunction\(\"([^\"]*)\"", SCRIPTS)) == list(page_functions())
+    assert sorted(re.findall(r"\bdefineFunction\(\"([^\"]*)\"", script())) == list(page_functions())
 
 
 UNSEEN = "a\x1b[31mb\u202ec\u2066d\x01"

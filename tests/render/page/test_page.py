@@ -17,7 +17,7 @@ from attncli.render.page import page_object
 from attncli.render.view import Cell, View
 from tests.arrays import normal
 from tests.problems import PROBLEMS, dense_trace, problem, steps_on_demand
-from tests.render.page.plans import assert_is_plan_of, own_nodes
+from tests.render.page.plans import assert_is_plan_of, own_nodes, sections_of
 
 ONE_PLAN = {"dtype": "float32"}  # numbers of this type are not computed anew: nothing makes 39 other plans
 TOKENS = {"embeddings": [[1, 0], [0, 1], [1, 1]], "tokens": ["the", "cat", "the"], **ONE_PLAN}
@@ -38,7 +38,7 @@ def page_of(name: str) -> tuple[ProblemSpec, Mapping[str, Any]]:
 
 def section_names(content: Mapping[str, Any], plan: int = 0) -> list[tuple[int | None, list[str]]]:
     """The number and the names of each section of a plan."""
-    return [(section["number"], section["names"]) for section in content["plans"][plan]["sections"]]
+    return [(section["number"], section["names"]) for section in sections_of(content, plan)]
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -119,7 +119,7 @@ def test_sections_are_those_of_an_explanation() -> None:
         (7, ["weights"]),
         (8, ["context"]),
     ]
-    copies, context = content["plans"][0]["sections"][1], content["plans"][0]["sections"][-1]
+    copies, context = sections_of(content)[1], sections_of(content)[-1]
     assert copies["formula"] == "Q = K = V = X"
     assert "Nothing projects these vectors" in copies["purpose"]
     assert context["remarks"] == ["output = context: one head, no w_o"]
@@ -181,7 +181,7 @@ def test_warnings_and_what_words_have_in_common_are_there() -> None:
     content = page(spec)
     assert content["warnings"] == list(dense_trace(spec).notes)
     assert len(content["warnings"]) == 1
-    assert content["plans"][0]["sections"][0]["remarks"] == ["rows of the vocabulary, counted from 0: the 0, cat 1"]
+    assert sections_of(content)[0]["remarks"] == ["rows of the vocabulary, counted from 0: the 0, cat 1"]
 
 
 LARGE = {"embeddings": normal(260, 2), "heads": 2, "w_v": normal(2, 2)}

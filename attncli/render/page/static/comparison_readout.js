@@ -33,7 +33,7 @@ function readoutRow(comparison, shown, grids, numbers, at, [row, column]) {
   const index = row * grids[at].shape[1] + column;
   const before = numbers[shown.baseline];
   const text = grids[at].signs?.[index] ?? decimalText(numbers[at], style);
-  const difference = at === shown.baseline ? "compared with this" : before === null ? "" : differenceText(signedDifference(before, numbers[at]), style);
+  const difference = at === shown.baseline ? "–" : before === null ? "" : differenceText(signedDifference(before, numbers[at]), style);
   return make(
     "tr", {}, make("th", { scope: "row" }, comparison.variants[at].title),
     make("td", { title: `${numbers[at]}` }, grids[at].hidden?.[index] ? `${text} (hidden)` : text),

@@ -40,9 +40,9 @@ export function differenceText(number, style) {
 export function tablesOf(comparison, shown) {
   const grids = gridsOf(comparison, shown);
   const result = comparison.results[shown.result];
-  const own = looksOf(comparison, grids, result.are_weights);
+  const own = sharedLook(comparison, grids, result.are_weights);
   const differences = grids.map((grid) => differenceGrid(grids[shown.baseline], grid));
-  const apart = looksOf(comparison, differences, false);
+  const apart = sharedLook(comparison, differences, false);
   const positions = [...grids.keys()].filter((at) => shown.isTogether || at === shown.baseline || at === shown.variant);
   positions.sort((a, b) => (b === shown.baseline) - (a === shown.baseline) || a - b);
   return positions.flatMap((variant) => {
@@ -59,7 +59,7 @@ export function tablesOf(comparison, shown) {
 }
 
 /** The range of colours and the style of the numbers of several tables together. */
-function looksOf(comparison, grids, areWeights) {
+function sharedLook(comparison, grids, areWeights) {
   const data = grids.flatMap((grid) => (grid === null || grid.signs !== null ? [] : Array.from(grid.data)));
   return { range: rangeOf({ name: areWeights ? "weights" : "" }, { data }), style: numberStyle(data, comparison.decimals) };
 }

@@ -19,7 +19,7 @@ export function valueChart({ title, axis, values, series, at, decimals }) {
   const x = (position) => LEFT + ((WIDTH - LEFT - RIGHT) * position) / Math.max(values.length - 1, 1);
   const y = (number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - (number - least) / span);
   const line = ({ numbers, isInView, label }) => makeSvg(
-    "path", { class: isInView ? "chart-line is-in-view" : "chart-line", d: pathOf(numbers, x, y) }, makeSvg("title", {}, label),
+    "path", { class: isInView ? "chart-line is-in-view" : "chart-line", d: linePath(numbers, x, y) }, makeSvg("title", {}, label),
   );
   const ordered = [...series].sort((a, b) => a.isInView - b.isInView);
   const every = Math.ceil(values.length / MOST_TICKS);
@@ -30,7 +30,7 @@ export function valueChart({ title, axis, values, series, at, decimals }) {
   return make(
     "figure", { class: "value-chart" }, make("figcaption", {}, title),
     makeSvg(
-      "svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `${title}: ${values.map((value, position) => `${value} ${decimalText(inView.numbers[position], numberStyle([], decimals))}`).join(", ")}` },
+      "svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `${title}. ${values.map((value, position) => `${value}: ${decimalText(inView.numbers[position], numberStyle(inView.numbers, decimals))}`).join(", ")}` },
       makeSvg("line", { class: "chart-axis", x1: LEFT, x2: WIDTH - RIGHT, y1: y(0), y2: y(0) }),
       ...[least, most].map((number) => text({ x: LEFT - 8, y: y(number) + 4, "text-anchor": "end" }, decimalText(number, style))),
       ...ticks.map(({ text: words, position }) => text({ x: x(position), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, words)),
@@ -43,7 +43,7 @@ export function valueChart({ title, axis, values, series, at, decimals }) {
 }
 
 /** The path through the numbers; one that is not finite interrupts it. */
-function pathOf(numbers, x, y) {
+function linePath(numbers, x, y) {
   let isOpen = false;
   return numbers.map((number, position) => {
     if (!Number.isFinite(number)) { isOpen = false; return ""; }
