@@ -52,7 +52,8 @@ class View:
     With `heatmap` text has tables as blocks of colour, of an explanation too those of all heads; `curve` adds the data
     fit, which the result must have. With `transpose` tables of queries and keys have a row for each key. `title` is
     that of a figure or a page, `size` that of a figure, where the user has given one. A notebook says what a problem
-    is `about`, has a section for each of the `parts` of its file, and is computed `with_attn`.
+    is `about`, has a section for each of the `parts` of its file, and is computed `with_attn`. `command` has the words
+    of the command line that gives the problem, for the page.
     """
 
     result: RunResult
@@ -78,6 +79,7 @@ class View:
     about: str = ""
     parts: "tuple[View, ...]" = ()
     with_attn: bool = False
+    command: tuple[str, ...] = ()
 
     @property
     def steps(self) -> Sequence[Step]:
