@@ -318,12 +318,13 @@ def pairs_document(groups: Iterable[tuple[str, Sequence[tuple[str, str]]]]) -> D
 class Answer:
     """What a command answers: the document that readers get, and the object that programs get; each made when asked.
 
-    Some answers are one table too, whose `rows` begin with the header.
+    Some answers are one table too, whose `rows` begin with the header, and some have the object of a `page`.
     """
 
     document: Callable[[], Document]
     object: Callable[[], Mapping[str, Any]]
     rows: Callable[[], Iterator[Sequence[Any]]] | None = None
+    page: Callable[[], Mapping[str, Any]] | None = None
 
 
 def column_blocks(widths: Sequence[float], available: float | None) -> Iterator[range]:
