@@ -41,7 +41,8 @@ def compute_and_write(edited: EditedProblem, options: OutputOptions, earlier: Ru
     AttnError where an option is out of range, or its name is unknown.
     """
     output_format = options.output_format  # an unknown format is an error before any work
-    _check_format(edited.after, options)
+    for problem in (edited.after, *(part.problem for part in edited.parts)):
+        _check_format(problem, options)
     streams.write_warnings(options.warnings, strict=options.strict)
     if options.file is not None:
         result = _compute_to_file(edited, options, options.file, earlier)
