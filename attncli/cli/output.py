@@ -42,7 +42,8 @@ def compute_and_write(edited: EditedProblem, options: OutputOptions, earlier: Ru
     AttnError where an option is out of range, or its name is unknown.
     """
     output_format = options.output_format  # an unknown format is an error before any work
-    _check_format(edited.after, options)
+    for problem in (edited.after, *(part.problem for part in edited.parts)):
+        _check_format(problem, options)
     is_idle = options.has_effect("changes") and not edited.cells
     idle = [no_effect("changes", "no number is set: --set sets some")] if is_idle else []
     streams.write_warnings([*options.warnings, *idle], strict=options.strict)

@@ -330,7 +330,7 @@ class OutputOptions:
         default=False,
         is_listed=False,
         view=lambda options, _: {"with_attn": options.has_effect("with_attn")},
-        idle=(_where(lambda row: not row.has_parts, "only notebooks (.ipynb) import attncli"),),
+        idle=(_where(lambda row: not (row.has_parts and row.is_code), "only notebooks (.ipynb) import attncli"),),
     )
     watch: bool = _option("Compute again when a file of the problem changes.", default=False, is_listed=False)
     guide: bool | None = _option(

@@ -1,4 +1,4 @@
-"""The pages of comparisons and checks in a browser: linked cells, differences, sliders, the map of errors."""
+"""The pages of comparisons, checks and files with parts in a browser: linked cells, differences, sliders, errors."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -11,6 +11,11 @@ from tests.cli.running import run_in_process
 from tests.problems import write_file
 
 Opened = Callable[..., Any]
+PARTS = """
+parts:
+- {title: As it is, show: [weights, output]}
+- {title: Sharper, scale: 3, about: Nearly one word., show: [weights]}
+"""
 PROBLEM = "embeddings: [[1, 0, 0], [0, 2, 1], [0, 1, 2]]\ntokens: [the, cat, sat]\ncausal: true\n"
 WRONG = "weights={the: {the: 1}, cat: {the: .3, cat: .7}, sat: {the: .1, cat: .4, sat: .5}}"
 PHONE = {"viewport": {"width": 390, "height": 844}}
@@ -21,6 +26,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Opened]:
     """Writes a page by a command and opens it; it may have no error, and ask for nothing."""
     contexts, faults = list[Any](), list[str]()
     write_file(tmp_path, PROBLEM, "problem.yaml")
+    write_file(tmp_path, PROBLEM + PARTS, "parts.yaml")
 
     def open_page(*words: str, context: Mapping[str, Any] | None = None, address: str = "") -> Any:
         ran = run_in_process(*words, "-o", "page.html", folder=tmp_path)
@@ -125,3 +131,23 @@ def test_a_check_shows_its_verdict_the_errors_and_the_worst_cell(opened: Opened)
     cell(correct, 0, 0).click()
     assert "it agrees" in page.locator(".worst .cell-numbers").inner_text()
     assert findings(page) == []
+
+
+def test_a_file_with_parts_shows_them_all_and_opens_one(opened: Opened) -> None:
+    page = opened("compute", "parts.yaml")
+    assert page.locator(".part h2").all_inner_texts() == ["1. As it is", "2. Sharper"]
+    assert page.locator(".part").nth(0).locator("figcaption").all_inner_texts() == ["weights", "output"]
+    second = page.locator(".part").nth(1)
+    shown = cell(second.locator("figure").first, 2, 1)
+    number = shown.inner_text()
+    shown.click()  # opens the part at this cell
+    assert "part=2" in page.url
+    assert page.evaluate("attnPage.state.get().cell") == [2, 1]
+    assert page.locator("#step td[aria-selected]").first.inner_text() == number
+    assert findings(page) == []
+    page.locator(".part > button").first.click()
+    assert page.locator("#part-1 + #workbench").count() == 1
+    page.go_back()
+    assert page.locator("#part-2 + #workbench").count() == 1
+    page.reload()
+    assert page.evaluate("attnPage.state.get().cell") == [2, 1]

@@ -244,6 +244,7 @@ FORMATS: tuple[OutputFormat, ...] = (
         is_choice=False,
         has_title=True,
         page=f"{_PAGE}.document:answer_document",
+        has_parts=True,
         every_step_size=EVERY_STEP,
         check=f"{_PAGE}:check_page_size",
         warnings=f"{_PAGE}:warnings_of_size",

@@ -7,7 +7,7 @@ from typing import Any
 
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, legend
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import np
+from attncli.base.lazy_numpy import import_object, np
 from attncli.base.program import __version__
 from attncli.base.text import join_words
 from attncli.plan.graph import Plan
@@ -37,6 +37,7 @@ from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View, selected_value
 
 FORMAT = "attn.page/1"
+_PARTS = "attncli.render.page.parts_page:parts_object"  # which makes a page of each part
 DTYPES = ("float64", "float32")  # the types of numbers that the page computes
 SELECTED = 2_000_000  # numbers of the selected results, which are what a page of a larger problem has
 LONGEST_TITLE = 80  # characters of a sentence that is the title
@@ -44,8 +45,8 @@ WORKED_CELLS = 1_500  # cells whose arithmetic the program writes, since the pag
 
 
 def render(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
-    """The page of a view as a document of HTML, in chunks."""
-    content = page_object(view)
+    """The page of a view, or of the parts of its file, as a document of HTML, in chunks."""
+    content = import_object(_PARTS)(view) if view.parts else page_object(view)
     yield from page_document(content, content["title"])
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from attncli.base.axes import LEGEND
 from attncli.base.lazy_numpy import Array
 from attncli.base.program import __version__
 from attncli.render.color_map import ANCHORS, DOTS, SIGNED_ON_DARK, SIGNED_ON_LIGHT
@@ -10,11 +11,12 @@ from attncli.render.document import Block, Grid, Lines, Pairs, Section, Statemen
 
 
 def shared_content(title: str, decimals: int) -> dict[str, Any]:
-    """What the object of every page has: its title, the decimals of rounded numbers, and the colours of numbers."""
+    """What the object of every page has: its title, decimals, what the letters of axes mean, and the colours of numbers."""
     return {
         "version": __version__,
         "title": title,
         "decimals": decimals,
+        "axes": {letter: {"meaning": meaning} for letter, meaning in LEGEND.items()},
         "colors": [list(rgb) for rgb in ANCHORS],
         "signed_colors": {"light": SIGNED_ON_LIGHT, "dark": SIGNED_ON_DARK, "dots": DOTS},
     }

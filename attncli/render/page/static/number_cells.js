@@ -43,6 +43,7 @@ export function numberTable(page, grid, { range, style, caption, text = () => nu
     colors: (at) => (signOf === null && colorOf !== null && kind(at) === "number" ? colorOf(data[at]) : null),
     title: title ?? ((at) => (signOf !== null ? signOf(at).meaning : isHidden(at) ? "hidden by a mask" : `${data[at]}`)),
     mark: () => "",
+    axes: grid.corner.split("\\"), // their letters
     longest: signOf === null ? longestTexts(data, style) : [...rules.keys()],
     rowLabels: grid.rows,
     columnLabels: grid.columns,
