@@ -15,6 +15,7 @@ from attncli.problem.fields import PIPELINE_STAGES
 from attncli.problem.spec import ProblemSpec
 
 if TYPE_CHECKING:
+    from attncli.analysis.blanks import BlankRequest
     from attncli.render.figure.layout import Size
 
 DECIMALS = 4
@@ -53,7 +54,8 @@ class View:
     fit, which the result must have. With `transpose` tables of queries and keys have a row for each key. `title` is
     that of a figure or a page, `size` that of a figure, where the user has given one. A notebook says what a problem
     is `about`, has a section for each of the `parts` of its file, and is computed `with_attn`. `command` has the words
-    of the command line that gives the problem, for the page.
+    of the command line that gives the problem, for the page. `blanks` are the numbers of a page to fill
+    in.
     """
 
     result: RunResult
@@ -80,6 +82,7 @@ class View:
     parts: "tuple[View, ...]" = ()
     with_attn: bool = False
     command: tuple[str, ...] = ()
+    blanks: "BlankRequest | None" = None
 
     @property
     def steps(self) -> Sequence[Step]:

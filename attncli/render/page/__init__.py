@@ -19,6 +19,7 @@ from attncli.render.color_map import ANCHORS, DOTS, SIGNED_ON_DARK, SIGNED_ON_LI
 from attncli.render.formats import EVERY_STEP
 from attncli.render.masks import VISIBLE
 from attncli.render.page.document import page_document, page_functions
+from attncli.render.page.exercise import PageExercise, exercise_object, find_exercise
 from attncli.render.page.page_plans import (
     PagePlans,
     PlanVariant,
@@ -87,6 +88,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
     - `settings`: `can_compute` is true, or a sentence on why nothing can be changed; `causal`; `scale` {value or null,
       own}; `normalizer`, and `normalizers`, those to choose from: `{name, parameters: [{name, value, above, least,
       is_integer}]}`. Null where there is nothing to choose.
+    - `exercise`: null, or what is to be filled in, as `exercise_object` has it; those numbers are not in `values`.
     - `problem`: the keys of the problem's file and the command of it, as `problem_object` has them; null where steps or
       variants are left out.
     - `edits`: what --set replaced, `set w_q[0,1]: 0 → 3`, or an empty text; `before`: the numbers before a change, of
@@ -111,6 +113,9 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
     - `values`: `{shape, data}` of every step of the first plan by name, data in the order of rows.
     """
     trace, steps = view.result.trace, page_steps(view, most)
+    settings = _settings(trace.problem, steps)
+    exercise = find_exercise(view, settings["can_compute"])
+    hidden = frozenset(exercise.hidden if exercise else ())
     plans = PagePlans(trace, view.result.select)
     worked: dict[str, Any] = {}
     left_out = [steps.left_out] if steps.left_out else []
@@ -133,8 +138,9 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
         "warnings": list(trace.notes),
         "left_out": left_out,
         "axes": _axes(trace, steps.steps, {} if steps.are_all else view.positions),
-        "start": _start(view, steps),
-        "settings": _settings(trace.problem, steps),
+        "start": _start(view, steps) if exercise is None else _start_of_exercise(exercise),
+        "settings": settings,
+        "exercise": None if exercise is None else exercise_object(exercise),
         "problem": _problem(view, plans) if steps.are_all and has_variants else None,
         "visible_sign": VISIBLE,
         "colors": [list(rgb) for rgb in ANCHORS],
@@ -144,8 +150,8 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
         "sections": plans.sections,
         "plans": plans.plans,
         "worked": worked,
-        "before": _values_before(view, steps.steps),
-        "values": {step.name: value_object(step.value) for step in steps.steps},
+        "before": _values_before(view, steps.steps) if exercise is None else {},
+        "values": {step.name: value_object(step.value) for step in steps.steps if step.name not in hidden},
     }
 
 
@@ -192,6 +198,11 @@ def _start(view: View, steps: PageSteps) -> dict[str, Any]:
     are_cut = not steps.are_all
     positions = {letter: 0 if are_cut else view.positions.get(letter, 0) for letter in ("b", "h")}
     return {"step": step.name, "cell": cell, "positions": positions}
+
+
+def _start_of_exercise(exercise: PageExercise) -> dict[str, Any]:
+    """What is in view first of an exercise: the first step to fill in."""
+    return {"step": next(iter(exercise.cells)), "cell": None, "positions": {"b": 0, "h": 0}}
 
 
 def _values_before(view: View, steps: Sequence[Step]) -> dict[str, Any]:

@@ -5,19 +5,21 @@ import { readNumber, readTyped } from "./numbers_typed.js";
 import { changedSettings, parametersOf, settingsOfPage, textOfSetting } from "./settings.js";
 
 const KEY = "set"; // of the address
+const FILLS = "fill"; // of what was filled in
 const OWN_SCALE = ""; // the text of a scale that was taken out
 const PLAIN = { "%2C": ",", "%2F": "/", "%40": "@" }; // readable as they are
 
 /**
  * The changes in force as parts of the address, [key, text], none where nothing is changed.
  *
- * They are `set=embeddings@1,0~1/3!scale~0.5`: a number of an input by its step and its index, a setting by its name.
+ * They are `set=embeddings@1,0~1/3!scale~0.5`: a number of an input by its step and its index, a setting by its name;
+ * and `fill=weights@0,1~0.5`, what was filled in an exercise.
  */
 export function changesInAddress(now) {
   const edits = now.edits.map(({ step, index, text }) => `${inAddress(step)}@${index.join(",")}~${inAddress(text)}`);
   const settings = changedSettings(now).map(([name]) => `${name}~${inAddress(textOf(now, name))}`);
-  const all = [...edits, ...settings];
-  return all.length === 0 ? [] : [[KEY, all.join("!")]];
+  const fills = Object.entries(now.fills).map(([place, text]) => `${inAddress(place)}~${inAddress(text)}`);
+  return [[KEY, [...edits, ...settings].join("!")], [FILLS, fills.join("!")]].filter(([, text]) => text !== "");
 }
 
 /** Put the changes of an address in force, those that this page can make; without any nothing is changed. */
@@ -26,8 +28,9 @@ export function readChanges(state, hash) {
   const changes = changesOfParts(state, rawParts(hash));
   const { page } = state.get();
   if (!hasPlan(state, changes.settings)) changes.settings = settingsOfPage(page);
-  const after = { ...state.get(), ...changes };
+  const after = { ...state.get(), ...changes, fills: state.get().fills };
   if (JSON.stringify(changesInAddress(after)) !== before) applyChange(state, changes);
+  state.update({ fills: fillsOf(page, rawParts(hash)) });
 }
 
 /** A text in the address: what would end a part of it is an escape. */
@@ -49,6 +52,12 @@ function changesOfParts(state, parts) {
     else addSetting(state, changes, name, text);
   }
   return changes;
+}
+
+/** What an address has filled in an exercise. */
+function fillsOf({ exercise }, parts) {
+  const entries = (parts.get(FILLS) ?? "").split("!").map((entry) => entry.split("~").map(decoded));
+  return Object.fromEntries(entries.filter(([place, text]) => text !== undefined && exercise?.answers.includes(place.split("@")[0])));
 }
 
 /** A text of the address without its escapes; those that are none stay. */

@@ -1,6 +1,7 @@
 /* Changes: what a user changes of a problem, and the plan, the options and the values that follow from it. */
 
 import { evaluatePlan } from "./engine.js";
+import { shownValues } from "./exercise.js";
 import { keptText, readTyped } from "./numbers_typed.js";
 import { settingsOfPage } from "./settings.js";
 import { placesAmong } from "./slices.js";
@@ -83,13 +84,14 @@ export function whyNotEditable(state, step) {
 }
 
 function setChanges(state, { settings, typed, edits }, history, series) {
-  const { page, program, step, cell, trail } = state.get();
+  const { page, program, isKeyShown, step, cell, trail } = state.get();
   const plan = planOf(page, settings);
   const nodes = nodesOf(page, plan, settings);
-  const { values, fixed } = valuesOf(page, program, { plan, nodes, edits });
+  const { values: answers, fixed } = valuesOf(page, program, { plan, nodes, edits });
+  const values = shownValues({ page, nodes, isKeyShown }, answers);
   const isInPlan = nodes.some(({ name }) => name === step);
   const inView = isInPlan ? { step, cell } : { step: page.plans[plan].results.weights, cell: null };
-  state.update({ settings, typed, edits, history, series, plan, nodes, values, fixed, trail: placesAmong(nodes, trail), ...inView });
+  state.update({ settings, typed, edits, history, series, plan, nodes, answers, values, fixed, trail: placesAmong(nodes, trail), ...inView });
 }
 
 /** The number of the plan variant that settings ask for. */

@@ -1,5 +1,6 @@
 /* The page: reads its object and draws its parts, of one problem or of a model. */
 
+import { drawExercise } from "./exercise_bar.js";
 import { followAddress } from "./navigation.js";
 import { drawHeading } from "./heading.js";
 import { drawModel } from "./model.js";
@@ -15,6 +16,7 @@ if (page.layers !== undefined) {
   showInConsole(state);
   followAddress(state);
   drawHeading(documentPart("heading"), state.get());
+  drawExercise(documentPart("exercise"), state);
   drawWorkbench(state);
   drawOverview(documentPart("overview"), state);
   listenToWorkbench(() => state);

@@ -58,14 +58,14 @@ export function followAddress(state) {
   history.replaceState({ trail: state.get().trail }, "", addressOf(state.get()));
   state.listen((names) => {
     if (isReading) return;
-    if (names.some((name) => ["step", "cell", "positions", "trail"].includes(name))) {
-      const key = keyOf(state.get());
-      write(key === shown ? "replaceState" : "pushState");
-      shown = key;
-    } else if (names.includes("edits")) {
+    const key = keyOf(state.get());
+    if (names.includes("edits") || names.includes("fills")) {
       clearTimeout(timer); // a slider moves faster than a browser lets an address change
       timer = setTimeout(() => write("replaceState"), Math.max(MOST_OFTEN - (performance.now() - writtenAt), 0));
+    } else if (names.some((name) => ["step", "cell", "positions", "trail"].includes(name))) {
+      write(key === shown ? "replaceState" : "pushState");
     }
+    shown = key;
   });
   addEventListener("popstate", () => {
     read(history.state === null);

@@ -1,6 +1,7 @@
 /* The state of the page: what is shown, what was changed, and the values that follow; listeners are told of changes. */
 
 import { evaluatePlan } from "./engine.js";
+import { shownValues } from "./exercise.js";
 import { settingsOfPage } from "./settings.js";
 import { readValue } from "./values.js";
 
@@ -14,11 +15,14 @@ export function makeState(page) {
   const values = isWhole ? given : evaluatePlan(nodes, given, []).values;
   const state = {
     page,
+    isKeyShown: false, // of an exercise
+    fills: {}, // what was filled in an exercise, by step and index: `weights@0,1`
+    answers: values, // those in force, with those that an exercise hides
     program: values, // the values that the program computed
     original: new Map([...values, ...read(page.before)]), // those that changes are marked against
     plan: 0, // the position of the plan in force
     nodes, // of the plan in force, in order
-    values, // those in force
+    values: shownValues({ page, nodes, isKeyShown: false }, values), // those in force that are shown
     settings: settingsOfPage(page), // those in force
     typed: {}, // what settings that are numbers were typed as, by name
     edits: [], // the numbers that were changed: {step, index, value, text}, the text as it was typed
