@@ -32,6 +32,7 @@ from attncli.render.page.page_plans import (
     value_object,
 )
 from attncli.render.page.problem_source import problem_object
+from attncli.render.page.words import words_object
 from attncli.render.sections import edits_text, has_changed, shown_step
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View, selected_value
@@ -91,6 +92,8 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
     - `exercise`: null, or what is to be filled in, as `exercise_object` has it; those numbers are not in `values`.
     - `problem`: the keys of the problem's file and the command of it, as `problem_object` has them; null where steps or
       variants are left out.
+    - `words`: the letters of the axes that have a position for each word, `{letters: […]}`, or why words can't be
+      changed.
     - `edits`: what --set replaced, `set w_q[0,1]: 0 → 3`, or an empty text; `before`: the numbers before a change, of
       the steps that changed.
     - `nodes`: what is known of steps. `formula` is text, `mathml` markup, `formulas` null or the forms of it by the
@@ -142,6 +145,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
         "settings": settings,
         "exercise": None if exercise is None else exercise_object(exercise),
         "problem": _problem(view, plans) if steps.are_all and has_variants else None,
+        "words": words_object(trace.problem) if settings["can_compute"] is True and has_variants else None,
         "visible_sign": VISIBLE,
         "colors": [list(rgb) for rgb in ANCHORS],
         "signed_colors": {"light": SIGNED_ON_LIGHT, "dark": SIGNED_ON_DARK, "dots": DOTS},

@@ -15,7 +15,7 @@ if (page.layers !== undefined) {
   const state = makeState(page);
   showInConsole(state);
   followAddress(state);
-  drawHeading(documentPart("heading"), state.get());
+  drawHeading(documentPart("heading"), state);
   drawExercise(documentPart("exercise"), state);
   drawWorkbench(state);
   drawOverview(documentPart("overview"), state);

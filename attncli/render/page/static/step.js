@@ -1,11 +1,12 @@
 /* The step in view: its purpose, its formula, its table, the tables that it is made from, and the cell in view. */
 
 import { drawCell } from "./cell_panel.js";
-import { editCell, typedText, whyNotEditable } from "./changes.js";
+import { applyChange, editCell, typedText, whyNotEditable } from "./changes.js";
 import { make } from "./elements.js";
 import { isToFill, whyNoNumbers } from "./exercise.js";
 import { exerciseTable } from "./exercise_table.js";
 import { legendOf } from "./legend.js";
+import { paintedMask } from "./mask_painting.js";
 import { goOn, indexInView, showStep } from "./navigation.js";
 import { blocksOf, slicesOfSources } from "./source_tables.js";
 import { indexOfCell, leadingIndex, movePosition, nodeOf, placeLabel, sliceText } from "./slices.js";
@@ -88,7 +89,10 @@ function makeFigure(state, node, leading, kind) {
   const table = makeTable(content, isMain ? {
     point: (cell) => state.update({ pointed: cell }),
     walk: keep,
-    choose: keep,
+    choose: (cell) => {
+      if (now.mask !== null && node.name === "visible") applyChange(state, { mask: paintedMask(state.get().mask, indexOf(cell)) });
+      keep(cell);
+    },
     edit: whyNotEditable(state, node.name) === null ? (cell, text) => editCell(state, node.name, indexOf(cell), text) : null,
     textOf: (cell) => typedText(state.get(), node.name, indexOf(cell)) ?? String(numberAt(state.get().values.get(node.name), indexOf(cell))),
   } : {
