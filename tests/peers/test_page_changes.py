@@ -284,7 +284,7 @@ def test_a_normalizer_that_the_problem_cannot_have_is_not_offered(page_of: PageO
 @pytest.mark.parametrize(
     ("keys", "reason"),
     [
-        ({**SELF, "dtype": "float32"}, "float32"),
+        ({**SELF, "dtype": "float16"}, "float16"),
         ({"embeddings": normal(500, 400)}, "large"),
     ],
     ids=["another type", "a large problem"],

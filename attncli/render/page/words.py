@@ -61,4 +61,4 @@ def _definition(node: Node) -> tuple[Any, ...]:
 def _is_known(node: Node) -> bool:
     """Whether a page computes a node, or it is given."""
     name = computing_function(node)
-    return name is None or name in page_functions()
+    return name is None or name == _COUNT[0] or name in page_functions()

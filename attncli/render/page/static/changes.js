@@ -1,6 +1,6 @@
 /* Changes: what a user changes of a problem, and the plan, the options and the values that follow from it. */
 
-import { evaluatePlan } from "./engine.js";
+import { evaluatePlan, roundedTo } from "./engine.js";
 import { shownValues } from "./exercise.js";
 import { planWithMask, withPaintedNode } from "./mask_painting.js";
 import { keptText, readTyped } from "./numbers_typed.js";
@@ -63,10 +63,10 @@ export function editCell(state, step, index, text) {
   if (reason !== null) return reason;
   const value = readTyped(text);
   if (value === null) return `${text.trim() === "" ? "Nothing" : `“${text.trim()}”`} is no number: write 0.5, -2, 1/3 or sqrt(2).`;
-  const { edits, program } = state.get();
+  const { edits, program, page } = state.get();
   const isSameCell = (edit) => edit.step === step && edit.index.join() === index.join();
   const others = edits.filter((edit) => !isSameCell(edit));
-  const isOriginal = numberAt(program.get(step), index) === value;
+  const isOriginal = numberAt(program.get(step), index) === roundedTo(page.dtype, [value])[0];
   const next = isOriginal ? others : [...others, { step, index: [...index], value, text: keptText(text) }];
   if (!isOriginal || others.length < edits.length) applyChange(state, { edits: next });
   return null;
@@ -94,7 +94,8 @@ function setChanges(state, changes, history, series) {
   const { page, program } = { ...now, ...base };
   const plan = mask === null ? planOf(page, settings) : planWithMask(page, settings, planOf);
   const own = nodesOf(page, plan, settings);
-  const nodes = mask === null ? own : withPaintedNode(own);
+  const shown = page.plans[plan].sections.flatMap((at) => page.sections[at].names);
+  const nodes = mask === null ? own : withPaintedNode(own, shown);
   const { values: answers, fixed } = valuesOf(page, program, { plan, nodes, edits, mask });
   const cell = changes.words === now.words ? now.cell : null;
   const values = shownValues({ page, nodes, isKeyShown }, answers);
@@ -135,7 +136,7 @@ function nodesOf(page, plan, settings) {
 function valuesOf(page, program, { plan, nodes, edits, mask }) {
   const start = new Map(program);
   if (mask !== null) start.set("visible", { axes: nodes.find(({ name }) => name === "visible").axes, ...mask, data: Float64Array.from(mask.data) });
-  for (const { step, index, value } of edits) start.set(step, withNumber(start.get(step), index, value));
+  for (const { step, index, value } of edits) start.set(step, withNumber(start.get(step), index, roundedTo(page.dtype, [value])[0]));
   const changed = new Set(edits.map(({ step }) => step));
   const own = new Map(page.plans[0].nodes.map((at) => [page.nodes[at].name, page.nodes[at]]));
   const supplied = new Set(); // nodes that no number of the problem reaches: the program computed them
@@ -149,7 +150,7 @@ function valuesOf(page, program, { plan, nodes, edits, mask }) {
     }
   }
   if (plan === 0 && changed.size === 0) return { values: program, fixed: new Set() };
-  const { values, fixed } = evaluatePlan(nodes, start, [...changed]);
+  const { values, fixed } = evaluatePlan(nodes, start, [...changed], page.dtype);
   const names = new Set(nodes.map(({ name }) => name));
   return { values: new Map([...values].filter(([name]) => names.has(name))), fixed };
 }

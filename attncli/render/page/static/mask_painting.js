@@ -29,14 +29,33 @@ function visibleNode(page, settings) {
   return found === undefined ? null : page.nodes[found];
 }
 
-/** The nodes of a plan in which the step of the mask is given. */
-export function withPaintedNode(nodes) {
-  return nodes.map((node) => {
-    if (node.name !== STEP) return node;
-    const signs = [{ input: STEP, sign: node.signs?.[0]?.sign ?? "╱", meaning: "hidden by the painted mask" }];
-    const text = { formula: node.symbol, mathml: node.symbol_mathml, formulas: null, shapes: "", purpose: "Which keys each query sees, as it was painted: a click on a cell hides it, or shows it again." };
-    return { ...node, ...text, function: null, inputs: {}, options: {}, taps: {}, settings: {}, value: null, signs };
+/** The nodes of a plan in which the step of the mask is given, without those that it alone was made from and `shown` lacks. */
+export function withPaintedNode(nodes, shown) {
+  const before = stepsBefore(nodes);
+  const read = new Set(shown);
+  const kept = nodes.toReversed().filter((node) => {
+    const isKept = !before.has(node.name) || [node.name, ...Object.values(node.taps)].some((name) => read.has(name));
+    if (isKept && node.name !== STEP) Object.values(node.inputs).forEach((name) => read.add(name));
+    return isKept;
   });
+  return kept.reverse().map((node) => (node.name === STEP ? paintedNode(node) : node));
+}
+
+/** The steps that the mask is made from, by name. */
+function stepsBefore(nodes) {
+  const before = new Set();
+  for (const node of nodes.toReversed()) {
+    if (node.name === STEP || before.has(node.name)) Object.values(node.inputs).forEach((name) => before.add(name));
+  }
+  return before;
+}
+
+/** The step of the mask as one that is given. */
+function paintedNode(node) {
+  const signs = [{ input: STEP, sign: node.signs?.[0]?.sign ?? "╱", meaning: "hidden by the painted mask" }];
+  const purpose = "Which keys each query sees, as it was painted: a click on a cell hides it, or shows it again.";
+  const text = { formula: node.symbol, mathml: node.symbol_mathml, formulas: null, shapes: "", purpose };
+  return { ...node, ...text, function: null, inputs: {}, options: {}, taps: {}, settings: {}, value: null, signs };
 }
 
 /** The mask to begin with: that in force, or one that hides nothing. */

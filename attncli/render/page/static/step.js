@@ -18,7 +18,8 @@ import { makeTable } from "./table.js";
 import { tableOverview } from "./table_overview.js";
 import { numberAt } from "./values.js";
 
-const REDRAWS = ["step", "nodes", "values", "positions", "settings"];
+const REDRAWS = ["step", "plan", "positions"]; // what another table follows from
+const REFILLS = ["nodes", "values", "settings"]; // what other numbers follow from
 
 /** Draw the step in view, and again whenever it changes. */
 export function drawStep(element, state) {
@@ -34,12 +35,20 @@ export function drawStep(element, state) {
     if (hadFocus) tables.main?.table?.focus();
     mark();
   };
+  const refill = () => {
+    const node = nodeOf(state.get(), state.get().step);
+    if (tables.main === null || ![tables.main, ...tables.sources].every((figure) => figure.refill())) return draw();
+    element.querySelector(".step-head").replaceWith(stepHead(state, node));
+    tables.node = node;
+    mark();
+  };
   const mark = () => {
     markCells(state, tables);
     drawCell(panel, state, new Map(tables.sources.map(({ node }, place) => [node.name, `operand-${place + 1}`])));
   };
   state.listen((names) => {
     if (names.some((name) => REDRAWS.includes(name))) draw();
+    else if (names.some((name) => REFILLS.includes(name))) refill();
     else if (["cell", "pointed", "sentence"].some((name) => names.includes(name))) mark();
   });
   draw();
@@ -78,7 +87,7 @@ function showSources(state, tables) {
   tables.element.replaceChildren(tables.main.figure, ...tables.sources.map(({ figure }) => figure));
 }
 
-/** A table with its title and legend; null where the step has no numbers in force. */
+/** A table with its title and legend, and a function that shows the numbers in force in it; null where the step has no numbers in force. */
 function makeFigure(state, node, leading, kind) {
   const now = state.get();
   const content = stepTable(now, node, leading);
@@ -102,12 +111,22 @@ function makeFigure(state, node, leading, kind) {
     edit: null,
   });
   const title = isMain ? make("span", {}, ...mainTitle(now.page, node, content)) : sourceTitle(state, node, content);
+  const overview = isMain ? tableOverview(now.page, content, table.element) : null;
+  const legend = isMain ? [legendOf(now.page, content)] : [];
   const figure = make(
     "figure", { class: `heat-map ${kind}` },
     make("figcaption", {}, title, ...(isMain ? choicesOfLeading(state, node) : [])),
-    table.element, ...(isMain ? [legendOf(now.page, content), ...tableOverview(now.page, content, table.element)] : []),
+    table.element, ...legend, ...(overview?.elements ?? []),
   );
-  return { figure, table, node, content };
+  const refill = () => {
+    const own = nodeOf(state.get(), node.name);
+    const next = own === null ? null : stepTable(state.get(), own, leading);
+    if (next === null || !table.refill(next)) return false;
+    figure.querySelector(".legend")?.replaceWith(legendOf(now.page, next));
+    overview?.paint(next);
+    return true;
+  };
+  return { figure, table, node, content, refill };
 }
 
 function mainTitle(page, node, content) {

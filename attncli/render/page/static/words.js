@@ -1,6 +1,7 @@
 /* The words of a problem: the page with others, whose rows of the embeddings follow, and what moves with them. */
 
 import { evaluatePlan } from "./engine.js";
+import { readValue } from "./values.js";
 
 const ZEROS = -1; // the row of a word that has none of the program's
 
@@ -34,11 +35,33 @@ export function pageOfWords(source, words) {
     const last = node.axes.slice(-2);
     const shape = node.axes.map((letter, axis) => (isLonger(letter) ? words.length : node.shape[axis]));
     const labels = node.labels.map((of, at) => (of.length > 0 && isLonger(last.at(at - 2)) ? own.labels : of));
-    const options = node.function === "count" && node.axes.some(isLonger) ? { ...node.options, length: words.length } : node.options;
-    const value = node.axes.some(isLonger) ? null : node.value;
-    return { ...node, shape, labels, options, value, shapes: shapesText(node.shapes, letters, words.length) };
+    const value = !node.axes.some(isLonger) ? node.value : isCount(node) ? counted(node, words.length) : null;
+    return { ...node, shape, labels, value, shapes: shapesText(node.shapes, letters, words.length) };
   });
-  return { ...source, axes, nodes };
+  return { ...source, axes, nodes, guide: guideOfWords(source.guide, nodes, own.labels) };
+}
+
+/** The story of a page with other words: of a cell that is still there. */
+function guideOfWords(guide, nodes, labels) {
+  if (!guide) return guide;
+  const shapes = new Map(nodes.map(({ name, shape }) => [name, shape]));
+  const cells = Object.entries(guide.cells).map(([name, index]) => [name, index.map((at, axis) => Math.min(at, shapes.get(name)[axis] - 1))]);
+  const index = Object.fromEntries(cells).weights ?? [];
+  if (index.length < 2) return { ...guide, cells: Object.fromEntries(cells) };
+  const [query, key] = index.slice(-2).map((at) => labels[at]);
+  const leading = shapes.get("weights").slice(0, -2).filter((length) => length > 1).length; // each named after the pair
+  const rest = leading === 0 ? [] : guide.label.split(", ").slice(-leading);
+  return { ...guide, cells: Object.fromEntries(cells), label: [`query ${query}`, `key ${key}`, ...rest].join(", ") };
+}
+
+/** Whether a node counts words, or something else. */
+function isCount(node) {
+  return node.function === "count";
+}
+
+/** The value of a node that counts so many. */
+function counted({ options }, length) {
+  return { shape: [length], data: Array.from({ length }, (_, at) => options.first + at) };
 }
 
 /** The values of a page with other words, computed from the rows of the embeddings that these have. */
@@ -50,8 +73,9 @@ export function valuesOfWords(source, page, words, own) {
   const rows = new Float64Array(words.length * width);
   words.forEach(({ row }, at) => { if (row !== ZEROS) rows.set(data.subarray(row * width, (row + 1) * width), at * width); });
   const start = new Map(given.map((name) => [name, own.get(name)]));
+  for (const node of nodes.filter(isCount)) start.set(node.name, readValue(node.axes, node.value ?? counted(node, node.shape[0])));
   start.set("embeddings", { axes, shape: [words.length, width], data: rows });
-  return evaluatePlan(nodes, start, []).values;
+  return evaluatePlan(nodes, start, [], page.dtype).values;
 }
 
 /**
