@@ -60,11 +60,13 @@ def change(page: Any, rng: random.Random) -> None:
         .map(({ name }) => [name, attnPage.state.get().values.get(name).shape])"""
     )
     text = rng.choice(NUMBERS)
-    kind = rng.choice(["number"] * 5 + ["scale", "causal", "normalizer", "parameter", "undo"])
+    kind = rng.choice(["number"] * 5 + ["scale", "causal", "normalizer", "parameter", "undo", "word", "paint", "cell"])
     if kind == "number":
         name, shape = rng.choice(inputs)
         index = [rng.randrange(length) for length in shape]
         assert page.evaluate("(all) => attnPage.editCell(attnPage.state, ...all)", [name, index, text]) is None
+    elif kind in ("word", "paint", "cell"):
+        page.evaluate("([kind, share]) => structure[kind](share)", [kind, rng.random()])
     elif kind == "undo":
         page.evaluate("document.querySelector('.log-buttons button').click()")
     elif kind == "normalizer":
@@ -83,6 +85,16 @@ CHOOSE = """window.choose = (id, value) => {
   if (field === null) return;
   field.value = value;
   field.dispatchEvent(new Event("change"));
+};
+const oneOf = (elements, share) => elements[Math.floor(share * elements.length)];
+window.structure = {
+  word(share) { oneOf(document.querySelectorAll(".words-control button:not(:disabled)"), share)?.click(); },
+  paint() { document.querySelector(".mask-control button").click(); },
+  cell(share) {
+    if (attnPage.state.get().mask === null) return;
+    attnPage.state.update({ step: "visible", cell: null });
+    oneOf(document.querySelectorAll("#step .main td"), share).click();
+  },
 };"""
 
 
@@ -175,6 +187,14 @@ def test_what_is_changed_stays_and_can_be_taken(page_of: PageOf, tmp_path: Path)
     assert any(element.get("fill") == "url(#hatch)" for element in picture.iter())
 
 
+def edit(page: Any, index: list[int], text: str) -> str | None:
+    """Change a number of the embeddings; what is wrong with the text."""
+    found: str | None = page.evaluate(
+        "([index, text]) => attnPage.editCell(attnPage.state, 'embeddings', index, text)", [index, text]
+    )
+    return found
+
+
 def verdicts(page: Any) -> list[str]:
     """What is marked at each field, in the order of rows."""
     return [str(mark.get_attribute("data-verdict")) for mark in page.locator(".fill").all()]
@@ -208,3 +228,33 @@ def test_an_exercise_tells_right_from_wrong_and_hides_what_follows(page_of: Page
     assert page.locator(".fill").count() == 0
     page.get_by_role("button", name="Hide the key").click()
     assert page.locator(".fill").count() == 6
+
+
+def test_words_are_changed_and_a_mask_is_painted(page_of: PageOf) -> None:
+    page = page_of({"embeddings": [[1, 0], [0, 1], [1, 1]], "tokens": ["the", "cat", "sat"], "w_q": [[1, 0], [0, 1]]})
+    assert edit(page, [1, 0], "1/3") is None
+    page.get_by_text("Words", exact=True).click()
+    word = page.get_by_label("Word 3", exact=True)
+    word.fill("the")
+    word.press("Enter")
+    page.get_by_label("Move cat up").click()
+    page.get_by_label("Add a word of zeros").click()
+    page.get_by_label("Leave out the").first.click()
+    assert page.locator(".word-fields input").count() == 3
+    assert values_of(page)["embeddings"][0] == 1 / 3  # it moved along
+    assert page.locator(".about").inner_text().startswith("scaled_dot → softmax → weighted_sum · 3 queries")
+    page.get_by_role("button", name="Paint a mask").click()
+    page.locator("#step .main td").nth(1).click()
+    assert page.evaluate("attnPage.state.get().values.get('masked_scores').data[1]") == -np.inf
+    page.evaluate("attnPage.state.update({ step: 'weights' })")
+    assert page.locator("#step .main td.hidden-cell").count() == 1
+    assert list(page.locator(".log li").all_inner_texts()) == [
+        "words: the cat sat → cat the new",
+        "embeddings[cat, x1]: 0 → 1/3",
+        "mask: painted, 1 of 9 cells hidden",
+    ]
+    for _ in range(3):
+        page.get_by_role("button", name="Undo").click()
+    assert page.locator(".word-fields input").count() == 4
+    page.get_by_role("button", name="Reset all").click()
+    assert page.locator(".log li").inner_text() == "Nothing is changed."

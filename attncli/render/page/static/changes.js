@@ -79,8 +79,9 @@ export function typedText({ edits }, step, index) {
 
 /** Why the numbers of a step can't be changed here; null where they can. */
 export function whyNotEditable(state, step) {
-  const { page, nodes } = state.get();
+  const { page, nodes, mask } = state.get();
   const node = nodes.find(({ name }) => name === step);
+  if (mask !== null && step === "visible") return "A click hides this cell, or shows it again.";
   if (page.settings.can_compute !== true) return page.settings.can_compute;
   if (node.function !== null || node.tapped_from !== null) return `${step} is computed: change the numbers that it is made from.`;
   if (node.edit_key === null) return `The numbers of ${step} can't be changed in the page.`;

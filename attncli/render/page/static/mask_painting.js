@@ -52,7 +52,7 @@ function stepsBefore(nodes) {
 
 /** The step of the mask as one that is given. */
 function paintedNode(node) {
-  const signs = [{ input: STEP, sign: node.signs?.[0]?.sign ?? "╱", meaning: "hidden by the painted mask" }];
+  const signs = [{ input: STEP, sign: "✕", meaning: "hidden by the painted mask" }];
   const purpose = "Which keys each query sees, as it was painted: a click on a cell hides it, or shows it again.";
   const text = { formula: node.symbol, mathml: node.symbol_mathml, formulas: null, shapes: "", purpose };
   return { ...node, ...text, function: null, inputs: {}, options: {}, taps: {}, settings: {}, value: null, signs };

@@ -18,7 +18,7 @@ import { makeTable } from "./table.js";
 import { tableOverview } from "./table_overview.js";
 import { numberAt } from "./values.js";
 
-const REDRAWS = ["step", "plan", "positions"]; // what another table follows from
+const REDRAWS = ["page", "step", "plan", "positions"]; // what another table follows from
 const REFILLS = ["nodes", "values", "settings"]; // what other numbers follow from
 
 /** Draw the step in view, and again whenever it changes. */
@@ -74,7 +74,7 @@ function withAnswers(now) {
 /** The table of a step that is to be filled in, with its title. */
 function figureToFill(state, node) {
   const title = sliceTitle(state.get().page, node, { leading: leadingIndex(state.get().page, node, state.get().positions) });
-  return { figure: make("figure", { class: "heat-map main" }, make("figcaption", {}, make("span", {}, ...title)), exerciseTable(state, node)), table: null };
+  return { figure: make("figure", { class: "heat-map main" }, make("figcaption", {}, make("span", {}, ...title)), exerciseTable(state, node)), table: null, refill: () => false };
 }
 
 /** Draw the tables that the step is made from, as far as they are others than those that are shown. */
@@ -99,7 +99,7 @@ function makeFigure(state, node, leading, kind) {
     point: (cell) => state.update({ pointed: cell }),
     walk: keep,
     choose: (cell) => {
-      if (now.mask !== null && node.name === "visible") applyChange(state, { mask: paintedMask(state.get().mask, indexOf(cell)) });
+      if (state.get().mask !== null && node.name === "visible") applyChange(state, { mask: paintedMask(state.get().mask, indexOf(cell)) });
       keep(cell);
     },
     edit: whyNotEditable(state, node.name) === null ? (cell, text) => editCell(state, node.name, indexOf(cell), text) : null,

@@ -67,7 +67,7 @@ function maskControl(state) {
     const why = state.get().mask === null ? whyNoPainting(state.get()) : null;
     button.textContent = state.get().mask === null ? "Paint a mask" : "Take the painted mask away";
     button.disabled = why !== null;
-    reason.textContent = why ?? (state.get().mask === null ? "" : "Click cells of the table of visible.");
+    reason.textContent = why ?? (state.get().mask === null ? "" : "A click on a cell of visible hides it.");
   };
   state.listen((names) => { if (names.includes("settings")) paint(); });
   paint();
