@@ -1,5 +1,6 @@
 /* The page: reads its object and draws its parts, of one problem, of the parts of a file, or of a model. */
 
+import { drawExercise } from "./exercise_bar.js";
 import { followAddress } from "./navigation.js";
 import { drawHeading } from "./heading.js";
 import { drawModel } from "./model.js";
@@ -18,7 +19,8 @@ if (page.layers !== undefined) {
   const state = makeState(page);
   showInConsole(state);
   followAddress(state);
-  drawHeading(documentPart("heading"), state.get());
+  drawHeading(documentPart("heading"), state);
+  drawExercise(documentPart("exercise"), state);
   drawWorkbench(state);
   drawOverview(documentPart("overview"), state);
   listenToWorkbench(() => state);
