@@ -19,8 +19,8 @@ MOST_STOPS, ENOUGH_STOPS = 9, 6
 # the story would have fewer stops than enough.
 _STAGES = (
     frozenset({"score", "normalize", "context", "recurrence"}),
-    frozenset({"mask", "project"}),
-    frozenset({"bias", "cap", "scale", "sink", "position", "difference", "empty_rows"}),
+    frozenset({"mask", "bias", "cap", "scale", "sink", "difference", "empty_rows"}),
+    frozenset({"project", "position"}),
 )
 _NO_STOPS = frozenset({GIVEN, GRADIENT, "align", "derive", "repeat"})  # stages that compute nothing of a cell
 _READERS = frozenset({"score", "context", "recurrence"})  # stages that read queries, keys and values
@@ -108,7 +108,7 @@ def _strip(plan: Plan, needed: frozenset[str], stops: Sequence[Node]) -> Sequenc
             depths[node.name] = 1 + max((depths[name] for name in depths if name in sources), default=-1)
     if roles:  # queries, keys and values are beside one another
         depths |= dict.fromkeys(roles, max(depths[name] for name in roles))
-    return [[name for name in depths if depths[name] == depth] for depth in sorted(set(depths.values()))]
+    return [[name for name in names if depths[name] == depth] for depth in sorted(set(depths.values()))]
 
 
 def _role_nodes(plan: Plan, needed: frozenset[str]) -> Sequence[str]:

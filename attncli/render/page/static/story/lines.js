@@ -7,6 +7,7 @@ import { numberAt } from "../values.js";
 
 const MOST_ADDENDS = 10; // of a sum that are written one by one: the largest
 const MANY = 6; // addends of which those that are 0 are said together
+const WIDE_ADDEND = 17; // characters of an addend that is written smaller
 
 /**
  * Lines {line, whole} as elements; the addends of the first sum are elements of the class `story-term`, which say in
@@ -92,6 +93,7 @@ function withSums(addends) {
 function sumElement({ name, addends, sign, result }, kinds, decimals) {
   const style = makeStyle(decimals);
   const hasProducts = addends.some(({ factors }) => factors === 2);
+  const isWide = addends.some(({ parts }) => textOfLine(parts).length > WIDE_ADDEND);
   const rows = addends.map(({ parts, value, at, sum }) => make(
     "div", { class: "story-term", "data-term": at }, make("span", { class: "story-addend" }, ...partsOf(parts, kinds)),
     ...(hasProducts ? [make("span", { class: "story-product" }, value === null ? "" : decimalText(value, style))] : []),
@@ -102,7 +104,7 @@ function sumElement({ name, addends, sign, result }, kinds, decimals) {
     ...(hasProducts ? [make("span", {}, "product")] : []), make("span", {}, "sum"),
   );
   const foot = make("p", { class: "story-result" }, `${sign} ${result}`);
-  return make("div", { class: `story-sum${hasProducts ? " has-products" : ""}${rows.length > 7 ? " is-long" : ""}` }, head, ...rows, foot);
+  return make("div", { class: `story-sum${hasProducts ? " has-products" : ""}${rows.length > 7 || isWide ? " is-long" : ""}` }, head, ...rows, foot);
 }
 
 /** The lines of a stop as one text, for those who hear it. */
