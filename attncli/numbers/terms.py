@@ -284,7 +284,8 @@ def _part(term: Term, style: Style, binding: int, *, is_first: bool = False) -> 
 
 
 def _write_sum(operands: Sequence[Term], style: Style, is_first: bool, own: int | None = None) -> str:
-    positions, gaps = range(len(operands)), list[str]()
+    positions: Sequence[int] = range(len(operands))
+    gaps: list[str] = []
     if style.max_terms is not None and len(operands) > style.max_terms:
         style = replace(style, has_exponents=True)
         positions, gaps = _largest_terms(operands, style.max_terms or 0, own)

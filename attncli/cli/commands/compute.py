@@ -16,6 +16,7 @@ from attncli.cli.option_values import (
     at_layers,
     check_convention,
     check_is_given,
+    command_words,
     edited_problem,
     given_keys,
     make_inputs,
@@ -66,6 +67,8 @@ def compute(
     from attncli.plan.build import keys_unread_by_plan, plan_of
 
     check_is_given("compute", problem, keys)
+    words = command_words(problem, {"--layer": layer, "--as": convention, "--set": edits, "--max-size": max_size}, keys)
+    words += ("--gradient",) * output_options.gradient
     problem = next(iter(at_layers([problem] if problem else [], [layer] if layer else [])), None)
     check_convention(convention)
 
@@ -80,7 +83,7 @@ def compute(
         warnings = problem_warnings(spec, document, keys_unread_by_plan(spec))
         streams.write_warnings(warnings, strict=output_options.strict)
         title = to_text(document["title"].value) if "title" in document else ""
-        edited = replace(edited_problem(spec, read_edits(edits)), title=title)
+        edited = replace(edited_problem(spec, read_edits(edits)), title=title, command=words)
         if output_options.output_format.has_parts and not edited.cells:
             edited = with_parts(edited, document, problem or "")
         if output_options.guide and output_options.has_guide:

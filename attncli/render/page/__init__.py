@@ -31,6 +31,7 @@ from attncli.render.page.page_plans import (
     plan_variants,
     value_object,
 )
+from attncli.render.page.problem_source import problem_object
 from attncli.render.sections import edits_text, has_changed, shown_step
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View, selected_value
@@ -88,6 +89,8 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
     - `settings`: `can_compute` is true, or a sentence on why nothing can be changed; `causal`; `scale` {value or null,
       own}; `normalizer`, and `normalizers`, those to choose from: `{name, parameters: [{name, value, above, least,
       is_integer}]}`. Null where there is nothing to choose.
+    - `problem`: the keys of the problem's file and the command of it, as `problem_object` has them; null where steps or
+      variants are left out.
     - `guide`: of a page that begins with a story the `label` of the pair that it is about, and `cells`, the index of
       the cell that it goes through in each node of a stop, by name; null of any other page.
     - `edits`: what --set replaced, `set w_q[0,1]: 0 → 3`, or an empty text; `before`: the numbers before a change, of
@@ -139,6 +142,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
         "axes": _axes(trace, steps.steps, {} if steps.are_all else view.positions),
         "start": _start(view, steps),
         "settings": _settings(trace.problem, steps),
+        "problem": _problem(view, plans) if steps.are_all and has_variants else None,
         "guide": {"label": cell_label(view), "cells": cells_of(view, plans.told)} if plans.told else None,
         "visible_sign": VISIBLE,
         "colors": [list(rgb) for rgb in ANCHORS],
@@ -157,6 +161,12 @@ def _sentence(problem: ProblemSpec) -> str:
     """The words of a problem that has no title: its sentence, or its tokens; empty where it has neither."""
     words = problem.sentence or " ".join(problem.tokens or ())
     return words if len(words) <= LONGEST_TITLE else f"{words[:LONGEST_TITLE].rsplit(' ', 1)[0]} …"
+
+
+def _problem(view: View, plans: PagePlans) -> dict[str, Any]:
+    """The problem, of whose arrays the page has those that it can change."""
+    own = (plans.nodes[at] for at in plans.plans[0]["nodes"])
+    return problem_object(view, {node["name"]: node["edit_key"] for node in own})
 
 
 def _axes(trace: Trace, steps: Sequence[Step], positions: Mapping[str, int]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ export function drawLines(element, state) {
     element.replaceChildren(figureOf(parts, table, state));
     paint(parts, table, state);
   };
-  state.listen((names) => {
+  state.listenAtRest((names) => {
     const table = sentenceTable(state);
     if (table === null) return;
     if (names.includes("nodes")) draw();

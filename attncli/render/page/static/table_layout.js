@@ -55,10 +55,12 @@ export function scrollToCell(scroller, [row, column], sizes) {
 }
 
 const measure = document.createElement("canvas").getContext("2d");
+let family = null; // of the page's letters: asking for it lays the page out
 
 /** The width of the widest of some texts, in pixels, as tables have them; of many, the longest few are measured. */
 function widest(texts, kind = "labels") {
-  measure.font = `${kind === "numbers" ? "" : "600 "}13px ${getComputedStyle(document.documentElement).fontFamily}`;
+  family ??= getComputedStyle(document.documentElement).fontFamily;
+  measure.font = `${kind === "numbers" ? "" : "600 "}13px ${family}`;
   const longest = [...new Set(texts)].sort((a, b) => b.length - a.length).slice(0, 24);
   return longest.reduce((most, text) => Math.max(most, measure.measureText(text.trim()).width), 0);
 }
