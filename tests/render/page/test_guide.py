@@ -74,6 +74,7 @@ def test_every_problem_has_a_story_whose_tables_follow_from_those_on_the_left(na
         assert len(guide["cells"][step]) == len(plan[step].shape)
         assert all(0 <= at < length for at, length in zip(guide["cells"][step], plan[step].shape, strict=True))
     for table, at in columns.items():
+        assert table not in ("scores", "weights") or at > 0 or plan[table].is_input
         assert all(columns[other] <= at for other in plan.needed_for([table]) & columns.keys())
 
 

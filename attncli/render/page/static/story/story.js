@@ -103,7 +103,7 @@ function drawStop(element, parts, state, isPlayed) {
   element.classList.toggle("is-whole", stop === null);
   drawText(parts.text, state, stop);
   const lines = stop === null ? [] : linesOfStop(now, stop);
-  const drawn = stop === null ? [] : lineElements(now, lines, kindsOfStop(now, stop));
+  const drawn = stop === null ? [] : lineElements(now, lines, kindsOfStop(now, stop), stop.index);
   parts.text.append(make("p", { class: "visually-hidden" }, spokenLines(lines)));
   parts.lines.replaceChildren(...drawn);
   drawBar(parts.bar, state, stops);
@@ -121,7 +121,7 @@ function drawText(element, state, stop) {
   if (stop === null) {
     element.replaceChildren(
       make("h2", {}, "The whole computation, and the way of one number through it"),
-      make("p", { class: "purpose" }, "From left to right each table is made from those before it. The story follows one pair: ", make("strong", {}, label), "."),
+      make("p", { class: "purpose" }, "From left to right each table is made from those before it. The story follows ", make("strong", {}, label), "."),
     );
     return;
   }

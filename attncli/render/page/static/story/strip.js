@@ -6,8 +6,8 @@ import { storyLeading, stripOf, titleOf } from "./stops.js";
 
 const [SMALL_HEIGHT, SMALL_WIDTH, SMALL_DOT] = [40, 64, 9]; // pixels of a table while a stop is told, and of its cells
 const STRIP_ARROW = 44; // pixels of an arrow with its distances
-const [NAME_WIDTH, BOX_PADDING] = [88, 20]; // pixels of a name below a symbol, which breaks between words, and around a table
-const STRIP_CAPTION = 72; // pixels of a title with its distances
+const [NAME_WIDTH, BOX_PADDING] = [92, 20]; // pixels of a name below a symbol, and around a table
+const STRIP_CAPTION = 60; // pixels of a title with its distances
 
 /**
  * The strip as an element: large while the whole is in view, with `room` in pixels, otherwise small (`room` null).
@@ -59,7 +59,7 @@ function largeSize(columns, room) {
 
 /** The size of the cells of a small table: it is a picture of a few pixels. */
 function smallSize({ rows, columns }) {
-  const side = Math.max(1, Math.min(SMALL_HEIGHT / rows, SMALL_WIDTH / columns, SMALL_DOT));
+  const side = Math.min(SMALL_HEIGHT / rows, SMALL_WIDTH / columns, SMALL_DOT);
   return { width: side, height: side, font: 0 };
 }
 
