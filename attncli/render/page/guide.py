@@ -153,7 +153,7 @@ def cell_label(view: View) -> str:
 
 
 def _positions(view: View) -> AxisPositions:
-    """The positions of the pair that the story is about: of a recurrence the last that is worked out, which reads all."""
+    """The positions of the pair that the story is about; of a recurrence the last token, whose state has all others."""
     worked = worked_positions(view)
     return worked[0] if view.result.trace.plan.has_weights else worked[-1]
 
