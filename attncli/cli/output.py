@@ -182,7 +182,7 @@ def compute_view(edited: EditedProblem, options: OutputOptions, allocator: Any =
     if options.output_format.name != DEFAULT_FORMAT:  # its readers may have no command line
         others["cell_option"] = ""
     others["parts"] = tuple(_part_view(part, options) for part in edited.parts)
-    return View(result, **{**shown, **others, "about": edited.about})
+    return View(result, **{**shown, **others, "about": edited.about, "command": edited.command})
 
 
 def _part_view(part: ProblemPart, options: OutputOptions) -> View:

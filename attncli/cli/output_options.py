@@ -51,6 +51,7 @@ class OutputOption:
     help: str
     metavar: str | None = None
     short: str = ""  # its name of one letter: "-e"
+    has_opposite: bool = False  # --no-… turns it off
     is_listed: bool = True  # in the short help
     complete: Callable[..., Any] | None = None
     view: ViewFields | None = None
@@ -332,6 +333,13 @@ class OutputOptions:
         idle=(_where(lambda row: not row.has_parts, "only notebooks (.ipynb) import attncli"),),
     )
     watch: bool = _option("Compute again when a file of the problem changes.", default=False, is_listed=False)
+    guide: bool | None = _option(
+        "Begin a page with the way of one cell, step by step; the default of --open and of demos.",
+        has_opposite=True,
+        is_listed=False,
+        view=lambda options, _: {"guide": options.has_guide},
+        idle=(_where(lambda row: row.name != PAGE, "only a page (.html) begins with a story"),),
+    )
     open: bool = _option("Show the page, as -o page.html writes it, in the browser.", default=False)
     pager: bool = _option(
         PAGER_HELP,
@@ -448,6 +456,11 @@ class OutputOptions:
             hint = f"expected a number from 1, or {ALL}"
             raise AttnError(f"{self.terms!r} is not a number of terms", where="--terms", hint=hint)
         return int(self.terms)
+
+    @property
+    def has_guide(self) -> bool:
+        """Whether a page begins with a story: as it is asked for, otherwise where a page is opened at once."""
+        return self.output_format.name == PAGE and (self.open if self.guide is None else self.guide)
 
     @property
     def works_out_cells(self) -> bool:
@@ -578,8 +591,9 @@ def _parameter(option: Any, formats: Sequence[str]) -> inspect.Parameter:
     row: OutputOption = option.metadata["row"]
     if option.name == "format":
         row = replace(row, help=f"As {' '.join(formats)}.", complete=complete_from(lambda: formats))
+    name = option_name(option.name)
     made = typer.Option(
-        option_name(option.name),
+        f"{name}/--no-{name.removeprefix('--')}" if row.has_opposite else name,
         *filter(None, [row.short]),
         help=row.help,
         metavar=row.metavar,

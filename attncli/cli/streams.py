@@ -5,14 +5,13 @@ import os
 import select
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn, TextIO, cast
 
 from attncli.base.errors import AttnError
-from attncli.render.target import TextTarget
+from attncli.render.target import PAGE_WIDTH, TextTarget, wrapped_words
 
 BUFFER_SIZE = 2**16  # characters
 MIN_WIDTH = 20  # columns; a narrower terminal wraps the lines itself
@@ -91,11 +90,17 @@ def write_notice(message: str) -> None:
 
 
 def _wrapped(line: str) -> str:
-    """A line for standard error, on a terminal broken between words; a word that is too long is the terminal's."""
+    """A line for standard error, on a terminal broken between words."""
     if not sys.stderr.isatty():
         return line
-    width = shutil.get_terminal_size().columns
-    return textwrap.fill(line, max(width, MIN_WIDTH), break_long_words=False, break_on_hyphens=False)
+    return "\n".join(wrapped_words(line, max(_error_columns(), MIN_WIDTH)))
+
+
+def _error_columns() -> int:
+    """The width of the terminal that standard error is, where standard output may go elsewhere; COLUMNS goes first."""
+    with suppress(OSError, ValueError):
+        return int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(sys.stderr.fileno()).columns or PAGE_WIDTH
+    return PAGE_WIDTH
 
 
 def write_warnings(warnings: Iterable[str], *, strict: bool) -> None:

@@ -20,11 +20,12 @@ from attncli.plan.graph import GRADIENT
 from attncli.plan.trace import AxisPositions, Step, Trace, add_dependent_axes
 from attncli.problem.fields import LSE
 from attncli.render.aligned_numbers import needs_exponents
+from attncli.render.default_cell import default_cell
 from attncli.render.document import Section
 from attncli.render.linear_gradients import linear_gradient_lines, name_of_number
 from attncli.render.masks import VISIBLE_STEP, rules_below
 from attncli.render.tables import position_label
-from attncli.render.view import DECIMALS, Cell, View
+from attncli.render.view import Cell, View
 
 MAX_TOKENS = 4  # of a recurrence that are all worked out
 LEADING = set(COUNTED_FROM_0)
@@ -70,35 +71,16 @@ def _default_tokens(count: int) -> Sequence[int]:
 
 
 def _default_positions(view: View) -> AxisPositions:
-    """The positions of a weight that teaches something, among those at the positions of the view.
-
-    It is the second largest weight of the first row that has two different weights, neither 0 nor 1, as a table shows
-    them: the exponential of the largest score is exp(0), and the first row of a causal mask is 1. Without such a row
-    it is the largest weight. Of a recurrence it is the last token.
-    """
+    """The positions of the default cell, among those at the positions of the view; of a recurrence the last token."""
     trace = view.result.trace
     if not trace.plan.has_weights:
         last = trace.plan.pair_axes[-1].length - 1
         return {**{axis.letter: 0 for axis in trace.plan.pair_axes}, "n": last, "m": last, **view.positions}
     weights = trace["weights"]
     index = tuple(slice(at, at + 1) if (at := view.positions.get(x)) is not None else slice(None) for x in weights.axes)
-    value = weights.value[index]
-    found = next(_teaching_cells(value), None)
-    if found is None:
-        largest = np.nanargmax(np.where(np.isnan(value), -np.inf, value))
-        found = tuple(map(int, np.unravel_index(largest, value.shape)))
+    has_scores = "scores" in trace and trace["scores"].value.shape == weights.value.shape
+    found = default_cell(weights.value[index], trace["scores"].value[index] if has_scores else None)
     return {**dict(zip(weights.axes, found, strict=True)), **view.positions}
-
-
-def _teaching_cells(weights: Array) -> Iterator[tuple[int, ...]]:
-    """The index of the second largest weight of each row [… n m] that has two different ones, neither 0 nor 1."""
-    for row in np.ndindex(weights.shape[:-1]):
-        with np.errstate(over="ignore"):  # a number of so many digits is infinite here
-            numbers = np.round(weights[row].astype(np.float64), DECIMALS)
-        shown = numbers[np.isfinite(numbers) & (numbers != 0) & (numbers != 1)]
-        others = shown[shown < shown.max(initial=-np.inf)]
-        if others.size:
-            yield (*row, int(np.argmax(numbers == others.max())))
 
 
 def positions_through(trace: Trace, at: AxisPositions) -> AxisPositions:
@@ -305,7 +287,7 @@ def _row_sum(step: Step, at: AxisPositions, write: ArithmeticWriter) -> list[str
         return []
     weights = _part(step, at, LEADING | {"n"})
     name = f"Σⱼ {write.symbol('weights')}ᵢⱼ"
-    return [write.computed(name, total(weights)).line] if np.count_nonzero(weights) > 1 else []
+    return [write.computed(name, total(weights, write.column)).line] if np.count_nonzero(weights) > 1 else []
 
 
 def _part(step: Step, at: AxisPositions, letters: set[str]) -> Array:

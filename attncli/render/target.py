@@ -1,11 +1,14 @@
 """The target of text, a terminal, a pipe or a file: its width, its encoding, and what it can show."""
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from attncli.base.text import escape_control, transliterate
 
 PAGE_WIDTH = 80
+_WORDS = re.compile(r"(?<!\S)'[^']+'[^\s\w]*(?!\S)|\S+")  # a name in quotes is a word, also with spaces in it
 
 
 @dataclass(frozen=True)
@@ -68,3 +71,20 @@ def text_width(text: str) -> int:
     from rich.cells import cell_len  # noqa: PLC0415 - most labels are ASCII
 
     return cell_len(text)
+
+
+def wrapped_words(text: str, width: int) -> Iterator[str]:
+    """A text in lines of at most that many columns, broken between words; one that is longer than a line is whole.
+
+    >>> list(wrapped_words("there is no 'my file.yaml' here", 16))
+    ['there is no', "'my file.yaml'", 'here']
+    """
+    line = ""
+    for quoted in _WORDS.findall(text):
+        for word in [quoted] if text_width(quoted) <= width else quoted.split():
+            joined = f"{line} {word}" if line else word
+            if line and text_width(joined) > width:
+                yield line
+                joined = word
+            line = joined
+    yield line

@@ -53,8 +53,9 @@ class View:
     fit, which the result must have. With `transpose` tables of queries and keys have a row for each key. `title` is
     that of a figure or a page, `style` that of a figure, where the user has given one; with `lines` a figure has
     weights as lines between words. With `changes` there is the change of each number, in place of the tables before
-    and after. A notebook says what a problem
-    is `about`, has a section for each of the `parts` of its file, and is computed `with_attn`.
+    and after. A notebook says what a problem is `about`, has a section for each of the `parts` of its file, and is
+    computed `with_attn`. `command` has the words of the command line that gives the problem, for the page; with `guide`
+    a page begins with the story of a cell.
     """
 
     result: RunResult
@@ -82,6 +83,8 @@ class View:
     about: str = ""
     parts: "tuple[View, ...]" = ()
     with_attn: bool = False
+    command: tuple[str, ...] = ()
+    guide: bool = False
 
     @property
     def steps(self) -> Sequence[Step]:

@@ -1,9 +1,17 @@
-"""Texts in chunks: what one call writes, and how the lines are counted."""
+"""Texts in chunks: what one call writes, and how the lines are counted; and messages, broken between words."""
+
+import fcntl
+import os
+import pty
+import struct
+import sys
+import termios
 
 import pytest
 
-from attncli.cli.streams import BUFFER_SIZE, buffer_chunks
+from attncli.cli.streams import BUFFER_SIZE, buffer_chunks, write_error
 from attncli.cli.terminal import ProgressBar
+from attncli.render.target import wrapped_words
 
 
 @pytest.mark.parametrize(
@@ -28,3 +36,32 @@ def test_a_text_of_one_chunk_has_no_progress(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(ProgressBar, "__call__", lambda _, done, total: calls.append((done, total)))
     assert list(ProgressBar("writing").count_lines(["1\n2\n3\n"], 2)) == ["1\n2\n3\n"]
     assert calls == []
+
+
+MESSAGE = "attn: a_folder/problem.yaml: there is no such file; did you mean 'my problem.yaml'?"
+BROKEN = {
+    120: [MESSAGE],
+    60: ["attn: a_folder/problem.yaml: there is no such file; did you", "mean 'my problem.yaml'?"],
+    24: ["attn:", "a_folder/problem.yaml:", "there is no such file;", "did you mean", "'my problem.yaml'?"],
+    12: ["attn:", "a_folder/problem.yaml:", "there is no", "such file;", "did you mean", "'my", "problem.yaml'?"],
+}
+
+
+@pytest.mark.parametrize(("width", "lines"), BROKEN.items(), ids=str)
+def test_a_message_is_broken_between_words_and_names_are_whole_where_they_fit(width: int, lines: list[str]) -> None:
+    assert list(wrapped_words(MESSAGE, width)) == lines
+
+
+def test_wide_characters_count_twice_where_a_message_is_broken() -> None:
+    assert list(wrapped_words("猫猫猫 猫猫", 10)) == ["猫猫猫", "猫猫"]
+
+
+def test_the_width_of_a_message_is_that_of_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, other = pty.openpty()
+    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 30, 0, 0))
+    monkeypatch.delenv("COLUMNS", raising=False)
+    with os.fdopen(other, "w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)  # standard output is a pipe of pytest
+        write_error("reading embeddings from the terminal")
+        assert os.read(terminal, 100).decode().split("\r\n") == ["attn: reading embeddings from", "the terminal", ""]
+    os.close(terminal)

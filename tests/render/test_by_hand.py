@@ -39,26 +39,6 @@ def cells(view: View) -> list[tuple[int, ...]]:
     return [tuple(at[letter] for letter in axes) for at in worked_positions(view)]
 
 
-SECOND_LARGEST = {
-    "the second largest weight": ([[0.2, 0.1, 0.7]], (0, 0)),
-    "not one that is equal to the largest": ([[0.4, 0.4, 0.2]], (0, 2)),
-    "not one that a table shows equal": ([[0.4, 0.40000001, 0.2]], (0, 2)),
-    "the first of two that are equal": ([[0.2, 0.2, 0.6]], (0, 0)),
-    "not in a row of 1 and 0": ([[1, 0, 0], [0.3, 0.7, 0]], (1, 0)),
-    "not in a row of equal weights": ([[0.5, 0.5, 0], [0.3, 0.3, 0.4]], (1, 0)),
-    "not a weight that a table shows as 0": ([[1e-9, 1, 0], [0, 0.1, 0.9]], (1, 1)),
-    "the largest where no row has two": ([[0.5, 0.5], [0, 1]], (1, 1)),
-    "the largest beside NaN": ([[np.nan, 0.5], [0.5, 0.5]], (1, 0)),
-    "not one beside which no decimals are left": ([[1e308, 0.5], [0.4, 0.6]], (1, 0)),
-    "in the first head that has one": ([[[[1, 0]], [[0.4, 0.6]]]], (0, 1, 0, 0)),
-}
-
-
-@pytest.mark.parametrize(("weights", "expected"), SECOND_LARGEST.values(), ids=SECOND_LARGEST)
-def test_the_cell_that_teaches_is(weights: Any, expected: tuple[int, ...]) -> None:
-    assert cells(weighted(weights)) == [expected]
-
-
 TABLE = np.array([[[[0.1, 0.9], [0.3, 0.7]], [[0.2, 0.8], [0.6, 0.4]]]])  # 1 batch item, 2 heads
 
 

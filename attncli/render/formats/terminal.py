@@ -50,8 +50,10 @@ def render_picture(document: Document, _target: TextTarget) -> Iterator[str]:
 
 
 def print_tables(page: TextPage, grids: Sequence[Grid], decimals: int) -> None:
-    """Print grids as tables, one under the other."""
+    """Print grids as tables, one under the other, with an empty line before each that has a title."""
     for grid in grids:
+        if grid.slice_label:
+            page.skip_line()
         page.print_grid(grid, decimals)
 
 

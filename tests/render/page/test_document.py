@@ -64,7 +64,7 @@ def document(spec: Any, **view: Any) -> Document:
 def hostile() -> Document:
     """The page of a problem whose labels and title would end elements, if they could."""
     vectors = [[float(row == column) for column in range(len(HOSTILE))] for row in range(len(HOSTILE))]
-    return document(problem(embeddings=vectors, tokens=HOSTILE, dtype="float32"), title=" ".join(HOSTILE))
+    return document(problem(embeddings=vectors, tokens=HOSTILE, dtype="float16"), title=" ".join(HOSTILE))
 
 
 def test_texts_of_the_user_are_read_back_as_they_are(hostile: Document) -> None:
@@ -76,7 +76,7 @@ def test_texts_of_the_user_are_read_back_as_they_are(hostile: Document) -> None:
 
 
 def test_texts_of_the_user_end_no_element(hostile: Document) -> None:
-    plain = document(problem(embeddings=[[1.0]], dtype="float32"))
+    plain = document(problem(embeddings=[[1.0]], dtype="float16"))
     assert hostile.elements == plain.elements
     assert "<" not in hostile.texts["content"]
     assert hostile.texts["script"] == plain.texts["script"]
