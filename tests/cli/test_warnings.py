@@ -89,7 +89,7 @@ SHOWN = {name: row for name, row in OutputOptions.rows().items() if row.view is 
 # What is computed, where it is written to, whether it is executed, shown once, or an error, other tests have.
 OTHERS = {"gradient", "plan", "format", "json", "output", "watch", "open", "pager", "executor", "safe_csv", "strict"}
 # The fields of a view that no option of `attn compute` sets: other commands do, or they follow from the problem.
-NOT_SET = {"result", "remark", "feature", "before", "edited_cells", "cell_option", "about", "parts"}
+NOT_SET = {"result", "remark", "feature", "before", "edited_cells", "about", "parts"}
 WRITTEN = [
     *(f"-f {name}" for name in format_choices()),
     *("-f table --cell 0,0", "-o x.npz", "-o x.html", "-o x.ipynb"),
