@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attncli.base.errors import AttnError
@@ -33,6 +34,37 @@ def check_is_given(command: str, problem: str | Sequence[str] | None, keys: Mapp
 def given_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of a problem that were given as options, with their texts."""
     return {name: text for name, text in keys.items() if text not in (None, [], ())}
+
+
+def command_words(problem: str | None, options: Mapping[str, Any], keys: Mapping[str, Any]) -> tuple[str, ...]:
+    """The words of the command line that gives a problem, for a shell in the folder of its files.
+
+    `options` are by their names, `keys` are those of a problem. Files of one folder are named without it. Where a
+    file is standard input there is no such command.
+    """
+    given = {**given_keys(options), **{option_name(key): value for key, value in given_keys(keys).items()}}
+    texts = [text for value in given.values() for text in (value if isinstance(value, list) else [value])]
+    if STDIN in (problem, *texts):
+        return ()
+    files = {text: Path(text) for text in (problem, *texts) if isinstance(text, str) and _is_file(text)}
+    is_one_folder = len({path.parent for path in files.values()}) == 1
+    bare = {text: path.name for text, path in files.items()} if is_one_folder else {}
+    words = ["attn", "compute", *([] if problem is None else [bare.get(problem, problem)])]
+    for name, value in given.items():
+        if isinstance(value, bool):
+            words.append(name if value else f"--no-{name.removeprefix('--')}")
+        else:
+            for text in value if isinstance(value, list) else [value]:
+                words += [name, bare.get(text, str(text))]
+    return tuple(words)
+
+
+def _is_file(text: str) -> bool:
+    """Whether a text names a file, or a folder with a name of its own."""
+    try:
+        return bool(Path(text).name) and Path(text).exists()
+    except (OSError, ValueError):  # a text that is too long for a name, or has a null character
+        return False
 
 
 def read_problem_options(problem: str | None, keys: Mapping[str, Any], inputs: "Inputs") -> "Document":

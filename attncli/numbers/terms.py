@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from attncli.numbers.formatting import MINUS, Style
@@ -163,14 +163,17 @@ def number(value: Any) -> Term:
     return Number((value if isinstance(value, Decimal) else float(value),))
 
 
-def total(terms: Iterable[Any]) -> Term:
-    """`a + b + c`; one term alone stays as it is, none is 0.
+def total(terms: Iterable[Any], own: int | None = None) -> Term:
+    """`a + b + c`; one term alone stays as it is, none is 0. Of a long sum the largest terms and `own` are written.
 
     >>> total([1, -2, 3]).text(Style(4))
     '1 + (−2) + 3'
+    >>> total([1, -2, 0, 3, 4], own=0).text(Style(4, max_terms=2))
+    '1 + 4 + … 2 more … + … 1 zeros …'
     """
     operands = tuple(map(number, terms)) or (number(0),)
-    return operands[0] if len(operands) == 1 else _Operation(operands, _write_sum, lambda *parts: sum(parts), SUM)
+    write = partial(_write_sum, own=own)
+    return operands[0] if len(operands) == 1 else _Operation(operands, write, lambda *parts: sum(parts), SUM)
 
 
 def parameter(value: float) -> Term:
@@ -280,14 +283,27 @@ def _part(term: Term, style: Style, binding: int, *, is_first: bool = False) -> 
     return f"({term.text(style)})" if term.binding < binding else term.text(style, is_first=is_first)
 
 
-def _write_sum(operands: Sequence[Term], style: Style, is_first: bool) -> str:
-    texts = [_part(operand, style, SUM, is_first=is_first and not at) for at, operand in enumerate(operands)]
-    if style.max_terms is not None and len(texts) > style.max_terms:  # what hidden keys add says nothing
-        shown = [text for operand, text in zip(operands, texts, strict=True) if any(operand.value(None))]
-        zeros = len(texts) - len(shown)
-        if shown and zeros:
-            return " + ".join([*_elide(shown, "… {} more …", style.max_terms), f"… {zeros} zeros …"])
-    return " + ".join(_elide(texts, "… {} more …", style.max_terms))
+def _write_sum(operands: Sequence[Term], style: Style, is_first: bool, own: int | None = None) -> str:
+    positions: Sequence[int] = range(len(operands))
+    gaps: list[str] = []
+    if style.max_terms is not None and len(operands) > style.max_terms:
+        style = replace(style, has_exponents=True)
+        positions, gaps = _largest_terms(operands, style.max_terms or 0, own)
+    texts = [_part(operands[at], style, SUM, is_first=is_first and at == positions[0]) for at in positions]
+    return " + ".join([*texts, *gaps])
+
+
+def _largest_terms(operands: Sequence[Term], count: int, own: int | None) -> tuple[Sequence[int], list[str]]:
+    """The positions of the terms of a long sum that are written, and what is said of the others.
+
+    Those are the largest; what hidden keys add says nothing, unless every term is 0.
+    """
+    sizes = [max(abs(x) if not x.is_nan() else Decimal("Infinity") for x in term.value(None)) for term in operands]
+    order = sorted(range(len(operands)), key=lambda at: (at != own, -sizes[at]))[:count]
+    shown = sorted(at for at in order if sizes[at] or at == own) if any(sizes) else sorted(order)
+    zeros = sum(not size for at, size in enumerate(sizes) if at not in shown) if any(sizes) else 0
+    counts = {"more": len(operands) - len(shown) - zeros, "zeros": zeros}
+    return shown, [f"… {number} {what} …" for what, number in counts.items() if number]
 
 
 def _infix(sign: str, least_left: int, least_right: int) -> _Write:

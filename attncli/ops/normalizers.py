@@ -82,8 +82,8 @@ def exponential_lines(
     write: ArithmeticWriter, exponential: Term, exponentials: Array, addends: Array | Sequence[Any], result: Any
 ) -> list[str]:
     """One of the exponentials of a row [m], the sum that divides them all, and the quotient."""
-    own = exponentials[write.column]
-    row_sum = write.computed("Σⱼ exp", total(addends))
+    own, before = exponentials[write.column], len(addends) - len(exponentials)
+    row_sum = write.computed("Σⱼ exp", total(addends, before + write.column if before >= 0 else None))
     return [write.equation(exponential, own), row_sum.line, write.equation(number(own) / row_sum, result)]
 
 
@@ -537,7 +537,7 @@ def sum_by_hand(write: ArithmeticWriter, scores: Array, result: Any) -> list[str
     visible = _visible(scores)
     if visible.sum() == 0:
         return ["the row sums to 0: the weight is 0"]
-    row_sum = write.computed(f"Σⱼ {write.symbol('scores')}ᵢⱼ", total(visible))
+    row_sum = write.computed(f"Σⱼ {write.symbol('scores')}ᵢⱼ", total(visible, write.column))
     return [row_sum.line, write.equation(number(visible[write.column]) / row_sum, result)]
 
 

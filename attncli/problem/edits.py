@@ -224,7 +224,8 @@ class ProblemPart:
 class EditedProblem:
     """A problem, the same one after some edits, and what each of them replaced; without edits it is that twice.
 
-    `title`, `about` and the `parts` are those of its file, where it has them.
+    `title`, `about` and the `parts` are those of its file, where it has them; `command` has the words of the command
+    line that gives the problem, where one does.
     """
 
     before: ProblemSpec
@@ -233,6 +234,7 @@ class EditedProblem:
     title: str = ""
     about: str = ""
     parts: tuple[ProblemPart, ...] = ()
+    command: tuple[str, ...] = ()
 
     def with_gradient(self) -> "EditedProblem":
         """Both problems, and those of the parts, with a gradient of the output."""

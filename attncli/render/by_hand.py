@@ -287,7 +287,7 @@ def _row_sum(step: Step, at: AxisPositions, write: ArithmeticWriter) -> list[str
         return []
     weights = _part(step, at, LEADING | {"n"})
     name = f"Σⱼ {write.symbol('weights')}ᵢⱼ"
-    return [write.computed(name, total(weights)).line] if np.count_nonzero(weights) > 1 else []
+    return [write.computed(name, total(weights, write.column)).line] if np.count_nonzero(weights) > 1 else []
 
 
 def _part(step: Step, at: AxisPositions, letters: set[str]) -> Array:

@@ -64,8 +64,8 @@ def changed(page: Any) -> list[str]:
 
 
 def command(page: Any) -> str:
-    """The options that make the same changes on the command line."""
-    return str(page.locator(".command code").inner_text()).removeprefix("attn compute … ")
+    """The command that makes the same changes."""
+    return str(page.locator(".command code").inner_text())
 
 
 def edit(page: Any, step: str, index: list[int], text: str) -> str | None:
@@ -116,7 +116,7 @@ def test_numbers_of_inputs_are_changed_one_by_one(page_of: PageOf) -> None:
     assert edit(page, "w_q", [0, 1], "-2*sqrt(2)") is None
     assert is_computed(page, SELF, "embeddings[cat,x2]=1/3", "w_q[0,1]=-2*sqrt(2)")
     first, second = SELF["embeddings"][1, 1], SELF["w_q"][0, 1]
-    texts = [f"embeddings[cat, x2]: {first} → {1 / 3}", f"w_q[x1, d2]: {second} → {-2 * 2**0.5}"]
+    texts = [f"embeddings[cat, x2]: {first} → 1/3", f"w_q[x1, d2]: {second} → -2*sqrt(2)"]
     assert changed(page) == [text.replace("-", "−") for text in texts]
     page.get_by_role("button", name="Undo").click()
     assert is_computed(page, SELF, "embeddings[cat,x2]=1/3")
@@ -161,7 +161,7 @@ def test_the_command_line_makes_the_same_changes(page_of: PageOf, tmp_path: Path
             }
         )
     )
-    page = page_of(source)
+    page = page_of(source, command=("attn", "compute", "problem.json"))
     assert edit(page, "embeddings", [1, 0], "-0.5") is None
     assert edit(page, "embeddings", [2, 3], "1e-7") is None
     assert edit(page, "embeddings", [3, 2], "2") is None
@@ -170,9 +170,9 @@ def test_the_command_line_makes_the_same_changes(page_of: PageOf, tmp_path: Path
     page.get_by_label("Causal").check()
     choose(page, "entmax")
     type_into(page, "Alpha", "1.25")
-    options = shlex.split(command(page))
-    assert options[:2] == ["--set", 'embeddings["cat, fat",x1]=-0.5']
-    ran = run_in_process("compute", "problem.json", *options, "--json", folder=tmp_path)
+    words = shlex.split(command(page))
+    assert words[:5] == ["attn", "compute", "problem.json", "--set", 'embeddings["cat, fat",x1]=-0.5']
+    ran = run_in_process(*words[1:], "--json", folder=tmp_path)
     assert ran.returncode == 0, ran.stderr
     np.testing.assert_allclose(values_of(page)["output"], json.loads(ran.stdout)["output"], rtol=1e-12)
 
@@ -193,11 +193,13 @@ def test_numbers_that_the_command_set_are_named_and_stay(browser: Any, tmp_path:
 
 
 def test_a_change_that_has_no_option_says_what_to_do(page_of: PageOf) -> None:
-    page = page_of(SCALED)
-    assert page.get_by_text("On the command line").count() == 0
+    page = page_of(SCALED, command=("attn", "compute", "problem.yaml"))
+    assert page.locator(".command").inner_text() == ""
     type_into(page, "Scale", "")
     assert changed(page) == ["scale: 0.25 → the score's own"]
-    assert page.locator(".command").inner_text() == "On the command line: take the scale out of the problem file."
+    reason, saved = "No option takes out the scale. ", "attn compute page0-changed.yaml"
+    text = f"{reason}Save it as YAML, beside which this gives the same: {saved}"
+    assert " ".join(page.locator(".command").inner_text().split()) == text
 
 
 def test_changes_are_taken_back_one_by_one_and_all_at_once(page_of: PageOf) -> None:
@@ -282,7 +284,7 @@ def test_a_normalizer_that_the_problem_cannot_have_is_not_offered(page_of: PageO
 @pytest.mark.parametrize(
     ("keys", "reason"),
     [
-        ({**SELF, "dtype": "float32"}, "float32"),
+        ({**SELF, "dtype": "float16"}, "float16"),
         ({"embeddings": normal(500, 400)}, "large"),
     ],
     ids=["another type", "a large problem"],
@@ -290,7 +292,7 @@ def test_a_normalizer_that_the_problem_cannot_have_is_not_offered(page_of: PageO
 def test_what_cannot_be_recomputed_says_why(page_of: PageOf, keys: dict[str, Any], reason: str) -> None:
     page = page_of(keys)
     assert reason in page.locator("#controls .hint").inner_text()
-    assert page.locator("#controls input, #controls select, #controls button").count() == 0
+    assert page.locator("#controls input, #controls select, #controls .log-buttons").count() == 0
     step = page.evaluate("attnPage.state.get().step")
     assert reason in str(edit(page, step, [0, 0], "1"))
 

@@ -21,12 +21,11 @@ from attncli.problem.edits import Edit, apply_edits
 from attncli.problem.spec import ProblemSpec
 from attncli.render.aligned_numbers import align_numbers
 from attncli.render.page import page_object
-from attncli.render.page.document import page_functions
+from attncli.render.page.document import page_document, page_functions
 from attncli.render.page.page_plans import computing_function, plan_variants
 from attncli.render.view import View
 from tests.arrays import booleans, normal
 from tests.equations import assert_equations_hold
-from tests.peers.conftest import write_page
 from tests.problems import PROBLEMS, dense_trace, problem, steps_on_demand
 
 TOLERANCE = 1e-12  # of the largest number of a table
@@ -99,7 +98,11 @@ EDITED = {**EXAMPLES, **GRADIENTS}
 def scripts(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A page whose scripts the tests call with the objects of other pages."""
     page = browser.new_page()
-    page.goto(write_page({"scores": [[0, 1]]}, tmp_path_factory.mktemp("page") / "page.html").as_uri())
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    content = page_object(View(run(problem(scores=[[0, 1]]), every_step=True)))
+    every_function = [{"function": name} for name in page_functions()]
+    path.write_text("".join(page_document({**content, "called": every_function}, "x")), encoding="utf-8")
+    page.goto(path.as_uri())
     page.evaluate(Path(__file__).with_name("page_numbers.js").read_text(encoding="utf-8"))
     yield page
     page.close()

@@ -16,6 +16,7 @@ from attncli.cli.option_values import (
     at_layers,
     check_convention,
     check_is_given,
+    command_words,
     edited_problem,
     given_keys,
     make_inputs,
@@ -63,9 +64,11 @@ def compute(
     from attncli.cli.output import write_plan
     from attncli.io.assemble import assemble
     from attncli.io.problem_files import to_text
-    from attncli.plan.build import keys_unread_by_plan
+    from attncli.plan.build import keys_unread_by_plan, plan_of
 
     check_is_given("compute", problem, keys)
+    words = command_words(problem, {"--layer": layer, "--as": convention, "--set": edits, "--max-size": max_size}, keys)
+    words += ("--gradient",) * output_options.gradient
     problem = next(iter(at_layers([problem] if problem else [], [layer] if layer else [])), None)
     check_convention(convention)
 
@@ -80,9 +83,13 @@ def compute(
         warnings = problem_warnings(spec, document, keys_unread_by_plan(spec))
         streams.write_warnings(warnings, strict=output_options.strict)
         title = to_text(document["title"].value) if "title" in document else ""
-        edited = replace(edited_problem(spec, read_edits(edits)), title=title)
+        edited = replace(edited_problem(spec, read_edits(edits)), title=title, command=words)
         if output_options.output_format.has_parts and not edited.cells:
             edited = with_parts(edited, document, problem or "")
+        if output_options.guide and output_options.has_guide:
+            from attncli.render.page.guide import check_story
+
+            check_story(plan_of(edited.after), output_options.selection(edited.after))
         return edited.with_gradient() if output_options.gradient else edited
 
     if output_options.plan:

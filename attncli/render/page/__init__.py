@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0
+from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, legend
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.base.program import __version__
@@ -19,6 +19,7 @@ from attncli.render.color_map import ANCHORS, DOTS, SIGNED_ON_DARK, SIGNED_ON_LI
 from attncli.render.formats import EVERY_STEP
 from attncli.render.masks import VISIBLE
 from attncli.render.page.document import page_document, page_functions
+from attncli.render.page.guide import cell_label, cells_of
 from attncli.render.page.page_plans import (
     PagePlans,
     PlanVariant,
@@ -30,13 +31,15 @@ from attncli.render.page.page_plans import (
     plan_variants,
     value_object,
 )
+from attncli.render.page.problem_source import problem_object
 from attncli.render.sections import edits_text, has_changed, shown_step
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View, selected_value
 
 FORMAT = "attn.page/1"
-DTYPE = "float64"  # the type of the page's own numbers
+DTYPES = ("float64", "float32")  # the types of numbers that the page computes
 SELECTED = 2_000_000  # numbers of the selected results, which are what a page of a larger problem has
+LONGEST_TITLE = 80  # characters of a sentence that is the title
 WORKED_CELLS = 1_500  # cells whose arithmetic the program writes, since the page does not have their function
 
 
@@ -80,12 +83,16 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
     Without variants nothing but numbers can be changed in it.
 
     - `title`, `pipeline`, `decimals`, `dtype`, `warnings`, and `left_out`: sentences on what the page does not have.
-    - `axes`: by letter `{noun, length, labels, tokens}`; labels have numbers where tokens are equal, `the#2`, both are
-      empty of axes that are counted as d1, d2 …
+    - `axes`: by letter `{noun, meaning, length, labels, tokens}`, meaning of all entries; labels have numbers where
+      tokens are equal, `the#2`, both are empty of axes that are counted as d1, d2 …
     - `start`: the `step`, its `cell` [row, column] or null, and the `positions` {b, h} that are in view first.
     - `settings`: `can_compute` is true, or a sentence on why nothing can be changed; `causal`; `scale` {value or null,
       own}; `normalizer`, and `normalizers`, those to choose from: `{name, parameters: [{name, value, above, least,
       is_integer}]}`. Null where there is nothing to choose.
+    - `problem`: the keys of the problem's file and the command of it, as `problem_object` has them; null where steps or
+      variants are left out.
+    - `guide`: of a page that begins with a story the `label` of the pair that it is about, and `cells`, the index of
+      the cell that it goes through in each node of a stop, by name; null of any other page.
     - `edits`: what --set replaced, `set w_q[0,1]: 0 → 3`, or an empty text; `before`: the numbers before a change, of
       the steps that changed.
     - `nodes`: what is known of steps. `formula` is text, `mathml` markup, `formulas` null or the forms of it by the
@@ -99,15 +106,19 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
       reaches; they hold as soon as its plan is in force.
     - `plans`: the first is the problem's own; the others are what it is with other choices, `causal`, `has_scale` and
       `normalizer`. `nodes` are positions in the list of nodes: what two plans share has one position. `results` has
-      the node of each result, `sections` what is shown in order: `{number, names, remarks}`, number null of inputs;
-      `formula`, `mathml` and `purpose` where several names are one section (Q = K = V = X), else those of the node.
+      the node of each result, `sections` what is shown in order, as positions in the list of sections. With a story
+      `guide` has its `strip`, columns of positions of nodes, and its `stops`, the positions of the node that is
+      explained and of the one in the strip that it leads to; null where nothing is computed.
+    - `sections`: `{number, names, remarks}`, number null of inputs; `formula`, `mathml` and `purpose` where several
+      names are one section (Q = K = V = X), else those of the node.
     - `colors`: [red, green, blue] at equal distances from the least number of a table to the largest.
     - `worked`: the lines of steps whose function the page does not have, by name: `{axes, lines}`, a list of lines for
       each cell in the order of rows over those axes.
     - `values`: `{shape, data}` of every step of the first plan by name, data in the order of rows.
     """
     trace, steps = view.result.trace, page_steps(view, most)
-    plans = PagePlans(trace, view.result.select)
+    has_guide = view.guide and steps.are_all
+    plans = PagePlans(trace, view.result.select, has_guide=has_guide)
     worked: dict[str, Any] = {}
     left_out = [steps.left_out] if steps.left_out else []
     if steps.are_all:
@@ -122,7 +133,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
     return {
         "format": FORMAT,
         "version": __version__,
-        "title": view.title or view.heading,
+        "title": view.title or _sentence(trace.problem) or view.heading,
         "pipeline": view.heading,
         "decimals": view.decimals,
         "dtype": trace.precision.name,
@@ -131,16 +142,31 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
         "axes": _axes(trace, steps.steps, {} if steps.are_all else view.positions),
         "start": _start(view, steps),
         "settings": _settings(trace.problem, steps),
+        "problem": _problem(view, plans) if steps.are_all and has_variants else None,
+        "guide": {"label": cell_label(view), "cells": cells_of(view, plans.told)} if plans.told else None,
         "visible_sign": VISIBLE,
         "colors": [list(rgb) for rgb in ANCHORS],
         "signed_colors": {"light": SIGNED_ON_LIGHT, "dark": SIGNED_ON_DARK, "dots": DOTS},
         "edits": edits_text(view.edited_cells, view.decimals),
         "nodes": plans.nodes,
+        "sections": plans.sections,
         "plans": plans.plans,
         "worked": worked,
         "before": _values_before(view, steps.steps),
         "values": {step.name: value_object(step.value) for step in steps.steps},
     }
+
+
+def _sentence(problem: ProblemSpec) -> str:
+    """The words of a problem that has no title: its sentence, or its tokens; empty where it has neither."""
+    words = problem.sentence or " ".join(problem.tokens or ())
+    return words if len(words) <= LONGEST_TITLE else f"{words[:LONGEST_TITLE].rsplit(' ', 1)[0]} …"
+
+
+def _problem(view: View, plans: PagePlans) -> dict[str, Any]:
+    """The problem, of whose arrays the page has those that it can change."""
+    own = (plans.nodes[at] for at in plans.plans[0]["nodes"])
+    return problem_object(view, {node["name"]: node["edit_key"] for node in own})
 
 
 def _axes(trace: Trace, steps: Sequence[Step], positions: Mapping[str, int]) -> dict[str, Any]:
@@ -159,6 +185,7 @@ def _axes(trace: Trace, steps: Sequence[Step], positions: Mapping[str, int]) -> 
         counted = [f"{noun} {first + at}" for at in range(length)] if letter in COUNTED_FROM_0 else []
         axes[letter] = {
             "noun": noun,
+            "meaning": legend([letter]).removeprefix(f"{letter} "),
             "length": length,
             "labels": list(trace.numbered_labels.get(letter, counted)),
             "tokens": list(trace.labels.get(letter, ())),
@@ -226,10 +253,10 @@ def _reason_of_no_changes(problem: ProblemSpec, steps: PageSteps) -> str:
     """Why a page computes nothing anew; empty where it does."""
     if not steps.are_all:
         return "Nothing can be changed here: the page has only selected results of a large problem."
-    if problem.precision.name != DTYPE:
+    if problem.precision.name not in DTYPES:
         return (
-            f"Nothing can be changed here: the numbers are {problem.precision.name}, and a browser computes {DTYPE}. "
-            f"With dtype: {DTYPE} the page computes."
+            f"Nothing can be changed here: the numbers are {problem.precision.name}, and a page computes "
+            f"{' and '.join(DTYPES)}. With dtype: {DTYPES[0]} it does."
         )
     return ""
 

@@ -1,7 +1,7 @@
 """The document of the page: its markup, its style sheets, its scripts and the object that they read, in one file."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib import resources
@@ -14,10 +14,14 @@ from attncli.io.documents import json_text
 
 FIRST_STYLE = "page.css"  # rules of the other sheets may replace its own
 FOLDER = "functions"  # of the scripts that define the functions of plans, a file for each kind
+# The folders of scripts and style sheets of parts: a page has them where its object has something under the key.
+PARTS: Mapping[str, str] = {"guide": "story"}
 _DEFINITION = re.compile(r'^defineFunction\("(\w+)"', re.MULTILINE)
 _IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/[\w/.-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class)\b)", re.MULTILINE)
 _LAYOUT = re.compile(r"\n *")  # line breaks in texts are escapes
+# Of the document of a script: comments that begin a line, the spaces before it, and empty lines.
+_NOT_RUN = re.compile(r"^ *(?:/\*.*?\*/|//[^\n]*)\n|^ +|^\n", re.MULTILINE | re.DOTALL)
 # An escape of `escape_overrides`, and the escaped backslashes before it.
 _OVERRIDE = re.compile(r"(?<!\\)((?:\\\\)*)\\(u202[a-e]|u206[6-9])")
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
@@ -36,15 +40,18 @@ def static_file(path: str) -> str:
 def page_document(content: Mapping[str, Any], title: str) -> Iterator[str]:
     """The document as text, in chunks.
 
-    The scripts are modules in files of their own, which import from each other; the document has all of them in one
-    module, each after those that it imports. `<` in a text of the object is written as an escape, so that no text ends
-    the element that it is in.
+    The scripts are modules in files of their own, which import from each other; the document has them in one module,
+    each after those that it imports, without their comments, and of the functions of plans those that its nodes call,
+    and of PARTS those that it has.
+    `<` in a text of the object is written as an escape, so that no text ends the element that it is in.
     """
+    called = frozenset(_functions_called(content))
+    folders = tuple(folder for key, folder in PARTS.items() if content.get(key))
     parts: Mapping[str, Callable[[], Iterator[str]]] = {
         "title": lambda: iter([escape(escape_unseen(title))]),
-        "style": lambda: iter([style()]),
+        "style": lambda: iter([style(folders)]),
         "content": lambda: map(_content_text, json_text(content)),
-        "script": lambda: iter([script()]),
+        "script": lambda: iter([script(called, folders)]),
     }
     for number, part in enumerate(_SLOT.split(static_file("page.html"))):
         if number % 2:
@@ -63,30 +70,50 @@ def _content_text(chunk: str) -> str:
 
 
 @cache
-def style() -> str:
-    """All style sheets, one after the other."""
-    names = _names(static_folder(), ".css")
-    return "".join(static_file(name) for name in sorted(names, key=lambda name: (name != FIRST_STYLE, name)))
+def style(folders: Sequence[str] = tuple(PARTS.values())) -> str:
+    """All style sheets, one after the other, and those of the folders of parts."""
+    names = sorted(_names(static_folder(), ".css"), key=lambda name: (name != FIRST_STYLE, name))
+    return "".join(map(static_file, [*names, *_paths_in(folders, ".css")]))
 
 
 @cache
-def script() -> str:
-    """All scripts as one module: the functions of plans, which register themselves, then the page."""
+def script(called: Collection[str] | None = None, folders: Sequence[str] = tuple(PARTS.values())) -> str:
+    """The scripts as one module: the functions of plans that are called, by default all, parts, then the page."""
     texts: dict[str, str] = {}
-    for path in (*_function_scripts(), "main.js"):
+    for path, functions in _function_scripts().items():
+        if called is None or not functions.isdisjoint(called):
+            _add_script(path, texts)
+    for path in (*_paths_in(folders, ".js"), "main.js"):
         _add_script(path, texts)
     return "".join(texts.values())
 
 
-@cache
+def _functions_called(content: Any) -> Iterator[str]:
+    """The names of the functions that nodes of a page's object have, wherever in it they are."""
+    if isinstance(content, Mapping):
+        if isinstance(content.get("function"), str):
+            yield content["function"]
+        content = content.values()
+    elif not isinstance(content, list):
+        return
+    for part in content:
+        yield from _functions_called(part)
+
+
 def page_functions() -> Sequence[str]:
     """The names of the functions of plans that the scripts define."""
-    return sorted(name for path in _function_scripts() for name in _DEFINITION.findall(static_file(path)))
+    return sorted(name for functions in _function_scripts().values() for name in functions)
 
 
-def _function_scripts() -> list[str]:
-    """The paths of the scripts that define functions of plans."""
-    return [f"{FOLDER}/{name}" for name in _names(static_folder().joinpath(FOLDER), ".js")]
+@cache
+def _function_scripts() -> Mapping[str, frozenset[str]]:
+    """The functions of plans that each script in their folder defines, by its path."""
+    return {path: frozenset(_DEFINITION.findall(static_file(path))) for path in _paths_in([FOLDER], ".js")}
+
+
+def _paths_in(folders: Sequence[str], suffix: str) -> list[str]:
+    """The paths of the files in some folders that have a suffix."""
+    return [f"{folder}/{name}" for folder in folders for name in _names(static_folder().joinpath(folder), suffix)]
 
 
 def _names(folder: Traversable, suffix: str) -> list[str]:
@@ -101,4 +128,4 @@ def _add_script(path: str, texts: dict[str, str]) -> None:
     text = static_file(path)
     for imported in _IMPORT.findall(text):
         _add_script(normpath(join(dirname(path), imported)), texts)
-    texts[path] = _EXPORT.sub("", _IMPORT.sub("", text))
+    texts[path] = _NOT_RUN.sub("", _EXPORT.sub("", _IMPORT.sub("", text)))

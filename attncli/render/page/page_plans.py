@@ -27,6 +27,7 @@ from attncli.render.explanation import explained_steps, format_shape, section_of
 from attncli.render.formats.mathml import mathml_line
 from attncli.render.masks import VISIBLE_STEP, signs_of_rules
 from attncli.render.page.document import page_functions
+from attncli.render.page.guide import story_of
 
 SCALE = "scale"  # the setting, the option and the stage
 # A number that no formula has, by the kind of a parameter: it marks where the number of a setting is.
@@ -312,14 +313,17 @@ def _can_be_causal(problem: ProblemSpec) -> bool:
 
 
 class PagePlans:
-    """The nodes and plans of a page; a node that several plans share is listed once."""
+    """The nodes, sections and plans of a page; a node or section that several plans share is listed once."""
 
-    def __init__(self, own: Trace, select: Sequence[str]) -> None:
+    def __init__(self, own: Trace, select: Sequence[str], *, has_guide: bool = False) -> None:
         self.own = own
         self.select = select
+        self.has_guide = has_guide
+        self.told: dict[str, Node] = {}  # the nodes of stops of every plan, by name
         self.nodes: list[dict[str, Any]] = []
+        self.sections: list[dict[str, Any]] = []
         self.plans: list[dict[str, Any]] = []
-        self._positions: dict[str, int] = {}  # of each node, by its text as JSON
+        self._positions: dict[str, int] = {}  # of each node and section, by its text as JSON
 
     def add_variant(self, variant: PlanVariant) -> None:
         """Add the plan of a variant, and the nodes that no plan before it has."""
@@ -328,6 +332,20 @@ class PagePlans:
         nodes = [self._position(node_object(trace, step), step, has_value=step.name in constant) for step in trace]
         sections = list(_sections(trace, self.select))
         self._add(variant.choices, nodes, trace.plan.results, sections)
+        if self.has_guide:
+            self.plans[-1]["guide"] = self._guide(trace, nodes)
+
+    def _guide(self, trace: Trace, positions: Sequence[int]) -> dict[str, Any] | None:
+        """The strip and the stops of a plan, whose nodes are at these positions."""
+        story = story_of(trace, self.select)
+        if story is None:
+            return None
+        at = {step.name: position for step, position in zip(trace, positions, strict=True)}
+        self.told |= {stop.step: trace.plan.by_name[stop.step] for stop in story.stops}
+        return {
+            "strip": [[at[name] for name in column] for column in story.strip],
+            "stops": [[at[stop.step], at[stop.box]] for stop in story.stops],
+        }
 
     def add_results(self, steps: Sequence[Step]) -> None:
         """Add a plan of some steps alone, without those that they are computed from."""
@@ -340,14 +358,19 @@ class PagePlans:
         self, choices: Choices, nodes: list[int], results: Mapping[str, str], sections: list[dict[str, Any]]
     ) -> None:
         """Add a plan of the nodes at some positions."""
-        self.plans.append({**vars(choices), "nodes": nodes, "results": dict(results), "sections": sections})
+        self.plans.append({**vars(choices), "nodes": nodes, "results": dict(results)})
+        self.plans[-1]["sections"] = [self._place(self.sections, section) for section in sections]
 
     def _position(self, node: dict[str, Any], step: Step, *, has_value: bool) -> int:
-        """The position of a node, which is added where there is none like it."""
-        text = json.dumps(node)
+        """The position of a node, whose numbers are kept where no number of the problem reaches it."""
+        return self._place(self.nodes, node, {"value": value_object(step.value) if has_value else None})
+
+    def _place(self, listed: list[dict[str, Any]], entry: dict[str, Any], more: Mapping[str, Any] | None = None) -> int:
+        """The position of an entry in a list, to which it is added, with more, where there is none like it."""
+        text = json.dumps(entry)
         if text not in self._positions:
-            self._positions[text] = len(self.nodes)
-            self.nodes.append({**node, "value": value_object(step.value) if has_value else None})
+            self._positions[text] = len(listed)
+            listed.append({**entry, **(more or {})})
         return self._positions[text]
 
 

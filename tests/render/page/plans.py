@@ -14,6 +14,11 @@ def own_nodes(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {content["nodes"][at]["name"]: content["nodes"][at] for at in content["plans"][0]["nodes"]}
 
 
+def sections_of(content: Mapping[str, Any], plan: int = 0) -> list[dict[str, Any]]:
+    """The sections of a plan in order."""
+    return [content["sections"][at] for at in content["plans"][plan]["sections"]]
+
+
 def assert_is_plan_of(content: Mapping[str, Any], plan: Mapping[str, Any], trace: Trace) -> None:
     """The nodes of a plan have the names, inputs and options of a trace; those that have values have its values."""
     nodes = [content["nodes"][at] for at in plan["nodes"]]

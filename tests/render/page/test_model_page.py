@@ -16,6 +16,7 @@ from attncli.render.page import model_page
 from attncli.render.page.model_page import model_object, render_model
 from attncli.render.reports.heads import HeadsView
 from tests.captures import write_tiny_capture
+from tests.render.page.plans import sections_of
 
 SINGLE = Precision("float32")
 
@@ -69,8 +70,8 @@ def test_what_has_no_room_is_left_out_and_named(
     content = model_object(captured)
     assert {*content["layers"][1]["values"]} == kept
     assert bool(content["left_out"]) == (len(kept) < 3)
-    plan = content["templates"][-1]["plans"][0]
-    assert any(section["names"] == ["context"] for section in plan["sections"]) == (len(kept) == 3)
+    sections = sections_of(content["templates"][-1])
+    assert any(section["names"] == ["context"] for section in sections) == (len(kept) == 3)
 
 
 def test_more_maps_than_it_has_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,13 +13,13 @@ from attncli.engine.run import run
 from attncli.problem.edits import Edit, edit_problem
 from attncli.problem.spec import ProblemSpec
 from attncli.render import page as page_module
-from attncli.render.page import page_object
+from attncli.render.page import DTYPES, page_object
 from attncli.render.view import Cell, View
 from tests.arrays import normal
 from tests.problems import PROBLEMS, dense_trace, problem, steps_on_demand
-from tests.render.page.plans import assert_is_plan_of, own_nodes
+from tests.render.page.plans import assert_is_plan_of, own_nodes, sections_of
 
-ONE_PLAN = {"dtype": "float32"}  # numbers of this type are not computed anew: nothing makes 39 other plans
+ONE_PLAN = {"dtype": "float16"}  # numbers of this type are not computed anew: nothing makes 39 other plans
 TOKENS = {"embeddings": [[1, 0], [0, 1], [1, 1]], "tokens": ["the", "cat", "the"], **ONE_PLAN}
 HEADS = {"embeddings": normal(3, 4), "heads": 2, **ONE_PLAN}
 
@@ -32,13 +32,14 @@ def page(spec: ProblemSpec, select: Any = None, **view: Any) -> dict[str, Any]:
 @functools.cache
 def page_of(name: str) -> tuple[ProblemSpec, Mapping[str, Any]]:
     """One of the problems of all tests, and its page."""
-    spec = problem(**{**PROBLEMS[name], "dtype": PROBLEMS[name].get("dtype", "float32")})
+    dtype = PROBLEMS[name].get("dtype", "float64")
+    spec = problem(**{**PROBLEMS[name], **({} if dtype not in DTYPES else ONE_PLAN)})
     return spec, page(spec, (*spec.default_selection, *steps_on_demand(spec)))
 
 
 def section_names(content: Mapping[str, Any], plan: int = 0) -> list[tuple[int | None, list[str]]]:
     """The number and the names of each section of a plan."""
-    return [(section["number"], section["names"]) for section in content["plans"][plan]["sections"]]
+    return [(section["number"], section["names"]) for section in sections_of(content, plan)]
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -99,6 +100,7 @@ def test_axes_have_their_labels_and_the_tokens_as_they_are() -> None:
     axes = page(problem(**TOKENS))["axes"]
     assert axes["m"] == {
         "noun": "key",
+        "meaning": "keys",
         "length": 3,
         "labels": ["the#1", "cat", "the#2"],
         "tokens": ["the", "cat", "the"],
@@ -119,7 +121,7 @@ def test_sections_are_those_of_an_explanation() -> None:
         (7, ["weights"]),
         (8, ["context"]),
     ]
-    copies, context = content["plans"][0]["sections"][1], content["plans"][0]["sections"][-1]
+    copies, context = sections_of(content)[1], sections_of(content)[-1]
     assert copies["formula"] == "Q = K = V = X"
     assert "Nothing projects these vectors" in copies["purpose"]
     assert context["remarks"] == ["output = context: one head, no w_o"]
@@ -169,8 +171,9 @@ def test_edits_are_there_with_the_numbers_before_of_the_steps_that_changed() -> 
     assert page(edited.before)["before"] == {}
 
 
-def test_the_title_is_the_users_or_that_of_the_stages() -> None:
-    assert page(problem(**TOKENS))["title"] == "scaled_dot → softmax → weighted_sum"
+def test_the_title_is_the_users_or_the_words_or_that_of_the_stages() -> None:
+    assert page(problem(**HEADS))["title"] == "scaled_dot → softmax → weighted_sum"
+    assert page(problem(**TOKENS))["title"] == "the cat the"
     content = page(problem(**TOKENS), title="Mine")
     assert (content["title"], content["pipeline"]) == ("Mine", "scaled_dot → softmax → weighted_sum")
 
@@ -181,7 +184,7 @@ def test_warnings_and_what_words_have_in_common_are_there() -> None:
     content = page(spec)
     assert content["warnings"] == list(dense_trace(spec).notes)
     assert len(content["warnings"]) == 1
-    assert content["plans"][0]["sections"][0]["remarks"] == ["rows of the vocabulary, counted from 0: the 0, cat 1"]
+    assert sections_of(content)[0]["remarks"] == ["rows of the vocabulary, counted from 0: the 0, cat 1"]
 
 
 LARGE = {"embeddings": normal(260, 2), "heads": 2, "w_v": normal(2, 2)}
@@ -203,12 +206,18 @@ def test_a_larger_page_has_the_selected_results_alone() -> None:
 def test_a_larger_page_has_the_chosen_head_alone() -> None:
     spec = problem(**LARGE)
     content = page(spec, "weights", positions={"h": 1})
-    assert content["axes"]["h"] == {"noun": "head", "length": 1, "labels": ["head 1"], "tokens": []}
+    assert content["axes"]["h"] == {
+        "noun": "head",
+        "meaning": "query heads",
+        "length": 1,
+        "labels": ["head 1"],
+        "tokens": [],
+    }
     assert content["start"]["positions"]["h"] == 0
     np.testing.assert_array_equal(content["values"]["weights"]["data"], run(spec, "weights").weights[1].ravel())
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "longdouble"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "longdouble"])
 def test_numbers_of_other_types_are_not_computed_anew(dtype: str) -> None:
     content = page(problem(**{**TOKENS, "dtype": dtype}))
     assert f"the numbers are {dtype}" in content["settings"]["can_compute"]
@@ -234,7 +243,7 @@ def test_steps_whose_function_the_page_lacks_have_their_lines() -> None:
     assert query["axes"] == ["n"]
     assert query["lines"][2] == ["query(the#2) = 1·[1 2] + 1·[0 1] = [1 3]"]
     assert (scores["axes"], len(scores["lines"])) == (["n", "m"], 9)
-    assert scores["lines"][5] == ["Q(cat)·K(the#2) = 0·1 + 1·1 = 1", "1/√2 = 0.7071"]
+    assert scores["lines"][5] == ["Q(cat)·K(the#2) = 0·1 + 1·1 = 1", "1/√2 = 0.7071, in float16 0.7070"]
     assert "embeddings" not in content["worked"]
 
 

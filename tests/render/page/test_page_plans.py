@@ -140,6 +140,6 @@ def test_settings_are_what_options_follow() -> None:
     assert ("scores", {"scale": "scale"}) in followed
     for setting in ("temperature", "alpha", "k"):
         assert ("weights", {setting: setting}) in followed
-    shaw = page(problem(**QUERIES, dtype="float32", position={"shaw": {"table": [[1, 0], [0, 1], [1, 1]]}}))
+    shaw = page(problem(**QUERIES, dtype="float16", position={"shaw": {"table": [[1, 0], [0, 1], [1, 1]]}}))
     scaled = [node for node in own_nodes(shaw).values() if "scale" in node["options"]]
     assert [node["settings"] for node in scaled] == [{}]  # 1/√d stays where none is chosen

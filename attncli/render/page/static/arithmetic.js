@@ -46,5 +46,5 @@ function rowSum(cell) {
   if (!cell.rule.isDistribution) return [];
   const weights = cell.row();
   if (weights.filter((weight) => weight.value(null) !== 0).length < 2) return [];
-  return [cell.computed(`Σⱼ ${cell.symbol()}ᵢⱼ`, sumOf(weights)).line];
+  return [cell.computed(`Σⱼ ${cell.symbol()}ᵢⱼ`, sumOf(weights, cell.column)).line];
 }

@@ -143,7 +143,7 @@ function axisLabel(page, letter, at) {
 }
 
 /** The name of a cell: `A(cat, sat)`, `Q(cat)[d1]`, and with its head `Q(cat)[d1] of head 0`. */
-function placeName(page, node, place, hasLeading = true) {
+export function placeName(page, node, place, hasLeading = true) {
   const labels = node.axes.map((letter, axis) => axisLabel(page, letter, place[axis]));
   const labelsOf = (isIn) => labels.filter((_, axis) => isIn(node.axes[axis]));
   const isToken = (letter) => TOKENS.includes(letter);

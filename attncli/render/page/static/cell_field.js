@@ -3,14 +3,13 @@
 import { make } from "./elements.js";
 
 /**
- * Open a field in a cell; it begins with a text, or with the number of the cell where that is null.
+ * Open a field in a cell; it begins with a text, which is selected where it is that of the cell.
  *
  * Enter calls `accept` with what was written, which gives null, or what is wrong; that is then shown below the field.
  * Escape and leaving the field change nothing. `done` is called when the field is gone.
  */
-export function openField(cell, text, accept, done) {
+export function openField(cell, text, isOwn, accept, done) {
   const content = [...cell.childNodes];
-  const before = cell.firstChild?.textContent ?? "";
   const field = make("input", { type: "text", class: "cell-field", "aria-label": "New number", inputmode: "decimal", autocomplete: "off" });
   const error = make("span", { class: "field-error", role: "alert" });
   let isOpen = true;
@@ -20,7 +19,7 @@ export function openField(cell, text, accept, done) {
     cell.replaceChildren(...content);
     done();
   };
-  field.value = text ?? before.replace("−", "-");
+  field.value = text;
   field.addEventListener("blur", close);
   field.addEventListener("keydown", (event) => {
     event.stopPropagation();
@@ -34,7 +33,7 @@ export function openField(cell, text, accept, done) {
   });
   cell.replaceChildren(field, error);
   field.focus();
-  if (text === null) field.select();
+  if (isOwn) field.select();
 }
 
 /** Put an element below a cell and on the screen; it is fixed there, as what scrolls the table would cut it. */

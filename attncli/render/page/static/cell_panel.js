@@ -1,11 +1,13 @@
 /* The cell in view: its arithmetic, whose operands lead on to where they came from, and the trail back. */
 
 import { arithmeticOf } from "./arithmetic.js";
+import { placeName } from "./cell.js";
 import { whyNotEditable } from "./changes.js";
 import { make } from "./elements.js";
 import { goBack, goOn, indexInView } from "./navigation.js";
-import { cellOfIndex, sliceLabels, leadingIndex, nodeOf, sliceOf } from "./slices.js";
+import { indexOfCell, leadingIndex, nodeOf } from "./slices.js";
 import { hasSteps } from "./step_order.js";
+import { withWholeSums } from "./terms.js";
 import { numberAt } from "./values.js";
 
 /** Draw the cell in view; `kinds` has the class of the operands of each step, that of the frames around them. */
@@ -20,10 +22,11 @@ export function drawCell(element, state, kinds) {
     live.append(make("p", { class: "hint" }, `Point at a number ${promise}; a click keeps it, the arrow keys walk on.`));
     return;
   }
+  const title = make("h3", {}, placeName(now.page, node, index));
+  const write = (lines) => live.replaceChildren(title, ...lines.map((parts) => lineOf(state, parts, kinds, fillGaps)));
+  const fillGaps = () => write(withWholeSums(() => arithmeticOf(node, index, now)));
   const lines = arithmeticOf(node, index, now);
-  if (lines.length === 0) lines.push([noteOf(state, node, index)]);
-  const place = cellPlace(now, node.name, cellOfIndex(index), now.positions);
-  live.append(make("h3", {}, `${node.name}(${place})`), ...lines.map((parts) => lineOf(state, parts, kinds)));
+  write(lines.length > 0 ? lines : [[noteOf(state, node, index)]]);
 }
 
 /** What is said of a cell without arithmetic. */
@@ -34,16 +37,17 @@ function noteOf(state, node, index) {
   return whyNotEditable(state, node.name) ?? "A given number: double-click it, press F2 or type another to change it.";
 }
 
-/** A line of arithmetic; an operand is a button that goes on to the cell it came from. */
-function lineOf(state, parts, kinds) {
-  return make("p", { class: "line" }, ...parts.map((part) => (typeof part === "string" ? part : operand(state, part, kinds.get(part.step) ?? ""))));
+/** A line of arithmetic; an operand is a button that goes on to the cell it came from, a gap in a sum one that fills it. */
+function lineOf(state, parts, kinds, fillGaps) {
+  const element = (part) => (part.step === undefined ? make("button", { type: "button", class: "gap", title: "Write the whole sum", onclick: fillGaps }, part.text) : operand(state, part, kinds.get(part.step) ?? ""));
+  return make("p", { class: "line" }, ...parts.map((part) => (typeof part === "string" ? part : element(part))));
 }
 
 function operand(state, { text, step, index }, kind) {
   const now = state.get();
   if (nodeOf(now, step) === null || !now.values.has(step)) return text;
-  const place = cellPlace(now, step, cellOfIndex(index), now.positions);
-  return make("button", { type: "button", class: `operand ${kind}`, "data-step": step, title: `${step}(${place})`, onclick: () => goOn(state, step, index) }, text);
+  const title = placeName(now.page, nodeOf(now, step), index);
+  return make("button", { type: "button", class: `operand ${kind}`, "data-step": step, title, onclick: () => goOn(state, step, index) }, text);
 }
 
 /** The cells that led to this one, each a button back to it. */
@@ -51,18 +55,13 @@ function trailOf(state) {
   const { trail } = state.get();
   if (trail.length === 0) return [];
   const back = make("button", { type: "button", class: "back", title: "Backspace or Escape", onclick: () => goBack(state) }, "← Back");
-  const places = trail.map((place, at) => {
-    const text = place.cell === null ? place.step : `${place.step}(${cellPlace(state.get(), place.step, place.cell, place.positions)})`;
-    return make("li", {}, make("button", { type: "button", class: "link", onclick: () => goBack(state, at) }, text));
-  });
+  const places = trail.map((place, at) => make("li", {}, make("button", { type: "button", class: "link", onclick: () => goBack(state, at) }, trailName(state.get(), place))));
   return [make("nav", { class: "trail", "aria-label": "The way here" }, back, make("ol", {}, ...places))];
 }
 
-/** `cat, sat`: the labels of the row and of the column of a cell. */
-function cellPlace(state, step, [row, column], positions) {
-  const node = nodeOf(state, step);
-  const value = state.values.get(step);
-  if (node === null || value === undefined) return "";
-  const labels = sliceLabels(state.page, node, sliceOf(value, leadingIndex(state.page, node, positions)));
-  return (node.axes.length < 2 ? [labels.columns[column]] : [labels.rows[row], labels.columns[column]]).join(", ");
+/** The name of a place of the trail: that of its cell, or of its step. */
+function trailName({ page, nodes }, { step, cell, positions }) {
+  const node = nodeOf({ nodes }, step);
+  if (cell === null || node === null) return step;
+  return placeName(page, node, indexOfCell(leadingIndex(page, node, positions), node.axes.length, cell));
 }

@@ -14,14 +14,14 @@ export function valueBefore({ original, values }, step) {
 /** Whether any number of a step changed, by more than rounding. */
 export function hasChanged(state, step) {
   const before = valueBefore(state, step);
-  return before !== null && changedCells(before, state.values.get(step)).includes(1);
+  return before !== null && changedCells(before, state.values.get(step), state.page.dtype).includes(1);
 }
 
 /** The mark of each number of a step, by its position in order of rows; null where nothing changed. */
 export function changeMarks(state, step) {
   if (!hasChanged(state, step)) return null;
   const [before, after] = [valueBefore(state, step), state.values.get(step)];
-  const changed = changedCells(before, after);
+  const changed = changedCells(before, after, state.page.dtype);
   return (at) => {
     if (changed[at] === 0) return "";
     const [old, now] = [before.data[at], after.data[at]];

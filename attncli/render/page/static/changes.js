@@ -1,9 +1,9 @@
 /* Changes: what a user changes of a problem, and the plan, the options and the values that follow from it. */
 
-import { evaluatePlan } from "./engine.js";
-import { placesAmong } from "./navigation.js";
-import { readTyped } from "./numbers_typed.js";
+import { evaluatePlan, roundedTo } from "./engine.js";
+import { keptText, readTyped } from "./numbers_typed.js";
 import { settingsOfPage } from "./settings.js";
+import { placesAmong } from "./slices.js";
 import { numberAt, readValue, strides } from "./values.js";
 
 /** The name of the node that a result such as "weights" is, in the plan in force; undefined where it has none. */
@@ -19,23 +19,28 @@ export function hasPlan(state, settings) {
 /**
  * Put other settings or edits in force, and compute what follows from them.
  *
- * `settings` has those that change, `edits` is the new list of all edits: {step, index, value}. Everything is computed
- * from the numbers of the program, so that the same changes give the same numbers in any order. Changes with the same
- * `series`, one after the other, are one for `undo`: those of a slider that moves.
+ * `settings` has those that change, `typed` what they were typed as; `edits` is the new list of all edits: {step, index,
+ * value, text}. Everything is computed from the numbers of the program, so that the same changes give the same numbers
+ * in any order. Changes with the same `series`, one after the other, are one for `undo`: those of a slider that moves.
  */
-export function applyChange(state, { settings = {}, edits = null, series = null }) {
+export function applyChange(state, { settings = {}, typed = {}, edits = null, series = null }) {
   const before = state.get();
   const isSameSeries = series !== null && series === before.series;
-  const history = isSameSeries ? before.history : [...before.history, { settings: before.settings, edits: before.edits }];
-  setChanges(state, { ...before.settings, ...settings }, edits ?? before.edits, history, series);
+  const history = isSameSeries ? before.history : [...before.history, changesOf(before)];
+  const changes = { settings: { ...before.settings, ...settings }, typed: { ...before.typed, ...typed }, edits: edits ?? before.edits };
+  setChanges(state, changes, history, series);
+}
+
+/** What a user has changed of a state. */
+function changesOf({ settings, typed, edits }) {
+  return { settings, typed, edits };
 }
 
 /** Take back the last change. */
 export function undo(state) {
   const { history } = state.get();
   if (history.length === 0) return;
-  const { settings, edits } = history[history.length - 1];
-  setChanges(state, settings, edits, history.slice(0, -1), null);
+  setChanges(state, history[history.length - 1], history.slice(0, -1), null);
 }
 
 /** Take back all changes; this too can be undone. */
@@ -53,13 +58,18 @@ export function editCell(state, step, index, text) {
   if (reason !== null) return reason;
   const value = readTyped(text);
   if (value === null) return `${text.trim() === "" ? "Nothing" : `“${text.trim()}”`} is no number: write 0.5, -2, 1/3 or sqrt(2).`;
-  const { edits, program } = state.get();
+  const { edits, program, page } = state.get();
   const isSameCell = (edit) => edit.step === step && edit.index.join() === index.join();
   const others = edits.filter((edit) => !isSameCell(edit));
-  const isOriginal = numberAt(program.get(step), index) === value;
-  const next = isOriginal ? others : [...others, { step, index: [...index], value }];
+  const isOriginal = numberAt(program.get(step), index) === roundedTo(page.dtype, [value])[0];
+  const next = isOriginal ? others : [...others, { step, index: [...index], value, text: keptText(text) }];
   if (!isOriginal || others.length < edits.length) applyChange(state, { edits: next });
   return null;
+}
+
+/** The text of a cell of an input as it was typed; null of one that was not. */
+export function typedText({ edits }, step, index) {
+  return edits.find((edit) => edit.step === step && edit.index.join() === index.join())?.text ?? null;
 }
 
 /** Why the numbers of a step can't be changed here; null where they can. */
@@ -72,14 +82,14 @@ export function whyNotEditable(state, step) {
   return null;
 }
 
-function setChanges(state, settings, edits, history, series) {
+function setChanges(state, { settings, typed, edits }, history, series) {
   const { page, program, step, cell, trail } = state.get();
   const plan = planOf(page, settings);
   const nodes = nodesOf(page, plan, settings);
   const { values, fixed } = valuesOf(page, program, { plan, nodes, edits });
   const isInPlan = nodes.some(({ name }) => name === step);
   const inView = isInPlan ? { step, cell } : { step: page.plans[plan].results.weights, cell: null };
-  state.update({ settings, edits, history, series, plan, nodes, values, fixed, trail: placesAmong(nodes, trail), ...inView });
+  state.update({ settings, typed, edits, history, series, plan, nodes, values, fixed, trail: placesAmong(nodes, trail), ...inView });
 }
 
 /** The number of the plan variant that settings ask for. */
@@ -104,7 +114,7 @@ function nodesOf(page, plan, settings) {
 /** The values of the nodes of a plan after edits, and the names of those that can't be computed. */
 function valuesOf(page, program, { plan, nodes, edits }) {
   const start = new Map(program);
-  for (const { step, index, value } of edits) start.set(step, withNumber(start.get(step), index, value));
+  for (const { step, index, value } of edits) start.set(step, withNumber(start.get(step), index, roundedTo(page.dtype, [value])[0]));
   const changed = new Set(edits.map(({ step }) => step));
   const own = new Map(page.plans[0].nodes.map((at) => [page.nodes[at].name, page.nodes[at]]));
   const supplied = new Set(); // nodes that no number of the problem reaches: the program computed them
@@ -118,7 +128,7 @@ function valuesOf(page, program, { plan, nodes, edits }) {
     }
   }
   if (plan === 0 && changed.size === 0) return { values: program, fixed: new Set() };
-  const { values, fixed } = evaluatePlan(nodes, start, [...changed]);
+  const { values, fixed } = evaluatePlan(nodes, start, [...changed], page.dtype);
   const names = new Set(nodes.map(({ name }) => name));
   return { values: new Map([...values].filter(([name]) => names.has(name))), fixed };
 }

@@ -1,6 +1,7 @@
 /* What was changed, as text: a sentence of each change, and the options that make the same on the command line. */
 
-import { parametersOf, settingText, settingsOfPage } from "./settings.js";
+import { pageStem } from "./clipboard.js";
+import { changedSettings, parametersOf, settingText, textOfSetting } from "./settings.js";
 import { numberAt } from "./values.js";
 
 const NONE = "the score's own"; // of the scale
@@ -8,39 +9,51 @@ const NONE = "the score's own"; // of the scale
 /** A text for each change in force: `embeddings[cat, x2]: 2 → 1`, `temperature: 1 → 0.5`. */
 export function changeTexts(state) {
   const { edits, program } = state.get();
-  const ofNumbers = edits.map(({ step, index, value }) => {
+  const ofNumbers = edits.map(({ step, index, text }) => {
     const before = numberAt(program.get(step), index);
-    return `${step}[${cellLabels(state, step, index).join(", ")}]: ${settingText(before)} → ${settingText(value)}`;
+    return `${step}[${cellLabels(state, step, index).join(", ")}]: ${settingText(before)} → ${settingText(text)}`;
   });
-  const ofSettings = changedSettings(state).map(([name, before, after]) => `${name}: ${wordOf(before)} → ${wordOf(after)}`);
+  const ofSettings = changedSettings(state.get()).map(([name, before, after]) => (
+    `${name}: ${wordOf(before)} → ${wordOf(typeof after === "number" ? textOfSetting(state.get(), name) : after)}`
+  ));
   return [...ofNumbers, ...ofSettings];
 }
 
-/** The options of `attn compute` that make the same changes; null where a change has none. */
-export function commandOptions(state) {
-  const { page, nodes, settings, edits } = state.get();
-  const changed = new Map(changedSettings(state).map(([name, , after]) => [name, after]));
-  if (changed.has("scale") && changed.get("scale") === null) return null; // no option takes a number of the file back
-  const options = edits.map(({ step, index, value }) => {
-    const key = nodes.find(({ name }) => name === step).edit_key;
-    return `--set ${inShell(`${key}[${cellLabels(state, step, index).map(inQuotes).join(",")}]=${value}`)}`;
-  });
-  if (changed.has("scale")) options.push(`--scale ${changed.get("scale")}`);
-  if (changed.has("causal")) options.push(changed.get("causal") ? "--causal" : "--no-causal");
-  const parameters = parametersOf(page, settings.normalizer).map(({ name }) => name);
-  if (changed.has("normalizer") || parameters.some((name) => changed.has(name))) {
-    const numbers = parameters.map((name) => `${name}=${settings[name]}`).join(",");
-    options.push(`--normalize ${settings.normalizer}${numbers && ":"}${numbers}`);
-  }
-  return options;
+/**
+ * The command that gives the numbers in force: its `words`, the same as `text` for a shell, and `reason`: null, or why
+ * it is that of the file that the page saves.
+ */
+export function commandOf(state) {
+  const { page } = state.get();
+  const reason = whyNoOptions(state.get());
+  const own = page.problem?.command ?? [];
+  const words = reason === null ? [...own.map(inShell), ...commandOptions(state)] : ["attn", "compute", inShell(`${pageStem()}-changed.yaml`)];
+  return { words, text: words.join(" "), reason };
 }
 
-/** The settings that differ from the program's and that the normalizer in force reads: [name, before, after]. */
-function changedSettings(state) {
-  const { page, settings } = state.get();
-  const before = settingsOfPage(page);
-  const read = new Set(["scale", "causal", "normalizer", ...parametersOf(page, settings.normalizer).map(({ name }) => name)]);
-  return Object.keys(before).filter((name) => read.has(name) && settings[name] !== before[name]).map((name) => [name, before[name], settings[name]]);
+/** Why no options make the same changes; null where some do. */
+function whyNoOptions(now) {
+  if (!now.page.problem?.command.length) return "The page is that of no file.";
+  const isTakenOut = changedSettings(now).some(([name, , after]) => name === "scale" && after === null);
+  return isTakenOut ? "No option takes out the scale." : null;
+}
+
+/** The options of `attn compute` that make the same changes, each a text for a shell. */
+function commandOptions(state) {
+  const now = state.get();
+  const changed = new Map(changedSettings(now).map(([name, , after]) => [name, after]));
+  const options = now.edits.map(({ step, index, text }) => {
+    const key = now.nodes.find(({ name }) => name === step).edit_key;
+    return `--set ${inShell(`${key}[${cellLabels(state, step, index).map(inQuotes).join(",")}]=${text}`)}`;
+  });
+  if (changed.has("scale")) options.push(`--scale ${inShell(textOfSetting(now, "scale"))}`);
+  if (changed.has("causal")) options.push(changed.get("causal") ? "--causal" : "--no-causal");
+  const parameters = parametersOf(now.page, now.settings.normalizer).map(({ name }) => name);
+  if (changed.has("normalizer") || parameters.some((name) => changed.has(name))) {
+    const numbers = parameters.map((name) => `${name}=${textOfSetting(now, name)}`).join(",");
+    options.push(`--normalize ${inShell(`${now.settings.normalizer}${numbers && ":"}${numbers}`)}`);
+  }
+  return options;
 }
 
 /** What the entries of a cell are called on each axis: labels of rows and columns, numbers of heads and batch items. */
@@ -53,7 +66,7 @@ function cellLabels(state, step, index) {
 function wordOf(value) {
   if (value === null) return NONE;
   if (typeof value === "boolean") return value ? "on" : "off";
-  return typeof value === "number" ? settingText(value) : value;
+  return settingText(value);
 }
 
 /** A label with a comma in double quotes, as `--set` reads it. */
@@ -61,6 +74,7 @@ function inQuotes(label) {
   return label.includes(",") ? `"${label}"` : label;
 }
 
+/** A word as a shell reads it: one with other signs is in quotes. */
 function inShell(text) {
-  return `'${text.replaceAll("'", "'\\''")}'`;
+  return /^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

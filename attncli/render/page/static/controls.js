@@ -1,10 +1,11 @@
 /* The controls: the scale, the parameters of the normalizer, causal and the normalizer, and what was changed. */
 
 import { applyChange, hasPlan, resetAll, undo } from "./changes.js";
-import { changeTexts, commandOptions } from "./changes_text.js";
+import { changeTexts, commandOf } from "./changes_text.js";
 import { make } from "./elements.js";
-import { readTyped } from "./numbers_typed.js";
-import { parametersOf, settingText, settingsOfPage } from "./settings.js";
+import { exportButtons } from "./exports.js";
+import { keptText, readNumber } from "./numbers_typed.js";
+import { parametersOf, settingText, settingsOfPage, textOfSetting } from "./settings.js";
 
 const DECADES = 1; // how many powers of ten a slider goes up and down from 1
 const SLIDER_STEP = 0.05; // of the power: with three digits each step is another number
@@ -14,7 +15,7 @@ export function drawControls(element, state) {
   const { page } = state.get();
   const title = make("h2", {}, "Change it");
   if (page.settings.can_compute !== true) {
-    element.replaceChildren(title, make("p", { class: "hint" }, page.settings.can_compute));
+    element.replaceChildren(title, make("p", { class: "hint" }, page.settings.can_compute), exportButtons(state));
     return;
   }
   const fields = fieldsOf(state);
@@ -22,7 +23,7 @@ export function drawControls(element, state) {
   const parameters = make("div", { class: "parameters" });
   const hint = make("p", { class: "hint" }, "Numbers of the inputs: double-click one in its table, or press F2 on it.");
   const rows = [...fields.map(({ row }) => row), ...(page.settings.normalizer === null ? [] : [parameters])];
-  element.replaceChildren(title, hint, make("div", { class: "fields" }, ...rows), log.element);
+  element.replaceChildren(title, hint, make("div", { class: "fields" }, ...rows), exportButtons(state), log.element);
   let [drawnFor, drawn] = [undefined, []];
   const paint = () => {
     const { settings } = state.get();
@@ -110,30 +111,21 @@ function numberField({ name, title, read, placeholder = "", note = "", slider = 
     const { value, mistake } = read(input.value);
     error.textContent = mistake === undefined ? "" : `${mistake} `;
     input.setAttribute("aria-invalid", String(mistake !== undefined));
-    if (mistake === undefined && value !== state.get().settings[name]) applyChange(state, { settings: { [name]: value } });
+    if (mistake !== undefined || value === state.get().settings[name]) return;
+    applyChange(state, { settings: { [name]: value }, typed: value === null ? {} : { [name]: keptText(input.value) } });
   };
   const input = make("input", {
     type: "text", inputmode: "decimal", autocomplete: "off", id, placeholder, "aria-describedby": below.id, onchange: commit,
   });
   const row = make("div", { class: "field" }, make("label", { for: id }, title), input, ...(slider ? [slider] : []), below);
   const paint = (settings) => {
-    const text = settings[name] === null ? "" : settingText(settings[name]);
+    const text = settings[name] === null ? "" : settingText(textOfSetting(state.get(), name));
     if (input.getAttribute("aria-invalid") === "true" && document.activeElement === input) return; // what is typed stays
     input.value = text;
     input.setAttribute("aria-invalid", "false");
     error.textContent = "";
   };
   return { row, paint };
-}
-
-/** The number that a text is, or the mistake that it has: {value} or {mistake}. */
-function readNumber(text, { least = null, above = null, isInteger = false } = {}) {
-  const value = readTyped(text);
-  if (value === null) return { mistake: "Write a number: 0.5, 2, 1/3 or sqrt(2)." };
-  if (isInteger && !Number.isInteger(value)) return { mistake: "Write a whole number." };
-  if (least !== null && value < least) return { mistake: `Write a number that is at least ${least}.` };
-  if (above !== null && value <= above) return { mistake: `Write a number above ${above}.` };
-  return { value };
 }
 
 /** What was changed, what can't be computed after it, the command that makes the same, and the buttons that take it back. */
@@ -149,7 +141,7 @@ function logOf(state) {
     const texts = changeTexts(state);
     list.replaceChildren(...(texts.length ? texts : ["Nothing is changed."]).map((text) => make("li", {}, text)));
     fixed.textContent = fixedStepsText(state);
-    command.replaceChildren(...commandOf(state, texts.length > 0));
+    command.replaceChildren(...commandLine(state, texts.length > 0));
     back.disabled = state.get().history.length === 0;
     reset.disabled = texts.length === 0 && JSON.stringify(state.get().settings) === JSON.stringify(settingsOfPage(state.get().page));
   };
@@ -161,10 +153,10 @@ function fixedStepsText(state) {
   return names.length ? `After this change the page can't compute ${names.join(", ")}: there is no number.` : "";
 }
 
-function commandOf(state, isChanged) {
+/** The command that makes the same; where it is that of a file which is to be saved first, why. */
+function commandLine(state, isChanged) {
   if (!isChanged) return [];
-  const options = commandOptions(state);
-  if (options === null) return ["On the command line: take the scale out of the problem file."];
-  const words = options.flatMap((option) => [" ", make("span", {}, option)]); // a line ends between options
-  return ["The same on the command line: ", make("code", {}, "attn compute …", ...words)];
+  const { words, reason } = commandOf(state);
+  const code = make("code", {}, ...words.flatMap((word, at) => [at ? " " : "", make("span", {}, word)])); // a line ends between words
+  return [reason === null ? "The same on the command line: " : `${reason} Save it as YAML, beside which this gives the same: `, code];
 }

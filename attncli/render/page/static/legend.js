@@ -13,6 +13,7 @@ export function legendOf(page, table) {
   const marks = new Set(Array.from(table.data, (_, at) => table.mark(at)));
   return make(
     "div", { class: "legend" },
+    ...table.axes.filter((letter) => page.axes[letter]?.meaning).map((letter) => entry(make("i", {}, letter), page.axes[letter].meaning)),
     ...(table.signOf === null ? rangeEntries(page, table.range) : signEntries(table)),
     ...KINDS.filter(([kind]) => kinds.has(kind)).map(([kind, meaning]) => entry(make("span", { class: `swatch ${kind}` }), meaning)),
     ...MEANINGS.filter(([mark]) => marks.has(mark)).map(([mark, meaning]) => entry(mark, meaning)),

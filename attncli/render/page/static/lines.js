@@ -22,7 +22,7 @@ export function drawLines(element, state) {
     element.replaceChildren(figureOf(parts, table, state));
     paint(parts, table, state);
   };
-  state.listen((names) => {
+  state.listenAtRest((names) => {
     const table = sentenceTable(state);
     if (table === null) return;
     if (names.includes("nodes")) draw();
@@ -69,7 +69,7 @@ function paint(parts, table, state) {
   }
   const lines = table.data === null ? [] : linesOf(table, word);
   const drawn = lines.slice(0, MOST_LINES);
-  const largest = Math.abs(drawn[0]?.weight ?? 1);
+  const largest = Math.max(1, Math.abs(lines[0]?.weight ?? 1)); // the width is the weight
   parts.drawing.replaceChildren(...drawn.map((line) => pathOf(line, largest)).reverse()); // the largest on top
   const cell = pairInView(state);
   if (cell !== null) parts.drawing.querySelector(`[data-row="${cell[0]}"][data-column="${cell[1]}"]`)?.classList.add("is-in-view");

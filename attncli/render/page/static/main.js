@@ -4,6 +4,7 @@ import { followAddress } from "./navigation.js";
 import { drawHeading } from "./heading.js";
 import { drawModel } from "./model.js";
 import { drawOverview } from "./overview.js";
+import { drawParts } from "./parts.js";
 import { makeState } from "./state.js";
 import { drawWorkbench, listenToWorkbench, documentPart, showInConsole } from "./workbench.js";
 
@@ -18,4 +19,5 @@ if (page.layers !== undefined) {
   drawWorkbench(state);
   drawOverview(documentPart("overview"), state);
   listenToWorkbench(() => state);
+  drawParts(state);
 }

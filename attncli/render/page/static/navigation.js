@@ -1,6 +1,9 @@
 /* Going from step to step and from cell to cell: the trail back, and the address that shows the same. */
 
-import { cellOfIndex, indexOfCell, leadingIndex, movePosition, nodeOf } from "./slices.js";
+import { changesInAddress, readChanges } from "./address.js";
+import { cellOfIndex, indexOfCell, leadingIndex, movePosition, nodeOf, placesAmong } from "./slices.js";
+
+const MOST_OFTEN = 300; // milliseconds between two addresses of changes
 
 /** Show a step from its beginning: no cell is chosen, and no trail leads back. */
 export function showStep(state, step) {
@@ -23,11 +26,6 @@ export function goBack(state, to = state.get().trail.length - 1) {
   else state.update({ ...trail[to], pointed: null, trail: trail.slice(0, to) });
 }
 
-/** The places of a trail whose steps are among some nodes: a change may take a step out of the plan. */
-export function placesAmong(nodes, trail) {
-  return trail.filter(({ step }) => nodes.some(({ name }) => name === step));
-}
-
 /** The index of the cell that is pointed at, or of that which is kept in view, on all axes of its step; else null. */
 export function indexInView(state) {
   const { page, step, cell, pointed, positions } = state.get();
@@ -36,39 +34,65 @@ export function indexInView(state) {
   return at === null ? null : indexOfCell(leadingIndex(page, node, positions), node.axes.length, at);
 }
 
-/** Keep the address and what is in view the same, so that a link and the buttons of the browser lead to it. */
+/**
+ * Keep the address, what is in view and what is changed the same, so that a link and the buttons of the browser lead to
+ * it. A link brings its own changes; a step back of the browser leads to a place, and changes stay.
+ */
 export function followAddress(state) {
-  const read = () => {
-    const place = placeOfAddress(state.get());
-    if (place === null) return;
-    state.update({ ...place, pointed: null, trail: placesAmong(state.get().nodes, history.state?.trail ?? []) });
+  let [shown, isReading, writtenAt, timer] = ["", false, -Infinity, null];
+  const write = (kind) => {
+    clearTimeout(timer);
+    writtenAt = performance.now();
+    const address = addressOf(state.get());
+    if (address !== location.hash) history[kind]({ trail: state.get().trail }, "", address);
   };
-  let shown = read() ?? keyOf(state.get());
+  const read = (isLink) => {
+    isReading = true;
+    if (isLink) readChanges(state, location.hash);
+    const place = placeOfAddress(state.get());
+    if (place !== null) state.update({ ...place, pointed: null, trail: placesAmong(state.get().nodes, history.state?.trail ?? []) });
+    isReading = false;
+    shown = keyOf(state.get());
+  };
+  read(true);
   history.replaceState({ trail: state.get().trail }, "", addressOf(state.get()));
   state.listen((names) => {
-    if (!names.some((name) => ["step", "cell", "positions", "trail"].includes(name))) return;
-    const address = addressOf(state.get());
-    const key = keyOf(state.get());
-    if (address !== location.hash) history[key === shown ? "replaceState" : "pushState"]({ trail: state.get().trail }, "", address);
-    shown = key;
+    if (isReading) return;
+    if (names.some((name) => ["step", "cell", "positions", "trail", "stop"].includes(name))) {
+      const key = keyOf(state.get());
+      write(key === shown ? "replaceState" : "pushState");
+      shown = key;
+    } else if (["edits", "settings"].some((name) => names.includes(name))) {
+      clearTimeout(timer); // a slider moves faster than a browser lets an address change
+      timer = setTimeout(() => write("replaceState"), Math.max(MOST_OFTEN - (performance.now() - writtenAt), 0));
+    }
   });
-  addEventListener("popstate", read);
+  addEventListener("popstate", () => {
+    read(history.state === null);
+    write("replaceState");
+  });
 }
 
-/** What a step back of the browser leads to: another step, or another place of the trail. */
-function keyOf({ step, trail }) {
-  return `${step} ${trail.length}`;
+/** What a step back of the browser leads to: another step, another place of the trail, or another stop of the story. */
+function keyOf({ step, trail, stop }) {
+  return `${step} ${trail.length} ${stop}`;
 }
 
-function addressOf({ step, cell, positions }) {
+/** The address of what is in view, with what is changed. */
+export function addressOf(now) {
+  const { step, cell, positions, stop } = now;
+  const changes = changesInAddress(now).map(([key, text]) => `${key}=${text}`);
+  if (stop !== null) return `#${[`stop=${stop}`, ...changes].join("&")}`;
   const parts = Object.entries(positions).filter(([, at]) => at !== 0);
   if (cell !== null) parts.unshift(["cell", cell.join(",")]);
-  return `#${new URLSearchParams([["step", step], ...parts])}`.replaceAll("%2C", ",");
+  const place = `${new URLSearchParams([["step", step], ...parts])}`.replaceAll("%2C", ",");
+  return `#${[place, ...changes].join("&")}`;
 }
 
 /** The place that the address names, as far as this page has it; null where it names none. */
 function placeOfAddress({ page, nodes, positions }) {
   const named = new URLSearchParams(location.hash.slice(1));
+  if (page.guide && named.has("stop")) return { stop: wholeBelow(named.get("stop"), Object.keys(page.guide.cells).length + 1) ?? 0 };
   const node = nodes.find(({ name }) => name === named.get("step"));
   if (node === undefined) return null;
   const letters = Object.keys(page.axes).filter((letter) => named.has(letter));
@@ -76,6 +100,7 @@ function placeOfAddress({ page, nodes, positions }) {
   const lengths = [node.shape.at(-2) ?? 1, node.shape.at(-1) ?? 1];
   const cell = (named.get("cell") ?? "").split(",").map((text, axis) => wholeBelow(text, lengths[axis]));
   return {
+    stop: null,
     step: node.name,
     cell: cell.length === 2 && cell.every((position) => position !== null) ? cell : null,
     positions: { ...positions, ...Object.fromEntries(at.map(([letter, position]) => [letter, position ?? 0])) },

@@ -16,6 +16,22 @@ export function readTyped(text) {
   return reader.at === reader.tokens.length && Number.isFinite(value) ? value : null;
 }
 
+/** The number that a text is, or the mistake that it has: {value} or {mistake}. */
+export function readNumber(text, { least = null, above = null, isInteger = false } = {}) {
+  const value = readTyped(text);
+  if (value === null) return { mistake: "Write a number: 0.5, 2, 1/3 or sqrt(2)." };
+  if (isInteger && !Number.isInteger(value)) return { mistake: "Write a whole number." };
+  if (least !== null && value < least) return { mistake: `Write a number that is at least ${least}.` };
+  if (above !== null && value <= above) return { mistake: `Write a number above ${above}.` };
+  return { value };
+}
+
+/** A text that is a number as it is kept: an expression as it was typed, a decimal number with the digits it needs. */
+export function keptText(text) {
+  const plain = text.trim().replaceAll("−", "-");
+  return /[^-+.\de]/i.test(plain) ? plain : String(readTyped(plain));
+}
+
 function take(reader, ...choices) {
   return choices.includes(reader.tokens[reader.at]) ? reader.tokens[reader.at++] : null;
 }

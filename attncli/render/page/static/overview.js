@@ -38,7 +38,7 @@ export function drawOverview(element, state) {
       button.tabIndex = isInView ? 0 : -1;
     }
   };
-  state.listen((names) => {
+  state.listenAtRest((names) => {
     const isOtherItem = names.includes("positions") && pictures.length > 0 && !pictures.some(({ place }) => (place.b ?? 0) === (state.get().positions.b ?? 0));
     if (names.includes("values") || isOtherItem) draw();
     else if (names.includes("positions")) mark();

@@ -23,7 +23,7 @@ export function drawSentence(element, state) {
     element.replaceChildren(make("h2", {}, "Who looks at whom"), make("div", { class: "sentence-body" }, text, lines));
     paintWords(parts, table, state);
   };
-  state.listen((names) => {
+  state.listenAtRest((names) => {
     if (names.includes("nodes")) draw();
     else if (["values", "positions", "sentence", "pointed"].some((name) => names.includes(name))) {
       const table = sentenceTable(state);
@@ -105,7 +105,7 @@ function paintWords({ words, says }, table, state) {
   const { page, sentence } = state.get();
   const word = wordInForce(state, table);
   const weights = word === null || table.data === null ? null : weightsOfWord(table, word);
-  const largest = weights === null ? 1 : largestNumber(weights);
+  const largest = table.data === null ? 1 : Math.max(1, largestNumber(table.data)); // the shade is the weight
   for (const { button, word: own } of words) {
     const weight = weights !== null && isAcross(own, word, table) ? weights[own.index] : null;
     const [, under] = button.children;
@@ -117,7 +117,7 @@ function paintWords({ words, says }, table, state) {
     else button.dataset.weight = weight;
   }
   says.replaceChildren(...sentenceAbout(word, weights, table, state));
-  says.tabIndex = says.scrollHeight > says.clientHeight ? 0 : -1; // who scrolls by keys can reach what does not fit
+  requestAnimationFrame(() => { says.tabIndex = says.scrollHeight > says.clientHeight ? 0 : -1; }); // who scrolls by keys can reach what does not fit
 }
 
 /** Whether a word stands on the side that the weights of the word in force belong to. */

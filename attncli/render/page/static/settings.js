@@ -1,5 +1,7 @@
 /* Settings: the numbers and choices of a problem that can be changed: scale, causal, the normalizer and its parameters. */
 
+import { readTyped } from "./numbers_typed.js";
+
 /**
  * The settings that the program computed with, by name: `causal`, `scale` (null where the score has its own),
  * `normalizer`, and each parameter that a normalizer of the page has. What a problem can't choose is null.
@@ -34,6 +36,19 @@ export function fillSettings(element, settings) {
     const value = settings[number.dataset.setting];
     if (value !== null && value !== undefined) number.textContent = settingText(value);
   }
+}
+
+/** The settings that differ from the program's and that the normalizer in force reads: [name, before, after]. */
+export function changedSettings({ page, settings }) {
+  const before = settingsOfPage(page);
+  const read = new Set(["scale", "causal", "normalizer", ...parametersOf(page, settings.normalizer).map(({ name }) => name)]);
+  return Object.keys(before).filter((name) => read.has(name) && settings[name] !== before[name]).map((name) => [name, before[name], settings[name]]);
+}
+
+/** The text of a setting that is a number or a name: as it was typed, while that is its number. */
+export function textOfSetting({ settings, typed }, name) {
+  const text = typed[name];
+  return text !== undefined && readTyped(text) === settings[name] ? text : String(settings[name]);
 }
 
 /** A setting as text, with a true minus. */

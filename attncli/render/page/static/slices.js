@@ -7,6 +7,11 @@ export function nodeOf({ nodes }, step) {
   return nodes.find(({ name }) => name === step) ?? null;
 }
 
+/** The places of a trail whose steps are among some nodes: a change may take a step out of the plan. */
+export function placesAmong(nodes, trail) {
+  return trail.filter(({ step }) => nodes.some(({ name }) => name === step));
+}
+
 /** The position in view on an axis: that of a key head follows from the query head that reads it. */
 function positionOn(page, positions, letter) {
   if (letter in positions) return positions[letter];

@@ -1,7 +1,7 @@
 /* The step in view: its purpose, its formula, its table, the tables that it is made from, and the cell in view. */
 
 import { drawCell } from "./cell_panel.js";
-import { editCell, whyNotEditable } from "./changes.js";
+import { editCell, typedText, whyNotEditable } from "./changes.js";
 import { make } from "./elements.js";
 import { legendOf } from "./legend.js";
 import { goOn, indexInView, showStep } from "./navigation.js";
@@ -13,8 +13,10 @@ import { stepTable } from "./step_table.js";
 import { symbolElement } from "./symbols.js";
 import { makeTable } from "./table.js";
 import { tableOverview } from "./table_overview.js";
+import { numberAt } from "./values.js";
 
-const REDRAWS = ["step", "nodes", "values", "positions", "settings"];
+const REDRAWS = ["step", "plan", "positions"]; // what another table follows from
+const REFILLS = ["nodes", "values", "settings"]; // what other numbers follow from
 
 /** Draw the step in view, and again whenever it changes. */
 export function drawStep(element, state) {
@@ -30,12 +32,20 @@ export function drawStep(element, state) {
     if (hadFocus) tables.main?.table.focus();
     mark();
   };
+  const refill = () => {
+    const node = nodeOf(state.get(), state.get().step);
+    if (tables.main === null || ![tables.main, ...tables.sources].every((figure) => figure.refill())) return draw();
+    element.querySelector(".step-head").replaceWith(stepHead(state, node));
+    tables.node = node;
+    mark();
+  };
   const mark = () => {
     markCells(state, tables);
     drawCell(panel, state, new Map(tables.sources.map(({ node }, place) => [node.name, `operand-${place + 1}`])));
   };
   state.listen((names) => {
     if (names.some((name) => REDRAWS.includes(name))) draw();
+    else if (names.some((name) => REFILLS.includes(name))) refill();
     else if (["cell", "pointed", "sentence"].some((name) => names.includes(name))) mark();
   });
   draw();
@@ -63,7 +73,7 @@ function showSources(state, tables) {
   tables.element.replaceChildren(tables.main.figure, ...tables.sources.map(({ figure }) => figure));
 }
 
-/** A table with its title and legend; null where the step has no numbers in force. */
+/** A table with its title and legend, and a function that shows the numbers in force in it; null where the step has no numbers in force. */
 function makeFigure(state, node, leading, kind) {
   const now = state.get();
   const content = stepTable(now, node, leading);
@@ -76,6 +86,7 @@ function makeFigure(state, node, leading, kind) {
     walk: keep,
     choose: keep,
     edit: whyNotEditable(state, node.name) === null ? (cell, text) => editCell(state, node.name, indexOf(cell), text) : null,
+    textOf: (cell) => typedText(state.get(), node.name, indexOf(cell)) ?? String(numberAt(state.get().values.get(node.name), indexOf(cell))),
   } : {
     point: () => {},
     walk: () => {},
@@ -83,12 +94,22 @@ function makeFigure(state, node, leading, kind) {
     edit: null,
   });
   const title = isMain ? make("span", {}, ...mainTitle(now.page, node, content)) : sourceTitle(state, node, content);
+  const overview = isMain ? tableOverview(now.page, content, table.element) : null;
+  const legend = isMain ? [legendOf(now.page, content)] : [];
   const figure = make(
     "figure", { class: `heat-map ${kind}` },
     make("figcaption", {}, title, ...(isMain ? choicesOfLeading(state, node) : [])),
-    table.element, ...(isMain ? [legendOf(now.page, content), ...tableOverview(now.page, content, table.element)] : []),
+    table.element, ...legend, ...(overview?.elements ?? []),
   );
-  return { figure, table, node, content };
+  const refill = () => {
+    const own = nodeOf(state.get(), node.name);
+    const next = own === null ? null : stepTable(state.get(), own, leading);
+    if (next === null || !table.refill(next)) return false;
+    figure.querySelector(".legend")?.replaceWith(legendOf(now.page, next));
+    overview?.paint(next);
+    return true;
+  };
+  return { figure, table, node, content, refill };
 }
 
 function mainTitle(page, node, content) {

@@ -29,7 +29,7 @@ export function drawStepList(element, state) {
       if (isCurrent) revealIn(element, link);
     }
   };
-  state.listen((names) => {
+  state.listenAtRest((names) => {
     if (names.some((name) => ["nodes", "values", "positions"].includes(name))) draw();
     else if (names.includes("step")) mark();
   });

@@ -2,7 +2,7 @@
 
 /** The sections of the plan in force. */
 export function sectionsOf({ page, plan }) {
-  return page.plans[plan].sections;
+  return page.plans[plan].sections.map((at) => page.sections[at]);
 }
 
 /** The section that a step stands in; null of a step that has none. */

@@ -21,14 +21,18 @@ export function stepTable(state, node, leading = leadingIndex(state.page, node, 
   const range = rangeOf(node, value);
   const signOf = node.signs ? signsOf(state, node, leading, slice) : null;
   const style = numberStyle(slice.data, state.page.decimals);
-  const text = signOf === null ? (at) => numberText(slice.data[at], style) : (at) => signOf(at).sign;
+  const looks = looksOf(state, node, leading, slice, range, signOf);
+  const isLeftOut = (at) => slice.data[at] === 0 && looks.kind(at) === "hidden-cell"; // what a mask hides is no number 0
+  const numberOf = (at) => (isLeftOut(at) ? "" : numberText(slice.data[at], style));
+  const text = signOf === null ? numberOf : (at) => signOf(at).sign;
   return {
     ...slice, leading, range, signOf, text,
     longest: signOf === null ? longestTexts(slice.data, style) : [text(0)],
-    ...looksOf(state, node, leading, slice, range, signOf),
+    ...looks,
     rowLabels: labels.rows,
     columnLabels: labels.columns,
     corner: node.axes.slice(-2).join("\\"),
+    axes: node.axes.slice(-2),
     caption: `${node.name}, ${slice.rows} rows and ${slice.columns} columns`,
   };
 }
@@ -44,6 +48,7 @@ function looksOf(state, node, leading, slice, range, signOf) {
   const colors = (at) => (kind(at) === "number" ? style(slice.data[at]) : null);
   const title = (at) => {
     if (signOf !== null) return signOf(at).meaning;
+    if (isHidden(at)) return `${slice.data[at]}, hidden by a mask`;
     return mark(at) === "" ? `${slice.data[at]}` : `was ${before.data[slice.start + at]}, is ${slice.data[at]}`;
   };
   return { kind, mark, colors, title };

@@ -11,9 +11,10 @@ import { drawnPart, placeOf, CELL_HEIGHT, scrollToCell, tableSizes } from "./tab
  * `table` has rows, columns, rowLabels, columnLabels, caption, corner, and for the cell at a position in order of rows
  * the functions `text`, `kind` (its class), `colors`, `title` and `mark`; `longest` has the widest of the texts.
  * `handlers` are called with [row, column]: `point` (null where the pointer left), `walk`, `choose`, and `edit` with a
- * text, where cells can be edited, which gives null or what is wrong.
+ * text, where cells can be edited, which gives null or what is wrong; `textOf` gives the text that an edit begins with.
  */
-export function makeTable(table, handlers) {
+export function makeTable(first, handlers) {
+  let table = first;
   const sizes = tableSizes(table);
   const scroller = make("div", { class: "table-scroller" });
   const frames = make("div", { class: "frames", "aria-hidden": "true" });
@@ -53,7 +54,7 @@ export function makeTable(table, handlers) {
     cellElement(cell).focus({ preventScroll: true });
     cellElement(cell).scrollIntoView({ block: "nearest", inline: "nearest" });
   };
-  const edit = (cell, text) => openField(cellElement(cell), text, (written) => handlers.edit(cell, written), () => cellElement(cell)?.focus());
+  const edit = (cell, text) => openField(cellElement(cell), text ?? handlers.textOf(cell), text === null, (written) => handlers.edit(cell, written), () => cellElement(cell)?.focus());
 
   scroller.addEventListener("scroll", () => requestAnimationFrame(drawPart), { passive: true });
   new ResizeObserver(drawPart).observe(scroller);
@@ -84,6 +85,14 @@ export function makeTable(table, handlers) {
   drawPart();
   return {
     element: scroller,
+    /** Show another table of the same rows and columns in its place; false where its numbers need other widths. */
+    refill(next) {
+      const isSame = ["rowLabels", "columnLabels"].every((name) => next[name].join() === table[name].join());
+      if (!isSame || tableSizes(next).cell > sizes.cell || grid.contains(document.activeElement)) return false;
+      refillGrid(grid, table, next, part);
+      table = next;
+      return true;
+    },
     /** Frame blocks of cells, each {rows, columns, kind}, and mark the cell in view or none. */
     mark(blocks, cell) {
       frames.replaceChildren(...blocks.map((block) => {
@@ -107,6 +116,17 @@ export function makeTable(table, handlers) {
 
 function sameRange(one, other) {
   return one[0] === other[0] && one[1] === other[1];
+}
+
+/** Write the numbers of a part of a table anew into the cells that had those of another. */
+function refillGrid(grid, before, table, part) {
+  const looks = ({ text, kind, title, mark, colors }, at) => `${text(at)} ${kind(at)} ${title(at)} ${mark(at)} ${JSON.stringify(colors(at))}`;
+  [...grid.tBodies[0].rows].forEach((row, down) => {
+    const first = (part.rows[0] + down) * table.columns + part.columns[0];
+    [...row.cells].slice(1).forEach((cell, across) => {
+      if (looks(before, first + across) !== looks(table, first + across)) fillCell(cell, table, first + across);
+    });
+  });
 }
 
 /** Write the headings and cells of a part of a table into its element. */
@@ -140,10 +160,15 @@ function headingCell(scope, label, at) {
 }
 
 function numberCell(table, row, column) {
-  const at = row * table.columns + column;
-  const attributes = { class: table.kind(at), title: table.title(at), tabindex: "-1", "aria-colindex": column + 2 };
-  const element = make("td", attributes, table.text(at));
-  Object.assign(element.style, table.colors(at));
-  if (table.mark(at) !== "") element.append(make("span", { class: "change-mark" }, table.mark(at)));
+  const element = make("td", { tabindex: "-1", "aria-colindex": column + 2 });
+  fillCell(element, table, row * table.columns + column);
   return element;
+}
+
+function fillCell(element, table, at) {
+  element.className = table.kind(at);
+  element.title = table.title(at);
+  element.textContent = table.text(at);
+  Object.assign(element.style, table.colors(at) ?? { background: "", color: "" });
+  if (table.mark(at) !== "") element.append(make("span", { class: "change-mark" }, table.mark(at)));
 }

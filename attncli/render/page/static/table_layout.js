@@ -2,7 +2,7 @@
 
 const ALL_DRAWN = 1600; // a table of as many cells, or fewer, is drawn whole
 const BEYOND = 5; // rows and columns that are drawn beyond each edge of what is in view
-const PADDING = 10;
+const PADDING = 6;
 const [LEAST_WIDTH, MOST_LABEL, MOST_ROW_LABEL] = [38, 84, 132];
 export const CELL_HEIGHT = 30;
 
@@ -55,10 +55,12 @@ export function scrollToCell(scroller, [row, column], sizes) {
 }
 
 const measure = document.createElement("canvas").getContext("2d");
+let family = null; // of the page's letters: asking for it lays the page out
 
 /** The width of the widest of some texts, in pixels, as tables have them; of many, the longest few are measured. */
 function widest(texts, kind = "labels") {
-  measure.font = `${kind === "numbers" ? "" : "600 "}13px ${getComputedStyle(document.documentElement).fontFamily}`;
+  family ??= getComputedStyle(document.documentElement).fontFamily;
+  measure.font = `${kind === "numbers" ? "" : "600 "}13px ${family}`;
   const longest = [...new Set(texts)].sort((a, b) => b.length - a.length).slice(0, 24);
   return longest.reduce((most, text) => Math.max(most, measure.measureText(text.trim()).width), 0);
 }

@@ -7,13 +7,16 @@ const [FEW_ROWS, FEW_COLUMNS] = [20, 14]; // a table of so many, or fewer, has n
 const DOTS = 160;
 
 /**
- * The overview of a table that `makeTable` drew, as a list of one element; empty where the table is small.
+ * The overview of a table that `makeTable` drew: a list of one element, empty where the table is small, and `paint`,
+ * which shows another content in it.
  *
  * Pressing on the picture scrolls the table there. It is for the pointer: keys walk over the table itself.
  */
 export function tableOverview(page, content, scroller) {
-  if (content.rows <= FEW_ROWS && content.columns <= FEW_COLUMNS) return [];
-  const picture = paintSlice(make("canvas"), content, content.range, page, DOTS);
+  if (content.rows <= FEW_ROWS && content.columns <= FEW_COLUMNS) return { elements: [], paint: () => {} };
+  const picture = make("canvas");
+  const paint = (next) => paintSlice(picture, next, next.range, page, DOTS);
+  paint(content);
   const frame = make("div", { class: "overview-frame" });
   const go = (event) => {
     if (event.buttons === 0) return;
@@ -30,5 +33,6 @@ export function tableOverview(page, content, scroller) {
   };
   scroller.addEventListener("scroll", () => requestAnimationFrame(show), { passive: true });
   new ResizeObserver(show).observe(scroller);
-  return [make("div", { class: "table-overview", "aria-hidden": "true", onpointerdown: go, onpointermove: go }, picture, frame)];
+  const element = make("div", { class: "table-overview", "aria-hidden": "true", onpointerdown: go, onpointermove: go }, picture, frame);
+  return { elements: [element], paint };
 }

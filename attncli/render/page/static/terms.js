@@ -3,12 +3,24 @@
 import { MINUS, decimalText, makeStyle, roundedNumber } from "./numerals.js";
 
 /*
- * A term has `text(style, isFirst)`, the list of its parts, each a string or a link to a cell, in which a negative
+ * A term has `text(style, isFirst)`, the list of its parts, each a string, a link to a cell,
+ * or a gap {text} of a long sum, in which a negative
  * number is in brackets where it is not first; `value(style)`, what the written digits give, and without a style the numbers
  * themselves; `isExact(style)`, whether no number in it is rounded; and `binding`, how closely its parts are bound.
  */
 const [SUM, PRODUCT, POWER, ATOM] = [0, 1, 2, 3];
 const MAX_TERMS = 12; // the longest sum that is written whole
+let mostTerms = MAX_TERMS;
+
+/** What a function returns while every sum is written whole. */
+export function withWholeSums(write) {
+  mostTerms = Infinity;
+  try {
+    return write();
+  } finally {
+    mostTerms = MAX_TERMS;
+  }
+}
 
 /** A number; with `link` {step, index} it leads to the cell that it comes from. */
 export function numberTerm(number, link = null, isParameter = false) {
@@ -45,19 +57,30 @@ function termPart(term, style, binding, isFirst = false) {
   return term.binding < binding ? ["(", ...term.text(style), ")"] : term.text(style, isFirst);
 }
 
-/** `a + b + c`; one term alone stays as it is, none is 0. Of a long sum the middle is left out. */
-export function sumOf(terms) {
+/** `a + b + c`; one term alone stays as it is, none is 0. Of a long sum the largest terms and that at `own` are written. */
+export function sumOf(terms, own = null) {
   if (terms.length < 2) return terms[0] ?? numberTerm(0);
-  return operation(terms, writeSum, (...values) => values.reduce((sum, value) => sum + value, 0), SUM);
+  const write = (operands, style, isFirst) => writeSum(operands, style, isFirst, own);
+  return operation(terms, write, (...values) => values.reduce((sum, value) => sum + value, 0), SUM);
 }
 
-function writeSum(terms, style, isFirst) {
-  const write = (shown) => shown.map((term) => termPart(term, style, SUM, isFirst && term === terms[0]));
-  if (terms.length <= MAX_TERMS) return separated(write(terms), " + ");
-  const shown = terms.filter((term) => term.value(null) !== 0); // what hidden keys add says nothing
-  const zeros = terms.length - shown.length;
-  if (shown.length === 0 || zeros === 0) return separated(elided(write(terms)), " + ");
-  return separated([...elided(write(shown)), [`… ${zeros} zeros …`]], " + ");
+function writeSum(terms, style, isFirst, own) {
+  const write = (shown, inStyle) => shown.map((term, at) => termPart(term, inStyle, SUM, isFirst && at === 0));
+  if (terms.length <= mostTerms) return separated(write(terms, style), " + ");
+  const { shown, gaps } = largestTerms(terms, own);
+  return separated([...write(shown, { ...style, hasExponents: true }), ...gaps.map((text) => [{ text }])], " + ");
+}
+
+/** The terms of a long sum that are written, and what is said of the others; what hidden keys add says nothing. */
+function largestTerms(terms, own) {
+  const sizes = terms.map((term) => Math.abs(term.value(null))).map((size) => (Number.isNaN(size) ? Infinity : size));
+  const isOwn = (at) => at === own;
+  const order = [...sizes.keys()].sort((a, b) => isOwn(b) - isOwn(a) || (sizes[b] === sizes[a] ? a - b : sizes[b] - sizes[a])).slice(0, MAX_TERMS);
+  const isZero = sizes.some((size) => size > 0) ? (at) => sizes[at] === 0 : () => false;
+  const shown = order.filter((at) => !isZero(at) || isOwn(at)).sort((a, b) => a - b);
+  const zeros = [...sizes.keys()].filter((at) => isZero(at) && !shown.includes(at)).length;
+  const counts = [["more", terms.length - shown.length - zeros], ["zeros", zeros]];
+  return { shown: shown.map((at) => terms[at]), gaps: counts.filter(([, count]) => count > 0).map(([what, count]) => `… ${count} ${what} …`) };
 }
 
 /** The first and last of some lists of parts, around a gap that has the count of those left out. */

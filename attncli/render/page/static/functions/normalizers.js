@@ -83,7 +83,7 @@ function exponentialTerm(score, largest, temperature = 1) {
 
 /** One of the exponentials of a row, the sum that divides them all, and the quotient. */
 function exponentialLines(cell, exponential, own, addends) {
-  const sum = cell.computed("Σⱼ exp", sumOf(addends));
+  const sum = cell.computed("Σⱼ exp", sumOf(addends, addends.indexOf(own)));
   return [cell.equation(exponential, "", own.value(null)), sum.line, cell.equation(quotientOf(own, sum))];
 }
 
@@ -370,7 +370,7 @@ defineFunction("sum", {
   work(cell) {
     const visible = cell.terms("scores").map((score) => (score.value(null) === -Infinity ? numberTerm(0) : score));
     if (sumOfNumbers(visible.map((score) => score.value(null))) === 0) return [["the row sums to 0: the weight is 0"]];
-    const sum = cell.computed(`Σⱼ ${cell.symbol("scores")}ᵢⱼ`, sumOf(visible));
+    const sum = cell.computed(`Σⱼ ${cell.symbol("scores")}ᵢⱼ`, sumOf(visible, cell.column));
     return [sum.line, cell.equation(quotientOf(visible[cell.column], sum))];
   },
 });

@@ -1,0 +1,44 @@
+/* What can be taken from the page: a link to it, the command and the file of the changed problem, the table in view. */
+
+import { commandOf } from "./changes_text.js";
+import { copyText, pageStem, saveText } from "./clipboard.js";
+import { make } from "./elements.js";
+import { addressOf } from "./navigation.js";
+import { tablePicture } from "./picture.js";
+import { problemFile, whyNoFile } from "./problem_file.js";
+
+/** The row of buttons, and below it what came of the one that was pressed. */
+export function exportButtons(state) {
+  const says = make("div", { class: "export-says", role: "status" });
+  const button = (verb, noun, press) => make("button", { type: "button", "aria-label": `${verb} ${noun}`, onclick: press }, noun);
+  const { page } = state.get();
+  const groups = [
+    ["Copy", button("Copy", "link", () => copyText(linkToPage(state.get()), "link", says))],
+    ["Save", button("Save", "picture", () => savePicture(state.get(), says))],
+  ];
+  if (page.problem) {
+    groups[0].push(button("Copy", "command", () => copyText(commandOf(state).text, "command", says)));
+    groups[1].splice(1, 0, button("Save", "YAML", () => saveProblem(state.get(), says)));
+  }
+  const row = groups.map(([verb, ...buttons]) => make("div", { role: "group", "aria-label": verb }, make("span", {}, verb), ...buttons));
+  return make("div", { class: "exports" }, make("div", { class: "export-row" }, ...row), says);
+}
+
+/** The address of the page as it is now. */
+function linkToPage(now) {
+  return `${location.href.split("#")[0]}${addressOf(now)}`;
+}
+
+function saveProblem(now, says) {
+  const reason = whyNoFile(now);
+  const name = `${pageStem()}-changed.yaml`;
+  if (reason === null) saveText(problemFile(now), name, "application/yaml");
+  says.replaceChildren(reason ?? `Saved as ${name}.`);
+}
+
+function savePicture(now, says) {
+  const picture = tablePicture(now);
+  const name = `${pageStem()}-${now.step}.svg`;
+  if (picture !== null) saveText(picture, name, "image/svg+xml");
+  says.replaceChildren(picture === null ? "This step has no numbers." : `Saved as ${name}.`);
+}
