@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 DECIMALS = 4
 MAX_DECIMALS = 17  # more than any number of eight bytes has
-CELL_OPTION = "--cell QUERY,KEY"
 
 
 def explained_names(problem: ProblemSpec, plan: Plan, selection: Sequence[str]) -> frozenset[str]:
@@ -48,8 +47,7 @@ class View:
     whole; None for no limit. Of a longer vector the number at `feature` is worked out. `before` is an
     earlier result: formats for readers mark the numbers that changed since. Where `edited_cells` made the change,
     tables before and after are shown together, of the default results every step that changed. `statistics` adds those
-    of the weights, which the result must have, and `top` so many largest keys of each query. `cell_option` is what
-    picks other cells, as an explanation says.
+    of the weights, which the result must have, and `top` so many largest keys of each query.
     With `heatmap` text has tables as blocks of colour, of an explanation too those of all heads; `curve` adds the data
     fit, which the result must have. With `transpose` tables of queries and keys have a row for each key. `title` is
     that of a figure or a page, `style` that of a figure, where the user has given one; with `lines` a figure has
@@ -73,7 +71,6 @@ class View:
     edited_cells: tuple[EditedCell, ...] = ()
     statistics: bool = False
     top: int = 0
-    cell_option: str = CELL_OPTION
     heatmap: bool = False
     curve: bool = False
     transpose: bool = False
