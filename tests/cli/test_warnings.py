@@ -87,11 +87,11 @@ def test_an_option_that_nothing_reads_is_a_warning(
 # What is computed, where it is written to, whether it is executed, shown once, or an error, other tests have, and what
 # needs a number that is set.
 OTHERS = {"gradient", "plan", "format", "json", "output", "watch", "open", "pager", "executor", "safe_csv", "strict"}
-OTHERS |= {"changes", "blank"}
+OTHERS |= {"changes"}
 # The rows of the options that say what is shown of a result: `select` names it, the others set fields of the view.
 SHOWN = {name: row for name, row in OutputOptions.rows().items() if name not in OTHERS}
 # The fields of a view that no option of `attn compute` sets: other commands do, or they follow from the problem.
-NOT_SET = {"result", "remark", "feature", "before", "edited_cells", "about", "parts", "command", "blanks"}
+NOT_SET = {"result", "command", "remark", "feature", "before", "edited_cells", "about", "parts"}
 WRITTEN = [
     *(f"-f {name}" for name in format_choices()),
     *("-f table --cell 0,0", "-o x.npz", "-o x.html", "-o x.ipynb"),
