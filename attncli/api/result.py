@@ -1,9 +1,10 @@
 """The result of a computation from Python: its arrays, how it explains and shows itself, and its files."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack
 
 from attncli.analysis.rows import RowStatistics
 from attncli.api.arguments import Cells, Position, ShownPart, to_name, to_title
@@ -17,7 +18,7 @@ from attncli.numbers.arithmetic import MAX_TERMS
 from attncli.plan.trace import RunResult
 from attncli.problem.fields import WEIGHTS
 from attncli.render.figure import check_figure, make_figure
-from attncli.render.figure.layout import Size, to_size
+from attncli.render.figure.style import FigureStyle, StyleKeywords, find_style
 from attncli.render.formats import (
     DEFAULT_FORMAT,
     FIGURE_DECIMALS,
@@ -66,7 +67,7 @@ class ExplanationText(str):
         explanation._view = view
         return explanation
 
-    def save(self, path: FilePath, *, title: str = "", size: FigureSize = None) -> None:
+    def save(self, path: FilePath, *, title: str = "", size: FigureSize = None, **style: Unpack[StyleKeywords]) -> None:
         """Write what is explained to a file, whose suffix picks the format: `attn compute --explain -o`.
 
         The parameters and what is raised are those of `Result.save`; decimals are those of the
@@ -78,7 +79,7 @@ class ExplanationText(str):
             ...
         attncli.base.errors.AttnError: size: has no effect: markdown is not a figure; leave it out
         """
-        file = SavedFile.of(path, title, size)
+        file = SavedFile.of(path, title, {"size": size, **style})
         if self._view.cells and not file.format.is_text_for_readers:
             file.refuse("cells", "has no worked lines")
         file.save(self._view)
@@ -193,12 +194,18 @@ class Result(RunResult):
         head: Position = None,
         batch: Position = None,
         decimals: int = FIGURE_DECIMALS,
+        lines: bool = False,
+        changes: bool = False,
+        **style: Unpack[StyleKeywords],
     ) -> "matplotlib.figure.Figure":
         """The selected results as a figure of Matplotlib, a heat map for each head: `attn compute -o weights.svg`.
 
         `size` is a width and a height in inches, or a text such as "15x10cm"; without it a figure is as large as it has
         to be. `head` and `batch` are a position from 0. Masked cells are hatched; an output over one-dimensional keys
-        is a curve. Changes since an earlier result are marked, see `mark_changes_since`.
+        is a curve. Changes since an earlier result are marked, see `mark_changes_since`; with `changes` the figure has
+        after − before instead. `lines` draws the weights as lines between words. `palette` is viridis, cividis,
+        blues or grey, `font_size` the size of text in points, `dark` a figure for dark ground, `transparent` one
+        without ground.
 
         Raises AttnError where Matplotlib is not installed, there are too many heads for a figure, or the size is out of
         range or too small.
@@ -208,14 +215,25 @@ class Result(RunResult):
         >>> result.figure(title="Weights", size=(4, 3)).get_size_inches()  # doctest: +SKIP
         array([4., 3.])
         """
-        part = ShownPart(None, head, batch, MAX_TERMS, decimals)
-        view = replace(part.view(self, explain=False, before=self._before), title=to_title(title), size=to_size(size))
+        part, look = ShownPart(None, head, batch, MAX_TERMS, decimals), find_style({"size": size, **style})
+        if changes and self._before is None:
+            raise AttnError("has no effect: there is no result before", where="changes", hint="see mark_changes_since")
+        shown = self._with_lines() if lines else self
+        view = part.view(shown, explain=False, before=self._before)
+        view = replace(view, title=to_title(title), style=look, lines=lines, changes=changes)
         try:
-            check_figure(self.trace.plan, self.select, view.positions)
+            check_figure(self.trace.plan, shown.select, view.positions)
             figure: matplotlib.figure.Figure = make_figure(view)
         except AttnError as error:
             raise error.at("figure") from None
         return figure
+
+    def _with_lines(self) -> RunResult:
+        """The selected results whose tables are lines, or the weights."""
+        self._check_kept(WEIGHTS)
+        if WEIGHTS not in self.trace:
+            raise AttnError("there are no weights to draw", where="lines")
+        return self if WEIGHTS in self.select else RunResult(self.trace, (WEIGHTS,))
 
     def to_pandas(self, name: str) -> "pandas.DataFrame":
         """A selected result, or another step that was kept, as a data frame of pandas, with the tokens as its labels.
@@ -247,6 +265,7 @@ class Result(RunResult):
         decimals: int | None = None,
         title: str = "",
         size: FigureSize = None,
+        **style: Unpack[StyleKeywords],
     ) -> None:
         """Write the selected results to a file, whose suffix picks the format: `attn compute -o`.
 
@@ -255,7 +274,8 @@ class Result(RunResult):
         large; `.py` is a script of NumPy that computes them again, `.ipynb` a notebook. `head` and `batch` choose a
         head and a batch item by their positions from 0. `decimals` are those of rounded numbers, by default 4, in
         figures 2; CSV has every digit without them. `title` is that of a figure or a page, `size` that of a figure:
-        "15x10cm", or a width and a height in inches. A file of that name is replaced when all is written.
+        "15x10cm", or a width and a height in inches, and so are `palette`, `font_size`, `dark` and `transparent`, see
+        `figure`. A file of that name is replaced when all is written.
 
         Raises AttnError where the suffix names no format, a parameter has no effect in the format, a package that it
         needs is not installed, or the file can't be written.
@@ -266,7 +286,7 @@ class Result(RunResult):
             ...
         attncli.base.errors.AttnError: title: has no effect: npz has no title; leave it out
         """
-        file = SavedFile.of(path, title, size)
+        file = SavedFile.of(path, title, {"size": size, **style})
         is_rounded = decimals is not None
         if decimals is None:
             decimals = DECIMALS if file.format.decimals is None else file.format.decimals
@@ -357,18 +377,18 @@ def view_html(view: View) -> str:
 
 @dataclass(frozen=True)
 class SavedFile:
-    """A file to be written: its name, its format, and the title and size that the user has given."""
+    """A file to be written: its name, its format, and the title and the style of a figure that the user has given."""
 
     name: str
     format: OutputFormat
     title: str
-    size: Size | None
+    style: FigureStyle
 
     @classmethod
-    def of(cls, path: object, title: object, size: FigureSize) -> "SavedFile":
+    def of(cls, path: object, title: object, style: Mapping[str, Any]) -> "SavedFile":
         """The file of a path.
 
-        Raises AttnError where it is not a path with the suffix of a format, where title or size is none, and where the
+        Raises AttnError where it is not a path with the suffix of a format, where title or style is none, and where the
         format has none.
         """
         if not isinstance(path, (str, PathLike)):
@@ -378,11 +398,12 @@ class SavedFile:
         if row is None:
             hint = f"expected one of {', '.join(known_suffixes())}"
             raise AttnError("the suffix names no format", where=str(path), hint=hint)
-        file = cls(str(path), row, to_title(title), to_size(size))
+        file = cls(str(path), row, to_title(title), find_style(style))
         if title and not row.has_title:
             file.refuse("title", "has no title")
-        if size is not None and not row.is_figure:
-            file.refuse("size", "is not a figure")
+        given = [name for name, value in style.items() if value is not None]
+        if given and not row.is_figure:
+            file.refuse(given[0], "is not a figure")
         return file
 
     def refuse(self, parameter: str, reason: str) -> NoReturn:
@@ -395,7 +416,7 @@ class SavedFile:
         What the format can't show of it is a warning. Raises AttnError where it can't hold the view, or the file can't
         be written.
         """
-        view = replace(view, title=self.title, size=self.size)
+        view = replace(view, title=self.title, style=self.style)
         if self.format.name != DEFAULT_FORMAT:  # its readers may have no Python
             view = replace(view, cell_option="")
         try:

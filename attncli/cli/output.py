@@ -10,6 +10,7 @@ from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import np
 from attncli.base.memory import missing_memory
 from attncli.cli import streams
+from attncli.cli.option_values import no_effect
 from attncli.cli.output_file import say_written, shortage_of
 from attncli.cli.output_options import OutputOptions, selection_error
 from attncli.cli.terminal import ProgressBar, write_text
@@ -43,7 +44,9 @@ def compute_and_write(edited: EditedProblem, options: OutputOptions, earlier: Ru
     output_format = options.output_format  # an unknown format is an error before any work
     for problem in (edited.after, *(part.problem for part in edited.parts)):
         _check_format(problem, options)
-    streams.write_warnings(options.warnings, strict=options.strict)
+    is_idle = options.has_effect("changes") and not edited.cells
+    idle = [no_effect("changes", "no number is set: --set sets some")] if is_idle else []
+    streams.write_warnings([*options.warnings, *idle], strict=options.strict)
     if options.file is not None:
         result = _compute_to_file(edited, options, options.file, earlier)
         if earlier is None and not options.open:  # those say it themselves

@@ -14,11 +14,13 @@ from attncli.cli.option_values import no_effect
 from attncli.cli.output_file import format_of_output, output_file
 from attncli.cli.problem_options import PAGER_HELP, STRICT_HELP, Command, parameters_of, with_parameters
 from attncli.engine.options import REMOTE, SERIAL, THREADS
-from attncli.problem.fields import DEFAULT_SELECTION, option_name
+from attncli.problem.fields import DEFAULT_SELECTION, WEIGHTS, option_name
+from attncli.render.color_map import PALETTES
 from attncli.render.formats import (
     DEFAULT_FORMAT,
     FORMATS,
     JSON,
+    PAGE,
     OutputFormat,
     find_format,
     format_in_file,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from attncli.problem.layout import Layout
     from attncli.problem.spec import ProblemSpec
 
+FIGURES = ", ".join(suffix for row in FORMATS if row.is_figure for suffix in row.suffixes)
 ALL = "all"  # the value of --head and --batch for every one
 
 Reason = tuple[Callable[["OutputOptions"], bool], str]  # whether an option has no effect, and why: `{format} has …`
@@ -48,6 +51,7 @@ class OutputOption:
     help: str
     metavar: str | None = None
     short: str = ""  # its name of one letter: "-e"
+    has_opposite: bool = False  # --no-… turns it off
     is_listed: bool = True  # in the short help
     complete: Callable[..., Any] | None = None
     view: ViewFields | None = None
@@ -101,18 +105,20 @@ def _title(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, An
     return {"title": default if options.title is None else options.title}
 
 
-def _size(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, Any]:
-    """The size of a figure."""
-    if options.size is None:
-        return {}
-    from attncli.render.figure.layout import parse_size
+def _style(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, Any]:
+    """The style of a figure, None without one of its options."""
+    names = ("size", "palette", "font_size", "dark", "transparent")
+    if all(getattr(options, name) == OutputOptions.default_of(name) for name in names):
+        return {"style": None}
+    from attncli.render.figure.style import find_style
 
-    return {"size": parse_size(options.size, "--size")}
+    return {"style": find_style({name: getattr(options, name) for name in names}, option_name)}
 
 
 _HAS_EVERY_STEP = _where(lambda row: row.is_code, "{format} has every step already")
 _HAS_EVERY_AXIS = _where(lambda row: row.is_code, "{format} computes every head and batch item")
 _NO_LINES = _where(lambda row: not row.is_text_for_readers, "{format} has no worked lines")
+_NO_FIGURE = _where(lambda row: not row.is_figure, f"only figures ({FIGURES}) have it")
 _NO_TABLES: Reason = (lambda o: o.works_out_cells, "--cell without --explain shows no tables")
 _NO_TITLE = _where(
     lambda row: not row.has_title, "only figures, pages (.html), scripts (.py) and notebooks have a title"
@@ -220,9 +226,50 @@ class OutputOptions:
         "The size of a figure, as 6x4 (inches) or 15x10cm.",
         metavar="WIDTHxHEIGHT",
         is_listed=False,
-        view=_size,
-        idle=(_where(lambda row: not row.is_figure, "only figures (.svg, .png, .pdf) have a size"),),
+        view=_style,
+        idle=(_NO_FIGURE,),
         example="30x20",
+    )
+    palette: str | None = _option(
+        f"The colours of a figure: {', '.join(PALETTES)}.",
+        metavar="NAME",
+        is_listed=False,
+        complete=complete_from(lambda: tuple(PALETTES)),
+        view=_style,
+        idle=(_NO_FIGURE,),
+        example="grey",
+    )
+    font_size: float | None = _option(
+        "The size of the text of a figure in points, default 9.",
+        metavar="POINTS",
+        is_listed=False,
+        view=_style,
+        idle=(_NO_FIGURE,),
+        example="12",
+    )
+    dark: bool = _option(
+        "Draw a figure for dark ground.", default=False, is_listed=False, view=_style, idle=(_NO_FIGURE,)
+    )
+    transparent: bool = _option(
+        "Draw a figure without a ground of its own.", default=False, is_listed=False, view=_style, idle=(_NO_FIGURE,)
+    )
+    lines: bool = _option(
+        "Draw weights in a figure as lines between words, a panel for each head.",
+        default=False,
+        is_listed=False,
+        view=lambda options, _: {"lines": options.has_effect("lines")},
+        idle=(_where(lambda row: not row.is_figure, f"only figures ({FIGURES}) have lines between words"),),
+    )
+    changes: bool = _option(
+        "With --set show by how much numbers changed, after − before.",
+        default=False,
+        is_listed=False,
+        view=lambda options, edited: {"changes": options.has_effect("changes") and bool(edited.cells)},
+        idle=(
+            _where(lambda row: row.is_picture and not row.is_figure, "a page marks what changes on it"),
+            _where(lambda row: not (row.is_text_for_readers or row.is_figure), "{format} has the numbers themselves"),
+            _NO_TABLES,
+        ),
     )
     safe_csv: bool = _option(
         "In CSV put an apostrophe before labels that a spreadsheet would compute, such as =1+1.",
@@ -286,6 +333,13 @@ class OutputOptions:
         idle=(_where(lambda row: not (row.has_parts and row.is_code), "only notebooks (.ipynb) import attncli"),),
     )
     watch: bool = _option("Compute again when a file of the problem changes.", default=False, is_listed=False)
+    guide: bool | None = _option(
+        "Begin a page with the way of one cell, step by step; the default of --open and of demos.",
+        has_opposite=True,
+        is_listed=False,
+        view=lambda options, _: {"guide": options.has_guide},
+        idle=(_where(lambda row: row.name != PAGE, "only a page (.html) begins with a story"),),
+    )
     open: bool = _option("Show the page, as -o page.html writes it, in the browser.", default=False)
     pager: bool = _option(
         PAGER_HELP,
@@ -306,6 +360,11 @@ class OutputOptions:
     def rows(cls) -> Mapping[str, OutputOption]:
         """The table: the row of each option by its name."""
         return {field.name: field.metadata["row"] for field in fields(cls)}
+
+    @classmethod
+    def default_of(cls, name: str) -> Any:
+        """The value of an option that is not given."""
+        return next(field.default for field in fields(cls) if field.name == name)
 
     @property
     def given(self) -> Iterator[str]:
@@ -354,6 +413,8 @@ class OutputOptions:
         if self.draws_curve_alone:
             return ()
         names = self.selected_names
+        if names is None and self.has_effect("lines") and not (self.explain or self.gradient):
+            return (WEIGHTS,)
         if names is None and self.gradient:
             from attncli.plan.build import gradient_selection
 
@@ -395,6 +456,11 @@ class OutputOptions:
             hint = f"expected a number from 1, or {ALL}"
             raise AttnError(f"{self.terms!r} is not a number of terms", where="--terms", hint=hint)
         return int(self.terms)
+
+    @property
+    def has_guide(self) -> bool:
+        """Whether a page begins with a story: as it is asked for, otherwise where a page is opened at once."""
+        return self.output_format.name == PAGE and (self.open if self.guide is None else self.guide)
 
     @property
     def works_out_cells(self) -> bool:
@@ -536,8 +602,9 @@ def _parameter(option: Any, formats: Sequence[OutputFormat]) -> inspect.Paramete
         row = replace(row, help=f"As {' '.join(names)}.", complete=complete_from(lambda: names))
     if option.name == "output" and len(formats) < len(FORMATS):
         row = replace(row, help=f"Write a file: {' '.join(each.suffixes[0] for each in formats)}.")
+    name = option_name(option.name)
     made = typer.Option(
-        option_name(option.name),
+        f"{name}/--no-{name.removeprefix('--')}" if row.has_opposite else name,
         *filter(None, [row.short]),
         help=row.help,
         metavar=row.metavar,

@@ -1,9 +1,10 @@
-"""The colours of numbers: viridis for weights, blue and orange around the paper for others, and text on them.
+"""The colours of numbers: palettes for weights, blue and orange around the paper for others, and text on them.
 
 One rule for the page, figures, terminals and notebooks: weights have the colours from 0 to 1, whatever the largest is;
 other numbers those of their sign, the stronger the further they are from 0, which is the paper.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from attncli.base.lazy_numpy import Array, np
@@ -12,19 +13,72 @@ Rgb = tuple[int, int, int]  # red, green and blue, 0 to 255
 
 # Viridis by Nathaniel Smith, Stéfan van der Walt and Eric Firing (Matplotlib 1.5, 2015; public domain, CC0): 33 of its
 # 256 colours at equal distances. Its lightness rises evenly, so that it reads in grey and with any colour vision.
-_COLORS = bytes.fromhex(
+_COLORS = (
     "440154 470d60 48186a 482374 472d7b 453781 424086 3e4989 3b528b 375b8d 33638d "
     "2f6b8e 2c728e 297a8e 26828e 23898e 21918c 1f978b 1f9f88 21a685 27ad81 31b57b "
     "3dbc74 4cc26c 5cc863 6ece58 81d34d 95d840 aadc32 c0df25 d5e21a eae51a fde725"
 )
-ANCHORS: tuple[Rgb, ...] = tuple(zip(_COLORS[::3], _COLORS[1::3], _COLORS[2::3], strict=True))
+
+
+def _anchors(colors: str) -> tuple[Rgb, ...]:
+    """Colours of six hexadecimal digits each."""
+    parts = bytes.fromhex(colors)
+    return tuple(zip(parts[::3], parts[1::3], parts[2::3], strict=True))
+
+
+ANCHORS = _anchors(_COLORS)
 # From the lowest number to the highest, 0 in the middle: on light paper more is darker, on dark ground brighter.
 SIGNED_ON_LIGHT: tuple[Rgb, ...] = ((8, 64, 140), (104, 172, 214), (255, 255, 255), (244, 154, 100), (166, 38, 14))
 SIGNED_ON_DARK: tuple[Rgb, ...] = ((140, 200, 255), (36, 92, 150), (28, 32, 36), (160, 72, 28), (255, 190, 130))
 DOTS: tuple[Rgb, Rgb] = ((47, 127, 208), (217, 101, 43))  # below and above 0, the fainter the nearer, on any ground
 BLACK: Rgb = (0, 0, 0)
 WHITE: Rgb = (255, 255, 255)
+PAPER_ON_LIGHT, PAPER_ON_DARK = SIGNED_ON_LIGHT[2], SIGNED_ON_DARK[2]
 MIN_SHADE = 5  # percent: below it a weight has no shade
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The colours of weights and of numbers with signs, on light paper and on dark ground, each at equal distances.
+
+    The lightness of weights rises or falls evenly. Where a palette has no hues, signs can't be told from its colours.
+    """
+
+    weights: tuple[Rgb, ...]
+    weights_on_dark: tuple[Rgb, ...]
+    signed: tuple[Rgb, ...] = SIGNED_ON_LIGHT
+    signed_on_dark: tuple[Rgb, ...] = SIGNED_ON_DARK
+    has_hues: bool = True
+
+    def colors_of(self, *, are_weights: bool, is_dark: bool) -> tuple[Rgb, ...]:
+        """The colours of weights or of numbers with signs on a ground."""
+        if are_weights:
+            return self.weights_on_dark if is_dark else self.weights
+        return self.signed_on_dark if is_dark else self.signed
+
+
+def _both_signs(colors: tuple[Rgb, ...]) -> tuple[Rgb, ...]:
+    """The colours from 0 on, on both sides of it."""
+    return (*colors[:0:-1], *colors)
+
+
+# Cividis by Jamie Nuñez, Christopher Anderton and Ryan Renslow (2018; CC0).
+_CIVIDIS = _anchors(
+    "00224e 002e6a 1a386f 32436d 434e6c 535a6d 61656f 6f7073 7d7c78 8c8878 9b9476 aba072 bcae6c cdbb63 dec958 f0d846 "
+    "fee838"
+)
+_GREY = _anchors("ffffff e0e0e0 c2c2c2 a5a5a5 898989 6e6e6e 535353 3b3b3b 242424")
+_GREY_ON_DARK = _anchors("1c2024 363636 4f4f4f 686868 838383 9e9e9e bbbbbb d8d8d8 f6f6f6")
+VIRIDIS = Palette(ANCHORS, ANCHORS)
+PALETTES: Mapping[str, Palette] = {
+    "viridis": VIRIDIS,
+    "cividis": Palette(_CIVIDIS, _CIVIDIS),
+    "blues": Palette(
+        _anchors("ffffff d6e4fe a8caff 70b0ff 2a97f3 067ecf 0165a8 0e4d80 24364e"),
+        _anchors("1c2024 20374c 0a507a 036a9f 0784c5 379fe5 70b9f8 a9d3fe deecfd"),
+    ),
+    "grey": Palette(_GREY, _GREY_ON_DARK, _both_signs(_GREY), _both_signs(_GREY_ON_DARK), has_hues=False),
+}
 
 
 @dataclass(frozen=True)
@@ -49,7 +103,9 @@ class ColorScale:
         return (level - self.zero) / max(self.zero, 1 - self.zero)
 
 
-def color_scale(least: float, largest: float, *, are_weights: bool, is_dark: bool = False) -> ColorScale:
+def color_scale(
+    least: float, largest: float, *, are_weights: bool, is_dark: bool = False, palette: Palette = VIRIDIS
+) -> ColorScale:
     """The scale of a table by its least and largest number.
 
     >>> scale = color_scale(0.2, 0.4, are_weights=True)
@@ -61,9 +117,11 @@ def color_scale(least: float, largest: float, *, are_weights: bool, is_dark: boo
     >>> color_scale(1, 3, are_weights=False).least
     0.0
     """
-    if are_weights and least >= 0:
-        return ColorScale(0.0, max(largest, 1.0))
-    anchors, most = SIGNED_ON_DARK if is_dark else SIGNED_ON_LIGHT, max(-least, largest) or 1.0
+    are_weights = are_weights and least >= 0
+    anchors = palette.colors_of(are_weights=are_weights, is_dark=is_dark)
+    if are_weights:
+        return ColorScale(0.0, max(largest, 1.0), anchors)
+    most = max(-least, largest) or 1.0
     middle = len(anchors) // 2
     if least >= 0:
         return ColorScale(0.0, most, anchors[middle:], 0.0)

@@ -36,11 +36,13 @@ class Series:
 
 @dataclass(frozen=True)
 class Plot:
-    """Points and curves that are drawn in one plot, and its title."""
+    """Points and curves that are drawn in one plot, its title, and what its axes are."""
 
     title: str
     points: Series
     curves: tuple[Series, ...]
+    x_name: str = ""
+    y_name: str = ""
 
 
 @dataclass(frozen=True)

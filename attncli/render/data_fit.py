@@ -37,7 +37,10 @@ def data_fit_section(view: View) -> Section:
             (replace(old.curve, name="before"), replace(fit.curve, name="after"))
             for old, fit in zip(before, fits, strict=True)
         ]
-    plots = tuple(Plot(fit.title, fit.points, own) for fit, own in zip(fits, curves, strict=True))
+    plots = tuple(
+        Plot(fit.title, fit.points, own, f"{fit.x_name}s", fit.curve.name)
+        for fit, own in zip(fits, curves, strict=True)
+    )
     return Section(f"{fits[0].curve.name} over {fits[0].x_name}s", plots=plots)
 
 

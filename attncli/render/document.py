@@ -18,6 +18,7 @@ Mark = tuple[int | None, int | None]  # a row and a column of a table; None for 
 
 LABEL_SEPARATOR = ", "  # between the parts of the label of a slice
 LABEL_START, LABEL_END = "\ue000", "\ue001"  # around the labels in worked lines, where a format reads mathematics
+CHANGE_LABEL = "after − before"
 RAISED, LOWERED, OTHER = "▲", "▼", "◆"  # the marks of numbers that changed
 LEGEND = f"{RAISED} rose   {LOWERED} fell   {OTHER} changed otherwise"
 
@@ -78,6 +79,21 @@ class Grid:
         return tuple(
             replace(grid, slice_label=LABEL_SEPARATOR.join(filter(None, (self.slice_label, when))))
             for when, grid in both
+        )
+
+    @property
+    def change(self) -> "Grid":
+        """The change of each number, after − before, where any changed; a table of signs, and any other, as it is."""
+        if self.before is None or self.signs is not None:
+            return self
+        before, after = (grid.values.astype(np.float64) for grid in (self.before, self))
+        with np.errstate(invalid="ignore", over="ignore"):
+            change = np.where(after == before, 0.0, after - before)  # of infinities too
+        label = LABEL_SEPARATOR.join(filter(None, (self.slice_label, CHANGE_LABEL)))
+        masks = [grid.hidden for grid in (self.before, self) if grid.hidden is not None]
+        hidden = masks[0] & masks[1] if len(masks) == 2 else None
+        return replace(
+            self, values=change, slice_label=label, is_heatmap=False, hidden=hidden, changes=None, before=None
         )
 
     @property

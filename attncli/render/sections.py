@@ -49,8 +49,9 @@ def sections(view: View) -> Iterator[Section]:
     if view.edited_cells:
         yield section_of_edits(view)
     for section in _content(view):
-        is_transposed = view.transpose and section.grids
-        yield replace(section, grids=tuple(g.with_keys_down for g in section.grids)) if is_transposed else section
+        grids = tuple(grid.change for grid in section.grids) if view.changes else section.grids
+        grids = tuple(grid.with_keys_down for grid in grids) if view.transpose else grids
+        yield section if grids is section.grids else replace(section, grids=grids)
     if view.statistics:
         yield from _statistics(view)
     if view.top:
@@ -130,7 +131,7 @@ def section_of_edits(view: View) -> Section:
     changed_names, same_names = ([name for name, differs in named if differs is wanted] for wanted in (True, False))
     remarks = [f"changed: {', '.join(changed_names) or 'nothing'}"]
     remarks += [f"the same: {', '.join(same_names)}"] if same_names else []
-    has_tables = view.explain or not view.cells
+    has_tables = not view.changes and (view.explain or not view.cells)
     remarks += [LEGEND] if changed_names and has_tables else []
     return Section(title, remarks=tuple(remarks))
 

@@ -173,7 +173,7 @@ def with_changes(view: View, name: str, tables: Callable[[View], Iterable[Grid]]
     if view.before is None or name not in view.before.trace:
         return iter(tables(view))
     before = tables(replace(view, result=view.before))
-    return mark_grids(tables(view), before, are_together=bool(view.edited_cells))
+    return mark_grids(tables(view), before, are_together=bool(view.edited_cells) or view.changes)
 
 
 def marked_cells(trace: Trace, step: Step, index: Sequence[int], worked: Iterable[AxisPositions]) -> frozenset[Mark]:

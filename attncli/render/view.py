@@ -15,7 +15,7 @@ from attncli.problem.fields import PIPELINE_STAGES
 from attncli.problem.spec import ProblemSpec
 
 if TYPE_CHECKING:
-    from attncli.render.figure.layout import Size
+    from attncli.render.figure.style import FigureStyle
 
 DECIMALS = 4
 MAX_DECIMALS = 17  # more than any number of eight bytes has
@@ -51,9 +51,11 @@ class View:
     picks other cells, as an explanation says.
     With `heatmap` text has tables as blocks of colour, of an explanation too those of all heads; `curve` adds the data
     fit, which the result must have. With `transpose` tables of queries and keys have a row for each key. `title` is
-    that of a figure or a page, `size` that of a figure, where the user has given one. A notebook says what a problem
-    is `about`, has a section for each of the `parts` of its file, and is computed `with_attn`. `command` has the words
-    of the command line that gives the problem, for the page.
+    that of a figure or a page, `style` that of a figure, where the user has given one; with `lines` a figure has
+    weights as lines between words. With `changes` there is the change of each number, in place of the tables before
+    and after. A notebook says what a problem is `about`, has a section for each of the `parts` of its file, and is
+    computed `with_attn`. `command` has the words of the command line that gives the problem, for the page; with `guide`
+    a page begins with the story of a cell.
     """
 
     result: RunResult
@@ -75,11 +77,14 @@ class View:
     curve: bool = False
     transpose: bool = False
     title: str = ""
-    size: "Size | None" = None
+    style: "FigureStyle | None" = None
+    lines: bool = False
+    changes: bool = False
     about: str = ""
     parts: "tuple[View, ...]" = ()
     with_attn: bool = False
     command: tuple[str, ...] = ()
+    guide: bool = False
 
     @property
     def steps(self) -> Sequence[Step]:

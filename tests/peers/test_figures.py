@@ -91,8 +91,8 @@ class TestHeatMaps:
 
     def test_have_the_tokens_at_their_outer_sides(self) -> None:
         found = panels(self.FIGURE, "head")
-        assert [labels(axes.yaxis) for axes in found] == [TOKENS, [], TOKENS, []]
-        assert [labels(axes.xaxis) for axes in found] == [[], [], TOKENS, TOKENS]
+        assert [labels(axes.yaxis) for axes in found] == [TOKENS, [], [], []]
+        assert [labels(axes.xaxis) for axes in found] == [TOKENS] * 4
         assert {"weights", "output", "queries", "keys"} <= set(texts(self.FIGURE))
 
     def test_hatch_what_masks_hide(self) -> None:
@@ -109,11 +109,11 @@ class TestHeatMaps:
         assert numbers(first) == [f"{number:.2f}" for number in HEADS.weights[0][np.tril_indices(3)]]
         assert numbers(panels(HEADS.figure(decimals=3), "head 0")[0])[0] == "1.000"
 
-    def test_of_large_tables_have_no_numbers_and_fewer_labels(self) -> None:
-        figure = attncli.attention(normal(60, 4), normal(60, 4), select="weights").figure()
-        (axes,) = panels(figure)
-        assert numbers(axes) == []
-        assert labels(axes.yaxis)[:2] == ["query_1", "query_3"]
+    def test_of_large_tables_have_no_numbers_and_label_every_word_before_fewer(self) -> None:
+        for count, second in ((60, "query_2"), (120, "query_3")):
+            (axes,) = panels(attncli.attention(normal(count, 4), normal(count, 4), select="weights").figure())
+            assert numbers(axes) == []
+            assert labels(axes.yaxis)[:2] == ["query_1", second]
 
     def test_of_smaller_cells_than_pixels_are_images_of_the_largest_numbers(self) -> None:
         result = attncli.attention(normal(700, 4), normal(700, 4), heads=2, select="weights")
@@ -202,6 +202,70 @@ class TestOtherPanels:
     def test_examples_can_be_explained(self, name: str) -> None:
         result = run_problem(examples.load(name).parts[0].problem)
         assert make_figure(View(result, explain=True, decimals=2)).axes
+
+
+class TestStyles:
+    def test_a_dark_figure_has_light_text_and_a_transparent_one_no_ground(self) -> None:
+        dark, clear = HEADS.figure(dark=True), HEADS.figure(transparent=True)
+        assert sum(dark.get_facecolor()[:3]) < 0.5
+        assert sum(int(dark.texts[0].get_color()[at : at + 2], 16) for at in (1, 3, 5)) > 600
+        assert clear.get_facecolor()[3] == 0
+        assert panels(clear, "")[-1].collections[0].get_cmap()(0.5)[3] < 0.05  # 0 between the signs is no paint
+
+    def test_larger_text_is_as_large_as_asked_for(self) -> None:
+        figure = HEADS.figure(font_size=12)
+        assert {label.get_size() for label in panels(figure, "head 0")[0].get_yticklabels()} == {12}
+
+    def test_grey_tells_signs_by_a_minus(self) -> None:
+        scores = normal(3, 40)
+        (axes,) = panels(attncli.attention(scores=scores, select="scores").figure(palette="grey"))
+        (minus,) = [each for each in axes.collections if each.get_array() is None and each.get_zorder() == 1.9]
+        assert len(minus.get_segments()) == (scores < 0).sum()
+
+    @pytest.mark.parametrize(
+        ("style", "message"),
+        [
+            ({"palette": "jet"}, "palette: unknown palette 'jet'"),
+            ({"font_size": 1}, "font_size: 1 points are out of range; expected 4 to 40 points"),
+            ({"font": "Arial"}, "font: unknown keyword of a figure 'font'"),
+            ({"changes": True}, "changes: has no effect: there is no result before"),
+        ],
+        ids=str,
+    )
+    def test_another_style_is_an_error(self, style: dict[str, Any], message: str) -> None:
+        with pytest.raises(attncli.AttnError, match=re.escape(message)):
+            HEADS.figure(**style)
+
+    def test_inputs_have_tokens_and_features_as_axes(self) -> None:
+        result = attncli.attention(X, X, select="query")
+        assert {"queries", "query features"} <= set(texts(result.figure()))
+        result = attncli.Problem(embeddings=X, w_q=normal(8, 8)).compute(("embeddings", "w_q"))
+        assert {"tokens", "embedding features", "query features"} <= set(texts(result.figure()))
+        assert not {"queries", "keys"} & set(texts(result.figure()))
+
+
+class TestLines:
+    def test_are_as_opaque_as_weights_and_none_is_where_a_mask_hides(self) -> None:
+        figure: Any = attncli.attention(X, X, heads=4, causal=True, tokens=TOKENS, select="output").figure(lines=True)
+        assert [title_of(axes) for axes in figure.axes] == ["head 0", "head 1", "head 2", "head 3"]
+        for axes, weights in zip(figure.axes, HEADS.weights, strict=True):
+            (lines,) = axes.collections
+            visible = np.sort(weights[weights >= 0.004])
+            np.testing.assert_allclose([rgba[3] for rgba in lines.get_colors()], visible)
+            assert numbers(axes) == TOKENS * 2
+            (end,) = {segment[1, 0] for segment in lines.get_segments()}
+            assert end < axes.get_xlim()[1]
+
+    def test_of_a_change_are_before_and_after(self, tmp_path: Path) -> None:
+        svg = write(tmp_path, "--scores", "2 0", "--set", "scores[0,1]=2", "--lines", "-o", "x.svg")
+        assert {"before", "after", "query_1", "key_2"} <= set(svg_texts(svg))
+
+
+def test_changes_are_after_minus_before_around_the_paper(tmp_path: Path) -> None:
+    words = ("--scores", "2 0", "--set", "scores[0,1]=2", "--select", "weights", "--changes")
+    shown = svg_texts(write(tmp_path, *words, "-o", "x.svg"))
+    assert {"weights, after − before", "−0.38", "0.38"} <= set(shown)
+    assert not {"before", "after"} & set(shown)
 
 
 class TestSizes:

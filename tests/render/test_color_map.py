@@ -5,7 +5,17 @@ import itertools
 import numpy as np
 import pytest
 
-from attncli.render.color_map import ANCHORS, BLACK, SIGNED_ON_DARK, SIGNED_ON_LIGHT, WHITE, Rgb, color, text_color
+from attncli.render.color_map import (
+    ANCHORS,
+    BLACK,
+    PALETTES,
+    SIGNED_ON_DARK,
+    SIGNED_ON_LIGHT,
+    WHITE,
+    Rgb,
+    color,
+    text_color,
+)
 
 FRACTIONS = np.linspace(0, 1, 101)
 
@@ -28,15 +38,29 @@ def contrast(one: Rgb, other: Rgb) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def test_lightness_rises_evenly() -> None:
-    found = [lightness(color(fraction)) for fraction in FRACTIONS]
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("name", PALETTES)
+def test_the_lightness_of_weights_rises_or_falls_evenly(name: str, is_dark: bool) -> None:
+    anchors = PALETTES[name].colors_of(are_weights=True, is_dark=is_dark)
+    sign = -1 if anchors[0] == WHITE else 1  # more is darker where 0 is the paper, and on dark ground brighter
+    found = [sign * lightness(color(fraction, anchors)) for fraction in FRACTIONS]
     straight = np.interp(FRACTIONS, [0, 1], [found[0], found[-1]])
+    assert sign == 1 or not is_dark
     assert all(before < after for before, after in itertools.pairwise(found))
     assert found[-1] - found[0] > 70
-    assert np.abs(found - straight).max() < 2.5
+    assert np.abs(found - straight).max() < 3.5
 
 
-@pytest.mark.parametrize(("anchors", "sign"), [(SIGNED_ON_LIGHT, -1), (SIGNED_ON_DARK, 1)], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    ("anchors", "sign"),
+    [
+        (SIGNED_ON_LIGHT, -1),
+        (SIGNED_ON_DARK, 1),
+        (PALETTES["grey"].signed, -1),
+        (PALETTES["grey"].signed_on_dark, 1),
+    ],
+    ids=["light", "dark", "grey", "grey on dark"],
+)
 def test_the_further_from_0_the_further_from_the_paper(anchors: tuple[Rgb, ...], sign: int) -> None:
     for fractions in (np.linspace(0.5, 0, 40), np.linspace(0.5, 1, 40)):
         found = [sign * lightness(color(fraction, anchors)) for fraction in fractions]

@@ -64,7 +64,7 @@ def compute(
     from attncli.cli.output import write_plan
     from attncli.io.assemble import assemble
     from attncli.io.problem_files import to_text
-    from attncli.plan.build import keys_unread_by_plan
+    from attncli.plan.build import keys_unread_by_plan, plan_of
 
     check_is_given("compute", problem, keys)
     words = command_words(problem, {"--layer": layer, "--as": convention, "--set": edits, "--max-size": max_size}, keys)
@@ -86,6 +86,10 @@ def compute(
         edited = replace(edited_problem(spec, read_edits(edits)), title=title, command=words)
         if output_options.output_format.has_parts and not edited.cells:
             edited = with_parts(edited, document, problem or "")
+        if output_options.guide and output_options.has_guide:
+            from attncli.render.page.guide import check_story
+
+            check_story(plan_of(edited.after), output_options.selection(edited.after))
         return edited.with_gradient() if output_options.gradient else edited
 
     if output_options.plan:

@@ -22,7 +22,7 @@ from attncli.cli.output_file import (
 from attncli.cli.output_options import OutputOptions, with_output_options, writes_documents
 from attncli.cli.problem_options import Force, MaxSize, Strict
 from attncli.cli.terminal import has_reader, write_at_readers_pace
-from attncli.render.formats import DEFAULT_FORMAT
+from attncli.render.formats import DEFAULT_FORMAT, PAGE
 
 if TYPE_CHECKING:
     from attncli.analysis.check.report import CheckReport
@@ -49,7 +49,7 @@ def _complete_name() -> Sequence[str]:
     return names()
 
 
-@with_output_options("format", "json", "output", is_written=writes_documents)
+@with_output_options("format", "json", "output", "guide", is_written=writes_documents)
 def demo(
     name: Annotated[
         str,
@@ -96,7 +96,9 @@ def demo(
         check_is_new(None, force=force)
         row = output_options.output_format
         if output_options.file is not None and not row.writes_documents:
-            _write_problem(name, part, replace(output_options, explain=explain, precision=precision), max_size)
+            options = replace(output_options, explain=explain, precision=precision)
+            options = replace(options, guide=options.guide is not False) if row.name == PAGE else options
+            _write_problem(name, part, options, max_size)
             return
         output_options.check_format("demo", writes_documents)
         if step and row.name != DEFAULT_FORMAT:
@@ -106,7 +108,7 @@ def demo(
         example = examples.load(name, inputs)
         check_is_no_input(output_options.file, inputs)
         report = make_report(example, ReportOptions(save_command, part, precision, explain=explain))
-        streams.write_warnings(_notes(report), strict=strict)
+        streams.write_warnings([*output_options.warnings, *_notes(report)], strict=strict)
         has_pages = not all_parts and row.name == DEFAULT_FORMAT and output_options.file is None and has_reader()
         _write_report(report, example.file, output_options, is_paced=step or has_pages)
 

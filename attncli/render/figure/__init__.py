@@ -8,39 +8,32 @@ from itertools import chain
 from typing import Any
 
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import np
 from attncli.base.text import escape_control
 from attncli.plan.graph import Plan
-from attncli.problem.fields import CONTEXT, OUTPUT
-from attncli.render.color_map import color
-from attncli.render.curve import Plot
+from attncli.problem.fields import CONTEXT, OUTPUT, WEIGHTS
 from attncli.render.data_fit import has_data_fit
 from attncli.render.document import LABEL_SEPARATOR, Section
 from attncli.render.document import LEGEND as CHANGES
 from attncli.render.figure.drawing import (
-    FAINT,
-    HEADING_SIZE,
-    INK,
-    TICK_ROOM,
     Canvas,
     Fonts,
     check_matplotlib,
     drawing,
     fonts_for,
-    hex_color,
-    round_ticks,
 )
 from attncli.render.figure.layout import (
     LINE_HEIGHT,
     MARGIN,
-    MAX_WIDTH,
+    PAPER,
     TITLE_LINE_HEIGHT,
-    GroupLayout,
     GroupSize,
     PageLayout,
     Size,
     lay_out,
 )
+from attncli.render.figure.lines_group import LinesGroup
+from attncli.render.figure.plot_group import PlotGroup
+from attncli.render.figure.style import FigureStyle
 from attncli.render.figure.table_group import TableGroup
 from attncli.render.sections import edits_text, sections
 from attncli.render.view import View
@@ -51,93 +44,8 @@ ONE_TABLE, OF_SEVERAL = Size(6.0, 6.5), Size(3.3, 4.5)  # inches: a larger table
 TITLE_SIZE, NOTE_SIZE = 11.0, 8.0  # points
 TITLE_WEIGHT = "bold"
 
-ONE_PLOT, SMALL_PLOT = Size(4.5, 3.0), Size(2.6, 1.8)  # inches
-CURVE, BEFORE = hex_color(color(0.45)), "#9aa0a6"
-SPACE = 0.04  # of the range, between the curves and the frame
 
-
-@dataclass(frozen=True)
-class PlotGroup:
-    """Plots of one quantity, one for each head and feature, which share the ranges of their axes."""
-
-    title: str
-    plots: tuple[Plot, ...]
-
-    @property
-    def count(self) -> int:
-        """How many panels the group has."""
-        return len(self.plots)
-
-    @property
-    def texts(self) -> Iterator[str]:
-        """Every text that is drawn, except numbers."""
-        yield self.title
-        for plot in self.plots:
-            yield plot.title
-            yield from (series.name for series in (plot.points, *plot.curves))
-
-    def number_width(self, fonts: Fonts) -> float:
-        """The width of a cell that has room for the widest number: there are no cells."""
-        return 0.0
-
-    def measure(self, fonts: Fonts, number_width: float, largest: Size) -> GroupSize:
-        """What the layout knows of the group."""
-        return GroupSize(
-            count=self.count,
-            cells=(1, 1),
-            panel=ONE_PLOT if self.count == 1 else SMALL_PLOT,
-            title=fonts.width(self.title, HEADING_SIZE),
-            row_labels=fonts.widest(text for _, text in round_ticks(*self._bounds("y"))) + TICK_ROOM,
-            column_labels=TICK_ROOM,
-            panel_title=fonts.widest(plot.title for plot in self.plots),
-        )
-
-    def pooling(self, layout: GroupLayout) -> tuple[int, int]:
-        """How many rows and columns of cells are one pixel: there are no cells."""
-        return 1, 1
-
-    def number_size(self, fonts: Fonts, layout: GroupLayout) -> float | None:
-        """The size of the numbers in the cells: there are no cells."""
-        return None
-
-    def draw(self, canvas: Canvas, layout: GroupLayout, points: float | None) -> None:
-        """Draw the group where the layout has it."""
-        canvas.text(*layout.heading, self.title, HEADING_SIZE)
-        style = canvas.fonts.style
-        x_bounds, y_bounds = self._bounds("x"), self._bounds("y")
-        for at, (plot, box) in enumerate(zip(self.plots, layout.panels, strict=True)):
-            axes = canvas.axes(box)
-            axes.spines[["left", "bottom"]].set_visible(True)
-            axes.spines[["left", "bottom"]].set_color(FAINT)
-            axes.tick_params(length=3, width=0.6, color=FAINT)
-            for at_curve, curve in enumerate(plot.curves):
-                is_before = at_curve < len(plot.curves) - 1
-                style_of_curve = {"color": BEFORE, "linestyle": "--"} if is_before else {"color": CURVE}
-                axes.plot(*curve.in_order, linewidth=1.6, label=curve.name, **style_of_curve)
-            axes.plot(plot.points.x, plot.points.y, "o", markersize=4, color=INK, label=plot.points.name)
-            for set_ticks, set_bounds, bounds, size in (
-                (axes.set_xticks, axes.set_xlim, x_bounds, box.width),
-                (axes.set_yticks, axes.set_ylim, y_bounds, box.height),
-            ):
-                ticks = round_ticks(*bounds, size)
-                set_ticks([number for number, _ in ticks], labels=[text for _, text in ticks], **style)
-                space = (bounds[1] - bounds[0]) * SPACE
-                set_bounds(bounds[0] - space, bounds[1] + space)
-            if plot.title:
-                axes.set_title(plot.title, color=FAINT, pad=3, **style)
-            if at == 0:
-                axes.legend(frameon=False, prop=style, labelcolor=INK)
-
-    def _bounds(self, axis: str) -> tuple[float, float]:
-        """The least and the largest finite number on an axis (`x`, `y`) of all plots."""
-        series = [each for plot in self.plots for each in (plot.points, *plot.curves)]
-        numbers = np.concatenate([np.asarray(getattr(each, axis), np.float64) for each in series])
-        numbers = numbers[np.isfinite(numbers)]
-        least, largest = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
-        return (least, largest) if least < largest else (least - 0.5, largest + 0.5)
-
-
-Group = TableGroup | PlotGroup
+Group = TableGroup | PlotGroup | LinesGroup
 
 
 def check_figure(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) -> None:
@@ -174,8 +82,8 @@ def make_figure(view: View) -> Any:
     """
     with drawing():
         content = _content_of(view)
-        page, title, notes = _lay_out(content, view.size)
-        canvas = Canvas(page.size, content.fonts)
+        page, title, notes = _lay_out(content)
+        canvas = Canvas(page.size, content.fonts, content.style)
         room = page.size.width - 2 * MARGIN
         for line, text in enumerate(title):
             points = TITLE_SIZE * min(1, room / content.title_width(text))
@@ -188,7 +96,7 @@ def make_figure(view: View) -> Any:
             group.draw(canvas, layout, None if own is None else smallest)  # numbers are of one size
         for line, note in enumerate(reversed(notes)):
             bottom = page.size.height - MARGIN - line * LINE_HEIGHT
-            canvas.text(MARGIN, bottom, note, NOTE_SIZE, color=FAINT, va="bottom")
+            canvas.text(MARGIN, bottom, note, NOTE_SIZE, color=canvas.theme.faint, va="bottom")
         return canvas.figure
 
 
@@ -200,10 +108,21 @@ class _Content:
     groups: Sequence[Group]
     notes: Sequence[str]
     fonts: Fonts
+    style: FigureStyle
 
     def title_width(self, text: str) -> float:
         """The width of a line of the title."""
         return self.fonts.width(text, TITLE_SIZE, TITLE_WEIGHT)
+
+    @property
+    def size(self) -> Size | None:
+        """The size that is asked for, in inches of a figure with text of the usual size."""
+        return None if self.style.size is None else self.style.size.scaled(1 / self.style.scale)
+
+    @property
+    def paper(self) -> Size:
+        """The size that a figure without one is not to exceed, in the same inches."""
+        return PAPER.scaled(1 / self.style.scale)
 
     @cached_property
     def sizes(self) -> Sequence[GroupSize]:
@@ -221,7 +140,12 @@ def _content_of(view: View) -> _Content:
     title, notes = escape_control(" ".join(view.title.split())), _notes_of(view, groups)
     _check_count(sum(group.count for group in groups))
     texts = [title, *notes, *(text for group in groups for text in group.texts)]
-    return _Content(title, groups, notes, fonts_for(texts))
+    return _Content(title, groups, notes, fonts_for(texts), style_of(view))
+
+
+def style_of(view: View) -> FigureStyle:
+    """The style that a view asks for."""
+    return FigureStyle() if view.style is None else view.style
 
 
 def _groups_of(view: View) -> Iterator[Group]:
@@ -240,7 +164,15 @@ def _groups_of(view: View) -> Iterator[Group]:
             yield _table_group(view, section)
 
 
-def _table_group(view: View, section: Section) -> TableGroup:
+def _heads_of(view: View, count: int, per_slice: int) -> tuple[int, ...]:
+    """The number of the head that each of so many tables of weights has; those before and after have one."""
+    trace = view.result.trace
+    heads = dict(trace.plan[WEIGHTS].axes).get("h", 1)
+    first, step = view.positions.get("h"), max(per_slice, 1)
+    return tuple(at // step % heads if first is None else first for at in range(count))
+
+
+def _table_group(view: View, section: Section) -> TableGroup | LinesGroup:
     """The tables of a section, each that changed before and after; what all of their labels say is in the title."""
     trace = view.result.trace
     pairs = [zip(trace.numbered_labels[letter], labels, strict=True) for letter, labels in trace.labels.items()]
@@ -257,12 +189,18 @@ def _table_group(view: View, section: Section) -> TableGroup:
     labels = [table.slice_label.split(LABEL_SEPARATOR) for table in tables]
     common = [part for part in labels[0] if part and all(part in parts for parts in labels)]
     own = [LABEL_SEPARATOR.join(part for part in parts if part not in common) for parts in labels]
+    per_slice = 2 if has_both else 1
+    title = LABEL_SEPARATOR.join([section.title, *common])
+    named = tuple(replace(table, slice_label=label) for table, label in zip(tables, own, strict=True))
+    if view.lines and named[0].is_heatmap:
+        return LinesGroup(title, named, _heads_of(view, len(named), per_slice), per_slice)
     return TableGroup(
-        title=LABEL_SEPARATOR.join([section.title, *common]),
+        title=title,
         subtitle=section.formula if view.explain else "",
-        tables=tuple(replace(table, slice_label=label) for table, label in zip(tables, own, strict=True)),
-        per_slice=2 if has_both else 1,
+        tables=named,
+        per_slice=per_slice,
         decimals=view.decimals,
+        style=style_of(view),
     )
 
 
@@ -274,17 +212,18 @@ def _notes_of(view: View, groups: Iterable[Group]) -> Sequence[str]:
     return [note for note in notes if note]
 
 
-def _lay_out(content: _Content, size: Size | None) -> tuple[PageLayout, Sequence[str], Sequence[str]]:
+def _lay_out(content: _Content) -> tuple[PageLayout, Sequence[str], Sequence[str]]:
     """The layout of a page, and the lines of its title and its notes.
 
     Where cells are smaller than pixels, a note says what a pixel is.
     """
-    width = MAX_WIDTH if size is None else size.width - 2 * MARGIN
+    size = content.size
+    width = content.paper.width if size is None else size.width - 2 * MARGIN
     title = content.fonts.wrap(content.title, width, TITLE_SIZE, TITLE_WEIGHT)
     notes = [line for note in content.notes for line in content.fonts.wrap(note, width, NOTE_SIZE)]
-    page = _page(content, size, title, notes)
+    page = _page(content, title, notes)
     if _pooling_note(content, page):  # room for the note may take some from the panels
-        page = _page(content, size, title, [*notes, _pooling_note(content, page)])
+        page = _page(content, title, [*notes, _pooling_note(content, page)])
     note = _pooling_note(content, page)
     return page, title, [*notes, note] if note else notes
 
@@ -296,11 +235,13 @@ def _pooling_note(content: _Content, page: PageLayout) -> str:
     return f"a pixel shows the largest of {blocks} cells" if poolings else ""
 
 
-def _page(content: _Content, size: Size | None, title: Sequence[str], notes: Sequence[str]) -> PageLayout:
+def _page(content: _Content, title: Sequence[str], notes: Sequence[str]) -> PageLayout:
     """The layout of a page with lines of a title and of notes; raises AttnError where it does not fit the size."""
     widths = [content.fonts.width(note, NOTE_SIZE) for note in notes]
-    page = lay_out(content.sizes, size, [content.title_width(line) for line in title], widths)
+    titles = [content.title_width(line) for line in title]
+    page = lay_out(content.sizes, content.size, titles, widths, content.paper)
     if page is None:
+        size = content.style.size
         assert size is not None
         message = f"{size.width:.3g} × {size.height:.3g} inches have no room for the panels and their labels"
         raise AttnError(message, hint="choose a larger size, or show less")

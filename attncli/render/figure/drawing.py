@@ -5,7 +5,7 @@ import logging
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -13,14 +13,15 @@ from typing import Any
 
 from attncli.base.errors import AttnError, missing_package
 from attncli.render.color_map import ColorScale, Rgb, text_color
-from attncli.render.figure.layout import Box, Size
+from attncli.render.figure.layout import LINE_HEIGHT, Box, GroupLayout, Size
+from attncli.render.figure.style import FONT_SIZE, FigureStyle
 
-FONT_SIZE, HEADING_SIZE = 9.0, 10.0  # points: of a figure in a paper, and of the title of a group
+HEADING_SIZE = 10.0  # points: of the title of a group
 BASE_FONT = "DejaVu Sans"  # comes with Matplotlib
 COLORS = 256  # of the colour map
-INK = "#24292f"  # of text and axes
-FAINT = "#57606a"  # of what is said about them
 MAX_TICKS = 5
+MIN_NAME_SIZE = 5.0  # points of the name of an axis; it is left out where it does not fit
+NAME_OVERHANG = 0.5  # inches that it may be longer than the panels
 TICK_ROOM = 0.08  # inches of a tick and the gap behind it
 INTERVALS_PER_INCH = 3
 ROUND_STEPS = (1, 2, 2.5, 5, 10)
@@ -76,11 +77,6 @@ class Fonts:
     families: tuple[str, ...]
     missing: tuple[str, ...] = ()
 
-    @property
-    def style(self) -> dict[str, Any]:
-        """The size and the families of a label, as Matplotlib reads them."""
-        return {"size": FONT_SIZE, "family": self.families}
-
     def width(self, text: str, points: float = FONT_SIZE, weight: str = "normal") -> float:
         """The width of a line of text in inches."""
         from matplotlib.font_manager import FontProperties  # noqa: PLC0415 - an extra
@@ -112,7 +108,31 @@ def fonts_for(texts: Iterable[str]) -> Fonts:
 
     base = font_manager.get_font(font_manager.findfont(BASE_FONT)).get_charmap()
     missing = {character for text in texts for character in text if ord(character) not in base}
-    families = [BASE_FONT]
+    fonts = _fonts_with(missing)
+    if fonts.missing and _add_new_fonts():
+        fonts = _fonts_with(missing)
+    return fonts
+
+
+@cache  # once a run: Matplotlib keeps a list of the fonts that there were when it was made
+def _add_new_fonts() -> int:
+    """Add to Matplotlib's list the fonts that were installed later, and return how many."""
+    from matplotlib import font_manager  # noqa: PLC0415 - an extra
+
+    known = {entry.fname for entry in font_manager.fontManager.ttflist}
+    added = 0
+    for file in sorted({*font_manager.findSystemFonts()} - known):
+        with suppress(OSError, RuntimeError, ValueError, KeyError):  # a font that FreeType can't read
+            font_manager.fontManager.addfont(file)
+            added += 1
+    return added
+
+
+def _fonts_with(characters: Iterable[str]) -> Fonts:
+    """DejaVu Sans, and of the fonts that Matplotlib knows the fewest that have some characters."""
+    from matplotlib import font_manager  # noqa: PLC0415 - an extra
+
+    missing, families = set(characters), [BASE_FONT]
     entries = sorted(font_manager.fontManager.ttflist, key=lambda entry: (entry.name, entry.fname), reverse=True)
     files = {
         entry.name: entry.fname
@@ -145,12 +165,38 @@ def _drawable(file: str, characters: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def color_map(scale: ColorScale) -> Any:
-    """The colours of a scale as Matplotlib has them; cells without a number have none."""
+def color_map(scale: ColorScale, style: FigureStyle) -> Any:
+    """The colours of a scale as Matplotlib has them; cells without a number have none.
+
+    Where a figure is transparent the colour of its paper is, and others that begin with it are as far as they are near.
+    """
     from matplotlib.colors import ListedColormap  # noqa: PLC0415 - an extra
 
-    colors = [tuple(part / 255 for part in scale.color(at / (COLORS - 1))) for at in range(COLORS)]
+    found = [scale.color(at / (COLORS - 1)) for at in range(COLORS)]
+    if style.is_transparent and has_paper(scale, style):
+        colors = [_over(rgb, style.paper) for rgb in found]
+    else:
+        colors = [(red / 255, green / 255, blue / 255, 1.0) for red, green, blue in found]
     return ListedColormap(colors, name="attn").with_extremes(bad=(0, 0, 0, 0))
+
+
+def has_paper(scale: ColorScale, style: FigureStyle) -> bool:
+    """Whether 0 has the colour of the ground."""
+    return scale.color(0.0 if scale.zero is None else scale.zero) == style.paper
+
+
+def _over(rgb: Rgb, paper: Rgb) -> tuple[float, float, float, float]:
+    """The most transparent colour that looks like a colour on paper.
+
+    >>> _over((255, 255, 255), (255, 255, 255)), _over((0, 0, 255), (255, 255, 255))
+    ((0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 1.0, 1.0))
+    """
+    pairs = list(zip(rgb, paper, strict=True))
+    opacity = max(abs(part - ground) / ((ground if part < ground else 255 - ground) or 1) for part, ground in pairs)
+    if not opacity:
+        return 0.0, 0.0, 0.0, 0.0
+    red, green, blue = (min(max((part - (1 - opacity) * ground) / opacity / 255, 0.0), 1.0) for part, ground in pairs)
+    return red, green, blue, opacity
 
 
 def hex_color(rgb: Rgb) -> str:
@@ -201,14 +247,21 @@ def _figure_class() -> Any:
 
 
 class Canvas:
-    """A figure of Matplotlib on which positions are inches from the upper left corner, with the fonts of its texts."""
+    """A figure of Matplotlib on which positions are inches from the upper left corner, with the fonts of its texts.
 
-    def __init__(self, size: Size, fonts: Fonts) -> None:
+    Inches and points are those of a figure with text of the usual size: another size makes them larger or smaller.
+    """
+
+    def __init__(self, size: Size, fonts: Fonts, style: FigureStyle) -> None:
         from matplotlib.transforms import Affine2D  # noqa: PLC0415 - an extra
 
         self.size = size
         self.fonts = fonts
-        self.figure = _figure_class()(figsize=(size.width, size.height), facecolor="white")
+        self.style = style
+        self.theme = style.theme
+        ground = "none" if style.is_transparent else hex_color(style.paper)
+        figsize = (size.width * style.scale, size.height * style.scale)
+        self.figure = _figure_class()(figsize=figsize, facecolor=ground)
         inches = Affine2D().scale(1 / size.width, -1 / size.height).translate(0, 1)
         self.transform = inches + self.figure.transFigure
 
@@ -217,11 +270,33 @@ class Canvas:
         width, height = self.size.width, self.size.height
         bottom = height - box.top - box.height
         axes = self.figure.add_axes((box.left / width, bottom / height, box.width / width, box.height / height))
-        axes.tick_params(length=0, pad=3, colors=INK)
+        axes.tick_params(length=0, pad=3 * self.style.scale, colors=self.theme.ink)
         axes.spines[:].set_visible(False)
+        axes.set_facecolor("none")
         return axes
+
+    def label_style(self, points: float = FONT_SIZE) -> dict[str, Any]:
+        """The size and the families of a label, as Matplotlib reads them."""
+        return {"size": points * self.style.scale, "family": self.fonts.families}
 
     def text(self, left: float, top: float, text: str, points: float = FONT_SIZE, **style: Any) -> None:
         """Write a line at a position; `style` has what Matplotlib knows of a text."""
-        options = {"color": INK, "ha": "left", "va": "top", **style}
-        self.figure.text(left, top, text, size=points, family=self.fonts.families, transform=self.transform, **options)
+        options = {"color": self.theme.ink, "ha": "left", "va": "top", **self.label_style(points), **style}
+        self.figure.text(left, top, text, transform=self.transform, **options)
+
+
+def name_axes(canvas: Canvas, layout: GroupLayout, names: tuple[str, str]) -> None:
+    """Write what the rows and the columns of a group are, once at the left of all panels and once below them."""
+    (rows, columns), area = names, layout.area
+    style = {"color": canvas.theme.faint, "ha": "center"}
+    if (points := _fitting_size(canvas.fonts, rows, area.height + NAME_OVERHANG)) is not None:
+        left, middle = layout.heading[0] + LINE_HEIGHT / 2, area.top + area.height / 2
+        canvas.text(left, middle, rows, points, rotation=90, va="center", **style)
+    if (points := _fitting_size(canvas.fonts, columns, area.width + NAME_OVERHANG)) is not None:
+        canvas.text(area.left + area.width / 2, layout.names - 0.02, columns, points, va="bottom", **style)
+
+
+def _fitting_size(fonts: Fonts, text: str, length: float) -> float | None:
+    """The size in points at which a text is not longer than a length in inches; None where it is too long or empty."""
+    points = min(FONT_SIZE, FONT_SIZE * length / max(fonts.width(text), 0.1))
+    return points if text and points >= MIN_NAME_SIZE else None

@@ -18,12 +18,14 @@ SUBTITLE_HEIGHT = 0.19
 PANEL_TITLE_HEIGHT = 0.18
 LINE_HEIGHT = 0.17  # of the names of axes, of a legend, of a note
 LABEL_HEIGHT = 0.125
-LABEL_SIZE, MIN_LABEL_SIZE = 9.0, 5.0  # points: labels are made smaller before some are left out
-LABEL_PITCH = 0.145 / LABEL_SIZE  # inches from one label to the next at least, for each point of their size
+LABEL_SIZE, MIN_LABEL_SIZE = 9.0, 4.0  # points: labels are made smaller before some are left out
+LABEL_PITCH = 0.131 / LABEL_SIZE  # inches from one label to the next at least, for each point of their size
 LABEL_PADDING = 0.07  # between a panel and its labels
 BAR_GAP, BAR_WIDTH, MAX_BAR_HEIGHT = 0.1, 0.1, 2.5
 MIN_PANEL = 0.32  # the least width and height of a panel
-MAX_WIDTH, MAX_HEIGHT, MAX_GROUP_HEIGHT = 7.0, 9.0, 8.5  # of the text of a page of paper
+MAX_WIDTH, MAX_HEIGHT = 7.0, 9.0  # of the text of a page of paper
+GROUP_MARGIN = 0.5  # of a page, beyond a single group
+MAX_IN_ROW, MIN_IN_ROW = 6, 6.0  # panels that are put into one row, and the least points of their labels
 MIN_SCALE, MAX_SCALE, SCALES = 0.05, 4.0, 90
 
 UNITS = {"in": 1.0, "cm": 2.54, "mm": 25.4}  # in an inch
@@ -40,6 +42,13 @@ class Size:
 
     width: float
     height: float
+
+    def scaled(self, factor: float) -> "Size":
+        """The size so many times as large."""
+        return Size(self.width * factor, self.height * factor)
+
+
+NO_SIZE, PAPER = Size(0.0, 0.0), Size(MAX_WIDTH, MAX_HEIGHT)
 
 
 def parse_size(text: str, where: str) -> Size:
@@ -61,21 +70,21 @@ def parse_size(text: str, where: str) -> Size:
     return checked_size(float(width) / UNITS[width_unit.lower()], float(height) / UNITS[height_unit.lower()], where)
 
 
-def to_size(value: object) -> Size | None:
+def to_size(value: object, where: str = PARAMETER) -> Size | None:
     """The size that a value of Python is: a text, or a width and a height in inches; None of None.
 
-    Raises AttnError, which names the parameter, where it is none.
+    Raises AttnError at `where` where it is none.
 
     >>> to_size((6, 4))
     Size(width=6.0, height=4.0)
     """
     if value is None or isinstance(value, str):
-        return None if value is None else parse_size(value, PARAMETER)
+        return None if value is None else parse_size(value, where)
     numbers = value if isinstance(value, (tuple, list)) else ()
     if len(numbers) != 2 or not all(isinstance(number, Real) for number in numbers):
         hint = 'expected a width and a height in inches, such as (6, 4), or "15x10cm"'
-        raise AttnError(f"{repr_excerpt(value)} is not a size", where=PARAMETER, hint=hint)
-    return checked_size(float(numbers[0]), float(numbers[1]), PARAMETER)
+        raise AttnError(f"{repr_excerpt(value)} is not a size", where=where, hint=hint)
+    return checked_size(float(numbers[0]), float(numbers[1]), where)
 
 
 def checked_size(width: float, height: float, where: str) -> Size:
@@ -104,7 +113,8 @@ class Box:
 class GroupSize:
     """What the layout knows of a group: its panels, and the room that its texts take; 0 for a text that it lacks.
 
-    `panel` is the size that a panel should have, `cells` its rows and columns; the panels in a row are a multiple of
+    `panel` is the size that a panel should have, `flat_panel` that where it is to be less high, `cells` its rows and
+    columns, `number_cell` the least cell that has room for its number; the panels in a row are a multiple of
     `per_slice` where they can be. The other numbers are widths.
     """
 
@@ -121,6 +131,8 @@ class GroupSize:
     legend_lines: int = 0
     legend: float = 0.0
     color_bar: float = 0.0  # of its numbers
+    flat_panel: Size | None = None
+    number_cell: Size = NO_SIZE
 
     @property
     def heading_height(self) -> float:
@@ -137,6 +149,7 @@ class GroupLayout:
     color_bar: Box
     heading: tuple[float, float]  # left, top
     legend: tuple[float, float]
+    names: float  # the lower edge of what is below the panels: the name of the columns is the last of it
     size: Size
     is_rotated: bool  # the labels of columns
     label_steps: tuple[int, int]  # every such label of rows and columns is shown
@@ -154,7 +167,13 @@ class GroupLayout:
             color_bar=self.color_bar.moved(left, top),
             heading=move(self.heading),
             legend=move(self.legend),
+            names=self.names + top,
         )
+
+    @property
+    def has_legible_labels(self) -> bool:
+        """Whether no label is smaller than panels in one row may have it."""
+        return min(self.label_sizes) >= MIN_IN_ROW
 
     @property
     def area(self) -> Box:
@@ -173,7 +192,11 @@ class PageLayout:
 
 
 def lay_out(
-    groups: Sequence[GroupSize], size: Size | None, title: Sequence[float], notes: Sequence[float]
+    groups: Sequence[GroupSize],
+    size: Size | None,
+    title: Sequence[float],
+    notes: Sequence[float],
+    paper: Size = PAPER,
 ) -> PageLayout | None:
     """The layout of groups one next to the other and one below the other; None where they do not fit a size.
 
@@ -182,23 +205,49 @@ def lay_out(
     """
     head = len(title) * TITLE_LINE_HEIGHT + (TITLE_GAP if title else 0)
     foot = len(notes) * LINE_HEIGHT + (0.08 if notes else 0)
-    least_width = min(max([*title, *notes], default=0.0), MAX_WIDTH)
+    least_width = min(max([*title, *notes], default=0.0), paper.width) if size is None else 0.0
+    edges = paper.height - 2 * MARGIN if size is None else size.height - 2 * MARGIN
+    room = Size(paper.width if size is None else size.width - 2 * MARGIN, edges - head - foot)
+    found = list(_candidates(groups, room, 1.0 if size is None else MAX_SCALE))
     if size is None:
-        blocks = [_fitting_group(group) for group in groups]
-        page = _page(blocks, MAX_WIDTH, head, foot, least_width, None)
-        if page.size.height <= MAX_HEIGHT:
-            return page
-        smaller = _fitting_groups(groups, Size(MAX_WIDTH, MAX_HEIGHT - 2 * MARGIN - head - foot), 1.0)
-        return page if smaller is None else _page(smaller, MAX_WIDTH, head, foot, least_width, None)
-    room = Size(size.width - 2 * MARGIN, size.height - 2 * MARGIN - head - foot)
-    fitting = _fitting_groups(groups, room, MAX_SCALE)
-    return None if fitting is None else _page(fitting, room.width, head, foot, 0, size)
+        natural = [_fitting_group(group, paper) for group in groups]
+        if not found or _flow(natural, room.width)[1].height <= room.height:
+            found.append(natural)
+    best = max(found, key=lambda blocks: _quality(groups, blocks), default=None)
+    return None if best is None else _page(best, room.width, head, foot, least_width, size)
 
 
-def _fitting_groups(groups: Sequence[GroupSize], room: Size, largest: float) -> Sequence[GroupLayout] | None:
+def _candidates(groups: Sequence[GroupSize], room: Size, largest: float) -> Iterator[Sequence[GroupLayout]]:
+    """The groups as large as they have room: with square cells or flat ones, in rows as they fit or in one each."""
+    flat = [group if group.flat_panel is None else replace(group, panel=group.flat_panel) for group in groups]
+    for variant in (groups, flat) if flat != list(groups) else (groups,):
+        for in_one_row in (False, True):
+            fitting = _fitting_groups(variant, room, largest, in_one_row=in_one_row)
+            if fitting is not None:
+                yield fitting
+
+
+def _quality(groups: Sequence[GroupSize], blocks: Sequence[GroupLayout]) -> tuple[float, ...]:
+    """How good a layout is: labels of every word, then numbers, then panels in one row, then their size."""
+    cells = [
+        Size(block.panels[0].width / group.cells[1], block.panels[0].height / group.cells[0])
+        for group, block in zip(groups, blocks, strict=True)
+    ]
+    numbers = sum(
+        cell.width >= group.number_cell.width and cell.height >= group.number_cell.height
+        for group, cell in zip(groups, cells, strict=True)
+    )
+    in_one_row = sum(len(block.panels) == block.columns and block.has_legible_labels for block in blocks)
+    area = sum(block.panels[0].width * block.panels[0].height for block in blocks)
+    return -sum(sum(block.label_steps) for block in blocks), numbers, in_one_row, area
+
+
+def _fitting_groups(
+    groups: Sequence[GroupSize], room: Size, largest: float, *, in_one_row: bool = False
+) -> Sequence[GroupLayout] | None:
     """The groups at the largest scale at which they have room; None where there is none."""
     for scale in _scales(largest):
-        scaled = [group_layout(group, room.width, scale) for group in groups]
+        scaled = [group_layout(group, room.width, scale, in_one_row=in_one_row) for group in groups]
         fitting = [block for block in scaled if block is not None]
         if len(fitting) == len(groups) and _flow(fitting, room.width)[1].height <= room.height:
             return fitting
@@ -211,19 +260,22 @@ def _scales(largest: float) -> Iterator[float]:
         yield largest * (MIN_SCALE / largest) ** (step / SCALES)
 
 
-def _fitting_group(group: GroupSize) -> GroupLayout:
+def _fitting_group(group: GroupSize, paper: Size) -> GroupLayout:
     """A group as large as it should be, or smaller, so that it is no larger than a page of paper where it can be."""
     made = None
     for scale in _scales(1.0):
-        made = group_layout(group, MAX_WIDTH, scale) or made
-        if made is not None and made.size.height <= MAX_GROUP_HEIGHT:
+        made = group_layout(group, paper.width, scale) or made
+        if made is not None and made.size.height <= paper.height - GROUP_MARGIN:
             break
     assert made is not None  # a panel of the least size fits
     return made
 
 
-def group_layout(group: GroupSize, width: float, scale: float) -> GroupLayout | None:
-    """A group whose panels are scaled, as many in a row as fit a width; None where not even one does."""
+def group_layout(group: GroupSize, width: float, scale: float, *, in_one_row: bool = False) -> GroupLayout | None:
+    """A group whose panels are scaled, as many in a row as fit a width; None where not even one does.
+
+    Where they are to be `in_one_row`, so are those of a group of few, or none fits.
+    """
     panel = Size(max(group.panel.width * scale, MIN_PANEL), max(group.panel.height * scale, MIN_PANEL))
     rows, columns = group.cells
     cell = Size(panel.width / columns, panel.height / rows)
@@ -240,7 +292,7 @@ def group_layout(group: GroupSize, width: float, scale: float) -> GroupLayout | 
     right = BAR_GAP + BAR_WIDTH + group.color_bar if group.color_bar else 0
     pitch = max(panel.width, group.panel_title) + PANEL_GAP
     fitting = int((width - left - right - pitch + PANEL_GAP) // pitch) + 1
-    if fitting < 1:
+    if fitting < 1 or (in_one_row and fitting < group.count <= MAX_IN_ROW):
         return None
     per_row = _panels_per_row(group.count, group.per_slice, fitting)
     title = PANEL_TITLE_HEIGHT if group.panel_title else 0
@@ -266,7 +318,9 @@ def group_layout(group: GroupSize, width: float, scale: float) -> GroupLayout | 
         legend_top + group.legend_lines * LINE_HEIGHT,
     )
     sizes = row_size, column_size
-    return GroupLayout(boxes, per_row, bar, (0.0, 0.0), (left, legend_top), size, is_rotated, label_steps, sizes)
+    return GroupLayout(
+        boxes, per_row, bar, (0.0, 0.0), (left, legend_top), body_end + bottom, size, is_rotated, label_steps, sizes
+    )
 
 
 def _label_size(edge: float) -> float:

@@ -10,86 +10,58 @@ from typing import Any
 from attncli.base.axes import LEGEND
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import escape_control, shorten
-from attncli.render.color_map import ColorScale, color, color_scale
+from attncli.render.color_map import ColorScale, color_scale
 from attncli.render.document import Grid
 from attncli.render.figure.drawing import (
-    FAINT,
-    FONT_SIZE,
     HEADING_SIZE,
-    INK,
     INTERVALS_PER_INCH,
     MAX_TICKS,
     TICK_ROOM,
     Canvas,
     Fonts,
     color_map,
+    has_paper,
     hex_color,
     ink_on,
+    name_axes,
     round_ticks,
 )
-from attncli.render.figure.layout import LINE_HEIGHT, MAX_WIDTH, Box, GroupLayout, GroupSize, Size
+from attncli.render.figure.hatches import (
+    ABOVE,
+    BELOW,
+    HATCHES,
+    MASKED,
+    NOT_A_NUMBER,
+    RULE_HATCHES,
+    VISIBLE_HATCH,
+    Hatch,
+    LegendEntry,
+    draw_legend,
+    hatch_cells,
+    legend_size,
+    pooled,
+    sign_ink,
+)
+from attncli.render.figure.layout import LABEL_PITCH, MAX_WIDTH, MIN_LABEL_SIZE, Box, GroupLayout, GroupSize, Size
+from attncli.render.figure.style import FigureStyle
 from attncli.render.masks import VISIBLE
 
 LIMIT = 1e300  # beyond it a range of colours would be an infinity
 MAX_LABEL = 24  # characters of a label; the rest of a longer one is left out
-SUBTITLE_SIZE, LEGEND_SIGN_SIZE = 8.5, 7.0  # points
+SUBTITLE_SIZE = 8.5  # points
 MIN_NUMBER_CELL, MIN_NUMBER_HEIGHT = 0.32, 0.22  # inches of a cell with a number
 NUMBER_ROOM = 0.13  # inches around a number in a cell that is as large as it should be
 NUMBER_SIZES = (8.0, 7.0, 6.0, 5.0)  # points, the largest that fits
+NUMBER_LINE = 1.25  # of its size: the height of a number
 NUMBER_PADDING = 0.06  # inches around a number in the smallest cell that has room for it
 SIGN_SIZE, MIN_SIGN_CELL = 8.0, 0.16  # points, and the edge in inches of a cell that has room for a sign
-MIN_NAME_SIZE = 6.5  # points of the name of an axis; it is left out where it does not fit
 LABEL_CELL, MAX_LABEL_PANEL = 0.17, 4.5  # the edge of a cell that has a label; beyond that size labels are left out
 PIXELS_PER_INCH = 300  # of cells that are drawn as an image
 MIN_CELL = 0.08  # inches: the cells of a table with smaller ones are drawn as an image
 MAX_GAP, GAP_SHARE = 0.8, 0.05  # points of white between two cells, and the share of a small cell
-MAX_HATCHED_RUNS = 20_000  # of cells of a row; beyond that the ground of a hatch is drawn, and no lines
-SWATCH, SWATCH_GAP = Size(0.26, 0.12), 0.07  # a colour of a legend, and the gap behind it
-ENTRY_GAP = 0.22  # between two entries of a legend
-MAX_LEGEND = 3.2  # inches: a longer legend has a line for each entry
+EMBEDDING_FEATURES, SEQUENCES = "x", ("n", "q", "m")  # letters of axes
+MIN_MINUS_CELL = 0.05  # inches of a cell with a minus
 BAR_LABEL = "<colorbar>"  # as Matplotlib labels the axes that it makes for one
-
-
-@dataclass(frozen=True)
-class Hatch:
-    """How cells without a number to show are drawn: their pattern, the colours of it and below it."""
-
-    pattern: str
-    ground: str = "#eeeeee"
-    line: str = "#9aa0a6"
-
-
-MASKED, BELOW, ABOVE, NOT_A_NUMBER = "masked", "−∞", "+∞", "NaN"
-HATCHES: Mapping[str, Hatch] = {
-    MASKED: Hatch("/////"),
-    BELOW: Hatch("\\\\\\\\\\"),
-    ABOVE: Hatch("+++++"),
-    NOT_A_NUMBER: Hatch("xxxxx", "#fde8e8", "#c0392b"),
-}
-# Of the rules of a mask, one after the other.
-RULE_HATCHES: Sequence[Hatch] = [
-    Hatch("/////"),
-    Hatch(".....", "#f7f7f7"),
-    Hatch("\\\\\\\\\\", "#dcdcdc"),
-    Hatch("xxxxx", "#f7f7f7"),
-    Hatch("-----"),
-    Hatch("|||||", "#f7f7f7"),
-]
-VISIBLE_HATCH, VISIBLE_INK = Hatch("", hex_color(color(0.45))), ink_on(color(0.45))
-
-
-@dataclass(frozen=True)
-class LegendEntry:
-    """A kind of cell: how it is drawn, what it means, the sign in it, and the colour of that."""
-
-    hatch: Hatch
-    meaning: str
-    sign: str = ""
-    ink: str = ""
-
-    def width(self, fonts: Fonts) -> float:
-        """The width of the entry in a legend."""
-        return SWATCH.width + SWATCH_GAP + fonts.width(self.meaning)
 
 
 @dataclass(frozen=True)
@@ -101,6 +73,7 @@ class TableGroup:
     tables: tuple[Grid, ...]
     per_slice: int  # 2 where each table is shown before and after
     decimals: int
+    style: FigureStyle
 
     @property
     def count(self) -> int:
@@ -133,6 +106,8 @@ class TableGroup:
         """What the rows and the columns are: `queries`, `keys`; empty where the table does not say it."""
         letters = self.tables[0].corner.split("\\")
         names = [" · ".join(LEGEND.get(part, part) for part in letter.split("·")) for letter in letters]
+        if letters[1:] == [EMBEDDING_FEATURES]:  # of what queries, keys and values are made from
+            names[0] = "tokens" if letters[0] in SEQUENCES else names[0]
         return (names[0], names[1]) if len(names) == 2 else ("", "")
 
     @cached_property
@@ -141,7 +116,8 @@ class TableGroup:
         drawn = [_shown_numbers(table) for table in self.tables]
         numbers = np.concatenate([array[np.isfinite(array)] for array in drawn])
         ends = np.clip([numbers.min(), numbers.max()], -LIMIT, LIMIT) if numbers.size else (0.0, 0.0)
-        return color_scale(float(ends[0]), float(ends[1]), are_weights=self.tables[0].is_heatmap)
+        is_dark, palette, are_weights = self.style.is_dark, self.style.palette, self.tables[0].is_heatmap
+        return color_scale(*map(float, ends), are_weights=are_weights, is_dark=is_dark, palette=palette)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -174,12 +150,14 @@ class TableGroup:
         `number_width` is the width of the cells of all groups of the figure, so that they are of one size; a panel
         larger than `largest` has cells without numbers.
         """
-        panel = self._panel(number_width, largest)
-        legend_lines, legend = _legend_size(self._legend(panel), fonts)
+        panel, flat = self._panels(number_width, largest)
+        legend_lines, legend = legend_size(self._legend(panel), fonts)
         return GroupSize(
             count=self.count,
             cells=self.shape,
             panel=panel,
+            flat_panel=flat,
+            number_cell=self._least_cell(fonts),
             title=fonts.width(self.title, HEADING_SIZE),
             row_labels=fonts.widest(self.row_labels),
             column_labels=fonts.widest(self.column_labels),
@@ -192,16 +170,27 @@ class TableGroup:
             color_bar=0.0 if self.has_signs else self._bar_label_width(fonts),
         )
 
-    def _panel(self, number_width: float, largest: Size) -> Size:
-        """The size that a panel should have: with room for its numbers, or for its labels, or as a page has it."""
+    def _panels(self, number_width: float, largest: Size) -> tuple[Size, Size]:
+        """The size that a panel should have, and that with flat cells where it is to be less high.
+
+        It has room for its numbers, or for its labels, or is as a page has it.
+        """
         rows, columns = self.shape
         if self.has_signs or self.numbers:
-            for height in (number_width, MIN_NUMBER_HEIGHT):  # square cells, or flat ones
-                panel = Size(columns * number_width, rows * height)
-                if panel.width <= largest.width and panel.height <= largest.height:
-                    return panel
-        edge = min(LABEL_CELL, MAX_LABEL_PANEL / max(rows, columns))
-        return Size(columns * edge, rows * edge)
+            sizes = [Size(columns * number_width, rows * height) for height in (number_width, MIN_NUMBER_HEIGHT)]
+            fitting = [each for each in sizes if each.width <= largest.width and each.height <= largest.height]
+            if fitting:
+                return fitting[0], fitting[-1]
+        least = min(MIN_LABEL_SIZE * LABEL_PITCH, largest.width / max(rows, columns))
+        edge = min(LABEL_CELL, max(MAX_LABEL_PANEL / max(rows, columns), least))
+        return (Size(columns * edge, rows * edge),) * 2
+
+    def _least_cell(self, fonts: Fonts) -> Size:
+        """The least cell that has room for its number; of no size where there are no numbers."""
+        if not self.numbers:
+            return Size(0.0, 0.0)
+        points = NUMBER_SIZES[-1]
+        return Size(fonts.widest(self.numbers, points) + NUMBER_PADDING, points / 72 * NUMBER_LINE)
 
     def _bar_label_width(self, fonts: Fonts) -> float:
         """The room that the numbers of a colour bar of any height take, in inches."""
@@ -217,7 +206,7 @@ class TableGroup:
         (rows, columns), box = self.shape, layout.panels[0]
         width, height = box.width / columns, box.height / rows
         widest = {points: fonts.widest(self.numbers, points) + NUMBER_PADDING for points in NUMBER_SIZES}
-        fitting = (points for points in NUMBER_SIZES if widest[points] <= width and points / 72 * 1.25 <= height)
+        fitting = (points for points in NUMBER_SIZES if widest[points] <= width and points / 72 * NUMBER_LINE <= height)
         return next(fitting, None) if self.numbers else None
 
     def _legend(self, panel: Size | Box) -> Sequence[LegendEntry]:
@@ -229,7 +218,7 @@ class TableGroup:
         found = {sign for table in self.tables for row in table.signs or () for sign in row}
         has_room = _signs_fit(panel, *self.shape)
         return [
-            LegendEntry(hatch, meanings[sign], sign if has_room else "", _ink(sign))
+            LegendEntry(hatch, meanings[sign], sign if has_room else "")
             for sign, hatch in _hatches(meanings).items()
             if sign in found
         ]
@@ -241,56 +230,78 @@ class TableGroup:
         left, top = layout.heading
         canvas.text(left, top, self.title, HEADING_SIZE)
         if self.subtitle:
-            canvas.text(left, top + 0.2, self.subtitle, SUBTITLE_SIZE, color=FAINT)
+            canvas.text(left, top + 0.2, self.subtitle, SUBTITLE_SIZE, color=canvas.theme.faint)
         norm, drawn = Normalize(*self.range), None
         for at, (table, box) in enumerate(zip(self.tables, layout.panels, strict=True)):
             axes = canvas.axes(box)
             if table.slice_label:  # over the middle, or where it is wider than the panel from its left edge on
                 loc = "left" if canvas.fonts.width(table.slice_label) > box.width else "center"
-                axes.set_title(table.slice_label, color=FAINT, pad=3, loc=loc, **canvas.fonts.style)
-            drawn = _draw_cells(axes, table, box, norm, color_map(self.scale))
-            self._write_texts(axes, table, box, norm, points)
+                axes.set_title(table.slice_label, color=canvas.theme.faint, pad=3, loc=loc, **canvas.label_style())
+            drawn = self._draw_cells(canvas, axes, table, box, norm)
+            self._write_texts(canvas, axes, table, box, norm, points)
             is_last_row = at + layout.columns >= self.count
             self._label(canvas, axes, layout, has_rows=at % layout.columns == 0, has_columns=is_last_row)
         if drawn is not None:
             self._draw_color_bar(canvas, drawn, layout.color_bar)
         legend = self._legend(layout.panels[0])
-        self._name_axes(canvas, layout, layout.legend[1] - (0.05 if legend else 0))
-        _draw_legend(canvas, legend, *layout.legend)
+        name_axes(canvas, layout, self.axis_names)
+        draw_legend(canvas, legend, *layout.legend)
 
-    def _write_texts(self, axes: Any, table: Grid, box: Box, norm: Any, points: float | None) -> None:
+    def _draw_cells(self, canvas: Canvas, axes: Any, table: Grid, box: Box, norm: Any) -> Any:
+        """Draw the cells of a table on axes of the size of a box, without texts, and return what has the colours."""
+        (rows, columns), steps = table.values.shape, _pooling_steps(table, box)
+        colors = color_map(self.scale, self.style)
+        drawn = None if table.signs is not None else _draw_colors(axes, table, box, norm, colors)
+        axes.set_xlim(0, columns)
+        axes.set_ylim(rows, 0)
+        if table.signs is None:
+            for name, cells in _cells_by_hatch(table).items():
+                hatch_cells(canvas, axes, cells, HATCHES[name], steps)
+        else:
+            has_lines = not _signs_fit(box, rows, columns)
+            for sign, hatch in _hatches(table.meanings).items():
+                hatch_cells(canvas, axes, np.array(table.signs) == sign, hatch, steps, has_lines=has_lines)
+        is_on_paper = table.signs is None and has_paper(self.scale, self.style)
+        _draw_gaps(canvas, axes, box, table.values.shape, is_on_paper=is_on_paper)
+        return drawn
+
+    def _write_texts(self, canvas: Canvas, axes: Any, table: Grid, box: Box, norm: Any, points: float | None) -> None:
         """Write the signs or the numbers of a table into its cells, where there is room for them."""
         if table.signs is not None:
             texts, size = table.signs, SIGN_SIZE if _signs_fit(box, *self.shape) else None
         else:
             texts, size = _cell_texts(table, self.decimals), points
         if size is None:
+            if table.signs is None and not self.style.palette.has_hues:
+                self._draw_minus_signs(axes, table, box, norm)
             return
         levels = None if table.signs is not None else norm(_shown_numbers(table))
         for row, column in np.ndindex(self.shape):
             if text := texts[row][column]:
-                ink = _ink(text) if levels is None else ink_on(self.scale.color(float(levels[row, column])))
-                axes.text(column + 0.5, row + 0.5, text, size=size, color=ink, ha="center", va="center_baseline")
+                ink = sign_ink(canvas, text) if levels is None else ink_on(self.scale.color(float(levels[row, column])))
+                where = {"ha": "center", "va": "center_baseline"}
+                axes.text(column + 0.5, row + 0.5, text, color=ink, **where, **canvas.label_style(size))
+
+    def _draw_minus_signs(self, axes: Any, table: Grid, box: Box, norm: Any) -> None:
+        """Draw a minus in the cells of numbers below 0 that have room for it: for colours that do not tell signs."""
+        from matplotlib.collections import LineCollection  # noqa: PLC0415 - an extra
+
+        numbers = _shown_numbers(table)
+        cells = np.argwhere(numbers < 0)
+        if len(cells) and min(box.width / self.shape[1], box.height / self.shape[0]) >= MIN_MINUS_CELL:
+            lines = [((column + 0.3, row + 0.5), (column + 0.7, row + 0.5)) for row, column in cells]
+            inks = [ink_on(self.scale.color(float(norm(numbers[row, column])))) for row, column in cells]
+            axes.add_collection(LineCollection(lines, colors=inks, linewidths=0.7, zorder=1.9), autolim=False)
 
     def _label(self, canvas: Canvas, axes: Any, layout: GroupLayout, *, has_rows: bool, has_columns: bool) -> None:
         """Write the labels of the rows and columns of a panel, as many as have room."""
         row_step, column_step = layout.label_steps
         rows = self.row_labels[::row_step] if has_rows else []
         columns = self.column_labels[::column_step] if has_columns else []
-        row_size, column_size = ({**canvas.fonts.style, "size": size} for size in layout.label_sizes)
+        row_size, column_size = map(canvas.label_style, layout.label_sizes)
         axes.set_yticks([at * row_step + 0.5 for at in range(len(rows))], labels=rows, **row_size)
         ticks = [at * column_step + 0.5 for at in range(len(columns))]
         axes.set_xticks(ticks, labels=columns, rotation=90 if layout.is_rotated else 0, **column_size)
-
-    def _name_axes(self, canvas: Canvas, layout: GroupLayout, bottom: float) -> None:
-        """Write what the rows and the columns are, once at the left of all panels and once below them."""
-        (rows, columns), area = self.axis_names, layout.area
-        style = {"color": FAINT, "ha": "center"}
-        if (points := _fitting_size(canvas.fonts, rows, area.height)) is not None:
-            left, middle = layout.heading[0] + LINE_HEIGHT / 2, area.top + area.height / 2
-            canvas.text(left, middle, rows, points, rotation=90, va="center", **style)
-        if (points := _fitting_size(canvas.fonts, columns, area.width + 0.6)) is not None:
-            canvas.text(area.left + area.width / 2, bottom - 0.02, columns, points, va="bottom", **style)
 
     def _draw_color_bar(self, canvas: Canvas, drawn: Any, box: Box) -> None:
         """Draw the colour bar of what has the colours, with round numbers of the range."""
@@ -299,8 +310,8 @@ class TableGroup:
         bar = canvas.figure.colorbar(drawn, cax=axes)
         ticks = round_ticks(*self.range, box.height)
         bar.outline.set_visible(False)
-        bar.set_ticks([tick for tick, _ in ticks], labels=[text for _, text in ticks], **canvas.fonts.style)
-        axes.tick_params(length=2, width=0.6, pad=2)
+        bar.set_ticks([tick for tick, _ in ticks], labels=[text for _, text in ticks], **canvas.label_style())
+        axes.tick_params(length=2, width=0.6, pad=2 * self.style.scale)
 
 
 def _shown_numbers(table: Grid) -> Array:
@@ -343,11 +354,6 @@ def _hatches(meanings: Mapping[str, str]) -> Mapping[str, Hatch]:
     return {VISIBLE: VISIBLE_HATCH, **hatches}
 
 
-def _ink(sign: str) -> str:
-    """The colour of a sign on its ground."""
-    return VISIBLE_INK if sign == VISIBLE else INK
-
-
 def _signs_fit(panel: Box | Size, rows: int, columns: int) -> bool:
     """Whether the cells of a panel have room for signs."""
     return min(panel.width / columns, panel.height / rows) >= MIN_SIGN_CELL
@@ -362,36 +368,6 @@ def _pooling_steps(table: Grid, box: Box) -> tuple[int, int]:
     )
 
 
-def _pooled(values: Array, rows: int, columns: int) -> Array:
-    """The largest number of each block of so many rows and columns; NaN where a block has none.
-
-    >>> _pooled(np.array([[1.0, 2, 3], [4, np.nan, np.nan]]), 1, 2)
-    array([[ 2.,  3.],
-           [ 4., nan]])
-    """
-    for axis, size in enumerate((rows, columns)):
-        if size > 1:
-            values = np.fmax.reduceat(values, range(0, values.shape[axis], size), axis=axis)
-    return values
-
-
-def _draw_cells(axes: Any, table: Grid, box: Box, norm: Any, colors: Any) -> Any:
-    """Draw the cells of a table on axes of the size of a box, without texts, and return what has the colours."""
-    (rows, columns), steps = table.values.shape, _pooling_steps(table, box)
-    drawn = None if table.signs is not None else _draw_colors(axes, table, box, norm, colors)
-    axes.set_xlim(0, columns)
-    axes.set_ylim(rows, 0)
-    if table.signs is None:
-        for name, cells in _cells_by_hatch(table).items():
-            _hatch_cells(axes, cells, HATCHES[name], steps)
-    else:
-        has_lines = not _signs_fit(box, rows, columns)
-        for sign, hatch in _hatches(table.meanings).items():
-            _hatch_cells(axes, np.array(table.signs) == sign, hatch, steps, has_lines=has_lines)
-    _draw_gaps(axes, box, rows, columns)
-    return drawn
-
-
 def _draw_colors(axes: Any, table: Grid, box: Box, norm: Any, colors: Any) -> Any:
     """Draw the numbers of a table as colours, small cells as an image, and return what has the colours."""
     rows, columns = table.values.shape
@@ -400,79 +376,25 @@ def _draw_colors(axes: Any, table: Grid, box: Box, norm: Any, colors: Any) -> An
         edges = np.arange(columns + 1), np.arange(rows + 1)
         return axes.pcolormesh(*edges, numbers, cmap=colors, norm=norm)
     steps = _pooling_steps(table, box)
-    image = np.ma.masked_invalid(_pooled(numbers.filled(np.nan), *steps))
+    image = np.ma.masked_invalid(pooled(numbers.filled(np.nan), *steps))
     extent = (0, image.shape[1] * steps[1], image.shape[0] * steps[0], 0)
     return axes.imshow(image, cmap=colors, norm=norm, interpolation="none", aspect="auto", extent=extent)
 
 
-def _draw_gaps(axes: Any, box: Box, rows: int, columns: int) -> None:
-    """Draw white lines between the cells of a panel, where these are large enough."""
+def _draw_gaps(canvas: Canvas, axes: Any, box: Box, shape: tuple[int, ...], *, is_on_paper: bool) -> None:
+    """Draw lines between the cells of a panel, where these are large enough.
+
+    They have the colour of the ground, or where cells may have that, a faint one, around the panel too.
+    """
     from matplotlib.collections import LineCollection  # noqa: PLC0415 - an extra
 
+    rows, columns = shape
     edge = min(box.width / columns, box.height / rows)
-    if edge < MIN_CELL:
+    if edge < MIN_CELL or (canvas.style.is_transparent and not is_on_paper):
         return
-    width = min(MAX_GAP, GAP_SHARE * edge * 72)
-    lines = [((0, row), (columns, row)) for row in range(1, rows)]
-    lines += [((column, 0), (column, rows)) for column in range(1, columns)]
-    axes.add_collection(LineCollection(lines, colors="white", linewidths=width, zorder=1.8), autolim=False)
-
-
-def _hatch_cells(axes: Any, cells: Array, hatch: Hatch, steps: tuple[int, int], *, has_lines: bool = True) -> None:
-    """Hatch the cells of a table [rows columns] that are true; with steps a block of cells that are all true."""
-    from matplotlib.patches import PathPatch  # noqa: PLC0415 - an extra
-    from matplotlib.path import Path  # noqa: PLC0415
-
-    (row_step, column_step), shape = steps, cells.shape
-    whole = _pooled(np.where(cells, 0.0, 1.0), *steps) == 0
-    edges = np.diff(np.pad(whole, ((0, 0), (1, 1))).astype(np.int8), axis=1)
-    row, start = np.nonzero(edges == 1)
-    _, end = np.nonzero(edges == -1)
-    if not len(row):
-        return
-    top, bottom = row * row_step, np.minimum((row + 1) * row_step, shape[0])
-    left, right = start * column_step, np.minimum(end * column_step, shape[1])
-    corners = np.array([(left, top), (right, top), (right, bottom), (left, bottom), (left, top)])  # [5 2 runs]
-    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(row)
-    path = Path(corners.transpose(2, 0, 1).reshape(-1, 2), codes)
-    pattern = hatch.pattern if has_lines and len(row) <= MAX_HATCHED_RUNS else None
-    axes.add_patch(
-        PathPatch(path, facecolor=hatch.ground, edgecolor=hatch.line, hatch=pattern, linewidth=0, zorder=1.5)
-    )
-
-
-def _legend_size(entries: Sequence[LegendEntry], fonts: Fonts) -> tuple[int, float]:
-    """The lines of a legend, and its width."""
-    if not entries:
-        return 0, 0.0
-    widths = [entry.width(fonts) for entry in entries]
-    whole = sum(widths) + ENTRY_GAP * (len(widths) - 1)
-    return (1, whole) if whole <= MAX_LEGEND else (len(entries), max(widths))
-
-
-def _draw_legend(canvas: Canvas, entries: Sequence[LegendEntry], left: float, top: float) -> None:
-    """Draw a legend, in one line or in a line for each entry: how cells look, and what that means."""
-    from matplotlib.patches import Rectangle  # noqa: PLC0415 - an extra
-
-    lines, _ = _legend_size(entries, canvas.fonts)
-    for entry in entries:
-        middle, hatch = top + LINE_HEIGHT / 2, entry.hatch
-        pattern = None if entry.sign else hatch.pattern
-        corner = (left, top + (LINE_HEIGHT - SWATCH.height) / 2)
-        style: dict[str, Any] = {"facecolor": hatch.ground, "edgecolor": hatch.line, "linewidth": 0}
-        swatch = Rectangle(corner, SWATCH.width, SWATCH.height, hatch=pattern, transform=canvas.transform, **style)
-        canvas.figure.add_artist(swatch)
-        if entry.sign:
-            center = left + SWATCH.width / 2
-            canvas.text(center, middle, entry.sign, LEGEND_SIGN_SIZE, color=entry.ink, ha="center", va="center")
-        canvas.text(left + SWATCH.width + SWATCH_GAP, middle, entry.meaning, va="center")
-        if lines == 1:
-            left += entry.width(canvas.fonts) + ENTRY_GAP
-        else:
-            top += LINE_HEIGHT
-
-
-def _fitting_size(fonts: Fonts, text: str, length: float) -> float | None:
-    """The size in points at which a text is not longer than a length in inches; None where it is too long or empty."""
-    points = min(FONT_SIZE, FONT_SIZE * length / max(fonts.width(text), 0.1))
-    return points if text and points >= MIN_NAME_SIZE else None
+    color = canvas.theme.mesh if is_on_paper else hex_color(canvas.style.paper)
+    width, outer = min(MAX_GAP, GAP_SHARE * edge * 72), int(is_on_paper)
+    lines = [((0, row), (columns, row)) for row in range(1 - outer, rows + outer)]
+    lines += [((column, 0), (column, rows)) for column in range(1 - outer, columns + outer)]
+    mesh = LineCollection(lines, colors=color, linewidths=width, zorder=1.8, clip_on=False)
+    axes.add_collection(mesh, autolim=False)

@@ -19,6 +19,7 @@ from attncli.render.color_map import ANCHORS, DOTS, SIGNED_ON_DARK, SIGNED_ON_LI
 from attncli.render.formats import EVERY_STEP
 from attncli.render.masks import VISIBLE
 from attncli.render.page.document import page_document, page_functions
+from attncli.render.page.guide import cell_label, cells_of
 from attncli.render.page.page_plans import (
     PagePlans,
     PlanVariant,
@@ -91,6 +92,8 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
       is_integer}]}`. Null where there is nothing to choose.
     - `problem`: the keys of the problem's file and the command of it, as `problem_object` has them; null where steps or
       variants are left out.
+    - `guide`: of a page that begins with a story the `label` of the pair that it is about, and `cells`, the index of
+      the cell that it goes through in each node of a stop, by name; null of any other page.
     - `edits`: what --set replaced, `set w_q[0,1]: 0 → 3`, or an empty text; `before`: the numbers before a change, of
       the steps that changed.
     - `nodes`: what is known of steps. `formula` is text, `mathml` markup, `formulas` null or the forms of it by the
@@ -104,7 +107,9 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
       reaches; they hold as soon as its plan is in force.
     - `plans`: the first is the problem's own; the others are what it is with other choices, `causal`, `has_scale` and
       `normalizer`. `nodes` are positions in the list of nodes: what two plans share has one position. `results` has
-      the node of each result, `sections` what is shown in order, as positions in the list of sections.
+      the node of each result, `sections` what is shown in order, as positions in the list of sections. With a story
+      `guide` has its `strip`, columns of positions of nodes, and its `stops`, the positions of the node that is
+      explained and of the one in the strip that it leads to; null where nothing is computed.
     - `sections`: `{number, names, remarks}`, number null of inputs; `formula`, `mathml` and `purpose` where several
       names are one section (Q = K = V = X), else those of the node.
     - `colors`: [red, green, blue] at equal distances from the least number of a table to the largest.
@@ -113,7 +118,8 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
     - `values`: `{shape, data}` of every step of the first plan by name, data in the order of rows.
     """
     trace, steps = view.result.trace, page_steps(view, most)
-    plans = PagePlans(trace, view.result.select)
+    has_guide = view.guide and steps.are_all
+    plans = PagePlans(trace, view.result.select, has_guide=has_guide)
     worked: dict[str, Any] = {}
     left_out = [steps.left_out] if steps.left_out else []
     if steps.are_all:
@@ -138,6 +144,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
         "start": _start(view, steps),
         "settings": _settings(trace.problem, steps),
         "problem": _problem(view, plans) if steps.are_all and has_variants else None,
+        "guide": {"label": cell_label(view), "cells": cells_of(view, plans.told)} if plans.told else None,
         "visible_sign": VISIBLE,
         "colors": [list(rgb) for rgb in ANCHORS],
         "signed_colors": {"light": SIGNED_ON_LIGHT, "dark": SIGNED_ON_DARK, "dots": DOTS},

@@ -14,9 +14,12 @@ from attncli.io.documents import json_text
 
 FIRST_STYLE = "page.css"  # rules of the other sheets may replace its own
 WORKBENCH = "main.js"  # the script of pages that compute
-# Those of pages that show numbers alone, by the formats of their objects.
-REPORTS = {"attn.comparison_page/1": "comparison.js", "attn.check_page/1": "check.js"}
+# Those of pages that show numbers alone, by the formats of their objects, and the folder of their scripts and styles.
+REPORTS = {"attn.comparison_page/1": "reports/comparison.js", "attn.check_page/1": "reports/check.js"}
+REPORT_FOLDER = "reports"
 FOLDER = "functions"  # of the scripts that define the functions of plans, a file for each kind
+# The folders of scripts and style sheets of parts: a page has them where its object has something under the key.
+PARTS: Mapping[str, str] = {"guide": "story"}
 _DEFINITION = re.compile(r'^defineFunction\("(\w+)"', re.MULTILINE)
 _IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/[\w/.-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class)\b)", re.MULTILINE)
@@ -42,18 +45,20 @@ def page_document(content: Mapping[str, Any], title: str) -> Iterator[str]:
     """The document as text, in chunks.
 
     The scripts are modules in files of their own, which import from each other; the document has those of its kind of
-    page in one module, each after those that it imports, without their comments, and of the functions of plans those
-    that its nodes call. The kind follows from the format of the object. `<` in a text of the object is written as an
-    escape, so that no text ends the element that it is in.
+    page in one module, each after those that it imports, without their comments, of the functions of plans those that
+    its nodes call, and of PARTS those that it has. The kind follows from the format of the object. `<` in a text of the
+    object is written as an escape, so that no text ends the element that it is in.
     """
     main = REPORTS.get(content.get("format", ""), WORKBENCH)
     called = frozenset(_functions_called(content))
+    folders = tuple(folder for key, folder in PARTS.items() if content.get(key))
+    sheets = folders if main == WORKBENCH else (REPORT_FOLDER,)
     parts: Mapping[str, Callable[[], Iterator[str]]] = {
         "head": lambda: fill("head.html"),
         "title": lambda: iter([escape(escape_unseen(title))]),
-        "style": lambda: iter([style()]),
+        "style": lambda: iter([style(sheets)]),
         "content": lambda: map(_content_text, json_text(content)),
-        "script": lambda: iter([script(called, main)]),
+        "script": lambda: iter([script(called, folders, main)]),
     }
 
     def fill(markup: str) -> Iterator[str]:
@@ -82,20 +87,23 @@ def _content_text(chunk: str) -> str:
 
 
 @cache
-def style() -> str:
-    """All style sheets, one after the other."""
-    names = _names(static_folder(), ".css")
-    return "".join(static_file(name) for name in sorted(names, key=lambda name: (name != FIRST_STYLE, name)))
+def style(folders: Sequence[str] = (*PARTS.values(), REPORT_FOLDER)) -> str:
+    """All style sheets, one after the other, and those of the folders of parts."""
+    names = sorted(_names(static_folder(), ".css"), key=lambda name: (name != FIRST_STYLE, name))
+    return "".join(map(static_file, [*names, *_paths_in(folders, ".css")]))
 
 
 @cache
-def script(called: Collection[str] | None = None, main: str = WORKBENCH) -> str:
-    """The scripts as one module: those of the functions of plans that are called, by default of all, then the page."""
+def script(
+    called: Collection[str] | None = None, folders: Sequence[str] = tuple(PARTS.values()), main: str = WORKBENCH
+) -> str:
+    """The scripts as one module: the functions of plans that are called, by default all, parts, then the page."""
     texts: dict[str, str] = {}
     for path, functions in _function_scripts().items():
         if called is None or not functions.isdisjoint(called):
             _add_script(path, texts)
-    _add_script(main, texts)
+    for path in (*_paths_in(folders, ".js"), main):
+        _add_script(path, texts)
     return "".join(texts.values())
 
 
@@ -119,8 +127,12 @@ def page_functions() -> Sequence[str]:
 @cache
 def _function_scripts() -> Mapping[str, frozenset[str]]:
     """The functions of plans that each script in their folder defines, by its path."""
-    paths = [f"{FOLDER}/{name}" for name in _names(static_folder().joinpath(FOLDER), ".js")]
-    return {path: frozenset(_DEFINITION.findall(static_file(path))) for path in paths}
+    return {path: frozenset(_DEFINITION.findall(static_file(path))) for path in _paths_in([FOLDER], ".js")}
+
+
+def _paths_in(folders: Sequence[str], suffix: str) -> list[str]:
+    """The paths of the files in some folders that have a suffix."""
+    return [f"{folder}/{name}" for folder in folders for name in _names(static_folder().joinpath(folder), suffix)]
 
 
 def _names(folder: Traversable, suffix: str) -> list[str]:

@@ -27,6 +27,7 @@ from attncli.render.explanation import explained_steps, format_shape, section_of
 from attncli.render.formats.mathml import mathml_line
 from attncli.render.masks import VISIBLE_STEP, signs_of_rules
 from attncli.render.page.document import page_functions
+from attncli.render.page.guide import story_of
 
 SCALE = "scale"  # the setting, the option and the stage
 # A number that no formula has, by the kind of a parameter: it marks where the number of a setting is.
@@ -314,9 +315,11 @@ def _can_be_causal(problem: ProblemSpec) -> bool:
 class PagePlans:
     """The nodes, sections and plans of a page; a node or section that several plans share is listed once."""
 
-    def __init__(self, own: Trace, select: Sequence[str]) -> None:
+    def __init__(self, own: Trace, select: Sequence[str], *, has_guide: bool = False) -> None:
         self.own = own
         self.select = select
+        self.has_guide = has_guide
+        self.told: dict[str, Node] = {}  # the nodes of stops of every plan, by name
         self.nodes: list[dict[str, Any]] = []
         self.sections: list[dict[str, Any]] = []
         self.plans: list[dict[str, Any]] = []
@@ -329,6 +332,20 @@ class PagePlans:
         nodes = [self._position(node_object(trace, step), step, has_value=step.name in constant) for step in trace]
         sections = list(_sections(trace, self.select))
         self._add(variant.choices, nodes, trace.plan.results, sections)
+        if self.has_guide:
+            self.plans[-1]["guide"] = self._guide(trace, nodes)
+
+    def _guide(self, trace: Trace, positions: Sequence[int]) -> dict[str, Any] | None:
+        """The strip and the stops of a plan, whose nodes are at these positions."""
+        story = story_of(trace, self.select)
+        if story is None:
+            return None
+        at = {step.name: position for step, position in zip(trace, positions, strict=True)}
+        self.told |= {stop.step: trace.plan.by_name[stop.step] for stop in story.stops}
+        return {
+            "strip": [[at[name] for name in column] for column in story.strip],
+            "stops": [[at[stop.step], at[stop.box]] for stop in story.stops],
+        }
 
     def add_results(self, steps: Sequence[Step]) -> None:
         """Add a plan of some steps alone, without those that they are computed from."""

@@ -9,8 +9,9 @@ import pytest
 import attncli
 from attncli.render.figure.layout import (
     MARGIN,
-    MAX_GROUP_HEIGHT,
+    MAX_HEIGHT,
     MAX_WIDTH,
+    PAPER,
     Box,
     GroupSize,
     PageLayout,
@@ -79,7 +80,7 @@ def test_without_a_size_panels_are_as_large_as_they_should_be_and_the_page_as_sm
     many = lay_out(GROUPS["many heads"], None, [], [])
     assert many is not None
     assert many.size.width <= MAX_WIDTH + 0.2
-    assert many.size.height <= MAX_GROUP_HEIGHT + 0.2
+    assert many.size.height <= MAX_HEIGHT + 0.2
 
 
 def test_a_larger_page_has_larger_panels() -> None:
@@ -153,4 +154,27 @@ def test_labels_are_smaller_before_some_are_left_out() -> None:
         assert page is not None
         (group,) = page.groups
         sizes.append((group.label_sizes[0] < 9, group.label_steps[0]))
-    assert sizes == [(False, 1), (True, 1), (True, 1), (True, 3)]
+    assert sizes == [(False, 1), (True, 1), (True, 1), (True, 2)]
+
+
+def test_heads_are_in_one_row_where_their_labels_stay_legible() -> None:
+    shown = []
+    for cells in (12, 40):
+        page = lay_out([replace(GROUP, count=4, cells=(cells, cells), panel=Size(3.3, 3.3))], None, [], [])
+        assert page is not None
+        shown.append(page.groups[0].columns)
+    assert shown == [4, 2]
+
+
+def test_cells_are_flat_where_numbers_have_room_only_so() -> None:
+    group = replace(GROUP, panel=Size(3, 3), flat_panel=Size(3, 1.5), number_cell=Size(0.7, 0.2))
+    page = lay_out([group] * 8, None, [], [])
+    assert page is not None
+    assert page.groups[0].panels[0].width > 1.5 * page.groups[0].panels[0].height
+
+
+def test_larger_text_makes_everything_larger_and_the_page_no_larger() -> None:
+    pages = [lay_out([GROUP] * 2, None, [], [], PAPER.scaled(1 / scale)) for scale in (1, 2)]
+    sizes = [page.size.scaled(scale) for page, scale in zip(pages, (1, 2), strict=True) if page is not None]
+    assert len(sizes) == 2
+    assert all(size.width <= 7.4 and size.height <= 9 for size in sizes)

@@ -59,11 +59,11 @@ export function followAddress(state, isInView = () => true) {
   history.replaceState({ trail: state.get().trail }, "", addressOf(state.get()));
   state.listen((names) => {
     if (isReading || !isInView()) return;
-    if (names.some((name) => ["step", "cell", "positions", "trail"].includes(name))) {
+    if (names.some((name) => ["step", "cell", "positions", "trail", "stop"].includes(name))) {
       const key = keyOf(state.get());
       write(key === shown ? "replaceState" : "pushState");
       shown = key;
-    } else if (names.includes("edits")) {
+    } else if (["edits", "settings"].some((name) => names.includes(name))) {
       clearTimeout(timer); // a slider moves faster than a browser lets an address change
       timer = setTimeout(() => write("replaceState"), Math.max(MOST_OFTEN - (performance.now() - writtenAt), 0));
     }
@@ -75,24 +75,27 @@ export function followAddress(state, isInView = () => true) {
   });
 }
 
-/** What a step back of the browser leads to: another step, or another place of the trail. */
-function keyOf({ step, trail }) {
-  return `${step} ${trail.length}`;
+/** What a step back of the browser leads to: another step, another place of the trail, or another stop of the story. */
+function keyOf({ step, trail, stop }) {
+  return `${step} ${trail.length} ${stop}`;
 }
 
 /** The address of what is in view, with what is changed. */
 export function addressOf(now) {
-  const { step, cell, positions } = now;
+  const { step, cell, positions, stop } = now;
+  const changes = changesInAddress(now).map(([key, text]) => `${key}=${text}`);
+  const part = now.page.part === undefined ? [] : [`part=${now.page.part}`]; // of a file with several
+  if (stop !== null) return `#${[...part, `stop=${stop}`, ...changes].join("&")}`;
   const parts = Object.entries(positions).filter(([, at]) => at !== 0);
   if (cell !== null) parts.unshift(["cell", cell.join(",")]);
-  if (now.page.part !== undefined) parts.unshift(["part", now.page.part]);
   const place = `${new URLSearchParams([["step", step], ...parts])}`.replaceAll("%2C", ",");
-  return `#${[place, ...changesInAddress(now).map(([key, text]) => `${key}=${text}`)].join("&")}`;
+  return `#${[...part, place, ...changes].join("&")}`;
 }
 
 /** The place that the address names, as far as this page has it; null where it names none. */
 function placeOfAddress({ page, nodes, positions }) {
   const named = new URLSearchParams(location.hash.slice(1));
+  if (page.guide && named.has("stop")) return { stop: wholeBelow(named.get("stop"), Object.keys(page.guide.cells).length + 1) ?? 0 };
   const node = nodes.find(({ name }) => name === named.get("step"));
   if (node === undefined) return null;
   const letters = Object.keys(page.axes).filter((letter) => named.has(letter));
@@ -100,6 +103,7 @@ function placeOfAddress({ page, nodes, positions }) {
   const lengths = [node.shape.at(-2) ?? 1, node.shape.at(-1) ?? 1];
   const cell = (named.get("cell") ?? "").split(",").map((text, axis) => wholeBelow(text, lengths[axis]));
   return {
+    stop: null,
     step: node.name,
     cell: cell.length === 2 && cell.every((position) => position !== null) ? cell : null,
     positions: { ...positions, ...Object.fromEntries(at.map(([letter, position]) => [letter, position ?? 0])) },

@@ -32,6 +32,7 @@ export function makeState(page) {
     cell: page.start.cell, // [row, column] in it that is kept in view
     pointed: null, // [row, column] in it that the pointer is on
     trail: [], // the cells that led to this one: {step, cell, positions}
+    stop: page.guide ? 0 : null, // the stop of the story in view, counted from 1; 0 for the whole, null for the page without it
   };
   const listeners = [];
   return {

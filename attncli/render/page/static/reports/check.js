@@ -1,7 +1,7 @@
 /* The page of a check: the verdict, the reason, the map of errors of the step that differs first, and its worst cell. */
 
 import { drawErrorMap } from "./check_map.js";
-import { make } from "./elements.js";
+import { make } from "../elements.js";
 import { drawReportHeading, textBlocks, verdictElement } from "./report_parts.js";
 
 const SIGNS = { agrees: "✓", differs: "✗", failed: "✗", unanswered: "✗", unchecked: "·" };

@@ -1,0 +1,197 @@
+"""The story of a page: the stops on the way of one cell, and the strip of tables that shows the whole computation."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
+from attncli.plan.graph import GIVEN, GRADIENT, Node, Plan
+from attncli.plan.trace import AxisPositions, Step, Trace, value_at
+from attncli.problem.fields import CONTEXT, TABLES, WEIGHTS
+from attncli.render.by_hand import worked_positions
+from attncli.render.explanation import explained_steps
+from attncli.render.formats import EVERY_STEP
+from attncli.render.tables import position_label
+from attncli.render.view import View
+
+MOST_STOPS, ENOUGH_STOPS = 9, 6
+# The stages of stops, from those that every story has to those that are told where there is room; others are told where
+# the story would have fewer stops than enough.
+_STAGES = (
+    frozenset({"score", "normalize", "context", "recurrence"}),
+    frozenset({"mask", "project"}),
+    frozenset({"bias", "cap", "scale", "sink", "position", "difference", "empty_rows"}),
+)
+_NO_STOPS = frozenset({GIVEN, GRADIENT, "align", "derive", "repeat"})  # stages that compute nothing of a cell
+_READERS = frozenset({"score", "context", "recurrence"})  # stages that read queries, keys and values
+_ROLES = ("query", "key", "value")
+_TOKENS = frozenset("nmqk")  # letters of axes of tokens
+_KEYS = frozenset("mkpg")  # letters of axes of what belongs to keys, whose heads are those of keys
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A step that the story explains, and the table of the strip that it leads to, by the names of their nodes."""
+
+    step: str
+    box: str
+
+
+@dataclass(frozen=True)
+class Story:
+    """The columns of the strip, from the sequences to the result, and the stops, by the names of nodes."""
+
+    strip: Sequence[Sequence[str]]
+    stops: Sequence[Stop]
+
+
+def check_story(plan: Plan, names: Sequence[str]) -> None:
+    """Raise AttnError where the results of these names have no story: the page lacks steps, or nothing is computed."""
+    if plan.size > EVERY_STEP:
+        message = f"the steps have {plan.size:,} numbers together, and a story needs every step: up to {EVERY_STEP:,}"
+        raise AttnError(message, where="--guide", hint="take fewer tokens or heads, or leave out --guide")
+    needed = _forward_names(plan, names)
+    if all(node.is_input or node.stage in _NO_STOPS for node in plan.nodes if node.name in needed):
+        message = f"{' and '.join(names)} are given, and a story tells what is computed"
+        raise AttnError(message, where="--guide", hint="give value, or select a result that is computed")
+
+
+def story_of(trace: Trace, select: Sequence[str]) -> Story | None:
+    """The story of the selected results; None where none of their steps is computed. No number of a table is read."""
+    plan = trace.plan
+    needed = _forward_names(plan, select)
+    steps = [step.node for step in _steps_on_the_way(trace, needed)]
+    if not steps:
+        return None
+    ranks = {node.name: (_rank(node), at) for at, node in enumerate(steps)}
+    ranks[steps[-1].name] = (-1, 0)  # the result is always told
+    first = sorted(ranks, key=lambda name: ranks[name])
+    count = sum(rank < len(_STAGES) for rank, _ in ranks.values())
+    kept = first[: min(max(count, ENOUGH_STOPS), MOST_STOPS)]
+    stops = [node for node in steps if node.name in kept]
+    strip = _strip(plan, needed, stops)
+    boxes = [name for column in strip for name in column]
+    return Story(strip, [Stop(node.name, _box(plan, node, boxes)) for node in stops])
+
+
+def _forward_names(plan: Plan, select: Sequence[str]) -> frozenset[str]:
+    """The names of the nodes that the selected results are computed from, gradients apart."""
+    found = [name for name in select if plan.find(name) is not None and plan[name].stage != GRADIENT]
+    return plan.needed_for(found or [plan.results[WEIGHTS if plan.has_weights else CONTEXT]])
+
+
+def _steps_on_the_way(trace: Trace, needed: frozenset[str]) -> Iterator[Step]:
+    """The steps that are explained of those that are computed, in order."""
+    for entry in explained_steps(trace, needed):
+        step = entry.steps[0]
+        is_given = entry.number is None or entry.are_copies or step.node.is_input or step.stage in _NO_STOPS
+        if not is_given and not step.node.is_boolean and len(step.axes) > 1:
+            yield step
+
+
+def _rank(node: Node) -> int:
+    """How early a step is chosen as a stop: the position of its stage."""
+    return next((rank for rank, stages in enumerate(_STAGES) if node.stage in stages), len(_STAGES))
+
+
+def _strip(plan: Plan, needed: frozenset[str], stops: Sequence[Node]) -> Sequence[Sequence[str]]:
+    """The names of the tables in columns: sequences, queries with keys and values, and each stop after them."""
+    roles = _role_nodes(plan, needed)
+    before = frozenset[str]().union(*(plan.needed_for([name]) for name in roles))
+    sequences = [node.name for node in plan.nodes if node.name in needed and _is_sequence(node)]
+    later = [node.name for node in stops if node.tapped_from is None and node.name not in before]
+    names = dict.fromkeys((*sequences, *roles, *later))
+    depths: dict[str, int] = {}
+    for node in plan.nodes:
+        if node.name in names:
+            sources = plan.needed_for([node.name])
+            depths[node.name] = 1 + max((depths[name] for name in depths if name in sources), default=-1)
+    if roles:  # queries, keys and values are beside one another
+        depths |= dict.fromkeys(roles, max(depths[name] for name in roles))
+    return [[name for name in depths if depths[name] == depth] for depth in sorted(set(depths.values()))]
+
+
+def _role_nodes(plan: Plan, needed: frozenset[str]) -> Sequence[str]:
+    """The names of the nodes that scores and context read as queries, keys and values, each once."""
+    readers = [node for node in plan.nodes if node.name in needed and node.stage in _READERS]
+    found = [node.inputs[role] for role in _ROLES for node in readers if role in node.inputs]
+    return [name for name in dict.fromkeys(found) if plan.by_name[name].stage not in _READERS]
+
+
+def _is_sequence(node: Node) -> bool:
+    """Whether a node is a sequence of vectors that was given, or a table of scores or weights."""
+    letters = node.letters
+    is_vectors = len(letters) > 1 and letters[-2] in _TOKENS and not _TOKENS & {letters[-1]}
+    return node.is_input and (node.name in TABLES or is_vectors)
+
+
+def _box(plan: Plan, node: Node, boxes: Sequence[str]) -> str:
+    """The table of the strip that a stop leads to: its own, or the first that is computed from it."""
+    if node.name in boxes:
+        return node.name
+    return next((name for name in boxes if node.name in plan.needed_for([name])), boxes[-1])
+
+
+def cells_of(view: View, nodes: Mapping[str, Node]) -> dict[str, list[int]]:
+    """The cell of each node that the story goes through: its index on all axes.
+
+    They are those of the pair of a query and a key that is worked out by hand. Of vectors it is the feature that adds
+    most: of queries and keys to their product, of values to the context.
+    """
+    trace, at = view.result.trace, worked_positions(view)[0]
+    features = _Features(trace, at)
+    return {name: [*features.index(node)] for name, node in nodes.items()}
+
+
+def cell_label(view: View) -> str:
+    """Which pair the story is about: `query it, key cat, head 0`; of a recurrence which token."""
+    trace, at = view.result.trace, worked_positions(view)[0]
+    lengths = dict(trace.plan.pair_axes)
+    pair = ("n", "m") if trace.plan.has_weights else ("n",)
+    leading = [letter for letter in lengths if letter not in ("n", "m") and lengths[letter] > 1]
+    return ", ".join(position_label(trace, letter, at[letter]) for letter in (*pair, *leading))
+
+
+class _Features:
+    """The feature of each kind of vector that is followed, counted in the vector of one head."""
+
+    def __init__(self, trace: Trace, at: AxisPositions) -> None:
+        self.trace, self.at = trace, at
+        query, key = (self._vector(role) for role in ("query", "key"))
+        values = trace.plan.results.get(CONTEXT)
+        self.context = None if values is None else self._row(values)
+        if query is not None and key is not None and query.shape == key.shape:
+            query = query * key
+        self.pair = query
+
+    def _vector(self, role: str) -> Array | None:
+        """The vector that scores or a recurrence read of a role; None where they read none."""
+        readers = (node for node in self.trace.plan.nodes if node.stage in _READERS and role in node.inputs)
+        reader = next(readers, None)
+        return None if reader is None else self._row(reader.inputs[role])
+
+    def _row(self, name: str) -> Array:
+        """The numbers of a node at the positions, along its last axis."""
+        step = self.trace[name]
+        vector = value_at(self.trace, step, {letter: at for letter, at in self.at.items() if letter in step.axes[:-1]})
+        sizes: Array = np.abs(np.nan_to_num(vector.astype(np.float64).reshape(-1, step.value.shape[-1])[0]))
+        return sizes
+
+    def index(self, node: Node) -> Iterator[int]:
+        """The position on each axis of a node."""
+        for place, (letter, length) in enumerate(node.axes):
+            if letter in self.at:
+                yield min(self.at[letter], length - 1)
+            else:
+                yield self._feature(node, letter, length) if place >= len(node.axes) - 2 else 0
+
+    def _feature(self, node: Node, letter: str, length: int) -> int:
+        """The feature of a vector, which may have those of all heads one after the other."""
+        vector = {"d": self.pair, "c": self.pair, "e": self.context}.get(letter)
+        if vector is None or length % len(vector):
+            own = self._row(node.name) if node.name in self.trace and len(node.axes) > 1 else np.zeros(length)
+            return int(np.argmax(own)) if len(own) == length else 0
+        share = length // len(vector)
+        head = self.at.get("g" if _KEYS & {*node.letters} else "h", 0)
+        has_heads = share > 1 and not {"h", "g"} & {*node.letters}
+        return int(np.argmax(vector)) + (len(vector) * min(head, share - 1) if has_heads else 0)

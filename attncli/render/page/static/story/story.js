@@ -1,0 +1,171 @@
+/* The story: the whole computation on a strip, then the way of one cell in stops, each with its tables and arithmetic. */
+
+import { make } from "../elements.js";
+import { addPart } from "../parts.js";
+import { formulaElement } from "../step_head.js";
+import { lineElements, spokenLines } from "./lines.js";
+import { moveFrom, placesIn, playStop } from "./motion.js";
+import { kindsOfStop, stageOf } from "./stage.js";
+import { linesOfStop, sectionOfStop, stopInView, stopsOf, storyPositions, titleOf } from "./stops.js";
+import { stripElement } from "./strip.js";
+import { symbolElement } from "../symbols.js";
+import { cellOfIndex } from "../slices.js";
+
+const STORY_REDRAWS = ["stop", "nodes", "values", "settings"];
+const STORY_WIDE = 900; // pixels from which the text is beside the tables
+const STORY_TEXT = 400; // pixels of the text there
+const LEAST_HEIGHT = 300; // of the tables
+
+addPart((state) => drawStory(document.getElementById("story"), state));
+
+/** Draw the story, and the switch between it and the page without it. */
+export function drawStory(element, state) {
+  const parts = makeParts(state);
+  element.append(parts.strip, parts.text, parts.stage, parts.bar);
+  document.querySelector("#heading .theme-switch").before(parts.change);
+  const draw = (isPlayed) => {
+    const isTold = state.get().stop !== null;
+    document.body.classList.toggle("is-story", isTold);
+    element.hidden = !isTold;
+    parts.change.textContent = isTold ? "Explore" : "Story";
+    if (isTold) parts.last = state.get().stop;
+    if (isTold) drawStop(element, parts, state, isPlayed);
+  };
+  state.listen((names) => { if (names.some((name) => STORY_REDRAWS.includes(name))) draw(names.includes("stop")); });
+  let width = 0;
+  new ResizeObserver(() => {
+    if (element.clientWidth !== width && !element.hidden) draw(false);
+    width = element.clientWidth;
+  }).observe(document.documentElement);
+  document.addEventListener("keydown", (event) => walkByKey(event, state));
+  draw(true);
+}
+
+/** The parts of the story that stay while its stops change. */
+function makeParts(state) {
+  const go = (by) => () => goToStop(state, state.get().stop + by);
+  const parts = {
+    strip: make("div", { class: "story-place" }),
+    text: make("div", { class: "story-text", "aria-live": "polite" }),
+    stage: make("div", { class: "story-stage" }),
+    bar: make(
+      "nav", { class: "story-bar", "aria-label": "Stops" },
+      make("button", { type: "button", class: "story-back", onclick: go(-1) }, "← Back"),
+      make("ol", { class: "story-progress" }),
+      make("button", { type: "button", class: "story-next", onclick: () => goOnOrExplore(state) }, "Next →"),
+    ),
+    change: make("button", { type: "button", class: "story-change", onclick: () => (state.get().stop === null ? goToStop(state, parts.last) : exploreFromStory(state)) }),
+    last: 0, // the stop that was in view last, to which one returns
+  };
+  return parts;
+}
+
+/** Show a stop, of those there are. */
+function goToStop(state, stop) {
+  const last = stopsOf(state.get()).length;
+  state.update({ stop: Math.min(Math.max(stop, 0), last) });
+  scrollTo({ top: 0 });
+}
+
+function goOnOrExplore(state) {
+  if (state.get().stop < stopsOf(state.get()).length) goToStop(state, state.get().stop + 1);
+  else exploreFromStory(state);
+}
+
+/** Leave the story for the page, at the cell of the stop. */
+function exploreFromStory(state) {
+  const stop = stopInView(state.get());
+  const place = stop === null ? {} : { step: stop.node.name, cell: cellOfIndex(stop.index), positions: storyPositions(state.get()), pointed: null, trail: [] };
+  state.update({ ...place, stop: null });
+  document.getElementById("step").focus({ preventScroll: true });
+  scrollTo({ top: 0 });
+}
+
+/** Arrow keys go from stop to stop, Escape leaves the story. */
+function walkByKey(event, state) {
+  const { stop } = state.get();
+  if (stop === null || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+  const last = stopsOf(state.get()).length;
+  const target = { ArrowRight: stop + 1, PageDown: stop + 1, ArrowLeft: stop - 1, PageUp: stop - 1, Home: 0, End: last }[event.key];
+  if (event.key === "Escape") exploreFromStory(state);
+  else if (target !== undefined) goToStop(state, target);
+  else return;
+  event.preventDefault();
+}
+
+/** Draw the stop in view, or the whole. */
+function drawStop(element, parts, state, isPlayed) {
+  const now = state.get();
+  const before = placesIn(element);
+  const [stop, stops] = [stopInView(now), stopsOf(now)];
+  element.classList.toggle("is-whole", stop === null);
+  drawText(parts.text, state, stop);
+  const lines = stop === null ? [] : linesOfStop(now, stop);
+  const drawn = stop === null ? [] : lineElements(now, lines, kindsOfStop(now, stop));
+  parts.text.append(make("div", { class: "story-lines", "aria-hidden": "true" }, ...drawn), make("p", { class: "visually-hidden" }, spokenLines(lines)));
+  drawBar(parts.bar, state, stops);
+  drawStrip(parts, state, stop, stops);
+  const stage = stop === null ? null : stageOf(now, stop, roomOfStage(element, parts));
+  parts.stage.replaceChildren(...(stage === null ? [] : [stage.element]));
+  if (!isPlayed) return;
+  moveFrom(element, before);
+  if (stage !== null) playStop(drawn, stage.lit, stage.result);
+}
+
+function drawText(element, state, stop) {
+  const now = state.get();
+  const { label } = now.page.guide;
+  if (stop === null) {
+    element.replaceChildren(
+      make("h2", {}, "The whole computation, and the way of one number through it"),
+      make("p", { class: "purpose" }, "From left to right each table is made from those before it. The story follows one pair: ", make("strong", {}, label), "."),
+    );
+    return;
+  }
+  const { section, name, purpose } = sectionOfStop(now, stop.node);
+  element.replaceChildren(
+    make("p", { class: "story-pair" }, label),
+    make("h2", {}, name, " ", symbolElement(stop.node.symbol)),
+    make("p", { class: "purpose" }, purpose),
+    formulaElement(state, stop.node, section),
+  );
+}
+
+/** The buttons, and the progress: a mark for each stop, which leads to it. */
+function drawBar(element, state, stops) {
+  const at = Math.min(state.get().stop, stops.length);
+  const [back, progress, next] = element.children;
+  back.disabled = at === 0;
+  next.textContent = at === 0 ? "Start →" : at === stops.length ? "Explore →" : "Next →";
+  const marks = ["the whole", ...stops.map(({ node }) => titleOf(node))].map((name, stop) => make("li", {}, make("button", {
+    type: "button", class: stop < at ? "is-past" : "", title: name, "aria-current": stop === at ? "step" : null,
+    "aria-label": stop === 0 ? name : `Stop ${stop} of ${stops.length}: ${name}`, onclick: () => goToStop(state, stop),
+  })));
+  const hadFocus = progress.contains(document.activeElement);
+  progress.replaceChildren(...marks);
+  if (hadFocus) marks[at].firstChild.focus();
+}
+
+function drawStrip(parts, state, stop, stops) {
+  const told = new Set(stops.map(({ box }) => box));
+  const goToBox = (name) => goToStop(state, 1 + stops.findIndex(({ box }) => box === name));
+  const place = parts.strip;
+  place.replaceChildren();
+  const room = stop === null ? { width: place.clientWidth, height: Math.max(innerHeight - place.getBoundingClientRect().top - scrollY - parts.bar.offsetHeight - 24, LEAST_HEIGHT) } : null;
+  const hadFocus = document.activeElement === document.body ? null : document.activeElement.dataset?.step;
+  const strip = stripElement(state.get(), { room, lit: stop?.box ?? null, told, goTo: goToBox });
+  place.replaceChildren(strip);
+  const lit = strip.querySelector(".is-lit");
+  if (lit !== null) strip.scrollLeft = lit.offsetLeft - strip.clientWidth / 2 + lit.offsetWidth / 2;
+  if (hadFocus) strip.querySelector(`[data-step="${hadFocus}"]`)?.focus();
+}
+
+/** The pixels that the tables of a stop have. */
+function roomOfStage(element, { strip, bar }) {
+  const isWide = element.clientWidth >= STORY_WIDE;
+  const style = getComputedStyle(element);
+  const width = element.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  const top = strip.getBoundingClientRect().bottom + scrollY;
+  const height = Math.max(innerHeight - top - bar.offsetHeight - 56, LEAST_HEIGHT);
+  return isWide ? { width: width - STORY_TEXT - 72, height } : { width: width - 24, height: Math.min(Math.max(height * 0.7, LEAST_HEIGHT), 420) };
+}

@@ -1,0 +1,120 @@
+/* A table of the story: numbers where they fit, otherwise a map of colours, and the cells that are lit. */
+
+import { make } from "../elements.js";
+import { symbolElement } from "../symbols.js";
+
+const FONTS = [18, 16, 14, 13]; // pixels of the numbers of a table
+const ASPECT = 1.6; // the width of a cell with a number, in heights
+const LARGEST_DOT = 26; // pixels of a cell without a number
+export const LEAST_LABEL = 14; // pixels of a row that has a label
+const MOST_CELLS = 2500; // of a table that has an element for each; of a larger one every other row or column is left out
+
+/**
+ * The size of cells that have so much room, {width, height} in pixels: with numbers of the largest font that fits, or
+ * squares without numbers, whose font is 0.
+ */
+export function cellSize(room, longest) {
+  for (const font of FONTS) {
+    const [width, height] = [Math.ceil(longest * font * 0.57 + 12), Math.ceil(font * 1.85)];
+    if (width <= room.width && height <= room.height) {
+      const [most, best] = [Math.floor(room.width), Math.min(Math.floor(room.height), Math.ceil(font * 2.3))];
+      return { width: Math.min(most, Math.max(width + 6, Math.ceil(best * ASPECT))), height: best, font };
+    }
+  }
+  const side = Math.max(2, Math.min(Math.floor(room.width), Math.floor(room.height), LARGEST_DOT));
+  return { width: side, height: side, font: 0 };
+}
+
+/** The characters of the widest number of some tables. */
+export function longestText(tables) {
+  return Math.max(...tables.flatMap(({ longest }) => longest.map((text) => text.length)), 1);
+}
+
+/** The pixels that the labels of the rows take. */
+export function labelWidth(labels, most) {
+  const longest = Math.max(0, ...labels.map((label) => label.length));
+  return Math.min(Math.ceil(longest * 8 + 14), most);
+}
+
+/** A table with rows and columns exchanged. */
+export function transposed(table) {
+  const { rows, columns } = table;
+  const from = (at) => (at % rows) * columns + Math.floor(at / rows);
+  const moved = Object.fromEntries(["text", "kind", "colors"].map((name) => [name, (at) => table[name](from(at))]));
+  return { ...table, ...moved, rows: columns, columns: rows, rowLabels: table.columnLabels, columnLabels: table.rowLabels };
+}
+
+/**
+ * A figure of a table.
+ *
+ * `look` has the `size` of its cells, the width of `labels` of rows (0: none), whether it has a `head` of columns' labels,
+ * the `block` of cells that are lit, {rows, columns}, and its `kind`, and the `title`.
+ */
+export function storyTable(table, look) {
+  const { size, labels, head, block, kind } = look;
+  const grid = make("div", { class: "story-grid" });
+  grid.style.gridTemplateColumns = `${labels}px repeat(${table.columns}, ${size.width}px)`;
+  grid.style.gridTemplateRows = `${head}px repeat(${table.rows}, ${size.height}px)`;
+  grid.style.fontSize = `${size.font || 12}px`;
+  const isLit = (row, column) => block !== null && within(row, block.rows) && within(column, block.columns);
+  const lit = [];
+  const isDrawn = table.rows * table.columns <= MOST_CELLS;
+  for (let row = 0; row < table.rows; row++) {
+    if (labels > 0) grid.append(labelOf(table.rowLabels[row], row, block?.rows, size.height >= LEAST_LABEL, true));
+    for (let column = 0; column < table.columns; column++) {
+      if (!isDrawn && !isLit(row, column) && (row % 2 || column % 2)) continue;
+      const cell = cellOf(table, row, column, size);
+      if (isLit(row, column)) lit.push(cell);
+      grid.append(cell);
+    }
+  }
+  const haveRoom = size.font > 0 || table.columnLabels.every((label) => label.length * 7 <= size.width);
+  if (head > 0) table.columnLabels.forEach((label, column) => grid.append(labelOf(label, column, block?.columns, haveRoom, false)));
+  if (block !== null) grid.append(frameOf(block), ...(size.font === 0 ? lensOf(table, block) : []));
+  const name = `${look.title.join("")}: ${table.rows} rows and ${table.columns} columns${block === null ? "" : `; lit: ${litText(table, block)}`}`;
+  const figure = make(
+    "figure", { class: `story-table ${kind}${block === null ? "" : " has-lit"}`, role: "img", "aria-label": name },
+    make("figcaption", {}, symbolElement(look.title[0]), make("span", {}, look.title.slice(1).join(""))), grid,
+  );
+  lit.forEach((cell) => cell.classList.add("is-lit"));
+  return { figure, lit };
+}
+
+function within(at, [from, to]) {
+  return from <= at && at < to;
+}
+
+function cellOf(table, row, column, size) {
+  const at = row * table.columns + column;
+  const cell = make("div", { class: `story-cell ${table.kind(at)}` }, size.font > 0 ? table.text(at) : "");
+  cell.style.gridArea = `${row + 2} / ${column + 2}`;
+  Object.assign(cell.style, table.colors(at));
+  return cell;
+}
+
+/** The label of a row or a column; where there is no room for each, of the one that is lit. */
+function labelOf(label, at, range, hasRoom, isRow) {
+  const isLit = range !== undefined && range[1] - range[0] === 1 && range[0] === at;
+  const element = make("div", { class: `story-label ${isRow ? "of-row" : "of-column"}${isLit ? " is-lit" : ""}` }, make("bdi", {}, hasRoom || isLit ? label : ""));
+  element.style.gridArea = isRow ? `${at + 2} / 1` : `1 / ${at + 2}`;
+  return element;
+}
+
+function frameOf({ rows, columns }) {
+  const frame = make("div", { class: "story-frame" });
+  frame.style.gridArea = `${rows[0] + 2} / ${columns[0] + 2} / ${rows[1] + 2} / ${columns[1] + 2}`;
+  return frame;
+}
+
+/** The number of the one cell that is lit, large, where cells have no numbers. */
+function lensOf(table, { rows, columns }) {
+  if (rows[1] - rows[0] > 1 || columns[1] - columns[0] > 1) return [];
+  const lens = make("div", { class: "story-lens" }, table.text(rows[0] * table.columns + columns[0]));
+  lens.style.gridArea = `${rows[0] + 2} / ${columns[0] + 2}`;
+  return [lens];
+}
+
+function litText(table, { rows, columns }) {
+  const part = ([from, to], labels, noun) => (to - from === 1 ? labels[from] : `every ${noun}`);
+  return `${part(rows, table.rowLabels, "row")}, ${part(columns, table.columnLabels, "column")}`;
+}
