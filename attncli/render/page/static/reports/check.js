@@ -6,12 +6,12 @@ import { drawReportHeading, textBlocks, verdictElement } from "./report_parts.js
 
 const SIGNS = { agrees: "✓", differs: "✗", failed: "✗", unanswered: "✗", unchecked: "·" };
 const check = JSON.parse(document.getElementById("content").textContent);
-const isOne = check.outcomes.length === 1 && check.summary.length === 0;
+const isSingle = check.outcomes.length === 1 && check.summary.length === 0;
 
 drawReportHeading(check, []);
 document.getElementById("report").append(
-  ...(isOne ? [] : [make("div", { class: "summary" }, ...textBlocks(check.summary)), outcomeList()]),
-  ...check.outcomes.flatMap((outcome, at) => (isOne || outcome.state !== "agrees" ? [outcomeSection(outcome, at)] : [])),
+  ...(isSingle ? [] : [make("div", { class: "summary" }, ...textBlocks(check.summary)), outcomeList()]),
+  ...check.outcomes.flatMap((outcome, at) => (isSingle || outcome.state !== "agrees" ? [outcomeSection(outcome, at)] : [])),
 );
 if (location.hash !== "") document.querySelector(`#${CSS.escape(location.hash.slice(1))}`)?.scrollIntoView();
 
@@ -26,10 +26,10 @@ function outcomeList() {
 
 /** The section of a problem: its verdict large, why, where, and the quantities in order. */
 function outcomeSection(outcome, at) {
-  const heading = isOne ? "h2" : "h3";
+  const heading = isSingle ? "h2" : "h3";
   const section = make(
     "section", { class: `outcome ${outcome.state}`, id: `part-${at + 1}`, "aria-label": outcome.name },
-    ...(isOne ? [] : [make("h2", {}, outcome.name)]),
+    ...(isSingle ? [] : [make("h2", {}, outcome.name)]),
     verdictElement(outcome.verdict, SIGNS[outcome.state]),
     ...textBlocks(outcome.edits),
     ...textBlocks(outcome.reason),
