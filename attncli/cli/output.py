@@ -200,8 +200,6 @@ def compute_view(edited: EditedProblem, options: OutputOptions, allocator: Any =
         except AttnError as error:
             raise error.at("--curve") from None
     others: dict[str, Any] = {"before": before[0], "edited_cells": edited.cells} if before else {}
-    if options.output_format.name != DEFAULT_FORMAT:  # its readers may have no command line
-        others["cell_option"] = ""
     others["parts"] = tuple(_part_view(part, options) for part in edited.parts)
     return View(result, **{**shown, **others, "about": edited.about, "command": edited.command})
 

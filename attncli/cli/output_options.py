@@ -105,6 +105,15 @@ def _title(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, An
     return {"title": default if options.title is None else options.title}
 
 
+def _blanks(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, Any]:
+    """The numbers of a page that are to be filled in."""
+    if not options.has_effect("blank"):
+        return {}
+    from attncli.analysis.blanks import parse_blanks
+
+    return {"blanks": parse_blanks(options.blank or ())}
+
+
 def _style(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, Any]:
     """The style of a figure, None without one of its options."""
     names = ("size", "palette", "font_size", "dark", "transparent")
@@ -324,6 +333,14 @@ class OutputOptions:
         is_listed=False,
         view=lambda options, _: {"curve": options.has_effect("curve")},
         idle=(_where(lambda row: not row.has_curves, "{format} has no plots"),),
+    )
+    blank: list[str] | None = _option(
+        "Make the page an exercise with numbers to fill in: weights,output; 0.3; 'weights[word_2,*]'.",
+        metavar="WHAT",
+        is_listed=False,
+        view=_blanks,
+        idle=(_where(lambda row: not row.shows_every_step, "only a page (.html) has fields; attn worksheet has more"),),
+        example="weights",
     )
     with_attn: bool = _option(
         "Let a notebook import attncli, instead of NumPy alone.",

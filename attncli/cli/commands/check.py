@@ -272,7 +272,7 @@ def _run_suite(suite: Suite, request: CheckRequest, junit: str | None) -> "Seque
         for file in suite.files:
             for outcome in _outcomes_of_file(file, suite, request):
                 if outcome.error is not None:
-                    text = str(outcome.error)  # that of an option does not say which problem
+                    text = outcome.error.typed  # that of an option does not say which problem
                     names_file = not suite.is_several or outcome.file in text
                     streams.write_error(text if names_file else f"{outcome.file}: {text}")
                 outcomes.append(outcome)

@@ -252,6 +252,7 @@ FORMATS: tuple[OutputFormat, ...] = (
     # The viewer of an SVG has fonts of its own.
     replace(_FIGURES, name="svg", suffixes=(".svg",), function=f"{_HERE}.files:write_svg", warnings=None),
     replace(_FIGURES, name="png", suffixes=(".png",), function=f"{_HERE}.files:write_png"),
+    replace(_FIGURES, name="tikz", suffixes=(".tikz", ".pgf"), function=f"{_FIGURE}.tikz:write_tikz", warnings=None),
     replace(_FIGURES, name="pdf", suffixes=(".pdf",), function=f"{_HERE}.files:write_pdf"),
     replace(
         _ARRAYS,

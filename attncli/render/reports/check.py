@@ -343,7 +343,7 @@ def _test_case(outcome: CheckOutcome) -> Iterator[str]:
     if outcome.is_unanswered:
         yield f'      <failure type="difference" message={_quoted(NOTHING_GIVEN)}/>\n'
     elif outcome.report is None:
-        yield f'      <error type="AttnError" message={_quoted(str(outcome.error))}/>\n'
+        yield f'      <error type="AttnError" message={_quoted(outcome.error.typed)}/>\n'
     elif outcome.agrees:
         yield f"      <skipped message={_quoted(verdict(outcome.report))}/>\n"
     else:

@@ -59,14 +59,14 @@ export function followAddress(state, isInView = () => true) {
   history.replaceState({ trail: state.get().trail }, "", addressOf(state.get()));
   state.listen((names) => {
     if (isReading || !isInView()) return;
-    if (names.some((name) => ["step", "cell", "positions", "trail", "stop"].includes(name))) {
-      const key = keyOf(state.get());
-      write(key === shown ? "replaceState" : "pushState");
-      shown = key;
-    } else if (["edits", "settings"].some((name) => names.includes(name))) {
+    const key = keyOf(state.get());
+    if (["edits", "settings", "mask", "words", "fills"].some((name) => names.includes(name))) {
       clearTimeout(timer); // a slider moves faster than a browser lets an address change
       timer = setTimeout(() => write("replaceState"), Math.max(MOST_OFTEN - (performance.now() - writtenAt), 0));
+    } else if (names.some((name) => ["step", "cell", "positions", "trail", "stop"].includes(name))) {
+      write(key === shown ? "replaceState" : "pushState");
     }
+    shown = key;
   });
   addEventListener("popstate", () => {
     if (!isInView()) return;

@@ -4,7 +4,7 @@ import { drawErrorMap } from "./check_map.js";
 import { make } from "../elements.js";
 import { drawReportHeading, textBlocks, verdictElement } from "./report_parts.js";
 
-const SIGNS = { agrees: "✓", differs: "✗", failed: "✗", unanswered: "✗", unchecked: "·" };
+const STATE_SIGNS = { agrees: "✓", differs: "✗", failed: "✗", unanswered: "✗", unchecked: "·" };
 const check = JSON.parse(document.getElementById("content").textContent);
 const isSingle = check.outcomes.length === 1 && check.summary.length === 0;
 
@@ -18,7 +18,7 @@ if (location.hash !== "") document.querySelector(`#${CSS.escape(location.hash.sl
 /** A line for each of several problems, which leads to its section where it has one. */
 function outcomeList() {
   return make("ol", { class: "outcomes" }, ...check.outcomes.map((outcome, at) => make(
-    "li", { class: outcome.state }, make("span", { class: "sign", "aria-hidden": "true" }, SIGNS[outcome.state]),
+    "li", { class: outcome.state }, make("span", { class: "sign", "aria-hidden": "true" }, STATE_SIGNS[outcome.state]),
     outcome.state === "agrees" ? make("span", {}, outcome.name) : make("a", { href: `#part-${at + 1}` }, outcome.name),
     make("span", { class: "outcome-line" }, outcome.line),
   )));
@@ -30,7 +30,7 @@ function outcomeSection(outcome, at) {
   const section = make(
     "section", { class: `outcome ${outcome.state}`, id: `part-${at + 1}`, "aria-label": outcome.name },
     ...(isSingle ? [] : [make("h2", {}, outcome.name)]),
-    verdictElement(outcome.verdict, SIGNS[outcome.state]),
+    verdictElement(outcome.verdict, STATE_SIGNS[outcome.state]),
     ...textBlocks(outcome.edits),
     ...textBlocks(outcome.reason),
   );
