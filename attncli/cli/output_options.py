@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from attncli.problem.edits import EditedProblem
     from attncli.problem.layout import Layout
     from attncli.problem.spec import ProblemSpec
+    from attncli.render.figure.style import FigureStyle
 
 FIGURES = ", ".join(suffix for row in FORMATS if row.is_figure for suffix in row.suffixes)
 ALL = "all"  # the value of --head and --batch for every one
@@ -115,13 +116,8 @@ def _blanks(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, 
 
 
 def _style(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, Any]:
-    """The style of a figure, None without one of its options."""
-    names = ("size", "palette", "font_size", "dark", "transparent")
-    if all(getattr(options, name) == OutputOptions.default_of(name) for name in names):
-        return {"style": None}
-    from attncli.render.figure.style import find_style
-
-    return {"style": find_style({name: getattr(options, name) for name in names}, option_name)}
+    """The style of a figure."""
+    return {"style": options.figure_style}
 
 
 _HAS_EVERY_STEP = _where(lambda row: row.is_code, "{format} has every step already")
@@ -444,6 +440,16 @@ class OutputOptions:
         return split_names(self.select, "--select")
 
     @property
+    def figure_style(self) -> "FigureStyle | None":
+        """The style of a figure, None without one of its options; raises AttnError where one is out of range."""
+        names = ("size", "palette", "font_size", "dark", "transparent")
+        if all(getattr(self, name) == self.default_of(name) for name in names):
+            return None
+        from attncli.render.figure.style import find_style
+
+        return find_style({name: getattr(self, name) for name in names}, option_name)
+
+    @property
     def decimals(self) -> int:
         """The decimals of rounded numbers; raises AttnError where they are out of range."""
         from attncli.render.view import DECIMALS, MAX_DECIMALS
@@ -575,8 +581,8 @@ def writes_checks(row: OutputFormat) -> bool:
 
 
 def writes_comparisons(row: OutputFormat) -> bool:
-    """Whether a format can hold a comparison: a document, a page, or a row for each query and key."""
-    return writes_checks(row) or row.compares_cells
+    """Whether a format can hold a comparison: a document, a page, a figure, or a row for each query and key."""
+    return writes_checks(row) or row.compares_cells or row.is_figure
 
 
 def writes_maps(row: OutputFormat) -> bool:

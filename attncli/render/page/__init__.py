@@ -48,7 +48,8 @@ WORKED_CELLS = 1_500  # cells whose arithmetic the program writes, since the pag
 
 def render(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
     """The page of a view, or of the parts of its file, as a document of HTML, in chunks."""
-    content = import_object(_PARTS)(view) if view.parts else page_object(view)
+    has_parts = bool(view.parts) and view.blanks is None  # an exercise is one problem
+    content = import_object(_PARTS)(view) if has_parts else page_object(view)
     yield from page_document(content, content["title"])
 
 

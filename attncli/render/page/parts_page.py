@@ -17,7 +17,7 @@ def parts_object(view: View) -> dict[str, Any]:
 
     `about` is what the file is about. `nodes` and `plans` are those of all parts, each once. `parts` are objects of
     pages of a problem without nodes, whose `plans` are positions in the list; in addition each has its number `part`,
-    from 1, its `about`, and in `show` the names of the steps that are shown of it.
+    from 1, its `about`, and in `show` the names of the steps that are shown of it. `guide`: whether one has a story.
     """
     nodes: dict[str, tuple[int, Mapping[str, Any]]] = {}
     plans: dict[str, tuple[int, Mapping[str, Any]]] = {}
@@ -35,6 +35,7 @@ def parts_object(view: View) -> dict[str, Any]:
         "version": __version__,
         "title": view.title or view.heading,
         "about": view.about,
+        "guide": any(part["guide"] for part in parts),
         "nodes": [node for _, node in nodes.values()],
         "plans": [plan for _, plan in plans.values()],
         "parts": parts,

@@ -84,12 +84,12 @@ function keyOf({ step, trail, stop }) {
 export function addressOf(now) {
   const { step, cell, positions, stop } = now;
   const changes = changesInAddress(now).map(([key, text]) => `${key}=${text}`);
-  if (stop !== null) return `#${[`stop=${stop}`, ...changes].join("&")}`;
+  const part = now.page.part === undefined ? [] : [`part=${now.page.part}`]; // of a file with several
+  if (stop !== null) return `#${[...part, `stop=${stop}`, ...changes].join("&")}`;
   const parts = Object.entries(positions).filter(([, at]) => at !== 0);
   if (cell !== null) parts.unshift(["cell", cell.join(",")]);
-  if (now.page.part !== undefined) parts.unshift(["part", now.page.part]);
   const place = `${new URLSearchParams([["step", step], ...parts])}`.replaceAll("%2C", ",");
-  return `#${[place, ...changes].join("&")}`;
+  return `#${[...part, place, ...changes].join("&")}`;
 }
 
 /** The place that the address names, as far as this page has it; null where it names none. */
