@@ -484,6 +484,11 @@ class OutputOptions:
         return int(self.terms)
 
     @property
+    def shows_parts(self) -> bool:
+        """Whether what is written has the parts of a file; an exercise is of its own problem alone."""
+        return self.output_format.has_parts and not self.has_effect("blank")
+
+    @property
     def has_guide(self) -> bool:
         """Whether a page begins with a story: as it is asked for, otherwise where a page is opened at once."""
         is_page = self.output_format.name == PAGE and self.blank is None
