@@ -23,7 +23,10 @@ def words_object(problem: ProblemSpec) -> dict[str, Any] | str:
     is_of_words = problem.is_self_attention and problem.embeddings_source == "embeddings"
     if not is_of_words or embeddings is None or embeddings.ndim != 2:
         return "Words can't be changed here: queries and keys are not made from one row for each word."
-    values = {"embeddings": np.vstack([embeddings, embeddings[-1:]]), "tokens": (*problem.key_labels, "_")}
+    values: dict[str, Any] = {"embeddings": np.vstack([embeddings, embeddings[-1:]])}
+    values["tokens"] = (*problem.key_labels, "_")
+    if problem.token_count is not None:
+        values["token_count"] = problem.token_count + 1
     try:
         plans = plan_of(problem), plan_of(replace_values(problem, values))
     except AttnError as error:

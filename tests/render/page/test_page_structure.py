@@ -29,6 +29,11 @@ def test_words_that_cannot_be_changed_say_why(keys: Mapping[str, Any], reason: s
     assert reason in str(words_object(problem(**keys)))
 
 
+@pytest.mark.parametrize("keys", [WORDS, {"token_count": 3, "dim": 2, "init": "normal", "seed": 1}])
+def test_words_can_be_changed_that_have_a_row_each(keys: Mapping[str, Any]) -> None:
+    assert words_object(problem(**keys)) == {"letters": ["m", "n"]}
+
+
 @pytest.mark.parametrize(
     ("keys", "heads"),
     [

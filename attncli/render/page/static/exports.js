@@ -4,7 +4,7 @@ import { commandOf } from "./changes_text.js";
 import { copyText, pageStem, saveText } from "./clipboard.js";
 import { make } from "./elements.js";
 import { addressOf } from "./navigation.js";
-import { tablePicture } from "./picture.js";
+import { tablePicture, whyNoPicture } from "./picture.js";
 import { problemFile, whyNoFile } from "./problem_file.js";
 
 /** The row of buttons, and below it what came of the one that was pressed. */
@@ -37,8 +37,8 @@ function saveProblem(now, says) {
 }
 
 function savePicture(now, says) {
-  const picture = tablePicture(now);
+  const reason = whyNoPicture(now);
   const name = `${pageStem()}-${now.step}.svg`;
-  if (picture !== null) saveText(picture, name, "image/svg+xml");
-  says.replaceChildren(picture === null ? "This step has no numbers." : `Saved as ${name}.`);
+  if (reason === null) saveText(tablePicture(now), name, "image/svg+xml");
+  says.replaceChildren(reason ?? `Saved as ${name}.`);
 }

@@ -7,17 +7,24 @@ import { nodeOf, sliceText } from "./slices.js";
 import { stepTable } from "./step_table.js";
 
 const [CELL, GAP, SIZE, SPACE] = [26, 14, 13, 10]; // pixels: the height of a row, around all, of the type, around a text
+const MOST_CELLS = 40_000;
 const FONT = "Helvetica, Arial, sans-serif";
 const [INK, MUTED, HATCH] = ["#1b1f24", "#59626d", "#c5c9cd"];
 
-/** The drawing of the table in view as text; null where the step has no numbers. */
+/** Why there is no picture of the table in view; null where there is one. */
+export function whyNoPicture(state) {
+  const table = stepTable(state, nodeOf(state, state.step));
+  if (table === null) return "This step has no numbers.";
+  return table.rows * table.columns > MOST_CELLS ? `A picture has at most ${MOST_CELLS.toLocaleString("en")} cells.` : null;
+}
+
+/** The drawing of the table in view as text. */
 export function tablePicture(state) {
   const node = nodeOf(state, state.step);
   const table = stepTable(state, node);
-  if (table === null) return null;
   const texts = Array.from({ length: table.rows * table.columns }, (_, at) => `${table.text(at)}${table.mark(at)}`);
-  const width = Math.max(CELL, ...[...texts, ...table.columnLabels].map(textWidth)) + SPACE;
-  const label = Math.max(...[...table.rowLabels, table.corner].map(textWidth)) + SPACE;
+  const width = widest([...texts, ...table.columnLabels], CELL) + SPACE;
+  const label = widest([...table.rowLabels, table.corner], 0) + SPACE;
   const top = GAP + 2 * CELL;
   const [right, bottom] = [GAP + label + table.columns * width, top + (table.rows + 1) * CELL];
   const name = `${node.name}${sliceText(state.page, node, table.leading)}`;
@@ -76,6 +83,11 @@ function onPaper(color) {
   const light = /^light-dark\((rgb\([^)]*\)|[^,]*),/.exec(color)?.[1] ?? color;
   const parts = /^rgb\((\d+) (\d+) (\d+)\)$/.exec(light);
   return parts === null ? light : `#${parts.slice(1).map((part) => Number(part).toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** The width of the widest of some texts, at least as wide as given. */
+function widest(texts, least) {
+  return texts.reduce((most, text) => Math.max(most, textWidth(text)), least);
 }
 
 let ruler = null;
