@@ -23,8 +23,8 @@ export function tablePicture(state) {
   const node = nodeOf(state, state.step);
   const table = stepTable(state, node);
   const texts = Array.from({ length: table.rows * table.columns }, (_, at) => `${table.text(at)}${table.mark(at)}`);
-  const width = widest([...texts, ...table.columnLabels], CELL) + SPACE;
-  const label = widest([...table.rowLabels, table.corner], 0) + SPACE;
+  const width = widestText([...texts, ...table.columnLabels], CELL) + SPACE;
+  const label = widestText([...table.rowLabels, table.corner], 0) + SPACE;
   const top = GAP + 2 * CELL;
   const [right, bottom] = [GAP + label + table.columns * width, top + (table.rows + 1) * CELL];
   const name = `${node.name}${sliceText(state.page, node, table.leading)}`;
@@ -86,7 +86,7 @@ function onPaper(color) {
 }
 
 /** The width of the widest of some texts, at least as wide as given. */
-function widest(texts, least) {
+function widestText(texts, least) {
   return texts.reduce((most, text) => Math.max(most, textWidth(text)), least);
 }
 
