@@ -5,6 +5,7 @@ import { changeTexts, commandOf } from "./changes_text.js";
 import { make } from "./elements.js";
 import { exportButtons } from "./exports.js";
 import { keptText, readNumber } from "./numbers_typed.js";
+import { structureControls } from "./structure.js";
 import { parametersOf, settingText, settingsOfPage, textOfSetting } from "./settings.js";
 
 const DECADES = 1; // how many powers of ten a slider goes up and down from 1
@@ -23,7 +24,7 @@ export function drawControls(element, state) {
   const parameters = make("div", { class: "parameters" });
   const hint = make("p", { class: "hint" }, "Numbers of the inputs: double-click one in its table, or press F2 on it.");
   const rows = [...fields.map(({ row }) => row), ...(page.settings.normalizer === null ? [] : [parameters])];
-  element.replaceChildren(title, hint, make("div", { class: "fields" }, ...rows), exportButtons(state), log.element);
+  element.replaceChildren(title, hint, make("div", { class: "fields" }, ...rows), ...structureControls(state), exportButtons(state), log.element);
   let [drawnFor, drawn] = [undefined, []];
   const paint = () => {
     const { settings } = state.get();

@@ -1,5 +1,6 @@
 /* The problem with everything that was changed, as a file in YAML that `attn compute` reads. */
 
+import { nestedMask } from "./mask_painting.js";
 import { changedSettings, parametersOf, textOfSetting } from "./settings.js";
 import { strides } from "./values.js";
 
@@ -30,6 +31,8 @@ function keysOf(now) {
   if (changed.get("scale") === null) delete keys.scale;
   else if (changed.has("scale")) keys.scale = written(textOfSetting(now, "scale"));
   if (changed.has("causal")) keys.causal = now.settings.causal;
+  if (now.mask !== null) keys.mask = nestedMask(now.mask);
+  if (now.words !== null) keys.tokens = now.words.map(({ token }) => token);
   const parameters = parametersOf(now.page, now.settings.normalizer).map(({ name }) => name);
   if (changed.has("normalizer") || parameters.some((name) => changed.has(name))) keys.normalize = normalizerOf(now, keys.normalize, parameters, changed);
   return keys;
