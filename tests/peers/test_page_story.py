@@ -48,8 +48,8 @@ def number(text: str) -> float:
 
 def assert_tells(page: Any, trace: Trace, count: int) -> None:
     """Each stop of a page shows the number that the program computes, and its arithmetic ends with it."""
-    content = page.evaluate("(({plans, nodes, guide}) => ({plans, nodes, guide}))(attnPage.state.get().page)")
-    names = [content["nodes"][at]["name"] for at, _ in content["plans"][0]["guide"]["stops"]]
+    content = page.evaluate("(({nodes, guide}) => ({nodes, guide}))(attnPage.state.get().page)")
+    names = [content["nodes"][at]["name"] for at, _ in content["guide"]["plans"][0]["stops"]]
     assert len(names) == count
     for stop, name in enumerate(names, 1):
         page.keyboard.press("ArrowRight")

@@ -11,7 +11,6 @@ from attncli.problem.fields import CONTEXT, TABLES, WEIGHTS
 from attncli.render.by_hand import worked_positions
 from attncli.render.explanation import explained_steps
 from attncli.render.formats import EVERY_STEP
-from attncli.render.tables import position_label
 from attncli.render.view import View
 
 MOST_STOPS, ENOUGH_STOPS = 9, 6
@@ -143,13 +142,13 @@ def cells_of(view: View, nodes: Mapping[str, Node]) -> dict[str, list[int]]:
     return {name: [*features.index(node)] for name, node in nodes.items()}
 
 
-def cell_label(view: View) -> str:
-    """Which pair the story is about: `query it, key cat, head 0`; of a recurrence which token."""
+def followed_pair(view: View) -> list[tuple[str, int]]:
+    """Which pair the story is about, the query, the key and the head by their letters; of a recurrence the token."""
     trace, at = view.result.trace, _positions(view)
     lengths = dict(trace.plan.pair_axes)
     pair = ("n", "m") if trace.plan.has_weights else ("n",)
     leading = [letter for letter in lengths if letter not in ("n", "m") and lengths[letter] > 1]
-    return ", ".join(position_label(trace, letter, at[letter]) for letter in (*pair, *leading))
+    return [(letter, at[letter]) for letter in (*pair, *leading)]
 
 
 def _positions(view: View) -> AxisPositions:

@@ -319,6 +319,7 @@ class PagePlans:
         self.own = own
         self.select = select
         self.has_guide = has_guide
+        self.guides: list[dict[str, Any] | None] = []  # the story of each plan
         self.told: dict[str, Node] = {}  # the nodes of stops of every plan, by name
         self.nodes: list[dict[str, Any]] = []
         self.sections: list[dict[str, Any]] = []
@@ -333,7 +334,7 @@ class PagePlans:
         sections = list(_sections(trace, self.select))
         self._add(variant.choices, nodes, trace.plan.results, sections)
         if self.has_guide:
-            self.plans[-1]["guide"] = self._guide(trace, nodes)
+            self.guides.append(self._guide(trace, nodes))
 
     def _guide(self, trace: Trace, positions: Sequence[int]) -> dict[str, Any] | None:
         """The strip and the stops of a plan, whose nodes are at these positions."""

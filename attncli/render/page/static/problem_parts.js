@@ -3,6 +3,7 @@
 import { make } from "./elements.js";
 import { addressOf, followAddress } from "./navigation.js";
 import { drawOverview } from "./overview.js";
+import { drawParts } from "./parts.js";
 import { indicesOfSlices, nodeOf, sliceText } from "./slices.js";
 import { makeState } from "./state.js";
 import { stepTable } from "./step_table.js";
@@ -61,13 +62,20 @@ export function drawProblemParts(page) {
   addEventListener("popstate", () => show(partOfAddress(page)));
   selectors.hidden = workbench.hidden = true;
   const named = partOfAddress(page);
-  if (named !== null) { show(named); goTo(named); }
+  if (named !== null) {
+    show(named);
+    if (states[named].get().stop === null) goTo(named);
+  }
+  const told = page.guide === null ? null : states[page.guide.part - 1];
+  if (told !== null && named !== page.guide.part - 1) told.update({ stop: null });
+  if (told !== null) drawParts(told);
   listenToWorkbench(() => states[current ?? 0]);
   skip.addEventListener("click", (event) => { event.stopImmediatePropagation(); event.preventDefault(); goTo(current ?? 0); }, { capture: true });
 }
 
-/** The position of the part that the address names; null where it names none. */
-function partOfAddress({ parts }) {
+/** The position of the part that the address names, or that has the story; null where it names none. */
+function partOfAddress({ parts, guide }) {
+  if (guide !== null && (location.hash === "" || /^#stop=/.test(location.hash))) return guide.part - 1;
   const at = parts.findIndex(({ part }) => String(part) === new URLSearchParams(location.hash.slice(1)).get("part"));
   return at < 0 ? null : at;
 }
