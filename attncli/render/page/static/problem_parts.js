@@ -52,7 +52,7 @@ export function drawProblemParts(page) {
   documentPart("heading").append(
     make("div", { class: "title-row" }, make("h1", {}, page.title), themeSwitch()),
     make("p", { class: "about" }, `${page.parts.length} parts · attn ${page.version}`),
-    ...aboutText(page),
+    ...partText(page),
     make("nav", { class: "part-links", "aria-label": "Parts" }, make("ol", {}, ...links)),
   );
   const skip = document.querySelector(".skip-link");
@@ -81,7 +81,7 @@ function partOfAddress({ parts, guide }) {
 }
 
 /** What a page or a part is about, in paragraphs. */
-function aboutText({ about }) {
+function partText({ about }) {
   return about.split(/\n\s*\n/).filter((text) => text.trim() !== "").map((text) => make("p", { class: "part-about" }, text));
 }
 
@@ -96,7 +96,7 @@ function partSection(state, open, toggle) {
   state.listen((names) => { if (names.includes("values")) draw(); });
   const element = make(
     "section", { class: "part", id: `part-${page.part}`, "aria-label": page.title }, title,
-    ...aboutText(page),
+    ...partText(page),
     make("p", { class: "note" }, page.pipeline),
     ...page.warnings.map((warning) => make("p", { class: "warning" }, make("strong", {}, "Warning: "), warning)),
     tables, button,
