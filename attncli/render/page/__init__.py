@@ -20,7 +20,7 @@ from attncli.render.formats import EVERY_STEP
 from attncli.render.masks import VISIBLE
 from attncli.render.page.document import page_document, page_functions
 from attncli.render.page.exercise import PageExercise, exercise_object, find_exercise
-from attncli.render.page.guide import cells_of, followed_pair
+from attncli.render.page.guide import guide_object
 from attncli.render.page.page_plans import (
     PagePlans,
     PlanVariant,
@@ -97,10 +97,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
       variants are left out.
     - `words`: the letters of the axes that have a position for each word, `{letters: […]}`, or why words can't be
       changed.
-    - `guide`: of a page that begins with a story the `pair` that it is about, [letter, position] on each axis, and
-      `cells`, the index of the cell that it goes through in each node of a stop, by name; of each plan, in `plans`, the
-      `strip`, columns of positions of nodes, and the `stops`, the positions of the node that is explained and of the one
-      in the strip that it leads to, or null where nothing is computed. Null of any other page.
+    - `guide`: of a page that begins with a story what `guide_object` has; null of any other page.
     - `edits`: what --set replaced, `set w_q[0,1]: 0 → 3`, or an empty text; `before`: the numbers before a change, of
       the steps that changed.
     - `nodes`: what is known of steps. `formula` is text, `mathml` markup, `formulas` null or the forms of it by the
@@ -154,7 +151,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
         "exercise": None if exercise is None else exercise_object(exercise),
         "problem": _problem(view, plans) if steps.are_all and has_variants else None,
         "words": words_object(trace.problem) if settings["can_compute"] is True and has_variants else None,
-        "guide": _guide(view, plans) if plans.told else None,
+        "guide": guide_object(view, plans.stories, plans.told) if plans.told else None,
         "visible_sign": VISIBLE,
         "colors": [list(rgb) for rgb in ANCHORS],
         "signed_colors": {"light": SIGNED_ON_LIGHT, "dark": SIGNED_ON_DARK, "dots": DOTS},
@@ -166,11 +163,6 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
         "before": _values_before(view, steps.steps) if exercise is None else {},
         "values": {step.name: value_object(step.value) for step in steps.steps if step.name not in hidden},
     }
-
-
-def _guide(view: View, plans: PagePlans) -> dict[str, Any]:
-    """The story of a page: the pair, its cell in each node of a stop, and the story of each plan."""
-    return {"pair": followed_pair(view), "cells": cells_of(view, plans.told), "plans": plans.guides}
 
 
 def _sentence(problem: ProblemSpec) -> str:

@@ -1,6 +1,6 @@
 """The page of a problem file with parts: a page of a problem for each part, and what they share, once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +31,6 @@ def parts_object(view: View) -> dict[str, Any]:
         moved = [{**plan, "nodes": [own[at] for at in plan["nodes"]]} for plan in content["plans"]]
         if content["guide"] is not None:
             guide = {"part": number}
-            content["guide"]["plans"] = [_moved_story(story, own) for story in content["guide"]["plans"]]
         trace = part.result.trace
         shown = list(dict.fromkeys(trace[name].name for name in part.result.select))
         content |= {"plans": [_position(plan, plans) for plan in moved], "show": shown}
@@ -46,13 +45,6 @@ def parts_object(view: View) -> dict[str, Any]:
         "guide": guide,
         "parts": parts,
     }
-
-
-def _moved_story(story: Mapping[str, Any] | None, positions: Sequence[int]) -> dict[str, Any] | None:
-    """The story of a plan whose nodes are at other positions now."""
-    if story is None:
-        return None
-    return {name: [[positions[at] for at in entry] for entry in entries] for name, entries in story.items()}
 
 
 def _position(content: Mapping[str, Any], known: dict[str, tuple[int, Mapping[str, Any]]]) -> int:

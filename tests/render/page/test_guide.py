@@ -24,13 +24,8 @@ WORDS = {
 def story(keys: Any, **view: Any) -> tuple[dict[str, Any], list[list[str]], list[tuple[str, str]]]:
     """The guide of a problem's page, the names of its strip in columns, and those of its stops with their tables."""
     content = page_object(View(run(problem(**keys), every_step=True), guide=True, **view), has_variants=False)
-    guide = content["guide"]["plans"][0]
-
-    def name(at: int) -> str:
-        return str(content["nodes"][at]["name"])
-
-    strip = [[name(at) for at in column] for column in guide["strip"]]
-    return content["guide"], strip, [(name(stop), name(box)) for stop, box in guide["stops"]]
+    (own,) = content["guide"]["stories"]
+    return content["guide"], [[*column] for column in own["strip"]], [(step, table) for step, table in own["stops"]]
 
 
 def test_the_story_goes_from_the_vectors_to_the_output_through_one_cell() -> None:
@@ -79,12 +74,12 @@ def test_every_problem_has_a_story_whose_tables_follow_from_those_on_the_left(na
 
 
 @pytest.mark.parametrize(
-    ("keys", "names", "reason"),
+    ("keys", "reason"),
     [
-        ({"weights": [[1]]}, ["weights"], "weights are given, and a story tells what is computed"),
-        ({"token_count": 300, "dim": 2, "seed": 1}, ["output"], "the steps have .* numbers together"),
+        ({"weights": [[1]]}, "weights are given, and a story tells what is computed"),
+        ({"token_count": 300, "dim": 2, "seed": 1}, "the steps have .* numbers together"),
     ],
 )
-def test_why_a_problem_has_no_story(keys: dict[str, Any], names: list[str], reason: str) -> None:
+def test_why_a_problem_has_no_story(keys: dict[str, Any], reason: str) -> None:
     with pytest.raises(AttnError, match=reason):
-        check_story(plan_of(problem(**keys)), names)
+        check_story(problem(**keys))
