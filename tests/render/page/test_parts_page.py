@@ -1,5 +1,7 @@
 """The page of a file with parts: a page of a problem for each, of which what they share is there once."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from attncli.engine.run import run
@@ -48,3 +50,12 @@ def test_what_parts_share_is_there_once() -> None:
 
 def test_the_page_of_a_view_with_parts_is_that_of_the_parts() -> None:
     assert "attn.parts_page/1" in "".join(render(WHOLE))
+
+
+def test_a_page_of_parts_begins_with_the_story_of_one_of_them() -> None:
+    content = parts_object(replace(WHOLE, guide=True))
+    assert content["guide"] == {"part": 1}
+    assert [part["guide"] is not None for part in content["parts"]] == [True, False, False]
+    guide = content["parts"][0]["guide"]
+    story = guide["stories"][guide["plans"][0]]
+    assert [step for step, _ in story["stops"]] == ["exponentials", "weights", "context"]

@@ -6,12 +6,12 @@ import { formulaElement } from "../step_head.js";
 import { lineElements, spokenLines } from "./lines.js";
 import { moveFrom, placesIn, playStop } from "./motion.js";
 import { kindsOfStop, stageOf } from "./stage.js";
-import { linesOfStop, sectionOfStop, stopInView, stopsOf, storyPositions, titleOf } from "./stops.js";
+import { linesOfStop, pairText, sectionOfStop, stopInView, stopsOf, storyPositions, titleOf } from "./stops.js";
 import { lightTable, stripElement } from "./strip.js";
 import { symbolElement } from "../symbols.js";
 import { cellOfIndex } from "../slices.js";
 
-const STORY_REDRAWS = ["stop", "nodes", "values", "settings"];
+const STORY_REDRAWS = ["stop", "page", "nodes", "values", "settings"];
 const STORY_WIDE = 900; // pixels from which the text is beside the tables
 const STORY_TEXT = 400; // pixels of the text there
 const LEAST_HEIGHT = 300; // of the tables
@@ -117,7 +117,7 @@ function drawStop(element, parts, state, isPlayed) {
 
 function drawText(element, state, stop) {
   const now = state.get();
-  const { label } = now.page.guide;
+  const label = pairText(now);
   if (stop === null) {
     element.replaceChildren(
       make("h2", {}, "The whole computation, and the way of one number through it"),
