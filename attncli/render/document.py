@@ -83,9 +83,11 @@ class Grid:
 
     @property
     def change(self) -> "Grid":
-        """The change of each number, after − before, where any changed; a table of signs, and any other, as it is."""
-        if self.before is None or self.signs is not None:
+        """The change of each number, after − before; a table of signs, and one that is not compared, as it is."""
+        if self.changes is None or self.signs is not None:
             return self
+        if self.before is None:  # nothing changed
+            return replace(self, values=np.zeros(self.values.shape), is_heatmap=False, changes=None)
         before, after = (grid.values.astype(np.float64) for grid in (self.before, self))
         with np.errstate(invalid="ignore", over="ignore"):
             change = np.where(after == before, 0.0, after - before)  # of infinities too
