@@ -254,7 +254,7 @@ class Result(RunResult):
 
         >>> import attncli
         >>> page = attncli.attention([[2, 0]], [[1, 0], [0, 1]], [[10], [20]]).page(title="One query")
-        >>> page.html.startswith("<!doctype html>"), "One query" in page.html
+        >>> page.html.startswith("<!DOCTYPE html>"), "One query" in page.html
         (True, True)
         """
         from attncli.api.page import NotebookPage  # noqa: PLC0415 - only a page needs its scripts

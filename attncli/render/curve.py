@@ -1,8 +1,9 @@
 """Curves and points as characters: a plot with axes and a legend, for a terminal."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.formatting import decimal
@@ -10,10 +11,16 @@ from attncli.render.aligned_numbers import align_numbers
 
 POINT = "●"
 CURVE_MARKS = "-+*#%&@$~=" + "abcdefghijklmnopqrstuvwxyz"
-ROWS = 17
-ROWS_PER_TICK = 4
-MIN_TICK_COLUMNS = 12  # from one number below the plot to the next
-TICK_DECIMALS = 2  # or more, where numbers below each other would be the same
+DOTTED = ("⠒⠒⠒", "⠒ ⠒")  # the marks of curves of dots in the legend: a whole line, and a dashed one
+DOTS = (2, 4)  # of a character of Braille, across and down
+FIRST_BRAILLE = 0x2800  # without dots
+# The bit of each dot of a character, from the left column to the right one, each from above.
+BRAILLE_BITS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
+DASH = 3  # columns of dots
+ROWS = 15
+ROWS_PER_TICK = 3
+MIN_TICK_COLUMNS = 10  # from one number below the plot to the next
+ROUND_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 MOST_DECIMALS = 12
 LARGEST = 1e100  # beyond it differences and slopes may overflow
 
@@ -47,55 +54,107 @@ class Plot:
 
 @dataclass(frozen=True)
 class _Canvas:
-    """A plot of so many columns and rows between the bounds of x and y."""
+    """A plot of so many columns and rows of characters between the bounds of x and y, each of so many dots."""
 
     x: tuple[float, float]
     y: tuple[float, float]
     columns: int
     rows: int
+    dots: tuple[int, int]
+
+    def dot_column(self, x: float) -> int:
+        """The column of dots of a number on the horizontal axis."""
+        return round((x - self.x[0]) / (self.x[1] - self.x[0]) * (self.columns * self.dots[0] - 1))
+
+    def dot_row(self, y: float) -> int:
+        """The row of dots of a number on the vertical axis; the largest is in row 0."""
+        return round((self.y[1] - y) / (self.y[1] - self.y[0]) * (self.rows * self.dots[1] - 1))
 
     def column(self, x: float) -> int:
         """The column of a number on the horizontal axis."""
-        return round((x - self.x[0]) / (self.x[1] - self.x[0]) * (self.columns - 1))
+        return self.dot_column(x) // self.dots[0]
 
     def row(self, y: float) -> int:
-        """The row of a number on the vertical axis; the largest is in row 0."""
-        return round((self.y[1] - y) / (self.y[1] - self.y[0]) * (self.rows - 1))
+        """The row of a number on the vertical axis."""
+        return self.dot_row(y) // self.dots[1]
 
-    def x_at(self, column: int) -> float:
-        """The number on the horizontal axis at a column."""
-        return self.x[0] + (self.x[1] - self.x[0]) * column / (self.columns - 1)
+    def curve(self, curve: Series) -> Iterator[tuple[int, int]]:
+        """The dots (column, row) of a curve: one in each column, and above or below it where the curve is steep."""
+        if not len(curve.x):
+            return
+        columns = range(self.dot_column(curve.x[0]), self.dot_column(curve.x[-1]) + 1)
+        share = (self.x[1] - self.x[0]) / (self.columns * self.dots[0] - 1)
+        heights = np.interp([self.x[0] + share * column for column in columns], curve.x, curve.y)
+        before = self.dot_row(heights[0])
+        for column, height in zip(columns, heights, strict=True):
+            row = self.dot_row(height)
+            step = 1 if row > before else -1
+            yield from ((column, filled) for filled in (*range(before + step, row, step), row))
+            before = row
 
 
-def plot(points: Series, curves: Sequence[Series], width: int, rows: int = ROWS) -> list[str]:
-    r"""The lines of a plot of points and of curves, which are linear between their numbers, with axes and a legend.
+def plot(drawn: Plot, width: int, rows: int = ROWS, *, has_unicode: bool = True) -> list[str]:
+    r"""The lines of a plot: points, and curves which are linear between their numbers, with axes and a legend.
 
-    A point hides the curves behind it, and a curve those before it. What is not finite, or beyond 1e100, is left out.
+    One or two curves are drawn in dots of Braille, where there are such characters; the first of two is dashed. A point
+    hides the curves behind it, and a curve those before it. What is not finite, or beyond 1e100, is left out.
 
     >>> points, curve = Series("measured", [0, 1], [0, 4]), Series("fit", [0, 0.5, 1], [0, 3, 4])
-    >>> print("\n".join(plot(points, [curve], width=15, rows=5)))
-    4 ┤         --●
-    3 ┤     ----
-    2 ┤   --
-    1 ┤ --
-    0 ┤●
+    >>> print("\n".join(plot(Plot("", points, (curve,), "keys", "output"), width=15, rows=5)))
+    output
+    4 ┤       ⢀⡠⠤⠒●
+      │     ⡰⠊⠁
+    2 ┤   ⢠⠊
+      │ ⢀⠔⠁
+    0 ┤●⠊
       └┬──────────┬
        0          1
-    ● measured   - fit
+               keys
+    ● measured   ⠒⠒⠒ fit
     """
-    everything = [_finite(series) for series in (points, *curves)]
-    y = _bounds([series.y for series in everything])
-    heights = np.linspace(y[1], y[0], rows)[_tick_rows(rows)]
-    labels = [row[0] for row in align_numbers(heights[:, None], _tick_decimals(float(heights[0] - heights[1])))]
-    label_width = max(map(len, labels))
-    canvas = _Canvas(_bounds([series.x for series in everything]), y, max(width - label_width - 2, 2), rows)
+    is_dotted = has_unicode and 0 < len(drawn.curves) <= len(DOTTED)
+    points, *curves = (_finite(series) for series in (drawn.points, *drawn.curves))
+    y = _bounds([series.y for series in (points, *curves)])
+    labels = _vertical_ticks(y, rows)
+    label_width = max((len(label) for _, label in labels), default=0)
+    columns = max(width - label_width - 2, 2)
+    canvas = _Canvas(
+        _bounds([series.x for series in (points, *curves)]), y, columns, rows, DOTS if is_dotted else (1, 1)
+    )
+    marks = tuple(DOTTED[: len(curves)][::-1] if is_dotted else CURVE_MARKS)
+    cells = _dotted(canvas, curves) if is_dotted else _marked(canvas, curves)
+    for x, height in zip(points.x, points.y, strict=True):
+        cells[canvas.row(height)][canvas.column(x)] = POINT
+    series = (drawn.points, *drawn.curves)
+    names = [f"{mark} {each.name}" for mark, each in zip((POINT, *marks), series, strict=False)]
+    ticks = {canvas.row(number): label for number, label in labels}
+    lines = [
+        f"{ticks.get(row, ''):>{label_width}} {'┤' if row in ticks else '│'}{''.join(line)}".rstrip()
+        for row, line in enumerate(cells)
+    ]
+    above = [drawn.y_name] if drawn.y_name else []
+    below = [f"{drawn.x_name:>{label_width + 2 + columns}}"] if drawn.x_name else []
+    return [*above, *lines, *_horizontal_axis(canvas, label_width), *below, "   ".join(names)]
+
+
+def _dotted(canvas: _Canvas, curves: Sequence[Series]) -> list[list[str]]:
+    """The characters of curves as dots, the first of two dashed."""
+    bits = [[0] * canvas.columns for _ in range(canvas.rows)]
+    (across, down), dashed = canvas.dots, len(curves) - 1
+    for at, curve in enumerate(curves):
+        for column, row in canvas.curve(curve):
+            if at == dashed or column // DASH % 2 == 0:
+                bits[row // down][column // across] |= BRAILLE_BITS[column % across][row % down]
+    return [[chr(FIRST_BRAILLE + each) if each else " " for each in row] for row in bits]
+
+
+def _marked(canvas: _Canvas, curves: Sequence[Series]) -> list[list[str]]:
+    """The characters of curves, each with a mark of its own."""
     cells = [[" "] * canvas.columns for _ in range(canvas.rows)]
-    for mark, curve in zip(CURVE_MARKS, everything[1:], strict=False):
-        _draw_curve(cells, canvas, curve, mark)
-    for x, y in zip(everything[0].x, everything[0].y, strict=True):
-        cells[canvas.row(y)][canvas.column(x)] = POINT
-    names = [f"{mark} {series.name}" for mark, series in zip((POINT, *CURVE_MARKS), (points, *curves), strict=False)]
-    return [*_rows(cells, canvas, labels, label_width), *_horizontal_axis(canvas, label_width), "   ".join(names)]
+    for mark, curve in zip(CURVE_MARKS, curves, strict=False):
+        for column, row in canvas.curve(curve):
+            cells[row][column] = mark
+    return cells
 
 
 def _finite(series: Series) -> Series:
@@ -116,54 +175,40 @@ def _bounds(arrays: Sequence[Array | Sequence[float]]) -> tuple[float, float]:
     return least - margin, largest + margin
 
 
-def _draw_curve(cells: list[list[str]], canvas: _Canvas, curve: Series, mark: str) -> None:
-    """Put the mark of a curve into each column between its ends, and above or below it where the curve is steep."""
-    if not len(curve.x):
-        return
-    columns = range(canvas.column(curve.x[0]), canvas.column(curve.x[-1]) + 1)
-    heights = np.interp([canvas.x_at(column) for column in columns], curve.x, curve.y)
-    before = canvas.row(heights[0])
-    for column, height in zip(columns, heights, strict=True):
-        row = canvas.row(height)
-        step = 1 if row > before else -1
-        for filled in (*range(before + step, row, step), row):
-            cells[filled][column] = mark
-        before = row
+def round_numbers(least: float, largest: float, most: int) -> tuple[Sequence[float], int]:
+    """Round numbers of a range, at equal distances, so many at most, and the decimals that they have.
+
+    >>> round_numbers(2, 120, 5), round_numbers(0.0001, 0.0003, 3)
+    (([25.0, 50.0, 75.0, 100.0], 0), ([0.0001, 0.0002, 0.0003], 4))
+    """
+    exponent = math.floor(math.log10((largest - least) / most))
+    for shift, step in product((0, 1), ROUND_STEPS):
+        size = step * 10.0 ** (exponent + shift)
+        first, last = math.ceil(least / size - 1e-9), math.floor(largest / size + 1e-9)
+        if last - first < most:
+            break
+    decimals = min(max((step == 2.5) - exponent - shift - (step == 10), 0), MOST_DECIMALS)
+    return [round(at * size, decimals) for at in range(first, last + 1)], decimals
 
 
-def _rows(cells: Sequence[Sequence[str]], canvas: _Canvas, labels: Sequence[str], label_width: int) -> list[str]:
-    """The rows of the plot behind the vertical axis, with a number where the row has a tick."""
-    ticks = dict(zip(_tick_rows(canvas.rows), labels, strict=True))
-    return [
-        f"{ticks.get(row, ''):>{label_width}} {'┤' if row in ticks else '│'}{''.join(line)}".rstrip()
-        for row, line in enumerate(cells)
-    ]
-
-
-def _tick_rows(rows: int) -> range:
-    """The rows that have a number: every fourth, or all of a low plot."""
-    return range(0, rows, ROWS_PER_TICK if rows > 2 * ROWS_PER_TICK else 1)
+def _vertical_ticks(y: tuple[float, float], rows: int) -> Sequence[tuple[float, str]]:
+    """The round numbers of the vertical axis with their texts, all as long as each other."""
+    numbers, decimals = round_numbers(*y, rows // ROWS_PER_TICK + 2)
+    texts = align_numbers(np.array(numbers)[:, None], decimals) if numbers else []
+    return [(number, row[0].strip()) for number, row in zip(numbers, texts, strict=True)]
 
 
 def _horizontal_axis(canvas: _Canvas, label_width: int) -> list[str]:
-    """The horizontal axis, and below its ticks numbers that are as far apart as each other."""
-    most = max(canvas.columns // MIN_TICK_COLUMNS, 1)
-    choices = []
-    for count in range(most, most // 2, -1):
-        decimals = _tick_decimals((canvas.x[1] - canvas.x[0]) / count)
-        numbers = np.linspace(*canvas.x, count + 1).tolist()
-        choices.append([decimal(round(number, decimals), decimals) for number in numbers])
-    labels = min(choices, key=lambda labels: max(map(len, labels)))
+    """The horizontal axis, and below its ticks round numbers."""
+    numbers, decimals = round_numbers(*canvas.x, canvas.columns // MIN_TICK_COLUMNS + 1)
     axis, below = ["─"] * canvas.columns, [" "] * canvas.columns
-    for tick, label in enumerate(labels):
-        column = round((canvas.columns - 1) * tick / (len(labels) - 1))
+    end = -1
+    for number in numbers:
+        label, column = decimal(number, decimals), canvas.column(number)
         axis[column] = "┬"
         start = max(min(column - len(label) // 2, canvas.columns - len(label)), 0)
-        below[start : start + len(label)] = label
+        if start > end and start + len(label) <= canvas.columns:
+            below[start : start + len(label)] = label
+            end = start + len(label)
     margin = " " * (label_width + 1)
     return [f"{margin}└{''.join(axis)}", f"{margin} {''.join(below)}".rstrip()]
-
-
-def _tick_decimals(step: float) -> int:
-    """The decimals with which ticks that are a step apart differ, not fewer than the usual ones."""
-    return min(max(TICK_DECIMALS, 1 - math.floor(math.log10(step))), MOST_DECIMALS)

@@ -254,8 +254,8 @@ class Document:
     """Sections under a heading, with so many decimals of rounded numbers.
 
     Text has their tables as blocks of colour where it `has_heatmaps`, and the tables of a section next to each other
-    where they `are_side_by_side`. `title` is that of a picture, or of a document in LaTeX or Markdown: these have tables
-    as matrices, where they fit a line, if they `are_matrices`, and LaTeX has captions below them where it
+    where they `are_side_by_side`. `title` is that of a picture, or of a document in LaTeX or Markdown: these have
+    tables as matrices, where they fit a line, if they `are_matrices`, and LaTeX has captions below them where it
     `has_captions`.
     """
 
@@ -335,12 +335,13 @@ def pairs_document(groups: Iterable[tuple[str, Sequence[tuple[str, str]]]]) -> D
 class Answer:
     """What a command answers: the document that readers get, and the object that programs get; each made when asked.
 
-    Some answers are one table too, whose `rows` begin with the header.
+    Some answers are one table too, whose `rows` begin with the header, and some have the object of a `page`.
     """
 
     document: Callable[[], Document]
     object: Callable[[], Mapping[str, Any]]
     rows: Callable[[], Iterator[Sequence[Any]]] | None = None
+    page: Callable[[], Mapping[str, Any]] | None = None
 
 
 def column_blocks(widths: Sequence[float], available: float | None) -> Iterator[range]:

@@ -15,6 +15,7 @@ from attncli.problem.fields import PIPELINE_STAGES
 from attncli.problem.spec import ProblemSpec
 
 if TYPE_CHECKING:
+    from attncli.analysis.blanks import BlankRequest
     from attncli.render.figure.style import FigureStyle
 
 DECIMALS = 4
@@ -54,7 +55,7 @@ class View:
     weights as lines between words. With `changes` there is the change of each number, in place of the tables before
     and after. A notebook says what a problem is `about`, has a section for each of the `parts` of its file, and is
     computed `with_attn`. `command` has the words of the command line that gives the problem, for the page; with `guide`
-    a page begins with the story of a cell.
+    a page begins with the story of a cell, and `blanks` are the numbers of a page to fill in.
     """
 
     result: RunResult
@@ -83,6 +84,7 @@ class View:
     parts: "tuple[View, ...]" = ()
     with_attn: bool = False
     command: tuple[str, ...] = ()
+    blanks: "BlankRequest | None" = None
     guide: bool = False
 
     @property

@@ -90,3 +90,24 @@ def test_every_explanation_compiles_and_every_character_is_printed(tmp_path: Pat
     assert ran.returncode == 0, log[-2000:]
     assert "Missing character" not in log
     assert "LaTeX Warning: Command" not in log
+
+
+def test_a_tikz_figure_is_included_with_every_character(tmp_path: Path) -> None:
+    found = shutil.which("kpsewhich") and subprocess.run(["kpsewhich", "tikz.sty"], capture_output=True, check=False)
+    if not found or not found.stdout:
+        pytest.skip("TikZ is not installed")
+    pytest.importorskip("matplotlib")
+    x = normal(len(LABELS), 4)
+    result = attncli.attention(x, x, tokens=LABELS, heads=2, causal=True, select=("weights", "output"))
+    result.save(tmp_path / "weights.tikz", title="50% & $x$ of a_b")
+    run_of_lines = attncli.load("samples/cars.yaml").compute()
+    run_of_lines.save(tmp_path / "curve.pgf", dark=True)
+    figures = r"\input{weights.tikz} \input{curve.pgf}"
+    packages = r"\documentclass{article}\usepackage{tikz}\usetikzlibrary{patterns}"
+    (tmp_path / "all.tex").write_text(rf"{packages}\begin{{document}}{figures}\end{{document}}")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout[-2000:]
+    assert "Missing character" not in (tmp_path / "all.log").read_text(errors="replace")
+    commands = [line.split("[")[0] for line in (tmp_path / "weights.tikz").read_text().splitlines()]
+    assert commands.count(r"\node") > 3 * len(LABELS)

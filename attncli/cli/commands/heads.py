@@ -1,7 +1,7 @@
 """`attn heads`: what each head of a model does, by its maps: saved ones, or those of a capture."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,8 +9,8 @@ from attncli.base.errors import AttnError
 from attncli.cli import streams
 from attncli.cli.completion import complete_from
 from attncli.cli.option_values import check_stdin, make_inputs, no_effect, read_positions
-from attncli.cli.output import write_result
-from attncli.cli.output_file import check_is_no_input, say_written
+from attncli.cli.output import write_answer
+from attncli.cli.output_file import check_is_no_input
 from attncli.cli.output_options import OutputOptions, with_output_options, writes_maps
 from attncli.cli.problem_options import MaxSize
 from attncli.render.formats import PAGE
@@ -130,23 +130,14 @@ def _write(file: "ModelFile", view: "HeadsView", options: OutputOptions) -> None
     """Write the answer to standard output or to a file."""
     from dataclasses import replace
 
-    from attncli.io.output_files import atomic_write
     from attncli.render.reports.heads import ModelHeads, heads_answer
-    from attncli.render.target import TEXT_FILE
 
     row = options.output_format
     model = ModelHeads(file.maps, view if row.has_heatmaps else replace(view, heatmap=False))
-    if options.file is None:
-        chunks = row.render_answer(heads_answer(model), options.in_target(streams.output_target()))
-        write_result(chunks, options)
-        return
-    with atomic_write(options.file) as stream:
-        if row.name == PAGE:
-            from attncli.render.page.model_page import render_model
 
-            chunks = render_model(file, view)
-        else:
-            chunks = iter(row.render_answer(heads_answer(model), options.in_target(TEXT_FILE)))
-        for chunk in streams.buffer_chunks(chunks):
-            stream.write(chunk.encode("utf-8", "surrogateescape"))
-    say_written(options.file)
+    def page() -> Mapping[str, Any]:
+        from attncli.render.page.model_page import model_object
+
+        return model_object(file, view)
+
+    write_answer(replace(heads_answer(model), page=page), options)

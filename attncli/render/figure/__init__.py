@@ -75,15 +75,17 @@ def warnings_of_fonts(view: View) -> Sequence[str]:
     return [f"no installed font has {named}: the figure has boxes in their place; a .svg leaves them to its viewer"]
 
 
-def make_figure(view: View) -> Any:
+def make_figure(view: View, *, has_images: bool = True) -> Any:
     """The figure of a view, a `matplotlib.figure.Figure`, of its size, without one as large as it has to be.
+
+    The small cells of large tables are images where it `has_images`.
 
     Raises AttnError where Matplotlib is missing, there is nothing to draw, or the view does not fit the size.
     """
     with drawing():
         content = _content_of(view)
         page, title, notes = _lay_out(content)
-        canvas = Canvas(page.size, content.fonts, content.style)
+        canvas = Canvas(page.size, content.fonts, content.style, has_images=has_images)
         room = page.size.width - 2 * MARGIN
         for line, text in enumerate(title):
             points = TITLE_SIZE * min(1, room / content.title_width(text))

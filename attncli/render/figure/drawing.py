@@ -252,13 +252,14 @@ class Canvas:
     Inches and points are those of a figure with text of the usual size: another size makes them larger or smaller.
     """
 
-    def __init__(self, size: Size, fonts: Fonts, style: FigureStyle) -> None:
+    def __init__(self, size: Size, fonts: Fonts, style: FigureStyle, *, has_images: bool = True) -> None:
         from matplotlib.transforms import Affine2D  # noqa: PLC0415 - an extra
 
         self.size = size
         self.fonts = fonts
         self.style = style
         self.theme = style.theme
+        self.has_images = has_images
         ground = "none" if style.is_transparent else hex_color(style.paper)
         figsize = (size.width * style.scale, size.height * style.scale)
         self.figure = _figure_class()(figsize=figsize, facecolor=ground)

@@ -327,7 +327,7 @@ def _label_size(edge: float) -> float:
     """The size of labels beside cells of an edge, in points.
 
     >>> _label_size(0.2), round(_label_size(0.1), 1), _label_size(0.01)
-    (9.0, 6.2, 5.0)
+    (9.0, 6.9, 4.0)
     """
     return min(max(edge / LABEL_PITCH, MIN_LABEL_SIZE), LABEL_SIZE)
 

@@ -251,7 +251,7 @@ class TableGroup:
         """Draw the cells of a table on axes of the size of a box, without texts, and return what has the colours."""
         (rows, columns), steps = table.values.shape, _pooling_steps(table, box)
         colors = color_map(self.scale, self.style)
-        drawn = None if table.signs is not None else _draw_colors(axes, table, box, norm, colors)
+        drawn = None if table.signs is not None else _draw_colors(canvas, axes, table, box, norm, colors)
         axes.set_xlim(0, columns)
         axes.set_ylim(rows, 0)
         if table.signs is None:
@@ -368,7 +368,7 @@ def _pooling_steps(table: Grid, box: Box) -> tuple[int, int]:
     )
 
 
-def _draw_colors(axes: Any, table: Grid, box: Box, norm: Any, colors: Any) -> Any:
+def _draw_colors(canvas: Canvas, axes: Any, table: Grid, box: Box, norm: Any, colors: Any) -> Any:
     """Draw the numbers of a table as colours, small cells as an image, and return what has the colours."""
     rows, columns = table.values.shape
     numbers = np.ma.masked_invalid(_shown_numbers(table))
@@ -377,6 +377,9 @@ def _draw_colors(axes: Any, table: Grid, box: Box, norm: Any, colors: Any) -> An
         return axes.pcolormesh(*edges, numbers, cmap=colors, norm=norm)
     steps = _pooling_steps(table, box)
     image = np.ma.masked_invalid(pooled(numbers.filled(np.nan), *steps))
+    if not canvas.has_images:
+        rows_at, columns_at = (np.arange(size + 1) * step for size, step in zip(image.shape, steps, strict=True))
+        return axes.pcolormesh(columns_at.clip(max=columns), rows_at.clip(max=rows), image, cmap=colors, norm=norm)
     extent = (0, image.shape[1] * steps[1], image.shape[0] * steps[0], 0)
     return axes.imshow(image, cmap=colors, norm=norm, interpolation="none", aspect="auto", extent=extent)
 

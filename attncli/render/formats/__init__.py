@@ -67,6 +67,7 @@ class OutputFormat:
     # number for them: `write(comparison: Comparison, target: TextTarget) -> Iterable[str]`.
     long_table: str | None = None
     row_table: str | None = None  # "module:function" that writes the rows of an answer that is one table
+    page: str | None = None  # "module:function" that writes the page of an answer: `write(content) -> Iterable[str]`
     picture: str | None = None  # "module:function" that draws the text as a picture of a terminal, an SVG
     # "module:function" that raises AttnError before the work where the format can't show some results:
     # `check(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) -> None`.
@@ -144,7 +145,10 @@ class OutputFormat:
         return self.render_answer(import_object(_COMPARISON)(comparison, view), target)
 
     def render_answer(self, answer: "Answer", target: TextTarget) -> Chunks:
-        """An answer as text for a target, in chunks: its object, its rows or its document, which the format has."""
+        """An answer as text for a target, in chunks: its object, rows, page or document, which the format has."""
+        if self.page is not None and answer.page is not None:
+            page: Chunks = import_object(self.page)(answer.page())
+            return page
         if self.row_table is not None and answer.rows is not None:
             rows: Chunks = import_object(self.row_table)(answer.rows(), target)
             return rows
@@ -241,6 +245,8 @@ FORMATS: tuple[OutputFormat, ...] = (
         is_lossless=False,
         is_choice=False,
         has_title=True,
+        page=f"{_PAGE}.document:answer_document",
+        has_parts=True,
         every_step_size=EVERY_STEP,
         check=f"{_PAGE}:check_page_size",
         warnings=f"{_PAGE}:warnings_of_size",
@@ -248,6 +254,7 @@ FORMATS: tuple[OutputFormat, ...] = (
     # The viewer of an SVG has fonts of its own.
     replace(_FIGURES, name="svg", suffixes=(".svg",), function=f"{_HERE}.files:write_svg", warnings=None),
     replace(_FIGURES, name="png", suffixes=(".png",), function=f"{_HERE}.files:write_png"),
+    replace(_FIGURES, name="tikz", suffixes=(".tikz", ".pgf"), function=f"{_FIGURE}.tikz:write_tikz", warnings=None),
     replace(_FIGURES, name="pdf", suffixes=(".pdf",), function=f"{_HERE}.files:write_pdf"),
     replace(
         _ARRAYS,

@@ -147,14 +147,14 @@ def latex_display(line: str) -> str | None:
     r"""A formula for a line of its own, in math mode with fractions; None of a line that is words for the most part.
 
     >>> print(latex_display("Sᵢⱼ = Qᵢ·Kⱼ / √d"))
-    S_{ij} = \frac{Q_{i}\cdot K_{j}}{\sqrt{d}}
+    S_{ij} =\frac{Q_{i}\cdot K_{j}}{\sqrt{d}}
     >>> latex_display("the same as scores")
     """
     parts = list(read_line(line))
     if not parts or isinstance(parts[0], Text):
         return None
     return "".join(
-        "".join(rf"\text{{{latex_text(symbol.text)}}}" for symbol in part.symbols)
+        rf"\text{{{latex_label(''.join(symbol.text for symbol in part.symbols))}}}"
         if isinstance(part, Text)
         else latex_formula(with_fractions(part))
         for part in parts

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from attncli.base.text import escape_control
 from attncli.render.document import LABEL_END, LABEL_START
-from attncli.render.formats.formulas import Text, read_line
+from attncli.render.formats.formulas import Symbol, Text, read_line
 from attncli.render.formats.latex_math import BREAKABLE_GAP, CHARACTER_COMMAND, latex_formula
 
 ESCAPES = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|&~$"})
@@ -22,8 +22,6 @@ _INSTEAD = {
     r"\{": r"\lbrace ",
     r"\}": r"\rbrace ",
     r"\ ": "~",
-    "<": r"\lt ",
-    ">": r"\gt ",
 }
 _MISREAD = re.compile(r"\\[^A-Za-z\s_]|[*`$\"]|\\text\{")
 
@@ -61,7 +59,7 @@ def markdown_formula(latex: str) -> str | None:
     """A formula in LaTeX as Markdown may have it between dollars; None where it would be misread."""
     if CHARACTER_COMMAND in latex:
         return None
-    text = _WORDS.sub(_word, latex)
+    text = re.sub("([<>]) ?", lambda sign: r"\lt " if sign[1] == "<" else r"\gt ", _WORDS.sub(_word, latex))
     for command, other in _INSTEAD.items():
         text = text.replace(command, other)
     return None if _MISREAD.search(text) else text
@@ -73,6 +71,9 @@ def _typeset(line: str) -> str | None:
     for part in read_line(line):
         if isinstance(part, Text):
             written += "".join(escape(symbol.text) for symbol in part.symbols)
+            continue
+        if written and len(part) == 1 and isinstance(part[0], Symbol) and part[0].kind == "number":  # as in `head 1`
+            written += escape(part[0].text)
             continue
         formula = markdown_formula(latex_formula(part))
         if formula is None or written[-1:].isalnum():

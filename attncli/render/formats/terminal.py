@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from attncli.base.text import escape_control
-from attncli.render.curve import plot
+from attncli.render.curve import ROWS, plot
 from attncli.render.document import Block, Document, Drawing, Fitted, Grid, Lines, Pairs, Section, SideBySide, Statement
 from attncli.render.formats.text_page import TextPage, grid_lines, line_width, side_by_side
 from attncli.render.target import TextTarget
@@ -14,6 +14,9 @@ COLUMN_GAP = 2  # between the columns of tables side by side, so that two of fou
 NAME_GAP = "  "  # in the title of a table, behind the number of it
 
 PrintGrids = Callable[[TextPage, Sequence[Grid], int], None]  # prints the grids of a section with so many decimals
+
+LINES_AROUND_PLOT = 9  # of a screen: the heading, empty lines, the title, names of axes, ticks, the legend, the prompt
+MIN_ROWS, MAX_ROWS = 8, 40  # of a plot that is as high as the screen
 
 
 def render(document: Document, target: TextTarget) -> Iterator[str]:
@@ -54,6 +57,14 @@ def print_tables(page: TextPage, grids: Sequence[Grid], decimals: int) -> None:
         page.print_grid(grid, decimals)
 
 
+def _plot_rows(page: TextPage, section: Section) -> int:
+    """The rows of a plot: a single one is as high as the screen."""
+    height = page.target.height
+    if height is None or len(section.plots) > 1:
+        return ROWS
+    return min(max(height - LINES_AROUND_PLOT, MIN_ROWS), MAX_ROWS)
+
+
 def print_section(page: TextPage, section: Section, decimals: int, print_grids: PrintGrids = print_tables) -> None:
     """Print one section: heading, formula, purpose, shapes, grids, plots, arithmetic, remarks and other blocks."""
     if section.heading:
@@ -68,7 +79,7 @@ def print_section(page: TextPage, section: Section, decimals: int, print_grids: 
             page.skip_line()
         if drawn.title:
             page.print((drawn.title, "italic"))
-        for line in plot(drawn.points, drawn.curves, page.page_width):
+        for line in plot(drawn, page.page_width, _plot_rows(page, section), has_unicode=page.target.has_unicode):
             page.print(line, is_wrapped=False)
     page.print_lines([f"  {line}" for line in section.arithmetic], "cyan")
     page.print_lines([f"  {remark}" for remark in section.remarks], "dim")

@@ -19,8 +19,8 @@ MOST_STOPS, ENOUGH_STOPS = 9, 6
 # the story would have fewer stops than enough.
 _STAGES = (
     frozenset({"score", "normalize", "context", "recurrence"}),
-    frozenset({"mask", "project"}),
-    frozenset({"bias", "cap", "scale", "sink", "position", "difference", "empty_rows"}),
+    frozenset({"mask", "bias", "cap", "scale", "sink", "difference", "empty_rows"}),
+    frozenset({"project", "position"}),
 )
 _NO_STOPS = frozenset({GIVEN, GRADIENT, "align", "derive", "repeat"})  # stages that compute nothing of a cell
 _READERS = frozenset({"score", "context", "recurrence"})  # stages that read queries, keys and values
@@ -102,13 +102,13 @@ def _strip(plan: Plan, needed: frozenset[str], stops: Sequence[Node]) -> Sequenc
     later = [node.name for node in stops if node.tapped_from is None and node.name not in before]
     names = dict.fromkeys((*sequences, *roles, *later))
     depths: dict[str, int] = {}
-    for node in plan.nodes:
-        if node.name in names:
-            sources = plan.needed_for([node.name])
-            depths[node.name] = 1 + max((depths[name] for name in depths if name in sources), default=-1)
-    if roles:  # queries, keys and values are beside one another
-        depths |= dict.fromkeys(roles, max(depths[name] for name in roles))
-    return [[name for name in depths if depths[name] == depth] for depth in sorted(set(depths.values()))]
+    for group in ({*sequences, *roles}, {*later}.difference(roles)):
+        for node in plan.nodes:
+            if node.name in group:
+                sources = plan.needed_for([node.name])
+                depths[node.name] = 1 + max((depths[name] for name in depths if name in sources), default=-1)
+        depths |= dict.fromkeys(roles, max((depths[name] for name in roles), default=0))  # beside one another
+    return [[name for name in names if depths[name] == depth] for depth in sorted(set(depths.values()))]
 
 
 def _role_nodes(plan: Plan, needed: frozenset[str]) -> Sequence[str]:
@@ -138,18 +138,24 @@ def cells_of(view: View, nodes: Mapping[str, Node]) -> dict[str, list[int]]:
     They are those of the pair of a query and a key that is worked out by hand. Of vectors it is the feature that adds
     most: of queries and keys to their product, of values to the context.
     """
-    trace, at = view.result.trace, worked_positions(view)[0]
+    trace, at = view.result.trace, _positions(view)
     features = _Features(trace, at)
     return {name: [*features.index(node)] for name, node in nodes.items()}
 
 
 def cell_label(view: View) -> str:
     """Which pair the story is about: `query it, key cat, head 0`; of a recurrence which token."""
-    trace, at = view.result.trace, worked_positions(view)[0]
+    trace, at = view.result.trace, _positions(view)
     lengths = dict(trace.plan.pair_axes)
     pair = ("n", "m") if trace.plan.has_weights else ("n",)
     leading = [letter for letter in lengths if letter not in ("n", "m") and lengths[letter] > 1]
     return ", ".join(position_label(trace, letter, at[letter]) for letter in (*pair, *leading))
+
+
+def _positions(view: View) -> AxisPositions:
+    """The positions of the pair that the story is about; of a recurrence the last token, whose state has all others."""
+    worked = worked_positions(view)
+    return worked[0] if view.result.trace.plan.has_weights else worked[-1]
 
 
 class _Features:

@@ -143,7 +143,7 @@ def _end_blocks(report: ExampleReport) -> Iterator[Block]:
         yield from _paragraph(f"The {report.curve} of each is a curve, over the keys with their values as points:")
         yield EMPTY_LINE
         drawn = curve_of_parts(report.parts, report.curve)
-        yield Fitted(lambda target: [_code(plot(drawn.points, drawn.curves, target.page_width, PLOT_ROWS))])
+        yield Fitted(lambda target: [_code(plot(drawn, target.page_width, PLOT_ROWS, has_unicode=target.has_unicode))])
     line = verdict(report.checks, report.adjective)
     if line is not None:
         yield EMPTY_LINE
@@ -364,7 +364,9 @@ def curve_of_parts(parts: Sequence[PartReport], name: str) -> Plot:
     traces = [(part.title or name, part.view.result.trace) for part in parts]
     curves = [Series(title, _numbers(trace.labels["n"]), _column(trace[name].value)) for title, trace in traces]
     trace = traces[0][1]
-    return Plot("", Series("values", _numbers(trace.labels["m"]), _column(trace["value"].value)), tuple(curves))
+    return Plot(
+        "", Series("values", _numbers(trace.labels["m"]), _column(trace["value"].value)), tuple(curves), "keys", name
+    )
 
 
 def _numbers(labels: Sequence[str]) -> Array:

@@ -69,7 +69,7 @@ def _sections(fit: Fit, decimals: int, *, has_arrays: bool) -> Iterator[Section]
     if len(fit.losses) > 1:
         lowest = Series("lowest", [fit.best], [fit.losses[fit.best]])
         curve = Series("loss of each step", range(len(fit.losses)), fit.losses)
-        yield Section("", plots=(Plot("", lowest, (curve,)),))
+        yield Section("", plots=(Plot("", lowest, (curve,), "steps", "loss"),))
     arrays = [one.key for one in fit.learned if one.after.ndim]
     if arrays and has_arrays:
         trace = run(fit.problem, fit.targets, every_step=True).trace

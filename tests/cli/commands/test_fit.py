@@ -28,7 +28,7 @@ def test_it_says_how_far_the_loss_fell_and_what_was_learned(run: Run) -> None:
     assert lines[0].startswith("Mean squared error of output: 0.03152 → ")
     assert lines[0].endswith(", and no further.")
     assert lines[1].split() == ["score.sigma", "1", "→", str(WIDTH)]
-    assert lines[-1] == "● lowest   - loss of each step"
+    assert lines[-1] == "● lowest   ⠒⠒⠒ loss of each step"
     assert len(lines) < 24
 
 

@@ -127,11 +127,12 @@ CURVE = {"tokens": ["0", "1", "2"], "value": [[0.0], [4], [0]]}
 def test_a_curve_is_drawn_over_the_labels_against_the_values() -> None:
     keys = CURVE | {"query_tokens": ["0", "2"]}
     drawn = curve_of_parts(parts([[1.0, 0], [0, 1]], KEYS, flat=keys | {"scale": 0}), "output")
-    lines = plot(drawn.points, drawn.curves, 40)
-    assert lines[0].split() == ["4", "┤", "●"]
+    lines = plot(drawn, 40)
+    assert lines[0] == drawn.y_name == "output"
+    assert lines[1].split() == ["4", "┤", "●"]
     assert [line.split("┤")[0].strip() for line in lines[:-1] if line.count("●") == 2] == ["0"]
-    assert lines[-2].split()[::2] == ["0", "2"]
-    assert lines[-1] == "● values   - flat"
+    assert lines[-3].split() == ["0", "1", "2"]
+    assert lines[-1] == "● values   ⠒⠒⠒ flat"
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,10 @@ export function indexInView(state) {
 
 /**
  * Keep the address, what is in view and what is changed the same, so that a link and the buttons of the browser lead to
- * it. A link brings its own changes; a step back of the browser leads to a place, and changes stay.
+ * it. A link brings its own changes; a step back of the browser leads to a place, and changes stay. Of several states
+ * the one that `isInView` has the address.
  */
-export function followAddress(state) {
+export function followAddress(state, isInView = () => true) {
   if (!hasAddress()) return;
   let [shown, isReading, writtenAt, timer] = ["", false, -Infinity, null];
   const write = (kind) => {
@@ -63,17 +64,18 @@ export function followAddress(state) {
   read(true);
   history.replaceState({ trail: state.get().trail }, "", addressOf(state.get()));
   state.listen((names) => {
-    if (isReading) return;
-    if (names.some((name) => ["step", "cell", "positions", "trail", "stop"].includes(name))) {
-      const key = keyOf(state.get());
-      write(key === shown ? "replaceState" : "pushState");
-      shown = key;
-    } else if (["edits", "settings"].some((name) => names.includes(name))) {
+    if (isReading || !isInView()) return;
+    const key = keyOf(state.get());
+    if (["edits", "settings", "mask", "words", "heads", "fills"].some((name) => names.includes(name))) {
       clearTimeout(timer); // a slider moves faster than a browser lets an address change
       timer = setTimeout(() => write("replaceState"), Math.max(MOST_OFTEN - (performance.now() - writtenAt), 0));
+    } else if (names.some((name) => ["step", "cell", "positions", "trail", "stop"].includes(name))) {
+      write(key === shown ? "replaceState" : "pushState");
     }
+    shown = key;
   });
   addEventListener("popstate", () => {
+    if (!isInView()) return;
     read(history.state === null);
     write("replaceState");
   });
@@ -91,6 +93,7 @@ export function addressOf(now) {
   if (stop !== null) return `#${[`stop=${stop}`, ...changes].join("&")}`;
   const parts = Object.entries(positions).filter(([, at]) => at !== 0);
   if (cell !== null) parts.unshift(["cell", cell.join(",")]);
+  if (now.page.part !== undefined) parts.unshift(["part", now.page.part]);
   const place = `${new URLSearchParams([["step", step], ...parts])}`.replaceAll("%2C", ",");
   return `#${[place, ...changes].join("&")}`;
 }

@@ -17,9 +17,10 @@ export function stopsOf({ page, plan, values }) {
   return stops.filter(({ node }) => values.has(node.name)).map((stop) => ({ ...stop, index: page.guide.cells[stop.node.name] }));
 }
 
-/** The stop in view; null where it is the whole. */
+/** The stop in view, the last where the address names one that there is not; null where it is the whole. */
 export function stopInView(state) {
-  return stopsOf(state)[state.stop - 1] ?? null;
+  const stops = stopsOf(state);
+  return stops[Math.min(state.stop, stops.length) - 1] ?? null;
 }
 
 /** The positions on leading axes, batch items and heads, that the story keeps to. */
