@@ -602,15 +602,17 @@ def writes_maps(row: OutputFormat) -> bool:
 
 
 def with_output_options(
-    *names: str, is_written: Callable[[OutputFormat], bool] | None = None
+    *names: str, is_written: Callable[[OutputFormat], bool] | None = None, has_every_file: bool = False
 ) -> Callable[[Command], Command]:
     """Give a command output options, of these names or all, in place of its parameter `output_options`.
 
     They arrive there as one object. The help of `--format` and `--output` has the formats that the command writes: all,
-    or those that `is_written` says.
+    or those that `is_written` says; a file may have every format where `has_every_file`.
     """
     choices = [row for row in FORMATS if is_written is None or is_written(row)]
-    options = [_parameter(option, choices) for option in fields(OutputOptions) if not names or option.name in names]
+    listed = {"output": FORMATS if has_every_file else choices}
+    chosen = [option for option in fields(OutputOptions) if not names or option.name in names]
+    options = [_parameter(option, listed.get(option.name, choices)) for option in chosen]
 
     def with_options(command: Command) -> Command:
         """The command with these options."""
