@@ -362,7 +362,10 @@ class OutputOptions:
         has_opposite=True,
         is_listed=False,
         view=lambda options, _: {"guide": options.has_guide},
-        idle=(_where(lambda row: row.name != PAGE, "only a page (.html) begins with a story"),),
+        idle=(
+            _where(lambda row: row.name != PAGE, "only a page (.html) begins with a story"),
+            (lambda o: o.blank is not None, "an exercise hides what the story tells"),
+        ),
     )
     open: bool = _option("Show the page, as -o page.html writes it, in the browser.", default=False)
     pager: bool = _option(
@@ -492,9 +495,15 @@ class OutputOptions:
         return int(self.terms)
 
     @property
+    def shows_parts(self) -> bool:
+        """Whether what is written has the parts of a file; an exercise is of its own problem alone."""
+        return self.output_format.has_parts and not self.has_effect("blank")
+
+    @property
     def has_guide(self) -> bool:
         """Whether a page begins with a story: as it is asked for, otherwise where a page is opened at once."""
-        return self.output_format.name == PAGE and (self.open if self.guide is None else self.guide)
+        is_page = self.output_format.name == PAGE and self.blank is None
+        return is_page and (self.open if self.guide is None else self.guide)
 
     @property
     def works_out_cells(self) -> bool:

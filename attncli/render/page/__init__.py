@@ -125,7 +125,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
     settings = _settings(trace.problem, steps)
     exercise = find_exercise(view, settings["can_compute"])
     hidden = frozenset(exercise.hidden if exercise else ())
-    has_guide = view.guide and steps.are_all and exercise is None
+    has_guide = view.guide and steps.are_all
     plans = PagePlans(trace, view.result.select, has_guide=has_guide)
     worked: dict[str, Any] = {}
     left_out = [steps.left_out] if steps.left_out else []
