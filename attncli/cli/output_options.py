@@ -109,7 +109,7 @@ def _title(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, An
 def _blanks(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, Any]:
     """The numbers of a page that are to be filled in."""
     if not options.has_effect("blank"):
-        return {}
+        return {"blanks": None}
     from attncli.analysis.blanks import parse_blanks
 
     return {"blanks": parse_blanks(options.blank or ())}
@@ -336,7 +336,7 @@ class OutputOptions:
         is_listed=False,
         view=_blanks,
         idle=(_where(lambda row: not row.shows_every_step, "only a page (.html) has fields; attn worksheet has more"),),
-        example="weights",
+        example="output",
     )
     with_attn: bool = _option(
         "Let a notebook import attncli, instead of NumPy alone.",

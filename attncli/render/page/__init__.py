@@ -33,7 +33,7 @@ from attncli.render.page.page_plans import (
     value_object,
 )
 from attncli.render.page.problem_source import problem_object
-from attncli.render.page.words import words_object
+from attncli.render.page.structure import heads_object, words_object
 from attncli.render.sections import edits_text, has_changed, shown_step
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View, selected_value
@@ -97,7 +97,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
     - `problem`: the keys of the problem's file and the command of it, as `problem_object` has them; null where steps or
       variants are left out.
     - `words`: the letters of the axes that have a position for each word, `{letters: […]}`, or why words can't be
-      changed.
+      changed; `heads`: the numbers of heads to choose from, as `heads_object` has them.
     - `guide`: of a page that begins with a story the `label` of the pair that it is about, and `cells`, the index of
       the cell that it goes through in each node of a stop, by name; null of any other page.
     - `edits`: what --set replaced, `set w_q[0,1]: 0 → 3`, or an empty text; `before`: the numbers before a change, of
@@ -155,6 +155,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
         "exercise": None if exercise is None else exercise_object(exercise),
         "problem": _problem(view, plans) if steps.are_all and has_variants else None,
         "words": words_object(trace.problem) if settings["can_compute"] is True and has_variants else None,
+        "heads": heads_object(trace.problem) if settings["can_compute"] is True and has_variants else [],
         "guide": {"label": cell_label(view), "cells": cells_of(view, plans.told)} if plans.told else None,
         "visible_sign": VISIBLE,
         "colors": [list(rgb) for rgb in ANCHORS],

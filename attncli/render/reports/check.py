@@ -340,10 +340,10 @@ def _test_case(outcome: CheckOutcome) -> Iterator[str]:
         yield f"{head}/>\n"
         return
     yield f"{head}>\n"
-    if outcome.is_unanswered:
-        yield f'      <failure type="difference" message={_quoted(NOTHING_GIVEN)}/>\n'
-    elif outcome.report is None:
+    if outcome.error is not None:
         yield f'      <error type="AttnError" message={_quoted(outcome.error.typed)}/>\n'
+    elif outcome.report is None:
+        yield f'      <failure type="difference" message={_quoted(NOTHING_GIVEN)}/>\n'
     elif outcome.agrees:
         yield f"      <skipped message={_quoted(verdict(outcome.report))}/>\n"
     else:

@@ -60,7 +60,7 @@ export function followAddress(state, isInView = () => true) {
   state.listen((names) => {
     if (isReading || !isInView()) return;
     const key = keyOf(state.get());
-    if (["edits", "settings", "mask", "words", "fills"].some((name) => names.includes(name))) {
+    if (["edits", "settings", "mask", "words", "heads", "fills"].some((name) => names.includes(name))) {
       clearTimeout(timer); // a slider moves faster than a browser lets an address change
       timer = setTimeout(() => write("replaceState"), Math.max(MOST_OFTEN - (performance.now() - writtenAt), 0));
     } else if (names.some((name) => ["step", "cell", "positions", "trail", "stop"].includes(name))) {

@@ -51,7 +51,7 @@ export function drawProblemParts(page) {
   documentPart("heading").append(
     make("div", { class: "title-row" }, make("h1", {}, page.title), themeSwitch()),
     make("p", { class: "about" }, `${page.parts.length} parts · attn ${page.version}`),
-    ...paragraphsAbout(page),
+    ...partText(page),
     make("nav", { class: "part-links", "aria-label": "Parts" }, make("ol", {}, ...links)),
   );
   const skip = document.querySelector(".skip-link");
@@ -95,7 +95,7 @@ function partOfAddress({ parts }) {
 }
 
 /** What a page or a part is about, in paragraphs. */
-function paragraphsAbout({ about }) {
+function partText({ about }) {
   return about.split(/\n\s*\n/).filter((text) => text.trim() !== "").map((text) => make("p", { class: "part-about" }, text));
 }
 
@@ -110,7 +110,7 @@ function partSection(state, hasStory, open, toggle) {
   state.listen((names) => { if (names.includes("values")) draw(); });
   const element = make(
     "section", { class: "part", id: `part-${page.part}`, "aria-label": page.title }, title,
-    ...paragraphsAbout(page),
+    ...partText(page),
     make("p", { class: "note" }, page.pipeline),
     ...page.warnings.map((warning) => make("p", { class: "warning" }, make("strong", {}, "Warning: "), warning)),
     tables, make("div", { class: "part-buttons" }, button, ...(hasStory ? [anchorTo(`#part=${page.part}&stop=0`, "The way of one number")] : [])),
