@@ -84,8 +84,8 @@ function anchorTo(address, text) {
 }
 
 /** The object of the page of a part, with what it shares with others. */
-function pageOfPart({ nodes, plans }, part) {
-  return { ...part, nodes, plans: part.plans.map((at) => plans[at]) };
+function pageOfPart({ nodes, plans, results }, part) {
+  return { ...part, nodes, plans: part.plans.map((at) => ({ ...plans[at], results: results[plans[at].results] })) };
 }
 
 /** The position of the part that the address names; null where it names none. */
