@@ -207,7 +207,9 @@ def compute_view(edited: EditedProblem, options: OutputOptions, allocator: Any =
 def _part_view(part: ProblemPart, options: OutputOptions) -> View:
     """The view of a part of a worked example, with what it shows unless other results are selected."""
     select = ",".join(part.show) if options.select is None else options.select
-    view = compute_view(EditedProblem(part.problem, part.problem), replace(options, select=select))
+    view = compute_view(
+        EditedProblem(part.problem, part.problem, command=part.command), replace(options, select=select)
+    )
     return replace(view, title=part.title, about=part.about)
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from attncli.problem.edits import EditedProblem
     from attncli.problem.layout import Layout
     from attncli.problem.spec import ProblemSpec
+    from attncli.render.figure.style import FigureStyle
 
 FIGURES = ", ".join(suffix for row in FORMATS if row.is_figure for suffix in row.suffixes)
 ALL = "all"  # the value of --head and --batch for every one
@@ -108,20 +109,15 @@ def _title(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, An
 def _blanks(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, Any]:
     """The numbers of a page that are to be filled in."""
     if not options.has_effect("blank"):
-        return {}
+        return {"blanks": None}
     from attncli.analysis.blanks import parse_blanks
 
     return {"blanks": parse_blanks(options.blank or ())}
 
 
 def _style(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, Any]:
-    """The style of a figure, None without one of its options."""
-    names = ("size", "palette", "font_size", "dark", "transparent")
-    if all(getattr(options, name) == OutputOptions.default_of(name) for name in names):
-        return {"style": None}
-    from attncli.render.figure.style import find_style
-
-    return {"style": find_style({name: getattr(options, name) for name in names}, option_name)}
+    """The style of a figure."""
+    return {"style": options.figure_style}
 
 
 _HAS_EVERY_STEP = _where(lambda row: row.is_code, "{format} has every step already")
@@ -340,7 +336,7 @@ class OutputOptions:
         is_listed=False,
         view=_blanks,
         idle=(_where(lambda row: not row.shows_every_step, "only a page (.html) has fields; attn worksheet has more"),),
-        example="weights",
+        example="output",
     )
     with_attn: bool = _option(
         "Let a notebook import attncli, instead of NumPy alone.",
@@ -442,6 +438,16 @@ class OutputOptions:
     def selected_names(self) -> tuple[str, ...] | None:
         """The names of `--select`, without duplicates, None without it; raises AttnError where one is empty."""
         return split_names(self.select, "--select")
+
+    @property
+    def figure_style(self) -> "FigureStyle | None":
+        """The style of a figure, None without one of its options; raises AttnError where one is out of range."""
+        names = ("size", "palette", "font_size", "dark", "transparent")
+        if all(getattr(self, name) == self.default_of(name) for name in names):
+            return None
+        from attncli.render.figure.style import find_style
+
+        return find_style({name: getattr(self, name) for name in names}, option_name)
 
     @property
     def decimals(self) -> int:
@@ -575,8 +581,8 @@ def writes_checks(row: OutputFormat) -> bool:
 
 
 def writes_comparisons(row: OutputFormat) -> bool:
-    """Whether a format can hold a comparison: a document, a page, or a row for each query and key."""
-    return writes_checks(row) or row.compares_cells
+    """Whether a format can hold a comparison: a document, a page, a figure, or a row for each query and key."""
+    return writes_checks(row) or row.compares_cells or row.is_figure
 
 
 def writes_maps(row: OutputFormat) -> bool:

@@ -118,12 +118,15 @@ class View:
 class ComparisonView:
     """How a comparison is shown: with so many decimals, and whether with every table, however large.
 
-    `statistics` says whether those of the weights are shown; None: where they are short, or everything is shown.
+    `statistics` says whether those of the weights are shown; None: where they are short, or everything is shown. A
+    figure has a `title` and a `style`.
     """
 
     decimals: int = DECIMALS
     shows_all: bool = True
     statistics: bool | None = None
+    title: str = ""
+    style: "FigureStyle | None" = None
 
 
 def selected_value(view: View, step: Step) -> Array:

@@ -410,3 +410,11 @@ def test_a_figure_shows_itself_in_a_notebook() -> None:
     figure: Any = attncli.attention([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], select="weights").figure()
     assert figure._repr_png_().startswith(b"\x89PNG")
     assert "<svg" in figure._repr_svg_()
+
+
+def test_a_comparison_is_a_figure_of_its_variants_and_their_differences(tmp_path: Path) -> None:
+    words = ("compare", "--embeddings", "1 0; 0 1", "--vary", "scale=1,2", "--select", "weights", "--dark")
+    ran = run_in_process(*words, "-o", "variants.svg", "--title", "Two scales", folder=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    text = (tmp_path / "variants.svg").read_text(encoding="utf-8")
+    assert all(f">{label}</text>" in text for label in ("Two scales", "weights", "weights, difference"))

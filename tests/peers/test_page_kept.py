@@ -20,6 +20,7 @@ from tests.peers.conftest import PageOf
 
 SEQUENCES = int(os.environ.get("ATTN_PAGE_SEQUENCES", "24"))  # of random changes
 NUMBERS = ("1/3", "-2*sqrt(2)/7", "0.5", "-1e-7", "2", "(1 + sqrt(5))/2", ".25", "-0.1", "3e2", "-1/7")
+STRUCTURE = ("word", "heads", "paint", "cell")
 PARAMETERS = ("5/4", "0.5", "2", "1.75", "sqrt(3)")  # of normalizers: with an α of 300 no two programs agree
 PROBLEMS: Mapping[str, Mapping[str, Any]] = {
     "words": {
@@ -60,12 +61,12 @@ def change(page: Any, rng: random.Random) -> None:
         .map(({ name }) => [name, attnPage.state.get().values.get(name).shape])"""
     )
     text = rng.choice(NUMBERS)
-    kind = rng.choice(["number"] * 5 + ["scale", "causal", "normalizer", "parameter", "undo", "word", "paint", "cell"])
+    kind = rng.choice(["number"] * 5 + ["scale", "causal", "normalizer", "parameter", "undo", *STRUCTURE])
     if kind == "number":
         name, shape = rng.choice(inputs)
         index = [rng.randrange(length) for length in shape]
         assert page.evaluate("(all) => attnPage.editCell(attnPage.state, ...all)", [name, index, text]) is None
-    elif kind in ("word", "paint", "cell"):
+    elif kind in STRUCTURE:
         page.evaluate("([kind, share]) => structure[kind](share)", [kind, rng.random()])
     elif kind == "undo":
         page.evaluate("document.querySelector('.log-buttons button').click()")
@@ -89,6 +90,7 @@ CHOOSE = """window.choose = (id, value) => {
 const oneOf = (elements, share) => elements[Math.floor(share * elements.length)];
 window.structure = {
   word(share) { oneOf(document.querySelectorAll(".words-control button:not(:disabled)"), share)?.click(); },
+  heads(share) { choose("set-heads", oneOf([2, 4], share)); },
   paint() { document.querySelector(".mask-control button").click(); },
   cell(share) {
     if (attnPage.state.get().mask === null) return;
@@ -231,7 +233,7 @@ def test_an_exercise_tells_right_from_wrong_and_hides_what_follows(page_of: Page
 
 
 def test_words_are_changed_and_a_mask_is_painted(page_of: PageOf) -> None:
-    page = page_of({"embeddings": [[1, 0], [0, 1], [1, 1]], "tokens": ["the", "cat", "sat"], "w_q": [[1, 0], [0, 1]]})
+    page = page_of({"embeddings": np.eye(3, 4), "tokens": ["the", "cat", "sat"], "heads": 2})
     assert edit(page, [1, 0], "1/3") is None
     page.get_by_text("Words", exact=True).click()
     word = page.get_by_label("Word 3", exact=True)
@@ -243,6 +245,9 @@ def test_words_are_changed_and_a_mask_is_painted(page_of: PageOf) -> None:
     assert page.locator(".word-fields input").count() == 3
     assert values_of(page)["embeddings"][0] == 1 / 3  # it moved along
     assert page.locator(".about").inner_text().startswith("scaled_dot → softmax → weighted_sum · 3 queries")
+    page.locator("#set-heads").select_option("4")
+    assert page.locator("#select-h option").count() == 4
+    assert page.get_by_label("Scale", exact=True).get_attribute("placeholder") == "1"
     page.get_by_role("button", name="Paint a mask").click()
     page.locator("#step .main td").nth(1).click()
     assert page.evaluate("attnPage.state.get().values.get('masked_scores').data[1]") == -np.inf
@@ -250,10 +255,11 @@ def test_words_are_changed_and_a_mask_is_painted(page_of: PageOf) -> None:
     assert page.locator("#step .main td.hidden-cell").count() == 1
     assert list(page.locator(".log li").all_inner_texts()) == [
         "words: the cat sat → cat the new",
+        "heads: 2 → 4",
         "embeddings[cat, x1]: 0 → 1/3",
         "mask: painted, 1 of 9 cells hidden",
     ]
-    for _ in range(3):
+    for _ in range(4):
         page.get_by_role("button", name="Undo").click()
     assert page.locator(".word-fields input").count() == 4
     page.get_by_role("button", name="Reset all").click()

@@ -145,7 +145,7 @@ def test_a_file_with_parts_shows_them_all_and_opens_one(opened: Opened) -> None:
     assert page.evaluate("attnPage.state.get().cell") == [2, 1]
     assert page.locator("#step td[aria-selected]").first.inner_text() == number
     assert findings(page) == []
-    page.locator(".part > button").first.click()
+    page.locator(".part button").first.click()
     assert page.locator("#part-1 + #workbench").count() == 1
     page.go_back()
     assert page.locator("#part-2 + #workbench").count() == 1

@@ -62,7 +62,7 @@ EFFECTS: list[tuple[tuple[str, ...], dict[str, Any], dict[str, Any], str, str]] 
     ((*READERS, *OBJECTS), {}, {"statistics": True}, "entropy", ""),
     (READERS, {"statistics": True}, OF_HEAD_1, "", "head 0"),
     (("table",), {}, {"heatmap": True}, "░ 0.3333", ""),
-    (("html",), {}, {"title": "one title"}, "<title>one title</title>", "<title>scaled_dot"),
+    (("html",), {}, {"title": "one title"}, "<title>one title</title>", "<title>cat dog owl"),
 ]
 
 

@@ -32,6 +32,7 @@ _SCRIPT, _NOTEBOOK = "attncli.render.code.script", "attncli.render.code.notebook
 VIEW = ""
 DOCUMENT, MARKED_DOCUMENT = "attncli.render.sections:document_of", "attncli.render.sections:marked_document_of"
 OBJECT = f"{_OBJECT}:result_object"
+_COMPARISON_FIGURE = f"{_FIGURE}.comparison:ComparisonFigure"
 _COMPARISON = "attncli.render.reports.compare:comparison_answer"
 
 
@@ -137,11 +138,15 @@ class OutputFormat:
         return text
 
     def render_comparison(self, comparison: "Comparison", target: TextTarget, view: "ComparisonView") -> Chunks:
-        """A comparison of variants as text for a target, in chunks; only of a format that can write one."""
+        """A comparison of variants as text for a target, in chunks; only of a text format that can write one."""
         if self.long_table is not None:
             rows: Chunks = import_object(self.long_table)(comparison, target)
             return rows
         return self.render_answer(import_object(_COMPARISON)(comparison, view), target)
+
+    def write_comparison(self, comparison: "Comparison", stream: IO[bytes], view: "ComparisonView") -> None:
+        """Draw a comparison of variants in a stream of bytes; only of a figure."""
+        import_object(self.function)(import_object(_COMPARISON_FIGURE)(comparison, view), stream)
 
     def render_answer(self, answer: "Answer", target: TextTarget) -> Chunks:
         """An answer as text for a target, in chunks: its object, rows, page or document, which the format has."""

@@ -33,7 +33,7 @@ from attncli.render.page.page_plans import (
     value_object,
 )
 from attncli.render.page.problem_source import problem_object
-from attncli.render.page.words import words_object
+from attncli.render.page.structure import heads_object, words_object
 from attncli.render.sections import edits_text, has_changed, shown_step
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View, selected_value
@@ -48,7 +48,8 @@ WORKED_CELLS = 1_500  # cells whose arithmetic the program writes, since the pag
 
 def render(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
     """The page of a view, or of the parts of its file, as a document of HTML, in chunks."""
-    content = import_object(_PARTS)(view) if view.parts else page_object(view)
+    has_parts = bool(view.parts) and view.blanks is None  # an exercise is one problem
+    content = import_object(_PARTS)(view) if has_parts else page_object(view)
     yield from page_document(content, content["title"])
 
 
@@ -96,7 +97,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
     - `problem`: the keys of the problem's file and the command of it, as `problem_object` has them; null where steps or
       variants are left out.
     - `words`: the letters of the axes that have a position for each word, `{letters: […]}`, or why words can't be
-      changed.
+      changed; `heads`: the numbers of heads to choose from, as `heads_object` has them.
     - `guide`: of a page that begins with a story what `guide_object` has; null of any other page.
     - `edits`: what --set replaced, `set w_q[0,1]: 0 → 3`, or an empty text; `before`: the numbers before a change, of
       the steps that changed.
@@ -151,6 +152,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
         "exercise": None if exercise is None else exercise_object(exercise),
         "problem": _problem(view, plans) if steps.are_all and has_variants else None,
         "words": words_object(trace.problem) if settings["can_compute"] is True and has_variants else None,
+        "heads": heads_object(trace.problem) if settings["can_compute"] is True and has_variants else [],
         "guide": guide_object(view, plans.stories, plans.told) if plans.told else None,
         "visible_sign": VISIBLE,
         "colors": [list(rgb) for rgb in ANCHORS],

@@ -65,7 +65,7 @@ def _outcome_object(outcome: CheckOutcome, decimals: int, room: int) -> dict[str
     report = outcome.report
     content: dict[str, Any] = {"edits": [], "map": None}
     if report is None:
-        text = NOTHING_GIVEN if outcome.is_unanswered else str(outcome.error)
+        text = NOTHING_GIVEN if outcome.error is None else outcome.error.typed
         state = "unanswered" if outcome.is_unanswered else "failed"
         return {**content, "reason": [], "quantities": [], "report": [], "state": state, "line": text, "verdict": text}
     state = "unchecked" if not report.has_verdict else "agrees" if report.agrees else "differs"

@@ -14,8 +14,9 @@ from attncli.io.documents import json_text
 
 FIRST_STYLE = "page.css"  # rules of the other sheets may replace its own
 WORKBENCH = "main.js"  # the script of pages that compute
-# Those of pages that show numbers alone, by the formats of their objects.
-REPORTS = {"attn.comparison_page/1": "comparison.js", "attn.check_page/1": "check.js"}
+# Those of pages that show numbers alone, by the formats of their objects, and the folder of their scripts and styles.
+REPORTS = {"attn.comparison_page/1": "reports/comparison.js", "attn.check_page/1": "reports/check.js"}
+REPORT_FOLDER = "reports"
 FOLDER = "functions"  # of the scripts that define the functions of plans, a file for each kind
 # The folders of scripts and style sheets of parts: a page has them where its object has something under the key.
 PARTS: Mapping[str, str] = {"guide": "story"}
@@ -51,10 +52,11 @@ def page_document(content: Mapping[str, Any], title: str) -> Iterator[str]:
     main = REPORTS.get(content.get("format", ""), WORKBENCH)
     called = frozenset(_functions_called(content))
     folders = tuple(folder for key, folder in PARTS.items() if content.get(key))
+    sheets = folders if main == WORKBENCH else (REPORT_FOLDER,)
     parts: Mapping[str, Callable[[], Iterator[str]]] = {
         "head": lambda: fill("head.html"),
         "title": lambda: iter([escape(escape_unseen(title))]),
-        "style": lambda: iter([style(folders)]),
+        "style": lambda: iter([style(sheets)]),
         "content": lambda: map(_content_text, json_text(content)),
         "script": lambda: iter([script(called, folders, main)]),
     }
@@ -85,7 +87,7 @@ def _content_text(chunk: str) -> str:
 
 
 @cache
-def style(folders: Sequence[str] = tuple(PARTS.values())) -> str:
+def style(folders: Sequence[str] = (*PARTS.values(), REPORT_FOLDER)) -> str:
     """All style sheets, one after the other, and those of the folders of parts."""
     names = sorted(_names(static_folder(), ".css"), key=lambda name: (name != FIRST_STYLE, name))
     return "".join(map(static_file, [*names, *_paths_in(folders, ".css")]))

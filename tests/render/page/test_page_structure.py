@@ -10,8 +10,9 @@ from attncli.base.errors import AttnError
 from attncli.engine.run import run
 from attncli.render.page import page_object
 from attncli.render.page.exercise import find_exercise
-from attncli.render.page.words import words_object
+from attncli.render.page.structure import heads_object, words_object
 from attncli.render.view import View
+from tests.arrays import normal
 from tests.problems import problem
 
 WORDS: Mapping[str, Any] = {"embeddings": [[1, 0], [0, 1], [1, 1]], "heads": 2, "causal": True}
@@ -26,6 +27,21 @@ WORDS: Mapping[str, Any] = {"embeddings": [[1, 0], [0, 1], [1, 1]], "heads": 2, 
 )
 def test_words_that_cannot_be_changed_say_why(keys: Mapping[str, Any], reason: str) -> None:
     assert reason in str(words_object(problem(**keys)))
+
+
+@pytest.mark.parametrize(
+    ("keys", "heads"),
+    [
+        ({"heads": 2}, [2, 3, 4, 6, 12]),
+        ({"heads": 2, "position": "rope"}, [2, 3, 6]),  # which turns pairs of features
+        ({"heads": 4, "kv_heads": 2, "w_k": normal(12, 6), "w_v": normal(12, 6)}, []),
+        ({}, []),
+    ],
+)
+def test_heads_are_offered_that_share_the_features(keys: Mapping[str, Any], heads: list[int]) -> None:
+    offered = heads_object(problem(embeddings=normal(2, 12), **keys))
+    assert [choice["heads"] for choice in offered] == heads
+    assert [choice["scale"] for choice in offered] == pytest.approx([(count / 12) ** 0.5 for count in heads])
 
 
 @pytest.mark.parametrize(

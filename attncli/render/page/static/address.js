@@ -1,6 +1,7 @@
 /* What was changed, in the address: a link to the page gives the same numbers, and so does the page loaded again. */
 
 import { applyChange, hasPlan, whyNotEditable } from "./changes.js";
+import { ownHeads } from "./heads.js";
 import { firstMask, maskOfText, maskText, whyNoPainting } from "./mask_painting.js";
 import { readNumber, readTyped } from "./numbers_typed.js";
 import { changedSettings, parametersOf, settingsOfPage, textOfSetting } from "./settings.js";
@@ -8,7 +9,7 @@ import { ownWords, whyNoWords } from "./words.js";
 
 const KEY = "set"; // of the address
 const FILLS = "fill"; // of what was filled in
-const [WORDS, MASK] = ["words", "mask"];
+const [WORDS, HEADS, MASK] = ["words", "heads", "mask"];
 const OWN_SCALE = ""; // the text of a scale that was taken out
 const PLAIN = { "%2C": ",", "%2F": "/", "%40": "@" }; // readable as they are
 
@@ -16,7 +17,7 @@ const PLAIN = { "%2C": ",", "%2F": "/", "%40": "@" }; // readable as they are
  * The changes in force as parts of the address, [key, text], none where nothing is changed.
  *
  * They are `set=embeddings@1,0~1/3!scale~0.5`: a number of an input by its step and its index, a setting by its name;
- * `words=the~0!new~-1`, each with the row of the embeddings that it begins with; `mask` as bits; and
+ * `words=the~0!new~-1`, each with the row of the embeddings that it begins with; `heads=4`; `mask` as bits; and
  * `fill=weights@0,1~0.5`, what was filled in an exercise.
  */
 export function changesInAddress(now) {
@@ -25,7 +26,7 @@ export function changesInAddress(now) {
   const fills = Object.entries(now.fills).map(([place, text]) => `${inAddress(place)}~${inAddress(text)}`);
   const words = (now.words ?? []).map(({ token, row }) => `${inAddress(token)}~${row}`);
   const mask = now.mask === null ? "" : maskText(now.mask);
-  const parts = [[WORDS, words.join("!")], [MASK, mask], [KEY, [...edits, ...settings].join("!")], [FILLS, fills.join("!")]];
+  const parts = [[WORDS, words.join("!")], [HEADS, now.heads ?? ""], [MASK, mask], [KEY, [...edits, ...settings].join("!")], [FILLS, fills.join("!")]];
   return parts.filter(([, text]) => text !== "");
 }
 
@@ -53,7 +54,7 @@ function rawParts(hash) {
 function changesOfParts(state, parts) {
   const words = wordsIn(state.get(), parts);
   const mask = maskIn(state.get(), words, parts);
-  const changes = { settings: { ...settingsOfPage(state.get().page) }, typed: {}, edits: [], words, mask };
+  const changes = { settings: { ...settingsOfPage(state.get().page) }, typed: {}, edits: [], words, mask, heads: headsIn(state.get(), parts) };
   for (const entry of (parts.get(KEY) ?? "").split("!")) {
     const [name, text] = entry.split("~").map(decoded);
     if (text === undefined) continue;
@@ -69,6 +70,12 @@ function wordsIn(now, parts) {
   const words = parts.get(WORDS).split("!").map((entry) => entry.split("~").map(decoded)).map(([token, row]) => ({ token, row: Number(row) }));
   const rows = ownWords(now).length;
   return words.every(({ token, row }) => token && Number.isInteger(row) && row >= -1 && row < rows) ? words : null;
+}
+
+/** The number of heads of an address; null where it has none, or the page does not offer it. */
+function headsIn(now, parts) {
+  const heads = Number(parts.get(HEADS));
+  return heads !== ownHeads(now) && now.source.heads?.some((choice) => choice.heads === heads) ? heads : null;
 }
 
 /** The painted mask of an address; null where it has none, or one of another size. */

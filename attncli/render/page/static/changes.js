@@ -2,12 +2,13 @@
 
 import { evaluatePlan, roundedTo } from "./engine.js";
 import { shownValues } from "./exercise.js";
+import { pageOfHeads } from "./heads.js";
 import { planWithMask, withPaintedNode } from "./mask_painting.js";
 import { keptText, readTyped } from "./numbers_typed.js";
 import { settingsOfPage } from "./settings.js";
 import { placesAmong } from "./slices.js";
 import { numberAt, readValue, strides } from "./values.js";
-import { pageOfWords, valuesOfWords } from "./words.js";
+import { pageOfWords, valuesOfPage } from "./words.js";
 
 /** The name of the node that a result such as "weights" is, in the plan in force; undefined where it has none. */
 export function resultName({ page, plan }, result) {
@@ -23,7 +24,7 @@ export function hasPlan(state, settings) {
  * Put other settings or edits in force, and compute what follows from them.
  *
  * `settings` has those that change, `typed` what they were typed as; `edits` is the new list of all edits: {step, index,
- * value, text}; `mask` is one that is painted, `words` are others, each null for those of the program. Everything is computed from the numbers of the program, so that the same changes give the same numbers
+ * value, text}; `mask` is one that is painted, `words` and `heads` are others, each null for those of the program. Everything is computed from the numbers of the program, so that the same changes give the same numbers
  * in any order. Changes with the same `series`, one after the other, are one for `undo`: those of a slider that moves.
  */
 export function applyChange(state, { series = null, ...changed }) {
@@ -37,8 +38,8 @@ export function applyChange(state, { series = null, ...changed }) {
 }
 
 /** What a user has changed of a state. */
-function changesOf({ settings, typed, edits, mask, words }) {
-  return { settings, typed, edits, mask, words };
+function changesOf({ settings, typed, edits, mask, words, heads }) {
+  return { settings, typed, edits, mask, words, heads };
 }
 
 /** Take back the last change. */
@@ -50,7 +51,7 @@ export function undo(state) {
 
 /** Take back all changes; this too can be undone. */
 export function resetAll(state) {
-  applyChange(state, { settings: settingsOfPage(state.get().page), edits: [], mask: null, words: null });
+  applyChange(state, { settings: settingsOfPage(state.get().page), edits: [], mask: null, words: null, heads: null });
 }
 
 /**
@@ -91,27 +92,29 @@ export function whyNotEditable(state, step) {
 function setChanges(state, changes, history, series) {
   const { settings, edits, mask } = changes;
   const { isKeyShown, step, trail, ...now } = state.get();
-  const base = changes.words === now.words ? {} : baseOf(now, changes.words);
+  const isSameBase = changes.words === now.words && changes.heads === now.heads;
+  const base = isSameBase ? {} : baseOf(now, changes);
   const { page, program } = { ...now, ...base };
   const plan = mask === null ? planOf(page, settings) : planWithMask(page, settings, planOf);
   const own = nodesOf(page, plan, settings);
   const shown = page.plans[plan].sections.flatMap((at) => page.sections[at].names);
   const nodes = mask === null ? own : withPaintedNode(own, shown);
   const { values: answers, fixed } = valuesOf(page, program, { plan, nodes, edits, mask });
-  const cell = changes.words === now.words ? now.cell : null;
+  const cell = isSameBase ? now.cell : null;
   const values = shownValues({ page, nodes, isKeyShown }, answers);
   const isInPlan = nodes.some(({ name }) => name === step);
   const inView = isInPlan ? { step, cell } : { step: page.plans[plan].results.weights, cell: null };
   state.update({ ...base, ...changes, history, series, plan, nodes, answers, values, fixed, trail: placesAmong(nodes, trail), ...inView });
 }
 
-/** The page, the program's values and those that changes are marked against, with other words. */
-function baseOf({ source, own, sentence }, words) {
-  const rest = { trail: [], pointed: null, ...(sentence === undefined ? {} : { sentence: { ...sentence, pointed: null, pinned: null } }) };
-  if (words === null) return { page: source, program: own.program, original: own.original, ...rest };
-  const page = pageOfWords(source, words);
-  const program = valuesOfWords(source, page, words, own.program);
-  return { page, program, original: program, ...rest };
+/** The page, the program's values and those that changes are marked against, with other words and heads. */
+function baseOf({ source, own, sentence, positions }, { words, heads }) {
+  const ofWords = words === null ? source : pageOfWords(source, words);
+  const page = heads === null ? ofWords : pageOfHeads(ofWords, heads);
+  const values = page === source ? own : { program: valuesOfPage(page, words, own.program) };
+  const rest = { trail: [], pointed: null, positions: { ...positions, h: Math.min(positions.h ?? 0, (page.axes.h?.length ?? 1) - 1) } };
+  if (sentence !== undefined) rest.sentence = { ...sentence, pointed: null, pinned: null };
+  return { page, program: values.program, original: values.original ?? values.program, ...rest };
 }
 
 /** The number of the plan variant that settings ask for. */

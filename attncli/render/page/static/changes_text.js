@@ -1,6 +1,7 @@
 /* What was changed, as text: a sentence of each change, and the options that make the same on the command line. */
 
 import { pageStem } from "./clipboard.js";
+import { ownHeads } from "./heads.js";
 import { nestedMask } from "./mask_painting.js";
 import { changedSettings, parametersOf, settingText, textOfSetting } from "./settings.js";
 import { numberAt } from "./values.js";
@@ -19,7 +20,7 @@ export function changeTexts(state) {
   const ofSettings = changedSettings(state.get()).map(([name, before, after]) => (
     `${name}: ${wordOf(before)} → ${wordOf(typeof after === "number" ? textOfSetting(state.get(), name) : after)}`
   ));
-  return [...ofWords(state.get()), ...ofNumbers, ...ofSettings, ...ofMask(state.get())];
+  return [...ofWords(state.get()), ...ofHeads(state.get()), ...ofNumbers, ...ofSettings, ...ofMask(state.get())];
 }
 
 /**
@@ -52,6 +53,7 @@ function commandOptions(state) {
     return `--set ${inShell(`${key}[${cellLabels(state, step, index).map(inQuotes).join(",")}]=${text}`)}`;
   });
   if (changed.has("scale")) options.push(`--scale ${inShell(textOfSetting(now, "scale"))}`);
+  if (now.heads !== null) options.push(`--heads ${now.heads}`, ...(now.page.problem.keys.kv_heads ? [`--kv-heads ${now.heads}`] : []));
   if (now.mask !== null) options.push(maskOption(now.mask));
   if (changed.has("causal")) options.push(changed.get("causal") ? "--causal" : "--no-causal");
   const parameters = parametersOf(now.page, now.settings.normalizer).map(({ name }) => name);
@@ -70,6 +72,11 @@ function maskOption(mask) {
 function ofWords(now) {
   if (now.words === null) return [];
   return [`words: ${ownWords(now).map(({ token }) => token).join(" ")} → ${now.words.map(({ token }) => token).join(" ")}`];
+}
+
+/** The number of heads, where it is another than the program's. */
+function ofHeads(now) {
+  return now.heads === null ? [] : [`heads: ${ownHeads(now)} → ${now.heads}`];
 }
 
 /** How many cells a painted mask hides. */

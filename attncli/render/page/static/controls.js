@@ -44,16 +44,21 @@ export function drawControls(element, state) {
 function fieldsOf(state) {
   const { settings } = state.get().page;
   return [
-    ...(settings.scale === null ? [] : [scaleField(settings.scale, state)]),
+    ...(settings.scale === null ? [] : [scaleField(state)]),
     ...(settings.causal === null ? [] : [causalField(state)]),
     ...(settings.normalizer === null ? [] : [normalizerField(settings.normalizers, state)]),
   ];
 }
 
-function scaleField({ own }, state) {
-  const ownText = own === null ? "" : String(Number(own.toPrecision(4)));
+function scaleField(state) {
   const read = (text) => (text.trim() === "" ? { value: null } : readNumber(text));
-  return numberField({ name: "scale", title: "Scale", placeholder: ownText, note: "empty: the score's own", read }, state);
+  const field = numberField({ name: "scale", title: "Scale", note: "empty: the score's own", read }, state);
+  const paint = (settings) => {
+    const { own } = state.get().page.settings.scale; // which follows the number of heads
+    field.row.querySelector("input").placeholder = own === null ? "" : String(Number(own.toPrecision(4)));
+    field.paint(settings);
+  };
+  return { row: field.row, paint };
 }
 
 function causalField(state) {
@@ -104,7 +109,7 @@ function sliderOf(name, title, state) {
 }
 
 /** A field for a number: what is typed is read when Enter is pressed or the field is left, and a mistake is told under it. */
-function numberField({ name, title, read, placeholder = "", note = "", slider = null }, state) {
+function numberField({ name, title, read, note = "", slider = null }, state) {
   const id = `set-${name}`;
   const error = make("span", { class: "field-error" });
   const below = make("p", { class: "field-note", id: `${id}-note`, "aria-live": "polite" }, error, note);
@@ -116,7 +121,7 @@ function numberField({ name, title, read, placeholder = "", note = "", slider = 
     applyChange(state, { settings: { [name]: value }, typed: value === null ? {} : { [name]: keptText(input.value) } });
   };
   const input = make("input", {
-    type: "text", inputmode: "decimal", autocomplete: "off", id, placeholder, "aria-describedby": below.id, onchange: commit,
+    type: "text", inputmode: "decimal", autocomplete: "off", id, "aria-describedby": below.id, onchange: commit,
   });
   const row = make("div", { class: "field" }, make("label", { for: id }, title), input, ...(slider ? [slider] : []), below);
   const paint = (settings) => {

@@ -6,7 +6,7 @@ import { fillIn, filledText, isBlank, verdictOn } from "./exercise.js";
 import { numberStyle, numberText } from "./numerals.js";
 import { indexOfCell, leadingIndex, sliceLabels, sliceOf } from "./slices.js";
 
-const SIGNS = { right: "✓", short: "…", wrong: "✗", unread: "?", empty: "" };
+const FIELD_SIGNS = { right: "✓", short: "…", wrong: "✗", unread: "?", empty: "" };
 
 /** The table of the slice in view, of which some cells are fields. */
 export function exerciseTable(state, node) {
@@ -62,14 +62,14 @@ function fieldOf(state, step, index, name, cell) {
   const paint = (isLeft) => {
     const verdict = verdictOn(state.get(), step, index, field.value);
     const shown = isLeft || verdict === "right" ? verdict : "empty";
-    mark.textContent = SIGNS[shown];
+    mark.textContent = FIELD_SIGNS[shown];
     element.dataset.verdict = shown;
     field.setAttribute("aria-invalid", String(["wrong", "unread"].includes(shown)));
     return shown;
   };
   const leave = () => {
     fillIn(state, step, index, field.value);
-    says.textContent = SAID[paint(true)];
+    says.textContent = FIELD_WORDS[paint(true)];
   };
   field.addEventListener("input", () => { if (paint(false) === "right") leave(); });
   field.addEventListener("change", leave);
@@ -80,4 +80,4 @@ function fieldOf(state, step, index, name, cell) {
   return { element, field };
 }
 
-const SAID = { right: "right", short: "right, with too few decimals", wrong: "wrong", unread: "no number", empty: "" };
+const FIELD_WORDS = { right: "right", short: "right, with too few decimals", wrong: "wrong", unread: "no number", empty: "" };

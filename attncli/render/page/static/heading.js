@@ -6,8 +6,8 @@ import { themeSwitch } from "./theme.js";
 /** Draw the heading. */
 export function drawHeading(element, state) {
   const { page } = state.get();
-  const about = make("p", { class: "about" }, aboutText(page));
-  state.listen((names) => { if (names.includes("page")) about.textContent = aboutText(state.get().page); });
+  const about = make("p", { class: "about" }, countsOfPage(page));
+  state.listen((names) => { if (names.includes("page")) about.textContent = countsOfPage(state.get().page); });
   element.append(
     make("div", { class: "title-row" }, make("h1", {}, page.title), themeSwitch()),
     about,
@@ -18,7 +18,7 @@ export function drawHeading(element, state) {
 }
 
 /** The stages, and how many there are of what. */
-function aboutText(page) {
+function countsOfPage(page) {
   const counts = ["n", "m", "h", "b"].filter((letter) => page.axes[letter]).map((letter) => countText(page.axes[letter]));
   const pipeline = page.pipeline === page.title ? [] : [page.pipeline];
   return [...pipeline, ...counts, page.dtype, `attn ${page.version}`].join(" · ");

@@ -60,7 +60,7 @@ export function followAddress(state, isInView = () => true) {
   state.listen((names) => {
     if (isReading || !isInView()) return;
     const key = keyOf(state.get());
-    if (["edits", "settings", "mask", "words", "fills"].some((name) => names.includes(name))) {
+    if (["edits", "settings", "mask", "words", "heads", "fills"].some((name) => names.includes(name))) {
       clearTimeout(timer); // a slider moves faster than a browser lets an address change
       timer = setTimeout(() => write("replaceState"), Math.max(MOST_OFTEN - (performance.now() - writtenAt), 0));
     } else if (names.some((name) => ["step", "cell", "positions", "trail", "stop"].includes(name))) {
@@ -84,12 +84,12 @@ function keyOf({ step, trail, stop }) {
 export function addressOf(now) {
   const { step, cell, positions, stop } = now;
   const changes = changesInAddress(now).map(([key, text]) => `${key}=${text}`);
-  if (stop !== null) return `#${[`stop=${stop}`, ...changes].join("&")}`;
+  const part = now.page.part === undefined ? [] : [`part=${now.page.part}`]; // of a file with several
+  if (stop !== null) return `#${[...part, `stop=${stop}`, ...changes].join("&")}`;
   const parts = Object.entries(positions).filter(([, at]) => at !== 0);
   if (cell !== null) parts.unshift(["cell", cell.join(",")]);
-  if (now.page.part !== undefined) parts.unshift(["part", now.page.part]);
   const place = `${new URLSearchParams([["step", step], ...parts])}`.replaceAll("%2C", ",");
-  return `#${[place, ...changes].join("&")}`;
+  return `#${[...part, place, ...changes].join("&")}`;
 }
 
 /** The place that the address names, as far as this page has it; null where it names none. */

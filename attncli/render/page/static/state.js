@@ -30,9 +30,10 @@ export function makeState(page) {
     edits: [], // the numbers that were changed: {step, index, value, text}, the text as it was typed
     mask: null, // one that is painted, {shape, data}, in place of the problem's
     words: null, // others than the program's: {token, row}, the row of its embeddings that each begins with
-    source: page, // the page with the program's words
+    heads: null, // another number of heads than the program's
+    source: page, // the page with the program's words and heads
     own: { program: values, original: new Map([...values, ...read(page.before)]) }, // the values of these
-    history: [], // the changes before: {settings, typed, edits, mask, words}
+    history: [], // the changes before: {settings, typed, edits, mask, words, heads}
     series: null, // the name of the series that the last change belongs to: those of a slider that moves
     fixed: new Set(), // the names of steps that follow from a change and can't be computed here
     positions: { ...page.start.positions }, // the batch item and the head in view, and the position on any other leading axis

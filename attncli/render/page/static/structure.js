@@ -2,13 +2,30 @@
 
 import { applyChange } from "./changes.js";
 import { make } from "./elements.js";
+import { ownHeads } from "./heads.js";
 import { firstMask, whyNoPainting } from "./mask_painting.js";
 import { showStep } from "./navigation.js";
 import { movedChanges, newWord, whyNoWords, wordsOf } from "./words.js";
 
 /** The controls, each with why it can't be used where that is so. */
 export function structureControls(state) {
-  return [wordsControl(state), maskControl(state)];
+  return [...headsControl(state), wordsControl(state), maskControl(state)];
+}
+
+/** A list of the numbers of heads that share the features; none where there is no other number. */
+function headsControl(state) {
+  const { source } = state.get();
+  if (!source.heads || source.heads.length < 2 || source.exercise) return [];
+  const choose = () => {
+    const heads = Number(list.value) === ownHeads(state.get()) ? null : Number(list.value);
+    const { mask } = state.get();
+    applyChange(state, { heads, mask: mask !== null && mask.shape.length > 2 ? null : mask }); // one of heads fits no others
+  };
+  const list = make("select", { id: "set-heads", onchange: choose }, ...source.heads.map(({ heads }) => make("option", { value: heads }, String(heads))));
+  const paint = () => { list.value = String(state.get().heads ?? ownHeads(state.get())); };
+  state.listen((names) => { if (names.includes("heads")) paint(); });
+  paint();
+  return [make("div", { class: "field" }, make("label", { for: "set-heads" }, "Heads"), list)];
 }
 
 /** The words in a list: each is typed, moved and left out; one more begins with the embedding of the last, or zeros. */

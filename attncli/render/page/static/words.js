@@ -1,6 +1,7 @@
 /* The words of a problem: the page with others, whose rows of the embeddings follow, and what moves with them. */
 
 import { evaluatePlan } from "./engine.js";
+import { resizedNodes } from "./resized_page.js";
 import { readValue } from "./values.js";
 
 const ZEROS = -1; // the row of a word that has none of the program's
@@ -30,28 +31,14 @@ export function pageOfWords(source, words) {
   const tokens = words.map(({ token }) => token);
   const own = { length: words.length, tokens, labels: numberedLabels(tokens) };
   const axes = Object.fromEntries(Object.entries(source.axes).map(([letter, axis]) => [letter, letters.includes(letter) ? { ...axis, ...own } : axis]));
-  const nodes = source.nodes.map((node) => {
-    const isLonger = (letter) => letters.includes(letter);
+  const isLonger = (letter) => letters.includes(letter);
+  const resize = (of, lengths) => of.map((letter, at) => (isLonger(letter) ? words.length : lengths[at]));
+  const nodes = resizedNodes(source.nodes, resize).map((node) => {
     const last = node.axes.slice(-2);
-    const shape = node.axes.map((letter, axis) => (isLonger(letter) ? words.length : node.shape[axis]));
     const labels = node.labels.map((of, at) => (of.length > 0 && isLonger(last.at(at - 2)) ? own.labels : of));
-    const value = !node.axes.some(isLonger) ? node.value : isCount(node) ? counted(node, words.length) : null;
-    return { ...node, shape, labels, value, shapes: shapesText(node.shapes, letters, words.length) };
+    return { ...node, labels, value: isCount(node) ? counted(node, words.length) : node.value };
   });
-  return { ...source, axes, nodes, guide: guideOfWords(source.guide, nodes, own.labels) };
-}
-
-/** The story of a page with other words: of a cell that is still there. */
-function guideOfWords(guide, nodes, labels) {
-  if (!guide) return guide;
-  const shapes = new Map(nodes.map(({ name, shape }) => [name, shape]));
-  const cells = Object.entries(guide.cells).map(([name, index]) => [name, index.map((at, axis) => Math.min(at, shapes.get(name)[axis] - 1))]);
-  const index = Object.fromEntries(cells).weights ?? [];
-  if (index.length < 2) return { ...guide, cells: Object.fromEntries(cells) };
-  const [query, key] = index.slice(-2).map((at) => labels[at]);
-  const leading = shapes.get("weights").slice(0, -2).filter((length) => length > 1).length; // each named after the pair
-  const rest = leading === 0 ? [] : guide.label.split(", ").slice(-leading);
-  return { ...guide, cells: Object.fromEntries(cells), label: [`query ${query}`, `key ${key}`, ...rest].join(", ") };
+  return { ...source, axes, nodes };
 }
 
 /** Whether a node counts words, or something else. */
@@ -64,18 +51,22 @@ function counted({ options }, length) {
   return { shape: [length], data: Array.from({ length }, (_, at) => options.first + at) };
 }
 
-/** The values of a page with other words, computed from the rows of the embeddings that these have. */
-export function valuesOfWords(source, page, words, own) {
+/** The values of a page with other words or heads, computed from the numbers of the program; without words those stay. */
+export function valuesOfPage(page, words, own) {
   const nodes = page.plans[0].nodes.map((at) => page.nodes[at]);
   const given = nodes.filter((node) => node.function === null && node.tapped_from === null).map(({ name }) => name);
-  const { axes, shape, data } = own.get("embeddings");
+  const start = new Map(given.map((name) => [name, own.get(name)]));
+  for (const node of nodes.filter(isCount)) start.set(node.name, readValue(node.axes, node.value ?? counted(node, node.shape[0])));
+  if (words !== null) start.set("embeddings", rowsOfWords(words, own.get("embeddings")));
+  return evaluatePlan(nodes, start, [], page.dtype).values;
+}
+
+/** The embeddings of words: of each the row that it begins with. */
+function rowsOfWords(words, { axes, shape, data }) {
   const width = shape[1];
   const rows = new Float64Array(words.length * width);
   words.forEach(({ row }, at) => { if (row !== ZEROS) rows.set(data.subarray(row * width, (row + 1) * width), at * width); });
-  const start = new Map(given.map((name) => [name, own.get(name)]));
-  for (const node of nodes.filter(isCount)) start.set(node.name, readValue(node.axes, node.value ?? counted(node, node.shape[0])));
-  start.set("embeddings", { axes, shape: [words.length, width], data: rows });
-  return evaluatePlan(nodes, start, [], page.dtype).values;
+  return { axes, shape: [words.length, width], data: rows };
 }
 
 /**
@@ -112,12 +103,4 @@ export function newWord(words, at) {
 function numberedLabels(tokens) {
   const count = (token, end) => tokens.slice(0, end).filter((other) => other === token).length;
   return tokens.map((token, at) => (count(token) > 1 ? `${token}#${count(token, at + 1)}` : token));
-}
-
-/** The text of shapes, `[n m] 3 × 3`, with other lengths of some letters. */
-function shapesText(text, letters, length) {
-  return text.replace(/\[([^\]]*)\] ([\d,]+(?: × [\d,]+)*)/g, (_, names, sizes) => {
-    const parts = sizes.split(" × ");
-    return `[${names}] ${names.split(" ").map((name, at) => (letters.includes(name) ? length : parts[at])).join(" × ")}`;
-  });
 }

@@ -1,24 +1,24 @@
 /* The page of a check: the verdict, the reason, the map of errors of the step that differs first, and its worst cell. */
 
 import { drawErrorMap } from "./check_map.js";
-import { make } from "./elements.js";
+import { make } from "../elements.js";
 import { drawReportHeading, textBlocks, verdictElement } from "./report_parts.js";
 
-const VERDICT_SIGNS = { agrees: "✓", differs: "✗", failed: "✗", unanswered: "✗", unchecked: "·" };
+const STATE_SIGNS = { agrees: "✓", differs: "✗", failed: "✗", unanswered: "✗", unchecked: "·" };
 const check = JSON.parse(document.getElementById("content").textContent);
-const isOneNumber = check.outcomes.length === 1 && check.summary.length === 0;
+const isSingle = check.outcomes.length === 1 && check.summary.length === 0;
 
 drawReportHeading(check, []);
 document.getElementById("report").append(
-  ...(isOneNumber ? [] : [make("div", { class: "summary" }, ...textBlocks(check.summary)), outcomeList()]),
-  ...check.outcomes.flatMap((outcome, at) => (isOneNumber || outcome.state !== "agrees" ? [outcomeSection(outcome, at)] : [])),
+  ...(isSingle ? [] : [make("div", { class: "summary" }, ...textBlocks(check.summary)), outcomeList()]),
+  ...check.outcomes.flatMap((outcome, at) => (isSingle || outcome.state !== "agrees" ? [outcomeSection(outcome, at)] : [])),
 );
 if (location.hash !== "") document.querySelector(`#${CSS.escape(location.hash.slice(1))}`)?.scrollIntoView();
 
 /** A line for each of several problems, which leads to its section where it has one. */
 function outcomeList() {
   return make("ol", { class: "outcomes" }, ...check.outcomes.map((outcome, at) => make(
-    "li", { class: outcome.state }, make("span", { class: "sign", "aria-hidden": "true" }, VERDICT_SIGNS[outcome.state]),
+    "li", { class: outcome.state }, make("span", { class: "sign", "aria-hidden": "true" }, STATE_SIGNS[outcome.state]),
     outcome.state === "agrees" ? make("span", {}, outcome.name) : make("a", { href: `#part-${at + 1}` }, outcome.name),
     make("span", { class: "outcome-line" }, outcome.line),
   )));
@@ -26,11 +26,11 @@ function outcomeList() {
 
 /** The section of a problem: its verdict large, why, where, and the quantities in order. */
 function outcomeSection(outcome, at) {
-  const heading = isOneNumber ? "h2" : "h3";
+  const heading = isSingle ? "h2" : "h3";
   const section = make(
     "section", { class: `outcome ${outcome.state}`, id: `part-${at + 1}`, "aria-label": outcome.name },
-    ...(isOneNumber ? [] : [make("h2", {}, outcome.name)]),
-    verdictElement(outcome.verdict, VERDICT_SIGNS[outcome.state]),
+    ...(isSingle ? [] : [make("h2", {}, outcome.name)]),
+    verdictElement(outcome.verdict, STATE_SIGNS[outcome.state]),
     ...textBlocks(outcome.edits),
     ...textBlocks(outcome.reason),
   );

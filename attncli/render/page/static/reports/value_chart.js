@@ -1,7 +1,7 @@
 /* A chart of the numbers of a row over the values of what is varied, the number in view in front. */
 
-import { make, makeSvg } from "./elements.js";
-import { decimalText, numberStyle } from "./numerals.js";
+import { make, makeSvg } from "../elements.js";
+import { decimalText, numberStyle } from "../numerals.js";
 
 const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT] = [520, 200, 56, 34, 12, 16];
 const MOST_TICKS = 12; // of the values; of more some are left out

@@ -1,9 +1,9 @@
 /* The tables of a comparison: those of the variants that are shown, and their differences from one of them. */
 
-import { rangeOf } from "./color_scale.js";
-import { numberTable } from "./number_cells.js";
-import { decimalText, numberStyle, MINUS } from "./numerals.js";
-import { readValue } from "./values.js";
+import { rangeOf } from "../color_scale.js";
+import { numberTable } from "../number_cells.js";
+import { decimalText, numberStyle, MINUS } from "../numerals.js";
+import { readValue } from "../values.js";
 
 /** The tables of the slice in view, one for each variant; null of one that does not have it. */
 export function gridsOf(comparison, { result, slice }) {

@@ -1,7 +1,7 @@
 /* The parts that reports have in common: the heading, and blocks of text. */
 
-import { make } from "./elements.js";
-import { themeSwitch } from "./theme.js";
+import { make } from "../elements.js";
+import { themeSwitch } from "../theme.js";
 
 /** Draw the heading of a report: its title and texts of what it is about. */
 export function drawReportHeading(page, about) {

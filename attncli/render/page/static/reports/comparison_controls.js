@@ -1,6 +1,6 @@
 /* The controls of a comparison: the result, the head, the variant that others are compared with, and sliders. */
 
-import { make } from "./elements.js";
+import { make } from "../elements.js";
 
 /** Draw the controls; they stay as they are where what they choose from is drawn already. */
 export function comparisonControls(element, comparison, shown, choose) {

@@ -3,7 +3,7 @@
 import { comparisonControls } from "./comparison_controls.js";
 import { differenceGrid, gridsOf, tablesOf } from "./comparison_tables.js";
 import { drawReadout } from "./comparison_readout.js";
-import { make } from "./elements.js";
+import { make } from "../elements.js";
 import { linkTables } from "./linked_tables.js";
 import { drawReportHeading, textBlocks, verdictElement } from "./report_parts.js";
 

@@ -1,9 +1,9 @@
 /* The numbers of the cell in view in every variant, their differences, and a chart where a number is varied. */
 
 import { signedDifference, differenceText, gridsOf } from "./comparison_tables.js";
-import { make } from "./elements.js";
+import { make } from "../elements.js";
 import { cellName } from "./linked_tables.js";
-import { decimalText, numberStyle } from "./numerals.js";
+import { decimalText, numberStyle } from "../numerals.js";
 import { valueChart } from "./value_chart.js";
 
 /** Draw the numbers of a cell; nothing without one. */

@@ -1,8 +1,8 @@
 /* Linked tables: a cell that is pointed at or chosen in one of them is framed in all, and they scroll together. */
 
-import { make } from "./elements.js";
-import { legendOf } from "./legend.js";
-import { makeTable } from "./table.js";
+import { make } from "../elements.js";
+import { legendOf } from "../legend.js";
+import { makeTable } from "../table.js";
 
 /**
  * Figures of tables whose cells are linked, and a function that shows a cell of all of them.

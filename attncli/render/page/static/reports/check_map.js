@@ -1,12 +1,12 @@
 /* The map of errors of a step: what was given, what is correct and the errors, with linked cells, and the worst cell. */
 
-import { rangeOf } from "./color_scale.js";
+import { rangeOf } from "../color_scale.js";
 import { signedDifference, differenceText } from "./comparison_tables.js";
-import { make } from "./elements.js";
+import { make } from "../elements.js";
 import { cellName, linkTables } from "./linked_tables.js";
-import { numberTable } from "./number_cells.js";
-import { decimalText, numberStyle } from "./numerals.js";
-import { readValue } from "./values.js";
+import { numberTable } from "../number_cells.js";
+import { decimalText, numberStyle } from "../numerals.js";
+import { readValue } from "../values.js";
 
 const DIGITS = 3; // of the largest error
 
