@@ -103,7 +103,7 @@ function drawStop(element, parts, state, isPlayed) {
   element.classList.toggle("is-whole", stop === null);
   drawText(parts.text, state, stop);
   const lines = stop === null ? [] : linesOfStop(now, stop);
-  const drawn = stop === null ? [] : lineElements(now, lines, kindsOfStop(now, stop), stop.index);
+  const drawn = stop === null ? [] : lineElements(now, lines, kindsOfStop(now, stop), new Map(stops.map(({ node, index }) => [node.name, index])));
   parts.text.append(make("p", { class: "visually-hidden" }, spokenLines(lines)));
   parts.lines.replaceChildren(...drawn);
   drawBar(parts.bar, state, stops);
