@@ -74,7 +74,8 @@ def warnings_of_fonts(view: Drawn) -> Sequence[str]:
     if not missing:
         return []
     named = " ".join(missing[:MAX_NAMED]) + (" …" if len(missing) > MAX_NAMED else "")
-    return [f"no installed font has {named}: the figure has boxes in their place; a .svg leaves them to its viewer"]
+    message = f"no installed font has {named}: the figure has boxes in their place"
+    return [f"{message}; install a font such as Noto Sans, or write a .svg, which leaves them to its viewer"]
 
 
 def make_figure(view: Drawn, *, has_images: bool = True) -> Any:
