@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from attncli.problem.edits import EditedProblem
     from attncli.problem.layout import Layout
     from attncli.problem.spec import ProblemSpec
+    from attncli.render.figure.style import FigureStyle
 
 FIGURES = ", ".join(suffix for row in FORMATS if row.is_figure for suffix in row.suffixes)
+STYLE_OPTIONS = ("size", "palette", "font_size", "dark", "transparent")
 ALL = "all"  # the value of --head and --batch for every one
 
 Reason = tuple[Callable[["OutputOptions"], bool], str]  # whether an option has no effect, and why: `{format} has …`
@@ -106,13 +108,8 @@ def _title(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, An
 
 
 def _style(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, Any]:
-    """The style of a figure, None without one of its options."""
-    names = ("size", "palette", "font_size", "dark", "transparent")
-    if all(getattr(options, name) == OutputOptions.default_of(name) for name in names):
-        return {"style": None}
-    from attncli.render.figure.style import find_style
-
-    return {"style": find_style({name: getattr(options, name) for name in names}, option_name)}
+    """The style of a figure."""
+    return {"style": options.style}
 
 
 _HAS_EVERY_STEP = _where(lambda row: row.is_code, "{format} has every step already")
@@ -361,11 +358,6 @@ class OutputOptions:
         """The table: the row of each option by its name."""
         return {field.name: field.metadata["row"] for field in fields(cls)}
 
-    @classmethod
-    def default_of(cls, name: str) -> Any:
-        """The value of an option that is not given."""
-        return next(field.default for field in fields(cls) if field.name == name)
-
     @property
     def given(self) -> Iterator[str]:
         """The names of the options that are given, as far as they are not as without them."""
@@ -384,6 +376,16 @@ class OutputOptions:
     def writes_every_digit(self) -> bool:
         """Whether the numbers are written in full: also in CSV, unless it has so many decimals."""
         return self.output_format.is_lossless and not self.has_effect("precision")
+
+    @property
+    def style(self) -> "FigureStyle | None":
+        """The style of a figure, None without one of its options; raises AttnError where a value is none."""
+        given = {name: getattr(self, name) for name in self.given if name in STYLE_OPTIONS}
+        if not given:
+            return None
+        from attncli.render.figure.style import find_style
+
+        return find_style(given, option_name)
 
     def in_target(self, target: TextTarget) -> TextTarget:
         """A target of text with what the options say of it."""
@@ -556,7 +558,7 @@ def writes_comparisons(row: OutputFormat) -> bool:
 
 def writes_maps(row: OutputFormat) -> bool:
     """Whether a format can hold what each head of a model does: a document, one table, or a page."""
-    return row.writes_documents or row.row_table is not None or row.name == PAGE
+    return row.is_figure or row.writes_documents or row.row_table is not None or row.name == PAGE
 
 
 def with_output_options(

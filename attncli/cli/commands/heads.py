@@ -1,7 +1,7 @@
 """`attn heads`: what each head of a model does, by its maps: saved ones, or those of a capture."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Sequence
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,14 +11,14 @@ from attncli.cli.completion import complete_from
 from attncli.cli.option_values import check_stdin, make_inputs, no_effect, read_positions
 from attncli.cli.output import write_result
 from attncli.cli.output_file import check_is_no_input, say_written
-from attncli.cli.output_options import OutputOptions, with_output_options, writes_maps
+from attncli.cli.output_options import STYLE_OPTIONS, OutputOptions, with_output_options, writes_maps
 from attncli.cli.problem_options import MaxSize
 from attncli.render.formats import PAGE
 
 if TYPE_CHECKING:
     from attncli.analysis.captured_maps import ModelFile
     from attncli.io.inputs import Inputs
-    from attncli.render.reports.heads import HeadsView
+    from attncli.render.reports.heads import HeadsView, ModelHeads
 
 
 @complete_from
@@ -29,7 +29,9 @@ def _complete_statistic() -> Sequence[str]:
     return STATISTICS
 
 
-@with_output_options("format", "json", "output", "safe_csv", "pager", "strict", is_written=writes_maps)
+@with_output_options(
+    "format", "json", "output", *STYLE_OPTIONS, "lines", "safe_csv", "pager", "strict", is_written=writes_maps
+)
 def heads(
     file: Annotated[
         str,
@@ -115,12 +117,14 @@ def _idle(view: "HeadsView", options: OutputOptions) -> list[str]:
     row = options.output_format
     found = []
     if view.heatmap and not row.has_heatmaps:
-        reason = "has the maps anyway" if row.name == PAGE else "has no blocks of colour"
+        reason = "has the maps anyway" if row.is_picture else "has no blocks of colour"
         found.append(no_effect("heatmap", f"{row.name} {reason}"))
-    if view.logarithm and not (view.heatmap and row.has_heatmaps):
+    if view.logarithm and options.has_effect("lines"):
+        found.append(no_effect("logarithm", "lines are as strong as the weights"))
+    elif view.logarithm and not (row.is_figure or (view.heatmap and row.has_heatmaps)):
         found.append(no_effect("logarithm", "it is how --heatmap has its colours"))
-    if view.rollout and row.name == PAGE:
-        found.append(no_effect("rollout", "a page has the maps alone"))
+    if view.rollout and row.is_picture:
+        found.append(no_effect("rollout", f"{row.name} has the maps alone"))
     if view.maps and not row.is_object:
         found.append(no_effect("maps", f"{row.name} has no arrays; --json has"))
     return found
@@ -132,21 +136,44 @@ def _write(file: "ModelFile", view: "HeadsView", options: OutputOptions) -> None
 
     from attncli.io.output_files import atomic_write
     from attncli.render.reports.heads import ModelHeads, heads_answer
-    from attncli.render.target import TEXT_FILE
 
     row = options.output_format
-    model = ModelHeads(file.maps, view if row.has_heatmaps else replace(view, heatmap=False))
+    keeps_logarithm = not (row.is_figure and options.has_effect("lines"))
+    view = replace(view, heatmap=view.heatmap and row.has_heatmaps, logarithm=view.logarithm and keeps_logarithm)
+    model = ModelHeads(file.maps, view)
     if options.file is None:
         chunks = row.render_answer(heads_answer(model), options.in_target(streams.output_target()))
         write_result(chunks, options)
         return
     with atomic_write(options.file) as stream:
-        if row.name == PAGE:
-            from attncli.render.page.model_page import render_model
-
-            chunks = render_model(file, view)
-        else:
-            chunks = iter(row.render_answer(heads_answer(model), options.in_target(TEXT_FILE)))
-        for chunk in streams.buffer_chunks(chunks):
+        if row.is_figure:
+            _write_figure(model, options, stream)
+        for chunk in () if row.is_figure else streams.buffer_chunks(_text(file, model, options)):
             stream.write(chunk.encode("utf-8", "surrogateescape"))
     say_written(options.file)
+
+
+def _text(file: "ModelFile", model: "ModelHeads", options: OutputOptions) -> Iterator[str]:
+    """The text of a file: a page, or the answer in another format."""
+    from attncli.render.reports.heads import heads_answer
+    from attncli.render.target import TEXT_FILE
+
+    if options.output_format.name == PAGE:
+        from attncli.render.page.model_page import render_model
+
+        return iter(render_model(file, model.view))
+    return iter(options.output_format.render_answer(heads_answer(model), options.in_target(TEXT_FILE)))
+
+
+def _write_figure(model: "ModelHeads", options: OutputOptions, stream: IO[bytes]) -> None:
+    """Write the figure of the maps; raises AttnError where there are too many, or Matplotlib is missing."""
+    from attncli.render.figure.drawing import check_matplotlib
+    from attncli.render.figure.heads_figure import heads_figure
+
+    try:
+        check_matplotlib()
+        content = heads_figure(model, options.style, has_lines=options.has_effect("lines"))
+        streams.write_warnings(options.output_format.warnings_of(content), strict=options.strict)
+        options.output_format.write(content, stream)
+    except AttnError as error:
+        raise error.at(f"--output {options.file}") from None

@@ -39,6 +39,7 @@ from attncli.render.sections import edits_text, sections
 from attncli.render.view import View
 
 MAX_PANELS = 300  # tables of one figure
+HINT = "choose some with --head N, --batch N or --select NAME"
 MAX_NAMED = 12  # characters that a warning names
 ONE_TABLE, OF_SEVERAL = Size(6.0, 6.5), Size(3.3, 4.5)  # inches: a larger table has cells without numbers
 TITLE_SIZE, NOTE_SIZE = 11.0, 8.0  # points
@@ -46,6 +47,20 @@ TITLE_WEIGHT = "bold"
 
 
 Group = TableGroup | PlotGroup | LinesGroup
+
+
+@dataclass(frozen=True)
+class FigureContent:
+    """What is drawn that is not the view of a result: groups of panels, under a title, with notes below them.
+
+    `hint` says what to do where there are too many panels.
+    """
+
+    title: str
+    groups: tuple[Group, ...]
+    style: FigureStyle | None = None
+    notes: tuple[str, ...] = ()
+    hint: str = HINT
 
 
 def check_figure(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) -> None:
@@ -58,14 +73,14 @@ def check_figure(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) ->
     _check_count(sum(math.prod(length for letter, length in axes if letter not in cut_axes) for axes in leading))
 
 
-def _check_count(count: int) -> None:
+def _check_count(count: int, hint: str = HINT) -> None:
     """Raise AttnError where so many tables are more than a figure shows."""
     if count > MAX_PANELS:
         message = f"a figure shows {MAX_PANELS} tables at most, and these are {count:,}"
-        raise AttnError(message, hint="choose some with --head N, --batch N or --select NAME")
+        raise AttnError(message, hint=hint)
 
 
-def warnings_of_fonts(view: View) -> Sequence[str]:
+def warnings_of_fonts(view: View | FigureContent) -> Sequence[str]:
     """A warning of the characters that no installed font has, where there are some."""
     with drawing():
         missing = _content_of(view).fonts.missing
@@ -76,7 +91,7 @@ def warnings_of_fonts(view: View) -> Sequence[str]:
     return [f"{message}; install a font such as Noto Sans, or write a .svg, which leaves them to its viewer"]
 
 
-def make_figure(view: View, *, has_images: bool = True) -> Any:
+def make_figure(view: View | FigureContent, *, has_images: bool = True) -> Any:
     """The figure of a view, a `matplotlib.figure.Figure`, of its size, without one as large as it has to be.
 
     The small cells of large tables are images where it `has_images`.
@@ -135,18 +150,22 @@ class _Content:
         return [group.measure(self.fonts, width, largest) for group in self.groups]
 
 
-def _content_of(view: View) -> _Content:
+def _content_of(view: View | FigureContent) -> _Content:
     """What is drawn of a view; raises AttnError where that is nothing."""
-    groups = list(_groups_of(view))
+    if isinstance(view, FigureContent):
+        groups, notes, hint = list(view.groups), view.notes, view.hint
+    else:
+        groups, hint = list(_groups_of(view)), HINT
+        notes = _notes_of(view, groups)
     if not groups:
         raise AttnError("no table of the result has numbers to draw")
-    title, notes = escape_control(" ".join(view.title.split())), _notes_of(view, groups)
-    _check_count(sum(group.count for group in groups))
+    title = escape_control(" ".join(view.title.split()))
+    _check_count(sum(group.count for group in groups), hint)
     texts = [title, *notes, *(text for group in groups for text in group.texts)]
     return _Content(title, groups, notes, fonts_for(texts), style_of(view))
 
 
-def style_of(view: View) -> FigureStyle:
+def style_of(view: View | FigureContent) -> FigureStyle:
     """The style that a view asks for."""
     return FigureStyle() if view.style is None else view.style
 
@@ -207,12 +226,12 @@ def _table_group(view: View, section: Section) -> TableGroup | LinesGroup:
     )
 
 
-def _notes_of(view: View, groups: Iterable[Group]) -> Sequence[str]:
+def _notes_of(view: View, groups: Iterable[Group]) -> tuple[str, ...]:
     """The lines below the panels: what was set, and what the marks of changes mean."""
     tables = (table for group in groups if isinstance(group, TableGroup) for table in group.tables)
     has_marks = any(table.has_changes for table in tables)
     notes = (edits_text(view.edited_cells, view.decimals), CHANGES if has_marks else "")
-    return [note for note in notes if note]
+    return tuple(note for note in notes if note)
 
 
 def _lay_out(content: _Content) -> tuple[PageLayout, Sequence[str], Sequence[str]]:

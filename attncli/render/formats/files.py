@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from functools import partial
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from attncli.base.lazy_numpy import Array
 from attncli.base.program import __version__
@@ -11,6 +11,9 @@ from attncli.io import npy, safetensors
 from attncli.io.output_files import atomic_write
 from attncli.io.paths import path_of
 from attncli.render.view import View, selected_value
+
+if TYPE_CHECKING:
+    from attncli.render.figure import FigureContent
 
 DOTS_PER_INCH = 300  # of PNG, and of what is an image in the other figures
 
@@ -42,7 +45,7 @@ def _arrays(view: View) -> dict[str, Array]:
     return {name: selected_value(view, view.result.trace[name]) for name in view.names}
 
 
-def _write_figure(view: View, stream: IO[bytes], file_format: str, unwritten: Iterable[str]) -> None:
+def _write_figure(view: "View | FigureContent", stream: IO[bytes], file_format: str, unwritten: Iterable[str]) -> None:
     """Write the figure of a view with its title, without the facts of Matplotlib's that are in `unwritten`.
 
     SVG has its text as text, PDF its fonts, PNG so many DOTS_PER_INCH.
