@@ -159,7 +159,6 @@ class ProblemKeys(KeysBesideVectors, total=False):
 
 
 ALL = "all"
-CELL_PARAMETER = "explain((query, key))"
 
 Label = str | SupportsIndex  # of a token: its text, or its position from 0; "*" is every one
 CellLabels = str | tuple[Label, Label]  # "cat,sat", or ("cat", "sat")
@@ -241,7 +240,6 @@ class ShownPart:
             expanded_axes=expanded_axes,
             max_terms=None if self.terms == ALL else to_integer(self.terms, ("terms",), 1),
             before=before,
-            cell_option=CELL_PARAMETER,
         )
 
 

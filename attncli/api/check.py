@@ -8,17 +8,15 @@ from attncli.analysis.check.check import check_expected
 from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation, PartExplanation, QuantityCheck
 from attncli.api.arguments import ProblemKeys
 from attncli.api.problem import Problem, problem_of
-from attncli.api.result import WIDTH
+from attncli.api.shown import document_text
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
 from attncli.io.entries import own_name
 from attncli.io.expected import Expected
 from attncli.problem.numbers import to_integer, to_number_from
-from attncli.render.formats import terminal
 from attncli.render.formats.html_tables import preformatted
 from attncli.render.reports.check import check_document, verdict
-from attncli.render.target import TextTarget
 
 __all__ = ["Report", "check"]
 
@@ -95,7 +93,7 @@ class Report:
         return self.agrees
 
     def __str__(self) -> str:
-        return "".join(terminal.render(check_document(self._data), TextTarget(WIDTH))).rstrip("\n")
+        return document_text(check_document(self._data))
 
     def __repr__(self) -> str:
         return f"Report({verdict(self._data)})"

@@ -13,7 +13,8 @@ from attncli.analysis.rows import RowStatistics
 from attncli.api.arguments import Position, ProblemKeys, find_positions, to_edits, to_name, to_names
 from attncli.api.frames import TO_PANDAS, comparison_frame
 from attncli.api.problem import Problem, problem_of, raw_values
-from attncli.api.result import WIDTH, Result, of_computed
+from attncli.api.result import Result, of_computed
+from attncli.api.shown import document_html, document_text
 from attncli.base.errors import AttnError
 from attncli.base.labels import number_equal_labels
 from attncli.base.text import repr_excerpt, shorten
@@ -21,9 +22,9 @@ from attncli.engine.options import RunOptions
 from attncli.io.variants import PROBLEM, NamedDocument, make_variants, positions_of_variants, varied_keywords
 from attncli.problem.conventions import find_convention
 from attncli.render.document import Document
-from attncli.render.formats import JSON, find_format, html_tables, terminal
+from attncli.render.formats import JSON, find_format
 from attncli.render.reports.compare import comparison_document
-from attncli.render.target import TEXT_FILE, TextTarget
+from attncli.render.target import TEXT_FILE
 from attncli.render.view import ComparisonView
 
 if TYPE_CHECKING:
@@ -111,13 +112,13 @@ class Comparison:
         return "".join(find_format(JSON).render_comparison(self._data, TEXT_FILE, ComparisonView()))
 
     def __str__(self) -> str:
-        return "".join(terminal.render(self._document, TextTarget(WIDTH))).rstrip("\n")
+        return document_text(self._document)
 
     def __repr__(self) -> str:
         return f"Comparison({shorten('; '.join(one.variant.name for one in self._data.variants), MAX_REPR)})"
 
     def _repr_html_(self) -> str:
-        return html_tables.render(self._document)
+        return document_html(self._document)
 
     @property
     def _document(self) -> Document:

@@ -9,7 +9,7 @@ from attncli.analysis import heads as analysis
 from attncli.analysis.captured_maps import ModelFile, read_model_maps
 from attncli.analysis.heads import Head
 from attncli.api.frames import import_pandas
-from attncli.api.result import WIDTH
+from attncli.api.shown import document_html, document_text
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.io.inputs import Inputs
@@ -17,9 +17,9 @@ from attncli.io.maps import maps_of_arrays, with_words
 from attncli.problem.arrays import to_array
 from attncli.problem.numbers import to_integer
 from attncli.render.document import Document
-from attncli.render.formats import JSON, find_format, html_tables, terminal
+from attncli.render.formats import JSON, find_format
 from attncli.render.reports.heads import HeadsView, ModelHeads, heads_answer, heads_rows
-from attncli.render.target import TEXT_FILE, TextTarget
+from attncli.render.target import TEXT_FILE
 
 if TYPE_CHECKING:
     import pandas
@@ -81,14 +81,14 @@ class Heads:
         return heads_answer(self._model).document()
 
     def __str__(self) -> str:
-        return "".join(terminal.render(self._document, TextTarget(WIDTH))).rstrip("\n")
+        return document_text(self._document)
 
     def __repr__(self) -> str:
         kinds = dict.fromkeys(head.kind for head in self.heads)
         return f"Heads({len(self._data.maps)} layers, {len(self.heads)} heads: {', '.join(kinds)})"
 
     def _repr_html_(self) -> str:
-        return html_tables.render(self._document)
+        return document_html(self._document)
 
 
 def heads(

@@ -7,7 +7,8 @@ from typing import Any, Literal, NoReturn, Self, Unpack
 
 from attncli.analysis.fit import RATE, STEPS, Fit, fit, fit_options
 from attncli.api.arguments import Cells, Matrix, Position, ProblemKeys, to_edits, to_names
-from attncli.api.result import WIDTH, ExplanationText, Result, of_computed
+from attncli.api.result import ExplanationText, Result, of_computed
+from attncli.api.shown import document_text
 from attncli.base.errors import AttnError
 from attncli.base.text import count_of, repr_excerpt
 from attncli.engine.options import THREADS, RunOptions
@@ -25,10 +26,8 @@ from attncli.problem.fields import DEFAULT_SELECTION, EXPECTED
 from attncli.problem.problem_cache import form_of_given, keep, recall
 from attncli.problem.spec import FIELDS, ProblemSpec
 from attncli.problem.weights import stored_values
-from attncli.render.formats import terminal
 from attncli.render.formats.html_tables import pairs_table, preformatted
 from attncli.render.reports.fit import fit_document, outcome
-from attncli.render.target import TextTarget
 from attncli.render.view import DECIMALS
 
 NOT_EXPECTED = RawValue(None, PYTHON)
@@ -285,7 +284,7 @@ class Fitted:
         return self._data.stopped
 
     def __str__(self) -> str:
-        return "".join(terminal.render(fit_document(self._data, DECIMALS), TextTarget(WIDTH))).rstrip("\n")
+        return document_text(fit_document(self._data, DECIMALS))
 
     def __repr__(self) -> str:
         return f"Fitted({', '.join(self.learned)}; {outcome(self._data)}, {self.stopped})"

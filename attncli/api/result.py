@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack
 from attncli.analysis.rows import RowStatistics
 from attncli.api.arguments import Cells, Position, ShownPart, to_name, to_title
 from attncli.api.frames import STATISTICS, TO_PANDAS, statistics_frame, step_frame
+from attncli.api.shown import view_html, view_text
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.base.text import join_words, repr_excerpt
@@ -20,18 +21,14 @@ from attncli.problem.fields import WEIGHTS
 from attncli.render.figure import check_figure, make_figure
 from attncli.render.figure.style import FigureStyle, StyleKeywords, find_style
 from attncli.render.formats import (
-    DEFAULT_FORMAT,
     FIGURE_DECIMALS,
     OutputFormat,
     format_of_suffix,
-    html_tables,
     known_suffixes,
-    terminal,
     write_view,
 )
-from attncli.render.sections import document_of
 from attncli.render.statistics import statistics_of
-from attncli.render.target import TEXT_FILE, TextTarget
+from attncli.render.target import TEXT_FILE
 from attncli.render.view import DECIMALS, View
 
 if TYPE_CHECKING:
@@ -43,7 +40,6 @@ FilePath = str | PathLike[str]
 FigureSize = str | tuple[float, float] | None  # "15x10cm", or a width and a height in inches
 
 
-WIDTH = 80  # of texts: no terminal is asked
 MAX_PRINTED = 20_000  # numbers of all selected results together: the text of so many takes a second
 
 
@@ -362,19 +358,6 @@ def _with_every_step(result: RunResult) -> RunResult:
     return run(trace.problem, result.select, every_step=True)
 
 
-def view_text(view: View) -> str:
-    """What a view shows, as text of 80 columns."""
-    return "".join(terminal.render(document_of(view), TextTarget(WIDTH))).rstrip("\n")
-
-
-def view_html(view: View) -> str:
-    """What a view shows, as tables of HTML, with the warnings of its result and what its convention does not have."""
-    trace = view.result.trace
-    convention = trace.problem.convention
-    notes = (*(convention.remarks if convention is not None else ()), *trace.notes)
-    return html_tables.render(document_of(view), notes)
-
-
 @dataclass(frozen=True)
 class SavedFile:
     """A file to be written: its name, its format, and the title and the style of a figure that the user has given."""
@@ -417,8 +400,6 @@ class SavedFile:
         be written.
         """
         view = replace(view, title=self.title, style=self.style)
-        if self.format.name != DEFAULT_FORMAT:  # its readers may have no Python
-            view = replace(view, cell_option="")
         try:
             self._check(view)
             for message in self.format.warnings_of(view):

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
+from attncli.base.option_texts import with_keywords
+
 ErrorPath = tuple[str, ...]
 MAX_LISTED = 100  # names, such as those of tokens; of more only some are listed
 FIRST_LISTED = 3  # of these, before the last
@@ -24,7 +26,7 @@ class AttnError(Exception):
     `row 2`, `number 3`. `hint` says what was expected or what to do. `subject` is the object that is wrong, where it
     is a list or a mapping: from it a reader of files finds the line, and of the `entry` of a list that is wrong its
     own, where it is known. `keys` are those that contradict each other, where
-    the message names them.
+    the message names them. As a text it has keywords in place of options; `typed` has the options.
 
     >>> str(AttnError("is not a number", where=("p.yaml", "line 3", "w_q", "row 2"), hint="write 0 for nothing"))
     'p.yaml, line 3, w_q, row 2: is not a number; write 0 for nothing'
@@ -53,10 +55,16 @@ class AttnError(Exception):
         """The parts of the path as text: `p.yaml, line 3, w_q`; None where there are none."""
         return ", ".join(self.path) or None
 
+    @property
+    def typed(self) -> str:
+        """The error as the command line prints it, with the options that can be typed."""
+        return self._at_its_place(f"{self.message}{f'; {self.hint}' if self.hint else ''}")
+
     def __str__(self) -> str:
-        place = f"{self.where}: " if self.path else ""
-        hint = f"; {self.hint}" if self.hint else ""
-        return f"{place}{self.message}{hint}"
+        return self._at_its_place(with_keywords(f"{self.message}{f'; {self.hint}' if self.hint else ''}"))
+
+    def _at_its_place(self, text: str) -> str:
+        return f"{self.where}: {text}" if self.path else text
 
     def at(self, *parts: str) -> "AttnError":
         """The same error, with parts put before its path.

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from html import escape
 from itertools import groupby
 from typing import TypeVar
 
@@ -36,6 +37,15 @@ def escape_control(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def html_text(text: str) -> str:
+    r"""A text as HTML shows it: nothing in it is markup, and control characters are escapes.
+
+    >>> html_text("<b>\n")
+    '&lt;b&gt;\\n'
+    """
+    return escape(escape_control(text))
 
 
 def escape_unseen(text: str) -> str:

@@ -60,7 +60,7 @@ def run(args: Sequence[str] | None = None) -> int:
     except SystemExit as exit_:  # how Typer ends every command
         return exit_.code if isinstance(exit_.code, int) else 0
     except AttnError as error:
-        return _report(str(error))
+        return _report(error.typed)
     except MemoryError:
         return _report("there is not enough memory; compute some of the queries with --only")
     except OSError as error:  # those of files become AttnErrors where they are opened: this is standard output's

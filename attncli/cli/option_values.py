@@ -176,7 +176,14 @@ def with_parts(edited: "EditedProblem", document: "Document", file: str) -> "Edi
     from attncli.problem.edits import ProblemPart
 
     example = example_of(document, file)
-    parts = [ProblemPart(part.title, part.about, part.problem, part.show) for part in example.parts]
+    names = [part.title or str(number) for number, part in enumerate(example.parts, 1)]
+    alone = ("attn", "compute", *edited.command[2:3])
+    is_alone = edited.command == alone  # no option of a problem follows the file, which would be over that of the part
+    commands = [(*alone[:2], f"{alone[-1]}#{name}") if is_alone else () for name in names]
+    parts = [
+        ProblemPart(part.title, part.about, part.problem, part.show, command)
+        for part, command in zip(example.parts, commands, strict=True)
+    ]
     return replace(edited, about=example.about, parts=tuple(parts) if "parts" in document else ())
 
 

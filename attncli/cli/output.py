@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attncli.base.axes import format_lengths
 from attncli.base.errors import AttnError, UnknownNameError
@@ -27,6 +27,9 @@ from attncli.render.formats import DEFAULT_FORMAT, format_of_file, write_view
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import View, selected_value
 
+if TYPE_CHECKING:
+    from attncli.render.document import Answer
+
 ALWAYS_FITS = 2**14  # numbers of all steps together: so many are written without asking for the free space
 SAMPLE_SIZE = 1000  # numbers of an array by which it is taken for one of whole numbers
 BINARY = ".npz"
@@ -39,7 +42,8 @@ def compute_and_write(edited: EditedProblem, options: OutputOptions, earlier: Ru
     AttnError where an option is out of range, or its name is unknown.
     """
     output_format = options.output_format  # an unknown format is an error before any work
-    _check_format(edited.after, options)
+    for problem in (edited.after, *(part.problem for part in edited.parts)):
+        _check_format(problem, options)
     is_idle = options.has_effect("changes") and not edited.cells
     idle = [no_effect("changes", "no number is set: --set sets some")] if is_idle else []
     streams.write_warnings([*options.warnings, *idle], strict=options.strict)
@@ -68,6 +72,23 @@ def write_result(contents: str | Iterable[str], options: OutputOptions) -> None:
         streams.write_output(contents)
     else:
         write_text(contents, is_paged=options.pager)
+
+
+def write_answer(answer: "Answer", options: OutputOptions) -> None:
+    """Write an answer that is not a result to the file of the options, or to standard output.
+
+    Raises BrokenPipeError where the reader of a pipe has closed it.
+    """
+    row = options.output_format
+    if options.file is None:
+        write_result(row.render_answer(answer, options.in_target(streams.output_target())), options)
+        return
+    from attncli.io.output_files import atomic_write
+
+    with atomic_write(options.file) as stream:
+        for chunk in streams.buffer_chunks(iter(row.render_answer(answer, options.in_target(TEXT_FILE)))):
+            stream.write(chunk.encode("utf-8", "surrogateescape"))
+    say_written(options.file)
 
 
 def write_plan(problem: ProblemSpec, options: OutputOptions) -> None:
@@ -179,8 +200,6 @@ def compute_view(edited: EditedProblem, options: OutputOptions, allocator: Any =
         except AttnError as error:
             raise error.at("--curve") from None
     others: dict[str, Any] = {"before": before[0], "edited_cells": edited.cells} if before else {}
-    if options.output_format.name != DEFAULT_FORMAT:  # its readers may have no command line
-        others["cell_option"] = ""
     others["parts"] = tuple(_part_view(part, options) for part in edited.parts)
     return View(result, **{**shown, **others, "about": edited.about, "command": edited.command})
 
@@ -188,7 +207,9 @@ def compute_view(edited: EditedProblem, options: OutputOptions, allocator: Any =
 def _part_view(part: ProblemPart, options: OutputOptions) -> View:
     """The view of a part of a worked example, with what it shows unless other results are selected."""
     select = ",".join(part.show) if options.select is None else options.select
-    view = compute_view(EditedProblem(part.problem, part.problem), replace(options, select=select))
+    view = compute_view(
+        EditedProblem(part.problem, part.problem, command=part.command), replace(options, select=select)
+    )
     return replace(view, title=part.title, about=part.about)
 
 

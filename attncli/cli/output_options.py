@@ -107,9 +107,18 @@ def _title(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, An
     return {"title": default if options.title is None else options.title}
 
 
+def _blanks(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, Any]:
+    """The numbers of a page that are to be filled in."""
+    if not options.has_effect("blank"):
+        return {"blanks": None}
+    from attncli.analysis.blanks import parse_blanks
+
+    return {"blanks": parse_blanks(options.blank or ())}
+
+
 def _style(options: "OutputOptions", _edited: "EditedProblem") -> Mapping[str, Any]:
     """The style of a figure."""
-    return {"style": options.style}
+    return {"style": options.figure_style}
 
 
 _HAS_EVERY_STEP = _where(lambda row: row.is_code, "{format} has every step already")
@@ -322,12 +331,20 @@ class OutputOptions:
         view=lambda options, _: {"curve": options.has_effect("curve")},
         idle=(_where(lambda row: not row.has_curves, "{format} has no plots"),),
     )
+    blank: list[str] | None = _option(
+        "Make the page an exercise with numbers to fill in: weights,output; 0.3; 'weights[word_2,*]'.",
+        metavar="WHAT",
+        is_listed=False,
+        view=_blanks,
+        idle=(_where(lambda row: not row.shows_every_step, "only a page (.html) has fields; attn worksheet has more"),),
+        example="output",
+    )
     with_attn: bool = _option(
         "Let a notebook import attncli, instead of NumPy alone.",
         default=False,
         is_listed=False,
         view=lambda options, _: {"with_attn": options.has_effect("with_attn")},
-        idle=(_where(lambda row: not row.has_parts, "only notebooks (.ipynb) import attncli"),),
+        idle=(_where(lambda row: not (row.has_parts and row.is_code), "only notebooks (.ipynb) import attncli"),),
     )
     watch: bool = _option("Compute again when a file of the problem changes.", default=False, is_listed=False)
     guide: bool | None = _option(
@@ -377,16 +394,6 @@ class OutputOptions:
         """Whether the numbers are written in full: also in CSV, unless it has so many decimals."""
         return self.output_format.is_lossless and not self.has_effect("precision")
 
-    @property
-    def style(self) -> "FigureStyle | None":
-        """The style of a figure, None without one of its options; raises AttnError where a value is none."""
-        given = {name: getattr(self, name) for name in self.given if name in STYLE_OPTIONS}
-        if not given:
-            return None
-        from attncli.render.figure.style import find_style
-
-        return find_style(given, option_name)
-
     def in_target(self, target: TextTarget) -> TextTarget:
         """A target of text with what the options say of it."""
         return replace(target, quotes_formulas=self.safe_csv, decimals=self.precision)
@@ -427,6 +434,16 @@ class OutputOptions:
     def selected_names(self) -> tuple[str, ...] | None:
         """The names of `--select`, without duplicates, None without it; raises AttnError where one is empty."""
         return split_names(self.select, "--select")
+
+    @property
+    def figure_style(self) -> "FigureStyle | None":
+        """The style of a figure, None without one of its options; raises AttnError where one is out of range."""
+        given = {name: getattr(self, name) for name in self.given if name in STYLE_OPTIONS}
+        if not given:
+            return None
+        from attncli.render.figure.style import find_style
+
+        return find_style(given, option_name)
 
     @property
     def decimals(self) -> int:
@@ -521,7 +538,10 @@ class OutputOptions:
         """Raise AttnError where the format can't hold an answer that is not a result, such as a comparison."""
         if not is_written(self.output_format):
             where = f"--output {self.file}" if self.format is None else f"--format {self.format}"
-            names = [row.name for row in FORMATS if row.is_choice and is_written(row)]
+            rows = [row for row in FORMATS if is_written(row)]
+            names = [row.name for row in rows if row.is_choice]
+            if self.format is None:
+                names = [suffix for row in rows for suffix in row.suffixes]
             message, hint = f"no {noun} is written as {self.output_format.name}", f"expected one of {', '.join(names)}"
             raise AttnError(message, where=where, hint=hint)
 
@@ -547,18 +567,23 @@ def selection_error(error: AttnError, names: Iterable[str]) -> AttnError:
 
 
 def writes_documents(row: OutputFormat) -> bool:
-    """Whether a format can hold an answer that is not a result: a check, a demo."""
+    """Whether a format can hold an answer that is not a result, such as a demo."""
     return row.writes_documents
 
 
+def writes_checks(row: OutputFormat) -> bool:
+    """Whether a format can hold a check: a document or a page."""
+    return row.writes_documents or row.page is not None
+
+
 def writes_comparisons(row: OutputFormat) -> bool:
-    """Whether a format can hold a comparison."""
-    return row.writes_documents or row.compares_cells
+    """Whether a format can hold a comparison: a document, a page, a figure, or a row for each query and key."""
+    return writes_checks(row) or row.compares_cells or row.is_figure
 
 
 def writes_maps(row: OutputFormat) -> bool:
-    """Whether a format can hold what each head of a model does: a document, one table, or a page."""
-    return row.is_figure or row.writes_documents or row.row_table is not None or row.name == PAGE
+    """Whether a format can hold what each head of a model does: a document, a page, one table or a figure."""
+    return row.is_figure or writes_checks(row) or row.row_table is not None
 
 
 def with_output_options(
@@ -566,10 +591,10 @@ def with_output_options(
 ) -> Callable[[Command], Command]:
     """Give a command output options, of these names or all, in place of its parameter `output_options`.
 
-    They arrive there as one object. The help of `--format` has the formats that the command writes: all, or those that
-    `is_written` says.
+    They arrive there as one object. The help of `--format` and `--output` has the formats that the command writes: all,
+    or those that `is_written` says.
     """
-    choices = [row.name for row in FORMATS if row.is_choice and (is_written is None or is_written(row))]
+    choices = [row for row in FORMATS if is_written is None or is_written(row)]
     options = [_parameter(option, choices) for option in fields(OutputOptions) if not names or option.name in names]
 
     def with_options(command: Command) -> Command:
@@ -588,11 +613,14 @@ def with_output_options(
     return with_options
 
 
-def _parameter(option: Any, formats: Sequence[str]) -> inspect.Parameter:
-    """A field of OutputOptions as a parameter of which Typer makes an option; `formats` can be chosen."""
+def _parameter(option: Any, formats: Sequence[OutputFormat]) -> inspect.Parameter:
+    """A field of OutputOptions as a parameter of which Typer makes an option; the command writes these formats."""
     row: OutputOption = option.metadata["row"]
     if option.name == "format":
-        row = replace(row, help=f"As {' '.join(formats)}.", complete=complete_from(lambda: formats))
+        names = [each.name for each in formats if each.is_choice]
+        row = replace(row, help=f"As {' '.join(names)}.", complete=complete_from(lambda: names))
+    if option.name == "output" and len(formats) < len(FORMATS):
+        row = replace(row, help=f"Write a file: {' '.join(each.suffixes[0] for each in formats)}.")
     name = option_name(option.name)
     made = typer.Option(
         f"{name}/--no-{name.removeprefix('--')}" if row.has_opposite else name,

@@ -53,7 +53,7 @@ def watch(read: Read, write: Write, max_size: str | None, option_texts: Mapping[
     except AttnError as raised:
         if not _is_mistake_in_file(raised, inputs.versions, option_texts):
             raise
-        streams.write_error(str(raised))
+        streams.write_error(raised.typed)
     versions: Versions = inputs.versions
     streams.write_error(f"watching {_list_files(list(versions))}; Ctrl-C ends it")
     while True:
@@ -93,7 +93,7 @@ def _wait_for_save(versions: Versions, events: Events, error: AttnError | None) 
                 if saved:
                     return saved
                 if error is not None:
-                    streams.write_error(str(error))
+                    streams.write_error(error.typed)
                     error = None
                 streams.check_reader()
 

@@ -212,12 +212,16 @@ class EditedCell:
 
 @dataclass(frozen=True)
 class ProblemPart:
-    """A part of a worked example: its title, what it is about, its problem, and the results that it shows."""
+    """A part of a worked example: its title, what it is about, its problem, and the results that it shows.
+
+    `command` has the words of the command line that gives its problem, where one does.
+    """
 
     title: str
     about: str
     problem: ProblemSpec
     show: tuple[str, ...]
+    command: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from attncli.ops.registry import kinds, operators
 from attncli.problem.fields import option_name
 from attncli.problem.spec import FIELDS
 
-_CONVENTION = "give the option --as; in Python convention=, and conventions= to compare"
+_CONVENTION = "give --as"
 _NO_DROPOUT = "leave it out: attn computes inference, which has no dropout"
 _NO_TRAINING = "leave it out: attn trains nothing"
 _ONE_LAYER = "leave it out: attn computes one layer; attn model --layer N picks it"
@@ -20,7 +20,7 @@ _ORDER = "leave it out: arrays are (batch, tokens, features)"
 _HINTS = {
     # how a framework reads a problem
     "as convention framework": _CONVENTION,
-    "set": "give the option --set, or set= in Python",
+    "set": "give --set",
     # inputs
     "input inputs x hidden_states hidden_state memory encoder_hidden_states emb": "give {embeddings}",
     "q queries query_states": "give {query}",

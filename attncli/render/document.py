@@ -84,7 +84,7 @@ class Grid:
     @property
     def change(self) -> "Grid":
         """The change of each number, after − before; a table of signs, and one that is not compared, as it is."""
-        if self.changes is None or self.signs is not None:
+        if self.signs is not None or (self.before is None and self.changes is None):
             return self
         if self.before is None:  # nothing changed
             return replace(self, values=np.zeros(self.values.shape), is_heatmap=False, changes=None)
@@ -276,32 +276,45 @@ def with_decimal_sign(document: Document, problem: ProblemSpec) -> Document:
 
 def section_with_comma(section: Section) -> Section:
     """A section with decimal commas in its tables, formulas, arithmetic, remarks and other lines."""
+    return replace(_with_texts(section, with_decimal_commas, _grid_with_comma), purpose=section.purpose)
+
+
+def _with_texts(section: Section, change: Callable[[str], str], change_grid: Callable[[Grid], Grid]) -> Section:
+    """A section whose tables, formula, purpose, arithmetic, remarks and other lines are changed; a line may vanish."""
     return replace(
         section,
-        grids=tuple(map(_grid_with_comma, section.grids)),
-        formula=with_decimal_commas(section.formula),
-        arithmetic=tuple(map(with_decimal_commas, section.arithmetic)),
-        remarks=tuple(map(with_decimal_commas, section.remarks)),
-        blocks=tuple(map(_block_with_comma, section.blocks)),
+        grids=tuple(map(change_grid, section.grids)),
+        formula=change(section.formula),
+        purpose=change(section.purpose),
+        arithmetic=tuple(map(change, section.arithmetic)),
+        remarks=tuple(filter(None, map(change, section.remarks))),
+        blocks=tuple(_block_with_texts(block, change, change_grid) for block in section.blocks),
     )
 
 
-def _block_with_comma(block: Block) -> Block:
-    """A block with decimal commas in its texts."""
+def _block_with_texts(block: Block, change: Callable[[str], str], change_grid: Callable[[Grid], Grid]) -> Block:
+    """A block with changed texts."""
     match block:
         case Statement(start, rest, style):
-            block = Statement(start, with_decimal_commas(rest), style)
+            block = Statement(start, change(rest), style)
         case Lines(lines):
-            block = replace(block, lines=tuple(map(with_decimal_commas, lines)))
+            block = replace(block, lines=tuple(own for line in lines if (own := change(line)) or not line))
         case Pairs(pairs):
-            block = replace(block, pairs=[(name, with_decimal_commas(text)) for name, text in pairs])
+            block = replace(block, pairs=[(name, change(text)) for name, text in pairs])
         case Fitted(blocks):
-            block = Fitted(lambda target: map(_block_with_comma, blocks(target)))
+            block = Fitted(lambda target: (_block_with_texts(one, change, change_grid) for one in blocks(target)))
         case SideBySide(sections):
-            block = SideBySide(tuple(map(section_with_comma, sections)))
+            block = SideBySide(tuple(_with_texts(section, change, change_grid) for section in sections))
         case Section():
-            block = section_with_comma(block)
-    return block  # a drawing has no numbers of its own
+            block = _with_texts(block, change, change_grid)
+    return block  # a drawing has no texts of its own
+
+
+def with_texts(document: Document, change: Callable[[str], str]) -> Document:
+    """The document with the texts of every section changed; the numbers and labels of its tables stay."""
+    return replace(
+        document, sections=(_with_texts(section, change, lambda grid: grid) for section in document.sections)
+    )
 
 
 def _grid_with_comma(grid: Grid) -> Grid:
@@ -320,12 +333,13 @@ def pairs_document(groups: Iterable[tuple[str, Sequence[tuple[str, str]]]]) -> D
 class Answer:
     """What a command answers: the document that readers get, and the object that programs get; each made when asked.
 
-    Some answers are one table too, whose `rows` begin with the header.
+    Some answers are one table too, whose `rows` begin with the header, and some have the object of a `page`.
     """
 
     document: Callable[[], Document]
     object: Callable[[], Mapping[str, Any]]
     rows: Callable[[], Iterator[Sequence[Any]]] | None = None
+    page: Callable[[], Mapping[str, Any]] | None = None
 
 
 def column_blocks(widths: Sequence[float], available: float | None) -> Iterator[range]:

@@ -42,8 +42,7 @@ def _explained(view: View, names: Collection[str]) -> Iterator[tuple[Section, fr
     yield Section("letters", formula=letters), frozenset()
     noun = "pair" if trace.plan.has_weights else "token"
     subject = f"This {noun} is" if len(worked) == 1 else f"These {noun}s are"
-    others = f"; {view.cell_option} picks others" if view.cell_option else ""
-    purpose = f"{subject} marked in every table and worked out below it{others}."
+    purpose = f"{subject} marked in every table and worked out below it; --cell QUERY,KEY picks others."
     yield replace(worked_cells(view, worked), purpose=purpose), frozenset()
     writer = _StepWriter(view, worked)
     is_backward = False

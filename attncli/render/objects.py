@@ -216,7 +216,7 @@ def _outcome(outcome: "CheckOutcome") -> dict[str, Any]:
     agrees = outcome.agrees if outcome.has_verdict else None
     content: dict[str, Any] = {"problem": outcome.file or None, "part": outcome.part or None, "agrees": agrees}
     if outcome.report is None:
-        return content | {"error": NOTHING_GIVEN if outcome.error is None else str(outcome.error)}
+        return content | {"error": NOTHING_GIVEN if outcome.error is None else outcome.error.typed}
     content |= report_object(outcome.report)
     if outcome.before is not None:
         before = outcome.before.report

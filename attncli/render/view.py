@@ -15,11 +15,11 @@ from attncli.problem.fields import PIPELINE_STAGES
 from attncli.problem.spec import ProblemSpec
 
 if TYPE_CHECKING:
+    from attncli.analysis.blanks import BlankRequest
     from attncli.render.figure.style import FigureStyle
 
 DECIMALS = 4
 MAX_DECIMALS = 17  # more than any number of eight bytes has
-CELL_OPTION = "--cell QUERY,KEY"
 
 
 def explained_names(problem: ProblemSpec, plan: Plan, selection: Sequence[str]) -> frozenset[str]:
@@ -47,15 +47,14 @@ class View:
     whole; None for no limit. Of a longer vector the number at `feature` is worked out. `before` is an
     earlier result: formats for readers mark the numbers that changed since. Where `edited_cells` made the change,
     tables before and after are shown together, of the default results every step that changed. `statistics` adds those
-    of the weights, which the result must have, and `top` so many largest keys of each query. `cell_option` is what
-    picks other cells, as an explanation says.
+    of the weights, which the result must have, and `top` so many largest keys of each query.
     With `heatmap` text has tables as blocks of colour, of an explanation too those of all heads; `curve` adds the data
     fit, which the result must have. With `transpose` tables of queries and keys have a row for each key. `title` is
     that of a figure or a page, `style` that of a figure, where the user has given one; with `lines` a figure has
     weights as lines between words. With `changes` there is the change of each number, in place of the tables before
     and after. A notebook says what a problem is `about`, has a section for each of the `parts` of its file, and is
     computed `with_attn`. `command` has the words of the command line that gives the problem, for the page; with `guide`
-    a page begins with the story of a cell.
+    a page begins with the story of a cell, and `blanks` are the numbers of a page to fill in.
     """
 
     result: RunResult
@@ -72,7 +71,6 @@ class View:
     edited_cells: tuple[EditedCell, ...] = ()
     statistics: bool = False
     top: int = 0
-    cell_option: str = CELL_OPTION
     heatmap: bool = False
     curve: bool = False
     transpose: bool = False
@@ -84,6 +82,7 @@ class View:
     parts: "tuple[View, ...]" = ()
     with_attn: bool = False
     command: tuple[str, ...] = ()
+    blanks: "BlankRequest | None" = None
     guide: bool = False
 
     @property
@@ -119,12 +118,15 @@ class View:
 class ComparisonView:
     """How a comparison is shown: with so many decimals, and whether with every table, however large.
 
-    `statistics` says whether those of the weights are shown; None: where they are short, or everything is shown.
+    `statistics` says whether those of the weights are shown; None: where they are short, or everything is shown. A
+    figure has a `title` and a `style`.
     """
 
     decimals: int = DECIMALS
     shows_all: bool = True
     statistics: bool | None = None
+    title: str = ""
+    style: "FigureStyle | None" = None
 
 
 def selected_value(view: View, step: Step) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from attncli.cli.output_options import OutputOptions
 from tests.cli.running import Run
 
 SMALL = ("compute", "--weights", "1 0; .5 .5", "--value", "1; 2", "-o", "p.html")  # of few steps: quickly written
@@ -94,3 +95,37 @@ def test_the_title_is_that_of_the_file_where_none_is_given(
     (tmp_path / "p.yaml").write_text("title: Two words\nweights: [[1, 0]]\nvalue: [[1], [2]]\n", encoding="utf-8")
     assert run("compute", "p.yaml", "-o", "p.html", *options).returncode == 0
     assert content(tmp_path)["title"] == title
+
+
+@pytest.mark.parametrize(
+    ("words", "has_story"),
+    [
+        (SMALL, False),
+        ((*SMALL, "--guide"), True),
+        (("demo", "scaled_dot", "-o", "p.html"), True),
+    ],
+)
+def test_a_page_begins_with_a_story_where_that_is_asked_for_and_of_a_demo(
+    words: tuple[str, ...], has_story: bool, run: Run, tmp_path: Path
+) -> None:
+    ran = run(*words)
+    assert ran.returncode == 0
+    assert (content(tmp_path)["guide"] is not None) == has_story
+
+
+def test_a_page_that_is_opened_begins_with_a_story_unless_none_is_wanted() -> None:
+    assert OutputOptions(open=True, output="p.html").has_guide
+    assert not OutputOptions(open=True, output="p.html", guide=False).has_guide
+
+
+def test_a_story_of_what_nothing_computes_is_an_error(run: Run) -> None:
+    ran = run("compute", "--weights", "1 0; .5 .5", "-o", "p.html", "--guide")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == (
+        "attn: --guide: weights are given, and a story tells what is computed; give value, or leave out --guide\n"
+    )
+
+
+def test_a_demo_in_the_terminal_has_no_story(run: Run) -> None:
+    ran = run("demo", "scaled_dot", "--guide")
+    assert ran.stderr == "attn: warning: --guide has no effect: only a page (.html) begins with a story\n"

@@ -127,7 +127,7 @@ def test_an_archive_that_unpacks_to_more_than_the_limit_is_refused(tmp_path: Pat
     raw = zip_of(("x.npy", in_bytes(np.save, np.zeros(10**6))))
     (tmp_path / "x.npz").write_bytes(raw)
     assert len(raw) < 20_000
-    with pytest.raises(AttnError, match=r"x.npz#x: has 8.0 MB, more than the 1.0 MB that may be read \(--max-size\)"):
+    with pytest.raises(AttnError, match=r"x.npz#x: has 8.0 MB, more than the 1.0 MB that may be read \(max_size\)"):
         formats.read_array(opened(tmp_path / "x.npz", 10**6), "")
     assert formats.read_array(opened(tmp_path / "x.npz", 10**7), "").array.shape == (10**6,)
 

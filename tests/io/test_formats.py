@@ -168,7 +168,7 @@ def test_content_of_no_format_is_an_error(raw: bytes, message: str, tmp_path: Pa
 
 def test_an_array_is_no_problem(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", TWO)
-    with pytest.raises(attncli.AttnError, match=r"is a NumPy array, not a problem; give it as an option: --embeddings"):
+    with pytest.raises(attncli.AttnError, match=r"is a NumPy array, not a problem; give it as an option: embeddings="):
         attncli.load(tmp_path / "x.npy")
 
 

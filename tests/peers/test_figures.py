@@ -265,14 +265,16 @@ class TestLines:
 def test_the_heads_of_a_model_are_a_row_for_each_layer_or_lines(tmp_path: Path) -> None:
     maps = np.full((3, 6, 4, 4), 0.25)
     np.save(tmp_path / "maps.npy", maps)
-    for words, shown in (([], 18), (["--lines", "--top", "2", "--dark"], 2)):
+    for words, shown in (
+        ([], {f"2.{head}" for head in range(6)}),
+        (["--lines", "--layer", "2", "--top", "1", "--dark"], {"2.0 uniform 1.00"}),
+    ):
         ran = run_in_process("heads", "maps.npy", "--tokens", "a b a c", *words, "-o", "x.svg", folder=tmp_path)
         assert (ran.returncode, ran.stderr) == (0, "")
         labels = svg_texts((tmp_path / "x.svg").read_bytes())
-        titles = [text for text in labels if re.match(r"\d\.\d( |$)", text)]
-        assert len(titles) == shown
+        assert {text for text in labels if text.startswith("2.")} == shown
         assert {"a", "b", "c", "queries", "keys"} <= set(labels)
-        assert ("weights: layers down, heads across" in labels) == (shown == 18)
+        assert ("weights: layers down, heads across" in labels) == (words == [])
     np.save(tmp_path / "maps.npy", maps.repeat(20, 0))
     ran = run_in_process("heads", "maps.npy", "-o", "x.png", folder=tmp_path)
     assert "a figure shows 300 tables at most, and these are 360; choose some with --layer N" in ran.stderr
@@ -455,3 +457,11 @@ def test_a_figure_shows_itself_in_a_notebook() -> None:
     figure: Any = attncli.attention([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], select="weights").figure()
     assert figure._repr_png_().startswith(b"\x89PNG")
     assert "<svg" in figure._repr_svg_()
+
+
+def test_a_comparison_is_a_figure_of_its_variants_and_their_differences(tmp_path: Path) -> None:
+    words = ("compare", "--embeddings", "1 0; 0 1", "--vary", "scale=1,2", "--select", "weights", "--dark")
+    ran = run_in_process(*words, "-o", "variants.svg", "--title", "Two scales", folder=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    text = (tmp_path / "variants.svg").read_text(encoding="utf-8")
+    assert all(f">{label}</text>" in text for label in ("Two scales", "weights", "weights, difference"))

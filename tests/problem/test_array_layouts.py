@@ -93,7 +93,7 @@ def test_the_layout_that_is_given_goes_before_that_of_a_convention() -> None:
         (
             {"query": normal(2, 5, 6, 4), "key": normal(2, 7, 2, 4)},
             "key: 5 query heads can't share 7 key heads evenly; choose a divisor of 5; "
-            "it fits layout bnhd, (batch, tokens, heads, features): give --layout bnhd",
+            'it fits layout bnhd, (batch, tokens, heads, features): give layout="bnhd"',
         ),
     ],
 )

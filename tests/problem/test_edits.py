@@ -242,8 +242,8 @@ def test_what_can_not_be_set_is_an_error_that_says_what_to_do(keys: dict[str, An
     spec = attncli.Problem(**keys).spec
     with pytest.raises(AttnError) as caught:
         apply_edits(spec, [parse_edit(text)])
-    assert str(caught.value).startswith(f"--set {text}")
-    assert message in str(caught.value)
+    assert caught.value.typed.startswith(f"--set {text}")
+    assert message in caught.value.typed
 
 
 def test_a_cell_is_set_once() -> None:

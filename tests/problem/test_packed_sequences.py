@@ -134,7 +134,7 @@ SELF = {"query": normal(5, D), "key": normal(5, D)}
         (
             {"cu_seqlens": [0, 3, 5], "query": normal(5, 2, D), "key": normal(5, 2, D)},
             "cu_seqlens: query has 5 batch items (b); packed sequences are one; "
-            "it fits layout nhd, (tokens, heads, features): give --layout nhd",
+            "it fits layout nhd, (tokens, heads, features): give layout=\"nhd\"",
         ),
         (
             {"cu_seqlens": [0, 5], "query": normal(2, 5, D), "key": normal(2, 5, D)},

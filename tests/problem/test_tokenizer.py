@@ -77,7 +77,7 @@ def test_a_text_that_is_not_split_needs_a_tokenizer() -> None:
 
 def test_a_sentence_over_a_table_of_a_file_needs_a_tokenizer(tmp_path: Path) -> None:
     file = write_file(tmp_path, f"token_table: {TABLE}\nembeddings: normal\n")
-    with pytest.raises(AttnError, match="sentence: token_table has rows of numbers, not of words; give --tokenizer"):
+    with pytest.raises(AttnError, match="sentence: token_table has rows of numbers, not of words; give tokenizer="):
         attncli.load(file, sentence="the cat")
 
 

@@ -277,7 +277,7 @@ def test_the_file_of_a_layer_is_tried_with_a_seed(tmp_path: Path) -> None:
 
 
 def test_without_a_seed_the_error_says_what_to_give(tmp_path: Path) -> None:
-    with pytest.raises(AttnError, match=r"--embeddings FILE .* --residual FILE .* --tokens 464,3797 .*"):
+    with pytest.raises(AttnError, match=r"embeddings=FILE .* residual=FILE .* tokens=\[464,3797\] .*"):
         attncli.load(write_file(tmp_path, LAYER))
 
 

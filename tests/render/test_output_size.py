@@ -55,8 +55,8 @@ ROWS = [
 ]
 
 
-# A page of float64 has 39 plans more, whatever the numbers.
-WRITTEN = [(name, row) for name in SIZED for row in ROWS if row.name != "html" or name == "float32"]
+# A page that computes has 39 plans more, whatever the numbers.
+WRITTEN = [(name, row) for name in SIZED for row in ROWS if row.name != "html" or name == "float16"]
 
 
 @pytest.mark.parametrize(("name", "row"), WRITTEN, ids=[f"{name}-{row.name}" for name, row in WRITTEN])
@@ -104,5 +104,5 @@ def test_the_memory_that_writing_takes_is_estimated(row: OutputFormat, tmp_path:
     estimate = SizeEstimator(plan_of(spec), spec.precision, (), 4).memory(DEFAULT_SELECTION, row)
     written(small_view, row)  # modules and scripts are read once
     fixed, peak = (peak_memory(one, row, tmp_path / "out") for one in (small_view, view))
-    constant = 0 if estimate else 1_000_000  # what does not grow with the result: chunks, labels
+    constant = 0 if estimate else 1_500_000  # what does not grow with the result: chunks, labels, plans
     assert 0.4 * (peak - fixed - constant) <= estimate <= 1.5 * peak  # text is written a section at a time

@@ -61,9 +61,8 @@ EFFECTS: list[tuple[tuple[str, ...], dict[str, Any], dict[str, Any], str, str]] 
     (READERS, {**EXPLAIN, "max_terms": 2}, {"feature": 1}, "e2] = ", "e1] = "),
     ((*READERS, *OBJECTS), {}, {"statistics": True}, "entropy", ""),
     (READERS, {"statistics": True}, OF_HEAD_1, "", "head 0"),
-    (READERS, EXPLAIN, {"cell_option": "click"}, "below it; click picks others", "QUERY,KEY picks others"),
     (("table",), {}, {"heatmap": True}, "░ 0.3333", ""),
-    (("html",), {}, {"title": "one title"}, "<title>one title</title>", "<title>scaled_dot"),
+    (("html",), {}, {"title": "one title"}, "<title>one title</title>", "<title>cat dog owl"),
 ]
 
 

@@ -61,7 +61,7 @@ def compute_reference(problem: ProblemSpec, names: Sequence[str], options: Check
         try:
             trace, name = _in_many_digits(trace), f"{DIGITS} digits"
         except AttnError as error:
-            remark = f"{DIGITS} digits: {error}"
+            remark = f"{DIGITS} digits: {error.typed}"
     return Reference(trace, name, remark)
 
 

@@ -551,14 +551,14 @@ class _Search:
         try:
             return self.accepts(attempt)
         except AttnError as error:  # an operator of another package may refuse what a slip gives it
-            self.untried.append(f"{_names(attempt)}: {error}")
+            self.untried.append(f"{_names(attempt)}: {error.typed}")
             return False
 
     def _made(self, start: Attempt, slip: Slip, number: Number | None = None) -> Iterator[Attempt]:
         try:
             yield from with_slip(start, slip, number)
         except AttnError as error:  # an operator of another package may refuse what a slip gives it
-            self.untried.append(f"{slip.name}: {error}")
+            self.untried.append(f"{slip.name}: {error.typed}")
 
 
 def _names(attempt: Attempt) -> str:

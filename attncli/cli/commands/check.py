@@ -27,9 +27,9 @@ from attncli.cli.option_values import (
     read_problem_options,
     write_alias_notes,
 )
-from attncli.cli.output import write_result
+from attncli.cli.output import write_answer
 from attncli.cli.output_file import check_is_no_input, named_file
-from attncli.cli.output_options import OutputOptions, with_output_options, writes_documents
+from attncli.cli.output_options import OutputOptions, with_output_options, writes_checks
 from attncli.cli.problem_options import As, EditTexts, Layers, MaxSize, Strict, with_problem_options
 from attncli.cli.terminal import ProgressBar
 from attncli.cli.usage_errors import named_arrays_error
@@ -83,7 +83,7 @@ class Suite:
 
 
 @with_problem_options()
-@with_output_options("format", "json", "pager", is_written=writes_documents)
+@with_output_options("format", "json", "output", "pager", is_written=writes_checks)
 def check(
     problems: Annotated[
         list[str] | None,
@@ -102,7 +102,7 @@ def check(
     rtol: Annotated[str | None, typer.Option(metavar="X", help="Relative tolerance, in place of that derived.")] = None,
     atol: Annotated[str | None, typer.Option(metavar="X", help="Absolute tolerance, in place of that derived.")] = None,
     ulp: Annotated[
-        str | None, typer.Option(metavar="N", help="Tolerance in units in the last place of the type.")
+        str | None, typer.Option(metavar="N", hidden=True, help="Tolerance in units in the last place of the type.")
     ] = None,
     slips: Annotated[
         bool, typer.Option("--slips", help="Name the mistakes that these inputs would not reveal.")
@@ -143,9 +143,10 @@ def check(
     from attncli.engine.options import RunOptions
 
     output_options = replace(output_options, precision=precision)
-    output_options.check_format("check", writes_documents)
+    output_options.check_format("check", writes_checks)
     _ = output_options.decimals  # an error before any work
-    if quiet and output_options.output_format.name != DEFAULT_FORMAT:  # a program reads one object
+    is_on_output = output_options.file is None
+    if quiet and is_on_output and output_options.output_format.name != DEFAULT_FORMAT:  # a program reads one object
         message = f"--quiet and --format {output_options.output_format.name} contradict each other"
         raise AttnError(message, hint="leave out one of them")
     check_is_given("check", problems, keys)
@@ -271,7 +272,7 @@ def _run_suite(suite: Suite, request: CheckRequest, junit: str | None) -> "Seque
         for file in suite.files:
             for outcome in _outcomes_of_file(file, suite, request):
                 if outcome.error is not None:
-                    text = str(outcome.error)  # that of an option does not say which problem
+                    text = outcome.error.typed  # that of an option does not say which problem
                     names_file = not suite.is_several or outcome.file in text
                     streams.write_error(text if names_file else f"{outcome.file}: {text}")
                 outcomes.append(outcome)
@@ -295,7 +296,8 @@ def _write_answer(
 ) -> None:
     """Write how many of several problems agree and a line for each, or the reports of one and its parts.
 
-    Nothing is written of one problem that can't be checked, and the verdict alone where it `is_quiet`.
+    Nothing is written of one problem that can't be checked, and on standard output the verdict alone where it
+    `is_quiet`.
     """
     from attncli.render.formats import terminal
     from attncli.render.reports.check import check_answer, quiet_document
@@ -303,14 +305,16 @@ def _write_answer(
     is_one = not suite.is_several and not any(outcome.part for outcome in outcomes)
     if is_one and outcomes[0].error is not None:
         return
-    check_is_no_input(None, inputs)
+    check_is_no_input(options.file, inputs)
     if is_quiet:
+        check_is_no_input(None, inputs)
         with streams.while_read():
             streams.write_output(terminal.render(quiet_document(outcomes), streams.output_target()))
+    if is_quiet and options.file is None:
         return
     answer = check_answer(outcomes, suite.left_out, options.decimals, is_suite=suite.is_several)
     with streams.while_read():
-        write_result(options.output_format.render_answer(answer, streams.output_target()), options)
+        write_answer(answer, options)
 
 
 def _outcomes_of_file(file: str | None, suite: Suite, request: CheckRequest) -> "Iterator[CheckOutcome]":

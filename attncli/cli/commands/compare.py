@@ -63,6 +63,12 @@ class VariantOptions:
     "json",
     "output",
     "select",
+    "title",
+    "size",
+    "palette",
+    "font_size",
+    "dark",
+    "transparent",
     "safe_csv",
     "pager",
     "strict",
@@ -156,7 +162,7 @@ def _compare_and_write(
 
     output_format = options.output_format  # errors before any work
     shows_all = options.select is not None or options.file is not None
-    view = ComparisonView(options.decimals, shows_all, statistics)
+    view = ComparisonView(options.decimals, shows_all, statistics, options.title or "", options.figure_style)
     options.check_format("comparison", writes_comparisons)
     idle = statistics is not None and output_format.is_lossless
     why = "JSON and YAML have the statistics, CSV the results alone"
@@ -168,9 +174,12 @@ def _compare_and_write(
         return
     with atomic_write(options.file) as stream:
         comparison = _compare(variants, options, all_pairs)
-        chunks = output_format.render_comparison(comparison, options.in_target(TEXT_FILE), view)
-        for chunk in streams.buffer_chunks(chunks):
-            stream.write(chunk.encode("utf-8", "surrogateescape"))
+        if output_format.is_figure:
+            output_format.write_comparison(comparison, stream, view)
+        else:
+            chunks = output_format.render_comparison(comparison, options.in_target(TEXT_FILE), view)
+            for chunk in streams.buffer_chunks(chunks):
+                stream.write(chunk.encode("utf-8", "surrogateescape"))
     say_written(options.file)
 
 
@@ -179,10 +188,15 @@ def _compare(variants: "Sequence[Variant]", options: OutputOptions, all_pairs: b
     from attncli.analysis.compare import CompareOptions, compare
     from attncli.engine.options import RunOptions
     from attncli.io.variants import positions_of_variants
+    from attncli.plan.build import plan_of
 
     positions = positions_of_variants(variants, lambda layout: options.positions(layout)[0])
     names, remark = _selection(variants, options)
     _check_space(variants, names, options, positions)
+    if options.output_format.is_figure:
+        for plan in map(plan_of, (variant.problem for variant in variants)):
+            found = [name for name in names if plan.find(name) is not None]
+            options.output_format.check_results(plan, found, list(positions))
     with ProgressBar("comparing") as progress:
         run = RunOptions(blas_is_limited=True)
         comparison = compare(variants, names, CompareOptions(all_pairs, positions, run, progress))

@@ -1,7 +1,7 @@
 """`attn heads`: what each head of a model does, by its maps: saved ones, or those of a capture."""
 
-from collections.abc import Iterator, Sequence
-from typing import IO, TYPE_CHECKING, Annotated
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,11 +9,10 @@ from attncli.base.errors import AttnError
 from attncli.cli import streams
 from attncli.cli.completion import complete_from
 from attncli.cli.option_values import check_stdin, make_inputs, no_effect, read_positions
-from attncli.cli.output import write_result
+from attncli.cli.output import write_answer
 from attncli.cli.output_file import check_is_no_input, say_written
 from attncli.cli.output_options import STYLE_OPTIONS, OutputOptions, with_output_options, writes_maps
 from attncli.cli.problem_options import MaxSize
-from attncli.render.formats import PAGE
 
 if TYPE_CHECKING:
     from attncli.analysis.captured_maps import ModelFile
@@ -134,46 +133,37 @@ def _write(file: "ModelFile", view: "HeadsView", options: OutputOptions) -> None
     """Write the answer to standard output or to a file."""
     from dataclasses import replace
 
-    from attncli.io.output_files import atomic_write
     from attncli.render.reports.heads import ModelHeads, heads_answer
 
     row = options.output_format
-    keeps_logarithm = not (row.is_figure and options.has_effect("lines"))
-    view = replace(view, heatmap=view.heatmap and row.has_heatmaps, logarithm=view.logarithm and keeps_logarithm)
+    has_lines = row.is_figure and options.has_effect("lines")
+    view = replace(view, heatmap=view.heatmap and row.has_heatmaps, logarithm=view.logarithm and not has_lines)
     model = ModelHeads(file.maps, view)
-    if options.file is None:
-        chunks = row.render_answer(heads_answer(model), options.in_target(streams.output_target()))
-        write_result(chunks, options)
+    if row.is_figure:
+        _write_figure(model, options)
         return
-    with atomic_write(options.file) as stream:
-        if row.is_figure:
-            _write_figure(model, options, stream)
-        for chunk in () if row.is_figure else streams.buffer_chunks(_text(file, model, options)):
-            stream.write(chunk.encode("utf-8", "surrogateescape"))
-    say_written(options.file)
+
+    def page() -> Mapping[str, Any]:
+        from attncli.render.page.model_page import model_object
+
+        return model_object(file, view)
+
+    write_answer(replace(heads_answer(model), page=page), options)
 
 
-def _text(file: "ModelFile", model: "ModelHeads", options: OutputOptions) -> Iterator[str]:
-    """The text of a file: a page, or the answer in another format."""
-    from attncli.render.reports.heads import heads_answer
-    from attncli.render.target import TEXT_FILE
-
-    if options.output_format.name == PAGE:
-        from attncli.render.page.model_page import render_model
-
-        return iter(render_model(file, model.view))
-    return iter(options.output_format.render_answer(heads_answer(model), options.in_target(TEXT_FILE)))
-
-
-def _write_figure(model: "ModelHeads", options: OutputOptions, stream: IO[bytes]) -> None:
+def _write_figure(model: "ModelHeads", options: OutputOptions) -> None:
     """Write the figure of the maps; raises AttnError where there are too many, or Matplotlib is missing."""
+    from attncli.io.output_files import atomic_write
     from attncli.render.figure.drawing import check_matplotlib
-    from attncli.render.figure.heads_figure import heads_figure
+    from attncli.render.figure.heads import HeadsFigure
 
+    assert options.file is not None  # a figure has a suffix
     try:
         check_matplotlib()
-        content = heads_figure(model, options.style, has_lines=options.has_effect("lines"))
-        streams.write_warnings(options.output_format.warnings_of(content), strict=options.strict)
-        options.output_format.write(content, stream)
+        figure = HeadsFigure(model, options.figure_style, options.has_effect("lines"))
+        streams.write_warnings(options.output_format.warnings_of(figure), strict=options.strict)
+        with atomic_write(options.file) as stream:
+            options.output_format.write(figure, stream)
     except AttnError as error:
         raise error.at(f"--output {options.file}") from None
+    say_written(options.file)

@@ -89,7 +89,7 @@ def model(
         if error.path != (found.config_name,):
             raise
         # An unknown family: the tensors are what a problem file is written of by hand.
-        for line in (str(error), f"{checkpoint} holds", *tensor_lines(found)):
+        for line in (error.typed, f"{checkpoint} holds", *tensor_lines(found)):
             streams.write_error(line)
         raise typer.Exit(FAILED) from None
 

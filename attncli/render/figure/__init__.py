@@ -14,6 +14,7 @@ from attncli.problem.fields import CONTEXT, OUTPUT, WEIGHTS
 from attncli.render.data_fit import has_data_fit
 from attncli.render.document import LABEL_SEPARATOR, Section
 from attncli.render.document import LEGEND as CHANGES
+from attncli.render.figure.comparison import ComparisonFigure, comparison_groups
 from attncli.render.figure.drawing import (
     Canvas,
     Fonts,
@@ -21,6 +22,8 @@ from attncli.render.figure.drawing import (
     drawing,
     fonts_for,
 )
+from attncli.render.figure.heads import HINT as HEADS_HINT
+from attncli.render.figure.heads import HeadsFigure, heads_groups
 from attncli.render.figure.layout import (
     LINE_HEIGHT,
     MARGIN,
@@ -47,20 +50,7 @@ TITLE_WEIGHT = "bold"
 
 
 Group = TableGroup | PlotGroup | LinesGroup
-
-
-@dataclass(frozen=True)
-class FigureContent:
-    """What is drawn that is not the view of a result: groups of panels, under a title, with notes below them.
-
-    `hint` says what to do where there are too many panels.
-    """
-
-    title: str
-    groups: tuple[Group, ...]
-    style: FigureStyle | None = None
-    notes: tuple[str, ...] = ()
-    hint: str = HINT
+Drawn = View | ComparisonFigure | HeadsFigure
 
 
 def check_figure(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) -> None:
@@ -80,10 +70,10 @@ def _check_count(count: int, hint: str = HINT) -> None:
         raise AttnError(message, hint=hint)
 
 
-def warnings_of_fonts(view: View | FigureContent) -> Sequence[str]:
+def warnings_of_fonts(view: Drawn) -> Sequence[str]:
     """A warning of the characters that no installed font has, where there are some."""
     with drawing():
-        missing = _content_of(view).fonts.missing
+        missing = content_of(view).fonts.missing
     if not missing:
         return []
     named = " ".join(missing[:MAX_NAMED]) + (" …" if len(missing) > MAX_NAMED else "")
@@ -91,15 +81,15 @@ def warnings_of_fonts(view: View | FigureContent) -> Sequence[str]:
     return [f"{message}; install a font such as Noto Sans, or write a .svg, which leaves them to its viewer"]
 
 
-def make_figure(view: View | FigureContent, *, has_images: bool = True) -> Any:
-    """The figure of a view, a `matplotlib.figure.Figure`, of its size, without one as large as it has to be.
+def make_figure(view: Drawn, *, has_images: bool = True) -> Any:
+    """The figure of what is drawn, a `matplotlib.figure.Figure`, of its size, without one as large as it has to be.
 
     The small cells of large tables are images where it `has_images`.
 
     Raises AttnError where Matplotlib is missing, there is nothing to draw, or the view does not fit the size.
     """
     with drawing():
-        content = _content_of(view)
+        content = content_of(view)
         page, title, notes = _lay_out(content)
         canvas = Canvas(page.size, content.fonts, content.style, has_images=has_images)
         room = page.size.width - 2 * MARGIN
@@ -119,8 +109,8 @@ def make_figure(view: View | FigureContent, *, has_images: bool = True) -> Any:
 
 
 @dataclass(frozen=True)
-class _Content:
-    """What is drawn of a view, and the fonts of its texts."""
+class FigureContent:
+    """What is drawn, and the fonts of its texts."""
 
     title: str
     groups: Sequence[Group]
@@ -150,22 +140,26 @@ class _Content:
         return [group.measure(self.fonts, width, largest) for group in self.groups]
 
 
-def _content_of(view: View | FigureContent) -> _Content:
-    """What is drawn of a view; raises AttnError where that is nothing."""
-    if isinstance(view, FigureContent):
-        groups, notes, hint = list(view.groups), view.notes, view.hint
-    else:
-        groups, hint = list(_groups_of(view)), HINT
-        notes = _notes_of(view, groups)
+def content_of(view: Drawn) -> FigureContent:
+    """What is drawn of a view, a comparison or maps; raises AttnError where that is nothing."""
+    groups, notes, hint = list[Group](), tuple[str, ...](), HINT
+    match view:
+        case ComparisonFigure():
+            groups += comparison_groups(view)
+        case HeadsFigure():
+            groups, notes, hint = list(heads_groups(view)), view.notes, HEADS_HINT
+        case _:
+            groups += _groups_of(view)
+            notes = _notes_of(view, groups)
     if not groups:
         raise AttnError("no table of the result has numbers to draw")
     title = escape_control(" ".join(view.title.split()))
     _check_count(sum(group.count for group in groups), hint)
     texts = [title, *notes, *(text for group in groups for text in group.texts)]
-    return _Content(title, groups, notes, fonts_for(texts), style_of(view))
+    return FigureContent(title, groups, notes, fonts_for(texts), style_of(view))
 
 
-def style_of(view: View | FigureContent) -> FigureStyle:
+def style_of(view: Drawn) -> FigureStyle:
     """The style that a view asks for."""
     return FigureStyle() if view.style is None else view.style
 
@@ -234,7 +228,7 @@ def _notes_of(view: View, groups: Iterable[Group]) -> tuple[str, ...]:
     return tuple(note for note in notes if note)
 
 
-def _lay_out(content: _Content) -> tuple[PageLayout, Sequence[str], Sequence[str]]:
+def _lay_out(content: FigureContent) -> tuple[PageLayout, Sequence[str], Sequence[str]]:
     """The layout of a page, and the lines of its title and its notes.
 
     Where cells are smaller than pixels, a note says what a pixel is.
@@ -250,14 +244,14 @@ def _lay_out(content: _Content) -> tuple[PageLayout, Sequence[str], Sequence[str
     return page, title, [*notes, note] if note else notes
 
 
-def _pooling_note(content: _Content, page: PageLayout) -> str:
+def _pooling_note(content: FigureContent, page: PageLayout) -> str:
     """How many cells are a pixel; empty where each cell is as large as a pixel or larger."""
     poolings = {group.pooling(layout) for group, layout in zip(content.groups, page.groups, strict=True)} - {(1, 1)}
     blocks = " or ".join(f"{rows} × {columns}" for rows, columns in sorted(poolings))
     return f"a pixel shows the largest of {blocks} cells" if poolings else ""
 
 
-def _page(content: _Content, title: Sequence[str], notes: Sequence[str]) -> PageLayout:
+def _page(content: FigureContent, title: Sequence[str], notes: Sequence[str]) -> PageLayout:
     """The layout of a page with lines of a title and of notes; raises AttnError where it does not fit the size."""
     widths = [content.fonts.width(note, NOTE_SIZE) for note in notes]
     titles = [content.title_width(line) for line in title]

@@ -7,10 +7,9 @@ from typing import IO, Any
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.render.figure import FigureContent, make_figure
+from attncli.render.figure import Drawn, make_figure
 from attncli.render.figure.drawing import drawing
 from attncli.render.formats.latex_math import CHARACTER_COMMAND, CHARACTER_DEFINITION, latex_text
-from attncli.render.view import View
 
 POINTS_PER_INCH = 72
 MAX_COMMANDS = 60_000  # of one file: TeX takes a minute for so many
@@ -33,7 +32,7 @@ TURNED_HORIZONTAL = {"left": "north", "right": "south", "center": "mid"}
 TURNED_VERTICAL = {"top": "east", "bottom": "west"}
 
 
-def write_tikz(view: View | FigureContent, stream: IO[bytes]) -> None:
+def write_tikz(view: Drawn, stream: IO[bytes]) -> None:
     """Write the figure of a view as a `tikzpicture`, whose unit is a point of PostScript.
 
     Raises AttnError where it has more cells than TeX can draw.

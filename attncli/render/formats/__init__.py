@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from attncli.analysis.compare import Comparison
     from attncli.plan.graph import Plan
     from attncli.render.document import Answer
-    from attncli.render.figure import FigureContent
+    from attncli.render.figure import Drawn
     from attncli.render.view import ComparisonView, View
 
 Chunks = Iterable[str]
@@ -33,6 +33,7 @@ _SCRIPT, _NOTEBOOK = "attncli.render.code.script", "attncli.render.code.notebook
 VIEW = ""
 DOCUMENT, MARKED_DOCUMENT = "attncli.render.sections:document_of", "attncli.render.sections:marked_document_of"
 OBJECT = f"{_OBJECT}:result_object"
+_COMPARISON_FIGURE = f"{_FIGURE}.comparison:ComparisonFigure"
 _COMPARISON = "attncli.render.reports.compare:comparison_answer"
 
 
@@ -67,6 +68,7 @@ class OutputFormat:
     # number for them: `write(comparison: Comparison, target: TextTarget) -> Iterable[str]`.
     long_table: str | None = None
     row_table: str | None = None  # "module:function" that writes the rows of an answer that is one table
+    page: str | None = None  # "module:function" that writes the page of an answer: `write(content) -> Iterable[str]`
     picture: str | None = None  # "module:function" that draws the text as a picture of a terminal, an SVG
     # "module:function" that raises AttnError before the work where the format can't show some results:
     # `check(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) -> None`.
@@ -137,14 +139,21 @@ class OutputFormat:
         return text
 
     def render_comparison(self, comparison: "Comparison", target: TextTarget, view: "ComparisonView") -> Chunks:
-        """A comparison of variants as text for a target, in chunks; only of a format that can write one."""
+        """A comparison of variants as text for a target, in chunks; only of a text format that can write one."""
         if self.long_table is not None:
             rows: Chunks = import_object(self.long_table)(comparison, target)
             return rows
         return self.render_answer(import_object(_COMPARISON)(comparison, view), target)
 
+    def write_comparison(self, comparison: "Comparison", stream: IO[bytes], view: "ComparisonView") -> None:
+        """Draw a comparison of variants in a stream of bytes; only of a figure."""
+        import_object(self.function)(import_object(_COMPARISON_FIGURE)(comparison, view), stream)
+
     def render_answer(self, answer: "Answer", target: TextTarget) -> Chunks:
-        """An answer as text for a target, in chunks: its object, its rows or its document, which the format has."""
+        """An answer as text for a target, in chunks: its object, rows, page or document, which the format has."""
+        if self.page is not None and answer.page is not None:
+            page: Chunks = import_object(self.page)(answer.page())
+            return page
         if self.row_table is not None and answer.rows is not None:
             rows: Chunks = import_object(self.row_table)(answer.rows(), target)
             return rows
@@ -156,11 +165,11 @@ class OutputFormat:
         arrays: Mapping[str, Array] = {}
         return arrays if self.files_beside is None else import_object(self.files_beside)(view, target)
 
-    def write(self, view: "View | FigureContent", stream: IO[bytes]) -> None:
+    def write(self, view: "Drawn", stream: IO[bytes]) -> None:
         """Write the view to a stream of bytes; only of a binary format."""
         import_object(self.function)(self._content(view), stream)
 
-    def _content(self, view: "View | FigureContent") -> Any:
+    def _content(self, view: "Drawn") -> Any:
         """What its function writes of a view."""
         return import_object(self.content)(view) if self.content else view
 
@@ -169,7 +178,7 @@ class OutputFormat:
         if self.check is not None:
             import_object(self.check)(plan, names, cut_axes)
 
-    def warnings_of(self, view: "View | FigureContent") -> Sequence[str]:
+    def warnings_of(self, view: "Drawn") -> Sequence[str]:
         """Warnings of what it can't show of a view."""
         warnings: Sequence[str] = () if self.warnings is None else import_object(self.warnings)(view)
         return warnings
@@ -240,6 +249,8 @@ FORMATS: tuple[OutputFormat, ...] = (
         is_lossless=False,
         is_choice=False,
         has_title=True,
+        page=f"{_PAGE}.document:answer_document",
+        has_parts=True,
         every_step_size=EVERY_STEP,
         check=f"{_PAGE}:check_page_size",
         warnings=f"{_PAGE}:warnings_of_size",

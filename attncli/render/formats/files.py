@@ -13,7 +13,7 @@ from attncli.io.paths import path_of
 from attncli.render.view import View, selected_value
 
 if TYPE_CHECKING:
-    from attncli.render.figure import FigureContent
+    from attncli.render.figure import Drawn
 
 DOTS_PER_INCH = 300  # of PNG, and of what is an image in the other figures
 
@@ -45,8 +45,8 @@ def _arrays(view: View) -> dict[str, Array]:
     return {name: selected_value(view, view.result.trace[name]) for name in view.names}
 
 
-def _write_figure(view: "View | FigureContent", stream: IO[bytes], file_format: str, unwritten: Iterable[str]) -> None:
-    """Write the figure of a view with its title, without the facts of Matplotlib's that are in `unwritten`.
+def _write_figure(view: "Drawn", stream: IO[bytes], file_format: str, unwritten: Iterable[str]) -> None:
+    """Write the figure of what is drawn with its title, without the facts of Matplotlib's that are in `unwritten`.
 
     SVG has its text as text, PDF its fonts, PNG so many DOTS_PER_INCH.
     """

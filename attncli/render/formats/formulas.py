@@ -18,7 +18,7 @@ LIMIT_FUNCTIONS = ("argmax", "argmin")  # their subscripts belong below them, as
 _NUMBER = r"[0-9]+(?:[.,][0-9]+)?(?:e[+−-][0-9]+)?"
 _ENTRY = rf"(?:−?(?:{_NUMBER}|∞)|NaN|…)"
 _TOKENS = re.compile(
-    rf"""(?P<label>{LABEL_START}[^{LABEL_END}]*{LABEL_END})
+    rf"""(?P<label>{LABEL_START}[^{LABEL_END}]*{LABEL_END}(?:\#[0-9]+)?)
     |(?P<vector>(?<![\w)\]{LABEL_END}])\[{_ENTRY}(?:\ {_ENTRY})*\])
     |(?P<number>{_NUMBER})
     |(?P<function>(?:{"|".join((*FUNCTIONS, *LIMIT_FUNCTIONS))})(?![A-Za-z]))
@@ -366,4 +366,4 @@ def _is_seen(tokens: Sequence[_Token], index: int) -> bool:
 
 def _symbol(token: _Token) -> Symbol:
     """A token as a symbol."""
-    return Symbol(token.kind, token.text[1:-1] if token.kind == "label" else token.text)
+    return Symbol(token.kind, token.text[1:].replace(LABEL_END, "") if token.kind == "label" else token.text)

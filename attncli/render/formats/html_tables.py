@@ -6,12 +6,23 @@ text are those of the page, so that dark themes show it too.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import islice
 
-from attncli.base.text import escape_control
+from attncli.base.text import html_text
 from attncli.render.color_map import MIN_SHADE
-from attncli.render.document import Block, Document, Grid, Lines, Section, Statement
+from attncli.render.document import (
+    LABEL_END,
+    LABEL_START,
+    Block,
+    Document,
+    Grid,
+    Lines,
+    Pairs,
+    Section,
+    SideBySide,
+    Statement,
+)
+from attncli.render.formats.mathml import mathml_line
 from attncli.render.formats.text_table import Gap, Positions, abbreviate
 
 _TABLE = "border-collapse:collapse;margin:0.3em 0 0.8em 0"
@@ -20,6 +31,7 @@ _LABEL = "font-family:monospace;white-space:pre;padding:0.2em 0.7em"
 _CELL = "text-align:right;font-family:monospace;padding:0.2em 0.7em"
 _GAP_CELL = f'<td style="{_CELL}">…</td>'
 _MARKED = ";font-weight:bold;outline:2px solid currentColor;outline-offset:-2px"
+_LINE = "margin:0.3em 0 0.3em 1em;line-height:1.6"  # of arithmetic
 _FAINT = "opacity:0.65"
 _BLUE = "33,113,181"  # a shade of it lies over the background of the page, light or dark
 _MAX_OPACITY = 0.55  # at which black text on white paper, and white on black, is still read with ease
@@ -43,10 +55,10 @@ def render(document: Document, notes: Sequence[str] = (), limits: HtmlLimits = N
     >>> render(Document([Section("weights", remarks=("a < b",))], 4))
     '<div>\n<p><b>weights</b></p>\n<p style="white-space:pre-wrap">a &lt; b</p>\n</div>'
     """
-    blocks = [f"<p><b>{html_text(document.heading)}</b></p>"] if document.heading else []
+    blocks = [f"<p><b>{_text(document.heading)}</b></p>"] if document.heading else []
     for section in document.sections:
         blocks += _section_blocks(section, document.decimals, limits)
-    blocks += [f"<p>⚠ {html_text(note)}</p>" for note in notes]
+    blocks += [f"<p>⚠ {_text(note)}</p>" for note in notes]
     return "\n".join(["<div>", *blocks, "</div>"])
 
 
@@ -65,62 +77,79 @@ def pairs_table(heading: str, pairs: Iterable[tuple[str, str]]) -> str:
     >>> pairs_table("Problem", [("scale", "< 1")]).count("&lt; 1")
     1
     """
+    return f"<div>\n<p><b>{html_text(heading)}</b></p>\n{_pairs(pairs)}\n</div>"
+
+
+def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
+    """A table of names and texts."""
     rows = (
-        f'<tr><th scope="row" style="{_LABEL};text-align:left">{html_text(name)}</th>'
-        f'<td style="{_LABEL};text-align:left">{html_text(text)}</td></tr>'
+        f'<tr><th scope="row" style="{_LABEL};text-align:left">{_text(name)}</th>'
+        f'<td style="{_LABEL};text-align:left">{_text(text)}</td></tr>'
         for name, text in pairs
     )
-    table = f'<table style="{_TABLE}"><tbody>{"".join(rows)}</tbody></table>'
-    return f"<div>\n<p><b>{html_text(heading)}</b></p>\n{table}\n</div>"
+    return f'<table style="{_TABLE}"><tbody>{"".join(rows)}</tbody></table>'
 
 
-def html_text(text: str) -> str:
-    r"""A text as HTML shows it: nothing in it is markup, and control characters are escapes.
+def _text(text: str) -> str:
+    """A text as HTML shows it, without the marks of labels."""
+    return html_text(text.replace(LABEL_START, "").replace(LABEL_END, ""))
 
-    >>> html_text("<b>\n")
-    '&lt;b&gt;\\n'
-    """
-    return escape(escape_control(text))
+
+def _mathematics(lines: Iterable[str]) -> str:
+    """Formulas or lines of arithmetic, typeset, each on a line of its own; a long one goes on below."""
+    return "\n".join(f'<div style="{_LINE}">{mathml_line(line.strip())}</div>' for line in lines)
+
+
+def _section_blocks(section: Section, decimals: int, limits: HtmlLimits) -> Iterator[str]:
+    """The elements of a section: its title and formula, its purpose, its shapes, its tables, its arithmetic."""
+    formula = f" &nbsp;{mathml_line(section.formula)}" if section.formula else ""
+    if section.heading or formula:
+        symbol = f" &nbsp;{mathml_line(section.symbol)}" if section.symbol else ""
+        yield f"<p><b>{_text(section.title)}</b>{symbol}{formula}</p>"
+    if section.purpose:
+        yield f"<p><i>{_text(section.purpose)}</i></p>"
+    if section.shapes:
+        yield f'<p style="{_FAINT}"><code>{_text(section.shapes)}</code></p>'
+    for grid in islice(section.grids, limits.tables):
+        yield _table(grid, decimals, limits)
+    left_out = section.grids[limits.tables :]
+    if left_out:
+        first, last = _text(left_out[0].slice_label), _text(left_out[-1].slice_label)
+        yield f'<p style="{_FAINT}">… {len(left_out)} more tables: {first} to {last}</p>'
+    if section.arithmetic:
+        yield _mathematics(section.arithmetic)
+    style = f"white-space:pre-wrap;{_FAINT}" if section.grids else "white-space:pre-wrap"
+    for remark in section.remarks:
+        yield f'<p style="{style}">{_text(remark)}</p>'
+    for block in section.blocks:
+        yield from _block(block, decimals, limits)
+
+
+def _block(block: Block, decimals: int, limits: HtmlLimits) -> Iterator[str]:
+    """The elements of a statement, of names and texts, of lines, or of room to write on; what is drawn is left out."""
+    match block:
+        case Statement():
+            yield f"<p><b>{_text(block.start)}</b>{_text(block.rest)}</p>"
+        case Pairs():
+            yield _pairs(block.pairs)
+        case Lines(kind="room"):
+            yield f'<div style="height:{1.5 * len(block.lines)}em"></div>'
+        case Lines(kind="mathematics"):
+            yield _mathematics(line for line in block.lines if line.strip())
+        case Lines(kind="code"):
+            yield f"<pre>{_html_lines(block.lines)}</pre>"
+        case Lines():
+            yield from (f"<p>{_text(line)}</p>" for line in block.lines if line.strip())
+        case SideBySide():
+            for section in block.sections:
+                yield from _section_blocks(section, decimals, limits)
+        case Section():
+            yield from _section_blocks(block, decimals, limits)
 
 
 def _html_lines(lines: Iterable[str]) -> str:
     """Lines of text, each escaped."""
     return "\n".join(map(html_text, lines))
-
-
-def _section_blocks(section: Section, decimals: int, limits: HtmlLimits) -> Iterator[str]:
-    """The elements of a section: its title and formula, its purpose, its shapes, its tables, its arithmetic."""
-    formula = f" &nbsp;<code>{html_text(section.formula)}</code>" if section.formula else ""
-    if section.heading or formula:
-        yield f"<p><b>{html_text(section.heading)}</b>{formula}</p>"
-    if section.purpose:
-        yield f"<p><i>{html_text(section.purpose)}</i></p>"
-    if section.shapes:
-        yield f'<p style="{_FAINT}"><code>{html_text(section.shapes)}</code></p>'
-    for grid in islice(section.grids, limits.tables):
-        yield _table(grid, decimals, limits)
-    left_out = section.grids[limits.tables :]
-    if left_out:
-        first, last = html_text(left_out[0].slice_label), html_text(left_out[-1].slice_label)
-        yield f'<p style="{_FAINT}">… {len(left_out)} more tables: {first} to {last}</p>'
-    if section.arithmetic:
-        yield f"<pre>{_html_lines(section.arithmetic)}</pre>"
-    style = f"white-space:pre-wrap;{_FAINT}" if section.grids else "white-space:pre-wrap"
-    for remark in section.remarks:
-        yield f'<p style="{style}">{html_text(remark)}</p>'
-    for block in section.blocks:
-        yield from _block(block)
-
-
-def _block(block: Block) -> Iterator[str]:
-    """The elements of a statement, of lines of text, or of room to write on."""
-    match block:
-        case Statement():
-            yield f"<p><b>{html_text(block.start)}</b>{html_text(block.rest)}</p>"
-        case Lines(kind="room"):
-            yield f'<div style="height:{1.5 * len(block.lines)}em"></div>'
-        case Lines():
-            yield from (f"<p>{html_text(line)}</p>" for line in block.lines)
 
 
 def _table(grid: Grid, decimals: int, limits: HtmlLimits) -> str:
@@ -130,17 +159,17 @@ def _table(grid: Grid, decimals: int, limits: HtmlLimits) -> str:
     shown_rows, shown_columns = ([at for at in axis if not isinstance(at, Gap)] for axis in (rows, columns))
     texts = iter(grid.select(shown_rows, shown_columns).cell_texts(decimals))
     headings = [_heading(at, grid.columns, grid.marked_columns, "col") for at in columns]
-    corner = f'<th style="{_LABEL};text-align:left;{_FAINT}">{html_text(grid.corner)}</th>'
+    corner = f'<th style="{_LABEL};text-align:left;{_FAINT}">{_text(grid.corner)}</th>'
     lines = [f'<table style="{_TABLE}">']
     if grid.slice_label:
-        lines.append(f'<caption style="{_CAPTION}">{html_text(grid.slice_label)}</caption>')
+        lines.append(f'<caption style="{_CAPTION}">{_text(grid.slice_label)}</caption>')
     lines += [f"<thead><tr>{corner}{''.join(headings)}</tr></thead>", "<tbody>"]
     for row in rows:
         cells = [_GAP_CELL] * len(columns) if isinstance(row, Gap) else _cells(grid, row, columns, next(texts))
         lines.append(f"<tr>{_heading(row, grid.rows, grid.marked_rows, 'row')}{''.join(cells)}</tr>")
     lines.append("</tbody></table>")
     if grid.legend:
-        lines.append(f'<p style="{_FAINT}">{html_text(grid.legend)}</p>')
+        lines.append(f'<p style="{_FAINT}">{_text(grid.legend)}</p>')
     return "\n".join(lines)
 
 
@@ -150,7 +179,7 @@ def _heading(at: int | Gap, labels: Sequence[str], marked: frozenset[int], scope
         return f'<th scope="{scope}" style="{_LABEL};{_FAINT};font-weight:normal">{at}</th>'
     underline = ";text-decoration:underline" if at in marked else ""
     align = "right" if scope == "col" else "left"
-    return f'<th scope="{scope}" style="{_LABEL};text-align:{align}{underline}"><bdi>{html_text(labels[at])}</bdi></th>'
+    return f'<th scope="{scope}" style="{_LABEL};text-align:{align}{underline}"><bdi>{_text(labels[at])}</bdi></th>'
 
 
 def _cells(grid: Grid, row: int, columns: Positions, texts: Sequence[str]) -> Sequence[str]:
@@ -166,6 +195,6 @@ def _cells(grid: Grid, row: int, columns: Positions, texts: Sequence[str]) -> Se
         if percent >= MIN_SHADE:  # the more opaque the larger it is
             style += f";background-color:rgba({_BLUE},{percent * _MAX_OPACITY / 100:.2f})"
         style += _MARKED if (row, column) in grid.marked else ""
-        text = html_text(next(numbers).strip() + grid.change_mark(row, column))
+        text = _text(next(numbers).strip() + grid.change_mark(row, column))
         cells.append(f'<td style="{style}">{text}</td>')
     return cells

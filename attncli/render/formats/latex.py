@@ -1,8 +1,8 @@
 """LaTeX: tables with booktabs rules, formulas and arithmetic, in plain ASCII, to be included in a document."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from attncli.base.option_texts import without_options
 from attncli.base.text import transliterate
 from attncli.render.document import (
     LABEL_END,
@@ -17,6 +17,7 @@ from attncli.render.document import (
     SideBySide,
     Statement,
     column_blocks,
+    with_texts,
 )
 from attncli.render.formats.latex_math import (
     CHARACTER_COMMAND,
@@ -39,7 +40,7 @@ def render(document: Document, _target: TextTarget) -> list[str]:
     Labels in its worked lines are between LABEL_START and LABEL_END.
     """
     blocks = [f"\\section*{{{_text(document.heading)}}}"] if document.heading else []
-    for section in document.sections:
+    for section in with_texts(document, without_options).sections:
         blocks += _section_blocks(section, document.decimals)
     text = "\n\n".join(blocks) + "\n"
     definition = f"{CHARACTER_DEFINITION}\n" if CHARACTER_COMMAND in text else ""
@@ -49,7 +50,7 @@ def render(document: Document, _target: TextTarget) -> list[str]:
 def _section_blocks(section: Section, decimals: int) -> Iterator[str]:
     """The paragraphs and tabulars of a section."""
     symbol = f" {latex_line(section.symbol)}" if section.symbol else ""
-    formula = f"\\quad {_line(section.formula)}" if section.formula else ""
+    formula = f"\\quad {latex_line(section.formula)}" if section.formula else ""
     if section.heading:
         rest = f"{symbol}{formula}" or "\\leavevmode"  # otherwise a table stands beside the heading
         yield f"\\paragraph{{{_text(section.title)}}}{rest}"
@@ -58,7 +59,7 @@ def _section_blocks(section: Section, decimals: int) -> Iterator[str]:
     if section.grids:
         yield f"\\nopagebreak{GAP}" + GAP.join(_tabulars(table, decimals) for table in section.tables)
     if section.arithmetic:
-        yield _quote(map(_line, section.arithmetic))
+        yield _quote(map(latex_line, section.arithmetic))
     yield from (f"\\smallskip\\noindent {_text(remark)}" for remark in section.remarks)
     for block in section.blocks:
         yield from _blocks(block, decimals)
@@ -76,7 +77,7 @@ def _blocks(block: Block, decimals: int) -> Iterator[str]:
         case Lines(kind="text"):
             yield from (f"\\smallskip\\noindent {_text(line.strip())}" for line in block.lines if line.strip())
         case Lines(kind="mathematics", lines=lines) if lines:
-            yield _quote(_line(line.strip()) for line in lines)
+            yield _quote(latex_line(line.strip()) for line in lines)
         case Lines(kind="room", lines=lines):
             yield f"\\vspace{{{len(lines)}\\baselineskip}}"
         case Lines(lines=lines) if lines:
@@ -92,11 +93,6 @@ def _blocks(block: Block, decimals: int) -> Iterator[str]:
 def _quote(lines: Iterable[str], style: str = "") -> str:
     body = "\\\\\n".join(lines)
     return f"\\begin{{quote}}\\raggedright{style}\n{body}\n\\end{{quote}}"
-
-
-def _line(line: str) -> str:
-    """A formula or a line of arithmetic; the number behind equal labels belongs to the label."""
-    return latex_line(re.sub(f"{LABEL_END}(#[0-9]+)", rf"\1{LABEL_END}", line))
 
 
 def _text(text: str) -> str:

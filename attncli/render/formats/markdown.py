@@ -3,9 +3,21 @@
 from collections.abc import Iterable, Iterator
 from textwrap import dedent
 
+from attncli.base.option_texts import without_options
 from attncli.base.text import escape_control
 from attncli.render.aligned_numbers import align_characters, joined_lines
-from attncli.render.document import Block, Document, Fitted, Grid, Lines, Pairs, Section, SideBySide, Statement
+from attncli.render.document import (
+    Block,
+    Document,
+    Fitted,
+    Grid,
+    Lines,
+    Pairs,
+    Section,
+    SideBySide,
+    Statement,
+    with_texts,
+)
 from attncli.render.target import TEXT_PAGE, TextTarget
 
 DIVIDER = " | "  # between the columns of a table
@@ -13,9 +25,9 @@ ESCAPES = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]
 
 
 def render(document: Document, target: TextTarget) -> list[str]:
-    """A document in Markdown, its sections under headings."""
+    """A document in Markdown, its sections under headings, without options of the command line."""
     blocks = [f"# {escape(document.heading)}"] if document.heading else []
-    for section in document.sections:
+    for section in with_texts(document, without_options).sections:
         blocks += _section_blocks(section, document.decimals, 2)
     return [target.encodable("\n\n".join(blocks) + "\n")]
 

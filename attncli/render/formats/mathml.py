@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import groupby, pairwise
 from typing import TypeGuard
 
+from attncli.base.text import html_text
 from attncli.render.formats.formulas import (
     LIMIT_FUNCTIONS,
     OPERATORS,
@@ -30,7 +31,6 @@ from attncli.render.formats.formulas import (
     vector_entries,
     with_fractions,
 )
-from attncli.render.formats.html_tables import html_text
 
 _THIN_SPACE, _WORD_SPACE, _ENTRY_SPACE = (f'<mspace width="{width}em"/>' for width in (0.17, 0.3, 0.7))
 _SIGNS = {"-": "−", "~": "∼", "'": "′"}

@@ -7,7 +7,7 @@ from typing import Any
 
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, legend
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import np
+from attncli.base.lazy_numpy import import_object, np
 from attncli.base.program import __version__
 from attncli.base.text import join_words
 from attncli.plan.graph import Plan
@@ -19,7 +19,8 @@ from attncli.render.color_map import ANCHORS, DOTS, SIGNED_ON_DARK, SIGNED_ON_LI
 from attncli.render.formats import EVERY_STEP
 from attncli.render.masks import VISIBLE
 from attncli.render.page.document import page_document, page_functions
-from attncli.render.page.guide import cell_label, cells_of
+from attncli.render.page.exercise import PageExercise, exercise_object, find_exercise
+from attncli.render.page.guide import guide_object
 from attncli.render.page.page_plans import (
     PagePlans,
     PlanVariant,
@@ -32,11 +33,13 @@ from attncli.render.page.page_plans import (
     value_object,
 )
 from attncli.render.page.problem_source import problem_object
+from attncli.render.page.structure import heads_object, words_object
 from attncli.render.sections import edits_text, has_changed, shown_step
 from attncli.render.target import TEXT_FILE, TextTarget
 from attncli.render.view import View, selected_value
 
 FORMAT = "attn.page/1"
+_PARTS = "attncli.render.page.parts_page:parts_object"  # which makes a page of each part
 DTYPES = ("float64", "float32")  # the types of numbers that the page computes
 SELECTED = 2_000_000  # numbers of the selected results, which are what a page of a larger problem has
 LONGEST_TITLE = 80  # characters of a sentence that is the title
@@ -44,8 +47,9 @@ WORKED_CELLS = 1_500  # cells whose arithmetic the program writes, since the pag
 
 
 def render(view: View, _target: TextTarget = TEXT_FILE) -> Iterator[str]:
-    """The page of a view as a document of HTML, in chunks."""
-    content = page_object(view)
+    """The page of a view, or of the parts of its file, as a document of HTML, in chunks."""
+    has_parts = bool(view.parts) and view.blanks is None  # an exercise is one problem
+    content = import_object(_PARTS)(view) if has_parts else page_object(view)
     yield from page_document(content, content["title"])
 
 
@@ -89,10 +93,12 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
     - `settings`: `can_compute` is true, or a sentence on why nothing can be changed; `causal`; `scale` {value or null,
       own}; `normalizer`, and `normalizers`, those to choose from: `{name, parameters: [{name, value, above, least,
       is_integer}]}`. Null where there is nothing to choose.
+    - `exercise`: null, or what is to be filled in, as `exercise_object` has it; those numbers are not in `values`.
     - `problem`: the keys of the problem's file and the command of it, as `problem_object` has them; null where steps or
       variants are left out.
-    - `guide`: of a page that begins with a story the `label` of the pair that it is about, and `cells`, the index of
-      the cell that it goes through in each node of a stop, by name; null of any other page.
+    - `words`: the letters of the axes that have a position for each word, `{letters: […]}`, or why words can't be
+      changed; `heads`: the numbers of heads to choose from, as `heads_object` has them.
+    - `guide`: of a page that begins with a story what `guide_object` has; null of any other page.
     - `edits`: what --set replaced, `set w_q[0,1]: 0 → 3`, or an empty text; `before`: the numbers before a change, of
       the steps that changed.
     - `nodes`: what is known of steps. `formula` is text, `mathml` markup, `formulas` null or the forms of it by the
@@ -106,9 +112,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
       reaches; they hold as soon as its plan is in force.
     - `plans`: the first is the problem's own; the others are what it is with other choices, `causal`, `has_scale` and
       `normalizer`. `nodes` are positions in the list of nodes: what two plans share has one position. `results` has
-      the node of each result, `sections` what is shown in order, as positions in the list of sections. With a story
-      `guide` has its `strip`, columns of positions of nodes, and its `stops`, the positions of the node that is
-      explained and of the one in the strip that it leads to; null where nothing is computed.
+      the node of each result, `sections` what is shown in order, as positions in the list of sections.
     - `sections`: `{number, names, remarks}`, number null of inputs; `formula`, `mathml` and `purpose` where several
       names are one section (Q = K = V = X), else those of the node.
     - `colors`: [red, green, blue] at equal distances from the least number of a table to the largest.
@@ -117,7 +121,10 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
     - `values`: `{shape, data}` of every step of the first plan by name, data in the order of rows.
     """
     trace, steps = view.result.trace, page_steps(view, most)
-    has_guide = view.guide and steps.are_all
+    settings = _settings(trace.problem, steps)
+    exercise = find_exercise(view, settings["can_compute"])
+    hidden = frozenset(exercise.hidden if exercise else ())
+    has_guide = view.guide and steps.are_all and exercise is None
     plans = PagePlans(trace, view.result.select, has_guide=has_guide)
     worked: dict[str, Any] = {}
     left_out = [steps.left_out] if steps.left_out else []
@@ -140,10 +147,13 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
         "warnings": list(trace.notes),
         "left_out": left_out,
         "axes": _axes(trace, steps.steps, {} if steps.are_all else view.positions),
-        "start": _start(view, steps),
-        "settings": _settings(trace.problem, steps),
+        "start": _start(view, steps) if exercise is None else _start_of_exercise(exercise),
+        "settings": settings,
+        "exercise": None if exercise is None else exercise_object(exercise),
         "problem": _problem(view, plans) if steps.are_all and has_variants else None,
-        "guide": {"label": cell_label(view), "cells": cells_of(view, plans.told)} if plans.told else None,
+        "words": words_object(trace.problem) if settings["can_compute"] is True and has_variants else None,
+        "heads": heads_object(trace.problem) if settings["can_compute"] is True and has_variants else [],
+        "guide": guide_object(view, plans.stories, plans.told) if plans.told else None,
         "visible_sign": VISIBLE,
         "colors": [list(rgb) for rgb in ANCHORS],
         "signed_colors": {"light": SIGNED_ON_LIGHT, "dark": SIGNED_ON_DARK, "dots": DOTS},
@@ -152,8 +162,8 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
         "sections": plans.sections,
         "plans": plans.plans,
         "worked": worked,
-        "before": _values_before(view, steps.steps),
-        "values": {step.name: value_object(step.value) for step in steps.steps},
+        "before": _values_before(view, steps.steps) if exercise is None else {},
+        "values": {step.name: value_object(step.value) for step in steps.steps if step.name not in hidden},
     }
 
 
@@ -207,6 +217,11 @@ def _start(view: View, steps: PageSteps) -> dict[str, Any]:
     are_cut = not steps.are_all
     positions = {letter: 0 if are_cut else view.positions.get(letter, 0) for letter in ("b", "h")}
     return {"step": step.name, "cell": cell, "positions": positions}
+
+
+def _start_of_exercise(exercise: PageExercise) -> dict[str, Any]:
+    """What is in view first of an exercise: the first step to fill in."""
+    return {"step": next(iter(exercise.cells)), "cell": None, "positions": {"b": 0, "h": 0}}
 
 
 def _values_before(view: View, steps: Sequence[Step]) -> dict[str, Any]:

@@ -13,6 +13,10 @@ from attncli.base.text import escape_unseen
 from attncli.io.documents import json_text
 
 FIRST_STYLE = "page.css"  # rules of the other sheets may replace its own
+WORKBENCH = "main.js"  # the script of pages that compute
+# Those of pages that show numbers alone, by the formats of their objects, and the folder of their scripts and styles.
+REPORTS = {"attn.comparison_page/1": "reports/comparison.js", "attn.check_page/1": "reports/check.js"}
+REPORT_FOLDER = "reports"
 FOLDER = "functions"  # of the scripts that define the functions of plans, a file for each kind
 # The folders of scripts and style sheets of parts: a page has them where its object has something under the key.
 PARTS: Mapping[str, str] = {"guide": "story"}
@@ -40,24 +44,37 @@ def static_file(path: str) -> str:
 def page_document(content: Mapping[str, Any], title: str) -> Iterator[str]:
     """The document as text, in chunks.
 
-    The scripts are modules in files of their own, which import from each other; the document has them in one module,
-    each after those that it imports, without their comments, and of the functions of plans those that its nodes call,
-    and of PARTS those that it has.
-    `<` in a text of the object is written as an escape, so that no text ends the element that it is in.
+    The scripts are modules in files of their own, which import from each other; the document has those of its kind of
+    page in one module, each after those that it imports, without their comments, of the functions of plans those that
+    its nodes call, and of PARTS those that it has. The kind follows from the format of the object. `<` in a text of the
+    object is written as an escape, so that no text ends the element that it is in.
     """
+    main = REPORTS.get(content.get("format", ""), WORKBENCH)
     called = frozenset(_functions_called(content))
     folders = tuple(folder for key, folder in PARTS.items() if content.get(key))
+    sheets = folders if main == WORKBENCH else (REPORT_FOLDER,)
     parts: Mapping[str, Callable[[], Iterator[str]]] = {
+        "head": lambda: fill("head.html"),
         "title": lambda: iter([escape(escape_unseen(title))]),
-        "style": lambda: iter([style(folders)]),
+        "style": lambda: iter([style(sheets)]),
         "content": lambda: map(_content_text, json_text(content)),
-        "script": lambda: iter([script(called, folders)]),
+        "script": lambda: iter([script(called, folders, main)]),
     }
-    for number, part in enumerate(_SLOT.split(static_file("page.html"))):
-        if number % 2:
-            yield from parts[part]()
-        else:
-            yield part
+
+    def fill(markup: str) -> Iterator[str]:
+        """The text of a file of markup, with its slots filled."""
+        for number, part in enumerate(_SLOT.split(static_file(markup))):
+            if number % 2:
+                yield from parts[part]()
+            else:
+                yield part
+
+    yield from fill("page.html" if main == WORKBENCH else "report.html")
+
+
+def answer_document(content: Mapping[str, Any]) -> Iterator[str]:
+    """The document of an answer that has a page of its own, under its title, in chunks."""
+    yield from page_document(content, content["title"])
 
 
 def _content_text(chunk: str) -> str:
@@ -70,20 +87,22 @@ def _content_text(chunk: str) -> str:
 
 
 @cache
-def style(folders: Sequence[str] = tuple(PARTS.values())) -> str:
+def style(folders: Sequence[str] = (*PARTS.values(), REPORT_FOLDER)) -> str:
     """All style sheets, one after the other, and those of the folders of parts."""
     names = sorted(_names(static_folder(), ".css"), key=lambda name: (name != FIRST_STYLE, name))
     return "".join(map(static_file, [*names, *_paths_in(folders, ".css")]))
 
 
 @cache
-def script(called: Collection[str] | None = None, folders: Sequence[str] = tuple(PARTS.values())) -> str:
+def script(
+    called: Collection[str] | None = None, folders: Sequence[str] = tuple(PARTS.values()), main: str = WORKBENCH
+) -> str:
     """The scripts as one module: the functions of plans that are called, by default all, parts, then the page."""
     texts: dict[str, str] = {}
     for path, functions in _function_scripts().items():
         if called is None or not functions.isdisjoint(called):
             _add_script(path, texts)
-    for path in (*_paths_in(folders, ".js"), "main.js"):
+    for path in (*_paths_in(folders, ".js"), main):
         _add_script(path, texts)
     return "".join(texts.values())
 

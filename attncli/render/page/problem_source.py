@@ -20,13 +20,15 @@ def problem_object(view: View, steps: Mapping[str, str | None]) -> dict[str, Any
     - `command`: the words of the command line that gives the problem; none where it is from no command.
     - `keys`: those of its file as JSON has them, with `{"@step": name, "is_transposed": …}` in place of each array
       whose numbers a step has.
+    - `takes_mask`: whether a table of 1 for what is visible is its `mask`.
     """
     trace = view.result.trace
     title = {"title": view.title} if view.title else {}
     values = values_to_write(trace.problem)
     by_key = {key: trace[name] for name, key in steps.items() if key is not None}
     keys = {key: _value(key, value, trace, by_key) for key, value in values.items()}
-    return {"command": list(view.command), "keys": {**title, **keys}}
+    takes_mask = trace.problem.convention is None  # those of a convention may have 1 for what is hidden
+    return {"command": list(view.command), "keys": {**title, **keys}, "takes_mask": takes_mask}
 
 
 def _value(key: str, value: Any, trace: Trace, by_key: Mapping[str, Step]) -> Any:

@@ -6,6 +6,7 @@ from html import escape
 from itertools import takewhile
 
 from attncli.analysis.check.report import CheckOutcome, CheckReport, Explanation, PartExplanation
+from attncli.base.lazy_numpy import import_object
 from attncli.base.text import count_of, escape_control, join_words
 from attncli.render.document import (
     Answer,
@@ -29,6 +30,7 @@ MAX_NAMED = 2  # explanations that the verdict names: the report has all
 MAX_REPORTS = 4  # of parts of a file that are shown whole
 MAX_FILES = 5  # that are named, of those in which nothing is expected
 SUITE = "attn check"
+_PAGE = "attncli.render.page.check_page:check_page"  # which reads these reports
 
 
 def check_document(report: CheckReport, decimals: int = DECIMALS) -> Document:
@@ -36,7 +38,7 @@ def check_document(report: CheckReport, decimals: int = DECIMALS) -> Document:
 
     Worked lines have at least so many decimals, and more where the error of a number is behind them.
     """
-    return with_decimal_sign(Document(_report_sections(report, decimals), decimals), report.trace.problem)
+    return with_decimal_sign(Document(report_sections(report, decimals), decimals), report.trace.problem)
 
 
 def check_answer(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], decimals: int, *, is_suite: bool) -> Answer:
@@ -61,6 +63,7 @@ def check_answer(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], deci
     return Answer(
         lambda: Document(sections(), decimals),
         lambda: check_object(outcomes[0]) if is_one else suite_object(outcomes, left_out),
+        page=lambda: import_object(_PAGE)(outcomes, left_out, decimals),
     )
 
 
@@ -85,7 +88,7 @@ def _outcome_sections(outcome: CheckOutcome, decimals: int) -> Iterator[Section]
         yield Section("", blocks=(*_line(outcome),))
     if outcome.report is None:
         return
-    first, *others = _report_sections(outcome.report, decimals)
+    first, *others = report_sections(outcome.report, decimals)
     yield replace(first, title=outcome.name if outcome.part else "")
     if outcome.before is not None:
         both = {"before": outcome.before.report, "after": outcome.report}
@@ -94,7 +97,7 @@ def _outcome_sections(outcome: CheckOutcome, decimals: int) -> Iterator[Section]
     yield from others
 
 
-def _report_sections(report: CheckReport, decimals: int) -> Iterator[Section]:
+def report_sections(report: CheckReport, decimals: int) -> Iterator[Section]:
     """The verdict with the slips that explain it, each quantity, and what holds for all of them."""
     quantities = (block for result in report.results for block in quantity_blocks(report, result, decimals))
     yield Section("", blocks=(_verdict_line(report), *explanation_blocks(report)))
@@ -298,6 +301,12 @@ def _summary(outcomes: Sequence[CheckOutcome]) -> Iterator[Statement]:
         yield Statement(f"{', '.join(parts)}.", style=AGREES if agree == len(compared) else DIFFERS)
 
 
+def summary_blocks(outcomes: Sequence[CheckOutcome], left_out: Sequence[str]) -> Iterator[Block]:
+    """How many of the problems agree, and in which nothing is expected."""
+    yield from _summary(outcomes)
+    yield from _without_expected(outcomes, left_out)
+
+
 def _without_expected(outcomes: Sequence[CheckOutcome], left_out: Sequence[str]) -> Iterator[Lines]:
     """The problems, and the files of folders, in which nothing is expected."""
     without = [*(outcome.name for outcome in outcomes if not outcome.has_verdict), *left_out]
@@ -331,10 +340,10 @@ def _test_case(outcome: CheckOutcome) -> Iterator[str]:
         yield f"{head}/>\n"
         return
     yield f"{head}>\n"
-    if outcome.is_unanswered:
-        yield f'      <failure type="difference" message={_quoted(NOTHING_GIVEN)}/>\n'
+    if outcome.error is not None:
+        yield f'      <error type="AttnError" message={_quoted(outcome.error.typed)}/>\n'
     elif outcome.report is None:
-        yield f'      <error type="AttnError" message={_quoted(str(outcome.error))}/>\n'
+        yield f'      <failure type="difference" message={_quoted(NOTHING_GIVEN)}/>\n'
     elif outcome.agrees:
         yield f"      <skipped message={_quoted(verdict(outcome.report))}/>\n"
     else:

@@ -9,7 +9,7 @@ from attncli.analysis.compare import Comparison, equal_variants
 from attncli.analysis.differences import Difference, FirstDifference
 from attncli.analysis.rows import changed
 from attncli.base.axes import format_lengths
-from attncli.base.lazy_numpy import Array
+from attncli.base.lazy_numpy import Array, import_object
 from attncli.base.text import count_of, join_words
 from attncli.numbers.formatting import decimal
 from attncli.plan.trace import RunResult, value_at
@@ -32,6 +32,7 @@ MAX_OF_ONE_RESULT = 100  # variants that have tables where one result is selecte
 MAX_NUMBERS = 5000  # of all tables together
 MAX_UNASKED = 200  # numbers of the tables of a result, which fit a screen; more are shown where they are asked for
 MAX_ROWS = 20  # of the statistics, likewise
+_PAGE = "attncli.render.page.comparison_page:comparison_page"  # which reads this report
 CHUNK_NUMBERS = 2**20  # that are compared at once: comparing takes some arrays of their size
 
 
@@ -213,7 +214,11 @@ def comparison_document(comparison: Comparison, view: ComparisonView) -> Documen
 
 def comparison_answer(comparison: Comparison, view: ComparisonView) -> Answer:
     """The answer of `attn compare`."""
-    return Answer(lambda: comparison_document(comparison, view), lambda: compare_object(comparison))
+    return Answer(
+        lambda: comparison_document(comparison, view),
+        lambda: compare_object(comparison),
+        page=lambda: import_object(_PAGE)(comparison, view.decimals),
+    )
 
 
 def _with_legend(tables: Sequence[Section], labels: Sequence[str]) -> Iterator[Section]:

@@ -27,7 +27,7 @@ def _rows(outcomes: Iterable[CheckOutcome]) -> Iterator[Sequence[object]]:
         reports = [outcome.report for outcome in found if outcome.report is not None]
         error = next((outcome.error for outcome in found if outcome.error is not None), None)
         if error is not None:
-            reason = one_line(str(error).removeprefix(file).lstrip(" ,:"))
+            reason = one_line(error.typed.removeprefix(file).lstrip(" ,:"))
             yield PurePath(file).stem, "", "", f"can't be checked: {reason}", ""
             continue
         right = sum(report.count - report.differ for report in reports)

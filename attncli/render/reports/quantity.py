@@ -57,9 +57,9 @@ def quantity_blocks(report: CheckReport, result: QuantityCheck, decimals: int, a
         source = f" from {'that' if result.count == 1 else 'those'} {adjective}" if adjective else ""
         text = f"{count_of_differences(result.differ, result.count)}{source}{_consequence(report, result)}"
         yield Statement(f"✗ {result.name}", f": {text}", DIFFERS)
-        lines = (*_errors(result), *_worst_cell(trace, result, adjective), *_other_step(trace, result))
+        lines = (*_errors(result), *worst_cell_lines(trace, result, adjective), *_other_step(trace, result))
         yield Lines(_indented(lines))
-        yield Lines(_indented(_arithmetic(trace, result, decimals), "  "), "cyan", "mathematics")
+        yield Lines(_indented(worst_arithmetic(trace, result, decimals), "  "), "cyan", "mathematics")
         pattern = find_pattern(result.differs, result.is_given, _query_positions(trace, result.name))
         shapes = () if report.explanations else shapes_of(trace, result)
         where = [f"where: {_where(trace, result, pattern)}"] if result.differ > 1 else []
@@ -118,7 +118,7 @@ def _short(number: float) -> str:
     return f"{number:.{SIGNIFICANT}g}"
 
 
-def _worst_cell(trace: Trace, result: QuantityCheck, adjective: str) -> Iterator[str]:
+def worst_cell_lines(trace: Trace, result: QuantityCheck, adjective: str = "") -> Iterator[str]:
     """The worst cell and both of its numbers, with as many digits as tell them apart, and two more."""
     worst = result.worst
     if worst is not None:
@@ -143,7 +143,7 @@ def _other_step(trace: Trace, result: QuantityCheck) -> Iterator[str]:
         yield f"{what} of {name}{formula}"
 
 
-def _arithmetic(trace: Trace, result: QuantityCheck, decimals: int) -> tuple[str, ...]:
+def worst_arithmetic(trace: Trace, result: QuantityCheck, decimals: int) -> tuple[str, ...]:
     """The arithmetic of the worst cell with as many decimals as show its error, at least those given."""
     if result.worst is None:
         return ()

@@ -489,3 +489,19 @@ def test_expected_numbers_may_have_the_name_of_a_kernel_too(against: str, run: R
     np.savez(folder / "out.npz", o=attncli.attention(rows, rows).output, q=rows)
     np.savez(folder / "in.npz", q=rows, k=rows)
     assert verdict(run("check", "in.npz", "--against", against)).startswith("All ")
+
+
+def test_a_file_has_the_report_and_quiet_the_verdict_too(folder: Path, run: Run) -> None:
+    ran = run("check", "differs.yaml", "-o", "report.html", "--quiet")
+    assert (ran.returncode, ran.stdout) == (1, run("check", "differs.yaml", "--quiet").stdout)
+    assert "attn.check_page/1" in (folder / "report.html").read_text(encoding="utf-8")
+    ran = run("check", "differs.yaml", "-o", "report.json")
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert json.loads((folder / "report.json").read_text()) == json.loads(run("check", "differs.yaml", "--json").stdout)
+    assert run("check", "differs.yaml", "-o", "differs.yaml").returncode == 2  # an input
+
+
+def test_a_suffix_of_what_no_check_is_written_as_lists_those_that_there_are(folder: Path, run: Run) -> None:
+    ran = run("check", "differs.yaml", "-o", "report.npz")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ".md, .tex, .html" in ran.stderr

@@ -172,7 +172,7 @@ def test_a_warning_is_said_once_with_the_variants_that_it_is_of(run: Run) -> Non
         (("p.yaml", "--vary", "seed=1", "--seed", "1..3"), "--seed: seed is given and varied; leave out one of them"),
         (("p.yaml", "--seed", "3..1"), "--seed: the range 3..1 is empty; did you mean 1..3?"),
         (("p.yaml", "--score", "dot,cosin"), "--score: unknown score 'cosin'; did you mean 'cosine'?"),
-        (("p.yaml", "--vary", "set=1"), "--vary: unknown key 'set'; give the option --set, or set= in Python"),
+        (("p.yaml", "--vary", "set=1"), "--vary: unknown key 'set'; give --set"),
         (("p.yaml", "--vary", "scale=1", "--select", "wieghts"), "--select: unknown result 'wieghts'"),
         (("p.yaml", "--vary", "scale=1", "-o", "x.npz"), "--output x.npz: no comparison is written as npz"),
         (("-", "--vary", "w_q=-"), "standard input: is named twice, but can be read only once; use - once"),

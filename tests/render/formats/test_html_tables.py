@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attncli.base.text import escape_control
-from attncli.render.document import Document, Grid, Section
+from attncli.render.document import (
+    LABEL_END,
+    LABEL_START,
+    Document,
+    Grid,
+    Lines,
+    Pairs,
+    Section,
+    SideBySide,
+    Statement,
+)
 from attncli.render.formats.html_tables import HtmlLimits, preformatted, render
 
 WEIGHTS = Grid(
@@ -20,6 +30,7 @@ WEIGHTS = Grid(
     slice_label="head 0",
     is_heatmap=True,
 )
+LABELLED = f"{LABEL_START}to the{LABEL_END}#2"
 
 
 class Page(HTMLParser):
@@ -102,23 +113,33 @@ def test_a_reader_sees_the_text_and_no_markup(text: str) -> None:
     found = page(grid, **fields)
     shown = {shown.strip() for _, shown in found.texts}
     assert escape_control(text).strip() in shown | {""}
-    assert found.tags <= {
-        "div",
-        "p",
-        "b",
-        "i",
-        "code",
-        "pre",
-        "table",
-        "caption",
-        "thead",
-        "tbody",
-        "tr",
-        "th",
-        "td",
-        "bdi",
-    }
-    assert found.attributes <= {"style", "scope"}
+    tables = {"div", "p", "b", "i", "code", "table", "caption", "thead", "tbody", "tr", "th", "td", "bdi"}
+    mathematics = {"math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mfrac", "wbr"}
+    assert found.tags <= tables | mathematics
+    assert found.attributes <= {"style", "scope", "displaystyle", "stretchy", "form", "lspace", "rspace", "width"}
+
+
+def test_formulas_and_arithmetic_are_typeset_and_labels_are_words() -> None:
+    section = Section("scores", symbol="S", formula="Sᵢⱼ = Qᵢ·Kⱼ / √d", arithmetic=(f"  Q({LABELLED})·K = 1/√3",))
+    html = render(Document([section], 4))
+    assert html.count("<math") == 3
+    assert "<mfrac><mrow>" in html
+    assert "<mtext>to the#2</mtext>" in html
+
+
+def test_every_block_of_a_report_is_shown() -> None:
+    blocks = (
+        Statement("✗ weights", ": 2 numbers differ"),
+        Pairs([("no_scale", "The scores are not scaled.")]),
+        Lines(("a = 1/2",), kind="mathematics"),
+        Lines(("x = y",), kind="code"),
+        Section("inner", remarks=("one",)),
+        SideBySide((Section("left"), Section("right"))),
+    )
+    found = Page(render(Document([Section("", blocks=blocks)], 4)))
+    assert found.text("b") == ["✗ weights", "inner", "left", "right"]
+    assert (found.text("th"), found.text("td")) == (["no_scale"], ["The scores are not scaled."])
+    assert (found.text("pre"), "mfrac" in found.tags or "math" in found.tags) == (["x = y"], True)
 
 
 def test_a_text_is_shown_line_by_line() -> None:

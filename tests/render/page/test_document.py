@@ -10,7 +10,7 @@ import pytest
 
 from attncli.engine.run import run
 from attncli.render.page import render
-from attncli.render.page.document import page_document, page_functions, script, static_folder, style
+from attncli.render.page.document import REPORTS, WORKBENCH, page_document, page_functions, script, static_folder, style
 from attncli.render.view import View
 from tests.problems import problem
 
@@ -30,6 +30,8 @@ HOSTILE = (
     "\\u003c",
 )
 STATIC = Path(str(static_folder()))
+MAINS = (WORKBENCH, *REPORTS.values())  # the scripts with which pages begin
+SCRIPTS = "".join(script(main=main) for main in MAINS)
 
 
 class Document(HTMLParser):
@@ -88,8 +90,8 @@ def test_the_document_asks_for_nothing(hostile: Document) -> None:
         assert str(attributes.get("href", "#")).startswith("#"), tag
         assert tag not in {"link", "iframe", "object", "embed", "base", "form"}
     assert not re.search(r"@import|url\(", style())
-    assert not re.search(r"\b(?:fetch|XMLHttpRequest|WebSocket|EventSource|sendBeacon|eval|Function)\(", script())
-    addresses = set(re.findall(r"https?://[^\s\"'`)]+", style() + script()))
+    assert not re.search(r"\b(?:fetch|XMLHttpRequest|WebSocket|EventSource|sendBeacon|eval|Function)\(", SCRIPTS)
+    addresses = set(re.findall(r"https?://[^\s\"'`)]+", style() + SCRIPTS))
     assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML"}  # namespaces
 
 
@@ -108,8 +110,8 @@ def test_every_file_of_the_page_is_in_the_document() -> None:
     """Scripts that nothing imports, and style sheets, would be forgotten."""
     for path in STATIC.rglob("*.js"):
         exported = re.findall(r"^export (\w+ \w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
-        assert exported or path.name == "main.js" or path.parent != STATIC, path.name
-        assert all(f"\n{name}" in script() for name in exported), path.name
+        assert exported or path.name in MAINS or path.parent != STATIC, path.name
+        assert all(f"\n{name}" in SCRIPTS for name in exported), path.name
     for path in STATIC.glob("*.css"):
         assert path.read_text(encoding="utf-8") in style()
     assert style().startswith((STATIC / "page.css").read_text(encoding="utf-8"))
@@ -145,12 +147,12 @@ def test_a_page_has_the_scripts_of_the_functions_that_it_calls_and_no_comments()
     called = script(frozenset({"softmax"}))
     assert 'defineFunction("softmax"' in called
     assert 'defineFunction("gated_delta"' not in called
-    assert 'defineFunction("gated_delta"' in script()
-    assert "/*" not in script()
+    assert 'defineFunction("gated_delta"' in SCRIPTS
+    assert "/*" not in SCRIPTS
 
 
 def test_scripts_have_no_import_left() -> None:
-    assert not re.search(r"^(?:import|export)\b", script(), re.MULTILINE)
+    assert not re.search(r"^(?:import|export)\b", SCRIPTS, re.MULTILINE)
 
 
 def test_the_functions_of_plans_are_those_that_scripts_define_once_each() -> None:

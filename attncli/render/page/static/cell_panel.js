@@ -4,6 +4,7 @@ import { arithmeticOf } from "./arithmetic.js";
 import { placeName } from "./cell.js";
 import { whyNotEditable } from "./changes.js";
 import { make } from "./elements.js";
+import { hiddenSteps } from "./exercise.js";
 import { goBack, goOn, indexInView } from "./navigation.js";
 import { indexOfCell, leadingIndex, nodeOf } from "./slices.js";
 import { hasSteps } from "./step_order.js";
@@ -18,6 +19,10 @@ export function drawCell(element, state, kinds) {
   const live = make("div", { class: "arithmetic", "aria-live": "polite" });
   element.replaceChildren(...trailOf(state), live);
   if (index === null) {
+    if (hiddenSteps(now).has(now.step)) {
+      live.append(make("p", { class: "hint" }, "The arithmetic is shown with the key."));
+      return;
+    }
     const promise = hasSteps(now) ? "to see how it came about" : "to see all its digits";
     live.append(make("p", { class: "hint" }, `Point at a number ${promise}; a click keeps it, the arrow keys walk on.`));
     return;

@@ -1,10 +1,14 @@
 /* Changes: what a user changes of a problem, and the plan, the options and the values that follow from it. */
 
 import { evaluatePlan, roundedTo } from "./engine.js";
+import { shownValues } from "./exercise.js";
+import { pageOfHeads } from "./heads.js";
+import { planWithMask, withPaintedNode } from "./mask_painting.js";
 import { keptText, readTyped } from "./numbers_typed.js";
 import { settingsOfPage } from "./settings.js";
 import { placesAmong } from "./slices.js";
 import { numberAt, readValue, strides } from "./values.js";
+import { pageOfWords, valuesOfPage } from "./words.js";
 
 /** The name of the node that a result such as "weights" is, in the plan in force; undefined where it has none. */
 export function resultName({ page, plan }, result) {
@@ -20,20 +24,22 @@ export function hasPlan(state, settings) {
  * Put other settings or edits in force, and compute what follows from them.
  *
  * `settings` has those that change, `typed` what they were typed as; `edits` is the new list of all edits: {step, index,
- * value, text}. Everything is computed from the numbers of the program, so that the same changes give the same numbers
+ * value, text}; `mask` is one that is painted, `words` and `heads` are others, each null for those of the program. Everything is computed from the numbers of the program, so that the same changes give the same numbers
  * in any order. Changes with the same `series`, one after the other, are one for `undo`: those of a slider that moves.
  */
-export function applyChange(state, { settings = {}, typed = {}, edits = null, series = null }) {
+export function applyChange(state, { series = null, ...changed }) {
   const before = state.get();
   const isSameSeries = series !== null && series === before.series;
   const history = isSameSeries ? before.history : [...before.history, changesOf(before)];
-  const changes = { settings: { ...before.settings, ...settings }, typed: { ...before.typed, ...typed }, edits: edits ?? before.edits };
+  const settings = { ...before.settings, ...changed.settings };
+  const changes = { ...changesOf(before), ...changed, settings, typed: { ...before.typed, ...changed.typed } };
+  if (changed.settings?.causal) changes.mask = null; // it takes the place of one that is painted
   setChanges(state, changes, history, series);
 }
 
 /** What a user has changed of a state. */
-function changesOf({ settings, typed, edits }) {
-  return { settings, typed, edits };
+function changesOf({ settings, typed, edits, mask, words, heads }) {
+  return { settings, typed, edits, mask, words, heads };
 }
 
 /** Take back the last change. */
@@ -45,7 +51,7 @@ export function undo(state) {
 
 /** Take back all changes; this too can be undone. */
 export function resetAll(state) {
-  applyChange(state, { settings: settingsOfPage(state.get().page), edits: [] });
+  applyChange(state, { settings: settingsOfPage(state.get().page), edits: [], mask: null, words: null, heads: null });
 }
 
 /**
@@ -74,22 +80,41 @@ export function typedText({ edits }, step, index) {
 
 /** Why the numbers of a step can't be changed here; null where they can. */
 export function whyNotEditable(state, step) {
-  const { page, nodes } = state.get();
+  const { page, nodes, mask } = state.get();
   const node = nodes.find(({ name }) => name === step);
+  if (mask !== null && step === "visible") return "A click hides this cell, or shows it again.";
   if (page.settings.can_compute !== true) return page.settings.can_compute;
   if (node.function !== null || node.tapped_from !== null) return `${step} is computed: change the numbers that it is made from.`;
   if (node.edit_key === null) return `The numbers of ${step} can't be changed in the page.`;
   return null;
 }
 
-function setChanges(state, { settings, typed, edits }, history, series) {
-  const { page, program, step, cell, trail } = state.get();
-  const plan = planOf(page, settings);
-  const nodes = nodesOf(page, plan, settings);
-  const { values, fixed } = valuesOf(page, program, { plan, nodes, edits });
+function setChanges(state, changes, history, series) {
+  const { settings, edits, mask } = changes;
+  const { isKeyShown, step, trail, ...now } = state.get();
+  const isSameBase = changes.words === now.words && changes.heads === now.heads;
+  const base = isSameBase ? {} : baseOf(now, changes);
+  const { page, program } = { ...now, ...base };
+  const plan = mask === null ? planOf(page, settings) : planWithMask(page, settings, planOf);
+  const own = nodesOf(page, plan, settings);
+  const shown = page.plans[plan].sections.flatMap((at) => page.sections[at].names);
+  const nodes = mask === null ? own : withPaintedNode(own, shown);
+  const { values: answers, fixed } = valuesOf(page, program, { plan, nodes, edits, mask });
+  const cell = isSameBase ? now.cell : null;
+  const values = shownValues({ page, nodes, isKeyShown }, answers);
   const isInPlan = nodes.some(({ name }) => name === step);
   const inView = isInPlan ? { step, cell } : { step: page.plans[plan].results.weights, cell: null };
-  state.update({ settings, typed, edits, history, series, plan, nodes, values, fixed, trail: placesAmong(nodes, trail), ...inView });
+  state.update({ ...base, ...changes, history, series, plan, nodes, answers, values, fixed, trail: placesAmong(nodes, trail), ...inView });
+}
+
+/** The page, the program's values and those that changes are marked against, with other words and heads. */
+function baseOf({ source, own, sentence, positions }, { words, heads }) {
+  const ofWords = words === null ? source : pageOfWords(source, words);
+  const page = heads === null ? ofWords : pageOfHeads(ofWords, heads);
+  const values = page === source ? own : { program: valuesOfPage(page, words, own.program) };
+  const rest = { trail: [], pointed: null, positions: { ...positions, h: Math.min(positions.h ?? 0, (page.axes.h?.length ?? 1) - 1) } };
+  if (sentence !== undefined) rest.sentence = { ...sentence, pointed: null, pinned: null };
+  return { page, program: values.program, original: values.original ?? values.program, ...rest };
 }
 
 /** The number of the plan variant that settings ask for. */
@@ -112,8 +137,9 @@ function nodesOf(page, plan, settings) {
 }
 
 /** The values of the nodes of a plan after edits, and the names of those that can't be computed. */
-function valuesOf(page, program, { plan, nodes, edits }) {
+function valuesOf(page, program, { plan, nodes, edits, mask }) {
   const start = new Map(program);
+  if (mask !== null) start.set("visible", { axes: nodes.find(({ name }) => name === "visible").axes, ...mask, data: Float64Array.from(mask.data) });
   for (const { step, index, value } of edits) start.set(step, withNumber(start.get(step), index, roundedTo(page.dtype, [value])[0]));
   const changed = new Set(edits.map(({ step }) => step));
   const own = new Map(page.plans[0].nodes.map((at) => [page.nodes[at].name, page.nodes[at]]));

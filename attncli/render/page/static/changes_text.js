@@ -1,9 +1,13 @@
 /* What was changed, as text: a sentence of each change, and the options that make the same on the command line. */
 
 import { pageStem } from "./clipboard.js";
+import { ownHeads } from "./heads.js";
+import { nestedMask } from "./mask_painting.js";
 import { changedSettings, parametersOf, settingText, textOfSetting } from "./settings.js";
 import { numberAt } from "./values.js";
+import { ownWords } from "./words.js";
 
+const LONGEST_MASK = 4_000; // characters of an option
 const NONE = "the score's own"; // of the scale
 
 /** A text for each change in force: `embeddings[cat, x2]: 2 → 1`, `temperature: 1 → 0.5`. */
@@ -16,7 +20,7 @@ export function changeTexts(state) {
   const ofSettings = changedSettings(state.get()).map(([name, before, after]) => (
     `${name}: ${wordOf(before)} → ${wordOf(typeof after === "number" ? textOfSetting(state.get(), name) : after)}`
   ));
-  return [...ofNumbers, ...ofSettings];
+  return [...ofWords(state.get()), ...ofHeads(state.get()), ...ofNumbers, ...ofSettings, ...ofMask(state.get())];
 }
 
 /**
@@ -34,6 +38,8 @@ export function commandOf(state) {
 /** Why no options make the same changes; null where some do. */
 function whyNoOptions(now) {
   if (!now.page.problem?.command.length) return "The page is that of no file.";
+  if (now.words !== null) return "No option has the words.";
+  if (now.mask !== null && maskOption(now.mask).length > LONGEST_MASK) return "The mask is too long for an option.";
   const isTakenOut = changedSettings(now).some(([name, , after]) => name === "scale" && after === null);
   return isTakenOut ? "No option takes out the scale." : null;
 }
@@ -47,6 +53,8 @@ function commandOptions(state) {
     return `--set ${inShell(`${key}[${cellLabels(state, step, index).map(inQuotes).join(",")}]=${text}`)}`;
   });
   if (changed.has("scale")) options.push(`--scale ${inShell(textOfSetting(now, "scale"))}`);
+  if (now.heads !== null) options.push(`--heads ${now.heads}`, ...(now.page.problem.keys.kv_heads ? [`--kv-heads ${now.heads}`] : []));
+  if (now.mask !== null) options.push(maskOption(now.mask));
   if (changed.has("causal")) options.push(changed.get("causal") ? "--causal" : "--no-causal");
   const parameters = parametersOf(now.page, now.settings.normalizer).map(({ name }) => name);
   if (changed.has("normalizer") || parameters.some((name) => changed.has(name))) {
@@ -54,6 +62,27 @@ function commandOptions(state) {
     options.push(`--normalize ${inShell(`${now.settings.normalizer}${numbers && ":"}${numbers}`)}`);
   }
   return options;
+}
+
+function maskOption(mask) {
+  return `--mask ${inShell(JSON.stringify(nestedMask(mask)))}`;
+}
+
+/** The words in force, where they are others than the program's. */
+function ofWords(now) {
+  if (now.words === null) return [];
+  return [`words: ${ownWords(now).map(({ token }) => token).join(" ")} → ${now.words.map(({ token }) => token).join(" ")}`];
+}
+
+/** The number of heads, where it is another than the program's. */
+function ofHeads(now) {
+  return now.heads === null ? [] : [`heads: ${ownHeads(now)} → ${now.heads}`];
+}
+
+/** How many cells a painted mask hides. */
+function ofMask({ mask }) {
+  if (mask === null) return [];
+  return [`mask: painted, ${mask.data.filter((number) => number === 0).length} of ${mask.data.length} cells hidden`];
 }
 
 /** What the entries of a cell are called on each axis: labels of rows and columns, numbers of heads and batch items. */

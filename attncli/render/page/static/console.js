@@ -3,9 +3,12 @@
 import { arithmeticOf, sourcesOf } from "./arithmetic.js";
 import { changedCells } from "./changed.js";
 import { editCell } from "./changes.js";
+import { commandOf } from "./changes_text.js";
 import { evaluatePlan } from "./engine.js";
 import { functionOf } from "./functions.js";
+import { addressOf } from "./navigation.js";
 import { numberStyle, numberText } from "./numerals.js";
+import { problemFile } from "./problem_file.js";
 import { makeState } from "./state.js";
 import { readValue } from "./values.js";
 
@@ -13,5 +16,5 @@ import { readValue } from "./values.js";
 export function consoleTools(state) {
   const hasFunction = (node) => functionOf(node) !== undefined;
   const numbers = { changedCells, numberStyle, numberText, readValue };
-  return { state, evaluatePlan, editCell, sourcesOf, arithmeticOf, hasFunction, makeState, ...numbers };
+  return { state, evaluatePlan, editCell, addressOf, commandOf, problemFile, sourcesOf, arithmeticOf, hasFunction, makeState, ...numbers };
 }

@@ -5,6 +5,7 @@ import { changeTexts, commandOf } from "./changes_text.js";
 import { make } from "./elements.js";
 import { exportButtons } from "./exports.js";
 import { keptText, readNumber } from "./numbers_typed.js";
+import { structureControls } from "./structure.js";
 import { parametersOf, settingText, settingsOfPage, textOfSetting } from "./settings.js";
 
 const DECADES = 1; // how many powers of ten a slider goes up and down from 1
@@ -23,7 +24,7 @@ export function drawControls(element, state) {
   const parameters = make("div", { class: "parameters" });
   const hint = make("p", { class: "hint" }, "Numbers of the inputs: double-click one in its table, or press F2 on it.");
   const rows = [...fields.map(({ row }) => row), ...(page.settings.normalizer === null ? [] : [parameters])];
-  element.replaceChildren(title, hint, make("div", { class: "fields" }, ...rows), exportButtons(state), log.element);
+  element.replaceChildren(title, hint, make("div", { class: "fields" }, ...rows), ...structureControls(state), exportButtons(state), log.element);
   let [drawnFor, drawn] = [undefined, []];
   const paint = () => {
     const { settings } = state.get();
@@ -43,16 +44,21 @@ export function drawControls(element, state) {
 function fieldsOf(state) {
   const { settings } = state.get().page;
   return [
-    ...(settings.scale === null ? [] : [scaleField(settings.scale, state)]),
+    ...(settings.scale === null ? [] : [scaleField(state)]),
     ...(settings.causal === null ? [] : [causalField(state)]),
     ...(settings.normalizer === null ? [] : [normalizerField(settings.normalizers, state)]),
   ];
 }
 
-function scaleField({ own }, state) {
-  const ownText = own === null ? "" : String(Number(own.toPrecision(4)));
+function scaleField(state) {
   const read = (text) => (text.trim() === "" ? { value: null } : readNumber(text));
-  return numberField({ name: "scale", title: "Scale", placeholder: ownText, note: "empty: the score's own", read }, state);
+  const field = numberField({ name: "scale", title: "Scale", note: "empty: the score's own", read }, state);
+  const paint = (settings) => {
+    const { own } = state.get().page.settings.scale; // which follows the number of heads
+    field.row.querySelector("input").placeholder = own === null ? "" : String(Number(own.toPrecision(4)));
+    field.paint(settings);
+  };
+  return { row: field.row, paint };
 }
 
 function causalField(state) {
@@ -103,7 +109,7 @@ function sliderOf(name, title, state) {
 }
 
 /** A field for a number: what is typed is read when Enter is pressed or the field is left, and a mistake is told under it. */
-function numberField({ name, title, read, placeholder = "", note = "", slider = null }, state) {
+function numberField({ name, title, read, note = "", slider = null }, state) {
   const id = `set-${name}`;
   const error = make("span", { class: "field-error" });
   const below = make("p", { class: "field-note", id: `${id}-note`, "aria-live": "polite" }, error, note);
@@ -115,7 +121,7 @@ function numberField({ name, title, read, placeholder = "", note = "", slider = 
     applyChange(state, { settings: { [name]: value }, typed: value === null ? {} : { [name]: keptText(input.value) } });
   };
   const input = make("input", {
-    type: "text", inputmode: "decimal", autocomplete: "off", id, placeholder, "aria-describedby": below.id, onchange: commit,
+    type: "text", inputmode: "decimal", autocomplete: "off", id, "aria-describedby": below.id, onchange: commit,
   });
   const row = make("div", { class: "field" }, make("label", { for: id }, title), input, ...(slider ? [slider] : []), below);
   const paint = (settings) => {

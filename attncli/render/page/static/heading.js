@@ -4,16 +4,24 @@ import { make } from "./elements.js";
 import { themeSwitch } from "./theme.js";
 
 /** Draw the heading. */
-export function drawHeading(element, { page }) {
-  const counts = ["n", "m", "h", "b"].filter((letter) => page.axes[letter]).map((letter) => countText(page.axes[letter]));
-  const pipeline = page.pipeline === page.title ? [] : [page.pipeline];
+export function drawHeading(element, state) {
+  const { page } = state.get();
+  const about = make("p", { class: "about" }, countsOfPage(page));
+  state.listen((names) => { if (names.includes("page")) about.textContent = countsOfPage(state.get().page); });
   element.append(
     make("div", { class: "title-row" }, make("h1", {}, page.title), themeSwitch()),
-    make("p", { class: "about" }, [...pipeline, ...counts, page.dtype, `attn ${page.version}`].join(" · ")),
+    about,
     ...(page.edits === "" ? [] : [make("p", { class: "note" }, `${page.edits}; the marks show what changed by it.`)]),
     ...page.left_out.map((sentence) => make("p", { class: "note" }, sentence)),
     ...page.warnings.map((warning) => make("p", { class: "warning" }, make("strong", {}, "Warning: "), warning)),
   );
+}
+
+/** The stages, and how many there are of what. */
+function countsOfPage(page) {
+  const counts = ["n", "m", "h", "b"].filter((letter) => page.axes[letter]).map((letter) => countText(page.axes[letter]));
+  const pipeline = page.pipeline === page.title ? [] : [page.pipeline];
+  return [...pipeline, ...counts, page.dtype, `attn ${page.version}`].join(" · ");
 }
 
 /** `1 head`, `4 queries`. */

@@ -36,9 +36,10 @@ export function indexInView(state) {
 
 /**
  * Keep the address, what is in view and what is changed the same, so that a link and the buttons of the browser lead to
- * it. A link brings its own changes; a step back of the browser leads to a place, and changes stay.
+ * it. A link brings its own changes; a step back of the browser leads to a place, and changes stay. Of several states
+ * the one that `isInView` has the address.
  */
-export function followAddress(state) {
+export function followAddress(state, isInView = () => true) {
   let [shown, isReading, writtenAt, timer] = ["", false, -Infinity, null];
   const write = (kind) => {
     clearTimeout(timer);
@@ -57,17 +58,18 @@ export function followAddress(state) {
   read(true);
   history.replaceState({ trail: state.get().trail }, "", addressOf(state.get()));
   state.listen((names) => {
-    if (isReading) return;
-    if (names.some((name) => ["step", "cell", "positions", "trail", "stop"].includes(name))) {
-      const key = keyOf(state.get());
-      write(key === shown ? "replaceState" : "pushState");
-      shown = key;
-    } else if (["edits", "settings"].some((name) => names.includes(name))) {
+    if (isReading || !isInView()) return;
+    const key = keyOf(state.get());
+    if (["edits", "settings", "mask", "words", "heads", "fills"].some((name) => names.includes(name))) {
       clearTimeout(timer); // a slider moves faster than a browser lets an address change
       timer = setTimeout(() => write("replaceState"), Math.max(MOST_OFTEN - (performance.now() - writtenAt), 0));
+    } else if (names.some((name) => ["step", "cell", "positions", "trail", "stop"].includes(name))) {
+      write(key === shown ? "replaceState" : "pushState");
     }
+    shown = key;
   });
   addEventListener("popstate", () => {
+    if (!isInView()) return;
     read(history.state === null);
     write("replaceState");
   });
@@ -82,11 +84,12 @@ function keyOf({ step, trail, stop }) {
 export function addressOf(now) {
   const { step, cell, positions, stop } = now;
   const changes = changesInAddress(now).map(([key, text]) => `${key}=${text}`);
-  if (stop !== null) return `#${[`stop=${stop}`, ...changes].join("&")}`;
+  const part = now.page.part === undefined ? [] : [`part=${now.page.part}`]; // of a file with several
+  if (stop !== null) return `#${[...part, `stop=${stop}`, ...changes].join("&")}`;
   const parts = Object.entries(positions).filter(([, at]) => at !== 0);
   if (cell !== null) parts.unshift(["cell", cell.join(",")]);
   const place = `${new URLSearchParams([["step", step], ...parts])}`.replaceAll("%2C", ",");
-  return `#${[place, ...changes].join("&")}`;
+  return `#${[...part, place, ...changes].join("&")}`;
 }
 
 /** The place that the address names, as far as this page has it; null where it names none. */

@@ -2,6 +2,7 @@
 
 import { colorScale } from "./color_scale.js";
 import { make, moveFocus } from "./elements.js";
+import { whyNoNumbers } from "./exercise.js";
 import { largestNumber, meanEntropy, weightText, weightsTable } from "./weights_table.js";
 
 const MOST_PICTURES = 64; // of heads of all batch items; where there are more, those of the batch item in view
@@ -25,7 +26,7 @@ export function drawOverview(element, state) {
     title.textContent = tables[0].heads ? "All heads" : "All batch items";
     note.textContent = isKnown
       ? `Each row is a query, each column a key; the strongest colour is ${weightText(largest, state.get().page.decimals)}.`
-      : "The weights follow from a change and can't be computed in this page.";
+      : whyNoNumbers(state.get(), tables[0].name, "The weights follow from a change and can't be computed in this page.");
     pictures = isKnown ? places.map((place, at) => ({ place, button: pictureOf(place, tables[at], largest, state) })) : [];
     grid.replaceChildren(...pictures.map(({ button }) => button));
     mark();

@@ -1,5 +1,6 @@
 /* The problem with everything that was changed, as a file in YAML that `attn compute` reads. */
 
+import { nestedMask } from "./mask_painting.js";
 import { changedSettings, parametersOf, textOfSetting } from "./settings.js";
 import { strides } from "./values.js";
 
@@ -25,11 +26,14 @@ function* stepsIn(value) {
 
 /** The keys of the changed problem, with numbers in place of steps. */
 function keysOf(now) {
-  const keys = withNumbers(now, now.page.problem.keys);
+  let keys = withNumbers(now, now.page.problem.keys);
   const changed = new Map(changedSettings(now).map(([name, , after]) => [name, after]));
   if (changed.get("scale") === null) delete keys.scale;
   else if (changed.has("scale")) keys.scale = written(textOfSetting(now, "scale"));
   if (changed.has("causal")) keys.causal = now.settings.causal;
+  if (now.mask !== null) keys.mask = nestedMask(now.mask);
+  if (now.heads !== null) keys = { ...keys, heads: now.heads, ...("kv_heads" in keys ? { kv_heads: now.heads } : {}) };
+  if (now.words !== null) keys.tokens = now.words.map(({ token }) => token);
   const parameters = parametersOf(now.page, now.settings.normalizer).map(({ name }) => name);
   if (changed.has("normalizer") || parameters.some((name) => changed.has(name))) keys.normalize = normalizerOf(now, keys.normalize, parameters, changed);
   return keys;

@@ -1,6 +1,7 @@
 /* The sentence itself: its words, coloured by the weights between each of them and the word that is pointed at. */
 
 import { make, moveFocus } from "./elements.js";
+import { whyNoNumbers } from "./exercise.js";
 import { labelElement } from "./labels.js";
 import { drawLines } from "./lines.js";
 import { NO_WORD, changeSentence, sentenceTable, wordInForce } from "./sentence_state.js";
@@ -135,7 +136,7 @@ function isSameWord(one, other) {
 
 /** "cat looks at sat 0.62, cat 0.35, the 0.03", as texts and elements. */
 function sentenceAbout(word, weights, table, state) {
-  if (table.data === null) return ["The weights follow from a change and can't be computed in this page."];
+  if (table.data === null) return [whyNoNumbers(state.get(), table.name, "The weights follow from a change and can't be computed in this page.")];
   if (word === null) return [make("span", { class: "hint" }, "Point at a word, or walk to it with the arrow keys; a click keeps it.")];
   const { page, sentence, positions } = state.get();
   const isQuery = word.side === "query";

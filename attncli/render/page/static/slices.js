@@ -55,6 +55,11 @@ export function sliceOf(value, leading) {
   return { rows, columns, start, data: value.data.subarray(start, start + rows * columns) };
 }
 
+/** The indices of all slices of a value on the axes before its last two, in their order. */
+export function indicesOfSlices({ shape }) {
+  return shape.slice(0, -2).reduce((indices, length) => indices.flatMap((index) => Array.from({ length }, (_, at) => [...index, at])), [[]]);
+}
+
 /** The labels of the rows and of the columns of a slice; one row that serves every query is named so. */
 export function sliceLabels(page, node, slice) {
   const [rows, columns] = node.labels;

@@ -1,6 +1,7 @@
 /* The state of the page: what is shown, what was changed, and the values that follow; listeners are told of changes. */
 
 import { evaluatePlan, roundedTo } from "./engine.js";
+import { shownValues } from "./exercise.js";
 import { settingsOfPage } from "./settings.js";
 import { readValue } from "./values.js";
 
@@ -16,15 +17,23 @@ export function makeState(page) {
   const values = isWhole ? given : evaluatePlan(nodes, given, [], page.dtype).values;
   const state = {
     page,
+    isKeyShown: false, // of an exercise
+    fills: {}, // what was filled in an exercise, by step and index: `weights@0,1`
+    answers: values, // those in force, with those that an exercise hides
     program: values, // the values that the program computed
     original: new Map([...values, ...read(page.before)]), // those that changes are marked against
     plan: 0, // the position of the plan in force
     nodes, // of the plan in force, in order
-    values, // those in force
+    values: shownValues({ page, nodes, isKeyShown: false }, values), // those in force that are shown
     settings: settingsOfPage(page), // those in force
     typed: {}, // what settings that are numbers were typed as, by name
     edits: [], // the numbers that were changed: {step, index, value, text}, the text as it was typed
-    history: [], // the changes before: {settings, typed, edits}
+    mask: null, // one that is painted, {shape, data}, in place of the problem's
+    words: null, // others than the program's: {token, row}, the row of its embeddings that each begins with
+    heads: null, // another number of heads than the program's
+    source: page, // the page with the program's words and heads
+    own: { program: values, original: new Map([...values, ...read(page.before)]) }, // the values of these
+    history: [], // the changes before: {settings, typed, edits, mask, words, heads}
     series: null, // the name of the series that the last change belongs to: those of a slider that moves
     fixed: new Set(), // the names of steps that follow from a change and can't be computed here
     positions: { ...page.start.positions }, // the batch item and the head in view, and the position on any other leading axis

@@ -1,9 +1,12 @@
 /* The step in view: its purpose, its formula, its table, the tables that it is made from, and the cell in view. */
 
 import { drawCell } from "./cell_panel.js";
-import { editCell, typedText, whyNotEditable } from "./changes.js";
+import { applyChange, editCell, typedText, whyNotEditable } from "./changes.js";
 import { make } from "./elements.js";
+import { isToFill, whyNoNumbers } from "./exercise.js";
+import { exerciseTable } from "./exercise_table.js";
 import { legendOf } from "./legend.js";
+import { paintedMask } from "./mask_painting.js";
 import { goOn, indexInView, showStep } from "./navigation.js";
 import { blocksOf, slicesOfSources } from "./source_tables.js";
 import { indexOfCell, leadingIndex, movePosition, nodeOf, placeLabel, sliceText } from "./slices.js";
@@ -15,7 +18,7 @@ import { makeTable } from "./table.js";
 import { tableOverview } from "./table_overview.js";
 import { numberAt } from "./values.js";
 
-const REDRAWS = ["step", "plan", "positions"]; // what another table follows from
+const REDRAWS = ["page", "step", "plan", "positions"]; // what another table follows from
 const REFILLS = ["nodes", "values", "settings"]; // what other numbers follow from
 
 /** Draw the step in view, and again whenever it changes. */
@@ -28,8 +31,8 @@ export function drawStep(element, state) {
     tables = makeTables(state, node);
     element.replaceChildren(make("div", { class: "step-body" }, stepHead(state, node), tables.element), panel);
     const { cell } = state.get();
-    if (cell !== null) tables.main?.table.reveal(cell);
-    if (hadFocus) tables.main?.table.focus();
+    if (cell !== null) tables.main?.table?.reveal(cell);
+    if (hadFocus) tables.main?.table?.focus();
     mark();
   };
   const refill = () => {
@@ -53,9 +56,9 @@ export function drawStep(element, state) {
 
 /** The tables of a step and of what it is made from, and the element that has them all. */
 function makeTables(state, node) {
-  const main = makeFigure(state, node, undefined, "main");
+  const main = isToFill(state.get(), node.name) ? figureToFill(state, node) : makeFigure(state, node, undefined, "main");
   if (main === null) {
-    const text = "The numbers of this step follow from a change and can't be computed in this page.";
+    const text = whyNoNumbers(state.get(), node.name, "The numbers of this step follow from a change and can't be computed in this page.");
     return { main, sources: [], element: make("p", { class: "note not-computed" }, "— ", text) };
   }
   const tables = { main, sources: [], element: make("div", { class: "tables" }, main.figure), node };
@@ -63,9 +66,20 @@ function makeTables(state, node) {
   return tables;
 }
 
+/** A state with the numbers that an exercise hides, from which it is known what its cells are made from. */
+function withAnswers(now) {
+  return { ...now, values: now.answers };
+}
+
+/** The table of a step that is to be filled in, with its title. */
+function figureToFill(state, node) {
+  const title = sliceTitle(state.get().page, node, { leading: leadingIndex(state.get().page, node, state.get().positions) });
+  return { figure: make("figure", { class: "heat-map main" }, make("figcaption", {}, make("span", {}, ...title)), exerciseTable(state, node)), table: null, refill: () => false };
+}
+
 /** Draw the tables that the step is made from, as far as they are others than those that are shown. */
 function showSources(state, tables) {
-  const wanted = slicesOfSources(state.get(), tables.node, indexInView(state));
+  const wanted = slicesOfSources(withAnswers(state.get()), tables.node, indexInView(state));
   const key = JSON.stringify(wanted.map(({ node, leading }) => [node.name, leading]));
   if (tables.sourcesKey === key) return;
   tables.sourcesKey = key;
@@ -84,7 +98,10 @@ function makeFigure(state, node, leading, kind) {
   const table = makeTable(content, isMain ? {
     point: (cell) => state.update({ pointed: cell }),
     walk: keep,
-    choose: keep,
+    choose: (cell) => {
+      if (state.get().mask !== null && node.name === "visible") applyChange(state, { mask: paintedMask(state.get().mask, indexOf(cell)) });
+      keep(cell);
+    },
     edit: whyNotEditable(state, node.name) === null ? (cell, text) => editCell(state, node.name, indexOf(cell), text) : null,
     textOf: (cell) => typedText(state.get(), node.name, indexOf(cell)) ?? String(numberAt(state.get().values.get(node.name), indexOf(cell))),
   } : {
@@ -163,8 +180,8 @@ function markCells(state, tables) {
   showSources(state, tables);
   const at = pointed ?? cell;
   const inView = at === null ? [] : [{ rows: [at[0], at[0] + 1], columns: [at[1], at[1] + 1], kind: "in-view" }];
-  tables.main.table.mark([...framesOfWord(state, tables.main), ...inView], cell);
-  const blocks = index === null ? [] : blocksOf(state.get(), tables.node, index);
+  tables.main.table?.mark([...framesOfWord(state, tables.main), ...inView], cell);
+  const blocks = index === null ? [] : blocksOf(withAnswers(state.get()), tables.node, index);
   tables.sources.forEach(({ table, node, content }, place) => {
     const own = blocks.filter(({ step, leading }) => step === node.name && String(leading) === String(content.leading));
     table.mark(own.map((block) => ({ ...block, kind: `operand-${place + 1}` })), null);

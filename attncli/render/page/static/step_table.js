@@ -3,6 +3,7 @@
 import { changeMarks, valueBefore } from "./change_marks.js";
 import { resultName } from "./changes.js";
 import { cellStyle, rangeOf } from "./color_scale.js";
+import { kindOf, longestTexts } from "./number_cells.js";
 import { numberStyle, numberText } from "./numerals.js";
 import { sliceLabels, leadingIndex, sliceOf } from "./slices.js";
 import { numberAt } from "./values.js";
@@ -52,24 +53,6 @@ function looksOf(state, node, leading, slice, range, signOf) {
     return mark(at) === "" ? `${slice.data[at]}` : `was ${before.data[slice.start + at]}, is ${slice.data[at]}`;
   };
   return { kind, mark, colors, title };
-}
-
-function kindOf(number, isHidden) {
-  if (isHidden) return "hidden-cell";
-  if (Number.isNaN(number)) return "not-a-number";
-  return Number.isFinite(number) ? "number" : "infinite";
-}
-
-/** The texts that may be the widest of a table: of its least and largest finite number, and of those that are not finite. */
-function longestTexts(numbers, style) {
-  let [least, most] = [Infinity, -Infinity];
-  const others = new Set();
-  for (const number of numbers) {
-    if (!Number.isFinite(number)) others.add(number);
-    else [least, most] = [Math.min(least, number), Math.max(most, number)];
-  }
-  const finite = least <= most ? [least, most, least / 3, most / 3] : [];
-  return [...finite, ...others].map((number) => numberText(number, style));
 }
 
 /** Whether a cell of a slice is one that a mask hides: the normalizer reads −∞ there. */

@@ -24,6 +24,7 @@ export function drawWorkbench(state) {
   const heading = document.querySelector("header");
   new ResizeObserver(() => document.documentElement.style.setProperty("--heading", `${heading.offsetHeight}px`)).observe(heading);
   drawSelectors(documentPart("selectors"), state);
+  state.listen((names) => { if (names.includes("heads")) drawSelectors(documentPart("selectors"), state); });
   drawStepList(documentPart("step-list"), state);
   drawSentence(documentPart("sentence"), state); // before the step, whose table frames the row of a word
   drawStep(documentPart("step"), state);

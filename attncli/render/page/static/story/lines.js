@@ -7,18 +7,24 @@ import { numberAt } from "../values.js";
 
 const MOST_ADDENDS = 10; // of a sum that are written one by one: the largest
 const MANY = 6; // addends of which those that are 0 are said together
+const LONG_LINE = 60; // characters of a line that is written smaller
+const WIDE_ADDEND = 17; // characters of an addend that is written smaller
 
 /**
  * Lines {line, whole} as elements; the addends of the first sum are elements of the class `story-term`, which say in
- * `data-term` which one they are.
+ * `data-term` which one they are. `own` is the index of the cell: an addend that is a number at the same place is marked.
  */
-export function lineElements(state, lines, kinds) {
+export function lineElements(state, lines, kinds, own) {
   const numberOf = ({ step, index }) => numberAt(state.values.get(step), index);
   const sums = lines.map(({ whole }) => sumOfLine(whole, numberOf));
   const first = sums.findIndex((sum) => sum !== null);
   return lines.map(({ line }, at) => (at === first
-    ? sumElement(sums[at], kinds, state.page.decimals)
-    : make("p", { class: "story-line" }, ...partsOf(withoutZeros(line), kinds))));
+    ? sumElement(sums[at], kinds, state.page.decimals, own)
+    : lineElement(withoutZeros(line), kinds)));
+}
+
+function lineElement(parts, kinds) {
+  return make("p", { class: `story-line${textOfLine(parts).length > LONG_LINE ? " is-long" : ""}` }, ...partsOf(parts, kinds));
 }
 
 /** A sum of many numbers without those that are written as `0`, which a last part counts. */
@@ -89,11 +95,13 @@ function withSums(addends) {
   });
 }
 
-function sumElement({ name, addends, sign, result }, kinds, decimals) {
+function sumElement({ name, addends, sign, result }, kinds, decimals, own) {
+  const isOwn = ({ parts, factors }) => factors === 1 && parts.some(({ index }) => index?.join() === own.join());
   const style = makeStyle(decimals);
   const hasProducts = addends.some(({ factors }) => factors === 2);
-  const rows = addends.map(({ parts, value, at, sum }) => make(
-    "div", { class: "story-term", "data-term": at }, make("span", { class: "story-addend" }, ...partsOf(parts, kinds)),
+  const isWide = addends.some(({ parts }) => textOfLine(parts).length > WIDE_ADDEND);
+  const rows = addends.map(({ parts, factors, value, at, sum }) => make(
+    "div", { class: `story-term${isOwn({ parts, factors }) ? " is-own" : ""}`, "data-term": at }, make("span", { class: "story-addend" }, ...partsOf(parts, kinds)),
     ...(hasProducts ? [make("span", { class: "story-product" }, value === null ? "" : decimalText(value, style))] : []),
     make("span", { class: "story-sum-so-far" }, sum === null ? "" : decimalText(sum, style)),
   ));
@@ -102,7 +110,7 @@ function sumElement({ name, addends, sign, result }, kinds, decimals) {
     ...(hasProducts ? [make("span", {}, "product")] : []), make("span", {}, "sum"),
   );
   const foot = make("p", { class: "story-result" }, `${sign} ${result}`);
-  return make("div", { class: `story-sum${hasProducts ? " has-products" : ""}${rows.length > 7 ? " is-long" : ""}` }, head, ...rows, foot);
+  return make("div", { class: `story-sum${hasProducts ? " has-products" : ""}${rows.length > 7 || isWide ? " is-long" : ""}` }, head, ...rows, foot);
 }
 
 /** The lines of a stop as one text, for those who hear it. */

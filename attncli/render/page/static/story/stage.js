@@ -2,8 +2,7 @@
 
 import { make } from "../elements.js";
 import { sliceText } from "../slices.js";
-import { stepTable } from "../step_table.js";
-import { cellSize, labelWidth, longestText, storyTable, transposed } from "./table.js";
+import { cellSize, labelWidth, longestText, storyTable, tableOfStep, transposed } from "./table.js";
 import { sourcesOfStop, titleOf } from "./stops.js";
 
 const STAGE_HEAD = 26; // pixels of the labels of columns
@@ -16,7 +15,8 @@ export function stageOf(state, stop, room) {
   const own = ownTable(state, stop);
   const sources = sourcesOfStop(state, stop).map((source, place) => sourceTable(state, source, `operand-${place + 1}`)).filter(({ table }) => table !== null);
   const cross = crossOf(own, sources);
-  return cross === null ? inOneRow(own, sources, room) : inACross(own, cross, room);
+  const place = { ...room, page: state.page };
+  return cross === null ? inOneRow(own, sources, place) : inACross(own, cross, place);
 }
 
 /** The class of the operands of a stop, that of the frames around them, by the name of their step. */
@@ -27,14 +27,14 @@ export function kindsOfStop(state, stop) {
 function ownTable(state, { node, index }) {
   const leading = index.slice(0, -2);
   const [row, column] = index.slice(-2);
-  const table = stepTable(state, node, leading);
+  const table = tableOfStep(state, node, leading);
   const block = { rows: [row, row + 1], columns: [column, column + 1] };
   return { table, block, kind: "own", title: [node.symbol, ` ${titleOf(node)}${sliceText(state.page, node, leading)}`], step: node.name };
 }
 
 function sourceTable(state, { node, leading, rows, columns }, kind) {
   const title = [node.symbol, ` ${titleOf(node)}`];
-  return { table: stepTable(state, node, leading), block: { rows, columns }, kind, title, step: node.name };
+  return { table: tableOfStep(state, node, leading), block: { rows, columns }, kind, title, step: node.name };
 }
 
 /** A row and a column that are multiplied, {left, top}, the second exchanged where its vectors are rows; else null. */
@@ -70,7 +70,7 @@ function inACross(own, { left, top }, room) {
     { width: free.width / (left.table.columns + own.table.columns), height: free.height / (top.table.rows + own.table.rows) },
     longestText(all.map(({ table }) => table)),
   );
-  const draw = (part, width, area) => stageFigure(part, { size, labels: width, head: STAGE_HEAD }, area);
+  const draw = (part, width, area) => stageFigure(part, { size, labels: width, head: STAGE_HEAD, page: room.page }, area);
   const drawn = [draw(left, labels.left, "left"), draw(top, labels.right, "top"), draw(own, labels.right, "own")];
   const element = make("div", { class: "story-cross" }, ...drawn.map(({ figure }) => figure));
   return { element, lit: [drawn[0].lit, drawn[1].lit], result: drawn[2].lit };
@@ -96,7 +96,7 @@ function inOneRow(own, sources, room) {
   }, longest);
   const isBelow = isNarrow || below.font > beside.font;
   const size = isBelow ? below : beside;
-  const drawn = all.map((part, at) => stageFigure(part, { size, labels: labels[at], head: STAGE_HEAD }, "row"));
+  const drawn = all.map((part, at) => stageFigure(part, { size, labels: labels[at], head: STAGE_HEAD, page: room.page }, "row"));
   const arrow = make("span", { class: "story-arrow", "aria-hidden": "true" }, "→");
   const figures = drawn.map(({ figure }) => figure);
   const element = make("div", { class: `story-row${isBelow ? " is-below" : ""}` }, ...figures.slice(0, -1), ...(sources.length > 0 ? [arrow] : []), figures.at(-1));

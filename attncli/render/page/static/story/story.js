@@ -6,12 +6,12 @@ import { formulaElement } from "../step_head.js";
 import { lineElements, spokenLines } from "./lines.js";
 import { moveFrom, placesIn, playStop } from "./motion.js";
 import { kindsOfStop, stageOf } from "./stage.js";
-import { linesOfStop, sectionOfStop, stopInView, stopsOf, storyPositions, titleOf } from "./stops.js";
-import { stripElement } from "./strip.js";
+import { linesOfStop, pairText, sectionOfStop, stopInView, stopsOf, storyPositions, titleOf } from "./stops.js";
+import { lightTable, stripElement } from "./strip.js";
 import { symbolElement } from "../symbols.js";
 import { cellOfIndex } from "../slices.js";
 
-const STORY_REDRAWS = ["stop", "nodes", "values", "settings"];
+const STORY_REDRAWS = ["stop", "page", "nodes", "values", "settings"];
 const STORY_WIDE = 900; // pixels from which the text is beside the tables
 const STORY_TEXT = 400; // pixels of the text there
 const LEAST_HEIGHT = 300; // of the tables
@@ -21,7 +21,7 @@ addPart((state) => drawStory(document.getElementById("story"), state));
 /** Draw the story, and the switch between it and the page without it. */
 export function drawStory(element, state) {
   const parts = makeParts(state);
-  element.append(parts.strip, parts.text, parts.stage, parts.bar);
+  element.append(parts.strip, parts.text, parts.stage, parts.lines, parts.bar);
   document.querySelector("#heading .theme-switch").before(parts.change);
   const draw = (isPlayed) => {
     const isTold = state.get().stop !== null;
@@ -48,6 +48,7 @@ function makeParts(state) {
     strip: make("div", { class: "story-place" }),
     text: make("div", { class: "story-text", "aria-live": "polite" }),
     stage: make("div", { class: "story-stage" }),
+    lines: make("div", { class: "story-lines", "aria-hidden": "true" }),
     bar: make(
       "nav", { class: "story-bar", "aria-label": "Stops" },
       make("button", { type: "button", class: "story-back", onclick: go(-1) }, "← Back"),
@@ -56,6 +57,7 @@ function makeParts(state) {
     ),
     change: make("button", { type: "button", class: "story-change", onclick: () => (state.get().stop === null ? goToStop(state, parts.last) : exploreFromStory(state)) }),
     last: 0, // the stop that was in view last, to which one returns
+    drawn: {}, // what the strip was drawn of
   };
   return parts;
 }
@@ -101,8 +103,9 @@ function drawStop(element, parts, state, isPlayed) {
   element.classList.toggle("is-whole", stop === null);
   drawText(parts.text, state, stop);
   const lines = stop === null ? [] : linesOfStop(now, stop);
-  const drawn = stop === null ? [] : lineElements(now, lines, kindsOfStop(now, stop));
-  parts.text.append(make("div", { class: "story-lines", "aria-hidden": "true" }, ...drawn), make("p", { class: "visually-hidden" }, spokenLines(lines)));
+  const drawn = stop === null ? [] : lineElements(now, lines, kindsOfStop(now, stop), stop.index);
+  parts.text.append(make("p", { class: "visually-hidden" }, spokenLines(lines)));
+  parts.lines.replaceChildren(...drawn);
   drawBar(parts.bar, state, stops);
   drawStrip(parts, state, stop, stops);
   const stage = stop === null ? null : stageOf(now, stop, roomOfStage(element, parts));
@@ -114,11 +117,11 @@ function drawStop(element, parts, state, isPlayed) {
 
 function drawText(element, state, stop) {
   const now = state.get();
-  const { label } = now.page.guide;
+  const label = pairText(now);
   if (stop === null) {
     element.replaceChildren(
       make("h2", {}, "The whole computation, and the way of one number through it"),
-      make("p", { class: "purpose" }, "From left to right each table is made from those before it. The story follows one pair: ", make("strong", {}, label), "."),
+      make("p", { class: "purpose" }, "From left to right each table is made from those before it. The story follows ", make("strong", {}, label), "."),
     );
     return;
   }
@@ -146,18 +149,22 @@ function drawBar(element, state, stops) {
   if (hadFocus) marks[at].firstChild.focus();
 }
 
+/** Draw the strip, unless its tables are those that are there, and light the table of the stop. */
 function drawStrip(parts, state, stop, stops) {
-  const told = new Set(stops.map(({ box }) => box));
-  const goToBox = (name) => goToStop(state, 1 + stops.findIndex(({ box }) => box === name));
+  const { values, nodes } = state.get();
   const place = parts.strip;
-  place.replaceChildren();
-  const room = stop === null ? { width: place.clientWidth, height: Math.max(innerHeight - place.getBoundingClientRect().top - scrollY - parts.bar.offsetHeight - 24, LEAST_HEIGHT) } : null;
-  const hadFocus = document.activeElement === document.body ? null : document.activeElement.dataset?.step;
-  const strip = stripElement(state.get(), { room, lit: stop?.box ?? null, told, goTo: goToBox });
-  place.replaceChildren(strip);
-  const lit = strip.querySelector(".is-lit");
-  if (lit !== null) strip.scrollLeft = lit.offsetLeft - strip.clientWidth / 2 + lit.offsetWidth / 2;
-  if (hadFocus) strip.querySelector(`[data-step="${hadFocus}"]`)?.focus();
+  const width = place.clientWidth;
+  const drawn = { values, nodes, width, isWhole: stop === null };
+  if (Object.keys(drawn).some((key) => drawn[key] !== parts.drawn[key]) || stop === null) {
+    const focused = place.contains(document.activeElement) ? document.activeElement.dataset.step : null;
+    const top = place.getBoundingClientRect().top + scrollY;
+    const room = stop === null ? { width, height: Math.max(innerHeight - top - parts.bar.offsetHeight - 24, LEAST_HEIGHT) } : null;
+    const goToBox = (name) => goToStop(state, 1 + stops.findIndex(({ box }) => box === name));
+    place.replaceChildren(stripElement(state.get(), { room, told: new Set(stops.map(({ box }) => box)), goTo: goToBox }));
+    if (focused !== null) place.querySelector(`[data-step="${focused}"]`)?.focus();
+    parts.drawn = drawn;
+  }
+  lightTable(place.firstChild, stop?.box ?? null);
 }
 
 /** The pixels that the tables of a stop have. */

@@ -1,28 +1,25 @@
 /* The strip of the story: the whole computation as small tables from left to right, of which one is lit. */
 
 import { make } from "../elements.js";
-import { stepTable } from "../step_table.js";
-import { LEAST_LABEL, cellSize, labelWidth, longestText, storyTable } from "./table.js";
+import { LEAST_LABEL, cellSize, labelWidth, longestText, storyTable, tableOfStep } from "./table.js";
 import { storyLeading, stripOf, titleOf } from "./stops.js";
 
 const [SMALL_HEIGHT, SMALL_WIDTH, SMALL_DOT] = [40, 64, 9]; // pixels of a table while a stop is told, and of its cells
 const STRIP_ARROW = 44; // pixels of an arrow with its distances
-const [NAME_WIDTH, BOX_PADDING] = [88, 20]; // pixels of a name below a symbol, which breaks between words, and around a table
-const STRIP_CAPTION = 72; // pixels of a title with its distances
+const [NAME_WIDTH, BOX_PADDING] = [92, 20]; // pixels of a name below a symbol, and around a table
+const STRIP_CAPTION = 60; // pixels of a title with its distances
 
 /**
  * The strip as an element: large while the whole is in view, with `room` in pixels, otherwise small (`room` null).
  *
- * `goTo` is called with the name of the table that is chosen; `lit` is the name of the one that a stop leads to, null of
- * the whole, and `told` has the names of those that have a stop.
+ * `goTo` is called with the name of the table that is chosen; `told` has the names of those that have a stop.
  */
-export function stripElement(state, { room, lit, told, goTo }) {
-  const columns = stripOf(state).map((nodes) => nodes.map((node) => ({ node, table: stepTable(state, node, storyLeading(state, node)) })).filter(({ table }) => table !== null));
+export function stripElement(state, { room, told, goTo }) {
+  const columns = stripOf(state).map((nodes) => nodes.map((node) => ({ node, table: tableOfStep(state, node, storyLeading(state, node)) })).filter(({ table }) => table !== null));
   const shown = columns.filter((column) => column.length > 0);
   const isLarge = room !== null;
   const sizeOf = isLarge ? largeSize(shown, room) : smallSize;
-  const names = shown.flat().map(({ node }) => node.name);
-  const box = ({ node, table }, labels) => boxOf(node, table, { size: sizeOf(table), labels, state: placeState(names, node.name, lit), isTold: told.has(node.name), goTo });
+  const box = ({ node, table }, labels) => boxOf(node, table, { size: sizeOf(table), labels, page: state.page, isTold: told.has(node.name), goTo });
   const arrow = () => make("span", { class: "story-arrow", "aria-hidden": "true" }, "→");
   const parts = shown.flatMap((column, at) => {
     const labels = isLarge && at === 0 && sizeOf(column[0].table).height >= LEAST_LABEL ? labelWidth(column.flatMap(({ table }) => table.rowLabels), 96) : 0;
@@ -32,11 +29,17 @@ export function stripElement(state, { room, lit, told, goTo }) {
   return make("div", { class: `story-strip${isLarge ? " is-large" : ""}`, role: "group", "aria-label": "The whole computation" }, ...parts);
 }
 
-/** Whether a table is lit, before it, or after it. */
-function placeState(names, name, lit) {
-  if (lit === null) return "is-open";
-  if (name === lit) return "is-lit";
-  return names.indexOf(name) < names.indexOf(lit) ? "is-past" : "is-open-later";
+/** Light the table that a stop leads to, by its name, and bring it into view; those after it stand back. */
+export function lightTable(strip, name) {
+  const boxes = [...strip.querySelectorAll(".story-box")];
+  const lit = boxes.findIndex((box) => box.dataset.step === name);
+  boxes.forEach((box, at) => {
+    box.classList.toggle("is-lit", at === lit);
+    box.classList.toggle("is-later", lit >= 0 && at > lit);
+    if (box.tagName === "BUTTON") box.toggleAttribute("aria-current", at === lit);
+  });
+  strip.classList.toggle("is-in-view", strip.scrollWidth <= strip.clientWidth); // what moves to it is not cut
+  if (lit >= 0) strip.scrollLeft = boxes[lit].offsetLeft - strip.offsetLeft - (strip.clientWidth - boxes[lit].offsetWidth) / 2;
 }
 
 /** The size of the cells of every table where they are large. */
@@ -57,14 +60,14 @@ function largeSize(columns, room) {
 
 /** The size of the cells of a small table: it is a picture of a few pixels. */
 function smallSize({ rows, columns }) {
-  const side = Math.max(1, Math.min(SMALL_HEIGHT / rows, SMALL_WIDTH / columns, SMALL_DOT));
+  const side = Math.min(SMALL_HEIGHT / rows, SMALL_WIDTH / columns, SMALL_DOT);
   return { width: side, height: side, font: 0 };
 }
 
-function boxOf(node, table, { size, labels, state, isTold, goTo }) {
+function boxOf(node, table, { size, labels, page, isTold, goTo }) {
   const title = [node.symbol, ` ${titleOf(node)}`];
-  const { figure } = storyTable(table, { size, labels, head: 0, block: null, kind: "small", title });
-  const attributes = { class: `story-box ${state}`, "data-step": node.name, "data-moves": `strip ${node.name}`, title: node.purpose };
+  const { figure } = storyTable(table, { size, labels, page, head: 0, block: null, kind: "small", title });
+  const attributes = { class: "story-box", "data-step": node.name, "data-moves": `strip ${node.name}`, title: node.purpose };
   if (!isTold) return make("div", attributes, figure);
-  return make("button", { type: "button", ...attributes, "aria-current": state === "is-lit" ? "step" : null, onclick: () => goTo(node.name) }, figure);
+  return make("button", { type: "button", ...attributes, onclick: () => goTo(node.name) }, figure);
 }

@@ -1,13 +1,15 @@
 /* A table of the story: numbers where they fit, otherwise a map of colours, and the cells that are lit. */
 
+import { dotColor } from "../color_scale.js";
 import { make } from "../elements.js";
+import { stepTable } from "../step_table.js";
 import { symbolElement } from "../symbols.js";
 
-const FONTS = [18, 16, 14, 13]; // pixels of the numbers of a table
+const FONTS = [24, 21, 18, 16, 14, 13]; // pixels of the numbers of a table
 const ASPECT = 1.6; // the width of a cell with a number, in heights
 const LARGEST_DOT = 26; // pixels of a cell without a number
 export const LEAST_LABEL = 14; // pixels of a row that has a label
-const MOST_CELLS = 2500; // of a table that has an element for each; of a larger one every other row or column is left out
+const LEAST_HEADING = 42; // of a column whose label may be cut
 
 /**
  * The size of cells that have so much room, {width, height} in pixels: with numbers of the largest font that fits, or
@@ -36,11 +38,17 @@ export function labelWidth(labels, most) {
   return Math.min(Math.ceil(longest * 8 + 14), most);
 }
 
+/** What the story draws of a step: its table, and the number of each cell. */
+export function tableOfStep(state, node, leading) {
+  const table = stepTable(state, node, leading);
+  return table === null ? null : { ...table, numberAt: (at) => table.data[at] };
+}
+
 /** A table with rows and columns exchanged. */
 export function transposed(table) {
   const { rows, columns } = table;
   const from = (at) => (at % rows) * columns + Math.floor(at / rows);
-  const moved = Object.fromEntries(["text", "kind", "colors"].map((name) => [name, (at) => table[name](from(at))]));
+  const moved = Object.fromEntries(["text", "kind", "colors", "numberAt"].map((name) => [name, (at) => table[name](from(at))]));
   return { ...table, ...moved, rows: columns, columns: rows, rowLabels: table.columnLabels, columnLabels: table.rowLabels };
 }
 
@@ -48,27 +56,27 @@ export function transposed(table) {
  * A figure of a table.
  *
  * `look` has the `size` of its cells, the width of `labels` of rows (0: none), whether it has a `head` of columns' labels,
- * the `block` of cells that are lit, {rows, columns}, and its `kind`, and the `title`.
+ * the `block` of cells that are lit, {rows, columns}, and its `kind`, and the `title`; `page` has the colours.
  */
 export function storyTable(table, look) {
   const { size, labels, head, block, kind } = look;
-  const grid = make("div", { class: "story-grid" });
+  const grid = make("div", { class: `story-grid${size.font === 0 ? " is-map" : ""}` });
   grid.style.gridTemplateColumns = `${labels}px repeat(${table.columns}, ${size.width}px)`;
   grid.style.gridTemplateRows = `${head}px repeat(${table.rows}, ${size.height}px)`;
   grid.style.fontSize = `${size.font || 12}px`;
   const isLit = (row, column) => block !== null && within(row, block.rows) && within(column, block.columns);
   const lit = [];
-  const isDrawn = table.rows * table.columns <= MOST_CELLS;
+  if (size.font === 0) grid.append(...hatchesOf(table), mapOf(table, size, look.page));
   for (let row = 0; row < table.rows; row++) {
     if (labels > 0) grid.append(labelOf(table.rowLabels[row], row, block?.rows, size.height >= LEAST_LABEL, true));
     for (let column = 0; column < table.columns; column++) {
-      if (!isDrawn && !isLit(row, column) && (row % 2 || column % 2)) continue;
+      if (size.font === 0 && !isLit(row, column)) continue;
       const cell = cellOf(table, row, column, size);
       if (isLit(row, column)) lit.push(cell);
       grid.append(cell);
     }
   }
-  const haveRoom = size.font > 0 || table.columnLabels.every((label) => label.length * 7 <= size.width);
+  const haveRoom = size.width >= LEAST_HEADING || table.columnLabels.every((label) => label.length * 8 + 4 <= size.width);
   if (head > 0) table.columnLabels.forEach((label, column) => grid.append(labelOf(label, column, block?.columns, haveRoom, false)));
   if (block !== null) grid.append(frameOf(block), ...(size.font === 0 ? lensOf(table, block) : []));
   const name = `${look.title.join("")}: ${table.rows} rows and ${table.columns} columns${block === null ? "" : `; lit: ${litText(table, block)}`}`;
@@ -78,6 +86,41 @@ export function storyTable(table, look) {
   );
   lit.forEach((cell) => cell.classList.add("is-lit"));
   return { figure, lit };
+}
+
+/** The cells as a picture. */
+function mapOf(table, size, page) {
+  const { rows, columns, range } = table;
+  const [width, height] = [size.width, size.height].map((pixels) => Math.max(1, Math.round(pixels * 2))); // of screens with two dots to a pixel
+  const canvas = make("canvas", { class: "story-map", width: columns * width, height: rows * height });
+  canvas.style.gridArea = `2 / 2 / ${rows + 2} / ${columns + 2}`;
+  if (range === null) return canvas;
+  const [colorOf, drawing, gap] = [dotColor(page, range), canvas.getContext("2d"), size.width < 6 ? 0 : 2];
+  for (let at = 0; at < rows * columns; at++) {
+    if (table.kind(at) !== "number") continue;
+    const [red, green, blue, alpha] = colorOf(table.numberAt(at));
+    drawing.fillStyle = `rgb(${red} ${green} ${blue} / ${alpha / 255})`;
+    drawing.fillRect((at % columns) * width + gap / 2, Math.floor(at / columns) * height + gap / 2, width - gap, height - gap);
+  }
+  return canvas;
+}
+
+/** What a picture does not show: cells without a number, those beside one another as one. */
+function hatchesOf(table) {
+  const hatches = [];
+  for (let at = 0; at < table.rows * table.columns; at++) {
+    const kind = table.kind(at);
+    const [row, column] = [Math.floor(at / table.columns), at % table.columns];
+    const last = hatches.at(-1);
+    if (kind === "number") continue;
+    if (last !== undefined && last.row === row && last.kind === kind && last.to === column) last.to += 1;
+    else hatches.push({ row, kind, from: column, to: column + 1 });
+  }
+  return hatches.map(({ row, kind, from, to }) => {
+    const element = make("div", { class: `story-hatch ${kind}` });
+    element.style.gridArea = `${row + 2} / ${from + 2} / ${row + 3} / ${to + 2}`;
+    return element;
+  });
 }
 
 function within(at, [from, to]) {

@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from attncli.analysis.heads import Head
 from attncli.render.document import Grid
-from attncli.render.figure import FigureContent, Group
 from attncli.render.figure.lines_group import LinesGroup
 from attncli.render.figure.style import FigureStyle
 from attncli.render.figure.table_group import TableGroup
@@ -17,14 +16,28 @@ GRID_TITLE = "weights: layers down, heads across"
 HINT = "choose some with --layer N, --head N or --top N"
 
 
-def heads_figure(model: ModelHeads, style: FigureStyle | None, *, has_lines: bool = False) -> FigureContent:
-    """The maps of the heads that are shown, in their order."""
-    groups = tuple(_groups(model, FigureStyle() if style is None else style, has_lines=has_lines))
-    return FigureContent(model.title, groups, style, logarithm_remarks(model), HINT)
+@dataclass(frozen=True)
+class HeadsFigure:
+    """The maps of heads that are drawn, and how: as tables, or as lines between words."""
+
+    model: ModelHeads
+    style: FigureStyle | None = None
+    has_lines: bool = False
+
+    @property
+    def title(self) -> str:
+        """The title of the figure."""
+        return self.model.title
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is written below the maps."""
+        return logarithm_remarks(self.model)
 
 
-def _groups(model: ModelHeads, style: FigureStyle, *, has_lines: bool) -> Iterator[Group]:
+def heads_groups(figure: HeadsFigure) -> Iterator[TableGroup | LinesGroup]:
     """The groups of panels, each of heads with the same words: with a row for each layer, unless heads are picked."""
+    model, style = figure.model, FigureStyle() if figure.style is None else figure.style
     maps = [(head, _with_plain_words(model, head)) for head in model.heads]
     for _, found in groupby(maps, key=lambda pair: (pair[1].rows, pair[1].columns)):
         heads, grids = zip(*found, strict=True)
@@ -37,7 +50,7 @@ def _groups(model: ModelHeads, style: FigureStyle, *, has_lines: bool) -> Iterat
             labels = [f"{layer}.{number}" for layer, number in zip(layers, numbers, strict=True)]
         tables = tuple(replace(grid, slice_label=label) for grid, label in zip(grids, labels, strict=True))
         title, per_row = (GRID_TITLE, max(Counter(layers).values())) if is_grid else ("weights", 1)
-        if has_lines:
+        if figure.has_lines:
             yield LinesGroup(title, tables, numbers, per_row)
         else:
             yield TableGroup(title, "", tables, per_row, model.view.decimals, style)

@@ -1,0 +1,67 @@
+"""Options in messages and remarks: as keywords for Python, and left out of files, whose readers may have neither."""
+
+import re
+
+_COMMAND = r"attn [a-z]+[^;]*"  # a whole command is there to be typed
+_VALUE = r"'[^']*'|[^\s;)]+?(?=[,.]?(?:[\s;)]|$))"
+_OPTION = rf"(?<![\w'\"-])--(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?:[ =](?P<value>{_VALUE}))?"
+_OPTIONS = re.compile(f"{_COMMAND}|{_OPTION}")
+_NAMED = re.compile(_OPTION)
+_IN_PARENTHESES = re.compile(r" \([^()]*--[a-z][^()]*\)")
+_CLAUSES = re.compile("(; |: )")
+_VALUED = {"batch", "context", "dtype", "head", "init", "layer", "layout", "normalize", "score", "select", "vocabulary"}
+_WRITTEN = re.compile(r"[A-Z][A-Z,=]*|-?\d\S*|\S*[=:./_]\S*|'.*'")  # values that are no words of a sentence
+_LITERAL = re.compile(r"[A-Z][A-Z,=]*|-?\d[\d.]*|'.*'|\[.*\]|.*…")  # those that Python writes as they are
+_LIST = re.compile(r"\d+(,\d+)+")
+# What Python has for an option of another name.
+_IN_PYTHON = {"as": "convention", "stats": "statistics", "cell": "explain((query, key))", "format": "to_pandas()"}
+_OF_COMMANDS = {"force", "json", "output", "watch"}  # of which Python has none
+
+
+def with_keywords(text: str) -> str:
+    """The text with keywords of Python in place of options of the command line; a command stays as it is.
+
+    >>> with_keywords("choose one: --batch 0, or --head all; see attn compute --json")
+    'choose one: batch=0, or head="all"; see attn compute --json'
+    >>> with_keywords("write --causal or --no-causal"), with_keywords("drawn from --seed; give --d-k 4")
+    ('write causal=True or causal=False', 'drawn from seed; give d_k=4')
+    """
+    if "--" not in text:
+        return text
+
+    def keyword(found: re.Match[str]) -> str:
+        name, value = found["name"], found["value"]
+        if name is None or name in _OF_COMMANDS:
+            return found[0]
+        own = _IN_PYTHON.get(name, name.replace("-", "_"))
+        if own.endswith(")"):
+            return own
+        has_value = value is not None and (name in _VALUED or _WRITTEN.fullmatch(value) is not None)
+        if has_value:
+            value = f"[{value}]" if _LIST.fullmatch(value) else value
+            literal = value if _LITERAL.fullmatch(value) else f'"{value}"'
+            return f"{own}={literal}"
+        rest = "" if value is None else f" {value}"
+        if name.startswith("no-"):
+            return f"{own.removeprefix('no_')}=False{rest}"
+        return f"{own}{'=True' if f'--no-{name}' in text else ''}{rest}"
+
+    return _OPTIONS.sub(keyword, text)
+
+
+def without_options(text: str) -> str:
+    """The text without the parentheses and the clauses that name options of the command line.
+
+    >>> without_options("head 0 of 2 is shown from here on; --head 1 shows another")
+    'head 0 of 2 is shown from here on'
+    >>> without_options("--head N compares one head"), without_options("weights (--select weights) are drawn.")
+    ('', 'weights are drawn.')
+    """
+    if _NAMED.search(text) is None:
+        return text
+    first, *others = _CLAUSES.split(_IN_PARENTHESES.sub("", text))
+    kept = "" if _NAMED.search(first) else first
+    for mark, clause in zip(others[::2], others[1::2], strict=True):
+        if _NAMED.search(clause) is None:
+            kept = f"{kept}{mark}{clause}" if kept else clause
+    return f"{kept}." if kept and text.endswith(".") and not kept.endswith(".") else kept

@@ -1,0 +1,98 @@
+/* The exercise: which steps it hides until the key is shown, what was filled in, and whether that is right. */
+
+import { readTyped } from "./numbers_typed.js";
+import { numberAt, strides } from "./values.js";
+
+const ROUNDING = 1e-9; // by which a number may miss what it is typed as, in proportion to it
+
+/** The steps whose numbers are hidden now: those to fill in, and all that follow from them. */
+export function hiddenSteps({ page, nodes, isKeyShown }) {
+  const hidden = new Set(isKeyShown ? [] : page.exercise?.hidden);
+  if (hidden.size === 0) return hidden;
+  for (const node of nodes) {
+    const isAfter = [...Object.values(node.inputs), node.tapped_from].some((name) => hidden.has(name));
+    if (isAfter || Object.values(node.taps).some((name) => hidden.has(name))) hidden.add(node.name);
+  }
+  return hidden;
+}
+
+/** The values of a state without those that are hidden. */
+export function shownValues(now, answers) {
+  const hidden = hiddenSteps(now);
+  return hidden.size === 0 ? answers : new Map([...answers].filter(([name]) => !hidden.has(name)));
+}
+
+/** Whether a step is to be filled in now. */
+export function isToFill({ page, nodes, isKeyShown }, step) {
+  return !isKeyShown && (page.exercise?.answers.includes(step) ?? false) && nodes.some(({ name }) => name === step);
+}
+
+/** Show the key, or hide it again. */
+export function showKey(state, isKeyShown) {
+  const now = state.get();
+  state.update({ isKeyShown, nodes: now.nodes, values: shownValues({ ...now, isKeyShown }, now.answers) });
+}
+
+/** The indices of the cells of a step that are to be filled in. */
+export function blankCells({ page, answers }, step) {
+  const { shape, data } = answers.get(step);
+  const steps = strides(shape);
+  const positions = page.exercise.blanks[step] ?? data.keys();
+  return Array.from(positions, (at) => steps.map((each, axis) => Math.floor(at / each) % shape[axis]));
+}
+
+/** Whether a cell of a step is to be filled in. */
+export function isBlank({ page, answers }, step, index) {
+  const steps = strides(answers.get(step).shape);
+  return page.exercise.blanks[step]?.includes(index.reduce((sum, at, axis) => sum + at * steps[axis], 0)) ?? true;
+}
+
+/** The text that was filled in a cell; empty where none was. */
+export function filledText({ fills }, step, index) {
+  return fills[`${step}@${index}`] ?? "";
+}
+
+/** Fill a text in a cell. */
+export function fillIn(state, step, index, text) {
+  const { [`${step}@${index}`]: _, ...others } = state.get().fills;
+  const plain = text.trim();
+  state.update({ fills: plain === "" ? others : { ...others, [`${step}@${index}`]: plain } });
+}
+
+/**
+ * What a text is as the number of a cell: "right", "short" of right with too few decimals, "wrong", "empty", "unread".
+ *
+ * A decimal number is right within half a unit of its last digit, with the decimals of the page or all that the number
+ * has; one with more decimals within half a unit of the page's last. A fraction or a root is right as its number.
+ */
+export function verdictOn(now, step, index, text) {
+  if (text.trim() === "") return "empty";
+  const plain = text.trim().replace(/^([-−+]?\d+),(\d+)$/, "$1.$2");
+  const typed = readTyped(plain);
+  if (typed === null) return "unread";
+  const number = numberAt(now.answers.get(step), index);
+  const miss = Math.abs(typed - number);
+  const isExact = miss <= ROUNDING * Math.max(Math.abs(number), 10 ** -now.page.decimals);
+  const decimals = decimalsOf(plain);
+  if (isExact || decimals === null) return isExact ? "right" : "wrong";
+  if (miss > (10 ** -Math.min(decimals, now.page.decimals) / 2) * (1 + ROUNDING)) return "wrong";
+  return decimals < now.page.decimals ? "short" : "right";
+}
+
+/** How many decimals a text has; null of one that is no decimal number, such as `1/3`. */
+function decimalsOf(text) {
+  const match = /^[-−+]?\d*\.?(\d*)(?:e([-+]?\d+))?$/i.exec(text);
+  return match === null ? null : match[1].length - Number(match[2] ?? 0);
+}
+
+/** How many of the numbers are right, of how many: of a step, or of all. */
+export function countOfRight(now, steps = now.page.exercise.answers) {
+  const cells = steps.filter((step) => now.answers.has(step)).flatMap((step) => blankCells(now, step).map((index) => [step, index]));
+  const right = cells.filter(([step, index]) => verdictOn(now, step, index, filledText(now, step, index)) === "right");
+  return { right: right.length, all: cells.length };
+}
+
+/** What is said of steps without numbers: that a change takes them, or that they are to be found. */
+export function whyNoNumbers(now, step, ofChange) {
+  return hiddenSteps(now).has(step) ? "The numbers are hidden until you show the key." : ofChange;
+}

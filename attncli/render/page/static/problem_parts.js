@@ -1,0 +1,119 @@
+/* The page of a file with parts: a section for each with the tables of its results, and the problem of the open one. */
+
+import { make } from "./elements.js";
+import { addressOf, followAddress } from "./navigation.js";
+import { drawOverview } from "./overview.js";
+import { drawParts } from "./parts.js";
+import { indicesOfSlices, nodeOf, sliceText } from "./slices.js";
+import { makeState } from "./state.js";
+import { stepTable } from "./step_table.js";
+import { makeTable } from "./table.js";
+import { themeSwitch } from "./theme.js";
+import { documentPart, drawWorkbench, listenToWorkbench, showInConsole } from "./workbench.js";
+
+const MOST_TABLES = 8; // of one result: of many heads the first
+
+/** Draw the page of the parts from its object. */
+export function drawProblemParts(page) {
+  const states = page.parts.map((part) => makeState({ ...part, nodes: page.nodes, plans: part.plans.map((at) => page.plans[at]) }));
+  let current = null; // the position of the part that is open
+  const followed = new Set();
+  const [selectors, workbench] = [documentPart("selectors"), documentPart("workbench")];
+  const show = (at) => {
+    if (current === at) return;
+    current = at;
+    sections.forEach(({ button }, position) => button.setAttribute("aria-expanded", String(position === at)));
+    selectors.hidden = workbench.hidden = at === null;
+    if (at === null) return;
+    sections[at].element.append(selectors);
+    sections[at].element.after(workbench); // behind it, since it has landmarks of its own
+    drawWorkbench(states[at]);
+    drawOverview(documentPart("overview"), states[at]);
+    showInConsole(states[at]);
+    if (followed.has(at)) return;
+    followed.add(at);
+    followAddress(states[at], () => current === at);
+  };
+  const open = (at, place = {}) => {
+    if (current !== at) history.pushState(null, "", followed.has(at) ? addressOf(states[at].get()) : `#part=${at + 1}`);
+    show(at);
+    states[at].update({ pointed: null, trail: [], ...place });
+  };
+  const close = () => {
+    show(null);
+    history.pushState(null, "", location.pathname + location.search);
+  };
+  const sections = states.map((state, at) => partSection(state, (place) => open(at, place), () => (current === at ? close() : open(at))));
+  const goTo = (at) => {
+    sections[at].title.scrollIntoView({ block: "start" });
+    sections[at].title.focus({ preventScroll: true });
+  };
+  const links = page.parts.map(({ title }, at) => make("li", {}, make("a", { href: `#part=${at + 1}`, onclick: (event) => { event.preventDefault(); goTo(at); } }, title)));
+  documentPart("heading").append(
+    make("div", { class: "title-row" }, make("h1", {}, page.title), themeSwitch()),
+    make("p", { class: "about" }, `${page.parts.length} parts · attn ${page.version}`),
+    ...paragraphsAbout(page),
+    make("nav", { class: "part-links", "aria-label": "Parts" }, make("ol", {}, ...links)),
+  );
+  const skip = document.querySelector(".skip-link");
+  skip.textContent = "Go to the first part";
+  documentPart("model").replaceWith(...sections.map(({ element }) => element));
+  // Before those of the states: the part of the address is in view when they read the rest of it.
+  addEventListener("popstate", () => show(partOfAddress(page)));
+  selectors.hidden = workbench.hidden = true;
+  const named = partOfAddress(page);
+  if (named !== null) {
+    show(named);
+    if (states[named].get().stop === null) goTo(named);
+  }
+  const told = page.guide === null ? null : states[page.guide.part - 1];
+  if (told !== null && named !== page.guide.part - 1) told.update({ stop: null });
+  if (told !== null) drawParts(told);
+  listenToWorkbench(() => states[current ?? 0]);
+  skip.addEventListener("click", (event) => { event.stopImmediatePropagation(); event.preventDefault(); goTo(current ?? 0); }, { capture: true });
+}
+
+/** The position of the part that the address names, or that has the story; null where it names none. */
+function partOfAddress({ parts, guide }) {
+  if (guide !== null && (location.hash === "" || /^#stop=/.test(location.hash))) return guide.part - 1;
+  const at = parts.findIndex(({ part }) => String(part) === new URLSearchParams(location.hash.slice(1)).get("part"));
+  return at < 0 ? null : at;
+}
+
+/** What a page or a part is about, in paragraphs. */
+function paragraphsAbout({ about }) {
+  return about.split(/\n\s*\n/).filter((text) => text.trim() !== "").map((text) => make("p", { class: "part-about" }, text));
+}
+
+/** The section of a part: what it is about and the tables of its results, whose cells lead to their arithmetic. */
+function partSection(state, open, toggle) {
+  const { page } = state.get();
+  const title = make("h2", { tabindex: "-1" }, `${page.part}. ${page.title}`);
+  const tables = make("div", { class: "linked-tables" });
+  const button = make("button", { type: "button", "aria-expanded": "false", "aria-controls": "workbench", onclick: toggle }, "Every step, and how it is computed");
+  const draw = () => tables.replaceChildren(...page.show.flatMap((name) => resultTables(state, name, open)));
+  draw();
+  state.listen((names) => { if (names.includes("values")) draw(); });
+  const element = make(
+    "section", { class: "part", id: `part-${page.part}`, "aria-label": page.title }, title,
+    ...paragraphsAbout(page),
+    make("p", { class: "note" }, page.pipeline),
+    ...page.warnings.map((warning) => make("p", { class: "warning" }, make("strong", {}, "Warning: "), warning)),
+    tables, button,
+  );
+  return { element, title, button };
+}
+
+/** The tables of a result, one for each head and batch item. */
+function resultTables(state, name, open) {
+  const now = state.get();
+  const node = nodeOf(now, name);
+  const value = now.values.get(name);
+  if (node === null || value === undefined) return [];
+  return indicesOfSlices(value).slice(0, MOST_TABLES).map((leading) => {
+    const table = stepTable(now, node, leading);
+    const positions = { ...now.positions, ...Object.fromEntries(node.axes.slice(0, -2).map((letter, axis) => [letter, leading[axis]])) };
+    const made = makeTable(table, { point: () => {}, walk: () => {}, choose: (cell) => open({ step: name, cell, positions }) });
+    return make("figure", { class: "heat-map linked" }, make("figcaption", {}, make("span", {}, `${name}${sliceText(now.page, node, leading)}`)), made.element);
+  });
+}

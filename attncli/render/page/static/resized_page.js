@@ -1,0 +1,24 @@
+/* A page of other lengths: the shapes of its nodes, and the texts that name them. */
+
+/** The nodes with other shapes; `resize` gives them from the letters of axes and the lengths that these had. */
+export function resizedNodes(nodes, resize) {
+  return nodes.map((node) => {
+    const shape = resize(node.axes, node.shape);
+    const isSame = shape.join() === node.shape.join();
+    return { ...node, shape, value: isSame ? node.value : null, shapes: shapesText(node.shapes, resize) };
+  });
+}
+
+/** The cells of the story by step, each one that is still there. */
+export function resizedCells(cells, nodes) {
+  const shapes = new Map(nodes.map(({ name, shape }) => [name, shape]));
+  return Object.fromEntries(Object.entries(cells).map(([name, index]) => [name, index.map((at, axis) => Math.min(at, shapes.get(name)[axis] - 1))]));
+}
+
+/** The text of shapes, `[n m] 3 × 3`, with other lengths. */
+function shapesText(text, resize) {
+  return text.replace(/\[([^\]]*)\] ([\d,]+(?: × [\d,]+)*)/g, (_, letters, lengths) => {
+    const sizes = resize(letters.split(" "), lengths.split(" × ").map((length) => Number(length.replaceAll(",", ""))));
+    return `[${letters}] ${sizes.map((size) => size.toLocaleString("en")).join(" × ")}`;
+  });
+}
