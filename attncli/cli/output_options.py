@@ -101,9 +101,9 @@ def _steps(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, An
 
 
 def _title(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, Any]:
-    """The title; of a page or code without one that of the problem's file: a figure has its caption in a paper."""
+    """The title; without one that of the problem's file, but of a figure none: it has its caption in a paper."""
     row = options.output_format
-    default = edited.title if row.shows_every_step or row.is_code else ""
+    default = edited.title if row.shows_every_step or row.is_code or row.has_matrices else ""
     return {"title": default if options.title is None else options.title}
 
 
@@ -127,7 +127,8 @@ _NO_LINES = _where(lambda row: not row.is_text_for_readers, "{format} has no wor
 _NO_FIGURE = _where(lambda row: not row.is_figure, f"only figures ({FIGURES}) have it")
 _NO_TABLES: Reason = (lambda o: o.works_out_cells, "--cell without --explain shows no tables")
 _NO_TITLE = _where(
-    lambda row: not row.has_title, "only figures, pages (.html), scripts (.py) and notebooks have a title"
+    lambda row: not row.has_title,
+    "only figures, pages (.html), documents (.md, .tex), scripts (.py) and notebooks have a title",
 )
 _NO_TABLE_STATISTICS = _where(
     lambda row: not (row.is_text_for_readers or row.is_object or row.compares_cells),
@@ -221,7 +222,7 @@ class OutputOptions:
         example="weights",
     )
     title: str | None = _option(
-        "The title of a figure, a page, a script or a notebook.",
+        "The title of a figure, a page, a document, a script or a notebook.",
         metavar="TEXT",
         is_listed=False,
         view=_title,
@@ -321,6 +322,16 @@ class OutputOptions:
         idle=(
             _where(lambda row: row.is_picture and not row.has_heatmaps, "{format} has heat maps anyway"),
             _where(lambda row: not row.has_heatmaps, "{format} has no blocks of colour"),
+            _NO_TABLES,
+        ),
+    )
+    matrices: bool = _option(
+        "Write tables as matrices, without labels, where they fit a line.",
+        default=False,
+        is_listed=False,
+        view=lambda options, _: {"matrices": options.has_effect("matrices")},
+        idle=(
+            _where(lambda row: not row.has_matrices, "only documents (.md, .tex) have matrices"),
             _NO_TABLES,
         ),
     )

@@ -256,7 +256,9 @@ class Document:
     """Sections under a heading, with so many decimals of rounded numbers.
 
     Text has their tables as blocks of colour where it `has_heatmaps`, and the tables of a section next to each other
-    where they `are_side_by_side`. `title` is that of a picture.
+    where they `are_side_by_side`. `title` is that of a picture, or of a document in LaTeX or Markdown: these have
+    tables as matrices, where they fit a line, if they `are_matrices`, and LaTeX has captions below them where it
+    `has_captions`.
     """
 
     sections: Iterable[Section]
@@ -265,6 +267,8 @@ class Document:
     title: str = ""
     has_heatmaps: bool = False
     are_side_by_side: bool = False
+    are_matrices: bool = False
+    has_captions: bool = False
 
 
 def with_decimal_sign(document: Document, problem: ProblemSpec) -> Document:

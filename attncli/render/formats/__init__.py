@@ -57,6 +57,7 @@ class OutputFormat:
     decimals: int | None = None  # of rounded numbers, where no others are asked for; None for the usual ones
     every_step_size: int = 0  # numbers of all steps together up to which it shows every step unasked
     has_heatmaps: bool = False  # whether it draws tables as blocks of colour where that is asked for
+    has_matrices: bool = False  # whether it writes tables as matrices where that is asked for
     has_curves: bool = False  # whether it draws a data fit where that is asked for
     memory_per_number: int = 0  # bytes that writing takes for each number, where it can't be done a few rows at a time
     divider: str | None = ""  # the line between two results on standard output; None: each is on one line
@@ -189,6 +190,7 @@ class OutputFormat:
 
 
 _FOR_READERS = OutputFormat("", (), "", DOCUMENT, is_lossless=False, memory_per_number=50)
+_MARKUP = replace(_FOR_READERS, content=MARKED_DOCUMENT, has_title=True, has_matrices=True)
 _ARRAYS = OutputFormat("", (), "", is_binary=True, is_choice=False)
 _SCRIPTS = OutputFormat("", (".py",), "", has_title=True)
 _FIGURES = replace(
@@ -230,8 +232,8 @@ FORMATS: tuple[OutputFormat, ...] = (
         long_table=f"{_HERE}.csv:write_long_tsv",
         row_table=f"{_HERE}.csv:write_tsv_rows",
     ),
-    replace(_FOR_READERS, name="markdown", suffixes=(".md",), function=f"{_HERE}.markdown:render"),
-    replace(_FOR_READERS, name="latex", suffixes=(".tex",), function=f"{_HERE}.latex:render", content=MARKED_DOCUMENT),
+    replace(_MARKUP, name="markdown", suffixes=(".md",), function=f"{_HERE}.markdown:render"),
+    replace(_MARKUP, name="latex", suffixes=(".tex",), function=f"{_HERE}.latex:render", has_heatmaps=True),
     replace(_SCRIPTS, name="numpy", function=f"{_SCRIPT}:render_numpy", files_beside=f"{_SCRIPT}:numpy_files"),
     replace(_SCRIPTS, name="torch", function=f"{_SCRIPT}:render_torch", files_beside=f"{_SCRIPT}:torch_files"),
     OutputFormat(
