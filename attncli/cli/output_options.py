@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from attncli.render.figure.style import FigureStyle
 
 FIGURES = ", ".join(suffix for row in FORMATS if row.is_figure for suffix in row.suffixes)
+STYLE_OPTIONS = ("size", "palette", "font_size", "dark", "transparent")
 ALL = "all"  # the value of --head and --batch for every one
 
 Reason = tuple[Callable[["OutputOptions"], bool], str]  # whether an option has no effect, and why: `{format} has …`
@@ -388,11 +389,6 @@ class OutputOptions:
         """The table: the row of each option by its name."""
         return {field.name: field.metadata["row"] for field in fields(cls)}
 
-    @classmethod
-    def default_of(cls, name: str) -> Any:
-        """The value of an option that is not given."""
-        return next(field.default for field in fields(cls) if field.name == name)
-
     @property
     def given(self) -> Iterator[str]:
         """The names of the options that are given, as far as they are not as without them."""
@@ -456,12 +452,12 @@ class OutputOptions:
     @property
     def figure_style(self) -> "FigureStyle | None":
         """The style of a figure, None without one of its options; raises AttnError where one is out of range."""
-        names = ("size", "palette", "font_size", "dark", "transparent")
-        if all(getattr(self, name) == self.default_of(name) for name in names):
+        given = {name: getattr(self, name) for name in self.given if name in STYLE_OPTIONS}
+        if not given:
             return None
         from attncli.render.figure.style import find_style
 
-        return find_style({name: getattr(self, name) for name in names}, option_name)
+        return find_style(given, option_name)
 
     @property
     def decimals(self) -> int:
@@ -606,8 +602,8 @@ def writes_comparisons(row: OutputFormat) -> bool:
 
 
 def writes_maps(row: OutputFormat) -> bool:
-    """Whether a format can hold what each head of a model does: a document, a page or one table."""
-    return writes_checks(row) or row.row_table is not None
+    """Whether a format can hold what each head of a model does: a document, a page, one table or a figure."""
+    return row.is_figure or writes_checks(row) or row.row_table is not None
 
 
 def with_output_options(
