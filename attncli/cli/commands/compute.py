@@ -64,7 +64,7 @@ def compute(
     from attncli.cli.output import write_plan
     from attncli.io.assemble import assemble
     from attncli.io.problem_files import to_text
-    from attncli.plan.build import keys_unread_by_plan, plan_of
+    from attncli.plan.build import keys_unread_by_plan
 
     check_is_given("compute", problem, keys)
     words = command_words(problem, {"--layer": layer, "--as": convention, "--set": edits, "--max-size": max_size}, keys)
@@ -89,7 +89,7 @@ def compute(
         if output_options.guide and output_options.has_guide:
             from attncli.render.page.guide import check_story
 
-            check_story(plan_of(edited.after), output_options.selection(edited.after))
+            check_story(edited.after)
         return edited.with_gradient() if output_options.gradient else edited
 
     if output_options.plan:

@@ -66,21 +66,26 @@ export function drawProblemParts(page) {
   skip.addEventListener("click", (event) => { event.stopImmediatePropagation(); event.preventDefault(); goTo(current ?? 0); }, { capture: true });
 }
 
-/** The page of the part whose story the address names, which is shown alone; null where it names none. */
+/**
+ * The page of the part whose story the address names, which is shown alone, without an address of the first that has
+ * one; null where there is none.
+ */
 export function partOfStory(page) {
-  const at = new URLSearchParams(location.hash.slice(1)).has("stop") ? partOfAddress(page) : null;
+  const told = page.parts.findIndex(({ guide }) => guide);
+  const first = location.hash === "" && told >= 0 ? told : null;
+  const at = new URLSearchParams(location.hash.slice(1)).has("stop") ? partOfAddress(page) : first;
   return at === null ? null : pageOfPart(page, page.parts[at]);
 }
 
 /** A link from the story of a part to the page of all. */
 export function linkToAllParts() {
-  return anchorTo("", "← All parts");
+  return anchorTo("#parts", "← All parts");
 }
 
 /** A link to another place of this file, which is drawn anew. */
 function anchorTo(address, text) {
-  const go = (event) => { event.preventDefault(); history.pushState(null, "", address === "" ? location.pathname : address); location.reload(); };
-  return make("a", { href: address === "" ? "#" : address, class: "part-link", onclick: go }, text);
+  const go = (event) => { event.preventDefault(); history.pushState(null, "", address); location.reload(); };
+  return make("a", { href: address, class: "part-link", onclick: go }, text);
 }
 
 /** The object of the page of a part, with what it shares with others. */
