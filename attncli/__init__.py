@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from attncli.api.check import Report, check
     from attncli.api.compare import ComparedVariant, Comparison, compare
     from attncli.api.heads import Head, Heads, heads
+    from attncli.api.page import NotebookPage
     from attncli.api.problem import Fitted, Problem
     from attncli.api.result import Result
     from attncli.base.errors import AttnError
@@ -47,6 +48,7 @@ __all__ = [
     "Heads",
     "KeyBounds",
     "MaskSign",
+    "NotebookPage",
     "OnlineNormalizer",
     "OperatorUse",
     "PositionAxes",
@@ -85,6 +87,7 @@ _MODULES = {
     "Heads": "attncli.api.heads",
     "KeyBounds": "attncli.ops.records",
     "MaskSign": "attncli.ops.records",
+    "NotebookPage": "attncli.api.page",
     "OnlineNormalizer": "attncli.ops.records",
     "OperatorUse": "attncli.ops.records",
     "PositionAxes": "attncli.ops.records",

@@ -8,15 +8,15 @@ from attncli.analysis.check.check import check_expected
 from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation, PartExplanation, QuantityCheck
 from attncli.api.arguments import ProblemKeys
 from attncli.api.problem import Problem, problem_of
-from attncli.api.shown import document_text
+from attncli.api.shown import document_html, document_text
 from attncli.base.errors import AttnError
 from attncli.base.text import repr_excerpt
 from attncli.engine.options import RunOptions
 from attncli.io.entries import own_name
 from attncli.io.expected import Expected
 from attncli.problem.numbers import to_integer, to_number_from
-from attncli.render.formats.html_tables import preformatted
 from attncli.render.reports.check import check_document, verdict
+from attncli.render.reports.check_tables import check_tables
 
 __all__ = ["Report", "check"]
 
@@ -99,7 +99,7 @@ class Report:
         return f"Report({verdict(self._data)})"
 
     def _repr_html_(self) -> str:
-        return preformatted(str(self))
+        return document_html(check_tables(self._data))
 
 
 def check(

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     import matplotlib.figure
     import pandas
 
+    from attncli.api.page import NotebookPage
+
 
 FilePath = str | PathLike[str]
 FigureSize = str | tuple[float, float] | None  # "15x10cm", or a width and a height in inches
@@ -231,6 +233,43 @@ class Result(RunResult):
             raise AttnError("there are no weights to draw", where="lines")
         return self if WEIGHTS in self.select else RunResult(self.trace, (WEIGHTS,))
 
+    def page(
+        self,
+        *,
+        title: str = "",
+        cells: Cells = None,
+        head: Position = None,
+        batch: Position = None,
+        decimals: int = DECIMALS,
+        guide: bool = False,
+    ) -> "NotebookPage":
+        """The page of the result, which a notebook shows in a frame, and `save` writes: `attn compute -o page.html`.
+
+        Numbers can be changed in it, and what they change is computed in the page. It begins at the cell in `cells`,
+        see `explain`, and shows the `head` and the `batch` item at these positions from 0 first; with `guide` it begins
+        with the way of one cell through the steps. A page has every step of a problem that is not too large, otherwise
+        the selected results.
+
+        Raises AttnError where there is no such cell, head or batch item, or the results are too large for a page.
+
+        >>> import attncli
+        >>> page = attncli.attention([[2, 0]], [[1, 0], [0, 1]], [[10], [20]]).page(title="One query")
+        >>> page.html.startswith("<!DOCTYPE html>"), "One query" in page.html
+        (True, True)
+        """
+        from attncli.api.page import NotebookPage  # noqa: PLC0415 - only a page needs its scripts
+
+        part = ShownPart(cells, head, batch, MAX_TERMS, decimals)
+        file = SavedFile.of("page.html", title, {})
+        has_steps = file.format.keeps_every_step(self.trace.plan)
+        view = self._view_of_steps(part, explain=False) if has_steps else part.view(self, explain=False, before=None)
+        view = replace(view, title=file.title, guide=guide)
+        try:
+            file.check(view)
+        except AttnError as error:
+            raise error.at("page") from None
+        return NotebookPage(view)
+
     def to_pandas(self, name: str) -> "pandas.DataFrame":
         """A selected result, or another step that was kept, as a data frame of pandas, with the tokens as its labels.
 
@@ -401,7 +440,7 @@ class SavedFile:
         """
         view = replace(view, title=self.title, style=self.style)
         try:
-            self._check(view)
+            self.check(view)
             for message in self.format.warnings_of(view):
                 warnings.warn(message, stacklevel=3)
         except AttnError as error:
@@ -410,7 +449,7 @@ class SavedFile:
             target = replace(TEXT_FILE, file=self.name, decimals=view.decimals if is_rounded else None)
             write_view(view, self.format, stream, target=target)
 
-    def _check(self, view: View) -> None:
+    def check(self, view: View) -> None:
         """Raise AttnError where the format has no room for what a view shows."""
         row, plan = self.format, view.result.trace.plan
         row.check_results(plan, view.names, view.positions)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from attncli.render.figure.style import FigureStyle
 
 FIGURES = ", ".join(suffix for row in FORMATS if row.is_figure for suffix in row.suffixes)
+STYLE_OPTIONS = ("size", "palette", "font_size", "dark", "transparent")
 ALL = "all"  # the value of --head and --batch for every one
 
 Reason = tuple[Callable[["OutputOptions"], bool], str]  # whether an option has no effect, and why: `{format} has …`
@@ -100,9 +101,9 @@ def _steps(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, An
 
 
 def _title(options: "OutputOptions", edited: "EditedProblem") -> Mapping[str, Any]:
-    """The title; of a page or code without one that of the problem's file: a figure has its caption in a paper."""
+    """The title; without one that of the problem's file, but of a figure none: it has its caption in a paper."""
     row = options.output_format
-    default = edited.title if row.shows_every_step or row.is_code else ""
+    default = edited.title if row.shows_every_step or row.is_code or row.has_matrices else ""
     return {"title": default if options.title is None else options.title}
 
 
@@ -126,7 +127,8 @@ _NO_LINES = _where(lambda row: not row.is_text_for_readers, "{format} has no wor
 _NO_FIGURE = _where(lambda row: not row.is_figure, f"only figures ({FIGURES}) have it")
 _NO_TABLES: Reason = (lambda o: o.works_out_cells, "--cell without --explain shows no tables")
 _NO_TITLE = _where(
-    lambda row: not row.has_title, "only figures, pages (.html), scripts (.py) and notebooks have a title"
+    lambda row: not row.has_title,
+    "only figures, pages (.html), documents (.md, .tex), scripts (.py) and notebooks have a title",
 )
 _NO_TABLE_STATISTICS = _where(
     lambda row: not (row.is_text_for_readers or row.is_object or row.compares_cells),
@@ -220,7 +222,7 @@ class OutputOptions:
         example="weights",
     )
     title: str | None = _option(
-        "The title of a figure, a page, a script or a notebook.",
+        "The title of a figure, a page, a document, a script or a notebook.",
         metavar="TEXT",
         is_listed=False,
         view=_title,
@@ -323,6 +325,16 @@ class OutputOptions:
             _NO_TABLES,
         ),
     )
+    matrices: bool = _option(
+        "Write tables as matrices, without labels, where they fit a line.",
+        default=False,
+        is_listed=False,
+        view=lambda options, _: {"matrices": options.has_effect("matrices")},
+        idle=(
+            _where(lambda row: not row.has_matrices, "only documents (.md, .tex) have matrices"),
+            _NO_TABLES,
+        ),
+    )
     curve: bool = _option(
         "Plot the output over one-dimensional keys, with the values as points.",
         default=False,
@@ -351,7 +363,10 @@ class OutputOptions:
         has_opposite=True,
         is_listed=False,
         view=lambda options, _: {"guide": options.has_guide},
-        idle=(_where(lambda row: row.name != PAGE, "only a page (.html) begins with a story"),),
+        idle=(
+            _where(lambda row: row.name != PAGE, "only a page (.html) begins with a story"),
+            (lambda o: o.blank is not None, "an exercise hides what the story tells"),
+        ),
     )
     open: bool = _option("Show the page, as -o page.html writes it, in the browser.", default=False)
     pager: bool = _option(
@@ -373,11 +388,6 @@ class OutputOptions:
     def rows(cls) -> Mapping[str, OutputOption]:
         """The table: the row of each option by its name."""
         return {field.name: field.metadata["row"] for field in fields(cls)}
-
-    @classmethod
-    def default_of(cls, name: str) -> Any:
-        """The value of an option that is not given."""
-        return next(field.default for field in fields(cls) if field.name == name)
 
     @property
     def given(self) -> Iterator[str]:
@@ -442,12 +452,12 @@ class OutputOptions:
     @property
     def figure_style(self) -> "FigureStyle | None":
         """The style of a figure, None without one of its options; raises AttnError where one is out of range."""
-        names = ("size", "palette", "font_size", "dark", "transparent")
-        if all(getattr(self, name) == self.default_of(name) for name in names):
+        given = {name: getattr(self, name) for name in self.given if name in STYLE_OPTIONS}
+        if not given:
             return None
         from attncli.render.figure.style import find_style
 
-        return find_style({name: getattr(self, name) for name in names}, option_name)
+        return find_style(given, option_name)
 
     @property
     def decimals(self) -> int:
@@ -481,9 +491,15 @@ class OutputOptions:
         return int(self.terms)
 
     @property
+    def shows_parts(self) -> bool:
+        """Whether what is written has the parts of a file; an exercise is of its own problem alone."""
+        return self.output_format.has_parts and not self.has_effect("blank")
+
+    @property
     def has_guide(self) -> bool:
         """Whether a page begins with a story: as it is asked for, otherwise where a page is opened at once."""
-        return self.output_format.name == PAGE and (self.open if self.guide is None else self.guide)
+        is_page = self.output_format.name == PAGE and self.blank is None
+        return is_page and (self.open if self.guide is None else self.guide)
 
     @property
     def works_out_cells(self) -> bool:
@@ -586,20 +602,22 @@ def writes_comparisons(row: OutputFormat) -> bool:
 
 
 def writes_maps(row: OutputFormat) -> bool:
-    """Whether a format can hold what each head of a model does: a document, a page or one table."""
-    return writes_checks(row) or row.row_table is not None
+    """Whether a format can hold what each head of a model does: a document, a page, one table or a figure."""
+    return row.is_figure or writes_checks(row) or row.row_table is not None
 
 
 def with_output_options(
-    *names: str, is_written: Callable[[OutputFormat], bool] | None = None
+    *names: str, is_written: Callable[[OutputFormat], bool] | None = None, has_every_file: bool = False
 ) -> Callable[[Command], Command]:
     """Give a command output options, of these names or all, in place of its parameter `output_options`.
 
     They arrive there as one object. The help of `--format` and `--output` has the formats that the command writes: all,
-    or those that `is_written` says.
+    or those that `is_written` says; a file may have every format where `has_every_file`.
     """
     choices = [row for row in FORMATS if is_written is None or is_written(row)]
-    options = [_parameter(option, choices) for option in fields(OutputOptions) if not names or option.name in names]
+    listed = {"output": FORMATS if has_every_file else choices}
+    chosen = [option for option in fields(OutputOptions) if not names or option.name in names]
+    options = [_parameter(option, listed.get(option.name, choices)) for option in chosen]
 
     def with_options(command: Command) -> Command:
         """The command with these options."""

@@ -83,9 +83,11 @@ class Grid:
 
     @property
     def change(self) -> "Grid":
-        """The change of each number, after − before, where any changed; a table of signs, and any other, as it is."""
-        if self.before is None or self.signs is not None:
+        """The change of each number, after − before; a table of signs, and one that is not compared, as it is."""
+        if self.signs is not None or (self.before is None and self.changes is None):
             return self
+        if self.before is None:  # nothing changed
+            return replace(self, values=np.zeros(self.values.shape), is_heatmap=False, changes=None)
         before, after = (grid.values.astype(np.float64) for grid in (self.before, self))
         with np.errstate(invalid="ignore", over="ignore"):
             change = np.where(after == before, 0.0, after - before)  # of infinities too
@@ -254,7 +256,9 @@ class Document:
     """Sections under a heading, with so many decimals of rounded numbers.
 
     Text has their tables as blocks of colour where it `has_heatmaps`, and the tables of a section next to each other
-    where they `are_side_by_side`. `title` is that of a picture.
+    where they `are_side_by_side`. `title` is that of a picture, or of a document in LaTeX or Markdown: these have
+    tables as matrices, where they fit a line, if they `are_matrices`, and LaTeX has captions below them where it
+    `has_captions`.
     """
 
     sections: Iterable[Section]
@@ -263,6 +267,8 @@ class Document:
     title: str = ""
     has_heatmaps: bool = False
     are_side_by_side: bool = False
+    are_matrices: bool = False
+    has_captions: bool = False
 
 
 def with_decimal_sign(document: Document, problem: ProblemSpec) -> Document:

@@ -21,7 +21,15 @@ MAX_NUMBERS = 8  # of a whole row or column, that a line on what was set has
 
 def document_of(view: View) -> Document:
     """The document of a view."""
-    document = Document(sections(view), view.decimals, view.heading, view.title, has_heatmaps=view.heatmap)
+    document = Document(
+        sections(view),
+        view.decimals,
+        view.heading,
+        view.title,
+        has_heatmaps=view.heatmap,
+        are_matrices=view.matrices,
+        has_captions=not (view.explain or view.cells or view.edited_cells),
+    )
     return with_decimal_sign(document, view.result.trace.problem)
 
 

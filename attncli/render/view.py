@@ -49,8 +49,9 @@ class View:
     tables before and after are shown together, of the default results every step that changed. `statistics` adds those
     of the weights, which the result must have, and `top` so many largest keys of each query.
     With `heatmap` text has tables as blocks of colour, of an explanation too those of all heads; `curve` adds the data
-    fit, which the result must have. With `transpose` tables of queries and keys have a row for each key. `title` is
-    that of a figure or a page, `style` that of a figure, where the user has given one; with `lines` a figure has
+    fit, which the result must have. With `transpose` tables of queries and keys have a row for each key; with
+    `matrices` LaTeX and Markdown have tables without labels, where they fit a line. `title` is that of a figure, a page
+    or a document, `style` that of a figure, where the user has given one; with `lines` a figure has
     weights as lines between words. With `changes` there is the change of each number, in place of the tables before
     and after. A notebook says what a problem is `about`, has a section for each of the `parts` of its file, and is
     computed `with_attn`. `command` has the words of the command line that gives the problem, for the page; with `guide`
@@ -74,6 +75,7 @@ class View:
     heatmap: bool = False
     curve: bool = False
     transpose: bool = False
+    matrices: bool = False
     title: str = ""
     style: "FigureStyle | None" = None
     lines: bool = False

@@ -1,5 +1,6 @@
 """A check from Python: its report, and an assertion whose message is the report."""
 
+import re
 from functools import cache
 from html import unescape
 from pathlib import Path
@@ -53,9 +54,20 @@ def test_the_message_of_the_assertion_is_the_report_after_the_verdict() -> None:
     assert max(map(len, str(report).splitlines())) <= 80
 
 
-def test_a_notebook_shows_the_report() -> None:
-    report = report_of_wrong_weights()
-    assert unescape(report._repr_html_()) == f"<pre>{report}</pre>"
+def test_a_notebook_shows_the_report_with_tables() -> None:
+    html = unescape(report_of_wrong_weights()._repr_html_())
+    assert "<p><b>2 of 35 numbers differ; the first step that differs is weights" in html
+    assert html.count("<table") == 3  # of the quantities, of the wrong weights and of the right ones
+    assert ["✗ weights" in html, "weights, yours" in html, "weights, correct" in html] == [True] * 3
+    assert html.count("outline:2px") == 4  # both numbers in both tables
+    assert "<math" in html
+
+
+def test_numbers_that_are_not_given_are_empty_in_a_notebook() -> None:
+    problem, _, _ = right_and_wrong()
+    html = attncli.check(problem, against={"weights": {"query_1": {"key_2": 0.9}}})._repr_html_()
+    yours = html.split("weights, yours")[1].split("</table>")[0]
+    assert re.findall("<td[^>]*>([^<]*)</td>", yours) == ["", "0.9", *[""] * 33]
 
 
 def test_the_keys_of_a_problem_stand_in_its_place() -> None:

@@ -122,8 +122,7 @@ def test_a_story_of_what_nothing_computes_is_an_error(run: Run) -> None:
     ran = run("compute", "--weights", "1 0; .5 .5", "-o", "p.html", "--guide")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr == (
-        "attn: --guide: weights are given, and a story tells what is computed; "
-        "give value, or select a result that is computed\n"
+        "attn: --guide: weights are given, and a story tells what is computed; give value, or leave out --guide\n"
     )
 
 

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -252,13 +253,59 @@ class TestLines:
             (lines,) = axes.collections
             visible = np.sort(weights[weights >= 0.004])
             np.testing.assert_allclose([rgba[3] for rgba in lines.get_colors()], visible)
-            assert numbers(axes) == TOKENS * 2
+            assert numbers(axes) == ["queries", *TOKENS, "keys", *TOKENS]
             (end,) = {segment[1, 0] for segment in lines.get_segments()}
             assert end < axes.get_xlim()[1]
 
     def test_of_a_change_are_before_and_after(self, tmp_path: Path) -> None:
         svg = write(tmp_path, "--scores", "2 0", "--set", "scores[0,1]=2", "--lines", "-o", "x.svg")
         assert {"before", "after", "query_1", "key_2"} <= set(svg_texts(svg))
+
+
+def test_the_heads_of_a_model_are_a_row_for_each_layer_or_lines(tmp_path: Path) -> None:
+    maps = np.full((3, 6, 4, 4), 0.25)
+    np.save(tmp_path / "maps.npy", maps)
+    for words, shown in (
+        ([], {f"2.{head}" for head in range(6)}),
+        (["--lines", "--layer", "2", "--top", "1", "--dark"], {"2.0 uniform"}),
+    ):
+        ran = run_in_process("heads", "maps.npy", "--tokens", "a b a c", *words, "-o", "x.svg", folder=tmp_path)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        labels = svg_texts((tmp_path / "x.svg").read_bytes())
+        assert {text for text in labels if text.startswith("2.")} == shown
+        assert {"a", "b", "c", "queries", "keys"} <= set(labels)
+        assert ("weights: layers down, heads across" in labels) == (words == [])
+    np.save(tmp_path / "maps.npy", maps.repeat(20, 0))
+    ran = run_in_process("heads", "maps.npy", "-o", "x.png", folder=tmp_path)
+    assert "a figure shows 300 tables at most, and these are 360; choose some with --layer N" in ran.stderr
+
+
+def test_a_font_that_was_installed_later_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a font with one character, which Matplotlib's list does not have."""
+    from matplotlib import font_manager
+
+    drawing = import_module("attncli.render.figure.drawing")
+    pen = import_module("fontTools.pens.ttGlyphPen").TTGlyphPen(None)
+    for at, point in enumerate([(0, 0), (500, 0), (500, 500)]):
+        (pen.lineTo if at else pen.moveTo)(point)
+    pen.closePath()
+    glyph = pen.glyph()
+    builder = import_module("fontTools.fontBuilder").FontBuilder(1000, isTTF=True)
+    builder.setupGlyphOrder([".notdef", "own"])
+    builder.setupCharacterMap({0x13000: "own"})
+    builder.setupGlyf({".notdef": glyph, "own": glyph})
+    builder.setupHorizontalMetrics({".notdef": (600, 0), "own": (600, 0)})
+    builder.setupHorizontalHeader(ascent=800, descent=-200)
+    builder.setupNameTable({"familyName": "Own Font", "styleName": "Regular"})
+    builder.setupOS2()
+    builder.setupPost()
+    builder.save(tmp_path / "own.ttf")
+    assert drawing.fonts_for(["\U00013000"]).missing == ("\U00013000",)
+    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: [str(tmp_path / "own.ttf")])
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", [*font_manager.fontManager.ttflist])
+    drawing._add_new_fonts.cache_clear()
+    assert drawing.fonts_for(["\U00013000"]) == drawing.Fonts(("DejaVu Sans", "Own Font"))
+    drawing._add_new_fonts.cache_clear()
 
 
 def test_changes_are_after_minus_before_around_the_paper(tmp_path: Path) -> None:

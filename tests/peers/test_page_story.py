@@ -48,13 +48,13 @@ def number(text: str) -> float:
 
 def assert_tells(page: Any, trace: Trace, count: int) -> None:
     """Each stop of a page shows the number that the program computes, and its arithmetic ends with it."""
-    content = page.evaluate("(({plans, nodes, guide}) => ({plans, nodes, guide}))(attnPage.state.get().page)")
-    names = [content["nodes"][at]["name"] for at, _ in content["plans"][0]["guide"]["stops"]]
+    guide = page.evaluate("attnPage.state.get().page.guide")
+    names = [name for name, _ in guide["stories"][guide["plans"][0]]["stops"]]
     assert len(names) == count
     for stop, name in enumerate(names, 1):
         page.keyboard.press("ArrowRight")
         assert page.evaluate("location.hash") == f"#stop={stop}"
-        shown, expected = page.evaluate(SHOWN), trace[name].value[tuple(content["guide"]["cells"][name])]
+        shown, expected = page.evaluate(SHOWN), trace[name].value[tuple(guide["cells"][name])]
         assert shown["title"].startswith(name.replace("_", " "))
         assert number(shown["cell"]) == pytest.approx(expected, abs=5e-5), name
         assert shown["heard"], name

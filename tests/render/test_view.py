@@ -30,10 +30,10 @@ def result() -> RunResult:
 
 
 def written(name: str, view: Mapping[str, Any]) -> str:
-    """The text of a view of that result in a format, without the characters that LaTeX needs in formulas."""
+    """The text of a view of that result in a format, without the characters that formulas have in LaTeX."""
     (row,) = (row for row in FORMATS if row.name == name)
     text = "".join(row.render(View(result(), **view), TEXT_FILE))
-    return text.translate(dict.fromkeys(map(ord, "$\\{}"))) if name == "latex" else text
+    return text.translate(dict.fromkeys(map(ord, "$\\{}"))) if name in ("latex", "markdown") else text
 
 
 # The formats, the options before, the one that is added; what is there with it alone, and what without it alone.

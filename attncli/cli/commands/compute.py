@@ -64,7 +64,7 @@ def compute(
     from attncli.cli.output import write_plan
     from attncli.io.assemble import assemble
     from attncli.io.problem_files import to_text
-    from attncli.plan.build import keys_unread_by_plan, plan_of
+    from attncli.plan.build import keys_unread_by_plan
 
     check_is_given("compute", problem, keys)
     words = command_words(problem, {"--layer": layer, "--as": convention, "--set": edits, "--max-size": max_size}, keys)
@@ -84,13 +84,12 @@ def compute(
         streams.write_warnings(warnings, strict=output_options.strict)
         title = to_text(document["title"].value) if "title" in document else ""
         edited = replace(edited_problem(spec, read_edits(edits)), title=title, command=words)
-        has_parts = output_options.output_format.has_parts and not output_options.has_effect("blank")
-        if has_parts and not edited.cells:
+        if output_options.shows_parts and not edited.cells:
             edited = with_parts(edited, document, problem or "")
         if output_options.guide and output_options.has_guide:
             from attncli.render.page.guide import check_story
 
-            check_story(plan_of(edited.after), output_options.selection(edited.after))
+            check_story(edited.after)
         return edited.with_gradient() if output_options.gradient else edited
 
     if output_options.plan:

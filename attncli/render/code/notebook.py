@@ -19,8 +19,7 @@ from attncli.render.code.script import array_writer, assertion_lines, import_lin
 from attncli.render.code.steps import CodeStep, code_steps
 from attncli.render.document import Document, Section
 from attncli.render.formats import html_tables
-from attncli.render.formats.latex_math import markdown_line
-from attncli.render.formats.markdown import escape
+from attncli.render.formats.markdown_math import escape, markdown_line
 from attncli.render.tables import selected_tables
 from attncli.render.target import TextTarget
 from attncli.render.view import DECIMALS, View

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 
@@ -221,14 +221,29 @@ def _candidates(groups: Sequence[GroupSize], room: Size, largest: float) -> Iter
     """The groups as large as they have room: with square cells or flat ones, in rows as they fit or in one each."""
     flat = [group if group.flat_panel is None else replace(group, panel=group.flat_panel) for group in groups]
     for variant in (groups, flat) if flat != list(groups) else (groups,):
-        for in_one_row in (False, True):
-            fitting = _fitting_groups(variant, room, largest, in_one_row=in_one_row)
+        for least in (_no_least, _least_of_slices, _least_of_row):
+            fitting = _fitting_groups(variant, room, largest, least)
             if fitting is not None:
                 yield fitting
 
 
+def _no_least(_group: GroupSize) -> int:
+    """One panel in a row or more."""
+    return 1
+
+
+def _least_of_slices(group: GroupSize) -> int:
+    """The panels of a slice, as before and after a change, in a row."""
+    return min(group.per_slice, group.count)
+
+
+def _least_of_row(group: GroupSize) -> int:
+    """All panels of a group of few in one row."""
+    return group.count if group.count <= MAX_IN_ROW else 1
+
+
 def _quality(groups: Sequence[GroupSize], blocks: Sequence[GroupLayout]) -> tuple[float, ...]:
-    """How good a layout is: labels of every word, then numbers, then panels in one row, then their size."""
+    """How good a layout is: slices side by side, then labels of every word, numbers, panels in one row, their size."""
     cells = [
         Size(block.panels[0].width / group.cells[1], block.panels[0].height / group.cells[0])
         for group, block in zip(groups, blocks, strict=True)
@@ -237,17 +252,18 @@ def _quality(groups: Sequence[GroupSize], blocks: Sequence[GroupLayout]) -> tupl
         cell.width >= group.number_cell.width and cell.height >= group.number_cell.height
         for group, cell in zip(groups, cells, strict=True)
     )
+    together = sum(block.columns >= _least_of_slices(group) for group, block in zip(groups, blocks, strict=True))
     in_one_row = sum(len(block.panels) == block.columns and block.has_legible_labels for block in blocks)
     area = sum(block.panels[0].width * block.panels[0].height for block in blocks)
-    return -sum(sum(block.label_steps) for block in blocks), numbers, in_one_row, area
+    return together, -sum(sum(block.label_steps) for block in blocks), numbers, in_one_row, area
 
 
 def _fitting_groups(
-    groups: Sequence[GroupSize], room: Size, largest: float, *, in_one_row: bool = False
+    groups: Sequence[GroupSize], room: Size, largest: float, least: Callable[[GroupSize], int]
 ) -> Sequence[GroupLayout] | None:
     """The groups at the largest scale at which they have room; None where there is none."""
     for scale in _scales(largest):
-        scaled = [group_layout(group, room.width, scale, in_one_row=in_one_row) for group in groups]
+        scaled = [group_layout(group, room.width, scale, least(group)) for group in groups]
         fitting = [block for block in scaled if block is not None]
         if len(fitting) == len(groups) and _flow(fitting, room.width)[1].height <= room.height:
             return fitting
@@ -271,11 +287,8 @@ def _fitting_group(group: GroupSize, paper: Size) -> GroupLayout:
     return made
 
 
-def group_layout(group: GroupSize, width: float, scale: float, *, in_one_row: bool = False) -> GroupLayout | None:
-    """A group whose panels are scaled, as many in a row as fit a width; None where not even one does.
-
-    Where they are to be `in_one_row`, so are those of a group of few, or none fits.
-    """
+def group_layout(group: GroupSize, width: float, scale: float, least: int = 1) -> GroupLayout | None:
+    """A group whose panels are scaled, as many in a row as fit a width; None where not even the `least` number does."""
     panel = Size(max(group.panel.width * scale, MIN_PANEL), max(group.panel.height * scale, MIN_PANEL))
     rows, columns = group.cells
     cell = Size(panel.width / columns, panel.height / rows)
@@ -292,7 +305,7 @@ def group_layout(group: GroupSize, width: float, scale: float, *, in_one_row: bo
     right = BAR_GAP + BAR_WIDTH + group.color_bar if group.color_bar else 0
     pitch = max(panel.width, group.panel_title) + PANEL_GAP
     fitting = int((width - left - right - pitch + PANEL_GAP) // pitch) + 1
-    if fitting < 1 or (in_one_row and fitting < group.count <= MAX_IN_ROW):
+    if fitting < least:
         return None
     per_row = _panels_per_row(group.count, group.per_slice, fitting)
     title = PANEL_TITLE_HEIGHT if group.panel_title else 0
@@ -335,16 +348,16 @@ def _label_size(edge: float) -> float:
 def _panels_per_row(count: int, per_slice: int, fitting: int) -> int:
     """The panels in a row, at most as many as fit, and so many that the rows are full where that is one more row.
 
-    >>> [_panels_per_row(count, 1, 5) for count in (3, 6, 12, 16, 7)]
-    [3, 3, 4, 4, 4]
+    >>> [_panels_per_row(count, 1, 5) for count in (3, 6, 12, 16, 7)], _panels_per_row(3, 2, 2)
+    ([3, 3, 4, 4, 4], 2)
     """
     if count <= fitting:
         return count
     multiple = per_slice if per_slice <= fitting else 1
     fitting -= fitting % multiple
     rows = math.ceil(count / fitting)
-    full = max(number for number in range(1, fitting + 1) if count % number == 0 and number % multiple in (0, number))
-    if count // full <= rows + 1:
+    full = max((number for number in range(multiple, fitting + 1, multiple) if count % number == 0), default=0)
+    if full and count // full <= rows + 1:
         return full
     return math.ceil(count / rows / multiple) * multiple
 

@@ -13,8 +13,8 @@ from attncli.render.figure.layout import GroupLayout, GroupSize, Size
 from attncli.render.figure.style import FONT_SIZE
 from attncli.render.figure.table_group import MAX_LABEL
 
-NOTE = "queries on the left, keys on the right; the stronger a line, the larger the weight"
-NEGATIVE_NOTE = f"{NOTE}; dashed below 0"
+SIDES = ("queries", "keys")
+NEGATIVE_NOTE = "dashed: below 0"
 SPAN, LEAST_SPAN = 1.1, 0.3  # inches between the words of a panel as it should be, and at least
 PITCH = 0.17  # inches from one word to the next
 WORD_GAP = 0.06  # inches between a word and its lines
@@ -47,24 +47,30 @@ class LinesGroup:
         return queries, keys
 
     @cached_property
+    def columns(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The words of either side, below what they are."""
+        queries, keys = ([side, *words] for side, words in zip(SIDES, self.words, strict=True))
+        return queries, keys
+
+    @cached_property
     def note(self) -> str:
-        """What the figure shows."""
-        return NEGATIVE_NOTE if any((_weights(table) < 0).any() for table in self.tables) else NOTE
+        """What the lines mean that are not whole, where there are some."""
+        return NEGATIVE_NOTE if any((_weights(table) < 0).any() for table in self.tables) else ""
 
     @property
     def texts(self) -> Iterator[str]:
         """Every text that is drawn."""
-        yield from (self.title, self.note, *self.words[0], *self.words[1])
+        yield from (self.title, self.note, *self.columns[0], *self.columns[1])
         yield from (table.slice_label for table in self.tables)
 
     def number_width(self, fonts: Fonts) -> float:
-        """The width of a cell that has room for the widest number: there are no cells."""
+        """The width of a cell: lines have none."""
         return 0.0
 
     def measure(self, fonts: Fonts, number_width: float, largest: Size) -> GroupSize:
         """What the layout knows of the group."""
-        rows = max(map(len, self.words))
-        width = sum(fonts.widest(words) + WORD_GAP for words in self.words) + SPAN
+        rows = max(map(len, self.columns))
+        width = sum(fonts.widest(words) + WORD_GAP for words in self.columns) + SPAN
         return GroupSize(
             count=self.count,
             cells=(rows, 1),
@@ -74,22 +80,22 @@ class LinesGroup:
             column_labels=0.0,
             panel_title=fonts.widest(table.slice_label for table in self.tables),
             per_slice=self.per_slice,
-            legend_lines=1,
+            legend_lines=1 if self.note else 0,
             legend=fonts.width(self.note),
         )
 
     def pooling(self, layout: GroupLayout) -> tuple[int, int]:
-        """How many rows and columns of cells are one pixel: there are no cells."""
+        """How many rows and columns of cells share a pixel: lines have no cells."""
         return 1, 1
 
     def number_size(self, fonts: Fonts, layout: GroupLayout) -> float | None:
-        """The size of the numbers in the cells: there are no cells."""
+        """The size of the numbers in cells: lines have none."""
         return None
 
     def draw(self, canvas: Canvas, layout: GroupLayout, points: float | None) -> None:
         """Draw the group where the layout has it."""
         canvas.text(*layout.heading, self.title, HEADING_SIZE)
-        widths = [canvas.fonts.widest(words) for words in self.words]
+        widths = [canvas.fonts.widest(words) for words in self.columns]
         room = max(layout.panels[0].width - LEAST_SPAN - 2 * WORD_GAP, LEAST_SPAN)
         size = max(min(layout.label_sizes[0], FONT_SIZE * room / max(sum(widths), 0.1)), MIN_SIZE)
         ends = widths[0] * size / FONT_SIZE, layout.panels[0].width - widths[1] * size / FONT_SIZE
@@ -101,15 +107,18 @@ class LinesGroup:
             axes.set_yticks([])
             if table.slice_label:
                 axes.set_title(table.slice_label, color=color, pad=3, **canvas.label_style())
-            pitch = box.height / max(map(len, self.words))
+            pitch = box.height / max(map(len, self.columns))
             heights = [_heights(len(words), box.height, pitch) for words in self.words]
             style = {"va": "center", "color": canvas.theme.ink, **canvas.label_style(size)}
-            for words, at, end, side in zip(self.words, heights, ends, ("right", "left"), strict=True):
+            sides = zip(SIDES, self.words, heights, ends, ("right", "left"), strict=True)
+            for name, words, at, end, side in sides:
+                axes.text(end, pitch / 2, name, ha=side, **{**style, "color": canvas.theme.faint})
                 for word, height in zip(words, at, strict=True):
                     axes.text(end, height, word, ha=side, **style)
             lines = _Lines(heights[0], heights[1], (ends[0] + WORD_GAP, ends[1] - WORD_GAP), pitch * 72 * WIDTH_SHARE)
             lines.draw(axes, _weights(table), color)
-        canvas.text(*layout.legend, self.note, color=canvas.theme.faint)
+        if self.note:
+            canvas.text(*layout.legend, self.note, color=canvas.theme.faint)
 
 
 def _weights(table: Grid) -> Array:
@@ -119,8 +128,8 @@ def _weights(table: Grid) -> Array:
 
 
 def _heights(count: int, height: float, pitch: float) -> Array:
-    """Where words are, from above, so far from one to the next, in the middle of a height."""
-    heights: Array = height / 2 + (np.arange(count) - (count - 1) / 2) * pitch
+    """Where words are, from above, so far from one to the next, in the middle of what is below the first line."""
+    heights: Array = (height + pitch) / 2 + (np.arange(count) - (count - 1) / 2) * pitch
     return heights
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from attncli.analysis.compare import Comparison
     from attncli.plan.graph import Plan
     from attncli.render.document import Answer
+    from attncli.render.figure import Drawn
     from attncli.render.view import ComparisonView, View
 
 Chunks = Iterable[str]
@@ -56,6 +57,7 @@ class OutputFormat:
     decimals: int | None = None  # of rounded numbers, where no others are asked for; None for the usual ones
     every_step_size: int = 0  # numbers of all steps together up to which it shows every step unasked
     has_heatmaps: bool = False  # whether it draws tables as blocks of colour where that is asked for
+    has_matrices: bool = False  # whether it writes tables as matrices where that is asked for
     has_curves: bool = False  # whether it draws a data fit where that is asked for
     memory_per_number: int = 0  # bytes that writing takes for each number, where it can't be done a few rows at a time
     divider: str | None = ""  # the line between two results on standard output; None: each is on one line
@@ -164,11 +166,11 @@ class OutputFormat:
         arrays: Mapping[str, Array] = {}
         return arrays if self.files_beside is None else import_object(self.files_beside)(view, target)
 
-    def write(self, view: "View", stream: IO[bytes]) -> None:
+    def write(self, view: "Drawn", stream: IO[bytes]) -> None:
         """Write the view to a stream of bytes; only of a binary format."""
         import_object(self.function)(self._content(view), stream)
 
-    def _content(self, view: "View") -> Any:
+    def _content(self, view: "Drawn") -> Any:
         """What its function writes of a view."""
         return import_object(self.content)(view) if self.content else view
 
@@ -177,7 +179,7 @@ class OutputFormat:
         if self.check is not None:
             import_object(self.check)(plan, names, cut_axes)
 
-    def warnings_of(self, view: "View") -> Sequence[str]:
+    def warnings_of(self, view: "Drawn") -> Sequence[str]:
         """Warnings of what it can't show of a view."""
         warnings: Sequence[str] = () if self.warnings is None else import_object(self.warnings)(view)
         return warnings
@@ -188,6 +190,7 @@ class OutputFormat:
 
 
 _FOR_READERS = OutputFormat("", (), "", DOCUMENT, is_lossless=False, memory_per_number=50)
+_MARKUP = replace(_FOR_READERS, content=MARKED_DOCUMENT, has_title=True, has_matrices=True)
 _ARRAYS = OutputFormat("", (), "", is_binary=True, is_choice=False)
 _SCRIPTS = OutputFormat("", (".py",), "", has_title=True)
 _FIGURES = replace(
@@ -229,8 +232,8 @@ FORMATS: tuple[OutputFormat, ...] = (
         long_table=f"{_HERE}.csv:write_long_tsv",
         row_table=f"{_HERE}.csv:write_tsv_rows",
     ),
-    replace(_FOR_READERS, name="markdown", suffixes=(".md",), function=f"{_HERE}.markdown:render"),
-    replace(_FOR_READERS, name="latex", suffixes=(".tex",), function=f"{_HERE}.latex:render", content=MARKED_DOCUMENT),
+    replace(_MARKUP, name="markdown", suffixes=(".md",), function=f"{_HERE}.markdown:render"),
+    replace(_MARKUP, name="latex", suffixes=(".tex",), function=f"{_HERE}.latex:render", has_heatmaps=True),
     replace(_SCRIPTS, name="numpy", function=f"{_SCRIPT}:render_numpy", files_beside=f"{_SCRIPT}:numpy_files"),
     replace(_SCRIPTS, name="torch", function=f"{_SCRIPT}:render_torch", files_beside=f"{_SCRIPT}:torch_files"),
     OutputFormat(

@@ -31,7 +31,7 @@ _LABEL = "font-family:monospace;white-space:pre;padding:0.2em 0.7em"
 _CELL = "text-align:right;font-family:monospace;padding:0.2em 0.7em"
 _GAP_CELL = f'<td style="{_CELL}">…</td>'
 _MARKED = ";font-weight:bold;outline:2px solid currentColor;outline-offset:-2px"
-_LINE = "margin:0.3em 0 0.3em 1em;line-height:1.6"  # of arithmetic
+_LINE = "margin:0.3em 0 0.3em 1em;line-height:1.6;overflow:auto hidden"  # of arithmetic
 _FAINT = "opacity:0.65"
 _BLUE = "33,113,181"  # a shade of it lies over the background of the page, light or dark
 _MAX_OPACITY = 0.55  # at which black text on white paper, and white on black, is still read with ease
@@ -84,7 +84,7 @@ def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
     """A table of names and texts."""
     rows = (
         f'<tr><th scope="row" style="{_LABEL};text-align:left">{_text(name)}</th>'
-        f'<td style="{_LABEL};text-align:left">{_text(text)}</td></tr>'
+        f'<td style="{_LABEL};text-align:left;white-space:pre-wrap">{_text(text)}</td></tr>'
         for name, text in pairs
     )
     return f'<table style="{_TABLE}"><tbody>{"".join(rows)}</tbody></table>'

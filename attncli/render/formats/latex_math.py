@@ -12,6 +12,7 @@ from attncli.render.formats.formulas import (
     FUNCTIONS,
     Brackets,
     Formula,
+    Fraction,
     Item,
     Root,
     Scripted,
@@ -22,6 +23,7 @@ from attncli.render.formats.formulas import (
     read_line,
     split_number,
     vector_entries,
+    with_fractions,
 )
 
 _MAX_MATRIX_COLUMNS = 10  # of the matrices of amsmath
@@ -137,22 +139,26 @@ def latex_line(line: str) -> str:
                 written += (latex_label if symbol.kind == "label" else latex_text)(symbol.text)
         else:
             is_binary = written and begins_with_operator(part)
-            written += f"${'{}' if is_binary else ''}{_mathematics(part)}$"
+            written += f"${'{}' if is_binary else ''}{latex_formula(part)}$"
     return written
 
 
-def markdown_line(line: str) -> str:
-    r"""A formula as Markdown with math mode in it, as notebooks show it; as code where LaTeX lacks a sign.
+def latex_display(line: str) -> str | None:
+    r"""A formula for a line of its own, in math mode with fractions; None of a line that is words for the most part.
 
-    >>> print(markdown_line("Sᵢⱼ = Qᵢ·Kⱼ / √d, where j ≤ 3"))
-    $S_{ij} = Q_{i}\cdot K_{j} / \sqrt{d}$, where $j \le 3$
+    >>> print(latex_display("Sᵢⱼ = Qᵢ·Kⱼ / √d"))
+    S_{ij} =\frac{Q_{i}\cdot K_{j}}{\sqrt{d}}
+    >>> latex_display("the same as scores")
     """
-    parts = (
-        "".join(symbol.text for symbol in part.symbols) if isinstance(part, Text) else f"${_mathematics(part)}$"
-        for part in read_line(line)
+    parts = list(read_line(line))
+    if not parts or isinstance(parts[0], Text):
+        return None
+    return "".join(
+        rf"\text{{{latex_label(''.join(symbol.text for symbol in part.symbols))}}}"
+        if isinstance(part, Text)
+        else latex_formula(with_fractions(part))
+        for part in parts
     )
-    written = "".join(parts)
-    return f"`{line}`" if CHARACTER_COMMAND in written else written
 
 
 def latex_text(text: str) -> str:
@@ -205,7 +211,7 @@ def _math_character(character: str) -> str | None:
     return None if name is None else _LATIN_LOOKALIKES.get(name, f"\\{name}")
 
 
-def _mathematics(formula: Formula) -> str:
+def latex_formula(formula: Formula) -> str:
     """A formula in math mode; a space ends a command before a letter."""
     pieces = list(_pieces(formula))
     separated = [
@@ -224,7 +230,7 @@ def _pieces(formula: Formula) -> Iterator[str]:
             marks = marks if is_blank(base) else ""
             yield from _base(base, has_script=bool(scripts))
         for script in scripts:
-            yield ("{}" if script.mark in marks else "") + f"{script.mark}{{{_mathematics(script.content)}}}"
+            yield ("{}" if script.mark in marks else "") + f"{script.mark}{{{latex_formula(script.content)}}}"
             marks += script.mark
 
 
@@ -235,8 +241,10 @@ def _base(base: Item, *, has_script: bool) -> Iterator[str]:
             yield _sign(opening)
             yield from _pieces(content)
             yield _sign(closing)
+        case Fraction(numerator, denominator):
+            yield f"\\frac{{{latex_formula(numerator)}}}{{{latex_formula(denominator)}}}"
         case Root(content):
-            yield f"\\sqrt{{{_mathematics(content)}}}" if content else r"\surd"
+            yield f"\\sqrt{{{latex_formula(content)}}}" if content else r"\surd"
         case Symbol(kind, text):
             written = _MATH_OF_KIND.get(kind, _sign)(text)
             # The power of a number with a power of ten is that of both.

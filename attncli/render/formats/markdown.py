@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from textwrap import dedent
 
 from attncli.base.option_texts import without_options
-from attncli.base.text import escape_control
 from attncli.render.aligned_numbers import align_characters, joined_lines
 from attncli.render.document import (
     Block,
@@ -18,65 +17,73 @@ from attncli.render.document import (
     Statement,
     with_texts,
 )
+from attncli.render.formats.latex_math import latex_display
+from attncli.render.formats.latex_tables import bmatrix, fits_matrix
+from attncli.render.formats.markdown_math import code, escape, markdown_formula, markdown_line, markdown_lines
 from attncli.render.target import TEXT_PAGE, TextTarget
 
 DIVIDER = " | "  # between the columns of a table
-ESCAPES = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|&~$"})
 
 
 def render(document: Document, target: TextTarget) -> list[str]:
     """A document in Markdown, its sections under headings, without options of the command line."""
-    blocks = [f"# {escape(document.heading)}"] if document.heading else []
+    blocks = [f"# {escape(document.title)}"] if document.title else []
+    blocks += [f"{'' if blocks else '# '}{escape(document.heading)}"] if document.heading else []
     for section in with_texts(document, without_options).sections:
-        blocks += _section_blocks(section, document.decimals, 2)
+        blocks += _section_blocks(section, document.decimals, 2, document.are_matrices)
     return [target.encodable("\n\n".join(blocks) + "\n")]
 
 
-def _section_blocks(section: Section, decimals: int, level: int) -> Iterator[str]:
+def _section_blocks(section: Section, decimals: int, level: int, are_matrices: bool) -> Iterator[str]:
     """The paragraphs and tables of a section, its heading of a level from 1 to 6."""
     if section.heading:
-        yield f"{'#' * level} {escape(section.heading)}"
+        symbol = f"  {markdown_line(section.symbol)}" if section.symbol else ""
+        yield f"{'#' * level} {escape(section.title)}{symbol}"
     if section.purpose:
         yield escape(section.purpose)
     if section.formula:
-        yield f"`{section.formula}`" + (f" — {escape(section.shapes)}" if section.shapes else "")
+        yield markdown_line(section.formula) + (f" — {escape(section.shapes)}" if section.shapes else "")
     for table in section.tables:
-        yield from _grid_blocks(table, decimals)
+        yield from _grid_blocks(section, table, decimals, are_matrices)
     if section.arithmetic:
-        yield _code(section.arithmetic)
+        yield markdown_lines(section.arithmetic)
     yield from map(escape, section.remarks)
     for block in section.blocks:
-        yield from _blocks(block, decimals, level + 1 if section.heading else level)
+        yield from _blocks(block, decimals, level + 1 if section.heading else level, are_matrices)
 
 
-def _blocks(block: Block, decimals: int, level: int) -> Iterator[str]:
+def _blocks(block: Block, decimals: int, level: int, are_matrices: bool) -> Iterator[str]:
     match block:
         case Section():
-            yield from _section_blocks(block, decimals, level)
+            yield from _section_blocks(block, decimals, level, are_matrices)
         case SideBySide():
             for section in block.sections:
-                yield from _section_blocks(section, decimals, level)
+                yield from _section_blocks(section, decimals, level, are_matrices)
         case Statement():
             yield _bold(escape(block.start), is_marked=True) + escape(block.rest)
         case Lines(kind="text"):
             yield from (escape(line.strip()) for line in block.lines if line.strip())
         case Lines(kind="room", lines=lines):
             yield "<br>" * len(lines)
+        case Lines(kind="mathematics", lines=lines) if lines:
+            yield markdown_lines(lines)
         case Lines(lines=lines) if lines:
-            yield _code(dedent("\n".join(lines)).split("\n"))
+            yield code(dedent("\n".join(lines)).split("\n"))
         case Pairs():
             yield "\n".join(f"- {_bold(escape(name), is_marked=True)}: {escape(text)}" for name, text in block.pairs)
         case Fitted():
             for fitted in block.blocks(TEXT_PAGE):
-                yield from _blocks(fitted, decimals, level)
+                yield from _blocks(fitted, decimals, level, are_matrices)
 
 
-def _code(lines: Iterable[str]) -> str:
-    return "\n".join(["```", *map(escape_control, lines), "```"])
+def _grid_blocks(section: Section, grid: Grid, decimals: int, are_matrices: bool) -> list[str]:
+    """A grid as a table, under the label of its slice where it is one of several, and the legend of its signs.
 
-
-def _grid_blocks(grid: Grid, decimals: int) -> list[str]:
-    """A grid as a table, under the label of its slice where it is one of several, and the legend of its signs."""
+    Where matrices are asked for it is one, without labels, if it fits a line and nothing in it is misread.
+    """
+    fits = are_matrices and fits_matrix(grid, decimals, is_asked_for=True)
+    if fits and (matrix := _matrix(section, grid, decimals)) is not None:
+        return [f"*{escape(grid.slice_label)}*", matrix] if grid.slice_label else [matrix]
     headings = [_bold(escape(label), column in grid.marked_columns) for column, label in enumerate(grid.columns)]
     lines = [_row(["", *headings]), _row(["---", *["--:"] * len(grid.columns)])]
     labels = (_bold(escape(label), row in grid.marked_rows) for row, label in enumerate(grid.rows))
@@ -84,6 +91,14 @@ def _grid_blocks(grid: Grid, decimals: int) -> list[str]:
     title = [f"*{escape(grid.slice_label)}*"] if grid.slice_label else []
     legend = [escape(grid.legend)] if grid.legend else []
     return [*title, "\n".join(lines), *legend]
+
+
+def _matrix(section: Section, grid: Grid, decimals: int) -> str | None:
+    """A matrix on a line of its own, behind the symbol of its section; None where it would be misread."""
+    symbol = latex_display(section.symbol) if section.symbol else None
+    numbers = markdown_formula(bmatrix(grid, decimals).replace("\\\\", r"\cr"))
+    name = None if symbol is None else markdown_formula(symbol)
+    return None if numbers is None else f"$$\n{f'{name} = ' if name else ''}{numbers}\n$$"
 
 
 def _lines(grid: Grid, decimals: int) -> Iterable[str]:
@@ -107,8 +122,3 @@ def _bold(text: str, is_marked: bool) -> str:
 def _row(cells: Iterable[str]) -> str:
     """One line of a table."""
     return f"| {DIVIDER.join(cells)} |"
-
-
-def escape(text: str) -> str:
-    """Text that Markdown reads neither as markup, HTML nor mathematics."""
-    return escape_control(text).translate(ESCAPES)

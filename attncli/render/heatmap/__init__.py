@@ -23,10 +23,11 @@ from attncli.render.heatmap.layout import (
     choose_layout,
     column_labels,
     cut,
-    on_right,
     row_labels,
     sparse_line,
+    split_grid,
     table_titles,
+    wrapped_headings,
 )
 from attncli.render.heatmap.palette import (
     DIM,
@@ -43,7 +44,7 @@ from attncli.render.tables import OPTION_OF_AXIS
 from attncli.render.target import TextTarget
 
 PAGE_LINES = 60  # of a page in a pipe or a file, and of a single table, which may be longer than a screen
-MIN_NUMBER_LINES = 30  # that tables with numbers may have on a low screen
+LABELLED_LINES, LINES_OF_ONE = 120, 240  # that tables with every label may have, and a single one
 OTHER_LINES = 6  # of a screen: the heading, an empty line, the title, two lines of the legend, the prompt
 BAR_WIDTH, MIN_BAR_WIDTH = 16, 2
 PLAIN, BOLD, ITALIC = Style(), Style(bold=True), Style(italic=True)
@@ -64,12 +65,19 @@ def print_heatmaps(page: TextPage, grids: Sequence[Grid], decimals: int) -> None
     palette = Palette(page.colors, page.target.has_unicode)
     height = page.target.height
     lines = PAGE_LINES if height is None else height - OTHER_LINES
-    space = Space(page.page_width, lines, max(lines, MIN_NUMBER_LINES), max(lines, PAGE_LINES), height is not None)
+    space = Space(
+        page.page_width,
+        lines,
+        lines_of_one=max(lines, PAGE_LINES),
+        lines_of_labels=max(lines, LABELLED_LINES),
+        lines_of_numbers=max(lines, LINES_OF_ONE),
+        is_screen=height is not None,
+    )
     layout = choose_layout(tables, decimals, palette, page.target, space)
-    scale = scale_of(tables)
+    scale = scale_of(tables, is_dark=not page.target.is_light)
     palette = palette if scale.colors is None else replace(palette, scale=scale.colors)
     drawn = _Heatmaps(tables, layout, scale, palette, page.target)
-    page.print_segments(drawn.lines())
+    page.print_segments((drawn.in_blocks if layout.per_block else drawn).lines())
     meanings = list(drawn.notes(decimals))
     if tables[0].signs is None and scale.colors is not None:
         bar = drawn.color_bar(scale.colors, decimals, page.page_width - 2)
@@ -98,6 +106,19 @@ class _Heatmaps:
         """Whether tables have titles: there are several."""
         return any(table.slice_label for table in self.tables)
 
+    @property
+    def in_blocks(self) -> "_Heatmaps":
+        """The tables in blocks of as many columns as fit, each a table."""
+        per_block, cells = self.layout.per_block, self.layout.cells
+        tables = [block for table in self.tables for block in split_grid(table, per_block)]
+        texts = [
+            [row[start : start + per_block] for row in own]
+            for own in cells.texts or ()
+            for start in range(0, len(own[0]), per_block)
+        ]
+        layout = replace(self.layout, cells=replace(cells, texts=texts), shown=len(tables))
+        return replace(self, tables=tables, layout=layout)
+
     def lines(self) -> Iterator[Line]:
         """The lines of all tables that are shown."""
         layout, texts = self.layout, self.layout.cells.texts
@@ -106,14 +127,17 @@ class _Heatmaps:
             if first and layout.gap_lines:
                 yield []
             row = range(first, min(first + layout.per_line, layout.shown))
+            has_titles = any(self.tables[at].slice_label for at in row)
+            shown_titles = [titles[at] if has_titles else None for at in row]
             panels = [
-                list(self._panel(self.tables[at], titles[at], None if texts is None else texts[at])) for at in row
+                list(self._panel(self.tables[at], title, None if texts is None else texts[at]))
+                for at, title in zip(row, shown_titles, strict=True)
             ]
-            labels = self._labels([self.tables[at] for at in row])
+            labels = self._labels([self.tables[at] for at in row], has_titles=has_titles)
             for label, *parts in zip_longest(labels, *panels, fillvalue=[]):
                 yield [*label, *(segment for part in parts for segment in (*part, Segment(" " * GAP)))][:-1]
 
-    def _labels(self, grids: Sequence[Grid]) -> list[Line]:
+    def _labels(self, grids: Sequence[Grid], *, has_titles: bool) -> list[Line]:
         """The labels of the rows, before tables side by side; a line of several rows has that of the first.
 
         What is marked in any of the tables is marked.
@@ -121,25 +145,21 @@ class _Heatmaps:
         grid = replace(grids[0], marked=frozenset().union(*(grid.marked for grid in grids)))
         if not self.layout.label_width:
             return []
-        width, step, has_headings = (
-            self.layout.label_width - 1,
-            self.layout.cells.rows_of_line,
-            self.layout.has_headings,
-        )
-        texts = [(grid.corner, DIM)] if self.has_titles or has_headings else []  # in the lines above the cells
+        width, step = self.layout.label_width - 1, self.layout.cells.rows_of_line
+        above = has_titles + self.layout.heading_lines
+        texts = [("", PLAIN)] * (above - 1) + [(grid.corner, DIM)] * bool(above)
         for first, label in list(enumerate(row_labels(grid, self.target)))[::step]:
             is_marked = not grid.marked_rows.isdisjoint(range(first, first + step))
             texts.append((label, BOLD if is_marked else PLAIN))
-        lines = [[Segment(cut(text, width, self.target), style), Segment(" ")] for text, style in texts]
-        return [[Segment(" " * (width + 1))], *lines] if self.has_titles and has_headings else lines
+        return [[Segment(cut(text, width, self.target), style), Segment(" ")] for text, style in texts]
 
-    def _panel(self, grid: Grid, title: str, texts: Texts | None) -> Iterator[Line]:
+    def _panel(self, grid: Grid, title: str | None, texts: Texts | None) -> Iterator[Line]:
         """The lines of a table, all of one width; `texts` are those of its cells, if they have room."""
         width = self.layout.cells.count_columns(grid)
-        if self.has_titles:
+        if title is not None:
             yield [Segment(cut(self.target.text(title), width, self.target), ITALIC)]
-        if self.layout.has_headings:
-            yield self._heading(grid, width)
+        if self.layout.heading_lines:
+            yield from self._headings(grid, width)
         levels = pool(self.scale.levels(grid), self.layout.cells.block).tolist()
         if texts is not None:
             draw = self.palette.cell if grid.signs is None else self.palette.sign
@@ -153,15 +173,18 @@ class _Heatmaps:
             for top, bottom in zip(levels[::2], [*levels[1::2], empty], strict=False):
                 yield [self.palette.halves(*pair) for pair in zip(top, bottom, strict=True)]
 
-    def _heading(self, grid: Grid, width: int) -> Line:
-        """The labels of the columns: over numbers of each, over blocks of every k-th."""
+    def _headings(self, grid: Grid, width: int) -> Iterator[Line]:
+        """The labels of the columns, each over its own in as many lines as it needs; over small blocks every k-th."""
         labels, cells = column_labels(grid, self.target), self.layout.cells
-        if cells.texts is None or grid.signs is not None:
-            return [Segment(sparse_line(labels[:: cells.block[1]], cells.columns, width, self.target))]
-        return [
-            Segment(f"{on_right(label, cells.columns - 1, self.target)} ", BOLD if at in grid.marked_columns else PLAIN)
-            for at, label in enumerate(labels)
-        ]
+        if not self.layout.is_complete:
+            yield [Segment(sparse_line(labels[:: cells.block[1]], cells.columns, width, self.target))]
+            return
+        wrapped = wrapped_headings(labels, cells.columns, self.target)
+        styles = [BOLD if at in grid.marked_columns else PLAIN for at in range(len(labels))]
+        missing = self.layout.heading_lines - len(wrapped[0])  # of a block whose labels are shorter than others
+        yield from ([Segment(" " * width)] for _ in range(missing))
+        for parts in zip(*wrapped, strict=True):
+            yield [Segment(part, style) for part, style in zip(parts, styles, strict=True)]
 
     def color_bar(self, colors: ColorScale, decimals: int, width: int) -> list[Segment]:
         """The colours between the numbers that have the first and the last one, in lines of a width."""
@@ -201,6 +224,8 @@ class _Heatmaps:
             larger = f"; {option} N shows one table larger" if option and len(tables) > 1 else ""
             shown = "is visible where one of" if is_mask else "shows the largest of"
             yield f"a block {shown} {rows} × {columns} cells{' is' if is_mask else ''}{larger}"
+        elif not self.layout.is_complete and option and len(tables) > 1:
+            yield f"{option} N shows every label"
         if self.layout.shown < len(tables):
             yield f"{len(tables) - self.layout.shown} more tables are left out: {option} N shows one, a file has all"
 

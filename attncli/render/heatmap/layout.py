@@ -23,19 +23,26 @@ BLOCK_COLUMNS = 2  # of a square cell without a number: a line is twice as high 
 MAX_LABEL_WIDTH = 12
 LONG_LABEL_WIDTH = 30  # of rows next to numbers, where there is room
 _NOUNS = re.compile(rf"\b({'|'.join(sorted(AXIS_NOUNS.values(), key=len, reverse=True))}) (?=\d)")
-HEADING_WIDTH = 8  # to which the labels of columns widen cells; the labels of rows may be longer
+HEADING_WIDTH = 8  # to which the labels of columns widen cells; longer ones have several lines
+MAX_HEADING_LINES = 12  # of a label over a column; the rest of a longer one is left out
+MIN_BLOCK_COLUMNS = 2  # of a table that is shown in blocks of columns, one below the other
+MAX_WRAPPED = 300  # labels of columns that have lines of their own
 
 Texts = Sequence[Sequence[str]]  # of the cells of a table [rows columns]
 
 
 @dataclass(frozen=True)
 class Space:
-    """The columns and lines for the tables of a section; numbers, and a single table, may have more than a screen."""
+    """The columns and lines for the tables of a section; with every label, and a single one, they may have more.
+
+    A single table with every label may have `lines_of_numbers`, several `lines_of_labels`.
+    """
 
     columns: int
     lines: int
-    lines_of_numbers: int
     lines_of_one: int
+    lines_of_labels: int
+    lines_of_numbers: int
     is_screen: bool  # what has no room even when it is pooled is left out; a file gets it all the same
 
 
@@ -69,9 +76,11 @@ class Layout:
 
     cells: CellSize
     label_width: int  # 0: rows and columns have no labels
-    has_headings: bool  # whether columns have labels: of small tables there is no room for two
+    heading_lines: int  # of the labels of columns: of small tables there is no room for two
     per_line: int
     shown: int
+    is_complete: bool = False  # whether every row and column has its label
+    per_block: int = 0  # columns of a table, of which others follow below; 0: all of them
 
     @property
     def gap_lines(self) -> int:
@@ -82,57 +91,148 @@ class Layout:
 def choose_layout(grids: Sequence[Grid], decimals: int, palette: Palette, target: TextTarget, space: Space) -> Layout:
     """The layout with which all tables fit the space: with numbers or signs, otherwise of the smallest blocks.
 
-    The tables have one shape. Numbers have fewer decimals where more tables are side by side then. Where not even the
-    largest blocks fit, only some of the tables are shown on a screen.
+    The tables have one shape. Numbers have fewer decimals where more tables are side by side then. What does not fit in
+    one piece has its columns in blocks, as other tables have; where that takes too many lines the labels stay, and only
+    where there is no room for them either cells are pooled. Where not even the largest blocks fit, only some of the
+    tables are shown on a screen.
     """
     labels = [label for grid in grids for label in (grid.corner, *row_labels(grid, target))]
-    label_width, long_width = widest(labels) + 1, widest(labels, LONG_LABEL_WIDTH) + 1
-    with_texts = [
-        layout
-        for cells in _cells_with_texts(grids, decimals, palette, target, label_width, space)
-        for width in (long_width, label_width)
-        if (layout := _fit(grids, cells, width, space)).shown == len(grids)
-    ]
-    if with_texts:
-        return max(with_texts, key=lambda layout: layout.per_line)
-    layout = Layout(CellSize(1), 0, has_headings=False, per_line=1, shown=0)
-    sizes = list(product(_blocks(grids[0], palette), (label_width, 0)))
+    short, whole = widest(labels) + 1, widest(labels, LONG_LABEL_WIDTH) + 1
+    fitting = _Fitting(grids, space, target)
+    for found in fitting.complete_layouts(decimals, palette, (short, whole)):
+        complete = [layout for layout in found if layout.shown == len(grids) and layout.is_complete]
+        if complete:
+            return max(complete, key=lambda layout: layout.per_line)
+    layout = Layout(CellSize(1), 0, heading_lines=0, per_line=1, shown=0)
+    sizes = list(product(_blocks(grids[0], palette), (short, 0)))
     if len(grids) == 1:  # a single table has labels as long as any blocks leave room for them
         sizes.sort(key=lambda size: size[1] == 0)
     for cells, width in sizes:
-        layout = _fit(grids, cells, width, space)
+        layout = fitting.fit(cells, width)
         if layout.shown == len(grids):
             return layout
     return replace(layout, shown=max(layout.shown, layout.per_line) if space.is_screen else len(grids))
 
 
-def _fit(grids: Sequence[Grid], cells: CellSize, label_width: int, space: Space) -> Layout:
-    """The layout with cells of a size: as many tables as fit, in lines of as many as each other."""
-    per_line = (space.columns - label_width + GAP) // (cells.count_columns(grids[0]) + GAP)
-    if per_line < 1:
-        return Layout(cells, label_width, has_headings=False, per_line=1, shown=0)
-    count = -(-len(grids) // min(per_line, len(grids)))
-    headings = (cells.count_columns(grids[0]) + 1) // (label_step(grids[0].columns, cells.columns) * cells.columns)
-    has_headings = cells.texts is not None or (label_width > 0 and headings > 1)  # so many have room side by side
-    layout = Layout(cells, label_width, has_headings, -(-len(grids) // count), 0)
-    has_titles = any(grid.slice_label for grid in grids)
-    lines = cells.count_lines(grids[0]) + has_titles + has_headings + layout.gap_lines
-    several = space.lines if cells.texts is None else space.lines_of_numbers
-    available = several if len(grids) > 1 else space.lines_of_one
-    shown = (available + layout.gap_lines) // lines * layout.per_line
-    return replace(layout, shown=min(shown, len(grids)))
+@dataclass(frozen=True)
+class _Fitting:
+    """Tables of one shape, and the space that they are to fit."""
+
+    grids: Sequence[Grid]
+    space: Space
+    target: TextTarget
+
+    def complete_layouts(
+        self, decimals: int, palette: Palette, label_widths: tuple[int, int]
+    ) -> Iterator[Sequence[Layout]]:
+        """Layouts with every label, the best first: with numbers in one piece, then in blocks, then without numbers."""
+        short, whole = label_widths
+        for label_width, heading_width in ((whole, HEADING_WIDTH), (whole, 0), (short, 0)):
+            texts = _cells_with_texts(self, decimals, palette, heading_width, short)
+            yield [self.fit(cells, label_width) for cells in texts]
+        yield [self.fit_blocks(cells, short) for cells in _cells_with_texts(self, decimals, palette, 0, short)]
+        yield [self.fit(CellSize(columns), width) for columns in (BLOCK_COLUMNS, 1) for width in label_widths]
+
+    def fit(self, cells: CellSize, label_width: int) -> Layout:
+        """The layout with cells of a size: as many tables as fit, in lines of as many as each other."""
+        grids, grid = self.grids, self.grids[0]
+        per_line = (self.space.columns - label_width + GAP) // (cells.count_columns(grid) + GAP)
+        if per_line < 1:
+            return Layout(cells, label_width, heading_lines=0, per_line=1, shown=0)
+        count = -(-len(grids) // min(per_line, len(grids)))
+        heading_lines, is_complete = self._headings(cells, label_width)
+        layout = Layout(cells, label_width, heading_lines, -(-len(grids) // count), 0, is_complete)
+        lines = cells.count_lines(grid) + self._has_titles + heading_lines + layout.gap_lines
+        shown = (self._available(layout) + layout.gap_lines) // lines * layout.per_line
+        return replace(layout, shown=min(shown, len(grids)))
+
+    def fit_blocks(self, cells: CellSize, label_width: int) -> Layout:
+        """The layout of tables below each other, each in blocks of as many columns as fit."""
+        per_block = (self.space.columns - label_width) // cells.columns
+        heading_lines, is_complete = self._headings(cells, label_width)
+        layout = Layout(cells, label_width, heading_lines, 1, 0, is_complete, max(per_block, 1))
+        if per_block < MIN_BLOCK_COLUMNS:
+            return layout
+        blocks = -(-len(self.grids[0].columns) // per_block)
+        lines = blocks * (cells.count_lines(self.grids[0]) + heading_lines + layout.gap_lines) + self._has_titles
+        return replace(layout, shown=min((self._available(layout) + layout.gap_lines) // lines, len(self.grids)))
+
+    @property
+    def _has_titles(self) -> bool:
+        """Whether tables have titles: there are several."""
+        return any(grid.slice_label for grid in self.grids)
+
+    def _available(self, layout: Layout) -> int:
+        """The lines that the tables may have."""
+        if len(self.grids) == 1:
+            return self.space.lines_of_numbers if layout.is_complete else self.space.lines_of_one
+        return self.space.lines_of_labels if layout.is_complete else self.space.lines
+
+    def _headings(self, cells: CellSize, label_width: int) -> tuple[int, bool]:
+        """The lines of the labels of columns, and whether every row and column has its label."""
+        labels = self.grids[0].columns
+        if label_width and cells.rows_of_line == 1 and cells.block == (1, 1) and len(labels) <= MAX_WRAPPED:
+            wrapped = wrapped_headings(column_labels(self.grids[0], self.target), cells.columns, self.target)
+            if wrapped:
+                return len(wrapped[0]), True
+        has_several = (cells.count_columns(self.grids[0]) + 1) // (
+            label_step(labels, cells.columns) * cells.columns
+        ) > 1
+        return int(label_width > 0 and has_several), False  # so many have room side by side
+
+
+def split_grid(grid: Grid, per_block: int) -> Iterator[Grid]:
+    """A table in blocks of so many columns; the first one has its title."""
+    rows = range(len(grid.rows))
+    for start in range(0, len(grid.columns), per_block):
+        block = grid.select(rows, range(start, min(start + per_block, len(grid.columns))))
+        yield block if start == 0 else replace(block, slice_label="")
+
+
+def wrapped_headings(labels: Sequence[str], columns: int, target: TextTarget) -> Sequence[Sequence[str]]:
+    """The lines of each label over a column of the screen so wide, the last one above the cells; empty for no room.
+
+    >>> wrapped_headings(["because", "it"], 6, TextTarget())
+    [['becau ', '   se '], ['      ', '   it ']]
+    >>> wrapped_headings(["it"], 2, TextTarget()), wrapped_headings(["猫"], 1, TextTarget())
+    ([['i ', 't ']], [])
+    """
+    room = max(columns - 1, max((cell_len(character) for label in labels for character in label), default=1))
+    if room > columns:
+        return []
+    pieces = [_pieces(cut(label, min(cell_len(label), room * MAX_HEADING_LINES), target), room) for label in labels]
+    lines = max(map(len, pieces), default=1)
+    pad = " " * (columns - room)
+    filled = [[*[""] * (lines - len(own)), *own] for own in pieces]
+    if room < MIN_NUMBER_COLUMNS:
+        return [[set_cell_size(piece, columns) for piece in own] for own in filled]
+    return [[f"{on_right(piece, room, target)}{pad}" for piece in own] for own in filled]
+
+
+def _pieces(text: str, room: int) -> list[str]:
+    """A text in pieces that are so wide at most."""
+    pieces = [""]
+    for character in text:
+        if cell_len(pieces[-1]) + cell_len(character) > room:
+            pieces.append("")
+        pieces[-1] += character
+    return pieces
 
 
 def _cells_with_texts(
-    grids: Sequence[Grid], decimals: int, palette: Palette, target: TextTarget, label_width: int, space: Space
+    fitting: _Fitting, decimals: int, palette: Palette, heading_width: int, label_width: int
 ) -> Iterator[CellSize]:
-    """The cells with the signs of masks, or with numbers of as many decimals as elsewhere or of few."""
+    """The cells with the signs of masks, or with numbers of as many decimals as elsewhere or of few.
+
+    Labels of columns widen them to a width.
+    """
+    grids, target = fitting.grids, fitting.target
     if grids[0].signs is not None:
         signs = [[[target.text(x).ljust(BLOCK_COLUMNS) for x in row] for row in grid.signs or ()] for grid in grids]
         yield CellSize(BLOCK_COLUMNS, signs)
-    elif _fit(grids, CellSize(MIN_NUMBER_COLUMNS, ()), label_width, space).shown == len(grids):
+    elif fitting.fit_blocks(CellSize(MIN_NUMBER_COLUMNS, ()), label_width).shown == len(grids):
         for each in dict.fromkeys((decimals, min(decimals, FEW_DECIMALS))):
-            texts = number_texts(grids, each, palette, target)
+            texts = number_texts(grids, each, palette, target, heading_width)
             yield CellSize(len(texts[0][0][0]), texts, each)
 
 
@@ -147,7 +247,9 @@ def _blocks(grid: Grid, palette: Palette) -> Iterator[CellSize]:
         yield CellSize(1, block=(min(rows, most_rows), min(size, most_columns)), rows_per_line=rows_per_line)
 
 
-def number_texts(grids: Sequence[Grid], decimals: int, palette: Palette, target: TextTarget) -> Sequence[Texts]:
+def number_texts(
+    grids: Sequence[Grid], decimals: int, palette: Palette, target: TextTarget, heading_width: int = HEADING_WIDTH
+) -> Sequence[Texts]:
     """The numbers of tables of one shape as texts of one width, with as many decimals.
 
     There is a space on either side of a number, a bracket of one that is marked. Without colours one more space has
@@ -159,7 +261,7 @@ def number_texts(grids: Sequence[Grid], decimals: int, palette: Palette, target:
     margins = 2 if palette.colors else 3
     longest = max(len(text) for rows in numbers for row in rows for text in row)
     heading = max(widest(column_labels(grid, target)) for grid in grids)
-    width = max(longest + margins, min(heading, HEADING_WIDTH) + 1)
+    width = max(longest + margins, min(heading, heading_width) + 1)
     return [
         [
             [

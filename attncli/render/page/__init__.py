@@ -20,7 +20,7 @@ from attncli.render.formats import EVERY_STEP
 from attncli.render.masks import VISIBLE
 from attncli.render.page.document import page_document, page_functions
 from attncli.render.page.exercise import PageExercise, exercise_object, find_exercise
-from attncli.render.page.guide import cell_label, cells_of
+from attncli.render.page.guide import guide_object
 from attncli.render.page.page_plans import (
     PagePlans,
     PlanVariant,
@@ -98,8 +98,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
       variants are left out.
     - `words`: the letters of the axes that have a position for each word, `{letters: […]}`, or why words can't be
       changed; `heads`: the numbers of heads to choose from, as `heads_object` has them.
-    - `guide`: of a page that begins with a story the `label` of the pair that it is about, and `cells`, the index of
-      the cell that it goes through in each node of a stop, by name; null of any other page.
+    - `guide`: of a page that begins with a story what `guide_object` has; null of any other page.
     - `edits`: what --set replaced, `set w_q[0,1]: 0 → 3`, or an empty text; `before`: the numbers before a change, of
       the steps that changed.
     - `nodes`: what is known of steps. `formula` is text, `mathml` markup, `formulas` null or the forms of it by the
@@ -112,10 +111,9 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
       `visible_sign` where none is. `value` has the numbers of a node of a variant that no number of the problem
       reaches; they hold as soon as its plan is in force.
     - `plans`: the first is the problem's own; the others are what it is with other choices, `causal`, `has_scale` and
-      `normalizer`. `nodes` are positions in the list of nodes: what two plans share has one position. `results` has
-      the node of each result, `sections` what is shown in order, as positions in the list of sections. With a story
-      `guide` has its `strip`, columns of positions of nodes, and its `stops`, the positions of the node that is
-      explained and of the one in the strip that it leads to; null where nothing is computed.
+      `normalizer`. `nodes` are positions in the list of nodes, `sections` in that of sections, in the order in which
+      they are shown, `results` is one in that of results: what two plans share has one position.
+    - `results`: the node of each result by name.
     - `sections`: `{number, names, remarks}`, number null of inputs; `formula`, `mathml` and `purpose` where several
       names are one section (Q = K = V = X), else those of the node.
     - `colors`: [red, green, blue] at equal distances from the least number of a table to the largest.
@@ -127,7 +125,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
     settings = _settings(trace.problem, steps)
     exercise = find_exercise(view, settings["can_compute"])
     hidden = frozenset(exercise.hidden if exercise else ())
-    has_guide = view.guide and steps.are_all and exercise is None
+    has_guide = view.guide and steps.are_all
     plans = PagePlans(trace, view.result.select, has_guide=has_guide)
     worked: dict[str, Any] = {}
     left_out = [steps.left_out] if steps.left_out else []
@@ -156,13 +154,14 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
         "problem": _problem(view, plans) if steps.are_all and has_variants else None,
         "words": words_object(trace.problem) if settings["can_compute"] is True and has_variants else None,
         "heads": heads_object(trace.problem) if settings["can_compute"] is True and has_variants else [],
-        "guide": {"label": cell_label(view), "cells": cells_of(view, plans.told)} if plans.told else None,
+        "guide": guide_object(view, plans.stories, plans.told) if plans.told else None,
         "visible_sign": VISIBLE,
         "colors": [list(rgb) for rgb in ANCHORS],
         "signed_colors": {"light": SIGNED_ON_LIGHT, "dark": SIGNED_ON_DARK, "dots": DOTS},
         "edits": edits_text(view.edited_cells, view.decimals),
         "nodes": plans.nodes,
         "sections": plans.sections,
+        "results": plans.results,
         "plans": plans.plans,
         "worked": worked,
         "before": _values_before(view, steps.steps) if exercise is None else {},

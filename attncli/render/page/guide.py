@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
+from attncli.plan.build import plan_of
 from attncli.plan.graph import GIVEN, GRADIENT, Node, Plan
 from attncli.plan.trace import AxisPositions, Step, Trace, value_at
-from attncli.problem.fields import CONTEXT, TABLES, WEIGHTS
+from attncli.problem.fields import CONTEXT, TABLES
+from attncli.problem.spec import ProblemSpec
 from attncli.render.by_hand import worked_positions
 from attncli.render.explanation import explained_steps
 from attncli.render.formats import EVERY_STEP
-from attncli.render.tables import position_label
 from attncli.render.view import View
 
 MOST_STOPS, ENOUGH_STOPS = 9, 6
@@ -41,25 +43,26 @@ class Stop:
 class Story:
     """The columns of the strip, from the sequences to the result, and the stops, by the names of nodes."""
 
-    strip: Sequence[Sequence[str]]
-    stops: Sequence[Stop]
+    strip: tuple[tuple[str, ...], ...]
+    stops: tuple[Stop, ...]
 
 
-def check_story(plan: Plan, names: Sequence[str]) -> None:
-    """Raise AttnError where the results of these names have no story: the page lacks steps, or nothing is computed."""
+def check_story(problem: ProblemSpec) -> None:
+    """Raise AttnError where a problem has no story: its page lacks steps, or nothing is computed."""
+    plan, result = plan_of(problem), problem.default_selection[-1]
     if plan.size > EVERY_STEP:
         message = f"the steps have {plan.size:,} numbers together, and a story needs every step: up to {EVERY_STEP:,}"
         raise AttnError(message, where="--guide", hint="take fewer tokens or heads, or leave out --guide")
-    needed = _forward_names(plan, names)
+    needed = plan.needed_for([result])
     if all(node.is_input or node.stage in _NO_STOPS for node in plan.nodes if node.name in needed):
-        message = f"{' and '.join(names)} are given, and a story tells what is computed"
-        raise AttnError(message, where="--guide", hint="give value, or select a result that is computed")
+        message = f"{result} are given, and a story tells what is computed"
+        raise AttnError(message, where="--guide", hint="give value, or leave out --guide")
 
 
-def story_of(trace: Trace, select: Sequence[str]) -> Story | None:
-    """The story of the selected results; None where none of their steps is computed. No number of a table is read."""
+def story_of(trace: Trace) -> Story | None:
+    """The story of a problem up to its last result; None where nothing is computed. No number of a table is read."""
     plan = trace.plan
-    needed = _forward_names(plan, select)
+    needed = plan.needed_for([trace.problem.default_selection[-1]])
     steps = [step.node for step in _steps_on_the_way(trace, needed)]
     if not steps:
         return None
@@ -71,13 +74,7 @@ def story_of(trace: Trace, select: Sequence[str]) -> Story | None:
     stops = [node for node in steps if node.name in kept]
     strip = _strip(plan, needed, stops)
     boxes = [name for column in strip for name in column]
-    return Story(strip, [Stop(node.name, _box(plan, node, boxes)) for node in stops])
-
-
-def _forward_names(plan: Plan, select: Sequence[str]) -> frozenset[str]:
-    """The names of the nodes that the selected results are computed from, gradients apart."""
-    found = [name for name in select if plan.find(name) is not None and plan[name].stage != GRADIENT]
-    return plan.needed_for(found or [plan.results[WEIGHTS if plan.has_weights else CONTEXT]])
+    return Story(strip, tuple(Stop(node.name, _box(plan, node, boxes)) for node in stops))
 
 
 def _steps_on_the_way(trace: Trace, needed: frozenset[str]) -> Iterator[Step]:
@@ -94,7 +91,7 @@ def _rank(node: Node) -> int:
     return next((rank for rank, stages in enumerate(_STAGES) if node.stage in stages), len(_STAGES))
 
 
-def _strip(plan: Plan, needed: frozenset[str], stops: Sequence[Node]) -> Sequence[Sequence[str]]:
+def _strip(plan: Plan, needed: frozenset[str], stops: Sequence[Node]) -> tuple[tuple[str, ...], ...]:
     """The names of the tables in columns: sequences, queries with keys and values, and each stop after them."""
     roles = _role_nodes(plan, needed)
     before = frozenset[str]().union(*(plan.needed_for([name]) for name in roles))
@@ -108,7 +105,7 @@ def _strip(plan: Plan, needed: frozenset[str], stops: Sequence[Node]) -> Sequenc
                 sources = plan.needed_for([node.name])
                 depths[node.name] = 1 + max((depths[name] for name in depths if name in sources), default=-1)
         depths |= dict.fromkeys(roles, max((depths[name] for name in roles), default=0))  # beside one another
-    return [[name for name in names if depths[name] == depth] for depth in sorted(set(depths.values()))]
+    return tuple(tuple(name for name in names if depths[name] == at) for at in sorted(set(depths.values())))
 
 
 def _role_nodes(plan: Plan, needed: frozenset[str]) -> Sequence[str]:
@@ -132,24 +129,43 @@ def _box(plan: Plan, node: Node, boxes: Sequence[str]) -> str:
     return next((name for name in boxes if node.name in plan.needed_for([name])), boxes[-1])
 
 
-def cells_of(view: View, nodes: Mapping[str, Node]) -> dict[str, list[int]]:
+def guide_object(view: View, stories: Sequence[Story | None], nodes: Mapping[str, Node]) -> dict[str, Any]:
+    """The object of a page's story, of the story of each plan and the nodes of all stops by name.
+
+    It has the `pair` that the story is about, [letter, position] on each axis, and `cells`, the index of the cell that
+    it goes through in each node of a stop, by name. `stories` has each story once, the names of nodes: the columns of
+    the `strip`, and the `stops`, the step that is explained and the table of the strip that it leads to. `plans` is
+    the position of the story of each plan, null where it computes nothing.
+    """
+    known = list(dict.fromkeys(story for story in stories if story is not None))
+    return {
+        "pair": _followed_pair(view),
+        "cells": _cells(view, nodes),
+        "stories": [
+            {"strip": story.strip, "stops": [[stop.step, stop.box] for stop in story.stops]} for story in known
+        ],
+        "plans": [None if story is None else known.index(story) for story in stories],
+    }
+
+
+def _cells(view: View, nodes: Mapping[str, Node]) -> dict[str, list[int]]:
     """The cell of each node that the story goes through: its index on all axes.
 
     They are those of the pair of a query and a key that is worked out by hand. Of vectors it is the feature that adds
-    most: of queries and keys to their product, of values to the context.
+    most: of queries and keys to their product, of the value of the key to the context.
     """
     trace, at = view.result.trace, _positions(view)
     features = _Features(trace, at)
     return {name: [*features.index(node)] for name, node in nodes.items()}
 
 
-def cell_label(view: View) -> str:
-    """Which pair the story is about: `query it, key cat, head 0`; of a recurrence which token."""
+def _followed_pair(view: View) -> list[tuple[str, int]]:
+    """Which pair the story is about, the query, the key and the head by their letters; of a recurrence the token."""
     trace, at = view.result.trace, _positions(view)
     lengths = dict(trace.plan.pair_axes)
     pair = ("n", "m") if trace.plan.has_weights else ("n",)
     leading = [letter for letter in lengths if letter not in ("n", "m") and lengths[letter] > 1]
-    return ", ".join(position_label(trace, letter, at[letter]) for letter in (*pair, *leading))
+    return [(letter, at[letter]) for letter in (*pair, *leading)]
 
 
 def _positions(view: View) -> AxisPositions:
@@ -164,8 +180,9 @@ class _Features:
     def __init__(self, trace: Trace, at: AxisPositions) -> None:
         self.trace, self.at = trace, at
         query, key = (self._vector(role) for role in ("query", "key"))
-        values = trace.plan.results.get(CONTEXT)
-        self.context = None if values is None else self._row(values)
+        value, context = self._vector("value"), trace.plan.results.get(CONTEXT)
+        is_empty = value is None or not value.any()
+        self.value = self._row(context) if is_empty and context is not None else value
         if query is not None and key is not None and query.shape == key.shape:
             query = query * key
         self.pair = query
@@ -193,7 +210,7 @@ class _Features:
 
     def _feature(self, node: Node, letter: str, length: int) -> int:
         """The feature of a vector, which may have those of all heads one after the other."""
-        vector = {"d": self.pair, "c": self.pair, "e": self.context}.get(letter)
+        vector = {"d": self.pair, "c": self.pair, "e": self.value}.get(letter)
         if vector is None or length % len(vector):
             own = self._row(node.name) if node.name in self.trace and len(node.axes) > 1 else np.zeros(length)
             return int(np.argmax(own)) if len(own) == length else 0

@@ -27,7 +27,7 @@ from attncli.render.explanation import explained_steps, format_shape, section_of
 from attncli.render.formats.mathml import mathml_line
 from attncli.render.masks import VISIBLE_STEP, signs_of_rules
 from attncli.render.page.document import page_functions
-from attncli.render.page.guide import story_of
+from attncli.render.page.guide import Story, story_of
 
 SCALE = "scale"  # the setting, the option and the stage
 # A number that no formula has, by the kind of a parameter: it marks where the number of a setting is.
@@ -313,17 +313,19 @@ def _can_be_causal(problem: ProblemSpec) -> bool:
 
 
 class PagePlans:
-    """The nodes, sections and plans of a page; a node or section that several plans share is listed once."""
+    """The nodes, sections, results and plans of a page; what several plans share is listed once."""
 
     def __init__(self, own: Trace, select: Sequence[str], *, has_guide: bool = False) -> None:
         self.own = own
         self.select = select
         self.has_guide = has_guide
+        self.stories: list[Story | None] = []  # of each plan
         self.told: dict[str, Node] = {}  # the nodes of stops of every plan, by name
         self.nodes: list[dict[str, Any]] = []
         self.sections: list[dict[str, Any]] = []
+        self.results: list[dict[str, Any]] = []
         self.plans: list[dict[str, Any]] = []
-        self._positions: dict[str, int] = {}  # of each node and section, by its text as JSON
+        self._positions: dict[str, int] = {}  # of each of them, by its text as JSON
 
     def add_variant(self, variant: PlanVariant) -> None:
         """Add the plan of a variant, and the nodes that no plan before it has."""
@@ -333,19 +335,14 @@ class PagePlans:
         sections = list(_sections(trace, self.select))
         self._add(variant.choices, nodes, trace.plan.results, sections)
         if self.has_guide:
-            self.plans[-1]["guide"] = self._guide(trace, nodes)
+            self.stories.append(self._story(trace))
 
-    def _guide(self, trace: Trace, positions: Sequence[int]) -> dict[str, Any] | None:
-        """The strip and the stops of a plan, whose nodes are at these positions."""
-        story = story_of(trace, self.select)
-        if story is None:
-            return None
-        at = {step.name: position for step, position in zip(trace, positions, strict=True)}
-        self.told |= {stop.step: trace.plan.by_name[stop.step] for stop in story.stops}
-        return {
-            "strip": [[at[name] for name in column] for column in story.strip],
-            "stops": [[at[stop.step], at[stop.box]] for stop in story.stops],
-        }
+    def _story(self, trace: Trace) -> Story | None:
+        """The story of a plan; None where it computes nothing."""
+        story = story_of(trace)
+        if story is not None:
+            self.told |= {stop.step: trace.plan.by_name[stop.step] for stop in story.stops}
+        return story
 
     def add_results(self, steps: Sequence[Step]) -> None:
         """Add a plan of some steps alone, without those that they are computed from."""
@@ -358,7 +355,7 @@ class PagePlans:
         self, choices: Choices, nodes: list[int], results: Mapping[str, str], sections: list[dict[str, Any]]
     ) -> None:
         """Add a plan of the nodes at some positions."""
-        self.plans.append({**vars(choices), "nodes": nodes, "results": dict(results)})
+        self.plans.append({**vars(choices), "nodes": nodes, "results": self._place(self.results, {**results})})
         self.plans[-1]["sections"] = [self._place(self.sections, section) for section in sections]
 
     def _position(self, node: dict[str, Any], step: Step, *, has_value: bool) -> int:

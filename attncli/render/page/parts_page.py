@@ -1,6 +1,6 @@
 """The page of a problem file with parts: a page of a problem for each part, and what they share, once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,19 +15,17 @@ FORMAT = "attn.parts_page/1"
 def parts_object(view: View) -> dict[str, Any]:
     """The object that the scripts of the page read.
 
-    `about` is what the file is about. `nodes`, `plans` and the `results` of plans are those of all parts, each once; a
-    plan has the position of its results. `parts` are objects of pages of a problem without nodes, whose `plans` are
-    positions in the list; in addition each has its number `part`, from 1, its `about`, and in `show` the names of the
-    steps that are shown of it. `guide` is whether one of them has a story.
+    `about` is what the file is about. `nodes` and `plans` are those of all parts, each once. `parts` are objects of
+    pages of a problem without nodes, whose `plans` are positions in the list; in addition each has its number `part`,
+    from 1, its `about`, and in `show` the names of the steps that are shown of it. `guide`: whether one has a story.
     """
     nodes: dict[str, tuple[int, Mapping[str, Any]]] = {}
     plans: dict[str, tuple[int, Mapping[str, Any]]] = {}
-    results: dict[str, tuple[int, Mapping[str, Any]]] = {}
     parts = []
     for number, part in enumerate(view.parts, 1):
         content = page_object(replace(part, title=part.title or f"Part {number}"))
         own = [_position(node, nodes) for node in content.pop("nodes")]
-        moved = [{**_moved(plan, own), "results": _position(plan["results"], results)} for plan in content["plans"]]
+        moved = [{**plan, "nodes": [own[at] for at in plan["nodes"]]} for plan in content["plans"]]
         trace = part.result.trace
         shown = list(dict.fromkeys(trace[name].name for name in part.result.select))
         content |= {"plans": [_position(plan, plans) for plan in moved], "show": shown}
@@ -40,18 +38,8 @@ def parts_object(view: View) -> dict[str, Any]:
         "guide": any(part["guide"] for part in parts),
         "nodes": [node for _, node in nodes.values()],
         "plans": [plan for _, plan in plans.values()],
-        "results": [names for _, names in results.values()],
         "parts": parts,
     }
-
-
-def _moved(plan: Mapping[str, Any], positions: Sequence[int]) -> dict[str, Any]:
-    """A plan whose nodes, and those of whose story, are at other positions."""
-    moved = {**plan, "nodes": [positions[at] for at in plan["nodes"]]}
-    if plan.get("guide") is not None:
-        lists = plan["guide"].items()
-        moved["guide"] = {key: [[positions[at] for at in places] for places in each] for key, each in lists}
-    return moved
 
 
 def _position(content: Mapping[str, Any], known: dict[str, tuple[int, Mapping[str, Any]]]) -> int:

@@ -11,7 +11,7 @@ from attncli.render.document import Block, Grid, Lines, Pairs, Section, Statemen
 
 
 def shared_content(title: str, decimals: int) -> dict[str, Any]:
-    """What the object of every page has: title, decimals, what the letters of axes mean, the colours of numbers."""
+    """What the object of every page has: its title, decimals, the meanings of letters, and the colours of numbers."""
     return {
         "version": __version__,
         "title": title,

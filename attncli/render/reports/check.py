@@ -71,7 +71,7 @@ def quiet_document(outcomes: Sequence[CheckOutcome]) -> Document:
     """The verdict of one problem in a line; of several how many agree, and a line for each that differs."""
     one, *others = outcomes
     if not others and one.report is not None:
-        blocks: list[Block] = [_verdict_line(one.report)]
+        blocks: list[Block] = [verdict_line(one.report)]
     else:
         differing = [outcome for outcome in outcomes if not outcome.agrees]
         blocks = [*_summary(outcomes), *(line for outcome in differing for line in _line(outcome))]
@@ -100,18 +100,19 @@ def _outcome_sections(outcome: CheckOutcome, decimals: int) -> Iterator[Section]
 def report_sections(report: CheckReport, decimals: int) -> Iterator[Section]:
     """The verdict with the slips that explain it, each quantity, and what holds for all of them."""
     quantities = (block for result in report.results for block in quantity_blocks(report, result, decimals))
-    yield Section("", blocks=(_verdict_line(report), *explanation_blocks(report)))
+    yield Section("", blocks=(verdict_line(report), *explanation_blocks(report)))
     if report.results:
         yield Section("", blocks=tuple(quantities))
-    yield Section("", blocks=tuple(_findings(report)))
+    yield Section("", blocks=tuple(findings(report)))
 
 
-def _verdict_line(report: CheckReport) -> Statement:
+def verdict_line(report: CheckReport) -> Statement:
+    """The verdict as a sentence, in the style of its result."""
     style = (AGREES if report.agrees else DIFFERS) if report.has_verdict else ""
     return Statement(f"{verdict(report)}.", style=style)
 
 
-def _findings(report: CheckReport) -> Iterator[Block]:
+def findings(report: CheckReport) -> Iterator[Block]:
     """The tolerances, and the slips that would not be noticed."""
     yield Lines(tuple(_tolerances(report)), "dim")
     if report.unnoticed:

@@ -83,7 +83,7 @@ def _agreement(result: QuantityCheck) -> str:
     if result.max_abs == 0:
         return f"{numbers} exactly"
     digits = f" to {count_of(result.digits, 'digit')}" if result.digits > 0 else ""
-    return f"{numbers}{digits}; largest error {_short(result.max_abs)}, allowed {_short(result.tolerance)}"
+    return f"{numbers}{digits}; largest error {short_number(result.max_abs)}, allowed {short_number(result.tolerance)}"
 
 
 def count_of_differences(differ: int, count: int) -> str:
@@ -104,16 +104,16 @@ def _errors(result: QuantityCheck) -> Iterator[str]:
     if np.isinf(result.max_abs):
         yield "largest error infinite: NaN or an infinity is on one side alone"
         return
-    relative = f", relative {_short(result.max_rel)}" if result.max_rel else ""  # none where the reference is 0
-    units = f", {_short(result.max_ulp)} units in the last place of {result.ulp_dtype}"
-    yield f"largest error {_short(result.max_abs)}{relative}{units if result.max_ulp < MAX_UNITS else ''}"
+    relative = f", relative {short_number(result.max_rel)}" if result.max_rel else ""  # none where the reference is 0
+    units = f", {short_number(result.max_ulp)} units in the last place of {result.ulp_dtype}"
+    yield f"largest error {short_number(result.max_abs)}{relative}{units if result.max_ulp < MAX_UNITS else ''}"
     likeness = {"correlation": result.correlation, "cosine": result.cosine}
     found = [f"{name} {number:.6f}" for name, number in likeness.items() if number is not None]
     if found and result.count > 1:
         yield ", ".join(found)
 
 
-def _short(number: float) -> str:
+def short_number(number: float) -> str:
     """An error or a tolerance with few digits: `0.0021`, `1.3e-07`."""
     return f"{number:.{SIGNIFICANT}g}"
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,15 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attncli.ops import kinds, operators
-from attncli.render.document import LABEL_END, LABEL_START, Grid, Section
-from attncli.render.formats import latex
+from attncli.render.document import LABEL_END, LABEL_START, Document, Grid, Section
+from attncli.render.formats import latex, latex_tables
 from attncli.render.formats.latex_math import (
     BREAKABLE_GAP,
     CHARACTER_COMMAND,
     CHARACTER_DEFINITION,
+    latex_display,
     latex_label,
     latex_line,
 )
+from attncli.render.target import TEXT_FILE
 from tests.arrays import normal
 from tests.render.explanations import every_line, text_of
 
@@ -37,7 +40,8 @@ def test_a_latex_table_is_balanced_and_reads_no_command_in_a_label() -> None:
     text = text_of([SECTION], render=latex.render, heading="scaled_dot → softmax")
     assert text.count(r"\begin{tabular}{lrr}") == text.count(r"\end{tabular}") == 1
     assert r"\section*{scaled\_dot $\to$ softmax}" in text
-    assert r"\paragraph{weights} $A$\quad $A_{ij} = x$" in text
+    assert "\\paragraph{weights} $A$\n" in text
+    assert "\\[\nA_{ij} = x\n\\]" in text
     assert (
         r"a\textbar{}b\_c{*}{[}x]\textless{}y\textgreater{}\&\%\$\#\{\}"
         r"\textasciitilde{}\textasciicircum{}\textbackslash{} & $0.25$ & $-\infty$ \\"
@@ -77,6 +81,59 @@ def test_a_character_without_a_command_is_defined_once_above_the_tables() -> Non
     assert text.count(CHARACTER_DEFINITION) == 1
     assert text.index(CHARACTER_DEFINITION) < text.index(r"\unicodecharacter{732B}")
     assert CHARACTER_DEFINITION not in text_of([SECTION], render=latex.render)
+
+
+FEATURES = Grid(np.array([[1.0, -0.5], [0, 2]]), ("x1", "x2"), ("d1", "d2"), corner="x\\d")
+
+
+def latex_of(*grids: Grid, symbol: str = "", **fields: Any) -> str:
+    """The text of tables as results."""
+    return "".join(latex.render(Document([Section("w_q", grids, symbol)], 4, **fields), TEXT_FILE))
+
+
+def test_features_that_are_counted_are_a_matrix() -> None:
+    text = latex_of(FEATURES, symbol="W_Q")
+    assert "\\[\nW_{Q} = \\begin{bmatrix}\n1.0 & -0.5 \\\\\n0 & 2.0\n\\end{bmatrix}\n\\]" in text
+    assert "tabular" not in text
+
+
+def test_a_table_is_a_matrix_where_that_is_asked_for_and_fits() -> None:
+    words = replace(FEATURES, rows=("cat", "sat"), slice_label="head 0")
+    assert ("bmatrix" in latex_of(words), "bmatrix" in latex_of(words, are_matrices=True)) == (False, True)
+    assert r"\text{w\_q, head 0} = " in latex_of(words, are_matrices=True)
+    wide = Grid(np.ones((1, 11)), ("x1",), tuple(f"d{column}" for column in range(11)), corner="x\\d")
+    assert "tabular" in latex_of(wide, are_matrices=True)
+
+
+def test_what_is_marked_stays_a_table_unless_matrices_are_asked_for() -> None:
+    marked = replace(FEATURES, marked=frozenset({(0, 1)}))
+    assert ["bmatrix" in latex_of(marked, are_matrices=asked) for asked in (False, True)] == [False, True]
+
+
+def test_cells_have_the_colours_of_their_weights() -> None:
+    """Viridis: dark with white digits for 0, bright with black ones for 1, grey without any where masked."""
+    weights = Grid(
+        np.array([[1.0, 0.0], [0.0, 0.0]]), ("a", "b"), ("c", "d"), is_heatmap=True,
+        hidden=np.array([[False, True], [False, False]]),
+    )  # fmt: skip
+    text = latex_of(weights, has_heatmaps=True)
+    assert r"a & \cellcolor[HTML]{FDE725}$1$ & \cellcolor[HTML]{E8E8E8} \\" in text
+    assert r"b & \cellcolor[HTML]{440154}\color{white}$0$ & " in text
+    assert r"% needs \usepackage[table]{xcolor}" in text
+    assert "cellcolor" not in latex_of(weights)
+
+
+def test_results_have_captions_and_documents_the_title() -> None:
+    text = latex_of(GRID, heading="a → b", title="50 %", has_captions=True)
+    assert text.count(r"\tablecaption{w\_q, head 0}") == 1
+    assert text.index(r"\providecommand{\tablecaption}") < text.index("\\section*{50 \\%}\n\n\\noindent a $\\to$ b")
+    assert r"\paragraph" not in text
+
+
+def test_only_formulas_are_displayed() -> None:
+    assert latex_display("Aᵢⱼ = exp(Sᵢⱼ) / Σⱼ exp(Sᵢⱼ)") == r"A_{ij} =\frac{\exp(S_{ij})}{\sum_{j} \exp(S_{ij})}"
+    assert latex_display("S where visible, −∞ elsewhere") == r"S\text{\ where visible,\ }-\infty\text{\ elsewhere}"
+    assert latex_display("the features of Q") is None
 
 
 LABEL = f"{LABEL_START}a_b = [1 2]{LABEL_END}"
@@ -158,7 +215,7 @@ def test_a_page_may_end_after_each_table_of_a_section_but_not_before_its_first()
 
 def test_a_label_is_written_once_however_many_tables_of_a_page_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
     written = list[str]()
-    monkeypatch.setattr(latex, "latex_label", lambda label: written.append(label) or label)
+    monkeypatch.setattr(latex_tables, "latex_label", lambda label: written.append(label) or label)
     text_of([Section("weights", (Grid(np.zeros((2, 99)), ("cat", "dog"), ("one",) * 99),))], render=latex.render)
     assert written.count("cat") == 1
 

@@ -5,13 +5,17 @@ from dataclasses import replace
 from html import unescape
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from attncli.base.text import escape_control
-from attncli.render.document import Grid, Section
+from attncli.ops import kinds, operators
+from attncli.render.document import LABEL_END, LABEL_START, Document, Grid, Section
 from attncli.render.formats import markdown
+from attncli.render.formats.markdown_math import markdown_line, markdown_lines
+from attncli.render.target import TEXT_FILE
 from tests.render.explanations import text_of
 
 EVIL = "a|b_c*[x]<y>&%$#{}~^\\"
@@ -25,7 +29,7 @@ def test_a_markdown_table_has_a_cell_for_every_number() -> None:
     assert [len(re.findall(r"(?<!\\)\|", row)) for row in rows] == [4, 4, 4]
     assert rows[1] == "| --- | --: | --: |"
     assert rows[2].endswith("| 0.25 | −∞ |")
-    assert "1 + 1 = 2" in lines[lines.index("```") + 1]
+    assert ["$A_{ij} = x$" in lines, "$1 + 1 = 2$" in lines] == [True, True]
 
 
 def test_markdown_reads_no_markup_in_a_label() -> None:
@@ -52,3 +56,41 @@ def test_a_reader_of_markdown_sees_the_label(label: str) -> None:
     shown = page.render(text_of([Section("weights", (grid,))], render=markdown.render))
     (cell, _) = re.findall("<td[^>]*>(.*?)</td>", shown, re.DOTALL)
     assert unescape(cell) == escape_control(label).strip()
+
+
+MATHEMATICS = {
+    "Sᵢⱼ = Qᵢ·Kⱼ / √d, where j < 3": r"$S_{ij} = Q_{i}\cdot K_{j} / \sqrt{d}$, where $j \lt 3$",
+    "Q(word_1)·K(word_2) = 1": r"$Q(\mathrm{word\_1})\cdot K(\mathrm{word\_2}) = 1$",
+    f"Q({LABEL_START}the{LABEL_END}#2) = 1": r"$Q(\mathrm{the}_{2}) = 1$",
+    f"Q({LABEL_START}a b{LABEL_END}) = 1": r"$Q(\mathrm{a~b}) = 1$",
+    f"Q({LABEL_START}50%{LABEL_END}) = 1": "`Q(50%) = 1`",  # what Markdown or MathJax would misread is code
+    f"Q({LABEL_START}猫{LABEL_END}) = 1": "`Q(猫) = 1`",
+    "−‖Qᵢ − Kⱼ‖²": r"$-\Vert Q_{i} - K_{j}\Vert ^{2}$",
+    "head 1, query cat": "head 1, query cat",
+    "a_b: *every* key": "`a_b: *every* key`",
+}
+
+
+@pytest.mark.parametrize(("line", "expected"), MATHEMATICS.items(), ids=map(str, range(len(MATHEMATICS))))
+def test_mathematics_is_between_dollars(line: str, expected: str) -> None:
+    assert markdown_line(line) == expected
+
+
+def test_lines_that_can_not_all_be_typeset_are_one_block_of_code() -> None:
+    assert markdown_lines(["1 + 1 = 2", "2·2 = 4"]) == "$1 + 1 = 2$\\\n$2\\cdot2 = 4$"
+    assert markdown_lines(["1 + 1 = 2", f"Q({LABEL_START}猫{LABEL_END}) = 1"]) == "```\n1 + 1 = 2\nQ(猫) = 1\n```"
+
+
+def test_no_formula_of_the_registry_has_what_markdown_takes_for_its_own() -> None:
+    formulas = [record.formula for kind in kinds() for record in operators(kind).values()]
+    written = [markdown_line(formula) for formula in formulas]
+    assert sum(line.startswith("`") for line in written) <= len(written) // 20
+    assert not [line for line in written if re.search(r"\$[^$]*(?:\\[^A-Za-z\s_]|[*`])[^$]*\$", line)]
+
+
+def test_a_table_is_a_matrix_where_that_is_asked_for() -> None:
+    grid = Grid(np.array([[1, -0.5], [0, 2]]), ("cat", "sat"), ("d1", "d2"), corner="n\\d")
+    document = Document([Section("query", (grid,), "Q")], 4, are_matrices=True, title="A *title*")
+    (text,) = markdown.render(document, TEXT_FILE)
+    assert text.startswith("# A \\*title\\*\n\n## query  $Q$\n")
+    assert "$$\nQ = \\begin{bmatrix}\n1.0 & -0.5 \\cr\n0 & 2.0\n\\end{bmatrix}\n$$" in text

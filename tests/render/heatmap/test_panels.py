@@ -151,12 +151,26 @@ def test_labels_of_columns_end_where_their_numbers_do(labels: tuple[str, str]) -
         assert row[: cell_len(heading[:end])].endswith(number)
 
 
-def test_long_labels_of_rows_are_cut_where_there_is_no_room_or_fewer_tables_were_side_by_side() -> None:
+def test_long_labels_are_cut_only_where_there_is_no_room_and_those_of_columns_have_several_lines() -> None:
     grid = replace(SMALL, rows=("internationalization", "internationalisierung"))
     assert draw(grid)[1].startswith("internationalization  ")
     assert draw(grid, target=TextTarget(30, has_styles=True, height=24))[1].startswith("internation… ")
     several = [replace(grid, slice_label=f"head {at}") for at in range(4)]
-    assert draw(*several)[2].startswith("internation… ")
+    assert draw(*several)[2].startswith("internationalization ")
+    lines = draw(replace(SMALL, columns=("internationalization", "y")))
+    assert [line.split() for line in lines[:3]] == [["internat"], ["ionaliza"], ["n\\m", "tion", "y"]]
+
+
+@pytest.mark.parametrize("size", [12, 40])
+@pytest.mark.parametrize("width", [80, 200])
+def test_every_number_and_every_label_is_shown_as_in_the_table_of_that_width(size: int, width: int) -> None:
+    lines = draw(head(0, size), target=TextTarget(width, has_styles=True, height=24))
+    assert "\n".join(lines).count("0.5") == size * size - 1
+    blocks = "\n".join(lines).split("\n\n")
+    assert all([line.split()[0] for line in block.splitlines() if line.startswith("token_")] for block in blocks)
+    shown = [line.split()[0] for line in lines if line.startswith("token_")]
+    assert shown == [f"token_{at}" for at in range(1, size + 1)] * len(blocks)
+    assert max(map(cell_len, lines)) <= width
 
 
 def test_titles_are_short_where_one_fits_only_so() -> None:
@@ -175,18 +189,22 @@ def test_a_mask_has_its_signs_and_their_meanings() -> None:
     )
 
 
-def test_without_room_for_numbers_cells_are_squares_with_every_row_and_some_columns_labelled() -> None:
-    lines = draw(head(0, 20), target=SCREEN)
-    assert lines[1].split() == ["n\\m", "token_1", "token_6", "token_11", "token_16"]
-    assert [line.split()[0] for line in lines[2:22]] == [f"token_{at}" for at in range(1, 21)]
+def test_without_room_for_numbers_every_row_and_column_is_labelled() -> None:
+    lines = draw(head(0, 64), target=SCREEN)
+    assert [line.split()[0] for line in lines if line.startswith("token_")] == [f"token_{at}" for at in range(1, 65)]
+    headings = [line.ljust(80)[9:] for line in lines[1:9]]
+    columns = ["".join(line[at] for line in headings).strip() for at in range(64)]
+    assert columns == [f"token_{at}" for at in range(1, 65)]
     assert not re.search(r"0\.5", "".join(lines))
 
 
-def test_more_rows_than_a_page_are_halves_of_characters() -> None:
-    lines = draw(head(0, 64), target=SCREEN)
-    assert len([line for line in lines if "▀" in line]) == 32
-    assert lines[2].split() == ["token_1", "▀" * 64]
-    assert lines[3].split()[0] == "token_3"
+def test_of_many_rows_two_are_halves_of_a_character() -> None:
+    lines = draw(*(head(number, 64) for number in range(4)), target=TextTarget(160, has_styles=True, height=80))
+    rows = [line for line in lines if "▀" in line]
+    assert len(rows) == 64
+    assert rows[0].split() == ["token_1", "▀" * 64, "▀" * 64]
+    assert rows[1].split()[0] == "token_3"
+    assert "--head N shows every label" in lines[-1]
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40), (200, 50)])

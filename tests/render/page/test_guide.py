@@ -24,13 +24,8 @@ WORDS = {
 def story(keys: Any, **view: Any) -> tuple[dict[str, Any], list[list[str]], list[tuple[str, str]]]:
     """The guide of a problem's page, the names of its strip in columns, and those of its stops with their tables."""
     content = page_object(View(run(problem(**keys), every_step=True), guide=True, **view), has_variants=False)
-    guide = content["plans"][0]["guide"]
-
-    def name(at: int) -> str:
-        return str(content["nodes"][at]["name"])
-
-    strip = [[name(at) for at in column] for column in guide["strip"]]
-    return content["guide"], strip, [(name(stop), name(box)) for stop, box in guide["stops"]]
+    (own,) = content["guide"]["stories"]
+    return content["guide"], [[*column] for column in own["strip"]], [(step, table) for step, table in own["stops"]]
 
 
 def test_the_story_goes_from_the_vectors_to_the_output_through_one_cell() -> None:
@@ -46,16 +41,16 @@ def test_the_story_goes_from_the_vectors_to_the_output_through_one_cell() -> Non
         ("weights", "weights"),
         ("context", "context"),
     ]
-    assert guide["label"] == "query cat, key the"
+    assert guide["pair"] == [("n", 1), ("m", 0)]
     assert guide["cells"]["dot_products"] == guide["cells"]["weights"] == [1, 0]
     assert guide["cells"]["query"] == [1, 0]  # (1, 3)·(1, 0): the first feature adds most
-    assert guide["cells"]["context"] == [1, 1]  # the second feature of the values is the larger one
+    assert guide["cells"]["context"] == [1, 0]  # the value of the key is (1, 1): of equal features the first
 
 
 def test_heads_share_the_features_of_what_is_projected() -> None:
     keys = {"embeddings": [[0, 0, 1, 0], [0, 0, 0, 2]], "heads": 2, "w_o": [[0, 1], [0, 0], [0, 0], [0, 0]]}
     guide, strip, stops = story(keys, positions={"h": 1})
-    assert guide["label"].endswith("head 1")
+    assert ("h", 1) in guide["pair"]
     assert strip[1] == ["query_heads", "key_heads", "value_heads"]
     assert stops[-1] == ("output", "output")
     assert guide["cells"]["dot_products"][0] == 1
@@ -79,12 +74,12 @@ def test_every_problem_has_a_story_whose_tables_follow_from_those_on_the_left(na
 
 
 @pytest.mark.parametrize(
-    ("keys", "names", "reason"),
+    ("keys", "reason"),
     [
-        ({"weights": [[1]]}, ["weights"], "weights are given, and a story tells what is computed"),
-        ({"token_count": 300, "dim": 2, "seed": 1}, ["output"], "the steps have .* numbers together"),
+        ({"weights": [[1]]}, "weights are given, and a story tells what is computed"),
+        ({"token_count": 300, "dim": 2, "seed": 1}, "the steps have .* numbers together"),
     ],
 )
-def test_why_a_problem_has_no_story(keys: dict[str, Any], names: list[str], reason: str) -> None:
+def test_why_a_problem_has_no_story(keys: dict[str, Any], reason: str) -> None:
     with pytest.raises(AttnError, match=reason):
-        check_story(plan_of(problem(**keys)), names)
+        check_story(problem(**keys))

@@ -64,3 +64,11 @@ def test_what_parts_share_is_there_once() -> None:
 
 def test_the_page_of_a_view_with_parts_is_that_of_the_parts() -> None:
     assert "attn.parts_page/1" in "".join(render(WHOLE))
+
+
+def test_each_part_has_a_story() -> None:
+    content = parts_object(replace(WHOLE, parts=tuple(replace(view, guide=True) for view in WHOLE.parts)))
+    assert content["guide"]
+    for part in content["parts"]:
+        guide = part["guide"]
+        assert guide["stories"][guide["plans"][0]]["stops"][-1] == ["context", "context"]

@@ -28,6 +28,6 @@ export function saveText(text, name, type) {
 
 /** The name of the page's file without its suffix, for the files that are saved from it. */
 export function pageStem() {
-  const name = decodeURIComponent(location.pathname.split("/").at(-1) ?? "");
+  const name = location.protocol === "about:" ? "" : decodeURIComponent(location.pathname.split("/").at(-1) ?? "");
   return name.replace(/\.\w*$/, "").replace(/[^\p{L}\p{N} _.-]/gu, "_") || "problem";
 }

@@ -3,7 +3,7 @@
 import { commandOf } from "./changes_text.js";
 import { copyText, pageStem, saveText } from "./clipboard.js";
 import { make } from "./elements.js";
-import { addressOf } from "./navigation.js";
+import { addressOf, hasAddress } from "./navigation.js";
 import { tablePicture } from "./picture.js";
 import { problemFile, whyNoFile } from "./problem_file.js";
 
@@ -12,15 +12,16 @@ export function exportButtons(state) {
   const says = make("div", { class: "export-says", role: "status" });
   const button = (verb, noun, press) => make("button", { type: "button", "aria-label": `${verb} ${noun}`, onclick: press }, noun);
   const { page } = state.get();
+  const link = button("Copy", "link", () => copyText(linkToPage(state.get()), "link", says));
   const groups = [
-    ["Copy", button("Copy", "link", () => copyText(linkToPage(state.get()), "link", says))],
+    ["Copy", ...(hasAddress() ? [link] : [])],
     ["Save", button("Save", "picture", () => savePicture(state.get(), says))],
   ];
   if (page.problem) {
     groups[0].push(button("Copy", "command", () => copyText(commandOf(state).text, "command", says)));
     groups[1].splice(1, 0, button("Save", "YAML", () => saveProblem(state.get(), says)));
   }
-  const row = groups.map(([verb, ...buttons]) => make("div", { role: "group", "aria-label": verb }, make("span", {}, verb), ...buttons));
+  const row = groups.filter((group) => group.length > 1).map(([verb, ...buttons]) => make("div", { role: "group", "aria-label": verb }, make("span", {}, verb), ...buttons));
   return make("div", { class: "exports" }, make("div", { class: "export-row" }, ...row), says);
 }
 

@@ -26,6 +26,11 @@ export function goBack(state, to = state.get().trail.length - 1) {
   else state.update({ ...trail[to], pointed: null, trail: trail.slice(0, to) });
 }
 
+/** Whether the page has an address of its own; in the frame of a notebook it has none. */
+export function hasAddress() {
+  return location.protocol !== "about:";
+}
+
 /** The index of the cell that is pointed at, or of that which is kept in view, on all axes of its step; else null. */
 export function indexInView(state) {
   const { page, step, cell, pointed, positions } = state.get();
@@ -40,6 +45,7 @@ export function indexInView(state) {
  * the one that `isInView` has the address.
  */
 export function followAddress(state, isInView = () => true) {
+  if (!hasAddress()) return;
   let [shown, isReading, writtenAt, timer] = ["", false, -Infinity, null];
   const write = (kind) => {
     clearTimeout(timer);

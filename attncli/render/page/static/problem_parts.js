@@ -51,7 +51,7 @@ export function drawProblemParts(page) {
   documentPart("heading").append(
     make("div", { class: "title-row" }, make("h1", {}, page.title), themeSwitch()),
     make("p", { class: "about" }, `${page.parts.length} parts · attn ${page.version}`),
-    ...partText(page),
+    ...paragraphsAbout(page),
     make("nav", { class: "part-links", "aria-label": "Parts" }, make("ol", {}, ...links)),
   );
   const skip = document.querySelector(".skip-link");
@@ -66,26 +66,31 @@ export function drawProblemParts(page) {
   skip.addEventListener("click", (event) => { event.stopImmediatePropagation(); event.preventDefault(); goTo(current ?? 0); }, { capture: true });
 }
 
-/** The page of the part whose story the address names, which is shown alone; null where it names none. */
+/**
+ * The page of the part whose story the address names, which is shown alone, without an address of the first that has
+ * one; null where there is none.
+ */
 export function partOfStory(page) {
-  const at = new URLSearchParams(location.hash.slice(1)).has("stop") ? partOfAddress(page) : null;
+  const told = page.parts.findIndex(({ guide }) => guide);
+  const first = location.hash === "" && told >= 0 ? told : null;
+  const at = new URLSearchParams(location.hash.slice(1)).has("stop") ? partOfAddress(page) : first;
   return at === null ? null : pageOfPart(page, page.parts[at]);
 }
 
 /** A link from the story of a part to the page of all. */
 export function linkToAllParts() {
-  return anchorTo("", "← All parts");
+  return anchorTo("#parts", "← All parts");
 }
 
 /** A link to another place of this file, which is drawn anew. */
 function anchorTo(address, text) {
-  const go = (event) => { event.preventDefault(); history.pushState(null, "", address === "" ? location.pathname : address); location.reload(); };
-  return make("a", { href: address === "" ? "#" : address, class: "part-link", onclick: go }, text);
+  const go = (event) => { event.preventDefault(); history.pushState(null, "", address); location.reload(); };
+  return make("a", { href: address, class: "part-link", onclick: go }, text);
 }
 
 /** The object of the page of a part, with what it shares with others. */
-function pageOfPart({ nodes, plans, results }, part) {
-  return { ...part, nodes, plans: part.plans.map((at) => ({ ...plans[at], results: results[plans[at].results] })) };
+function pageOfPart({ nodes, plans }, part) {
+  return { ...part, nodes, plans: part.plans.map((at) => plans[at]) };
 }
 
 /** The position of the part that the address names; null where it names none. */
@@ -95,7 +100,7 @@ function partOfAddress({ parts }) {
 }
 
 /** What a page or a part is about, in paragraphs. */
-function partText({ about }) {
+function paragraphsAbout({ about }) {
   return about.split(/\n\s*\n/).filter((text) => text.trim() !== "").map((text) => make("p", { class: "part-about" }, text));
 }
 
@@ -110,7 +115,7 @@ function partSection(state, hasStory, open, toggle) {
   state.listen((names) => { if (names.includes("values")) draw(); });
   const element = make(
     "section", { class: "part", id: `part-${page.part}`, "aria-label": page.title }, title,
-    ...partText(page),
+    ...paragraphsAbout(page),
     make("p", { class: "note" }, page.pipeline),
     ...page.warnings.map((warning) => make("p", { class: "warning" }, make("strong", {}, "Warning: "), warning)),
     tables, make("div", { class: "part-buttons" }, button, ...(hasStory ? [anchorTo(`#part=${page.part}&stop=0`, "The way of one number")] : [])),

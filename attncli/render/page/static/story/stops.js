@@ -1,20 +1,32 @@
 /* The stops of the story: the steps that it explains in order, and the cell of each that it goes through. */
 
 import { arithmeticOf } from "../arithmetic.js";
-import { leadingIndex, nodeOf } from "../slices.js";
+import { leadingIndex, nodeOf, placeLabel } from "../slices.js";
 import { blocksOf } from "../source_tables.js";
 import { sectionsOf } from "../step_order.js";
 import { withWholeSums } from "../terms.js";
 
+/** The story of the plan in force, of the names of nodes. */
+function storyOf({ page, plan }) {
+  return page.guide.stories[page.guide.plans[plan]] ?? { strip: [], stops: [] };
+}
+
 /** The nodes of the strip in force, in columns. */
-export function stripOf({ page, plan }) {
-  return (page.plans[plan].guide?.strip ?? []).map((column) => column.map((at) => page.nodes[at]));
+export function stripOf(state) {
+  return storyOf(state).strip.map((column) => column.map((name) => nodeOf(state, name)));
 }
 
 /** The stops in force: {node, box, index}, the node that is explained, that of the strip, and the cell on all axes. */
-export function stopsOf({ page, plan, values }) {
-  const stops = (page.plans[plan].guide?.stops ?? []).map(([at, box]) => ({ node: page.nodes[at], box: page.nodes[box].name }));
-  return stops.filter(({ node }) => values.has(node.name)).map((stop) => ({ ...stop, index: page.guide.cells[stop.node.name] }));
+export function stopsOf(state) {
+  const { page, values } = state;
+  const stops = storyOf(state).stops.map(([name, box]) => ({ node: nodeOf(state, name), box }));
+  const indexIn = ({ name }) => page.guide.cells[name].map((at, axis) => Math.min(at, values.get(name).shape[axis] - 1)); // words may be left out
+  return stops.filter(({ node }) => values.has(node.name)).map((stop) => ({ ...stop, index: indexIn(stop.node) }));
+}
+
+/** Which pair the story is about: `query it, key cat, head 0`. */
+export function pairText({ page }) {
+  return page.guide.pair.map(([letter, at]) => placeLabel(page, letter, Math.min(at, page.axes[letter].length - 1))).join(", ");
 }
 
 /** The stop in view, the last where the address names one that there is not; null where it is the whole. */

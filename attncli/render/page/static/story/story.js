@@ -6,12 +6,12 @@ import { formulaElement } from "../step_head.js";
 import { lineElements, spokenLines } from "./lines.js";
 import { moveFrom, placesIn, playStop } from "./motion.js";
 import { kindsOfStop, stageOf } from "./stage.js";
-import { linesOfStop, sectionOfStop, stopInView, stopsOf, storyPositions, titleOf } from "./stops.js";
+import { linesOfStop, pairText, sectionOfStop, stopInView, stopsOf, storyPositions, titleOf } from "./stops.js";
 import { lightTable, stripElement } from "./strip.js";
 import { symbolElement } from "../symbols.js";
 import { cellOfIndex } from "../slices.js";
 
-const STORY_REDRAWS = ["stop", "nodes", "values", "settings"];
+const STORY_REDRAWS = ["stop", "page", "nodes", "values", "settings"];
 const STORY_WIDE = 900; // pixels from which the text is beside the tables
 const STORY_TEXT = 400; // pixels of the text there
 const LEAST_HEIGHT = 300; // of the tables
@@ -51,11 +51,11 @@ function makeParts(state) {
     lines: make("div", { class: "story-lines", "aria-hidden": "true" }),
     bar: make(
       "nav", { class: "story-bar", "aria-label": "Stops" },
-      make("button", { type: "button", class: "story-back", onclick: go(-1) }, "← Back"),
+      make("button", { type: "button", class: "story-back", title: "Arrow left", "aria-keyshortcuts": "ArrowLeft", onclick: go(-1) }, "← Back"),
       make("ol", { class: "story-progress" }),
-      make("button", { type: "button", class: "story-next", onclick: () => goOnOrExplore(state) }, "Next →"),
+      make("button", { type: "button", class: "story-next", title: "Arrow right", "aria-keyshortcuts": "ArrowRight", onclick: () => goOnOrExplore(state) }, "Next →"),
     ),
-    change: make("button", { type: "button", class: "story-change", onclick: () => (state.get().stop === null ? goToStop(state, parts.last) : exploreFromStory(state)) }),
+    change: make("button", { type: "button", class: "story-change", "aria-keyshortcuts": "Escape", onclick: () => (state.get().stop === null ? goToStop(state, parts.last) : exploreFromStory(state)) }),
     last: 0, // the stop that was in view last, to which one returns
     drawn: {}, // what the strip was drawn of
   };
@@ -103,7 +103,7 @@ function drawStop(element, parts, state, isPlayed) {
   element.classList.toggle("is-whole", stop === null);
   drawText(parts.text, state, stop);
   const lines = stop === null ? [] : linesOfStop(now, stop);
-  const drawn = stop === null ? [] : lineElements(now, lines, kindsOfStop(now, stop), stop.index);
+  const drawn = stop === null ? [] : lineElements(now, lines, kindsOfStop(now, stop), new Map(stops.map(({ node, index }) => [node.name, index])));
   parts.text.append(make("p", { class: "visually-hidden" }, spokenLines(lines)));
   parts.lines.replaceChildren(...drawn);
   drawBar(parts.bar, state, stops);
@@ -117,7 +117,7 @@ function drawStop(element, parts, state, isPlayed) {
 
 function drawText(element, state, stop) {
   const now = state.get();
-  const { label } = now.page.guide;
+  const label = pairText(now);
   if (stop === null) {
     element.replaceChildren(
       make("h2", {}, "The whole computation, and the way of one number through it"),

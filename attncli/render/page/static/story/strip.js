@@ -38,6 +38,7 @@ export function lightTable(strip, name) {
     box.classList.toggle("is-later", lit >= 0 && at > lit);
     if (box.tagName === "BUTTON") box.toggleAttribute("aria-current", at === lit);
   });
+  strip.classList.toggle("is-in-view", strip.scrollWidth <= strip.clientWidth); // what moves to it is not cut
   if (lit >= 0) strip.scrollLeft = boxes[lit].offsetLeft - strip.offsetLeft - (strip.clientWidth - boxes[lit].offsetWidth) / 2;
 }
 
