@@ -46,7 +46,8 @@ def check_page(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], decima
     room = MOST_NUMBERS
     objects = []
     for outcome in outcomes:
-        content: dict[str, Any] = {"name": outcome.part if outcome.part and len(files) == 1 else outcome.name}
+        part = f"part {outcome.part}" if outcome.part.isdecimal() else outcome.part
+        content: dict[str, Any] = {"name": part if part and len(files) == 1 else outcome.name}
         content |= _outcome_object(outcome, decimals, room)
         if content["map"] is not None:
             room -= sum(len(table["correct"]) for table in content["map"]["tables"])

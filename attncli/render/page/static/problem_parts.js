@@ -22,7 +22,7 @@ export function drawProblemParts(page) {
     if (current === at) return;
     current = at;
     sections.forEach(({ button }, position) => button.setAttribute("aria-expanded", String(position === at)));
-    selectors.hidden = workbench.hidden = at === null;
+    selectors.hidden = workbench.hidden = documentPart("print").hidden = at === null; // on paper, too, an open part has its steps
     if (at === null) return;
     sections[at].element.append(selectors);
     sections[at].element.after(workbench); // behind it, since it has landmarks of its own
@@ -59,7 +59,7 @@ export function drawProblemParts(page) {
   documentPart("model").replaceWith(...sections.map(({ element }) => element));
   // Before those of the states: the part of the address is in view when they read the rest of it.
   addEventListener("popstate", () => show(partOfAddress(page)));
-  selectors.hidden = workbench.hidden = true;
+  selectors.hidden = workbench.hidden = documentPart("print").hidden = true;
   const named = partOfAddress(page);
   if (named !== null) { show(named); goTo(named); }
   listenToWorkbench(() => states[current ?? 0]);

@@ -20,7 +20,9 @@ export function drawErrorMap(check, map, level) {
       readout.replaceChildren(...(cell === null ? [] : cellText(check, map, grids, cell)));
     });
     tables.replaceChildren(...linked.figures);
-    linked.choose(at === map.worst.table ? map.worst.cell : firstDifference(grids));
+    const inView = () => linked.choose(at === map.worst.table ? map.worst.cell : firstDifference(grids));
+    if (tables.isConnected) inView();
+    else requestAnimationFrame(inView); // what is not in the document can't be scrolled
   };
   const slices = map.tables.length > 1 ? [slicesList(map, draw)] : [];
   draw(map.worst.table);

@@ -15,7 +15,9 @@ const MOST_WHOLE = 16; // columns of a table that is seen whole; wider ones are 
  */
 export function linkTables(page, tables, show) {
   let chosen = null;
-  const made = tables.map((table, at) => makeTable(table, {
+  const longest = tables.flatMap((table) => [...table.longest]);
+  const areLarge = tables.some(({ columns }) => columns > MOST_WHOLE);
+  const made = tables.map((table, at) => makeTable(areLarge ? { ...table, longest } : table, { // of one width, where they scroll together
     point: (cell) => frame(cell ?? chosen, cell === null),
     walk: (cell) => choose(cell, at),
     choose: (cell) => choose(cell, at),
