@@ -36,37 +36,35 @@ function appear(element, delay) {
  */
 export function playStop(lines, lit, result) {
   if (STILL.matches) return;
-  const terms = lines.flatMap((line) => [...line.querySelectorAll(".story-term")]);
-  const between = Math.min(Math.max(WHOLE / Math.max(terms.length, 1), QUICKEST), SLOWEST);
+  const groups = lit.filter((group) => group.length > 1);
+  const plays = lines.map((line) => ({ line, terms: [...line.querySelectorAll(".story-term")].map((term) => termPlay(term, groups)) })); // reads every place before anything moves
+  const count = plays.reduce((sum, { terms }) => sum + terms.length, 0);
+  const between = Math.min(Math.max(WHOLE / Math.max(count, 1), QUICKEST), SLOWEST);
   let delay = FIRST;
-  for (const line of lines) {
-    const own = [...line.querySelectorAll(".story-term")];
-    if (own.length === 0) {
-      appear(line, delay);
-      delay += SLOWEST;
-      continue;
-    }
-    own.forEach((term) => {
-      const cells = lit.filter((group) => group.length > 1).flatMap((group) => group[Number(term.dataset.term)] ?? []);
-      comeOutOf(cells[0], term, delay);
-      cells.forEach((cell) => pulse(cell, delay));
+  for (const { line, terms } of plays) {
+    for (const play of terms) {
+      comeOutOf(play, delay);
+      play.cells.forEach((cell) => pulse(cell, delay));
       delay += between;
-    });
-    appear(line.lastElementChild, delay);
+    }
+    appear(terms.length > 0 ? line.lastElementChild : line, delay);
     delay += SLOWEST;
   }
   result.forEach((cell) => appearAsResult(cell, delay));
 }
 
+/** A term, the cells that it is made from, and how far it is from the first of them. */
+function termPlay(term, groups) {
+  const cells = groups.flatMap((group) => group[Number(term.dataset.term)] ?? []);
+  if (cells.length === 0) return { term, cells: [], way: null };
+  const [from, to] = [cells[0].getBoundingClientRect(), term.getBoundingClientRect()];
+  return { term, cells, way: `translate(${from.x - to.x}px, ${from.y - to.y}px) scale(0.8)` };
+}
+
 /** A term comes out of the cell that it is made from. */
-function comeOutOf(cell, term, delay) {
-  if (cell === undefined) {
-    appear(term, delay);
-    return;
-  }
-  const [from, to] = [cell.getBoundingClientRect(), term.getBoundingClientRect()];
-  const transform = `translate(${from.x - to.x}px, ${from.y - to.y}px) scale(0.8)`;
-  term.animate([{ transform, opacity: 0 }, { opacity: 0.9, offset: 0.35 }, { transform: "none", opacity: 1 }], { duration: MOVE, delay, easing: EASE, fill: "backwards" });
+function comeOutOf({ term, way }, delay) {
+  if (way === null) appear(term, delay);
+  else term.animate([{ transform: way, opacity: 0 }, { opacity: 0.9, offset: 0.35 }, { transform: "none", opacity: 1 }], { duration: MOVE, delay, easing: EASE, fill: "backwards" });
 }
 
 function pulse(cell, delay) {

@@ -88,7 +88,7 @@ function walkByKey(event, state) {
   const { stop } = state.get();
   if (stop === null || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
   const last = stopsOf(state.get()).length;
-  const target = { ArrowRight: stop + 1, PageDown: stop + 1, ArrowLeft: stop - 1, PageUp: stop - 1, Home: 0, End: last }[event.key];
+  const target = { ArrowRight: stop + 1, ArrowLeft: stop - 1, Home: 0, End: last }[event.key];
   if (event.key === "Escape") exploreFromStory(state);
   else if (target !== undefined) goToStop(state, target);
   else return;
