@@ -355,7 +355,7 @@ class _Loss:
 
     @property
     def rounding(self) -> float:
-        """A loss that is no more than the rounding of the targets."""
+        """The loss that the rounding of the targets alone explains."""
         unit = np.finfo(np.float32 if self.problem.precision.name == "float32" else np.float64).eps
         return sum(float(np.mean((unit * target.numbers[target.is_given]) ** 2)) for target in self.targets)
 

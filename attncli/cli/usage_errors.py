@@ -206,7 +206,7 @@ def _is_word(text: str) -> bool:
 def named_arrays_error(
     command: str, names: Sequence[str], given: Collection[str], *, takes_expected: bool
 ) -> AttnError | None:
-    """The error, with the options for them, of arrays that are named in place of a problem; None where they are none.
+    """The error, with the options for them, of arrays that are named in place of a problem; None for other files.
 
     `given` are the keys that have a value. A file is the array that its name says where that is so of all, otherwise
     they are query, key and value, and where `takes_expected` the output, in this order.

@@ -148,7 +148,7 @@ class _Product:
 
 
 def _factor(nodes: Sequence[Node], inputs: Mapping[str, BlockInput], precision: Precision) -> _Product | None:
-    """The first node, a score, as a product, with the scale that follows; None where it is none."""
+    """The first node, a score, as a product, with the scale that follows; None where it is not a product."""
     score, *nodes = nodes
     rule = score.record.factorization if score.record is not None else None
     if rule is None:

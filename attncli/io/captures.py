@@ -110,7 +110,7 @@ class CaptureFile:
 
 
 def read_capture(name: str, inputs: Inputs) -> CaptureFile:
-    """The capture in a file; raises AttnError where it is none, or is damaged."""
+    """The capture in a file; raises AttnError where it is another file, or damaged."""
     source = inputs.open(name)
     found = capture_of(formats.read_metadata(source), source.name)
     if found is None:

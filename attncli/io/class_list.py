@@ -42,7 +42,7 @@ def read_names(file: str, inputs: Inputs) -> list[str]:
 
 
 def _columns(row: Sequence[str]) -> list[int]:
-    """The columns of the names by the first row of a file; none where it is no row of headings."""
+    """The columns of the names by the first row of a file; none where that row has no headings."""
     headings = [cell.casefold() for cell in row]
     for groups in ((HEADINGS,), (FIRST_NAMES, LAST_NAMES)):
         found = [next((at for at, text in enumerate(headings) if text in group), None) for group in groups]

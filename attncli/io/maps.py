@@ -79,7 +79,7 @@ def read_words(text: str, inputs: Inputs, option: str) -> tuple[str, ...]:
 
 
 def _listed(content: str, where: str) -> list[str]:
-    """The texts of a list in JSON; raises AttnError where it is none."""
+    """The texts of a list in JSON; raises AttnError for anything else."""
     try:
         found = json.loads(content)
     except ValueError:

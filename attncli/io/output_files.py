@@ -51,7 +51,7 @@ def atomic_write_file(name: str, contents: str | bytes | Iterable[str]) -> None:
 
 
 def check_is_new(name: str) -> None:
-    """Raise AttnError where there is a file of that name, or a folder that is not empty; pipes and devices are none."""
+    """Raise AttnError where there is a file of that name, or a folder with files; pipes and devices do not count."""
     path = path_of(name)
     with suppress(OSError):  # a folder that can't be read: writing says so
         if any(path.iterdir()) if path.is_dir() else path.exists() and not is_in_place(path):

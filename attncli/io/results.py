@@ -119,5 +119,5 @@ def _norm_of_vectors(norm: Any, path: tuple[str, ...]) -> Operator:
 
 
 def _numbers(value: Any) -> Array | None:
-    """The numbers in a description; None where it has none, or a value is none."""
+    """The numbers in a description; None where it has none, or a value is not a number."""
     return np.array(value[VALUE], dtype=np.float64) if _is_description(value) and VALUE in value else None

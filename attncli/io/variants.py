@@ -269,7 +269,7 @@ def _hint_elsewhere(name: str, values: str) -> str | None:
 
 
 def _hint_of_parameter(key: VariedKey, text: str) -> str | None:
-    """How several values of a parameter are given; None of what is none."""
+    """How several values of a parameter are given; None for what is not a parameter."""
     operator, _, rest = text.partition(":")
     parameter, sign, values = rest.partition("=")
     if not sign or "," not in values or "=" in values:

@@ -131,7 +131,7 @@ class RunnableCheckpoint:
         return TokenizedText(ids, words, {"attention_mask": [1] * len(ids)})
 
     def _check_ids(self, ids: Sequence[int], where: str) -> None:
-        """Raise AttnError where there are more tokens than positions, or a number that is no token's."""
+        """Raise AttnError where there are more tokens than positions, or a number of no token."""
         given = getattr(self.text_config, "vocab_size", None)
         size: int = given if isinstance(given, int) and given > 0 else 2**63
         wrong = next((number for number in ids if not 0 <= number < size), None)

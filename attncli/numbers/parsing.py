@@ -36,7 +36,7 @@ class TypedNumber(float):
     text: str
 
     def __new__(cls, text: str, value: float | None = None) -> "TypedNumber":
-        """The number of a text; `value` is given where the text is none of Python's floats, such as `1/2`."""
+        """The number of a text; `value` is given where Python's float can't read the text, as `1/2`."""
         number = super().__new__(cls, text if value is None else value)
         number.text = text
         return number
@@ -124,7 +124,7 @@ def number_of_text(text: str) -> float | None:
 
 
 def evaluate(text: str) -> float | None:
-    """The number that an expression is; None where the text is none, as a word or a plain decimal number is none.
+    """The number of an expression; None for other texts, such as a word or a plain decimal number.
 
     `*` and `/` apply from left to right, `sqrt(…)` is the square root, `pi` is π; `+` and `-` come before a factor,
     and between terms inside parentheses alone, so that neither a date nor two numbers is a difference. Each operation
@@ -150,7 +150,7 @@ def evaluate(text: str) -> float | None:
 
 
 def number_hint(word: str) -> str | None:
-    """What to write for a word that is meant as a number and is none: with a comma, a sign `−`, hexadecimal, in quotes.
+    """What to write in place of a word that is meant as a number: with a comma, a sign `−`, hexadecimal, in quotes.
 
     >>> number_hint("1,5"), number_hint("0x1F"), number_hint("cat")
     ('write the decimal point as a point: 1.5', 'write it in decimal digits: 31', None)
@@ -191,7 +191,7 @@ class _Parser:
         self._at = 0
 
     def parse(self) -> float | None:
-        """The value of all tokens, a product; None where they are none."""
+        """The value of all tokens, a product; None where they are not one."""
         try:
             value = self._product()
         except _NoExpressionError:

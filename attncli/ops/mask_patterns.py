@@ -159,7 +159,7 @@ def dilated(query_positions: Array, key_positions: Array, *, step: Annotated[int
 
 
 def check_tokens(use: OperatorUse) -> None:
-    """Raise AttnError where a token is none of the keys."""
+    """Raise AttnError where a token is not a key."""
     keys, last = use.lengths["m"], use.parameters["tokens"].max()
     if last >= keys:
         raise AttnError(f"there is no key {last}", where="tokens", hint=f"expected 0 to {keys - 1}")

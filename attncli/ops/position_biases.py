@@ -27,7 +27,7 @@ def published_slopes_by_hand(write: ArithmeticWriter, result: Any, *, shape: tup
 
 
 def _slopes_code(call: CodeCall) -> str:
-    """Powers of two; of a number of heads that is none those in between too."""
+    """Powers of two; for other numbers of heads, those in between too."""
     (heads,) = call.options["shape"]
     power = 2 ** int(math.log2(heads))
     first = f"2.0 ** (-8 / {power} * np.arange(1, {power + 1}))"

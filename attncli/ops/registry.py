@@ -372,7 +372,7 @@ def _append_definition(function: Any, record: OperatorRecord) -> None:
 
 
 def _parameters(function: Any, shapes: Signature, where: str) -> tuple[Parameter, ...]:
-    """Read the keyword parameters off a function's signature; `tap` and `matmul` are none."""
+    """Read the keyword parameters off a function's signature, apart from `tap` and `matmul`."""
     defaults, annotations = function.__kwdefaults__ or {}, function.__annotations__
     if any(isinstance(annotation, str) for annotation in annotations.values()):  # from __future__ import annotations
         annotations = get_type_hints(function, include_extras=True)

@@ -75,7 +75,7 @@ def _plain_line(write: ArithmeticWriter, rope: ScaledRope, pair: int, result: An
 
 
 def _base_stretch(rope: ScaledRope) -> float:
-    """What stretches the base of `dynamic`, before its power: 1 of a sequence that is no longer than the model's."""
+    """What stretches the base of `dynamic`, before its power: 1 for a sequence up to the length of the model's."""
     alpha = rope.scaling.get("alpha")
     if alpha is not None:
         return float(alpha)

@@ -146,7 +146,7 @@ def _convert_rows(value: Any, index: Index, path: ErrorPath, convert_cell: Conve
 
 
 def is_array_with_axes(value: Any) -> bool:
-    """Whether a value is an array or tensor of any library, of one axis or more; its class, with its names, is none."""
+    """Whether a value is an array or tensor of any library, of one axis or more; not the class itself."""
     return not isinstance(value, type) and bool(getattr(value, "ndim", 0))
 
 
@@ -179,7 +179,7 @@ def _to_number(cell: Any, row: Any, index: Index, path: ErrorPath) -> float:
 
 
 def _number_of_text(cell: str, row: Any, index: Index, path: ErrorPath) -> float | None:
-    """The number that a cell's text is, such as `nan` or `1/2`; None where it is none."""
+    """The number that a cell's text is, such as `nan` or `1/2`; None for other texts."""
     try:
         return number_of_text(cell)
     except AttnError as error:

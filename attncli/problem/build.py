@@ -132,7 +132,7 @@ def _origins_of_arrays(values: Mapping[str, Any]) -> dict[str, ArrayOrigin]:
 
 
 def check_name(name: str, where: str | Iterable[str] | None = None, others: Sequence[str] = ()) -> None:
-    """Raise UnknownNameError where a problem has no field of that name, and it is none of the others."""
+    """Raise UnknownNameError for a name that is neither a field of a problem nor one of the others."""
     if name not in FIELDS and name not in others:
         from attncli.problem.names_elsewhere import hint_elsewhere  # noqa: PLC0415 - only an error needs it
 

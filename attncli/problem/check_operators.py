@@ -107,7 +107,7 @@ def _rows(role: str, values: Mapping[str, Any], layout: Layout, lengths: Lengths
 
 
 def check_positions(spec: ProblemSpec, lengths: Lengths) -> None:
-    """Raise AttnError where positions are not those of the rows, or are none of the axes that they are needed on."""
+    """Raise AttnError where positions do not fit the rows, or lack an axis that needs them."""
     scheme = spec.position.record if spec.position is not None and is_read(spec, "position") else None
     reads_scale = spec.query_scale is not None and is_read(spec, "query_scale")
     if scheme is None and not reads_scale:

@@ -130,7 +130,7 @@ def to_number_above(value: Any, path: ErrorPath, limit: float) -> float:
 
 
 def to_number_from(value: Any, path: ErrorPath, least: float) -> float:
-    """A finite number that is no less than a limit."""
+    """A finite number, at least a limit."""
     number = to_finite(value, path)
     if number < least:
         raise AttnError(f"{number:g} is out of range", where=path, hint=f"expected {least:g} or more")
@@ -166,7 +166,7 @@ def to_counts(array: Array, path: ErrorPath, subject: Any) -> Array:
 
 
 def to_window(value: Any, path: ErrorPath) -> tuple[float, float]:
-    """How many keys are visible to the left and to the right; −1 and infinity are no limit.
+    """How many keys are visible to the left and to the right; −1 and infinity mean no limit.
 
     >>> to_window([2, -1], ("window",))
     (2, inf)

@@ -111,7 +111,7 @@ def test_npz_holds_every_result_under_its_name(run: Run, tutorial: str, tmp_path
         ("x.yaml", "format: attn.result/1\n"),
         ("x.yml", "format: "),
         ("x.csv", "# scores\n"),
-        ("x.md", "# scaled\\_dot"),
+        ("x.md", "# The Attention Mechanism"),
         ("x.tex", "% needs"),
         ("x.txt", "scaled_dot → softmax"),
     ],

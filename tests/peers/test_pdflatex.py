@@ -67,6 +67,8 @@ def document() -> str:
     texts = [text for view in views for text in LATEX.render(view, TEXT_FILE)]
     texts += LATEX.render(View(views[0].result), TEXT_FILE)
     texts += LATEX.render(View(views[0].result, cells=(Cell(0, 1),)), TEXT_FILE)
+    texts += LATEX.render(View(run(problem(**LABELLED, causal=True)), heatmap=True, title="Ä_b & c"), TEXT_FILE)
+    texts += LATEX.render(View(run(problem(**LABELLED, heads=2)), explain=True, matrices=True), TEXT_FILE)
     texts += LATEX.render(View(run(problem(**LABELLED)), statistics=True), TEXT_FILE)
     variants: dict[str, Keys] = {"normalize=softmax": LABELLED, "normalize=sparsemax": {**LABELLED, "causal": True}}
     texts += LATEX.render_answer(check_answer([wrong_outcome()], (), 4, is_suite=False), TEXT_FILE)
@@ -75,9 +77,8 @@ def document() -> str:
     for kind in kinds():
         texts += [f"{latex_line(record.formula)}\n\n" for record in operators(kind).values()]
     body = "\n".join(texts)
-    return (
-        f"\\documentclass{{article}}\n\\usepackage{{amsmath,booktabs}}\n\\begin{{document}}\n{body}\\end{{document}}\n"
-    )
+    packages = "\\usepackage{amsmath,booktabs}\n\\usepackage[table]{xcolor}"
+    return f"\\documentclass{{article}}\n{packages}\n\\begin{{document}}\n{body}\\end{{document}}\n"
 
 
 def test_every_explanation_compiles_and_every_character_is_printed(tmp_path: Path) -> None:

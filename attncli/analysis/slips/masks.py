@@ -29,7 +29,7 @@ POSITIONS = "query_positions"
 
 
 def rules_of(case: Computation) -> dict[str, Node]:
-    """The rules that hide keys, by the names that the plan has for them; a bias without −∞ is none."""
+    """The rules that hide keys, by the names that the plan has for them; a bias counts if it has −∞."""
     visible, bias = case.node("visible"), case.problem.bias
     if visible is None:
         return {}

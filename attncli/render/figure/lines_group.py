@@ -65,7 +65,7 @@ class LinesGroup:
         yield from (table.slice_label for table in self.tables)
 
     def number_width(self, fonts: Fonts) -> float:
-        """The width of a cell that has room for the widest number: there are no cells."""
+        """The width of a cell: lines have none."""
         return 0.0
 
     def measure(self, fonts: Fonts, number_width: float, largest: Size) -> GroupSize:
@@ -87,11 +87,11 @@ class LinesGroup:
         )
 
     def pooling(self, layout: GroupLayout) -> tuple[int, int]:
-        """How many rows and columns of cells are one pixel: there are no cells."""
+        """How many rows and columns of cells share a pixel: lines have no cells."""
         return 1, 1
 
     def number_size(self, fonts: Fonts, layout: GroupLayout) -> float | None:
-        """The size of the numbers in the cells: there are no cells."""
+        """The size of the numbers in cells: lines have none."""
         return None
 
     def draw(self, canvas: Canvas, layout: GroupLayout, points: float | None) -> None:

@@ -33,7 +33,7 @@ class PlotGroup:
             yield from (series.name for series in (plot.points, *plot.curves))
 
     def number_width(self, fonts: Fonts) -> float:
-        """The width of a cell that has room for the widest number: there are no cells."""
+        """The width of a cell: a plot has none."""
         return 0.0
 
     def measure(self, fonts: Fonts, number_width: float, largest: Size) -> GroupSize:
@@ -50,11 +50,11 @@ class PlotGroup:
         )
 
     def pooling(self, layout: GroupLayout) -> tuple[int, int]:
-        """How many rows and columns of cells are one pixel: there are no cells."""
+        """How many rows and columns of cells share a pixel: a plot has no cells."""
         return 1, 1
 
     def number_size(self, fonts: Fonts, layout: GroupLayout) -> float | None:
-        """The size of the numbers in the cells: there are no cells."""
+        """The size of the numbers in cells: a plot has none."""
         return None
 
     def draw(self, canvas: Canvas, layout: GroupLayout, points: float | None) -> None:

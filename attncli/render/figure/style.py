@@ -136,7 +136,7 @@ def find_style(values: Mapping[str, Any], name: Any = str) -> FigureStyle:
 
 
 def _font_size(value: Any, where: str) -> float:
-    """The size of text in points; raises AttnError where it is no number, or out of range."""
+    """The size of text in points; raises AttnError where it is not a number, or out of range."""
     hint = f"expected {MIN_FONT_SIZE:g} to {MAX_FONT_SIZE:g} points"
     if not is_number(value):
         raise AttnError(f"{repr_excerpt(value)} is not a number", where=where, hint=hint)

@@ -84,7 +84,7 @@ def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
     """A table of names and texts."""
     rows = (
         f'<tr><th scope="row" style="{_LABEL};text-align:left">{_text(name)}</th>'
-        f'<td style="{_LABEL};text-align:left">{_text(text)}</td></tr>'
+        f'<td style="{_LABEL};text-align:left;white-space:pre-wrap">{_text(text)}</td></tr>'
         for name, text in pairs
     )
     return f'<table style="{_TABLE}"><tbody>{"".join(rows)}</tbody></table>'

@@ -84,7 +84,7 @@ def _key_object(comparison: Comparison, key: str) -> dict[str, Any]:
 
 
 def _number(text: str) -> float | None:
-    """The number that a text is; None where it is none."""
+    """The number in a text; None for other texts."""
     try:
         number = float(text.replace("−", "-"))
     except ValueError:

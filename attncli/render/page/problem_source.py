@@ -40,7 +40,7 @@ def _value(key: str, value: Any, trace: Trace, by_key: Mapping[str, Step]) -> An
 
 
 def _array(key: str, value: Any, trace: Trace, by_key: Mapping[str, Step]) -> dict[str, Any] | None:
-    """The step with the numbers of an array; None where there is none, or the value is no array."""
+    """The step with the numbers of an array; None where there is none, or the value is not an array."""
     if not isinstance(value, np.ndarray):
         return None
     if key in by_key:

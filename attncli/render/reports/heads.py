@@ -68,7 +68,7 @@ class HeadsView:
 
     @property
     def selects(self) -> bool:
-        """Whether heads are picked by what they do, so that they are no grid of layers and heads."""
+        """Whether heads are picked by what they do, and no longer form a grid of layers and heads."""
         return any(each is not None for each in (self.sort, self.top, self.kind))
 
 
@@ -166,7 +166,7 @@ def heads_answer(model: ModelHeads) -> Answer:
 
 
 def heads_object(model: ModelHeads) -> dict[str, Any]:
-    """The statistics of each head that is shown, their means, and with `maps` the weights; None where is no number."""
+    """The statistics of each head that is shown, their means, and with `maps` the weights; None in place of NaN."""
     report, view = model.report, model.view
     content: dict[str, Any] = {
         "format": HEADS_FORMAT,

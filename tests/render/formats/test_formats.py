@@ -1,5 +1,6 @@
 """The table of output formats: a format is a row of it, and nothing else has to know it."""
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import import_object
+from attncli.engine.run import run
 from attncli.render import formats
 from attncli.render.document import Document, Grid, Section
 from attncli.render.formats import (
@@ -27,7 +29,10 @@ from attncli.render.formats import (
     terminal,
 )
 from attncli.render.target import TEXT_FILE
+from attncli.render.view import View
+from tests.arrays import normal
 from tests.cli.running import run_in_process
+from tests.problems import problem
 
 PROBLEM = ("compute", "--query", "[[1, 2]]", "--key", "[[1, 2]]", "--select", "weights,output")
 DOCUMENT_FORMATS = [row for row in FORMATS if row.content in (DOCUMENT, MARKED_DOCUMENT)]
@@ -130,3 +135,10 @@ def test_the_purpose_of_a_section_is_below_its_heading(module: ModuleType) -> No
         next(at for at, line in enumerate(lines) if text in line) for text in ("weights", "How much is taken.")
     )
     assert purpose - heading in (1, 2)
+
+
+@pytest.mark.parametrize("name", ["markdown", "latex", "ipynb"])
+def test_a_document_has_no_options_of_the_command_line_in_it(name: str) -> None:
+    view = View(run(problem(embeddings=normal(3, 4), heads=2)), explain=True)
+    text = "".join(find_format(name).render(view, TEXT_FILE))
+    assert not re.search(r"(?<![-\w])--[a-z]", text)

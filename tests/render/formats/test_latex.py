@@ -132,7 +132,7 @@ def test_results_have_captions_and_documents_the_title() -> None:
 
 def test_only_formulas_are_displayed() -> None:
     assert latex_display("Aᵢⱼ = exp(Sᵢⱼ) / Σⱼ exp(Sᵢⱼ)") == r"A_{ij} =\frac{\exp(S_{ij})}{\sum_{j} \exp(S_{ij})}"
-    assert latex_display("S where visible, −∞ elsewhere") == r"S\text{ where visible, }-\infty\text{ elsewhere}"
+    assert latex_display("S where visible, −∞ elsewhere") == r"S\text{\ where visible,\ }-\infty\text{\ elsewhere}"
     assert latex_display("the features of Q") is None
 
 

@@ -1,6 +1,6 @@
 /* The number of heads: the page with others, which share the same features. */
 
-import { resizedCells, resizedNodes } from "./resized_page.js";
+import { resizedNodes } from "./resized_page.js";
 
 const OF_HEADS = ["d", "e", "c"]; // the letters of the features that heads share
 
@@ -27,7 +27,5 @@ export function pageOfHeads(page, heads) {
   const axes = { ...page.axes, h: { ...page.axes.h, length: heads, labels } };
   const { scale } = page.heads.find((choice) => choice.heads === heads);
   const settings = { ...page.settings, scale: page.settings.scale === null ? null : { ...page.settings.scale, own: scale } };
-  const label = page.guide?.label.replace(/, head (\d+)$/, (_, head) => `, head ${Math.min(Number(head), heads - 1)}`);
-  const guide = page.guide ? { ...page.guide, cells: resizedCells(page.guide.cells, nodes), label } : page.guide;
-  return { ...page, axes, nodes, settings, guide };
+  return { ...page, axes, nodes, settings };
 }
