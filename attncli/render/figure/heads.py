@@ -51,9 +51,9 @@ def heads_groups(figure: HeadsFigure) -> Iterator[TableGroup | LinesGroup]:
         tables = tuple(replace(grid, slice_label=label) for grid, label in zip(grids, labels, strict=True))
         title, per_row = (GRID_TITLE, max(Counter(layers).values())) if is_grid else ("weights", 1)
         if figure.has_lines:
-            yield LinesGroup(title, tables, numbers, per_row)
+            yield LinesGroup(title, tables, numbers, per_row, keeps_rows=is_grid)
         else:
-            yield TableGroup(title, "", tables, per_row, model.view.decimals, style)
+            yield TableGroup(title, "", tables, per_row, model.view.decimals, style, keeps_rows=is_grid)
 
 
 def _with_plain_words(model: ModelHeads, head: Head) -> Grid:

@@ -26,6 +26,8 @@ MIN_PANEL = 0.32  # the least width and height of a panel
 MAX_WIDTH, MAX_HEIGHT = 7.0, 9.0  # of the text of a page of paper
 GROUP_MARGIN = 0.5  # of a page, beyond a single group
 MAX_IN_ROW, MIN_IN_ROW = 6, 6.0  # panels that are put into one row, and the least points of their labels
+MIN_TITLE_SIZE = 6.0  # points to which the titles of panels are made smaller
+TIMES_HIGHER = (1.5, 2, 3, 4.5)  # than a page of paper, where more does not fit
 MIN_SCALE, MAX_SCALE, SCALES = 0.05, 4.0, 90
 
 UNITS = {"in": 1.0, "cm": 2.54, "mm": 25.4}  # in an inch
@@ -126,6 +128,7 @@ class GroupSize:
     column_labels: float
     panel_title: float
     per_slice: int = 1
+    keeps_rows: bool = False  # whether a slice in a row is worth more than the labels of every word
     has_axis_names: bool = False
     subtitle: float = 0.0
     legend_lines: int = 0
@@ -154,6 +157,7 @@ class GroupLayout:
     is_rotated: bool  # the labels of columns
     label_steps: tuple[int, int]  # every such label of rows and columns is shown
     label_sizes: tuple[float, float]  # of these, in points
+    title_size: float  # of the titles of panels
 
     def moved(self, left: float, top: float) -> "GroupLayout":
         """The same group elsewhere."""
@@ -208,13 +212,26 @@ def lay_out(
     least_width = min(max([*title, *notes], default=0.0), paper.width) if size is None else 0.0
     edges = paper.height - 2 * MARGIN if size is None else size.height - 2 * MARGIN
     room = Size(paper.width if size is None else size.width - 2 * MARGIN, edges - head - foot)
-    found = list(_candidates(groups, room, 1.0 if size is None else MAX_SCALE))
-    if size is None:
-        natural = [_fitting_group(group, paper) for group in groups]
-        if not found or _flow(natural, room.width)[1].height <= room.height:
-            found.append(natural)
+    found = _unsized_candidates(groups, room, paper) if size is None else list(_candidates(groups, room, MAX_SCALE))
     best = max(found, key=lambda blocks: _quality(groups, blocks), default=None)
     return None if best is None else _page(best, room.width, head, foot, least_width, size)
+
+
+def _unsized_candidates(groups: Sequence[GroupSize], room: Size, paper: Size) -> list[Sequence[GroupLayout]]:
+    """The groups as large as they should be, or smaller, so that they fit a page of paper.
+
+    What does not fit is on a page that is as high as the labels of every word need it.
+    """
+    natural = [_fitting_group(group, paper) for group in groups]
+    found = list(_candidates(groups, room, 1.0))
+    if _flow(natural, room.width)[1].height <= room.height:
+        found.append(natural)
+    for times in TIMES_HIGHER if not found else ():
+        higher = _candidates(groups, Size(room.width, room.height * times), 1.0)
+        found = [blocks for blocks in higher if all(max(block.label_steps) == 1 for block in blocks)]
+        if found:
+            break
+    return found or [natural]
 
 
 def _candidates(groups: Sequence[GroupSize], room: Size, largest: float) -> Iterator[Sequence[GroupLayout]]:
@@ -243,7 +260,7 @@ def _least_of_row(group: GroupSize) -> int:
 
 
 def _quality(groups: Sequence[GroupSize], blocks: Sequence[GroupLayout]) -> tuple[float, ...]:
-    """How good a layout is: slices side by side, then labels of every word, numbers, panels in one row, their size."""
+    """How good a layout is: rows that are kept, labels of every word, slices side by side, numbers, rows, size."""
     cells = [
         Size(block.panels[0].width / group.cells[1], block.panels[0].height / group.cells[0])
         for group, block in zip(groups, blocks, strict=True)
@@ -255,7 +272,12 @@ def _quality(groups: Sequence[GroupSize], blocks: Sequence[GroupLayout]) -> tupl
     together = sum(block.columns >= _least_of_slices(group) for group, block in zip(groups, blocks, strict=True))
     in_one_row = sum(len(block.panels) == block.columns and block.has_legible_labels for block in blocks)
     area = sum(block.panels[0].width * block.panels[0].height for block in blocks)
-    return together, -sum(sum(block.label_steps) for block in blocks), numbers, in_one_row, area
+    kept = sum(
+        block.columns >= _least_of_slices(group)
+        for group, block in zip(groups, blocks, strict=True)
+        if group.keeps_rows
+    )
+    return kept, -sum(sum(block.label_steps) for block in blocks), together, numbers, in_one_row, area
 
 
 def _fitting_groups(
@@ -303,7 +325,9 @@ def group_layout(group: GroupSize, width: float, scale: float, least: int = 1) -
     labels = group.column_labels * column_size / LABEL_SIZE if is_rotated else LABEL_HEIGHT
     bottom = name + (labels + LABEL_PADDING if group.column_labels else 0)
     right = BAR_GAP + BAR_WIDTH + group.color_bar if group.color_bar else 0
-    pitch = max(panel.width, group.panel_title) + PANEL_GAP
+    title_size = _title_size(group.panel_title, panel.width)
+    panel_title = group.panel_title * title_size / LABEL_SIZE
+    pitch = max(panel.width, panel_title) + PANEL_GAP
     fitting = int((width - left - right - pitch + PANEL_GAP) // pitch) + 1
     if fitting < least:
         return None
@@ -322,7 +346,7 @@ def group_layout(group: GroupSize, width: float, scale: float, least: int = 1) -
     end = boxes[min(per_row, group.count) - 1]
     body_end = boxes[-1].top + panel.height
     bar_height = min(body_end - boxes[0].top, MAX_BAR_HEIGHT)
-    overhang = max(group.panel_title - panel.width, 0)
+    overhang = max(panel_title - panel.width, 0)
     bar_width = BAR_WIDTH if group.color_bar else 0
     bar = Box(end.left + end.width + overhang + BAR_GAP, boxes[0].top, bar_width, bar_height)
     legend_top = body_end + bottom + (0.05 if group.legend_lines else 0)
@@ -330,10 +354,28 @@ def group_layout(group: GroupSize, width: float, scale: float, least: int = 1) -
         max(end.left + end.width + overhang + right, group.title, group.subtitle, left + group.legend),
         legend_top + group.legend_lines * LINE_HEIGHT,
     )
-    sizes = row_size, column_size
     return GroupLayout(
-        boxes, per_row, bar, (0.0, 0.0), (left, legend_top), body_end + bottom, size, is_rotated, label_steps, sizes
+        panels=boxes,
+        columns=per_row,
+        color_bar=bar,
+        heading=(0.0, 0.0),
+        legend=(left, legend_top),
+        names=body_end + bottom,
+        size=size,
+        is_rotated=is_rotated,
+        label_steps=label_steps,
+        label_sizes=(row_size, column_size),
+        title_size=title_size,
     )
+
+
+def _title_size(title: float, width: float) -> float:
+    """The size of titles of panels in points, of which the widest is so wide at the usual size.
+
+    >>> _title_size(0.5, 1.0), _title_size(1.2, 1.0), _title_size(3.0, 1.0)
+    (9.0, 7.5, 6.0)
+    """
+    return max(min(LABEL_SIZE * width / max(title, width), LABEL_SIZE), MIN_TITLE_SIZE)
 
 
 def _label_size(edge: float) -> float:

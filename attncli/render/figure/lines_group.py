@@ -31,6 +31,7 @@ class LinesGroup:
     tables: tuple[Grid, ...]
     heads: tuple[int, ...]
     per_slice: int
+    keeps_rows: bool = False  # of as many panels as a slice has
 
     @property
     def count(self) -> int:
@@ -80,6 +81,7 @@ class LinesGroup:
             column_labels=0.0,
             panel_title=fonts.widest(table.slice_label for table in self.tables),
             per_slice=self.per_slice,
+            keeps_rows=self.keeps_rows,
             legend_lines=1 if self.note else 0,
             legend=fonts.width(self.note),
         )
@@ -106,7 +108,7 @@ class LinesGroup:
             axes.set_xticks([])
             axes.set_yticks([])
             if table.slice_label:
-                axes.set_title(table.slice_label, color=color, pad=3, **canvas.label_style())
+                axes.set_title(table.slice_label, color=color, pad=3, **canvas.label_style(layout.title_size))
             pitch = box.height / max(map(len, self.columns))
             heights = [_heights(len(words), box.height, pitch) for words in self.words]
             style = {"va": "center", "color": canvas.theme.ink, **canvas.label_style(size)}

@@ -82,7 +82,7 @@ class PlotGroup:
                 space = (bounds[1] - bounds[0]) * SPACE
                 set_bounds(bounds[0] - space, bounds[1] + space)
             if plot.title:
-                axes.set_title(plot.title, color=theme.faint, pad=3, **style)
+                axes.set_title(plot.title, color=theme.faint, pad=3, **canvas.label_style(layout.title_size))
             if at == 0:
                 axes.legend(frameon=False, prop=style, labelcolor=theme.ink)
 

@@ -74,6 +74,7 @@ class TableGroup:
     per_slice: int  # 2 where each table is shown before and after
     decimals: int
     style: FigureStyle
+    keeps_rows: bool = False  # of as many panels as a slice has
 
     @property
     def count(self) -> int:
@@ -163,6 +164,7 @@ class TableGroup:
             column_labels=fonts.widest(self.column_labels),
             panel_title=fonts.widest(table.slice_label for table in self.tables),
             per_slice=self.per_slice,
+            keeps_rows=self.keeps_rows,
             has_axis_names=any(self.axis_names),
             subtitle=fonts.width(self.subtitle, SUBTITLE_SIZE),
             legend_lines=legend_lines,
@@ -235,8 +237,10 @@ class TableGroup:
         for at, (table, box) in enumerate(zip(self.tables, layout.panels, strict=True)):
             axes = canvas.axes(box)
             if table.slice_label:  # over the middle, or where it is wider than the panel from its left edge on
-                loc = "left" if canvas.fonts.width(table.slice_label) > box.width else "center"
-                axes.set_title(table.slice_label, color=canvas.theme.faint, pad=3, loc=loc, **canvas.label_style())
+                loc = "left" if canvas.fonts.width(table.slice_label, layout.title_size) > box.width else "center"
+                axes.set_title(
+                    table.slice_label, color=canvas.theme.faint, pad=3, loc=loc, **canvas.label_style(layout.title_size)
+                )
             drawn = self._draw_cells(canvas, axes, table, box, norm)
             self._write_texts(canvas, axes, table, box, norm, points)
             is_last_row = at + layout.columns >= self.count

@@ -178,3 +178,18 @@ def test_larger_text_makes_everything_larger_and_the_page_no_larger() -> None:
     sizes = [page.size.scaled(scale) for page, scale in zip(pages, (1, 2), strict=True) if page is not None]
     assert len(sizes) == 2
     assert all(size.width <= 7.4 and size.height <= 9 for size in sizes)
+
+
+def test_a_slice_is_in_a_row_where_every_word_keeps_its_label_or_rows_are_kept() -> None:
+    variants = replace(GROUP, count=10, per_slice=10, cells=(12, 12), panel=Size(2, 2))
+    for group, columns in ((variants, 4), (replace(variants, keeps_rows=True), 10)):
+        page = lay_out([group], None, [], [])
+        assert page is not None
+        assert page.groups[0].columns == columns
+
+
+def test_what_no_paper_holds_is_as_high_as_its_labels_need() -> None:
+    page = lay_out([replace(GROUP, count=6, cells=(12, 12), panel=Size(2, 2))] * 12, None, [], [])
+    assert page is not None
+    assert 9 < page.size.height < 30
+    assert all(group.label_steps == (1, 1) for group in page.groups)
