@@ -6,11 +6,13 @@ attncli/models/families, docs/bugs.md from attncli/analysis/bugs.yaml and its te
 from plans, those samples anew that are worked examples, and samples/tiny_model. `--outputs` runs each command and each
 Python session of the README and of docs/*.md, as the tests do, and puts what is printed now in place of what stands
 there; `--outputs docs/learner.md` does so in that document alone. `--pictures` runs those that write a picture to
-samples/, and photographs the page: it needs Matplotlib, Playwright and Chromium. Read the difference before you commit
-it, and look at the pictures.
+samples/, and photographs the page: it needs Matplotlib, Playwright and Chromium. `--gallery` writes every demo and
+sample as a page to docs/gallery, or to a folder that is named, and an index of them; they are not kept. Read the
+difference before you commit it, and look at the pictures.
 """
 
 import sys
+from pathlib import Path
 
 from generation import (
     api_keys,
@@ -18,6 +20,7 @@ from generation import (
     bugs_page,
     console_blocks,
     families_page,
+    gallery,
     pictures,
     reference_page,
     steps,
@@ -28,7 +31,7 @@ from attncli.io import examples
 
 
 def main(arguments: list[str]) -> None:
-    """Write the pages and samples, and with `--outputs` the output of commands, with `--pictures` the pictures."""
+    """Write the pages and samples, and with options the output of commands, pictures or the gallery."""
     sys.path.append(str(console_blocks.ROOT))  # for the kernels with the bugs, which are tests
     for page in (api_keys, steps, api_page, reference_page, families_page, bugs_page):
         page.PAGE.write_text(page.generate(), encoding="utf-8")
@@ -42,6 +45,8 @@ def main(arguments: list[str]) -> None:
             (console_blocks.ROOT / path).write_text(console_blocks.with_outputs(documents[path]), encoding="utf-8")
     if arguments == ["--pictures"]:
         pictures.write()
+    if arguments[:1] == ["--gallery"]:
+        gallery.write(*map(Path, arguments[1:2]))
 
 
 if __name__ == "__main__":

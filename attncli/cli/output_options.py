@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from attncli.render.figure.style import FigureStyle
 
 FIGURES = ", ".join(suffix for row in FORMATS if row.is_figure for suffix in row.suffixes)
+STYLE_OPTIONS = ("size", "palette", "font_size", "dark", "transparent")
 ALL = "all"  # the value of --head and --batch for every one
 
 Reason = tuple[Callable[["OutputOptions"], bool], str]  # whether an option has no effect, and why: `{format} has …`
@@ -362,7 +363,10 @@ class OutputOptions:
         has_opposite=True,
         is_listed=False,
         view=lambda options, _: {"guide": options.has_guide},
-        idle=(_where(lambda row: row.name != PAGE, "only a page (.html) begins with a story"),),
+        idle=(
+            _where(lambda row: row.name != PAGE, "only a page (.html) begins with a story"),
+            (lambda o: o.blank is not None, "an exercise hides what the story tells"),
+        ),
     )
     open: bool = _option("Show the page, as -o page.html writes it, in the browser.", default=False)
     pager: bool = _option(
@@ -384,11 +388,6 @@ class OutputOptions:
     def rows(cls) -> Mapping[str, OutputOption]:
         """The table: the row of each option by its name."""
         return {field.name: field.metadata["row"] for field in fields(cls)}
-
-    @classmethod
-    def default_of(cls, name: str) -> Any:
-        """The value of an option that is not given."""
-        return next(field.default for field in fields(cls) if field.name == name)
 
     @property
     def given(self) -> Iterator[str]:
@@ -453,12 +452,12 @@ class OutputOptions:
     @property
     def figure_style(self) -> "FigureStyle | None":
         """The style of a figure, None without one of its options; raises AttnError where one is out of range."""
-        names = ("size", "palette", "font_size", "dark", "transparent")
-        if all(getattr(self, name) == self.default_of(name) for name in names):
+        given = {name: getattr(self, name) for name in self.given if name in STYLE_OPTIONS}
+        if not given:
             return None
         from attncli.render.figure.style import find_style
 
-        return find_style({name: getattr(self, name) for name in names}, option_name)
+        return find_style(given, option_name)
 
     @property
     def decimals(self) -> int:
@@ -492,9 +491,15 @@ class OutputOptions:
         return int(self.terms)
 
     @property
+    def shows_parts(self) -> bool:
+        """Whether what is written has the parts of a file; an exercise is of its own problem alone."""
+        return self.output_format.has_parts and not self.has_effect("blank")
+
+    @property
     def has_guide(self) -> bool:
         """Whether a page begins with a story: as it is asked for, otherwise where a page is opened at once."""
-        return self.output_format.name == PAGE and (self.open if self.guide is None else self.guide)
+        is_page = self.output_format.name == PAGE and self.blank is None
+        return is_page and (self.open if self.guide is None else self.guide)
 
     @property
     def works_out_cells(self) -> bool:
@@ -597,20 +602,22 @@ def writes_comparisons(row: OutputFormat) -> bool:
 
 
 def writes_maps(row: OutputFormat) -> bool:
-    """Whether a format can hold what each head of a model does: a document, a page or one table."""
-    return writes_checks(row) or row.row_table is not None
+    """Whether a format can hold what each head of a model does: a document, a page, one table or a figure."""
+    return row.is_figure or writes_checks(row) or row.row_table is not None
 
 
 def with_output_options(
-    *names: str, is_written: Callable[[OutputFormat], bool] | None = None
+    *names: str, is_written: Callable[[OutputFormat], bool] | None = None, has_every_file: bool = False
 ) -> Callable[[Command], Command]:
     """Give a command output options, of these names or all, in place of its parameter `output_options`.
 
     They arrive there as one object. The help of `--format` and `--output` has the formats that the command writes: all,
-    or those that `is_written` says.
+    or those that `is_written` says; a file may have every format where `has_every_file`.
     """
     choices = [row for row in FORMATS if is_written is None or is_written(row)]
-    options = [_parameter(option, choices) for option in fields(OutputOptions) if not names or option.name in names]
+    listed = {"output": FORMATS if has_every_file else choices}
+    chosen = [option for option in fields(OutputOptions) if not names or option.name in names]
+    options = [_parameter(option, listed.get(option.name, choices)) for option in chosen]
 
     def with_options(command: Command) -> Command:
         """The command with these options."""

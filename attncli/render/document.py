@@ -84,7 +84,7 @@ class Grid:
     @property
     def change(self) -> "Grid":
         """The change of each number, after − before; a table of signs, and one that is not compared, as it is."""
-        if self.changes is None or self.signs is not None:
+        if self.signs is not None or (self.before is None and self.changes is None):
             return self
         if self.before is None:  # nothing changed
             return replace(self, values=np.zeros(self.values.shape), is_heatmap=False, changes=None)

@@ -23,6 +23,7 @@ class TextTarget:
     quotes_formulas: bool = False  # of CSV: whether text that a spreadsheet takes for a formula has an apostrophe
     decimals: int | None = None  # of CSV: those of its numbers; None for every digit
     file: str | None = None  # its name, where it is a file that others can be beside
+    is_light: bool = False  # whether its ground is white, as that of a picture
     color_system: Literal["auto", "truecolor"] = "auto"  # as Rich names it; "auto": as the environment says
 
     @property

@@ -20,7 +20,7 @@ _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)  # a line that end
 _DEMO = re.compile(r"^(?=\$ attn demo)", re.MULTILINE)  # prints commands of its own: it is the last one of a block
 # Rounding errors, which differ between processors.
 _ROUNDING = re.compile(r"to \d+ digits; largest error \S+, allowed \S+|± \S+e-\d+")
-_FIGURE = re.compile(r"-o \S+\.(?:svg|png|pdf)\b")
+_FIGURE = re.compile(r"-o \S+\.(?:svg|png|pdf|tikz|pgf)\b")
 _TABLE = re.compile(r"(?:--format|-f) table\b")
 # The sample, files of it, any; captures.
 _CHECKPOINT = re.compile(r"tiny_model\b|\blayer\w*\.yaml\b|\b(?:CHECKPOINT|FOLDER)\b|\.safetensors\b")

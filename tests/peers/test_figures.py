@@ -262,6 +262,24 @@ class TestLines:
         assert {"before", "after", "query_1", "key_2"} <= set(svg_texts(svg))
 
 
+def test_the_heads_of_a_model_are_a_row_for_each_layer_or_lines(tmp_path: Path) -> None:
+    maps = np.full((3, 6, 4, 4), 0.25)
+    np.save(tmp_path / "maps.npy", maps)
+    for words, shown in (
+        ([], {f"2.{head}" for head in range(6)}),
+        (["--lines", "--layer", "2", "--top", "1", "--dark"], {"2.0 uniform"}),
+    ):
+        ran = run_in_process("heads", "maps.npy", "--tokens", "a b a c", *words, "-o", "x.svg", folder=tmp_path)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        labels = svg_texts((tmp_path / "x.svg").read_bytes())
+        assert {text for text in labels if text.startswith("2.")} == shown
+        assert {"a", "b", "c", "queries", "keys"} <= set(labels)
+        assert ("weights: layers down, heads across" in labels) == (words == [])
+    np.save(tmp_path / "maps.npy", maps.repeat(20, 0))
+    ran = run_in_process("heads", "maps.npy", "-o", "x.png", folder=tmp_path)
+    assert "a figure shows 300 tables at most, and these are 360; choose some with --layer N" in ran.stderr
+
+
 def test_a_font_that_was_installed_later_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a font with one character, which Matplotlib's list does not have."""
     from matplotlib import font_manager

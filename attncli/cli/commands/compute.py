@@ -84,8 +84,7 @@ def compute(
         streams.write_warnings(warnings, strict=output_options.strict)
         title = to_text(document["title"].value) if "title" in document else ""
         edited = replace(edited_problem(spec, read_edits(edits)), title=title, command=words)
-        has_parts = output_options.output_format.has_parts and not output_options.has_effect("blank")
-        if has_parts and not edited.cells:
+        if output_options.shows_parts and not edited.cells:
             edited = with_parts(edited, document, problem or "")
         if output_options.guide and output_options.has_guide:
             from attncli.render.page.guide import check_story

@@ -49,7 +49,7 @@ def _complete_name() -> Sequence[str]:
     return names()
 
 
-@with_output_options("format", "json", "output", "guide", is_written=writes_documents)
+@with_output_options("format", "json", "output", "guide", is_written=writes_documents, has_every_file=True)
 def demo(
     name: Annotated[
         str,

@@ -10,15 +10,14 @@ from attncli.cli import streams
 from attncli.cli.completion import complete_from
 from attncli.cli.option_values import check_stdin, make_inputs, no_effect, read_positions
 from attncli.cli.output import write_answer
-from attncli.cli.output_file import check_is_no_input
-from attncli.cli.output_options import OutputOptions, with_output_options, writes_maps
+from attncli.cli.output_file import check_is_no_input, say_written
+from attncli.cli.output_options import STYLE_OPTIONS, OutputOptions, with_output_options, writes_maps
 from attncli.cli.problem_options import MaxSize
-from attncli.render.formats import PAGE
 
 if TYPE_CHECKING:
     from attncli.analysis.captured_maps import ModelFile
     from attncli.io.inputs import Inputs
-    from attncli.render.reports.heads import HeadsView
+    from attncli.render.reports.heads import HeadsView, ModelHeads
 
 
 @complete_from
@@ -29,7 +28,9 @@ def _complete_statistic() -> Sequence[str]:
     return STATISTICS
 
 
-@with_output_options("format", "json", "output", "safe_csv", "pager", "strict", is_written=writes_maps)
+@with_output_options(
+    "format", "json", "output", *STYLE_OPTIONS, "lines", "safe_csv", "pager", "strict", is_written=writes_maps
+)
 def heads(
     file: Annotated[
         str,
@@ -115,12 +116,14 @@ def _idle(view: "HeadsView", options: OutputOptions) -> list[str]:
     row = options.output_format
     found = []
     if view.heatmap and not row.has_heatmaps:
-        reason = "has the maps anyway" if row.name == PAGE else "has no blocks of colour"
+        reason = "has the maps anyway" if row.is_picture else "has no blocks of colour"
         found.append(no_effect("heatmap", f"{row.name} {reason}"))
-    if view.logarithm and not (view.heatmap and row.has_heatmaps):
+    if view.logarithm and options.has_effect("lines"):
+        found.append(no_effect("logarithm", "lines are as strong as the weights"))
+    elif view.logarithm and not (row.is_figure or (view.heatmap and row.has_heatmaps)):
         found.append(no_effect("logarithm", "it is how --heatmap has its colours"))
-    if view.rollout and row.name == PAGE:
-        found.append(no_effect("rollout", "a page has the maps alone"))
+    if view.rollout and row.is_picture:
+        found.append(no_effect("rollout", f"{row.name} has the maps alone"))
     if view.maps and not row.is_object:
         found.append(no_effect("maps", f"{row.name} has no arrays; --json has"))
     return found
@@ -133,7 +136,12 @@ def _write(file: "ModelFile", view: "HeadsView", options: OutputOptions) -> None
     from attncli.render.reports.heads import ModelHeads, heads_answer
 
     row = options.output_format
-    model = ModelHeads(file.maps, view if row.has_heatmaps else replace(view, heatmap=False))
+    has_lines = row.is_figure and options.has_effect("lines")
+    view = replace(view, heatmap=view.heatmap and row.has_heatmaps, logarithm=view.logarithm and not has_lines)
+    model = ModelHeads(file.maps, view)
+    if row.is_figure:
+        _write_figure(model, options)
+        return
 
     def page() -> Mapping[str, Any]:
         from attncli.render.page.model_page import model_object
@@ -141,3 +149,21 @@ def _write(file: "ModelFile", view: "HeadsView", options: OutputOptions) -> None
         return model_object(file, view)
 
     write_answer(replace(heads_answer(model), page=page), options)
+
+
+def _write_figure(model: "ModelHeads", options: OutputOptions) -> None:
+    """Write the figure of the maps; raises AttnError where there are too many, or Matplotlib is missing."""
+    from attncli.io.output_files import atomic_write
+    from attncli.render.figure.drawing import check_matplotlib
+    from attncli.render.figure.heads import HeadsFigure
+
+    assert options.file is not None  # a figure has a suffix
+    try:
+        check_matplotlib()
+        figure = HeadsFigure(model, options.figure_style, options.has_effect("lines"))
+        streams.write_warnings(options.output_format.warnings_of(figure), strict=options.strict)
+        with atomic_write(options.file) as stream:
+            options.output_format.write(figure, stream)
+    except AttnError as error:
+        raise error.at(f"--output {options.file}") from None
+    say_written(options.file)

@@ -22,6 +22,8 @@ from attncli.render.figure.drawing import (
     drawing,
     fonts_for,
 )
+from attncli.render.figure.heads import HINT as HEADS_HINT
+from attncli.render.figure.heads import HeadsFigure, heads_groups
 from attncli.render.figure.layout import (
     LINE_HEIGHT,
     MARGIN,
@@ -40,6 +42,7 @@ from attncli.render.sections import edits_text, sections
 from attncli.render.view import View
 
 MAX_PANELS = 300  # tables of one figure
+HINT = "choose some with --head N, --batch N or --select NAME"
 MAX_NAMED = 12  # characters that a warning names
 ONE_TABLE, OF_SEVERAL = Size(6.0, 6.5), Size(3.3, 4.5)  # inches: a larger table has cells without numbers
 TITLE_SIZE, NOTE_SIZE = 11.0, 8.0  # points
@@ -47,7 +50,7 @@ TITLE_WEIGHT = "bold"
 
 
 Group = TableGroup | PlotGroup | LinesGroup
-Drawn = View | ComparisonFigure
+Drawn = View | ComparisonFigure | HeadsFigure
 
 
 def check_figure(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) -> None:
@@ -60,11 +63,11 @@ def check_figure(plan: Plan, names: Iterable[str], cut_axes: Collection[str]) ->
     _check_count(sum(math.prod(length for letter, length in axes if letter not in cut_axes) for axes in leading))
 
 
-def _check_count(count: int) -> None:
+def _check_count(count: int, hint: str = HINT) -> None:
     """Raise AttnError where so many tables are more than a figure shows."""
     if count > MAX_PANELS:
         message = f"a figure shows {MAX_PANELS} tables at most, and these are {count:,}"
-        raise AttnError(message, hint="choose some with --head N, --batch N or --select NAME")
+        raise AttnError(message, hint=hint)
 
 
 def warnings_of_fonts(view: Drawn) -> Sequence[str]:
@@ -107,7 +110,7 @@ def make_figure(view: Drawn, *, has_images: bool = True) -> Any:
 
 @dataclass(frozen=True)
 class FigureContent:
-    """What is drawn of a view or a comparison, and the fonts of its texts."""
+    """What is drawn, and the fonts of its texts."""
 
     title: str
     groups: Sequence[Group]
@@ -138,13 +141,20 @@ class FigureContent:
 
 
 def content_of(view: Drawn) -> FigureContent:
-    """What is drawn of a view or a comparison; raises AttnError where that is nothing."""
-    groups: list[Group] = list(comparison_groups(view) if isinstance(view, ComparisonFigure) else _groups_of(view))
+    """What is drawn of a view, a comparison or maps; raises AttnError where that is nothing."""
+    groups, notes, hint = list[Group](), tuple[str, ...](), HINT
+    match view:
+        case ComparisonFigure():
+            groups += comparison_groups(view)
+        case HeadsFigure():
+            groups, notes, hint = list(heads_groups(view)), view.notes, HEADS_HINT
+        case _:
+            groups += _groups_of(view)
+            notes = _notes_of(view, groups)
     if not groups:
         raise AttnError("no table of the result has numbers to draw")
-    notes = [] if isinstance(view, ComparisonFigure) else _notes_of(view, groups)
     title = escape_control(" ".join(view.title.split()))
-    _check_count(sum(group.count for group in groups))
+    _check_count(sum(group.count for group in groups), hint)
     texts = [title, *notes, *(text for group in groups for text in group.texts)]
     return FigureContent(title, groups, notes, fonts_for(texts), style_of(view))
 
@@ -210,12 +220,12 @@ def _table_group(view: View, section: Section) -> TableGroup | LinesGroup:
     )
 
 
-def _notes_of(view: View, groups: Iterable[Group]) -> Sequence[str]:
+def _notes_of(view: View, groups: Iterable[Group]) -> tuple[str, ...]:
     """The lines below the panels: what was set, and what the marks of changes mean."""
     tables = (table for group in groups if isinstance(group, TableGroup) for table in group.tables)
     has_marks = any(table.has_changes for table in tables)
     notes = (edits_text(view.edited_cells, view.decimals), CHANGES if has_marks else "")
-    return [note for note in notes if note]
+    return tuple(note for note in notes if note)
 
 
 def _lay_out(content: FigureContent) -> tuple[PageLayout, Sequence[str], Sequence[str]]:

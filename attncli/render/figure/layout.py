@@ -243,7 +243,7 @@ def _least_of_row(group: GroupSize) -> int:
 
 
 def _quality(groups: Sequence[GroupSize], blocks: Sequence[GroupLayout]) -> tuple[float, ...]:
-    """How good a layout is: labels of every word, then slices side by side, numbers, panels in one row, their size."""
+    """How good a layout is: slices side by side, then labels of every word, numbers, panels in one row, their size."""
     cells = [
         Size(block.panels[0].width / group.cells[1], block.panels[0].height / group.cells[0])
         for group, block in zip(groups, blocks, strict=True)
@@ -255,7 +255,7 @@ def _quality(groups: Sequence[GroupSize], blocks: Sequence[GroupLayout]) -> tupl
     together = sum(block.columns >= _least_of_slices(group) for group, block in zip(groups, blocks, strict=True))
     in_one_row = sum(len(block.panels) == block.columns and block.has_legible_labels for block in blocks)
     area = sum(block.panels[0].width * block.panels[0].height for block in blocks)
-    return -sum(sum(block.label_steps) for block in blocks), together, numbers, in_one_row, area
+    return together, -sum(sum(block.label_steps) for block in blocks), numbers, in_one_row, area
 
 
 def _fitting_groups(

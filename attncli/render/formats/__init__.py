@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from attncli.analysis.compare import Comparison
     from attncli.plan.graph import Plan
     from attncli.render.document import Answer
+    from attncli.render.figure import Drawn
     from attncli.render.view import ComparisonView, View
 
 Chunks = Iterable[str]
@@ -165,11 +166,11 @@ class OutputFormat:
         arrays: Mapping[str, Array] = {}
         return arrays if self.files_beside is None else import_object(self.files_beside)(view, target)
 
-    def write(self, view: "View", stream: IO[bytes]) -> None:
+    def write(self, view: "Drawn", stream: IO[bytes]) -> None:
         """Write the view to a stream of bytes; only of a binary format."""
         import_object(self.function)(self._content(view), stream)
 
-    def _content(self, view: "View") -> Any:
+    def _content(self, view: "Drawn") -> Any:
         """What its function writes of a view."""
         return import_object(self.content)(view) if self.content else view
 
@@ -178,7 +179,7 @@ class OutputFormat:
         if self.check is not None:
             import_object(self.check)(plan, names, cut_axes)
 
-    def warnings_of(self, view: "View") -> Sequence[str]:
+    def warnings_of(self, view: "Drawn") -> Sequence[str]:
         """Warnings of what it can't show of a view."""
         warnings: Sequence[str] = () if self.warnings is None else import_object(self.warnings)(view)
         return warnings

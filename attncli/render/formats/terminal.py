@@ -9,7 +9,7 @@ from attncli.render.document import Block, Document, Drawing, Fitted, Grid, Line
 from attncli.render.formats.text_page import TextPage, grid_lines, line_width, side_by_side
 from attncli.render.target import TextTarget
 
-PICTURED = TextTarget(width=80, has_styles=True, color_system="truecolor")  # the terminal of a picture
+PICTURED = TextTarget(width=80, has_styles=True, is_light=True, color_system="truecolor")  # the terminal of a picture
 COLUMN_GAP = 2  # between the columns of tables side by side, so that two of four columns fit 80 columns
 NAME_GAP = "  "  # in the title of a table, behind the number of it
 

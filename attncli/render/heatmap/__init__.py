@@ -74,7 +74,7 @@ def print_heatmaps(page: TextPage, grids: Sequence[Grid], decimals: int) -> None
         is_screen=height is not None,
     )
     layout = choose_layout(tables, decimals, palette, page.target, space)
-    scale = scale_of(tables)
+    scale = scale_of(tables, is_dark=not page.target.is_light)
     palette = palette if scale.colors is None else replace(palette, scale=scale.colors)
     drawn = _Heatmaps(tables, layout, scale, palette, page.target)
     page.print_segments((drawn.in_blocks if layout.per_block else drawn).lines())

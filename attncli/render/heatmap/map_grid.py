@@ -30,7 +30,7 @@ def print_map_grid(page: TextPage, rows: Sequence[Row], heads: Sequence[str], de
     label_width = max(len(label) for label, _ in rows) + 1
     lines = PAGE_LINES if page.target.height is None else page.target.height - OTHER_LINES
     size = _size(page.page_width - label_width, lines, len(heads), len(rows), palette)
-    scale = scale_of(chain.from_iterable(maps for _, maps in rows))
+    scale = scale_of(chain.from_iterable(maps for _, maps in rows), is_dark=not page.target.is_light)
     palette = palette if scale.colors is None else replace(palette, scale=scale.colors)
     per_part = max((page.page_width - label_width) // (size.width + len(GAP)), 1)
     for start in range(0, len(heads), per_part):

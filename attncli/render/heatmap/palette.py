@@ -49,15 +49,15 @@ class Scale:
         return np.where(is_masked(grid), MASKED, fractions)
 
 
-def scale_of(grids: Iterable[Grid]) -> Scale:
-    """The scale of some tables, of weights from 0 to 1, of others around 0; masked cells do not count."""
+def scale_of(grids: Iterable[Grid], *, is_dark: bool = True) -> Scale:
+    """The scale of some tables, of weights from 0 to 1, of others around 0 on a ground; masked cells do not count."""
     least, largest, are_weights = float("inf"), float("-inf"), True
     for grid in grids:
         numbers = grid.values[np.isfinite(grid.values) & ~is_masked(grid)]
         if numbers.size:
             least, largest = min(least, float(numbers.min())), max(largest, float(numbers.max()))
         are_weights = are_weights and grid.is_heatmap
-    return Scale(color_scale(least, largest, are_weights=are_weights, is_dark=True) if least <= largest else None)
+    return Scale(color_scale(least, largest, are_weights=are_weights, is_dark=is_dark) if least <= largest else None)
 
 
 def is_masked(grid: Grid) -> Array:

@@ -111,8 +111,9 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
       `visible_sign` where none is. `value` has the numbers of a node of a variant that no number of the problem
       reaches; they hold as soon as its plan is in force.
     - `plans`: the first is the problem's own; the others are what it is with other choices, `causal`, `has_scale` and
-      `normalizer`. `nodes` are positions in the list of nodes: what two plans share has one position. `results` has
-      the node of each result, `sections` what is shown in order, as positions in the list of sections.
+      `normalizer`. `nodes` are positions in the list of nodes, `sections` in that of sections, in the order in which
+      they are shown, `results` is one in that of results: what two plans share has one position.
+    - `results`: the node of each result by name.
     - `sections`: `{number, names, remarks}`, number null of inputs; `formula`, `mathml` and `purpose` where several
       names are one section (Q = K = V = X), else those of the node.
     - `colors`: [red, green, blue] at equal distances from the least number of a table to the largest.
@@ -124,7 +125,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
     settings = _settings(trace.problem, steps)
     exercise = find_exercise(view, settings["can_compute"])
     hidden = frozenset(exercise.hidden if exercise else ())
-    has_guide = view.guide and steps.are_all and exercise is None
+    has_guide = view.guide and steps.are_all
     plans = PagePlans(trace, view.result.select, has_guide=has_guide)
     worked: dict[str, Any] = {}
     left_out = [steps.left_out] if steps.left_out else []
@@ -160,6 +161,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
         "edits": edits_text(view.edited_cells, view.decimals),
         "nodes": plans.nodes,
         "sections": plans.sections,
+        "results": plans.results,
         "plans": plans.plans,
         "worked": worked,
         "before": _values_before(view, steps.steps) if exercise is None else {},

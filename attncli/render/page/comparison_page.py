@@ -36,7 +36,7 @@ def comparison_page(comparison: Comparison, decimals: int) -> dict[str, Any]:
     - `variants`: `{label, title, keys, statistics}`, the values by key, and the means of the statistics, null where
       there is none.
     - `results`: `{name, are_weights, nouns, tables}`, nouns those of an entry of a row and of a column; for each
-      variant a list of tables, one a slice, or null where it does not have the result.
+      variant a list of tables, one a slice, none where it does not have the result.
     """
     _check_size(comparison)
     labels = variant_labels(comparison)
@@ -107,7 +107,7 @@ def _result_object(comparison: Comparison, name: str) -> dict[str, Any]:
         "name": name,
         "are_weights": trace[name].name == WEIGHTS,
         "nouns": [AXIS_NOUNS.get(letter, "") for letter in axes],
-        "tables": [list(own) if own else None for own in map(list, tables)],
+        "tables": list(map(list, tables)),
     }
 
 

@@ -152,7 +152,7 @@ def _cells(view: View, nodes: Mapping[str, Node]) -> dict[str, list[int]]:
     """The cell of each node that the story goes through: its index on all axes.
 
     They are those of the pair of a query and a key that is worked out by hand. Of vectors it is the feature that adds
-    most: of queries and keys to their product, of values to the context.
+    most: of queries and keys to their product, of the value of the key to the context.
     """
     trace, at = view.result.trace, _positions(view)
     features = _Features(trace, at)
@@ -180,8 +180,9 @@ class _Features:
     def __init__(self, trace: Trace, at: AxisPositions) -> None:
         self.trace, self.at = trace, at
         query, key = (self._vector(role) for role in ("query", "key"))
-        values = trace.plan.results.get(CONTEXT)
-        self.context = None if values is None else self._row(values)
+        value, context = self._vector("value"), trace.plan.results.get(CONTEXT)
+        is_empty = value is None or not value.any()
+        self.value = self._row(context) if is_empty and context is not None else value
         if query is not None and key is not None and query.shape == key.shape:
             query = query * key
         self.pair = query
@@ -209,7 +210,7 @@ class _Features:
 
     def _feature(self, node: Node, letter: str, length: int) -> int:
         """The feature of a vector, which may have those of all heads one after the other."""
-        vector = {"d": self.pair, "c": self.pair, "e": self.context}.get(letter)
+        vector = {"d": self.pair, "c": self.pair, "e": self.value}.get(letter)
         if vector is None or length % len(vector):
             own = self._row(node.name) if node.name in self.trace and len(node.axes) > 1 else np.zeros(length)
             return int(np.argmax(own)) if len(own) == length else 0

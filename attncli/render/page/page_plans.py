@@ -313,7 +313,7 @@ def _can_be_causal(problem: ProblemSpec) -> bool:
 
 
 class PagePlans:
-    """The nodes, sections and plans of a page; a node or section that several plans share is listed once."""
+    """The nodes, sections, results and plans of a page; what several plans share is listed once."""
 
     def __init__(self, own: Trace, select: Sequence[str], *, has_guide: bool = False) -> None:
         self.own = own
@@ -323,8 +323,9 @@ class PagePlans:
         self.told: dict[str, Node] = {}  # the nodes of stops of every plan, by name
         self.nodes: list[dict[str, Any]] = []
         self.sections: list[dict[str, Any]] = []
+        self.results: list[dict[str, Any]] = []
         self.plans: list[dict[str, Any]] = []
-        self._positions: dict[str, int] = {}  # of each node and section, by its text as JSON
+        self._positions: dict[str, int] = {}  # of each of them, by its text as JSON
 
     def add_variant(self, variant: PlanVariant) -> None:
         """Add the plan of a variant, and the nodes that no plan before it has."""
@@ -354,7 +355,7 @@ class PagePlans:
         self, choices: Choices, nodes: list[int], results: Mapping[str, str], sections: list[dict[str, Any]]
     ) -> None:
         """Add a plan of the nodes at some positions."""
-        self.plans.append({**vars(choices), "nodes": nodes, "results": dict(results)})
+        self.plans.append({**vars(choices), "nodes": nodes, "results": self._place(self.results, {**results})})
         self.plans[-1]["sections"] = [self._place(self.sections, section) for section in sections]
 
     def _position(self, node: dict[str, Any], step: Step, *, has_value: bool) -> int:

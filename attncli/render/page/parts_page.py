@@ -17,20 +17,15 @@ def parts_object(view: View) -> dict[str, Any]:
 
     `about` is what the file is about. `nodes` and `plans` are those of all parts, each once. `parts` are objects of
     pages of a problem without nodes, whose `plans` are positions in the list; in addition each has its number `part`,
-    from 1, its `about`, and in `show` the names of the steps that are shown of it. A page that begins with a story has
-    that of one part, whose number is the `part` of `guide`, null of any other page.
+    from 1, its `about`, and in `show` the names of the steps that are shown of it. `guide`: whether one has a story.
     """
     nodes: dict[str, tuple[int, Mapping[str, Any]]] = {}
     plans: dict[str, tuple[int, Mapping[str, Any]]] = {}
     parts = []
-    guide: dict[str, int] | None = None
     for number, part in enumerate(view.parts, 1):
-        has_guide = view.guide and guide is None  # the first that has a story
-        content = page_object(replace(part, title=part.title or f"Part {number}", guide=has_guide))
+        content = page_object(replace(part, title=part.title or f"Part {number}"))
         own = [_position(node, nodes) for node in content.pop("nodes")]
         moved = [{**plan, "nodes": [own[at] for at in plan["nodes"]]} for plan in content["plans"]]
-        if content["guide"] is not None:
-            guide = {"part": number}
         trace = part.result.trace
         shown = list(dict.fromkeys(trace[name].name for name in part.result.select))
         content |= {"plans": [_position(plan, plans) for plan in moved], "show": shown}
@@ -40,9 +35,9 @@ def parts_object(view: View) -> dict[str, Any]:
         "version": __version__,
         "title": view.title or view.heading,
         "about": view.about,
+        "guide": any(part["guide"] for part in parts),
         "nodes": [node for _, node in nodes.values()],
         "plans": [plan for _, plan in plans.values()],
-        "guide": guide,
         "parts": parts,
     }
 

@@ -54,7 +54,7 @@ def _longer_letters(plan: Plan, longer: Plan) -> set[str] | None:
 
 
 def heads_object(problem: ProblemSpec) -> list[dict[str, Any]]:
-    """The numbers of heads that a page can choose, `{heads, scale}`, with the scale that the score then has of its own.
+    """The numbers of heads that a page can choose, `{heads, scale}`, with the scale that a score then has of its own.
 
     That of the problem is among them; there are none where it has one head, or its heads are not even parts.
     """
@@ -63,7 +63,7 @@ def heads_object(problem: ProblemSpec) -> list[dict[str, Any]]:
         return []
     plan = plan_of(problem)
     return [
-        {"heads": heads, "scale": own_scale(other)}
+        {"heads": heads, "scale": own_scale(other) if problem.given_table is None else None}
         for heads in range(2, MOST_HEADS + 1)
         if (other := _with_heads(problem, heads)) is not None and _differs_in_heads(plan, plan_of(other), own, heads)
     ]

@@ -243,10 +243,10 @@ def _head_sections(model: ModelHeads) -> Iterator[Section]:
         if not model.view.selects:
             yield _means(model)
     elif len(model.heads) <= LARGE_MAPS or model.view.selects:
-        yield Section("", tuple(_map_of(model, head) for head in model.heads), remarks=_logarithm_remarks(model))
+        yield Section("", tuple(map_of(model, head) for head in model.heads), remarks=logarithm_remarks(model))
     else:
         draw = Drawing(lambda page: _draw_maps(model, page))
-        yield Section("", remarks=_logarithm_remarks(model), blocks=(draw,))
+        yield Section("", remarks=logarithm_remarks(model), blocks=(draw,))
 
 
 def _what(model: ModelHeads) -> str:
@@ -311,7 +311,7 @@ def _means(model: ModelHeads) -> Section:
     return Section("means", (_grid(model, rows, ""),))
 
 
-def _map_of(model: ModelHeads, head: Head) -> Grid:
+def map_of(model: ModelHeads, head: Head) -> Grid:
     """The map of a head as a table that is drawn in colour."""
     layer = model.maps[model.layers[head.layer]]
     queries, keys = model.labels_of(layer)
@@ -329,7 +329,7 @@ def _drawn(model: ModelHeads, weights: Array) -> Array:
     return np.where(weights > 0, np.maximum(logarithms, LEAST_LOGARITHM), logarithms)
 
 
-def _logarithm_remarks(model: ModelHeads) -> tuple[str, ...]:
+def logarithm_remarks(model: ModelHeads) -> tuple[str, ...]:
     """What the colours mean where they are those of logarithms."""
     least = f"{LEAST_LOGARITHM:.0f}".replace("-", MINUS)
     text = f"log₁₀ of the weights; {least} of smaller ones too; masked: 0, which has no logarithm"
@@ -341,7 +341,7 @@ def _draw_maps(model: ModelHeads, page: "TextPage") -> None:
     from attncli.render.heatmap.map_grid import print_map_grid  # noqa: PLC0415 - only `--heatmap` needs it
 
     rows = [
-        (f"{model.layer_name(heads[0])}", [_map_of(model, head) for head in heads])
+        (f"{model.layer_name(heads[0])}", [map_of(model, head) for head in heads])
         for heads in (list(group) for _, group in groupby(model.heads, lambda head: head.layer))
     ]
     longest = max((model.heads_of(position) for position in model.layers), key=len)

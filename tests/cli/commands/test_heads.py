@@ -158,7 +158,7 @@ def test_words_come_from_a_file_too(run: Run, tmp_path: Path) -> None:
         ("maps.npy --layer 2", "--layer: there is no layer 2; they go from 0 to 1"),
         ("maps.npy --head x", "--head: 'x' is not a head"),
         ("maps.npy --kind mixed", "--kind: unknown kind of head 'mixed'; expected one of uniform,"),
-        ("maps.npy -o heads.png", "--output heads.png: no list of heads is written as png"),
+        ("maps.npy -o heads.npz", "--output heads.npz: no list of heads is written as npz"),
         ("maps.npy --batch 1", "--batch: there are no batch items"),
         ("mask.npy", "mask.npy: holds bool, not weights"),
         ("vector.npy", "vector.npy: has the shape (3,); expected [layers heads n m]"),

@@ -133,6 +133,14 @@ def test_numbers_of_both_signs_are_as_far_from_the_middle_as_from_0() -> None:
     assert levels(table([-1.0, 2.0], [4.0, 0.0])) == [[[0.375, 0.75], [1, 0.5]]]
 
 
+def test_on_a_white_ground_numbers_are_darker_the_further_from_0() -> None:
+    for is_dark, sign in ((True, 1), (False, -1)):
+        colors = scale_of([table([-1.0, 2.0])], is_dark=is_dark).colors
+        assert colors is not None
+        lightness = [sign * luminance(colors.color(level)) for level in (0.5, 0.75, 1.0)]
+        assert lightness == sorted(lightness)
+
+
 def test_weights_are_their_own_levels() -> None:
     assert levels(table([0.25, 0.5], [0.125, 0.0], is_heatmap=True)) == [[[0.25, 0.5], [0.125, 0]]]
 

@@ -44,7 +44,7 @@ def test_the_story_goes_from_the_vectors_to_the_output_through_one_cell() -> Non
     assert guide["pair"] == [("n", 1), ("m", 0)]
     assert guide["cells"]["dot_products"] == guide["cells"]["weights"] == [1, 0]
     assert guide["cells"]["query"] == [1, 0]  # (1, 3)·(1, 0): the first feature adds most
-    assert guide["cells"]["context"] == [1, 1]  # the second feature of the values is the larger one
+    assert guide["cells"]["context"] == [1, 0]  # the value of the key is (1, 1): of equal features the first
 
 
 def test_heads_share_the_features_of_what_is_projected() -> None:

@@ -49,11 +49,12 @@ def test_a_comparison_has_the_numbers_of_every_variant_and_what_masks_hide() -> 
         assert tables[0]["hidden"].tolist() == [0, 1, 1, 0, 0, 1, 0, 0, 0]
 
 
-def test_names_are_no_numbers_of_a_slider_and_a_result_that_a_variant_lacks_is_null() -> None:
+def test_names_are_no_numbers_of_a_slider_and_a_result_that_a_variant_lacks_has_no_table() -> None:
     variants = {"mode=given": weights_of([0.5, 0.5]), "mode=made": {**HEADS, "value": normal(1, 2, 3, 2)}}
     page = comparison_page(comparison_of(variants, ["scores"]), 4)
     assert page["keys"][0]["numbers"] is None
-    assert page["results"][0]["tables"][0] is None
+    assert page["results"][0]["tables"][0] == []
+    assert "".join(json_text(page))
     assert page["variants"][1]["statistics"]["entropy"] > 0
 
 

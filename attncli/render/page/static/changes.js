@@ -12,7 +12,7 @@ import { pageOfWords, valuesOfPage } from "./words.js";
 
 /** The name of the node that a result such as "weights" is, in the plan in force; undefined where it has none. */
 export function resultName({ page, plan }, result) {
-  return page.plans[plan].results[result];
+  return page.results[page.plans[plan].results][result];
 }
 
 /** Whether the page has a plan for settings. */
@@ -103,7 +103,7 @@ function setChanges(state, changes, history, series) {
   const cell = isSameBase ? now.cell : null;
   const values = shownValues({ page, nodes, isKeyShown }, answers);
   const isInPlan = nodes.some(({ name }) => name === step);
-  const inView = isInPlan ? { step, cell } : { step: page.plans[plan].results.weights, cell: null };
+  const inView = isInPlan ? { step, cell } : { step: page.results[page.plans[plan].results].weights, cell: null };
   state.update({ ...base, ...changes, history, series, plan, nodes, answers, values, fixed, trail: placesAmong(nodes, trail), ...inView });
 }
 

@@ -3,7 +3,7 @@
 import { readTyped } from "./numbers_typed.js";
 import { numberAt, strides } from "./values.js";
 
-const ROUNDING = 1e-9; // by which a number may miss what it is typed as, in proportion to it
+const ROUNDING = { float32: 1e-6, float64: 1e-9 }; // by which a number may miss what it is typed as, in proportion to it
 
 /** The steps whose numbers are hidden now: those to fill in, and all that follow from them. */
 export function hiddenSteps({ page, nodes, isKeyShown }) {
@@ -72,10 +72,11 @@ export function verdictOn(now, step, index, text) {
   if (typed === null) return "unread";
   const number = numberAt(now.answers.get(step), index);
   const miss = Math.abs(typed - number);
-  const isExact = miss <= ROUNDING * Math.max(Math.abs(number), 10 ** -now.page.decimals);
+  const rounding = ROUNDING[now.page.dtype];
+  const isExact = miss <= rounding * Math.max(Math.abs(number), 10 ** -now.page.decimals);
   const decimals = decimalsOf(plain);
   if (isExact || decimals === null) return isExact ? "right" : "wrong";
-  if (miss > (10 ** -Math.min(decimals, now.page.decimals) / 2) * (1 + ROUNDING)) return "wrong";
+  if (miss > (10 ** -Math.min(decimals, now.page.decimals) / 2) * (1 + rounding)) return "wrong";
   return decimals < now.page.decimals ? "short" : "right";
 }
 

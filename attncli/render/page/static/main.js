@@ -4,22 +4,24 @@ import { drawExercise } from "./exercise_bar.js";
 import { followAddress } from "./navigation.js";
 import { drawHeading } from "./heading.js";
 import { drawModel } from "./model.js";
-import { drawProblemParts } from "./problem_parts.js";
+import { drawProblemParts, linkToAllParts, partOfStory } from "./problem_parts.js";
 import { drawOverview } from "./overview.js";
 import { drawParts } from "./parts.js";
 import { makeState } from "./state.js";
 import { drawWorkbench, listenToWorkbench, documentPart, showInConsole } from "./workbench.js";
 
 const page = JSON.parse(document.getElementById("content").textContent);
+const problem = page.parts === undefined ? page : partOfStory(page);
 if (page.layers !== undefined) {
   drawModel(page);
-} else if (page.parts !== undefined) {
+} else if (problem === null) {
   drawProblemParts(page);
 } else {
-  const state = makeState(page);
+  const state = makeState(problem);
   showInConsole(state);
   followAddress(state);
   drawHeading(documentPart("heading"), state);
+  if (problem !== page) documentPart("heading").append(linkToAllParts());
   drawExercise(documentPart("exercise"), state);
   drawWorkbench(state);
   drawOverview(documentPart("overview"), state);

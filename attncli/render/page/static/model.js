@@ -68,7 +68,7 @@ export function drawModel(page) {
 function layerState(page, layer) {
   const { template, weights, values } = page.layers[layer];
   const own = page.templates[template];
-  const name = own.plans[0].results.weights;
+  const name = own.results[own.plans[0].results].weights;
   const node = own.plans[0].nodes.map((at) => own.nodes[at]).find((each) => each.name === name);
   const given = node.function === null ? { [name]: { shape: node.shape, data: weights.data } } : {};
   const state = makeState({ ...own, values: { ...values, ...given } });

@@ -3,7 +3,6 @@
 import { make } from "./elements.js";
 import { addressOf, followAddress } from "./navigation.js";
 import { drawOverview } from "./overview.js";
-import { drawParts } from "./parts.js";
 import { indicesOfSlices, nodeOf, sliceText } from "./slices.js";
 import { makeState } from "./state.js";
 import { stepTable } from "./step_table.js";
@@ -15,7 +14,7 @@ const MOST_TABLES = 8; // of one result: of many heads the first
 
 /** Draw the page of the parts from its object. */
 export function drawProblemParts(page) {
-  const states = page.parts.map((part) => makeState({ ...part, nodes: page.nodes, plans: part.plans.map((at) => page.plans[at]) }));
+  const states = page.parts.map((part) => makeState({ ...pageOfPart(page, part), guide: null }));
   let current = null; // the position of the part that is open
   const followed = new Set();
   const [selectors, workbench] = [documentPart("selectors"), documentPart("workbench")];
@@ -43,7 +42,7 @@ export function drawProblemParts(page) {
     show(null);
     history.pushState(null, "", location.pathname + location.search);
   };
-  const sections = states.map((state, at) => partSection(state, (place) => open(at, place), () => (current === at ? close() : open(at))));
+  const sections = states.map((state, at) => partSection(state, Boolean(page.parts[at].guide), (place) => open(at, place), () => (current === at ? close() : open(at))));
   const goTo = (at) => {
     sections[at].title.scrollIntoView({ block: "start" });
     sections[at].title.focus({ preventScroll: true });
@@ -62,20 +61,40 @@ export function drawProblemParts(page) {
   addEventListener("popstate", () => show(partOfAddress(page)));
   selectors.hidden = workbench.hidden = true;
   const named = partOfAddress(page);
-  if (named !== null) {
-    show(named);
-    if (states[named].get().stop === null) goTo(named);
-  }
-  const told = page.guide === null ? null : states[page.guide.part - 1];
-  if (told !== null && named !== page.guide.part - 1) told.update({ stop: null });
-  if (told !== null) drawParts(told);
+  if (named !== null) { show(named); goTo(named); }
   listenToWorkbench(() => states[current ?? 0]);
   skip.addEventListener("click", (event) => { event.stopImmediatePropagation(); event.preventDefault(); goTo(current ?? 0); }, { capture: true });
 }
 
-/** The position of the part that the address names, or that has the story; null where it names none. */
-function partOfAddress({ parts, guide }) {
-  if (guide !== null && (location.hash === "" || /^#stop=/.test(location.hash))) return guide.part - 1;
+/**
+ * The page of the part whose story the address names, which is shown alone, without an address of the first that has
+ * one; null where there is none.
+ */
+export function partOfStory(page) {
+  const told = page.parts.findIndex(({ guide }) => guide);
+  const first = location.hash === "" && told >= 0 ? told : null;
+  const at = new URLSearchParams(location.hash.slice(1)).has("stop") ? partOfAddress(page) : first;
+  return at === null ? null : pageOfPart(page, page.parts[at]);
+}
+
+/** A link from the story of a part to the page of all. */
+export function linkToAllParts() {
+  return anchorTo("#parts", "← All parts");
+}
+
+/** A link to another place of this file, which is drawn anew. */
+function anchorTo(address, text) {
+  const go = (event) => { event.preventDefault(); history.pushState(null, "", address); location.reload(); };
+  return make("a", { href: address, class: "part-link", onclick: go }, text);
+}
+
+/** The object of the page of a part, with what it shares with others. */
+function pageOfPart({ nodes, plans }, part) {
+  return { ...part, nodes, plans: part.plans.map((at) => plans[at]) };
+}
+
+/** The position of the part that the address names; null where it names none. */
+function partOfAddress({ parts }) {
   const at = parts.findIndex(({ part }) => String(part) === new URLSearchParams(location.hash.slice(1)).get("part"));
   return at < 0 ? null : at;
 }
@@ -86,7 +105,7 @@ function paragraphsAbout({ about }) {
 }
 
 /** The section of a part: what it is about and the tables of its results, whose cells lead to their arithmetic. */
-function partSection(state, open, toggle) {
+function partSection(state, hasStory, open, toggle) {
   const { page } = state.get();
   const title = make("h2", { tabindex: "-1" }, `${page.part}. ${page.title}`);
   const tables = make("div", { class: "linked-tables" });
@@ -99,7 +118,7 @@ function partSection(state, open, toggle) {
     ...paragraphsAbout(page),
     make("p", { class: "note" }, page.pipeline),
     ...page.warnings.map((warning) => make("p", { class: "warning" }, make("strong", {}, "Warning: "), warning)),
-    tables, button,
+    tables, make("div", { class: "part-buttons" }, button, ...(hasStory ? [anchorTo(`#part=${page.part}&stop=0`, "The way of one number")] : [])),
   );
   return { element, title, button };
 }

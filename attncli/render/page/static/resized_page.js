@@ -9,12 +9,6 @@ export function resizedNodes(nodes, resize) {
   });
 }
 
-/** The cells of the story by step, each one that is still there. */
-export function resizedCells(cells, nodes) {
-  const shapes = new Map(nodes.map(({ name, shape }) => [name, shape]));
-  return Object.fromEntries(Object.entries(cells).map(([name, index]) => [name, index.map((at, axis) => Math.min(at, shapes.get(name)[axis] - 1))]));
-}
-
 /** The text of shapes, `[n m] 3 × 3`, with other lengths. */
 function shapesText(text, resize) {
   return text.replace(/\[([^\]]*)\] ([\d,]+(?: × [\d,]+)*)/g, (_, letters, lengths) => {

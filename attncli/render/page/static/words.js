@@ -1,7 +1,7 @@
 /* The words of a problem: the page with others, whose rows of the embeddings follow, and what moves with them. */
 
 import { evaluatePlan } from "./engine.js";
-import { resizedCells, resizedNodes } from "./resized_page.js";
+import { resizedNodes } from "./resized_page.js";
 import { readValue } from "./values.js";
 
 const ZEROS = -1; // the row of a word that has none of the program's
@@ -38,19 +38,7 @@ export function pageOfWords(source, words) {
     const labels = node.labels.map((of, at) => (of.length > 0 && isLonger(last.at(at - 2)) ? own.labels : of));
     return { ...node, labels, value: isCount(node) ? counted(node, words.length) : node.value };
   });
-  return { ...source, axes, nodes, guide: guideOfWords(source.guide, nodes, own.labels) };
-}
-
-/** The story of a page with other words: of a cell that is still there. */
-function guideOfWords(guide, nodes, labels) {
-  if (!guide) return guide;
-  const cells = resizedCells(guide.cells, nodes);
-  const index = cells.weights ?? [];
-  if (index.length < 2) return { ...guide, cells };
-  const [query, key] = index.slice(-2).map((at) => labels[at]);
-  const leading = nodes.find(({ name }) => name === "weights").shape.slice(0, -2).filter((length) => length > 1).length; // each named after the pair
-  const rest = leading === 0 ? [] : guide.label.split(", ").slice(-leading);
-  return { ...guide, cells, label: [`query ${query}`, `key ${key}`, ...rest].join(", ") };
+  return { ...source, axes, nodes };
 }
 
 /** Whether a node counts words, or something else. */

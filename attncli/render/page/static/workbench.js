@@ -21,8 +21,12 @@ export function showInConsole(state) {
 
 /** Draw the parts, in place of those of another problem; they are as high as the screen under the heading. */
 export function drawWorkbench(state) {
-  const heading = document.querySelector("header");
-  new ResizeObserver(() => document.documentElement.style.setProperty("--heading", `${heading.offsetHeight}px`)).observe(heading);
+  const above = [document.querySelector("header"), documentPart("exercise")];
+  const observer = new ResizeObserver(() => {
+    const height = above.reduce((sum, part) => sum + part.offsetHeight, 0);
+    document.documentElement.style.setProperty("--heading", `${height}px`);
+  });
+  above.forEach((part) => observer.observe(part));
   drawSelectors(documentPart("selectors"), state);
   state.listen((names) => { if (names.includes("heads")) drawSelectors(documentPart("selectors"), state); });
   drawStepList(documentPart("step-list"), state);

@@ -89,7 +89,7 @@ function stateOfAddress() {
   if (result < 0) return {};
   const within = (name, count, other) => (/^\d+$/.test(named.get(name) ?? "") && Number(named.get(name)) < count ? Number(named.get(name)) : other);
   const cell = (named.get("cell") ?? "").split(",");
-  const grids = comparison.results[result].tables.find((own) => own !== null);
+  const grids = comparison.results[result].tables.find((own) => own.length > 0);
   const [rows, columns] = grids[0].shape;
   const isCell = cell.length === 2 && cell.every((part, axis) => /^\d+$/.test(part) && Number(part) < [rows, columns][axis]);
   return {

@@ -16,7 +16,7 @@ export function comparisonControls(element, comparison, shown, choose) {
 
 function controlsOf(comparison, shown, choose) {
   const { results, variants } = comparison;
-  const slices = results[shown.result].tables.find((own) => own !== null).map(({ label }) => label);
+  const slices = results[shown.result].tables.find((own) => own.length > 0).map(({ label }) => label);
   const controls = [];
   if (results.length > 1) controls.push(list("result", "Result", results.map(({ name }) => name), shown.result, (result) => choose({ result, slice: 0, cell: null })));
   if (slices.length > 1) controls.push(list("slice", "Slice", slices, shown.slice, (slice) => choose({ slice })));

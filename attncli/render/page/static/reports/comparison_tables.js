@@ -5,10 +5,12 @@ import { numberTable } from "../number_cells.js";
 import { decimalText, numberStyle, MINUS } from "../numerals.js";
 import { readValue } from "../values.js";
 
+const [MOST_COLUMNS, FEW_DECIMALS] = [8, 2]; // of wider tables, so that they fit beside each other; below them is the number in full
+
 /** The tables of the slice in view, one for each variant; null of one that does not have it. */
 export function gridsOf(comparison, { result, slice }) {
   return comparison.results[result].tables.map((own) => {
-    const grid = own?.[slice] ?? null;
+    const grid = own[slice] ?? null;
     if (grid !== null && Array.isArray(grid.data)) grid.data = readValue([], grid).data; // once
     return grid;
   });
@@ -61,7 +63,9 @@ export function tablesOf(comparison, shown) {
 /** The range of colours and the style of the numbers of several tables together. */
 function sharedLook(comparison, grids, areWeights) {
   const data = grids.flatMap((grid) => (grid === null || grid.signs !== null ? [] : Array.from(grid.data)));
-  return { range: rangeOf({ name: areWeights ? "weights" : "" }, { data }), style: numberStyle(data, comparison.decimals) };
+  const columns = Math.max(...grids.map((grid) => grid?.shape[1] ?? 0));
+  const decimals = columns > MOST_COLUMNS ? Math.min(FEW_DECIMALS, comparison.decimals) : comparison.decimals;
+  return { range: rangeOf({ name: areWeights ? "weights" : "" }, { data }), style: numberStyle(data, decimals) };
 }
 
 /** The means of a variant's statistics, under its weights. */

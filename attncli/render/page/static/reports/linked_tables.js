@@ -3,6 +3,9 @@
 import { make } from "../elements.js";
 import { legendOf } from "../legend.js";
 import { makeTable } from "../table.js";
+import { tableOverview } from "../table_overview.js";
+
+const MOST_WHOLE = 16; // columns of a table that is seen whole; wider ones are side by side, and are scrolled
 
 /**
  * Figures of tables whose cells are linked, and a function that shows a cell of all of them.
@@ -32,8 +35,9 @@ export function linkTables(page, tables, show) {
   };
   scrollTogether(made.map(({ element }) => element));
   const figures = tables.map((table, at) => make(
-    "figure", { class: "heat-map linked" },
+    "figure", { class: `heat-map linked${table.columns > MOST_WHOLE ? " is-large" : ""}` },
     make("figcaption", {}, make("span", {}, table.name), ...(table.note === "" ? [] : [make("span", { class: "from" }, table.note)])),
+    ...tableOverview(page, table, made[at].element).elements,
     made[at].element, legendOf(page, table),
   ));
   return { figures, choose };

@@ -12,14 +12,15 @@ const WIDE_ADDEND = 17; // characters of an addend that is written smaller
 
 /**
  * Lines {line, whole} as elements; the addends of the first sum are elements of the class `story-term`, which say in
- * `data-term` which one they are. `own` is the index of the cell: an addend that is a number at the same place is marked.
+ * `data-term` which one they are. `cells` has the index of the cell that the story goes through in each step, by name: an
+ * addend that has one of these is marked.
  */
-export function lineElements(state, lines, kinds, own) {
+export function lineElements(state, lines, kinds, cells) {
   const numberOf = ({ step, index }) => numberAt(state.values.get(step), index);
   const sums = lines.map(({ whole }) => sumOfLine(whole, numberOf));
   const first = sums.findIndex((sum) => sum !== null);
   return lines.map(({ line }, at) => (at === first
-    ? sumElement(sums[at], kinds, state.page.decimals, own)
+    ? sumElement(sums[at], kinds, state.page.decimals, cells)
     : lineElement(withoutZeros(line), kinds)));
 }
 
@@ -95,13 +96,13 @@ function withSums(addends) {
   });
 }
 
-function sumElement({ name, addends, sign, result }, kinds, decimals, own) {
-  const isOwn = ({ parts, factors }) => factors === 1 && parts.some(({ index }) => index?.join() === own.join());
+function sumElement({ name, addends, sign, result }, kinds, decimals, cells) {
+  const isOwn = (parts) => parts.some(({ step, index }) => index !== undefined && cells.get(step)?.join() === index.join());
   const style = makeStyle(decimals);
   const hasProducts = addends.some(({ factors }) => factors === 2);
   const isWide = addends.some(({ parts }) => textOfLine(parts).length > WIDE_ADDEND);
-  const rows = addends.map(({ parts, factors, value, at, sum }) => make(
-    "div", { class: `story-term${isOwn({ parts, factors }) ? " is-own" : ""}`, "data-term": at }, make("span", { class: "story-addend" }, ...partsOf(parts, kinds)),
+  const rows = addends.map(({ parts, value, at, sum }) => make(
+    "div", { class: `story-term${isOwn(parts) ? " is-own" : ""}`, "data-term": at }, make("span", { class: "story-addend" }, ...partsOf(parts, kinds)),
     ...(hasProducts ? [make("span", { class: "story-product" }, value === null ? "" : decimalText(value, style))] : []),
     make("span", { class: "story-sum-so-far" }, sum === null ? "" : decimalText(sum, style)),
   ));

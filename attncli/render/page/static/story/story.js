@@ -51,11 +51,11 @@ function makeParts(state) {
     lines: make("div", { class: "story-lines", "aria-hidden": "true" }),
     bar: make(
       "nav", { class: "story-bar", "aria-label": "Stops" },
-      make("button", { type: "button", class: "story-back", onclick: go(-1) }, "← Back"),
+      make("button", { type: "button", class: "story-back", title: "Arrow left", "aria-keyshortcuts": "ArrowLeft", onclick: go(-1) }, "← Back"),
       make("ol", { class: "story-progress" }),
-      make("button", { type: "button", class: "story-next", onclick: () => goOnOrExplore(state) }, "Next →"),
+      make("button", { type: "button", class: "story-next", title: "Arrow right", "aria-keyshortcuts": "ArrowRight", onclick: () => goOnOrExplore(state) }, "Next →"),
     ),
-    change: make("button", { type: "button", class: "story-change", onclick: () => (state.get().stop === null ? goToStop(state, parts.last) : exploreFromStory(state)) }),
+    change: make("button", { type: "button", class: "story-change", "aria-keyshortcuts": "Escape", onclick: () => (state.get().stop === null ? goToStop(state, parts.last) : exploreFromStory(state)) }),
     last: 0, // the stop that was in view last, to which one returns
     drawn: {}, // what the strip was drawn of
   };
@@ -103,7 +103,7 @@ function drawStop(element, parts, state, isPlayed) {
   element.classList.toggle("is-whole", stop === null);
   drawText(parts.text, state, stop);
   const lines = stop === null ? [] : linesOfStop(now, stop);
-  const drawn = stop === null ? [] : lineElements(now, lines, kindsOfStop(now, stop), stop.index);
+  const drawn = stop === null ? [] : lineElements(now, lines, kindsOfStop(now, stop), new Map(stops.map(({ node, index }) => [node.name, index])));
   parts.text.append(make("p", { class: "visually-hidden" }, spokenLines(lines)));
   parts.lines.replaceChildren(...drawn);
   drawBar(parts.bar, state, stops);

@@ -131,7 +131,11 @@ function cellOf(table, row, column, size) {
   const at = row * table.columns + column;
   const cell = make("div", { class: `story-cell ${table.kind(at)}` }, size.font > 0 ? table.text(at) : "");
   cell.style.gridArea = `${row + 2} / ${column + 2}`;
-  Object.assign(cell.style, table.colors(at));
+  const colors = table.colors(at);
+  if (colors !== null) {
+    cell.style.setProperty("--cell", colors.background);
+    cell.style.setProperty("--on-cell", colors.color);
+  }
   return cell;
 }
 
