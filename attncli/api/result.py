@@ -308,7 +308,7 @@ class Result(RunResult):
         figures `.svg`, `.png` and `.pdf`, and `.html` is the page, which has every step of a problem that is not too
         large; `.py` is a script of NumPy that computes them again, `.ipynb` a notebook. `head` and `batch` choose a
         head and a batch item by their positions from 0. `decimals` are those of rounded numbers, by default 4, in
-        figures 2; CSV has every digit without them. `title` is that of a figure or a page, `size` that of a figure:
+        figures 2; CSV has every digit without them. `title` is that of a figure, page or document, `size` of a figure:
         "15x10cm", or a width and a height in inches, and so are `palette`, `font_size`, `dark` and `transparent`, see
         `figure`. A file of that name is replaced when all is written.
 

@@ -6,7 +6,6 @@ _COMMAND = r"attn [a-z]+[^;]*"  # a whole command is there to be typed
 _VALUE = r"'[^']*'|[^\s;)]+?(?=[,.]?(?:[\s;)]|$))"
 _OPTION = rf"(?<![\w'\"-])--(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?:[ =](?P<value>{_VALUE}))?"
 _OPTIONS = re.compile(f"{_COMMAND}|{_OPTION}")
-_NAMED = re.compile(_OPTION)
 _IN_PARENTHESES = re.compile(r" \([^()]*--[a-z][^()]*\)")
 _CLAUSES = re.compile("(; |: )")
 _VALUED = {"batch", "context", "dtype", "head", "init", "layer", "layout", "normalize", "score", "select", "vocabulary"}
@@ -50,18 +49,23 @@ def with_keywords(text: str) -> str:
 
 
 def without_options(text: str) -> str:
-    """The text without the parentheses and the clauses that name options of the command line.
+    """The text without the parentheses and the clauses that name options of the command line; whole commands stay.
 
     >>> without_options("head 0 of 2 is shown from here on; --head 1 shows another")
     'head 0 of 2 is shown from here on'
     >>> without_options("--head N compares one head"), without_options("weights (--select weights) are drawn.")
     ('', 'weights are drawn.')
     """
-    if _NAMED.search(text) is None:
+    if not _names_option(text):
         return text
     first, *others = _CLAUSES.split(_IN_PARENTHESES.sub("", text))
-    kept = "" if _NAMED.search(first) else first
+    kept = "" if _names_option(first) else first
     for mark, clause in zip(others[::2], others[1::2], strict=True):
-        if _NAMED.search(clause) is None:
+        if not _names_option(clause):
             kept = f"{kept}{mark}{clause}" if kept else clause
     return f"{kept}." if kept and text.endswith(".") and not kept.endswith(".") else kept
+
+
+def _names_option(text: str) -> bool:
+    """Whether a text names an option outside of a command."""
+    return any(found["name"] is not None for found in _OPTIONS.finditer(text))

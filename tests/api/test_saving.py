@@ -1,5 +1,6 @@
 """Results and explanations are saved as the command writes them."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ def written(folder: Path, name: str, options: str = "") -> bytes:
     problem = write_file(folder, FILE)
     ran = run_in_process("compute", problem, "-o", f"command/{name}", *options.split(), folder=folder)
     assert ran.returncode == 0, ran.stderr
-    return (folder / "command" / name).read_bytes()
+    whole = (folder / "command" / name).read_bytes()
+    return re.sub(rb'("command": )\["attn", [^]]*\]', rb"\1[]", whole)  # which a page of Python can't name
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -36,6 +36,7 @@ WITHOUT = {
     "These pairs are marked; --cell QUERY,KEY picks others.": "These pairs are marked.",
     "one result (--select weights) has tables; --format csv has all; b": "one result has tables; b",
     "-- not an option": "-- not an option",
+    "Next: change it: attn compute demo.yaml --set x=1": "Next: change it: attn compute demo.yaml --set x=1",
     "unknown '--scale'": "unknown '--scale'",
 }
 

@@ -32,6 +32,8 @@ _CELL = "text-align:right;font-family:monospace;padding:0.2em 0.7em"
 _GAP_CELL = f'<td style="{_CELL}">…</td>'
 _MARKED = ";font-weight:bold;outline:2px solid currentColor;outline-offset:-2px"
 _LINE = "margin:0.3em 0 0.3em 1em;line-height:1.6;overflow:auto hidden"  # of arithmetic
+_SCROLLED = "overflow-x:auto"  # where a table is wider than the page
+_HIDDEN = ";background:repeating-linear-gradient(135deg,transparent 0 4px,rgba(128,128,128,0.4) 4px 5px)"
 _FAINT = "opacity:0.65"
 _BLUE = "33,113,181"  # a shade of it lies over the background of the page, light or dark
 _MAX_OPACITY = 0.55  # at which black text on white paper, and white on black, is still read with ease
@@ -160,14 +162,14 @@ def _table(grid: Grid, decimals: int, limits: HtmlLimits) -> str:
     texts = iter(grid.select(shown_rows, shown_columns).cell_texts(decimals))
     headings = [_heading(at, grid.columns, grid.marked_columns, "col") for at in columns]
     corner = f'<th style="{_LABEL};text-align:left;{_FAINT}">{_text(grid.corner)}</th>'
-    lines = [f'<table style="{_TABLE}">']
+    lines = [f'<div style="{_SCROLLED}"><table style="{_TABLE}">']
     if grid.slice_label:
         lines.append(f'<caption style="{_CAPTION}">{_text(grid.slice_label)}</caption>')
     lines += [f"<thead><tr>{corner}{''.join(headings)}</tr></thead>", "<tbody>"]
     for row in rows:
         cells = [_GAP_CELL] * len(columns) if isinstance(row, Gap) else _cells(grid, row, columns, next(texts))
         lines.append(f"<tr>{_heading(row, grid.rows, grid.marked_rows, 'row')}{''.join(cells)}</tr>")
-    lines.append("</tbody></table>")
+    lines.append("</tbody></table></div>")
     if grid.legend:
         lines.append(f'<p style="{_FAINT}">{_text(grid.legend)}</p>')
     return "\n".join(lines)
@@ -183,7 +185,7 @@ def _heading(at: int | Gap, labels: Sequence[str], marked: frozenset[int], scope
 
 
 def _cells(grid: Grid, row: int, columns: Positions, texts: Sequence[str]) -> Sequence[str]:
-    """The cells of a row: the texts of those that are shown, weights shaded, changes marked."""
+    """The cells of a row: the texts of those that are shown, weights shaded, changes marked, masked cells hatched."""
     cells = []
     shades = None if grid.shades is None else grid.shades[row]
     numbers = iter(texts)
@@ -195,6 +197,9 @@ def _cells(grid: Grid, row: int, columns: Positions, texts: Sequence[str]) -> Se
         if percent >= MIN_SHADE:  # the more opaque the larger it is
             style += f";background-color:rgba({_BLUE},{percent * _MAX_OPACITY / 100:.2f})"
         style += _MARKED if (row, column) in grid.marked else ""
-        text = _text(next(numbers).strip() + grid.change_mark(row, column))
+        text = next(numbers).strip()
+        if grid.signs is None and grid.hidden is not None and grid.hidden[row, column]:
+            text, style = "" if text == "0" else text, style + _HIDDEN
+        text = _text(text + grid.change_mark(row, column))
         cells.append(f'<td style="{style}">{text}</td>')
     return cells

@@ -59,6 +59,7 @@ _MATH_COMMANDS = {
     "⌊": r"\lfloor",
     "⌋": r"\rfloor",
     "±": r"\pm",
+    "√": r"\surd",
     "≠": r"\ne",
     "°": r"{^\circ}",
     "●": r"\bullet",

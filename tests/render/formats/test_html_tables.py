@@ -84,6 +84,13 @@ def test_weights_are_shaded_by_what_they_are() -> None:
     assert not any("rgba" in style for style in page(replace(WEIGHTS, is_heatmap=False)).styles)
 
 
+def test_masked_cells_are_hatched_and_have_no_weight() -> None:
+    hidden = np.array([[False, False, False], [False, False, True]])
+    found = page(replace(WEIGHTS, hidden=hidden))
+    assert ["gradient" in style for style in found.styles] == hidden.ravel().tolist()
+    assert found.text("td") == ["0.25", "0.50", "0.01", "1.00", "NaN"]
+
+
 def test_marked_cells_are_framed_and_changed_ones_have_their_mark() -> None:
     changes = np.array([["", "▲", ""], ["▼", "◆", ""]])
     found = page(replace(WEIGHTS, marked=frozenset({(0, 1)}), changes=changes))
