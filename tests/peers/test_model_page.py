@@ -29,7 +29,7 @@ PICTURES = ".model-head"
 # The weights of the head that is open, as the engine of the page has them.
 WEIGHTS = """() => {
   const { page, values, positions } = attnPage.state.get();
-  const { shape, data } = values.get(page.plans[0].results.weights);
+  const { shape, data } = values.get(page.results[page.plans[0].results].weights);
   const size = shape.at(-2) * shape.at(-1);
   return Array.from(data.slice(positions.h * size, (positions.h + 1) * size));
 }"""
