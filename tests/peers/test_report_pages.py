@@ -151,3 +151,6 @@ def test_a_file_with_parts_shows_them_all_and_opens_one(opened: Opened) -> None:
     assert page.locator("#part-2 + #workbench").count() == 1
     page.reload()
     assert page.evaluate("attnPage.state.get().cell") == [2, 1]
+    second.locator("button").first.click()  # closes it
+    assert page.url.endswith("#parts")
+    assert page.locator("#workbench").is_hidden()

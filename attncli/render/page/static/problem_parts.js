@@ -10,6 +10,7 @@ import { makeTable } from "./table.js";
 import { themeSwitch } from "./theme.js";
 import { documentPart, drawWorkbench, listenToWorkbench, showInConsole } from "./workbench.js";
 
+const ALL_PARTS = "#parts"; // the address of the page with every part closed
 const MOST_TABLES = 8; // of one result: of many heads the first
 
 /** Draw the page of the parts from its object. */
@@ -40,7 +41,7 @@ export function drawProblemParts(page) {
   };
   const close = () => {
     show(null);
-    history.pushState(null, "", location.pathname + location.search);
+    history.pushState(null, "", ALL_PARTS);
   };
   const sections = states.map((state, at) => partSection(state, Boolean(page.parts[at].guide), (place) => open(at, place), () => (current === at ? close() : open(at))));
   const goTo = (at) => {
@@ -79,7 +80,7 @@ export function partOfStory(page) {
 
 /** A link from the story of a part to the page of all. */
 export function linkToAllParts() {
-  return anchorTo("#parts", "← All parts");
+  return anchorTo(ALL_PARTS, "← All parts");
 }
 
 /** A link to another place of this file, which is drawn anew. */
