@@ -35,7 +35,8 @@ def with_keywords(text: str) -> str:
         own = _IN_PYTHON.get(name, name.replace("-", "_"))
         if own.endswith(")"):
             return own
-        has_value = value is not None and (name in _VALUED or _WRITTEN.fullmatch(value) is not None)
+        is_followed = found.string.startswith(" --", found.end())  # by another option: no word of the sentence
+        has_value = value is not None and (name in _VALUED or is_followed or _WRITTEN.fullmatch(value) is not None)
         if has_value:
             value = f"[{value}]" if _LIST.fullmatch(value) else value
             literal = value if _LITERAL.fullmatch(value) else f'"{value}"'

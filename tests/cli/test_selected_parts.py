@@ -104,7 +104,8 @@ def test_a_cell_without_explain_is_its_worked_lines_alone(run: Run) -> None:
         assert f"\n  {line}\n" in shown
     assert "─" not in shown, "no table"
     markdown = run(*CELL, "-f", "markdown").stdout
-    assert "\n".join(["```", *LINES, "```"]) in markdown
+    assert r"= 2\cdot2 + 0\cdot4 + 2\cdot3 = 10$" in markdown
+    assert r"$10/\sqrt{3} = 5.7735$" in markdown
     assert "|" not in markdown
     latex = run(*CELL, "-f", "latex").stdout
     assert r"$10/\sqrt{3} = 5.7735$" in latex

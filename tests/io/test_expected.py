@@ -111,7 +111,7 @@ def test_an_empty_stream_is_an_error(folder: Path) -> None:
 def test_an_error_of_an_option_names_it_or_the_file(options: list[str], message: str, folder: Path) -> None:
     with pytest.raises(AttnError) as raised:
         read_against(options, Inputs(), NAMES)
-    assert str(raised.value).startswith(message)
+    assert raised.value.typed.startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_an_error_of_an_option_names_it_or_the_file(options: list[str], message:
 def test_an_error_of_a_key_names_the_file(text: str, message: str, folder: Path) -> None:
     with pytest.raises(AttnError) as raised:
         read_expected(expected_of(text, folder), NAMES)
-    assert str(raised.value).startswith(message)
+    assert raised.value.typed.startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_words_for_numbers_are_numbers(files: Path) -> None:
 def test_an_error_names_the_place_or_the_file(value: Any, message: str, files: Path) -> None:
     with pytest.raises(AttnError) as raised:
         read(value, files)
-    assert str(raised.value).removeprefix(f"{files}/").startswith(message)
+    assert raised.value.typed.removeprefix(f"{files}/").startswith(message)
 
 
 def test_of_several_entries_none_of_which_is_the_result_one_is_to_be_named(files: Path) -> None:

@@ -23,7 +23,7 @@ PROBLEM = "embeddings: [[1, 2], [3, 4]]\n"
 def test_a_stream_without_end_is_read_up_to_the_limit() -> None:
     with pytest.raises(AttnError) as caught:
         Inputs("3M").open("/dev/zero")
-    assert str(caught.value) == (
+    assert caught.value.typed == (
         "/dev/zero: has more than the 3.0 MB that may be read (--max-size); allow more with --max-size"
     )
 
@@ -150,7 +150,7 @@ def test_a_missing_problem_has_the_nearest_name(
         Path(file).touch()
     with pytest.raises(AttnError) as caught:
         attncli.load(name)
-    assert str(caught.value).startswith(message)
+    assert caught.value.typed.startswith(message)
 
 
 MISSING_ARRAYS = {
@@ -172,7 +172,7 @@ def test_a_missing_array_has_the_nearest_name(text: str, message: str, tmp_path:
         (tmp_path / file).touch()
     with pytest.raises(AttnError) as caught:
         attncli.load(write_file(tmp_path, text))
-    assert str(caught.value).replace(f"{tmp_path}/", "") == message
+    assert caught.value.typed.replace(f"{tmp_path}/", "") == message
 
 
 TOO_LONG = {
@@ -186,7 +186,7 @@ TOO_LONG = {
 def test_a_text_may_be_longer_than_any_name_of_a_file(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(AttnError) as caught:
         attncli.load(write_file(tmp_path, text))
-    assert message in str(caught.value)
+    assert message in caught.value.typed
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ REFUSED = {
 def test_an_error_in_a_problem_file_has_its_file_line_and_key(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(AttnError) as caught:
         attncli.load(write_file(tmp_path, text))
-    shown = str(caught.value).replace(f"{tmp_path}/", "")
+    shown = caught.value.typed.replace(f"{tmp_path}/", "")
     assert shown.startswith(message)
     assert "\n" not in shown
 
@@ -101,14 +101,14 @@ def test_a_file_of_another_format_is_an_error(
     Path("x.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
     with pytest.raises(AttnError) as caught:
         attncli.load(name)
-    assert str(caught.value) == message
+    assert caught.value.typed == message
 
 
 def test_a_checkpoint_given_as_a_problem_is_an_error_with_a_hint(tmp_path: Path) -> None:
     np.savez(tmp_path / "m.npz", **{"layer.0.weight": np.eye(2)})
     with pytest.raises(AttnError) as caught:
         attncli.load(tmp_path / "m.npz")
-    assert str(caught.value).replace(f"{tmp_path}/", "") == (
+    assert caught.value.typed.replace(f"{tmp_path}/", "") == (
         "m.npz: has no entry with the name of a key; "
         "name the entry where it belongs, as in --w-q 'm.npz#layer.0.weight'"
     )
@@ -118,7 +118,7 @@ def test_a_checkpoint_given_as_a_problem_is_an_error_with_a_hint(tmp_path: Path)
 def test_an_invalid_path_is_an_error(name: str) -> None:
     with pytest.raises(AttnError) as caught:
         attncli.load(name)
-    assert name.rpartition("\0")[2] in str(caught.value)
+    assert name.rpartition("\0")[2] in caught.value.typed
 
 
 @pytest.mark.parametrize("key", ['"heads": %', '"scale": %', '"score": {"gaussian": {"sigma": %}}'])

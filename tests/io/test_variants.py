@@ -120,7 +120,7 @@ def test_one_value_without_which_there_is_no_problem_needs_a_second_one() -> Non
     drawn = NamedDocument("", raw_values(token_count=2, dim=2))
     with pytest.raises(AttnError) as raised:
         make_variants([drawn], read_varied(["seed=1"], Origin()))
-    assert str(raised.value) == (
+    assert raised.value.typed == (
         "variant as given, seed: embeddings is drawn at random and there is no seed; "
         "one variant, seed=1, is compared with the problem as given: give a second value in its place"
     )
@@ -146,4 +146,4 @@ def test_one_value_without_which_there_is_no_problem_needs_a_second_one() -> Non
 def test_an_error_names_the_variant(words: list[str], message: str) -> None:
     with pytest.raises(AttnError) as raised:
         variants(*words)
-    assert str(raised.value).startswith(message)
+    assert raised.value.typed.startswith(message)

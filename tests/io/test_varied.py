@@ -126,7 +126,7 @@ def test_a_file_is_read_once_relative_to_where_the_program_runs(
 def test_an_error_names_the_key_and_what_was_expected(words: list[str], message: str) -> None:
     with pytest.raises(AttnError) as raised:
         read_varied(words, Origin())
-    assert str(raised.value).startswith(message)
+    assert raised.value.typed.startswith(message)
 
 
 def test_a_range_may_have_as_many_numbers_as_variants_are_compared() -> None:
@@ -170,4 +170,4 @@ def test_python_gives_a_list_of_values_for_each_key() -> None:
 def test_an_error_names_the_keyword(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(AttnError) as raised:
         varied_keywords(keys)
-    assert str(raised.value).startswith(message)
+    assert raised.value.typed.startswith(message)

@@ -36,7 +36,7 @@ from attncli.render.view import View, selected_value
 
 PUBLISHED, EXPECTED = "published", "expected"  # numbers that somebody published, and the reference's own
 RULE, PROMPT = "── ", "$ "  # before the title of a part, and before a command
-PLOT_ROWS = 13  # of the plot of all parts: with the verdict a page shows it
+PLOT_ROWS = 11  # of the plot of all parts: with the verdict a page shows it
 NARROW_TYPES = ("float16", "bfloat16", "float32")  # which may have fewer digits than were printed
 
 TitledTables = Sequence[tuple[str, Grid]]
