@@ -35,7 +35,7 @@ def with_keywords(text: str) -> str:
         own = _IN_PYTHON.get(name, name.replace("-", "_"))
         if own.endswith(")"):
             return own
-        is_followed = found.string.startswith(" --", found.end())  # by another option: no word of the sentence
+        is_followed = value != "or" and found.string.startswith(" --", found.end())  # so it is no word of the sentence
         has_value = value is not None and (name in _VALUED or is_followed or _WRITTEN.fullmatch(value) is not None)
         if has_value:
             value = f"[{value}]" if _LIST.fullmatch(value) else value
