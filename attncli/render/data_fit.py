@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
@@ -42,6 +43,18 @@ def data_fit_section(view: View) -> Section:
         for fit, own in zip(fits, curves, strict=True)
     )
     return Section(f"{fits[0].curve.name} over {fits[0].x_name}s", plots=plots)
+
+
+def data_fit_object(trace: Trace) -> dict[str, Any]:
+    """What a page draws a data fit from: the step that has the curve, and where `queries`, `keys` and `value` are.
+
+    Queries and keys are the name of a step with one feature, or their tokens as numbers.
+    """
+    value, points, tokens = _argument(trace, CONTEXT, VALUE), _points(trace), _token_numbers(trace)
+    assert value is not None
+    queries, keys = (step.name for step in points) if points is not None else tokens or ((), ())
+    axis = "token" if points is None else KEY
+    return {"axis": axis, "step": trace[CONTEXT].name, "queries": queries, "keys": keys, "value": value.name}
 
 
 def has_data_fit(trace: Trace) -> bool:

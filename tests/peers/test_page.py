@@ -1,5 +1,6 @@
 """The page as it is looked at and walked through, in a browser: steps, tables, cells, the trail, the address, paper."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -317,13 +318,15 @@ def test_all_steps_are_printed_and_nothing_to_press(page_of: PageOf) -> None:
     assert page.locator("#print *").count() == 0
 
 
-def test_inputs_of_many_columns_do_not_overlap_on_paper(page_of: PageOf) -> None:
-    page = page_of({"embeddings": normal(3, 6), "w_q": normal(6, 6, seed=1)})
+def test_tables_stand_in_two_columns_on_paper_and_do_not_overlap(page_of: PageOf) -> None:
+    page = page_of({"embeddings": normal(3, 6), "w_q": normal(6, 6, seed=1), "heads": 2})
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    boxes = [table.bounding_box() for table in page.locator("#print table").all()[:2]]
-    assert abs(boxes[0]["y"] - boxes[1]["y"]) < boxes[0]["height"] / 2  # beside each other, below texts of their own
-    assert boxes[0]["x"] + boxes[0]["width"] < boxes[1]["x"]
+    boxes = [table.bounding_box() for table in page.locator("#print table").all()]
+    assert len({round(box["x"]) for box in boxes}) >= 2
+    for one, other in itertools.combinations(boxes, 2):
+        is_beside = one["x"] + one["width"] <= other["x"] or other["x"] + other["width"] <= one["x"]
+        assert is_beside or one["y"] + one["height"] <= other["y"] or other["y"] + other["height"] <= one["y"]
 
 
 def test_results_without_their_steps_show_all_digits(page_of: PageOf, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,3 +361,13 @@ def test_axe_finds_no_serious_fault_and_the_page_is_as_wide_as_the_screen(
         found = [fault for fault in axe.run(page).response["violations"] if fault["impact"] in ("serious", "critical")]
         assert not found, found
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_curve_through_values_over_keys_follows_a_change(page_of: PageOf) -> None:
+    page = page_of({"query": [[0], [1], [2]], "key": [[0], [2]], "value": [[1], [5]], "score": "gaussian"})
+    show(page, "context")
+    assert page.locator(".data-fit .fit-point").count() == 2
+    before = page.locator(".fit-curve").get_attribute("d")
+    page.locator("#set-temperature").fill("9")
+    page.keyboard.press("Enter")
+    assert page.locator(".fit-curve").get_attribute("d") != before

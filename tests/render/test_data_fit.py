@@ -7,7 +7,7 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.engine.run import run
-from attncli.render.data_fit import DataFit, data_fits, has_data_fit
+from attncli.render.data_fit import DataFit, data_fit_object, data_fits, has_data_fit
 from attncli.render.sections import sections
 from attncli.render.view import View
 from tests.problems import dense_trace, problem
@@ -89,3 +89,13 @@ def test_scores_that_are_given_have_a_fit_over_tokens_that_are_numbers() -> None
     keys = {"scores": [[0.0, 0.0]], "value": [[1.0], [2.0]], "tokens": ["10", "20"], "query_tokens": ["15"]}
     assert has_data_fit(dense_trace(problem(**keys)))
     assert fits(**keys)[0].curve.y[0] == 1.5
+
+
+def test_a_page_draws_it_from_steps_or_from_tokens_that_are_numbers() -> None:
+    keys = {"value": [[1.0], [2.0]], "key": [[0.0], [1.0]], "query": [[0.5]]}
+    own = data_fit_object(dense_trace(problem(**keys, score="gaussian")))
+    assert (own["axis"], own["queries"], own["keys"], own["value"]) == ("key", "query", "key", "value")
+    assert own["step"] == "context"
+    given = {"weights": [[1.0, 0.0]], "value": [[1.0], [2.0]], "tokens": ["3", "4.5"], "query_tokens": ["4"]}
+    other = data_fit_object(dense_trace(problem(**given)))
+    assert (other["axis"], [*other["queries"]], [*other["keys"]]) == ("token", [4.0], [3.0, 4.5])

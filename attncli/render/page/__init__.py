@@ -16,6 +16,7 @@ from attncli.problem.fields import WEIGHTS
 from attncli.problem.spec import ProblemSpec
 from attncli.render.by_hand import cell_lines, has_lines, positions_through
 from attncli.render.color_map import ANCHORS, DOTS, SIGNED_ON_DARK, SIGNED_ON_LIGHT
+from attncli.render.data_fit import data_fit_object, has_data_fit
 from attncli.render.formats import EVERY_STEP
 from attncli.render.masks import VISIBLE
 from attncli.render.page.document import page_document, page_functions
@@ -117,6 +118,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
     - `sections`: `{number, names, remarks}`, number null of inputs; `formula`, `mathml` and `purpose` where several
       names are one section (Q = K = V = X), else those of the node.
     - `colors`: [red, green, blue] at equal distances from the least number of a table to the largest.
+    - `curve`: of a problem whose values are points over an axis the object of `data_fit_object`; null of any other.
     - `worked`: the lines of steps whose function the page does not have, by name: `{axes, lines}`, a list of lines for
       each cell in the order of rows over those axes.
     - `values`: `{shape, data}` of every step of the first plan by name, data in the order of rows.
@@ -163,6 +165,7 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
         "sections": plans.sections,
         "results": plans.results,
         "plans": plans.plans,
+        "curve": data_fit_object(trace) if steps.are_all and has_data_fit(trace) else None,
         "worked": worked,
         "before": _values_before(view, steps.steps) if exercise is None else {},
         "values": {step.name: value_object(step.value) for step in steps.steps if step.name not in hidden},

@@ -2,6 +2,7 @@
 
 import { drawCell } from "./cell_panel.js";
 import { applyChange, editCell, typedText, whyNotEditable } from "./changes.js";
+import { dataFitFigure } from "./data_fit.js";
 import { make } from "./elements.js";
 import { isToFill, whyNoNumbers } from "./exercise.js";
 import { exerciseTable } from "./exercise_table.js";
@@ -24,12 +25,13 @@ const REFILLS = ["nodes", "values", "settings"]; // what other numbers follow fr
 /** Draw the step in view, and again whenever it changes. */
 export function drawStep(element, state) {
   const panel = make("section", { class: "cell-panel", "aria-label": "The cell in view" });
+  const fit = make("div");
   let tables = { main: null, sources: [] };
   const draw = () => {
     const hadFocus = element.contains(document.activeElement) && document.activeElement !== element;
     const node = nodeOf(state.get(), state.get().step);
     tables = makeTables(state, node);
-    element.replaceChildren(make("div", { class: "step-body" }, stepHead(state, node), tables.element), panel);
+    element.replaceChildren(make("div", { class: "step-body" }, stepHead(state, node), tables.element, fit), panel);
     const { cell } = state.get();
     if (cell !== null) tables.main?.table?.reveal(cell);
     if (hadFocus) tables.main?.table?.focus();
@@ -43,6 +45,7 @@ export function drawStep(element, state) {
     mark();
   };
   const mark = () => {
+    fit.replaceChildren(dataFitFigure(state.get(), nodeOf(state.get(), state.get().step)) ?? "");
     markCells(state, tables);
     drawCell(panel, state, new Map(tables.sources.map(({ node }, place) => [node.name, `operand-${place + 1}`])));
   };
