@@ -3,7 +3,7 @@
 import { drawCell } from "./cell_panel.js";
 import { applyChange, editCell, typedText, whyNotEditable } from "./changes.js";
 import { make } from "./elements.js";
-import { isToFill, whyNoNumbers } from "./exercise.js";
+import { isToFill, whyNoNumbers, wrongAnswer } from "./exercise.js";
 import { exerciseTable } from "./exercise_table.js";
 import { legendOf } from "./legend.js";
 import { paintedMask } from "./mask_painting.js";
@@ -49,7 +49,7 @@ export function drawStep(element, state) {
   state.listen((names) => {
     if (names.some((name) => REDRAWS.includes(name))) draw();
     else if (names.some((name) => REFILLS.includes(name))) refill();
-    else if (["cell", "pointed", "sentence"].some((name) => names.includes(name))) mark();
+    else if (["cell", "pointed", "sentence", "fills", "typing", "judged", "hinted"].some((name) => names.includes(name))) mark();
   });
   draw();
 }
@@ -90,9 +90,9 @@ function showSources(state, tables) {
 /** A table with its title and legend, and a function that shows the numbers in force in it; null where the step has no numbers in force. */
 function makeFigure(state, node, leading, kind) {
   const now = state.get();
-  const content = stepTable(now, node, leading);
-  if (content === null) return null;
   const isMain = kind === "main";
+  const content = withWrongAnswers(state, node, stepTable(now, node, leading));
+  if (content === null) return null;
   const indexOf = (cell) => indexOfCell(content.leading, node.axes.length, cell);
   const keep = (cell) => state.update({ cell, pointed: null });
   const table = makeTable(content, isMain ? {
@@ -120,13 +120,20 @@ function makeFigure(state, node, leading, kind) {
   );
   const refill = () => {
     const own = nodeOf(state.get(), node.name);
-    const next = own === null ? null : stepTable(state.get(), own, leading);
+    const next = own === null ? null : withWrongAnswers(state, own, stepTable(state.get(), own, leading));
     if (next === null || !table.refill(next)) return false;
     figure.querySelector(".legend")?.replaceWith(legendOf(now.page, next));
     overview?.paint(next);
     return true;
   };
   return { figure, table, node, content, refill };
+}
+
+/** The table of a step with what was filled in its cells and is wrong, where the key is shown beside it. */
+function withWrongAnswers(state, node, content) {
+  if (content === null || !state.get().page.exercise) return content;
+  const indexOf = (at) => indexOfCell(content.leading, node.axes.length, [Math.floor(at / content.columns), at % content.columns]);
+  return { ...content, wrong: (at) => wrongAnswer(state.get(), node.name, indexOf(at)) };
 }
 
 function mainTitle(page, node, content) {
