@@ -3,8 +3,7 @@
 import { drawCell } from "./cell_panel.js";
 import { applyChange, editCell, typedText, whyNotEditable } from "./changes.js";
 import { make } from "./elements.js";
-import { isToFill, whyNoNumbers, wrongAnswer } from "./exercise.js";
-import { exerciseTable } from "./exercise_table.js";
+import { exerciseFunctions, isToFill, whyNoNumbers } from "./exercise.js";
 import { legendOf } from "./legend.js";
 import { paintedMask } from "./mask_painting.js";
 import { goOn, indexInView, showStep } from "./navigation.js";
@@ -74,7 +73,7 @@ function withAnswers(now) {
 /** The table of a step that is to be filled in, with its title. */
 function figureToFill(state, node) {
   const title = sliceTitle(state.get().page, node, { leading: leadingIndex(state.get().page, node, state.get().positions) });
-  return { figure: make("figure", { class: "heat-map main" }, make("figcaption", {}, make("span", {}, ...title)), exerciseTable(state, node)), table: null, refill: () => false };
+  return { figure: make("figure", { class: "heat-map main" }, make("figcaption", {}, make("span", {}, ...title)), exerciseFunctions.fieldTable(state, node)), table: null, refill: () => false };
 }
 
 /** Draw the tables that the step is made from, as far as they are others than those that are shown. */
@@ -131,9 +130,9 @@ function makeFigure(state, node, leading, kind) {
 
 /** The table of a step with what was filled in its cells and is wrong, where the key is shown beside it. */
 function withWrongAnswers(state, node, content) {
-  if (content === null || !state.get().page.exercise) return content;
+  if (content === null || !exerciseFunctions.wrongAnswer) return content;
   const indexOf = (at) => indexOfCell(content.leading, node.axes.length, [Math.floor(at / content.columns), at % content.columns]);
-  return { ...content, wrong: (at) => wrongAnswer(state.get(), node.name, indexOf(at)) };
+  return { ...content, wrong: (at) => exerciseFunctions.wrongAnswer(state.get(), node.name, indexOf(at)) };
 }
 
 function mainTitle(page, node, content) {

@@ -1,17 +1,23 @@
 /* The line above an exercise: what is to be filled in, how many are right, and the key on demand. */
 
-import { resetAll } from "./changes.js";
-import { changeTexts } from "./changes_text.js";
-import { make } from "./elements.js";
-import { countOfRight, showKey } from "./exercise.js";
-import { showStep } from "./navigation.js";
+import { resetAll } from "../changes.js";
+import { changeTexts } from "../changes_text.js";
+import { make } from "../elements.js";
+import { exerciseFunctions } from "../exercise.js";
+import { countOfRight, isSolved, showKey, wrongAnswer } from "./answers.js";
+import { exerciseTable } from "./fields.js";
+import { fieldHelp } from "./help.js";
+import { showStep } from "../navigation.js";
+import { addPart } from "../parts.js";
 
 const MOST_TEXTS = 3; // of changes in the line
 
-/** Draw the line where the page is an exercise. */
-export function drawExercise(element, state) {
+Object.assign(exerciseFunctions, { fieldTable: exerciseTable, fieldHelp, isSolved, wrongAnswer });
+addPart((state) => drawExercise(document.getElementById("exercise"), state));
+
+/** Draw the line. */
+function drawExercise(element, state) {
   const { page } = state.get();
-  if (!page.exercise) return;
   const count = make("span", { class: "exercise-count", role: "status" });
   const key = make("button", { type: "button", "aria-pressed": "false", onclick: () => showKey(state, !state.get().isKeyShown) }, "Show the key");
   const links = page.exercise.answers.map((step) => ({ step, link: make("button", { type: "button", onclick: () => showStep(state, step) }) }));

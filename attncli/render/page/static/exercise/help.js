@@ -1,10 +1,11 @@
 /* Help with the field of an exercise that has the focus: what its mark says, and a hint at its arithmetic. */
 
-import { arithmeticOf } from "./arithmetic.js";
-import { placeName } from "./cell.js";
-import { make } from "./elements.js";
-import { explanationOf, filledText, isBlank, isToFill, placeOfField } from "./exercise.js";
-import { indexInView } from "./navigation.js";
+import { arithmeticOf } from "../arithmetic.js";
+import { placeName } from "../cell.js";
+import { make } from "../elements.js";
+import { isToFill } from "../exercise.js";
+import { explanationOf, filledText, isBlank, placeOfField } from "./answers.js";
+import { indexInView } from "../navigation.js";
 
 const UNTIL = "The arithmetic is shown when all numbers are right, or with the key.";
 
