@@ -276,7 +276,7 @@ def test_a_number_of_an_input_is_edited_in_its_cell(page_of: PageOf) -> None:
     assert field.input_value() == "1"
     field.fill("one")
     page.keyboard.press("Enter")
-    assert "no number" in page.locator("td [role=alert]").inner_text()
+    assert "not a number" in page.locator("td [role=alert]").inner_text()
     page.keyboard.press("Escape")
     assert texts(page)[0] == ["1", "0", "0"]
     page.keyboard.press("5")
