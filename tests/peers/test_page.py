@@ -298,7 +298,7 @@ def test_what_is_wrong_with_a_number_is_read_beside_a_narrow_table(page_of: Page
     page.keyboard.type("abc")
     page.keyboard.press("Enter")
     error = page.locator("td .field-error")
-    assert "is no number" in error.inner_text()
+    assert "is not a number" in error.inner_text()
     box = error.bounding_box()
     corner = [box["x"] + box["width"] - 3, box["y"] + box["height"] / 2]
     assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).className", corner) == "field-error"
