@@ -15,7 +15,7 @@ MAX_LENGTH = 100  # characters; a longer text is not a number that somebody type
 _NUMBER = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?", re.IGNORECASE | re.ASCII)
 _TOKEN = re.compile(rf"\s*({_NUMBER.pattern}|[a-z]+|\S)", re.IGNORECASE | re.ASCII)
 DECIMAL = re.compile(rf"[-+]?({_NUMBER.pattern})", re.IGNORECASE | re.ASCII)
-_FUNCTIONS: dict[str, Callable[[float], float]] = {"sqrt": math.sqrt}
+_FUNCTIONS: dict[str, Callable[[float], float]] = {"sqrt": math.sqrt, "exp": math.exp}
 _CONSTANTS = {"pi": math.pi}
 _NON_FINITE = re.compile(r"([-+]?)\.?(inf|infinity|nan)", re.IGNORECASE | re.ASCII)
 DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+", re.ASCII)
@@ -126,9 +126,9 @@ def number_of_text(text: str) -> float | None:
 def evaluate(text: str) -> float | None:
     """The number of an expression; None for other texts, such as a word or a plain decimal number.
 
-    `*` and `/` apply from left to right, `sqrt(…)` is the square root, `pi` is π; `+` and `-` come before a factor,
-    and between terms inside parentheses alone, so that neither a date nor two numbers is a difference. Each operation
-    is that of floating-point numbers.
+    `*` and `/` apply from left to right, `sqrt(…)` is the square root, `exp(…)` the power of e, `pi` is π; `+` and `-`
+    come before a factor, and between terms inside parentheses alone, so that neither a date nor two numbers is a
+    difference. Each operation is that of floating-point numbers.
 
     Raises AttnError where an expression divides by zero, or its value is not a finite number.
 

@@ -23,7 +23,7 @@ Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 OWN_OPERATOR = r"^[^:=,]+:[A-Za-z_]\w*(:.*)?$"  # a function of the user's
-_NUMBER = r"^[\s\d+\-*/().eEinfaNIty_sqrtp√π]+$"  # 1/2, -2*sqrt(3), inf
+_NUMBER = r"^[\s\d+\-*/().eEinfaNIty_sqrtxp√π]+$"  # 1/2, -2*sqrt(3), inf
 _TEXT: Schema = {"type": "string"}
 _NAMES: Schema = {"type": "array", "items": _TEXT}
 _ANY_TEXT: Schema = {"type": ["string", "number", "boolean"]}

@@ -277,7 +277,7 @@ def test_a_number_of_an_input_is_edited_in_its_cell(page_of: PageOf) -> None:
     assert field.input_value() == "1"
     field.fill("one")
     page.keyboard.press("Enter")
-    assert "no number" in page.locator("td [role=alert]").inner_text()
+    assert "not a number" in page.locator("td [role=alert]").inner_text()
     page.keyboard.press("Escape")
     assert texts(page)[0] == ["1", "0", "0"]
     page.keyboard.press("5")
@@ -299,7 +299,7 @@ def test_what_is_wrong_with_a_number_is_read_beside_a_narrow_table(page_of: Page
     page.keyboard.type("abc")
     page.keyboard.press("Enter")
     error = page.locator("td .field-error")
-    assert "is no number" in error.inner_text()
+    assert "is not a number" in error.inner_text()
     box = error.bounding_box()
     corner = [box["x"] + box["width"] - 3, box["y"] + box["height"] / 2]
     assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).className", corner) == "field-error"

@@ -128,10 +128,10 @@ def test_numbers_of_inputs_are_changed_one_by_one(page_of: PageOf) -> None:
 @pytest.mark.parametrize(
     ("label", "text", "mistake"),
     [
-        ("Scale", "half", "Write a number: 0.5, 2, 1/3 or sqrt(2)."),
-        ("Scale", "1/0", "Write a number: 0.5, 2, 1/3 or sqrt(2)."),
+        ("Scale", "half", "Write a number: 0.5, 1/3, sqrt(2) or exp(0)."),
+        ("Scale", "1/0", "Write a number: 0.5, 1/3, sqrt(2) or exp(0)."),
         ("Temperature", "0", "Write a number above 0."),
-        ("Temperature", "", "Write a number: 0.5, 2, 1/3 or sqrt(2)."),
+        ("Temperature", "", "Write a number: 0.5, 1/3, sqrt(2) or exp(0)."),
     ],
 )
 def test_a_mistake_is_told_at_its_field_and_changes_nothing(
@@ -300,8 +300,8 @@ def test_what_cannot_be_recomputed_says_why(page_of: PageOf, keys: dict[str, Any
 def test_what_is_computed_or_no_number_is_not_edited(page_of: PageOf) -> None:
     page = page_of({**SELF, "mask": [[1, 0, 1]]})
     assert edit(page, "scores", [0, 0], "1") == "scores is computed: change the numbers that it is made from."
-    assert edit(page, "embeddings", [0, 0], "one") == "“one” is no number: write 0.5, -2, 1/3 or sqrt(2)."
-    assert edit(page, "embeddings", [0, 0], "") == "Nothing is no number: write 0.5, -2, 1/3 or sqrt(2)."
+    assert edit(page, "embeddings", [0, 0], "one") == "“one” is not a number: write 0.5, 1/3, sqrt(2) or exp(0)."
+    assert edit(page, "embeddings", [0, 0], "") == "Nothing is not a number: write 0.5, 1/3, sqrt(2) or exp(0)."
     assert changed(page) == ["Nothing is changed."]
 
 

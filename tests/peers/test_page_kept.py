@@ -232,6 +232,41 @@ def test_an_exercise_tells_right_from_wrong_and_hides_what_follows(page_of: Page
     assert page.locator(".fill").count() == 6
 
 
+def test_an_exercise_explains_what_is_not_right_and_gives_a_hint(page_of: PageOf) -> None:
+    keys = {"embeddings": [[1, 0], [0, 1]], "tokens": ["the", "cat"], "scale": 1}
+    page = page_of(keys, blanks=BlankRequest(("weights",)))
+    right = [f"{1 / (1 + np.exp(sign)):.4f}" for sign in (-1, 1, 1, -1)]  # softmax of [1, 0] and of [0, 1]
+    fields, panel, count = page.locator(".fill input"), page.locator(".cell-panel"), page.locator(".exercise-count")
+    for text, says in {
+        "0.73": "give 4 decimals",
+        "e^0": "not a number",
+        "0.7312": "rounding",
+        "1/3": "not right",
+    }.items():
+        fields.first.fill(text)
+        fields.first.press("Tab")
+        assert says in panel.inner_text()  # of the field that was left
+        assert says in fields.first.get_attribute("title")
+    page.get_by_role("button", name="Hint").click()
+    assert "exp(0 − 1) = ?" in panel.inner_text()
+    page.get_by_role("button", name="Show the key").click()
+    assert page.locator("td s").all_inner_texts() == ["1/3"]
+    page.get_by_role("button", name="Hide the key").click()
+    for at, text in enumerate(right):
+        fields.nth(at).fill(text)
+    assert count.inner_text() == "All 4 are right."
+    assert right[0] in panel.inner_text()
+    page.get_by_text("Make another exercise").click()
+    page.locator("#set-temperature").fill("10")
+    page.locator("#set-temperature").press("Enter")
+    assert "temperature: 1 → 10" in page.locator("#exercise").inner_text()
+    assert count.inner_text() == "0 of 4 right"
+    page.locator("#exercise").get_by_role("button", name="Undo").click()
+    assert count.inner_text() == "All 4 are right."
+    fields.first.fill("0.3")
+    assert count.inner_text() == "3 of 4 right"  # while it is typed
+
+
 def test_words_are_changed_and_a_mask_is_painted(page_of: PageOf) -> None:
     page = page_of({"embeddings": np.eye(3, 4), "tokens": ["the", "cat", "sat"], "heads": 2})
     assert edit(page, [1, 0], "1/3") is None

@@ -19,7 +19,7 @@ REPORTS = {"attn.comparison_page/1": "reports/comparison.js", "attn.check_page/1
 REPORT_FOLDER = "reports"
 FOLDER = "functions"  # of the scripts that define the functions of plans, a file for each kind
 # The folders of scripts and style sheets of parts: a page has them where its object has something under the key.
-PARTS: Mapping[str, str] = {"guide": "story"}
+PARTS: Mapping[str, str] = {"guide": "story", "exercise": "exercise"}
 _DEFINITION = re.compile(r'^defineFunction\("(\w+)"', re.MULTILINE)
 _IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/[\w/.-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class)\b)", re.MULTILINE)

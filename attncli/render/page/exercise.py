@@ -70,7 +70,8 @@ def _steps_to_fill(plan: Plan, blanks: Blanks, request: BlankRequest) -> list[st
     for node in plan.nodes:
         if node.name in blanks.cells and _moves_numbers(node) and not asked.isdisjoint(node.inputs.values()):
             asked.add(node.name)
-    return [name for name in blanks.answers if name in asked]
+    # Where another step has the same numbers by chance, such as a context whose values are 1 and 0, it has no fields.
+    return [name for name in blanks.answers if name in asked] or [name for name in blanks.cells if name in asked]
 
 
 def _hidden_steps(plan: Plan, cells: Mapping[str, Array], blanks: Blanks) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import { arithmeticOf } from "./arithmetic.js";
 import { placeName } from "./cell.js";
 import { whyNotEditable } from "./changes.js";
 import { make } from "./elements.js";
-import { hiddenSteps } from "./exercise.js";
+import { exerciseFunctions, hiddenSteps } from "./exercise.js";
 import { goBack, goOn, indexInView } from "./navigation.js";
 import { indexOfCell, leadingIndex, nodeOf } from "./slices.js";
 import { hasSteps } from "./step_order.js";
@@ -13,22 +13,22 @@ import { numberAt } from "./values.js";
 
 /** Draw the cell in view; `kinds` has the class of the operands of each step, that of the frames around them. */
 export function drawCell(element, state, kinds) {
-  const now = state.get();
+  const isFound = exerciseFunctions.isSolved?.(state.get()) ?? false;
+  const now = isFound ? { ...state.get(), values: state.get().answers } : state.get(); // who has found all numbers may see them
   const node = nodeOf(now, now.step);
   const index = now.values.has(now.step) ? indexInView(state) : null;
   const live = make("div", { class: "arithmetic", "aria-live": "polite" });
   element.replaceChildren(...trailOf(state), live);
   if (index === null) {
-    if (hiddenSteps(now).has(now.step)) {
-      live.append(make("p", { class: "hint" }, "The arithmetic is shown with the key."));
-      return;
-    }
+    if (!isFound && hiddenSteps(now).has(now.step)) return exerciseFunctions.fieldHelp(element, live, state, node);
     const promise = hasSteps(now) ? "to see how it came about" : "to see all its digits";
-    live.append(make("p", { class: "hint" }, `Point at a number ${promise}; a click keeps it, the arrow keys walk on.`));
+    const says = isFound && hiddenSteps(now).has(now.step) ? "All numbers are right: click one to see its arithmetic." : `Point at a number ${promise}; a click keeps it, the arrow keys walk on.`;
+    live.append(make("p", { class: "hint" }, says));
     return;
   }
   const title = make("h3", {}, placeName(now.page, node, index));
-  const write = (lines) => live.replaceChildren(title, ...lines.map((parts) => lineOf(state, parts, kinds, fillGaps)));
+  const found = isFound ? [make("p", { class: "hint" }, "All numbers are right: here is the arithmetic of each.")] : [];
+  const write = (lines) => live.replaceChildren(...found, title, ...lines.map((parts) => lineOf(state, parts, kinds, fillGaps)));
   const fillGaps = () => write(withWholeSums(() => arithmeticOf(node, index, now)));
   const lines = arithmeticOf(node, index, now);
   write(lines.length > 0 ? lines : [[noteOf(state, node, index)]]);

@@ -4,7 +4,7 @@ import { evaluatePlan, roundedTo } from "./engine.js";
 import { shownValues } from "./exercise.js";
 import { pageOfHeads } from "./heads.js";
 import { planWithMask, withPaintedNode } from "./mask_painting.js";
-import { keptText, readTyped } from "./numbers_typed.js";
+import { keptText, NUMBERS_TO_TYPE, readTyped } from "./numbers_typed.js";
 import { settingsOfPage } from "./settings.js";
 import { placesAmong } from "./slices.js";
 import { numberAt, readValue, strides } from "./values.js";
@@ -63,7 +63,7 @@ export function editCell(state, step, index, text) {
   const reason = whyNotEditable(state, step);
   if (reason !== null) return reason;
   const value = readTyped(text);
-  if (value === null) return `${text.trim() === "" ? "Nothing" : `“${text.trim()}”`} is no number: write 0.5, -2, 1/3 or sqrt(2).`;
+  if (value === null) return `${text.trim() === "" ? "Nothing" : `“${text.trim()}”`} is not a number: write ${NUMBERS_TO_TYPE}.`;
   const { edits, program, page } = state.get();
   const isSameCell = (edit) => edit.step === step && edit.index.join() === index.join();
   const others = edits.filter((edit) => !isSameCell(edit));

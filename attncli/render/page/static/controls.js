@@ -24,7 +24,9 @@ export function drawControls(element, state) {
   const parameters = make("div", { class: "parameters" });
   const hint = make("p", { class: "hint" }, "Numbers of the inputs: double-click one in its table, or press F2 on it.");
   const rows = [...fields.map(({ row }) => row), ...(page.settings.normalizer === null ? [] : [parameters])];
-  element.replaceChildren(title, hint, make("div", { class: "fields" }, ...rows), ...structureControls(state), exportButtons(state), log.element);
+  const controls = [hint, make("div", { class: "fields" }, ...rows), ...structureControls(state)];
+  if (page.exercise) element.replaceChildren(make("details", { class: "other-exercise" }, make("summary", {}, "Make another exercise"), ...controls, log.element), exportButtons(state));
+  else element.replaceChildren(title, ...controls, exportButtons(state), log.element);
   let [drawnFor, drawn] = [undefined, []];
   const paint = () => {
     const { settings } = state.get();

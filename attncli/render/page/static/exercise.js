@@ -1,9 +1,10 @@
-/* The exercise: which steps it hides until the key is shown, what was filled in, and whether that is right. */
+/* The exercise: which steps it hides until the key is shown; the scripts of its folder do the rest. */
 
-import { readTyped } from "./numbers_typed.js";
-import { numberAt, strides } from "./values.js";
-
-const ROUNDING = { float32: 1e-6, float64: 1e-9 }; // by which a number may miss what it is typed as, in proportion to it
+/*
+ * What pages with an exercise do with it: `fieldTable`, the table of a step that is to be filled in; `fieldHelp`, what is
+ * said of a field; `isSolved`, whether all numbers are right; `wrongAnswer`, what is struck through beside the key.
+ */
+export const exerciseFunctions = {};
 
 /** The steps whose numbers are hidden now: those to fill in, and all that follow from them. */
 export function hiddenSteps({ page, nodes, isKeyShown }) {
@@ -25,72 +26,6 @@ export function shownValues(now, answers) {
 /** Whether a step is to be filled in now. */
 export function isToFill({ page, nodes, isKeyShown }, step) {
   return !isKeyShown && (page.exercise?.answers.includes(step) ?? false) && nodes.some(({ name }) => name === step);
-}
-
-/** Show the key, or hide it again. */
-export function showKey(state, isKeyShown) {
-  const now = state.get();
-  state.update({ isKeyShown, nodes: now.nodes, values: shownValues({ ...now, isKeyShown }, now.answers) });
-}
-
-/** The indices of the cells of a step that are to be filled in. */
-export function blankCells({ page, answers }, step) {
-  const { shape, data } = answers.get(step);
-  const steps = strides(shape);
-  const positions = page.exercise.blanks[step] ?? data.keys();
-  return Array.from(positions, (at) => steps.map((each, axis) => Math.floor(at / each) % shape[axis]));
-}
-
-/** Whether a cell of a step is to be filled in. */
-export function isBlank({ page, answers }, step, index) {
-  const steps = strides(answers.get(step).shape);
-  return page.exercise.blanks[step]?.includes(index.reduce((sum, at, axis) => sum + at * steps[axis], 0)) ?? true;
-}
-
-/** The text that was filled in a cell; empty where none was. */
-export function filledText({ fills }, step, index) {
-  return fills[`${step}@${index}`] ?? "";
-}
-
-/** Fill a text in a cell. */
-export function fillIn(state, step, index, text) {
-  const { [`${step}@${index}`]: _, ...others } = state.get().fills;
-  const plain = text.trim();
-  state.update({ fills: plain === "" ? others : { ...others, [`${step}@${index}`]: plain } });
-}
-
-/**
- * What a text is as the number of a cell: "right", "short" of right with too few decimals, "wrong", "empty", "unread".
- *
- * A decimal number is right within half a unit of its last digit, with the decimals of the page or all that the number
- * has; one with more decimals within half a unit of the page's last. A fraction or a root is right as its number.
- */
-export function verdictOn(now, step, index, text) {
-  if (text.trim() === "") return "empty";
-  const plain = text.trim().replace(/^([-−+]?\d+),(\d+)$/, "$1.$2");
-  const typed = readTyped(plain);
-  if (typed === null) return "unread";
-  const number = numberAt(now.answers.get(step), index);
-  const miss = Math.abs(typed - number);
-  const rounding = ROUNDING[now.page.dtype];
-  const isExact = miss <= rounding * Math.max(Math.abs(number), 10 ** -now.page.decimals);
-  const decimals = decimalsOf(plain);
-  if (isExact || decimals === null) return isExact ? "right" : "wrong";
-  if (miss > (10 ** -Math.min(decimals, now.page.decimals) / 2) * (1 + rounding)) return "wrong";
-  return decimals < now.page.decimals ? "short" : "right";
-}
-
-/** How many decimals a text has; null of one that is no decimal number, such as `1/3`. */
-function decimalsOf(text) {
-  const match = /^[-−+]?\d*\.?(\d*)(?:e([-+]?\d+))?$/i.exec(text);
-  return match === null ? null : match[1].length - Number(match[2] ?? 0);
-}
-
-/** How many of the numbers are right, of how many: of a step, or of all. */
-export function countOfRight(now, steps = now.page.exercise.answers) {
-  const cells = steps.filter((step) => now.answers.has(step)).flatMap((step) => blankCells(now, step).map((index) => [step, index]));
-  const right = cells.filter(([step, index]) => verdictOn(now, step, index, filledText(now, step, index)) === "right");
-  return { right: right.length, all: cells.length };
 }
 
 /** What is said of steps without numbers: that a change takes them, or that they are to be found. */

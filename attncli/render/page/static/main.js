@@ -1,6 +1,5 @@
 /* The page: reads its object and draws its parts, of one problem, of the parts of a file, or of a model. */
 
-import { drawExercise } from "./exercise_bar.js";
 import { followAddress } from "./navigation.js";
 import { drawHeading } from "./heading.js";
 import { drawModel } from "./model.js";
@@ -22,7 +21,6 @@ if (page.layers !== undefined) {
   followAddress(state);
   drawHeading(documentPart("heading"), state);
   if (problem !== page) documentPart("heading").append(linkToAllParts());
-  drawExercise(documentPart("exercise"), state);
   drawWorkbench(state);
   drawOverview(documentPart("overview"), state);
   listenToWorkbench(() => state);

@@ -1,7 +1,9 @@
-/* Numbers as users type them: decimals, fractions, products and square roots, as in problem files. */
+/* Numbers as users type them: decimals, fractions, products, square roots and powers of e, as in problem files. */
 
-const TOKEN = /\s*([0-9]+\.?[0-9]*(?:e[-+]?[0-9]+)?|\.[0-9]+(?:e[-+]?[0-9]+)?|sqrt|pi|\S)/giy;
+const TOKEN = /\s*([0-9]+\.?[0-9]*(?:e[-+]?[0-9]+)?|\.[0-9]+(?:e[-+]?[0-9]+)?|sqrt|exp|pi|\S)/giy;
 const LONGEST = 100; // characters; nobody types a longer number
+const TYPED_FUNCTIONS = { sqrt: Math.sqrt, exp: Math.exp };
+export const NUMBERS_TO_TYPE = "0.5, 1/3, sqrt(2) or exp(0)";
 
 /**
  * The number that a text is, such as `0.5`, `-2`, `1/3` or `2*sqrt(3)`; null where it is none, or none that is finite.
@@ -19,7 +21,7 @@ export function readTyped(text) {
 /** The number that a text is, or the mistake that it has: {value} or {mistake}. */
 export function readNumber(text, { least = null, above = null, isInteger = false } = {}) {
   const value = readTyped(text);
-  if (value === null) return { mistake: "Write a number: 0.5, 2, 1/3 or sqrt(2)." };
+  if (value === null) return { mistake: `Write a number: ${NUMBERS_TO_TYPE}.` };
   if (isInteger && !Number.isInteger(value)) return { mistake: "Write a whole number." };
   if (least !== null && value < least) return { mistake: `Write a number that is at least ${least}.` };
   if (above !== null && value <= above) return { mistake: `Write a number above ${above}.` };
@@ -59,12 +61,12 @@ function readFactor(reader) {
   const sign = take(reader, "+", "-");
   if (sign !== null) return sign === "-" ? -readFactor(reader) : readFactor(reader);
   if (take(reader, "pi") !== null) return Math.PI;
-  const name = take(reader, "sqrt");
+  const name = take(reader, ...Object.keys(TYPED_FUNCTIONS));
   if (name !== null && reader.tokens[reader.at] !== "(") return NaN;
   if (take(reader, "(") !== null) {
     const value = readSum(reader);
     if (take(reader, ")") === null) return NaN;
-    return name === null ? value : Math.sqrt(value);
+    return name === null ? value : TYPED_FUNCTIONS[name](value);
   }
   return /^[0-9.]/.test(reader.tokens[reader.at] ?? "") ? Number(reader.tokens[reader.at++]) : NaN;
 }

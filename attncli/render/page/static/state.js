@@ -19,6 +19,9 @@ export function makeState(page) {
     page,
     isKeyShown: false, // of an exercise
     fills: {}, // what was filled in an exercise, by step and index: `weights@0,1`
+    typing: null, // the field of an exercise that is being typed in, named like these
+    judged: null, // the one that was left last: {step, index}
+    hinted: null, // the one whose hint is shown, named like those that are filled in
     answers: values, // those in force, with those that an exercise hides
     program: values, // the values that the program computed
     original: new Map([...values, ...read(page.before)]), // those that changes are marked against

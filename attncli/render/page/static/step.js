@@ -4,8 +4,7 @@ import { drawCell } from "./cell_panel.js";
 import { applyChange, editCell, typedText, whyNotEditable } from "./changes.js";
 import { dataFitFigure } from "./data_fit.js";
 import { make } from "./elements.js";
-import { isToFill, whyNoNumbers } from "./exercise.js";
-import { exerciseTable } from "./exercise_table.js";
+import { exerciseFunctions, isToFill, whyNoNumbers } from "./exercise.js";
 import { legendOf } from "./legend.js";
 import { paintedMask } from "./mask_painting.js";
 import { goOn, indexInView, showStep } from "./navigation.js";
@@ -52,7 +51,7 @@ export function drawStep(element, state) {
   state.listen((names) => {
     if (names.some((name) => REDRAWS.includes(name))) draw();
     else if (names.some((name) => REFILLS.includes(name))) refill();
-    else if (["cell", "pointed", "sentence"].some((name) => names.includes(name))) mark();
+    else if (["cell", "pointed", "sentence", "fills", "typing", "judged", "hinted"].some((name) => names.includes(name))) mark();
   });
   draw();
 }
@@ -77,7 +76,7 @@ function withAnswers(now) {
 /** The table of a step that is to be filled in, with its title. */
 function figureToFill(state, node) {
   const title = sliceTitle(state.get().page, node, { leading: leadingIndex(state.get().page, node, state.get().positions) });
-  return { figure: make("figure", { class: "heat-map main" }, make("figcaption", {}, make("span", {}, ...title)), exerciseTable(state, node)), table: null, refill: () => false };
+  return { figure: make("figure", { class: "heat-map main" }, make("figcaption", {}, make("span", {}, ...title)), exerciseFunctions.fieldTable(state, node)), table: null, refill: () => false };
 }
 
 /** Draw the tables that the step is made from, as far as they are others than those that are shown. */
@@ -93,9 +92,9 @@ function showSources(state, tables) {
 /** A table with its title and legend, and a function that shows the numbers in force in it; null where the step has no numbers in force. */
 function makeFigure(state, node, leading, kind) {
   const now = state.get();
-  const content = stepTable(now, node, leading);
-  if (content === null) return null;
   const isMain = kind === "main";
+  const content = withWrongAnswers(state, node, stepTable(now, node, leading));
+  if (content === null) return null;
   const indexOf = (cell) => indexOfCell(content.leading, node.axes.length, cell);
   const keep = (cell) => state.update({ cell, pointed: null });
   const table = makeTable(content, isMain ? {
@@ -123,13 +122,20 @@ function makeFigure(state, node, leading, kind) {
   );
   const refill = () => {
     const own = nodeOf(state.get(), node.name);
-    const next = own === null ? null : stepTable(state.get(), own, leading);
+    const next = own === null ? null : withWrongAnswers(state, own, stepTable(state.get(), own, leading));
     if (next === null || !table.refill(next)) return false;
     figure.querySelector(".legend")?.replaceWith(legendOf(now.page, next));
     overview?.paint(next);
     return true;
   };
   return { figure, table, node, content, refill };
+}
+
+/** The table of a step with what was filled in its cells and is wrong, where the key is shown beside it. */
+function withWrongAnswers(state, node, content) {
+  if (content === null || !exerciseFunctions.wrongAnswer) return content;
+  const indexOf = (at) => indexOfCell(content.leading, node.axes.length, [Math.floor(at / content.columns), at % content.columns]);
+  return { ...content, wrong: (at) => exerciseFunctions.wrongAnswer(state.get(), node.name, indexOf(at)) };
 }
 
 function mainTitle(page, node, content) {

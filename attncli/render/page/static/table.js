@@ -9,7 +9,7 @@ import { drawnPart, placeOf, CELL_HEIGHT, scrollToCell, tableSizes } from "./tab
  * A table of `rows` × `columns` cells, as an element that shows it and functions that change what is marked in it.
  *
  * `table` has rows, columns, rowLabels, columnLabels, caption, corner, and for the cell at a position in order of rows
- * the functions `text`, `kind` (its class), `colors`, `title` and `mark`; `longest` has the widest of the texts.
+ * the functions `text`, `kind` (its class), `colors`, `title` and `mark`, in an exercise `wrong` (what is struck through); `longest` has the widest of the texts.
  * `handlers` are called with [row, column]: `point` (null where the pointer left), `walk`, `choose`, and `edit` with a
  * text, where cells can be edited, which gives null or what is wrong; `textOf` gives the text that an edit begins with.
  */
@@ -120,7 +120,7 @@ function sameRange(one, other) {
 
 /** Write the numbers of a part of a table anew into the cells that had those of another. */
 function refillGrid(grid, before, table, part) {
-  const looks = ({ text, kind, title, mark, colors }, at) => `${text(at)} ${kind(at)} ${title(at)} ${mark(at)} ${JSON.stringify(colors(at))}`;
+  const looks = ({ text, kind, title, mark, colors, wrong }, at) => `${text(at)} ${kind(at)} ${title(at)} ${mark(at)} ${wrong?.(at)} ${JSON.stringify(colors(at))}`;
   [...grid.tBodies[0].rows].forEach((row, down) => {
     const first = (part.rows[0] + down) * table.columns + part.columns[0];
     [...row.cells].slice(1).forEach((cell, across) => {
@@ -171,4 +171,5 @@ function fillCell(element, table, at) {
   element.textContent = table.text(at);
   Object.assign(element.style, table.colors(at) ?? { background: "", color: "" });
   if (table.mark(at) !== "") element.append(make("span", { class: "change-mark" }, table.mark(at)));
+  if (table.wrong?.(at)) element.append(make("s", { class: "wrong-answer", title: `yours: ${table.wrong(at)}` }, table.wrong(at)));
 }

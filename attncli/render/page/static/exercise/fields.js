@@ -1,10 +1,10 @@
 /* The table of a step that is to be filled in: a field for each blank, marked as right or wrong. */
 
-import { cellAfterKey } from "./grid_keys.js";
-import { make } from "./elements.js";
-import { fillIn, filledText, isBlank, verdictOn } from "./exercise.js";
-import { numberStyle, numberText } from "./numerals.js";
-import { indexOfCell, leadingIndex, sliceLabels, sliceOf } from "./slices.js";
+import { cellAfterKey } from "../grid_keys.js";
+import { make } from "../elements.js";
+import { explanationOf, fillIn, filledText, isBlank, placeOfField, verdictOn } from "./answers.js";
+import { numberStyle, numberText } from "../numerals.js";
+import { indexOfCell, leadingIndex, sliceLabels, sliceOf } from "../slices.js";
 
 const FIELD_SIGNS = { right: "✓", short: "…", wrong: "✗", unread: "?", empty: "" };
 
@@ -57,27 +57,28 @@ function fieldAcross(event, fields, at, { rows, columns }) {
 /** A field with its mark. What is right is marked as it is typed, what is wrong when the field is left. */
 function fieldOf(state, step, index, name, cell) {
   const mark = make("span", { class: "fill-mark", "aria-hidden": "true" });
-  const says = make("span", { class: "visually-hidden", role: "status" });
-  const field = make("input", { type: "text", inputmode: "decimal", autocomplete: "off", "aria-label": name });
+  const says = make("span", { class: "visually-hidden", role: "status", id: `says-${index.join("-")}` });
+  const field = make("input", { type: "text", inputmode: "decimal", autocomplete: "off", id: `fill-${placeOfField(step, index)}`, "aria-label": name, "aria-describedby": says.id });
   const paint = (isLeft) => {
     const verdict = verdictOn(state.get(), step, index, field.value);
     const shown = isLeft || verdict === "right" ? verdict : "empty";
+    const explanation = shown === "empty" ? "" : explanationOf(state.get(), step, index, field.value);
     mark.textContent = FIELD_SIGNS[shown];
+    says.textContent = explanation;
+    field.title = explanation;
     element.dataset.verdict = shown;
     field.setAttribute("aria-invalid", String(["wrong", "unread"].includes(shown)));
-    return shown;
   };
-  const leave = () => {
-    fillIn(state, step, index, field.value);
-    says.textContent = FIELD_WORDS[paint(true)];
+  const fill = (isLeft) => {
+    paint(isLeft);
+    fillIn(state, step, index, field.value, isLeft);
   };
-  field.addEventListener("input", () => { if (paint(false) === "right") leave(); });
-  field.addEventListener("change", leave);
+  field.addEventListener("input", () => fill(false));
+  field.addEventListener("change", () => fill(true));
+  field.addEventListener("blur", () => { if (state.get().typing === placeOfField(step, index)) fill(true); }); // the text of before is no change
   field.addEventListener("focus", () => state.update({ cell, pointed: null }));
   field.value = filledText(state.get(), step, index);
   const element = make("span", { class: "fill" }, field, mark, says);
   paint(true);
   return { element, field };
 }
-
-const FIELD_WORDS = { right: "right", short: "right, with too few decimals", wrong: "wrong", unread: "no number", empty: "" };
