@@ -19,7 +19,7 @@ from attncli.render.target import TextTarget
 from attncli.render.view import View, selected_labels, selected_value
 
 if TYPE_CHECKING:
-    from attncli.analysis.check.report import CheckOutcome, CheckReport, PartExplanation, QuantityCheck
+    from attncli.analysis.check.report import CheckOutcome, CheckReport, NearestSlip, PartExplanation, QuantityCheck
     from attncli.analysis.compare import Comparison, OverSeeds
     from attncli.analysis.differences import Difference, FirstDifference, VariantResult
 
@@ -239,11 +239,17 @@ def report_object(report: "CheckReport") -> dict[str, Any]:
         "explained_by": [_object({}, explanation) for explanation in report.explanations],
         "telling": None if report.telling is None else _object({}, report.telling),
         "explained_in_part": [_part(report, part) for part in report.parts],
+        "nearest": None if report.nearest is None else _nearest(report.nearest),
         "tried": report.tried_count,
         "untried": list(report.untried),
         "searched": report.searched or None,
         "unnoticed": None if report.unnoticed is None else list(dict.fromkeys(unnoticed)),
     }
+
+
+def _nearest(nearest: "NearestSlip") -> dict[str, Any]:
+    """The slip that explains most of the numbers that differ in a result."""
+    return _object({"result": nearest.name, "count": nearest.count}, nearest.explanation)
 
 
 def _part(report: "CheckReport", part: "PartExplanation") -> dict[str, Any]:

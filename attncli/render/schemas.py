@@ -293,6 +293,7 @@ def check_schema() -> Schema:
         "positions": {"type": "array", "items": {"type": "integer"}},
         "others_agree": {"type": "boolean"},
     }
+    nearest = explanation["properties"] | {"result": _TEXT, "count": {"type": "integer"}}
     names = _any_of(_NAMES, {"type": "null"})
     optional_text: Schema = {"type": ["string", "null"]}
     report = {
@@ -302,6 +303,7 @@ def check_schema() -> Schema:
         "explained_by": {"type": "array", "items": {"$ref": "#/$defs/explanation"}},
         "telling": _any_of(_of_record(Telling), {"type": "null"}),
         "explained_in_part": {"type": "array", "items": _all_of(in_part)},
+        "nearest": _any_of(_all_of(nearest), {"type": "null"}),
         "tried": {"type": "integer"},
         "untried": _NAMES,
         "searched": optional_text,

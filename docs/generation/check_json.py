@@ -18,6 +18,8 @@ OBJECT = {
     "`numbers`, by the names of slips; otherwise null",
     "explained_in_part": "where nothing explains all numbers, what explains those at some `positions` along an `axis` "
     "of a `result`: as above, and `others_agree`, whether all others are right",
+    "nearest": "where nothing explains a part either, the slip that explains most of the numbers that differ in the "
+    "first `result` with any: as above, and `count`, how many; null where none explains most of them",
     "tried": "how many slips and pairs of slips were tried",
     "untried": "sentences: which were not, and why",
     "searched": "where nothing is expected: the result in which slips were looked for; otherwise null",

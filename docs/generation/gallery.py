@@ -37,11 +37,11 @@ main { max-width: 80rem; margin: 0 auto; padding: 1.5rem clamp(0.875rem, 2vw, 2r
 main ul { list-style: none; margin: 0; padding: 0; display: grid; gap: 1rem; }
 main ul { grid-template-columns: repeat(auto-fill, minmax(min(18rem, 100%), 1fr)); }
 main section { display: grid; gap: 0.75rem; }
-main li { display: grid; grid-template-columns: 6rem minmax(0, 1fr); gap: 0.875rem; align-items: start; }
+main li { display: grid; grid-template-columns: 6rem minmax(0, 1fr); gap: 0.625rem 0.875rem; align-content: start; }
 main li { padding: 0.875rem; background: var(--panel); border: 1px solid var(--line); border-radius: var(--radius); }
 main svg { width: 6rem; height: 6rem; }
 main a { color: var(--accent); font-weight: 600; }
-main code { color: var(--muted); font-size: 0.8125rem; overflow-wrap: anywhere; }
+main code { grid-column: 1 / -1; color: var(--muted); font-size: 0.8125rem; overflow-wrap: anywhere; }
 """
 
 
@@ -66,7 +66,7 @@ class Entry:
     @property
     def title(self) -> str:
         """The line by which it is named."""
-        return self.shown or (self.name if self.example.title == self.problem else self.example.title)
+        return self.shown or (Path(self.problem).name if self.example.title == self.problem else self.example.title)
 
     @property
     def command(self) -> str:
@@ -125,8 +125,8 @@ def index(found: Sequence[Entry]) -> str:
 def _section(group: str, found: Sequence[Entry]) -> str:
     """The pages of a group."""
     items = "".join(
-        f'<li>{entry.picture()}<div><a href="{entry.name}.html">{escape(entry.title)}</a>'
-        f"<p><code>{escape(entry.command)}</code></p></div></li>\n"
+        f'<li>{entry.picture()}<a href="{entry.name}.html">{escape(entry.title)}</a>'
+        f"<code>{escape(entry.command)}</code></li>\n"
         for entry in found
     )
     return f"<section>\n<h2>{escape(group)}</h2>\n<ul>\n{items}</ul>\n</section>\n"

@@ -48,7 +48,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Opened]:
 def findings(page: Any) -> list[str]:
     """What a checker of accessibility finds."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    return [found["id"] for found in axe.run(page).response["violations"]]
+    return [found["id"] for found in axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]]
 
 
 def texts(figure: Any) -> list[list[str]]:
@@ -112,8 +112,14 @@ def test_a_slider_goes_over_the_values_and_a_chart_has_them(opened: Opened) -> N
     chart = page.locator(".value-chart svg").get_attribute("aria-label")
     assert [f" 0.5: {readout(page)[0][1]}," in chart, f" 1: {readout(page)[1][1]}," in chart] == [True, True]
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.set_viewport_size({"width": 1280, "height": 800})
     page.get_by_label("All 4 side by side").check()
     assert page.locator(".linked").count() == 7
+    tops = page.locator(".table-column").evaluate_all("all => all.map((each) => each.getBoundingClientRect().top)")
+    assert (len(tops), len(set(tops))) == (4, 1)  # beside each other
+    assert page.locator("#report .verdict").inner_text() == "temperature 4 differs most from 0.5"
+    ends = page.locator(".value-chart text").all_text_contents()[-3:]
+    assert sorted(ends) == ["cat", "sat", "the"]
     page.reload()
     assert page.locator(".linked").count() == 7
 

@@ -65,6 +65,7 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
             explanations=explanations(found.explanations),
             parts=explained.parts,
             telling=explained.telling,
+            nearest=explained.nearest,
             tried_count=found.tried_count,
             pair_count=found.pair_count,
             untried=found.untried,

@@ -6,8 +6,15 @@ from dataclasses import dataclass, replace
 from attncli.analysis.check.candidates import find_telling
 from attncli.analysis.check.compare import Checker
 from attncli.analysis.check.patterns import AxisPart, named_positions
-from attncli.analysis.check.report import PartExplanation, QuantityCheck, Telling
-from attncli.analysis.check.slips import agreement, exact_problem, explanations, find_explanations, limits_of
+from attncli.analysis.check.report import NearestSlip, PartExplanation, QuantityCheck, Telling
+from attncli.analysis.check.slips import (
+    agreement,
+    exact_problem,
+    explanations,
+    find_explanations,
+    find_nearest,
+    limits_of,
+)
 from attncli.analysis.slips.search import SearchResult
 from attncli.base.lazy_numpy import Array, np
 
@@ -25,6 +32,7 @@ class Explained:
     whole: SearchResult
     parts: tuple[PartExplanation, ...] = ()
     telling: Telling | None = None  # of several explanations of all numbers
+    nearest: NearestSlip | None = None  # where there are no such parts either
 
 
 def explain_differences(checker: Checker, results: Sequence[QuantityCheck]) -> Explained:
@@ -43,7 +51,7 @@ def explain_differences(checker: Checker, results: Sequence[QuantityCheck]) -> E
     if not whole.explanations and not parts:
         parts.extend(search.along_first([letter for letter in ITEMS if not search.has_right_part(letter)]))
     if not whole.explanations:
-        return Explained(whole, tuple(parts))
+        return Explained(whole, tuple(parts), nearest=None if parts else find_nearest(checker, results))
     if len(whole.explanations) == 1:
         return Explained(whole)
     return Explained(whole, (), find_telling(checker, whole.explanations, exact_problem(checker), search.limits))

@@ -128,6 +128,15 @@ class PartExplanation:
 
 
 @dataclass(frozen=True)
+class NearestSlip:
+    """A slip that explains most of the numbers that differ in a result, `count` of them, where nothing explains all."""
+
+    name: str  # of the result
+    count: int
+    explanation: Explanation
+
+
+@dataclass(frozen=True)
 class CheckReport:
     """What a check found: the quantities in the order of the computation, and the slips that explain them."""
 
@@ -137,6 +146,7 @@ class CheckReport:
     explanations: tuple[Explanation, ...] = ()
     telling: Telling | None = None  # of several explanations
     parts: tuple[PartExplanation, ...] = ()  # where nothing explains all numbers
+    nearest: NearestSlip | None = None  # where nothing explains all or a part
     tried_count: int = 0  # how many variants of slips and of pairs of slips were tried
     untried: tuple[str, ...] = ()  # sentences: which were not, and why
     unnoticed: tuple[Explanation, ...] | None = None  # slips that would not be noticed; None where it was not asked

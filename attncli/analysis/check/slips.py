@@ -6,12 +6,22 @@ from functools import partial
 
 from attncli.analysis.check.compare import Checker
 from attncli.analysis.check.expected import ExpectedNumbers
-from attncli.analysis.check.report import FEW_NUMBERS, Explanation, QuantityCheck
+from attncli.analysis.check.report import FEW_NUMBERS, Explanation, NearestSlip, QuantityCheck
 from attncli.analysis.check.tolerance import FACTOR, FLOAT64, Tolerance, in_type, measure, median
-from attncli.analysis.slips.parts import Part, Priority, SearchLimits
+from attncli.analysis.slips.parts import Part, Priority, SearchLimits, cell_count
 from attncli.analysis.slips.records import evaluate_names
-from attncli.analysis.slips.search import Attempt, Evidence, SearchResult, explain, in_all_parts, run_attempt, unnoticed
+from attncli.analysis.slips.search import (
+    Attempt,
+    Evidence,
+    SearchResult,
+    explain,
+    in_all_parts,
+    run_attempt,
+    single_attempts,
+    unnoticed,
+)
 from attncli.base.dtypes import Precision, as_floats, coarsest
+from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.graph import GRADIENT
 from attncli.problem.spec import ProblemSpec
@@ -55,6 +65,31 @@ def find_explanations(
         skips_pairs=lambda: is_zero or skips_pairs(),
         is_backward=_is_backward(checker, results),
     )
+
+
+def find_nearest(checker: Checker, results: Sequence[QuantityCheck]) -> NearestSlip | None:
+    """The slip that explains most of the numbers that differ in the first result with any, and no other worse.
+
+    None where none explains most of them, where so few may be explained by chance, or the problem is a large one.
+    """
+    problem = exact_problem(checker)
+    first = next((result for result in results if not result.agrees), None)
+    if first is None or cell_count(problem) > limits_of(checker).fit_cells:
+        return None
+    numbers, tolerance = checker.quantities[first.name], checker.tolerance(first.name)
+    nearest, most = None, max(first.differ // 2, FEW_NUMBERS - 1)
+    for attempt in single_attempts(problem, _dtype(checker), _on_demand(checker)):
+        try:
+            value = _computed(attempt, [first.name]).get(first.name)
+        except AttnError:  # an operator of another package may refuse what a slip gives it
+            continue
+        if value is None or value.shape != numbers.array.shape or attempt.is_rounding:
+            continue
+        agrees = _agreeing(numbers, value, tolerance)
+        count = int((agrees & first.differs).sum())
+        if count > most and (agrees | first.differs | ~numbers.is_given).all():
+            nearest, most = NearestSlip(first.name, count, explanations([attempt])[0]), count
+    return nearest
 
 
 def _digits_to_spare(checker: Checker) -> float:

@@ -174,6 +174,12 @@ def attempts(problem: ProblemSpec, dtype: str | None = None) -> Iterator[Attempt
         yield from with_slip(own, slip)
 
 
+def single_attempts(problem: ProblemSpec, dtype: str, on_demand: tuple[str, ...]) -> Iterator[Attempt]:
+    """Every variant of every slip that can be made in all of a problem, without those that can't be computed."""
+    search = _Search(problem, lambda _: False, DEFAULT_LIMITS, dtype, NO_PRIORITY, on_demand)
+    yield from (attempt for attempt in search.singles() if attempt.part == ALL)
+
+
 def with_slip(attempt: Attempt, slip: Slip, number: Number | None = None) -> Iterator[Attempt]:
     """The attempt with one more slip in it, in each of its variants; nothing where it can't be made.
 

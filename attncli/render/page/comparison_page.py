@@ -10,7 +10,7 @@ from attncli.base.axes import AXIS_NOUNS
 from attncli.base.errors import AttnError
 from attncli.plan.trace import value_at
 from attncli.problem.fields import WEIGHTS
-from attncli.render.page.report_objects import section_blocks, shared_content, table_object
+from attncli.render.page.report_objects import shared_content, table_object
 from attncli.render.reports.compare import DifferenceWriter
 from attncli.render.reports.variant_tables import (
     heading,
@@ -30,13 +30,13 @@ MOST_NUMBERS = 500_000  # of all tables of a page
 def comparison_page(comparison: Comparison, decimals: int) -> dict[str, Any]:
     """The object of the page; raises AttnError where the tables have more numbers than a page has room for.
 
-    - `verdict`, `about` and `differences` are texts: what differs most, what the variants have in common, and where
-      each of them differs.
+    - `about` are texts of what the variants have in common; `verdict` says what differs, where there is no result.
+    - `differences`: `[title, variants]`, of each variant that differs its label and lines of text.
     - `keys`: what is varied, `{name, values, numbers}`, the values as text; numbers are null unless all are numbers.
     - `variants`: `{label, title, keys, statistics}`, the values by key, and the means of the statistics, null where
       there is none.
-    - `results`: `{name, are_weights, nouns, tables}`, nouns those of an entry of a row and of a column; for each
-      variant a list of tables, one a slice, none where it does not have the result.
+    - `results`: `{name, verdict, are_weights, nouns, tables}`, the verdict says what differs most, nouns are those of
+      an entry of a row and of a column; for each variant a list of tables, one a slice, none where it has no result.
     """
     _check_size(comparison)
     labels = variant_labels(comparison)
@@ -48,7 +48,7 @@ def comparison_page(comparison: Comparison, decimals: int) -> dict[str, Any]:
         **shared_content(title(comparison), decimals),
         "verdict": writer.verdict,
         "about": [text for text in lines if text and text not in titles],
-        "differences": list(section_blocks(writer.sections())),
+        "differences": list(writer.differences()),
         "keys": [_key_object(comparison, key) for key in varied_keys(comparison)],
         "variants": [
             {
@@ -59,7 +59,9 @@ def comparison_page(comparison: Comparison, decimals: int) -> dict[str, Any]:
             }
             for position, (label, one) in enumerate(zip(labels, comparison.variants, strict=True))
         ],
-        "results": [_result_object(comparison, name) for name in comparison.select],
+        "results": [
+            {"verdict": writer.verdict_of(name), **_result_object(comparison, name)} for name in comparison.select
+        ],
     }
 
 

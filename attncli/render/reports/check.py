@@ -150,13 +150,18 @@ def explanation_blocks(report: CheckReport) -> Iterator[Block]:
     if report.parts:
         others = "All other numbers agree." if report.parts[0].others_agree else "Other numbers differ otherwise."
         yield Lines((others,))
+    if report.nearest is not None:
+        (result,) = [result for result in report.results if result.name == report.nearest.name]
+        count = f"{report.nearest.count} of {count_of(result.differ, 'number')} of {result.name} that differ"
+        yield Statement(f"Explains {count}:")
+        yield Pairs(slip_lines([report.nearest.explanation]))
     remarks = list(report.untried)
     if report.tried_count:
         singles, pairs = report.tried_count - report.pair_count, count_of(report.pair_count, "pair")
         text = f"Tried {count_of(singles, 'mistake')}{f' and {pairs} of them' if report.pair_count else ''}."
         if not report.explanations and not report.other_step:
             tried = f"{singles} tried{f', and {pairs}' if report.pair_count else ''}"
-            numbers = "all of these numbers" if report.parts else "these numbers"
+            numbers = "all of these numbers" if report.parts or report.nearest else "these numbers"
             text = f"No known mistake explains {numbers} ({tried})."
         remarks.insert(0, text)
         if not report.explanations and report.has_late_steps_alone:

@@ -24,6 +24,7 @@ from attncli.render.reports.variant_tables import (
     title,
     variant_labels,
     variant_lines,
+    varied_keys,
 )
 from attncli.render.view import ComparisonView
 
@@ -46,10 +47,16 @@ class DifferenceWriter:
 
     def sections(self) -> Iterator[Section]:
         """A section for each variant with which others are compared, in whose remarks the differences are."""
+        for heading_of_all, variants in self.differences():
+            lines = [(f"{label}: {first}", *(f"  {line}" for line in others)) for label, first, *others in variants]
+            yield Section(heading_of_all, remarks=tuple(line for own in lines for line in own))
+
+    def differences(self) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
+        """A title for each variant with which others are compared, and of each of them the label and lines of text."""
         pairs = [first.variants for first in self.comparison.first_differences]
         for baseline in dict.fromkeys(pair[0] for pair in pairs):
-            lines = [line for pair in pairs if pair[0] == baseline for line in self._lines(pair)]
-            yield Section(f"differences from {self.labels[baseline]}", remarks=tuple(lines))
+            variants = [(self.labels[pair[1]], *self._lines(pair)) for pair in pairs if pair[0] == baseline]
+            yield f"differences from {self.labels[baseline]}", variants
 
     @property
     def verdict(self) -> str:
@@ -62,16 +69,47 @@ class DifferenceWriter:
             names = join_words(self.comparison.select)
             return f"All variants have the same {names}." if names else "There is no result to compare."
         name = next(name for name in reversed(self.comparison.select) if any(name == each.name for each in found))
-        most = max((each for each in found if each.name == name), key=_size)
-        (first,) = [each for each in self.comparison.first_differences if each.variants == most.variants]
+        most = self._largest(name)
+        assert most is not None  # some number of it differs
         baseline, other = map(self._name, most.variants)
-        differs = "differs" if len(self.labels) == 2 else "differs most"
+        return f"{other} {self._differs} from {baseline}: {self._difference_and_first(most)}"
+
+    def verdict_of(self, name: str) -> str:
+        """What differs most of one result, for a page: what comes first is short, the numbers follow a semicolon.
+
+        `temperature 4 differs most from 0.25; weights by up to 0.5 at [cat, sat], 0.9 → 0.4; first difference at …`
+        """
+        most = self._largest(name)
+        if most is None:
+            return f"All variants have the same {name}."
+        baseline, other = most.variants
+        keys = varied_keys(self.comparison)
+        if len(keys) == 1 and not self.labels[other][:1].isalpha():
+            noun = keys[0].rpartition(".")[2]
+            variants = f"{noun} {self.labels[other]} {self._differs} from {self.labels[baseline]}"
+        else:
+            variants = f"{self._name(other)} {self._differs} from {self._name(baseline)}"
+        return f"{variants}; {self._difference_and_first(most)}"
+
+    def _largest(self, name: str) -> Difference | None:
+        """The largest difference of a result; None where all variants have the same."""
+        found = (each for each in self.comparison.differences if each.name == name and not self._is_same(each))
+        return max(found, key=_size, default=None)
+
+    @property
+    def _differs(self) -> str:
+        return "differs" if len(self.labels) == 2 else "differs most"
+
+    def _difference_and_first(self, most: Difference) -> str:
+        """How large a difference is and where, and where its variants differ first."""
+        name = most.name
+        (first,) = [each for each in self.comparison.first_differences if each.variants == most.variants]
         if most.max_abs is None:
             what = f"{name} can't be compared ({most.reason})"
         else:
             what = f"{name} by up to {self._number(most.max_abs)} at [{', '.join(most.labels)}]"
             what += "" if most.numbers is None else f", {self._change(most.numbers)}"
-        return f"{other} {differs} from {baseline}: {what}; {self.first_difference(first)}"
+        return f"{what}; {self.first_difference(first)}"
 
     def _name(self, position: int) -> str:
         """The label of a variant where that is a word, otherwise its name."""
@@ -79,19 +117,19 @@ class DifferenceWriter:
         return label if label[:1].isalpha() else self.comparison.variants[position].variant.name
 
     def _lines(self, pair: tuple[int, int]) -> Iterator[str]:
-        """The lines of two variants: where they first differ, and below it how much each result differs."""
+        """The lines of two variants: where they first differ, and how much each result differs."""
         (first,) = [found for found in self.comparison.first_differences if found.variants == pair]
-        yield f"{self.labels[pair[1]]}: {self.first_difference(first)}"
+        yield self.first_difference(first)
         differences = [found for found in self.comparison.differences if found.variants == pair]
         same = [found for found in differences if self._is_same(found)]
         equal = [found.name for found in same if not found.max_abs]
         if equal and len(equal) < len(differences):
-            yield f"  the same: {', '.join(equal)}"
+            yield f"the same: {', '.join(equal)}"
         elif equal and first.step is not None:
-            yield "  the results are the same"
+            yield "the results are the same"
         for found in differences:
             if found.name not in equal:
-                yield f"  {found.name}: {self._rounding(found) if found in same else self.difference(found)}"
+                yield f"{found.name}: {self._rounding(found) if found in same else self.difference(found)}"
 
     def _rounding(self, found: Difference) -> str:
         """The difference of a result that rounding explains: `the same but for rounding, up to 1.1921e−07`."""

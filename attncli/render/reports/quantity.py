@@ -96,7 +96,7 @@ def _consequence(report: CheckReport, result: QuantityCheck) -> str:
     """Whether numbers that differ follow from others that differ before them."""
     if result.follows is None or result.name == report.first_difference:
         return ""
-    return ", as they must with those expected above" if result.follows else ", and not because of those above"
+    return ", as the errors above explain" if result.follows else ", which the errors above do not explain"
 
 
 def _errors(result: QuantityCheck) -> Iterator[str]:

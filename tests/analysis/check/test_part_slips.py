@@ -110,3 +110,17 @@ def test_the_report_says_where_and_what_of_the_others() -> None:
         "slips": ["scale_factor"],
         "parameters": {"factor": pytest.approx(3.3)},
     }
+
+
+def test_the_mistake_that_explains_most_numbers_is_named_where_none_explains_all() -> None:
+    scores = np.array([[1.0, 0, 2, 1], [0, 1, 1, 0]]) @ np.array([[1.0, 1, 0, 0], [0, 2, 1, 1], [1, 0, 0, 1]]).T
+    powers = np.exp(scores)  # not scaled
+    weights = powers / powers.sum(axis=-1, keepdims=True)
+    weights[1, 1:] += -0.03, 0.03  # and copied wrongly
+    spec = problem(query=[[1, 0, 2, 1], [0, 1, 1, 0]], key=[[1, 1, 0, 0], [0, 2, 1, 1], [1, 0, 0, 1]])
+    report = check_problem(spec, {"weights": weights}, CheckOptions(seconds=300))
+    assert (report.explanations, report.parts) == ((), ())
+    assert report_object(report)["nearest"]["slips"] == ["no_scale"]
+    text = shown(report)
+    assert "Explains 4 of 6 numbers of weights that differ:\n no_scale  The scores are not scaled" in text
+    assert "No known mistake explains all of these numbers" in text

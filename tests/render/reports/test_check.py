@@ -241,7 +241,7 @@ def test_slips_that_would_not_be_noticed_are_named_also_where_everything_agrees(
 
 @pytest.mark.parametrize(
     ("follows", "end"),
-    [(True, ", as they must with those expected above"), (False, ", and not because of those above"), (None, "")],
+    [(True, ", as the errors above explain"), (False, ", which the errors above do not explain"), (None, "")],
 )
 def test_what_follows_from_an_earlier_difference_is_said(follows: bool | None, end: str) -> None:
     numbers = expected(WORDS, "weights", "output")

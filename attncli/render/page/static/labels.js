@@ -1,4 +1,4 @@
-/* Labels of tokens as elements, where the number of one of several equal tokens stands back, and names of steps. */
+/* Labels of tokens as elements, where the number of one of several equal tokens stands back, names of steps, and counts. */
 
 import { make } from "./elements.js";
 
@@ -8,6 +8,11 @@ export function labelElement(label, token) {
   return isNumbered
     ? make("bdi", {}, token, make("span", { class: "label-number" }, label.slice(token.length)))
     : make("bdi", {}, label);
+}
+
+/** `1 row`, `4 columns`. */
+export function countOfNoun(count, noun) {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** Names of steps, a list of strings and elements: lines may be broken after each `_`. */

@@ -1,6 +1,7 @@
 /* The page of a model: its heading, the maps of all heads, and below them the problem of the layer whose head is open. */
 
 import { make } from "./elements.js";
+import { countOfNoun } from "./labels.js";
 import { drawModelGrid } from "./model_grid.js";
 import { showStep } from "./navigation.js";
 import { changeSentence } from "./sentence_state.js";
@@ -94,10 +95,6 @@ function modelHeading(page) {
     make("p", { class: "about" }, about.join(" · ")),
     ...page.left_out.map((sentence) => make("p", { class: "note" }, sentence)),
   ];
-}
-
-function countOfNoun(count, noun) {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** The statistics of a head in a line. */

@@ -1,6 +1,7 @@
 /* Cells of tables of numbers: what kind each is, and a table of numbers for reports, with its text and colours. */
 
 import { cellStyle } from "./color_scale.js";
+import { countOfNoun } from "./labels.js";
 import { numberText } from "./numerals.js";
 
 /** The class of a cell: hidden by a mask, a number, or what is none. */
@@ -48,6 +49,6 @@ export function numberTable(page, grid, { range, style, caption, text = () => nu
     rowLabels: grid.rows,
     columnLabels: grid.columns,
     corner: grid.corner,
-    caption: `${caption}, ${rows} rows and ${columns} columns`,
+    caption: `${caption}, ${countOfNoun(rows, "row")} and ${countOfNoun(columns, "column")}`,
   };
 }

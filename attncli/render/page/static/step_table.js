@@ -3,6 +3,7 @@
 import { changeMarks, valueBefore } from "./change_marks.js";
 import { resultName } from "./changes.js";
 import { cellStyle, rangeOf } from "./color_scale.js";
+import { countOfNoun } from "./labels.js";
 import { kindOf, longestTexts } from "./number_cells.js";
 import { numberStyle, numberText } from "./numerals.js";
 import { sliceLabels, leadingIndex, sliceOf } from "./slices.js";
@@ -34,7 +35,7 @@ export function stepTable(state, node, leading = leadingIndex(state.page, node, 
     columnLabels: labels.columns,
     corner: node.axes.slice(-2).join("\\"),
     axes: node.axes.slice(-2),
-    caption: `${node.name}, ${slice.rows} rows and ${slice.columns} columns`,
+    caption: `${node.name}, ${countOfNoun(slice.rows, "row")} and ${countOfNoun(slice.columns, "column")}`,
   };
 }
 

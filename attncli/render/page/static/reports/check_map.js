@@ -1,7 +1,7 @@
 /* The map of errors of a step: what was given, what is correct and the errors, with linked cells, and the worst cell. */
 
 import { rangeOf } from "../color_scale.js";
-import { signedDifference, differenceText } from "./comparison_tables.js";
+import { longestDifferences, signedDifference, differenceText } from "./comparison_tables.js";
 import { make } from "../elements.js";
 import { cellName, linkTables } from "./linked_tables.js";
 import { numberTable } from "../number_cells.js";
@@ -67,7 +67,7 @@ function errorTables(check, map, { yours, correct, errors, differs, isGiven }) {
   const kindOfGiven = (table) => ({ ...table, kind: (at) => (isGiven(at) ? table.kind(at) : "not-given") });
   const made = numberTable(check, errors, { ...apart, text: errorText, title: errorTitle, caption: `Errors of ${map.name}` });
   return [
-    { ...kindOfGiven(made), longest: Array.from(made.longest, (text) => `+${text}`), name: "Error", note: `yours less correct${errors.label === "" ? "" : `, ${errors.label}`}` },
+    { ...kindOfGiven(made), longest: longestDifferences(made.longest), name: "Error", note: `yours less correct${errors.label === "" ? "" : `, ${errors.label}`}` },
     { ...kindOfGiven(numberTable(check, yours, { ...own, text: blank, caption: `${map.name} as given` })), name: "Yours", note: "" },
     { ...numberTable(check, correct, { ...own, caption: `Correct ${map.name}` }), name: "Correct", note: "" },
   ];

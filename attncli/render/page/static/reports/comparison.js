@@ -5,7 +5,7 @@ import { differenceGrid, gridsOf, tablesOf } from "./comparison_tables.js";
 import { drawReadout } from "./comparison_readout.js";
 import { make } from "../elements.js";
 import { linkTables } from "./linked_tables.js";
-import { drawReportHeading, textBlocks, verdictElement } from "./report_parts.js";
+import { drawReportHeading, verdictElement } from "./report_parts.js";
 
 const MOST_TOGETHER = 4; // variants that are side by side at first
 const comparison = JSON.parse(document.getElementById("content").textContent);
@@ -22,15 +22,16 @@ const start = {
 const shown = { ...start, ...stateOfAddress() };
 let isDrawing = false;
 
+const headline = make("div", {}, verdictElement(comparison.verdict));
 const tables = make("div", { class: "linked-tables" });
 const readout = make("section", { class: "readout", "aria-label": "The cell in view" });
 const controls = make("div", { class: "report-controls", role: "group", "aria-label": "What is shown" });
 
 drawReportHeading(comparison, comparison.about);
 document.getElementById("report").append(
-  verdictElement(comparison.verdict),
+  headline,
   ...(LAST < 0 ? [] : [controls, make("div", { class: "beside" }, tables, readout)]),
-  make("details", { class: "in-words" }, make("summary", {}, "What differs, in words"), ...textBlocks(comparison.differences)),
+  make("details", { class: "in-words" }, make("summary", {}, "What differs, in words"), ...comparison.differences.flatMap(differencesInWords)),
 );
 if (LAST >= 0) draw();
 // Variants that are higher than the screen side by side are seen one at a time, unless that is chosen.
@@ -47,9 +48,12 @@ function choose(changes) {
 function draw() {
   isDrawing = true; // the cell that is in view at first is not one that was chosen
   const drawn = tablesOf(comparison, shown);
+  const [verdict, ...facts] = comparison.results[shown.result].verdict.split("; ");
+  headline.replaceChildren(verdictElement(verdict), make("p", { class: "verdict-facts" }, facts.join("; ")));
   comparisonControls(controls, comparison, shown, choose);
   const linked = linkTables(comparison, drawn.map(({ table }) => table), (cell, isChosen) => {
     drawReadout(readout, comparison, shown, cell);
+    readout.classList.toggle("is-high", readout.offsetHeight > innerHeight / 4); // it would hide what it is about
     if (!isChosen || isDrawing) return;
     shown.cell = cell;
     keepAddress();
@@ -57,6 +61,16 @@ function draw() {
   tables.replaceChildren(...inColumns(drawn, linked.figures));
   linked.choose(shown.cell ?? largestDifference());
   isDrawing = false;
+}
+
+/** The differences of variants from one of them: the label of each, and its lines with what they are of in front. */
+function differencesInWords([title, variants]) {
+  const line = (text) => {
+    const [name, ...others] = text.split(": ");
+    return others.length === 0 ? make("p", {}, text) : make("p", {}, make("strong", {}, `${name}: `), others.join(": "));
+  };
+  const entries = variants.flatMap(([label, first, ...lines]) => [make("dt", {}, label), make("dd", {}, make("p", {}, first), ...lines.map(line))]);
+  return [make("h2", {}, title), make("dl", { class: "reasons differences" }, ...entries)];
 }
 
 /** The figures of the tables, that of a difference below its variant where several are side by side. */

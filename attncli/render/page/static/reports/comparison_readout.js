@@ -57,7 +57,8 @@ function charts(comparison, shown, grids, [row, column]) {
   }));
   const inView = positions.indexOf(shown.variant);
   return [valueChart({
-    title: `${cellName(grid, comparison.results[shown.result].nouns, [row, column])} over ${key.name}; thin: the rest of its row`, axis: key.name, values: positions.map((at) => variants[at].keys[key.name]),
+    title: `${cellName(grid, comparison.results[shown.result].nouns, [row, column])} over ${key.name}; grey: the rest of its row`, axis: key.name,
+    values: positions.map((at) => ({ text: variants[at].keys[key.name], number: numberOfKey(at) })),
     series, at: inView < 0 || shown.isTogether ? null : inView, decimals: comparison.decimals,
   })];
 }

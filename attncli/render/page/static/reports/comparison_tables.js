@@ -56,8 +56,13 @@ export function tablesOf(comparison, shown) {
     const name = `${label} ${MINUS} ${comparison.variants[shown.baseline].label}`;
     const text = (at) => (difference.hidden?.[at] ? "" : differenceText(difference.data[at], apart.style));
     const made = numberTable(comparison, difference, { ...apart, text, caption: `${result.name}, ${name}` });
-    return [{ variant, table }, { variant, table: { ...made, longest: Array.from(made.longest, (words) => `+${words}`), name, note: "difference" } }];
+    return [{ variant, table }, { variant, table: { ...made, longest: longestDifferences(made.longest), name, note: "difference" } }];
   });
+}
+
+/** The texts that may be the widest of differences: a positive one has its sign. */
+export function longestDifferences(longest) {
+  return Array.from(longest, (text) => (text.startsWith(MINUS) ? text : `+${text}`));
 }
 
 /** The range of colours and the style of the numbers of several tables together. */

@@ -2,6 +2,7 @@
 
 import { dotColor } from "../color_scale.js";
 import { make } from "../elements.js";
+import { countOfNoun } from "../labels.js";
 import { stepTable } from "../step_table.js";
 import { symbolElement } from "../symbols.js";
 
@@ -79,7 +80,7 @@ export function storyTable(table, look) {
   const haveRoom = size.width >= LEAST_HEADING || table.columnLabels.every((label) => label.length * 8 + 4 <= size.width);
   if (head > 0) table.columnLabels.forEach((label, column) => grid.append(labelOf(label, column, block?.columns, haveRoom, false)));
   if (block !== null) grid.append(frameOf(block), ...(size.font === 0 ? lensOf(table, block) : []));
-  const name = `${look.title.join("")}: ${table.rows} rows and ${table.columns} columns${block === null ? "" : `; lit: ${litText(table, block)}`}`;
+  const name = `${look.title.join("")}: ${countOfNoun(table.rows, "row")} and ${countOfNoun(table.columns, "column")}${block === null ? "" : `; lit: ${litText(table, block)}`}`;
   const figure = make(
     "figure", { class: `story-table ${kind}${block === null ? "" : " has-lit"}`, role: "img", "aria-label": name },
     make("figcaption", {}, symbolElement(look.title[0]), make("span", {}, look.title.slice(1).join(""))), grid,
