@@ -128,7 +128,8 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
     exercise = find_exercise(view, settings["can_compute"])
     hidden = frozenset(exercise.hidden if exercise else ())
     has_guide = view.guide and steps.are_all
-    plans = PagePlans(trace, view.result.select, has_guide=has_guide)
+    told = trace.problem.default_selection[-1:] if has_guide else ()  # the steps of the story are among those to see
+    plans = PagePlans(trace, (*view.result.select, *told), has_guide=has_guide)
     worked: dict[str, Any] = {}
     left_out = [steps.left_out] if steps.left_out else []
     if steps.are_all:

@@ -69,13 +69,15 @@ export function drawProblemParts(page) {
 
 /**
  * The page of the part whose story the address names, which is shown alone, without an address of the first that has
- * one; null where there is none.
+ * one; null where there is none. `next_story` is the number of the next part that has one, or null.
  */
 export function partOfStory(page) {
   const told = page.parts.findIndex(({ guide }) => guide);
   const first = location.hash === "" && told >= 0 ? told : null;
   const at = new URLSearchParams(location.hash.slice(1)).has("stop") ? partOfAddress(page) : first;
-  return at === null ? null : pageOfPart(page, page.parts[at]);
+  if (at === null) return null;
+  const next = page.parts.slice(at + 1).find(({ guide }) => guide) ?? null;
+  return { ...pageOfPart(page, page.parts[at]), next_story: next?.part ?? null };
 }
 
 /** A link from the story of a part to the page of all. */
@@ -85,8 +87,19 @@ export function linkToAllParts() {
 
 /** A link to another place of this file, which is drawn anew. */
 function anchorTo(address, text) {
-  const go = (event) => { event.preventDefault(); history.pushState(null, "", address); location.reload(); };
+  const go = (event) => { event.preventDefault(); drawAnew(address); };
   return make("a", { href: address, class: "part-link", onclick: go }, text);
+}
+
+/** Draw another place of this file. */
+function drawAnew(address) {
+  history.pushState(null, "", address);
+  location.reload();
+}
+
+/** Go to the story of a part, by its number. */
+export function goToStoryOf(part) {
+  drawAnew(`#part=${part}&stop=0`);
 }
 
 /** The object of the page of a part, with what it shares with others. */

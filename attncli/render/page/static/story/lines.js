@@ -6,7 +6,7 @@ import { textOfLine } from "./stops.js";
 import { numberAt } from "../values.js";
 
 const MOST_ADDENDS = 10; // of a sum that are written one by one: the largest
-const MANY = 6; // addends of which those that are 0 are said together
+const MANY = 4; // addends of which those that are 0 are said together
 const LONG_LINE = 60; // characters of a line that is written smaller
 const WIDE_ADDEND = 17; // characters of an addend that is written smaller
 
@@ -88,7 +88,7 @@ function withSums(addends) {
   const total = others.reduce((sum, { value }) => sum + value, 0);
   const isZero = others.every(({ value }) => value === 0);
   const noun = addends[0].factors === 2 ? "products" : "numbers";
-  const rest = { parts: [isZero ? `${others.length} ${noun} that are 0` : `${others.length} smaller ${noun}`], value: total, factors: 0, at: null };
+  const rest = { parts: [isZero ? `${others.length} ${noun === "products" ? "products: 0" : "zeros"}` : `${others.length} smaller ${noun}`], value: total, factors: 0, at: null };
   let sum = 0;
   return [...shown, ...(others.length > 0 ? [rest] : [])].map((addend) => {
     sum = addend.value === null || sum === null ? null : sum + addend.value;

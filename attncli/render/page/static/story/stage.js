@@ -8,7 +8,7 @@ import { sourcesOfStop, titleOf } from "./stops.js";
 const STAGE_HEAD = 26; // pixels of the labels of columns
 const STAGE_CAPTION = 34; // of a title
 const STAGE_GAP = 28; // between tables
-const STAGE_LABEL = 96;
+const [STAGE_LABEL, LEAST_ROW_LABEL] = [96, 62]; // of the labels of rows
 
 /** Draw a stop in a room of pixels; the result has the `element`, the `lit` cells of each source, and those of the `result`. */
 export function stageOf(state, stop, room) {
@@ -63,7 +63,7 @@ function exchanged(source) {
 /** The tables of a product: a row on the left, a column above, and where they meet the cell. */
 function inACross(own, { left, top }, room) {
   const all = [left, top, own];
-  const most = Math.min(STAGE_LABEL, room.width / 8);
+  const most = Math.min(STAGE_LABEL, Math.max(room.width / 8, LEAST_ROW_LABEL));
   const labels = { left: labelWidth(left.table.rowLabels, most), right: labelWidth([...top.table.rowLabels, ...own.table.rowLabels], most) };
   const free = { width: room.width - labels.left - labels.right - STAGE_GAP, height: room.height - 2 * (STAGE_HEAD + STAGE_CAPTION) - STAGE_GAP / 2 };
   const size = cellSize(

@@ -1,7 +1,7 @@
 /* The stops of the story: the steps that it explains in order, and the cell of each that it goes through. */
 
 import { arithmeticOf } from "../arithmetic.js";
-import { leadingIndex, nodeOf, placeLabel } from "../slices.js";
+import { leadingIndex, nodeOf, placeLabel, sliceText } from "../slices.js";
 import { blocksOf } from "../source_tables.js";
 import { sectionsOf } from "../step_order.js";
 import { withWholeSums } from "../terms.js";
@@ -29,6 +29,15 @@ export function pairText({ page }) {
   return page.guide.pair.map(([letter, at]) => placeLabel(page, letter, Math.min(at, page.axes[letter].length - 1))).join(", ");
 }
 
+/** Which cell of a stop the story goes through: the pair where it has one, else `context of cat, feature e1, head 0`. */
+export function headlineOfStop(state, { node, index }) {
+  const { page } = state;
+  const [row, column] = node.axes.slice(-2);
+  if (page.axes[row].labels.length > 0 && page.axes[column].labels.length > 0) return pairText(state);
+  const label = (axis) => node.labels.at(axis)[index.at(axis)] ?? String(index.at(axis));
+  return `${titleOf(node)} of ${label(-2)}, feature ${label(-1)}${sliceText(page, node, index.slice(0, -2))}`;
+}
+
 /** The stop in view, the last where the address names one that there is not; null where it is the whole. */
 export function stopInView(state) {
   const stops = stopsOf(state);
@@ -54,7 +63,12 @@ export function titleOf({ name, stage }) {
 /** The text beside a stop: its names, and what it is for. */
 export function sectionOfStop(state, node) {
   const section = sectionsOf(state).find(({ names }) => names.includes(node.name)) ?? null;
-  return { section, name: titleOf(node), purpose: section?.purpose ?? node.purpose };
+  return { section, name: titleOf(node), purpose: section?.purpose ?? purposeOf(state, node) };
+}
+
+/** What a step is for, without what a temperature would do where there is none. */
+function purposeOf({ settings }, { options, purpose }) {
+  return (settings.temperature ?? options.temperature) === 1 ? purpose.replace(/; a temperature [^.]*/, "") : purpose;
 }
 
 /**

@@ -2,11 +2,12 @@
 
 import { make } from "../elements.js";
 import { addPart } from "../parts.js";
+import { goToStoryOf } from "../problem_parts.js";
 import { formulaElement } from "../step_head.js";
 import { lineElements, spokenLines } from "./lines.js";
 import { moveFrom, placesIn, playStop } from "./motion.js";
 import { kindsOfStop, stageOf } from "./stage.js";
-import { linesOfStop, pairText, sectionOfStop, stopInView, stopsOf, storyPositions, titleOf } from "./stops.js";
+import { headlineOfStop, linesOfStop, pairText, sectionOfStop, stopInView, stopsOf, storyPositions, titleOf } from "./stops.js";
 import { lightTable, stripElement } from "./strip.js";
 import { symbolElement } from "../symbols.js";
 import { cellOfIndex } from "../slices.js";
@@ -53,7 +54,8 @@ function makeParts(state) {
       "nav", { class: "story-bar", "aria-label": "Stops" },
       make("button", { type: "button", class: "story-back", title: "Arrow left", "aria-keyshortcuts": "ArrowLeft", onclick: go(-1) }, "← Back"),
       make("ol", { class: "story-progress" }),
-      make("button", { type: "button", class: "story-next", title: "Arrow right", "aria-keyshortcuts": "ArrowRight", onclick: () => goOnOrExplore(state) }, "Next →"),
+      make("button", { type: "button", class: "story-explore", onclick: () => exploreFromStory(state) }, "Explore →"),
+      make("button", { type: "button", class: "story-next", title: "Arrow right", "aria-keyshortcuts": "ArrowRight", onclick: () => goOnFromStop(state) }, "Next →"),
     ),
     change: make("button", { type: "button", class: "story-change", "aria-keyshortcuts": "Escape", onclick: () => (state.get().stop === null ? goToStop(state, parts.last) : exploreFromStory(state)) }),
     last: 0, // the stop that was in view last, to which one returns
@@ -69,8 +71,11 @@ function goToStop(state, stop) {
   scrollTo({ top: 0 });
 }
 
-function goOnOrExplore(state) {
-  if (state.get().stop < stopsOf(state.get()).length) goToStop(state, state.get().stop + 1);
+/** Go on to the next stop; from the last to the story of the next part, where there is one, or to the page. */
+function goOnFromStop(state) {
+  const { stop, page } = state.get();
+  if (stop < stopsOf(state.get()).length) goToStop(state, stop + 1);
+  else if (page.next_story) goToStoryOf(page.next_story);
   else exploreFromStory(state);
 }
 
@@ -83,13 +88,16 @@ function exploreFromStory(state) {
   scrollTo({ top: 0 });
 }
 
-/** Arrow keys go from stop to stop, Escape leaves the story. */
+/** Arrow keys go from stop to stop, Space and Enter on where no button has the focus, Escape leaves the story. */
 function walkByKey(event, state) {
   const { stop } = state.get();
   if (stop === null || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
   const last = stopsOf(state.get()).length;
-  const target = { ArrowRight: stop + 1, ArrowLeft: stop - 1, Home: 0, End: last }[event.key];
+  const target = { ArrowLeft: stop - 1, Home: 0, End: last }[event.key];
+  const isOn = event.key === "ArrowRight" || ([" ", "Enter"].includes(event.key) && !event.shiftKey && !event.target.closest("button, a, summary"));
   if (event.key === "Escape") exploreFromStory(state);
+  else if (isOn && event.repeat && stop >= last) event.preventDefault(); // a key that is held stays in the story
+  else if (isOn) goOnFromStop(state);
   else if (target !== undefined) goToStop(state, target);
   else return;
   event.preventDefault();
@@ -110,6 +118,8 @@ function drawStop(element, parts, state, isPlayed) {
   drawStrip(parts, state, stop, stops);
   const stage = stop === null ? null : stageOf(now, stop, roomOfStage(element, parts));
   parts.stage.replaceChildren(...(stage === null ? [] : [stage.element]));
+  element.classList.remove("is-tight");
+  element.classList.toggle("is-tight", stop !== null && document.documentElement.scrollHeight > innerHeight);
   if (!isPlayed) return;
   moveFrom(element, before);
   if (stage !== null) playStop(drawn, stage.lit, stage.result);
@@ -117,17 +127,16 @@ function drawStop(element, parts, state, isPlayed) {
 
 function drawText(element, state, stop) {
   const now = state.get();
-  const label = pairText(now);
   if (stop === null) {
     element.replaceChildren(
       make("h2", {}, "The whole computation, and the way of one number through it"),
-      make("p", { class: "purpose" }, "From left to right each table is made from those before it. The story follows ", make("strong", {}, label), "."),
+      make("p", { class: "purpose" }, "From left to right each table is made from those before it. The story follows ", make("strong", {}, pairText(now)), "."),
     );
     return;
   }
   const { section, name, purpose } = sectionOfStop(now, stop.node);
   element.replaceChildren(
-    make("p", { class: "story-pair" }, label),
+    make("p", { class: "story-pair" }, headlineOfStop(now, stop)),
     make("h2", {}, name, " ", symbolElement(stop.node.symbol)),
     make("p", { class: "purpose" }, purpose),
     formulaElement(state, stop.node, section),
@@ -137,9 +146,11 @@ function drawText(element, state, stop) {
 /** The buttons, and the progress: a mark for each stop, which leads to it. */
 function drawBar(element, state, stops) {
   const at = Math.min(state.get().stop, stops.length);
-  const [back, progress, next] = element.children;
+  const [back, progress, explore, next] = element.children;
+  const [isLast, hasNext] = [at === stops.length, Boolean(state.get().page.next_story)];
   back.disabled = at === 0;
-  next.textContent = at === 0 ? "Start →" : at === stops.length ? "Explore →" : "Next →";
+  explore.hidden = !(isLast && hasNext);
+  next.textContent = at === 0 ? "Start →" : !isLast ? "Next →" : hasNext ? "Next part →" : "Explore →";
   const marks = ["the whole", ...stops.map(({ node }) => titleOf(node))].map((name, stop) => make("li", {}, make("button", {
     type: "button", class: stop < at ? "is-past" : "", title: name, "aria-current": stop === at ? "step" : null,
     "aria-label": stop === 0 ? name : `Stop ${stop} of ${stops.length}: ${name}`, onclick: () => goToStop(state, stop),

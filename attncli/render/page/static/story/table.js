@@ -10,6 +10,7 @@ const FONTS = [24, 21, 18, 16, 14, 13]; // pixels of the numbers of a table
 const ASPECT = 1.6; // the width of a cell with a number, in heights
 const LARGEST_DOT = 26; // pixels of a cell without a number
 export const LEAST_LABEL = 14; // pixels of a row that has a label
+const LEFT_TO_RIGHT = "\u200e"; // keeps signs at the ends of a label in place, which the style cuts at its front
 const LEAST_HEADING = 42; // of a column whose label may be cut
 
 /**
@@ -143,7 +144,7 @@ function cellOf(table, row, column, size) {
 /** The label of a row or a column; where there is no room for each, of the one that is lit. */
 function labelOf(label, at, range, hasRoom, isRow) {
   const isLit = range !== undefined && range[1] - range[0] === 1 && range[0] === at;
-  const element = make("div", { class: `story-label ${isRow ? "of-row" : "of-column"}${isLit ? " is-lit" : ""}` }, make("bdi", {}, hasRoom || isLit ? label : ""));
+  const element = make("div", { class: `story-label ${isRow ? "of-row" : "of-column"}${isLit ? " is-lit" : ""}` }, make("bdi", {}, hasRoom || isLit ? `${LEFT_TO_RIGHT}${label}${LEFT_TO_RIGHT}` : ""));
   element.style.gridArea = isRow ? `${at + 2} / 1` : `1 / ${at + 2}`;
   return element;
 }
