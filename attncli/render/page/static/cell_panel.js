@@ -11,7 +11,11 @@ import { hasSteps } from "./step_order.js";
 import { withWholeSums } from "./terms.js";
 import { numberAt } from "./values.js";
 
-/** Draw the cell in view; `kinds` has the class of the operands of each step, that of the frames around them. */
+/**
+ * Draw the cell in view; `kinds` has the class of the operands of each step, that of the frames around them.
+ *
+ * Until there was one the panel is as high as its hint; from then on it keeps its height.
+ */
 export function drawCell(element, state, kinds) {
   const now = state.get();
   const node = nodeOf(now, now.step);
@@ -24,9 +28,10 @@ export function drawCell(element, state, kinds) {
       return;
     }
     const promise = hasSteps(now) ? "to see how it came about" : "to see all its digits";
-    live.append(make("p", { class: "hint" }, `Point at a number ${promise}; a click keeps it, the arrow keys walk on.`));
+    live.append(make("p", { class: "hint" }, `Point at a number ${promise}; a click or the arrow keys keep it.`));
     return;
   }
+  element.classList.add("is-open");
   const title = make("h3", {}, placeName(now.page, node, index));
   const write = (lines) => live.replaceChildren(title, ...lines.map((parts) => lineOf(state, parts, kinds, fillGaps)));
   const fillGaps = () => write(withWholeSums(() => arithmeticOf(node, index, now)));
