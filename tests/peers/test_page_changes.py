@@ -198,7 +198,7 @@ def test_a_change_that_has_no_option_says_what_to_do(page_of: PageOf) -> None:
     type_into(page, "Scale", "")
     assert changed(page) == ["scale: 0.25 → the score's own"]
     reason, saved = "No option takes out the scale. ", "attn compute page0-changed.yaml"
-    text = f"{reason}Save it as YAML, beside which this gives the same: {saved}"
+    text = f"{reason}Save it as YAML first: this reads that file, and gives the same: {saved}"
     assert " ".join(page.locator(".command").inner_text().split()) == text
 
 

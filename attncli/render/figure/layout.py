@@ -220,18 +220,26 @@ def lay_out(
 def _unsized_candidates(groups: Sequence[GroupSize], room: Size, paper: Size) -> list[Sequence[GroupLayout]]:
     """The groups as large as they should be, or smaller, so that they fit a page of paper.
 
-    What does not fit is on a page that is as high as the labels of every word need it.
+    What does not fit is on a page that is as high as the labels of every word need it; what fits without them all is
+    on one that is half as high again, where that gives them room.
     """
     natural = [_fitting_group(group, paper) for group in groups]
     found = list(_candidates(groups, room, 1.0))
     if _flow(natural, room.width)[1].height <= room.height:
         found.append(natural)
-    for times in TIMES_HIGHER if not found else ():
+    if any(map(_has_every_label, found)):
+        return found
+    for times in TIMES_HIGHER[:1] if found else TIMES_HIGHER:
         higher = _candidates(groups, Size(room.width, room.height * times), 1.0)
-        found = [blocks for blocks in higher if all(max(block.label_steps) == 1 for block in blocks)]
-        if found:
-            break
+        labelled = list(filter(_has_every_label, higher))
+        if labelled:
+            return labelled
     return found or [natural]
+
+
+def _has_every_label(blocks: Sequence[GroupLayout]) -> bool:
+    """Whether the groups show the label of every row and column."""
+    return all(max(block.label_steps) == 1 for block in blocks)
 
 
 def _candidates(groups: Sequence[GroupSize], room: Size, largest: float) -> Iterator[Sequence[GroupLayout]]:

@@ -215,9 +215,11 @@ def _start(view: View, steps: PageSteps) -> dict[str, Any]:
     step = shown_step(trace, view.result.select[-1])
     step = step if step.name in names else trace[view.result.select[-1]]
     cell = None
+    is_of_pairs, has_weights = {"n", "m"} <= set(step.axes), trace.plan.results.get(WEIGHTS) in names
+    is_default = tuple(view.result.select) == tuple(trace.problem.default_selection)
+    if has_weights and (is_default or (view.cells and not is_of_pairs)):
+        step = trace[WEIGHTS]
     if view.cells:
-        if not {"n", "m"} <= set(step.axes) and trace.plan.results.get(WEIGHTS) in names:
-            step = trace[WEIGHTS]
         at = {"n": view.cells[0].query or 0, "m": view.cells[0].key or 0}
         cell = [at.get(letter, 0) for letter in step.axes[-2:]]
     are_cut = not steps.are_all

@@ -136,7 +136,8 @@ def test_select_shows_what_its_results_are_computed_from() -> None:
 @pytest.mark.parametrize(
     ("select", "cell", "step", "at"),
     [
-        (None, (), "context", None),
+        (None, (), "weights", None),
+        ("context", (), "context", None),
         (None, (Cell(0, 2),), "weights", [0, 2]),
         ("scores", (Cell(1, None),), "scores", [1, 0]),
         ("dot_products", (Cell(1, 1), Cell(0, 0)), "dot_products", [1, 1]),

@@ -11,7 +11,11 @@ import { hasSteps } from "./step_order.js";
 import { withWholeSums } from "./terms.js";
 import { numberAt } from "./values.js";
 
-/** Draw the cell in view; `kinds` has the class of the operands of each step, that of the frames around them. */
+/**
+ * Draw the cell in view; `kinds` has the class of the operands of each step, that of the frames around them.
+ *
+ * Until there was one the panel is as high as its hint; from then on it keeps its height.
+ */
 export function drawCell(element, state, kinds) {
   const isFound = exerciseFunctions.isSolved?.(state.get()) ?? false;
   const now = isFound ? { ...state.get(), values: state.get().answers } : state.get(); // who has found all numbers may see them
@@ -22,10 +26,11 @@ export function drawCell(element, state, kinds) {
   if (index === null) {
     if (!isFound && hiddenSteps(now).has(now.step)) return exerciseFunctions.fieldHelp(element, live, state, node);
     const promise = hasSteps(now) ? "to see how it came about" : "to see all its digits";
-    const says = isFound && hiddenSteps(now).has(now.step) ? "All numbers are right: click one to see its arithmetic." : `Point at a number ${promise}; a click keeps it, the arrow keys walk on.`;
+    const says = isFound && hiddenSteps(now).has(now.step) ? "All numbers are right: click one to see its arithmetic." : `Point at a number ${promise}; a click or the arrow keys keep it.`;
     live.append(make("p", { class: "hint" }, says));
     return;
   }
+  element.classList.add("is-open");
   const title = make("h3", {}, placeName(now.page, node, index));
   const found = isFound ? [make("p", { class: "hint" }, "All numbers are right: here is the arithmetic of each.")] : [];
   const write = (lines) => live.replaceChildren(...found, title, ...lines.map((parts) => lineOf(state, parts, kinds, fillGaps)));

@@ -1,8 +1,8 @@
-/* The marks of numbers that changed: ▲ where one rose, ▼ where it fell, ◆ of any other change. */
+/* The marks of numbers that changed: ▲ where one is more, ▼ where it is less, ◆ of any other change. */
 
 import { changedCells } from "./changed.js";
 
-export const MEANINGS = [["▲", "rose"], ["▼", "fell"], ["◆", "changed otherwise"]];
+export const MEANINGS = [["▲", "more than before the change"], ["▼", "less than before the change"], ["◆", "changed otherwise"]];
 
 /** The value that the numbers of a step are compared with: before the edits that the page began with, or the program's. */
 export function valueBefore({ original, values }, step) {

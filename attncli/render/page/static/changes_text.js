@@ -30,7 +30,7 @@ export function changeTexts(state) {
 export function commandOf(state) {
   const { page } = state.get();
   const reason = whyNoOptions(state.get());
-  const own = page.problem?.command ?? [];
+  const own = (page.problem?.command ?? []).filter((word) => !isCausalAgain(state.get(), word));
   const words = reason === null ? [...own.map(inShell), ...commandOptions(state)] : ["attn", "compute", inShell(`${pageStem()}-changed.yaml`)];
   return { words, text: words.join(" "), reason };
 }
@@ -55,13 +55,19 @@ function commandOptions(state) {
   if (changed.has("scale")) options.push(`--scale ${inShell(textOfSetting(now, "scale"))}`);
   if (now.heads !== null) options.push(`--heads ${now.heads}`, ...(now.page.problem.keys.kv_heads ? [`--kv-heads ${now.heads}`] : []));
   if (now.mask !== null) options.push(maskOption(now.mask));
-  if (changed.has("causal")) options.push(changed.get("causal") ? "--causal" : "--no-causal");
+  const command = now.page.problem.command; // without a file it is causal by its option alone
+  if (changed.has("causal") && !(command.includes("--sentence") && command.some((word) => isCausalAgain(now, word)))) options.push(changed.get("causal") ? "--causal" : "--no-causal");
   const parameters = parametersOf(now.page, now.settings.normalizer).map(({ name }) => name);
   if (changed.has("normalizer") || parameters.some((name) => changed.has(name))) {
     const numbers = parameters.map((name) => `${name}=${textOfSetting(now, name)}`).join(",");
     options.push(`--normalize ${inShell(`${now.settings.normalizer}${numbers && ":"}${numbers}`)}`);
   }
   return options;
+}
+
+/** Whether a word of the program's command makes causal what a change made otherwise. */
+function isCausalAgain(now, word) {
+  return word === "--causal" && changedSettings(now).some(([name]) => name === "causal");
 }
 
 function maskOption(mask) {

@@ -166,5 +166,5 @@ function commandLine(state, isChanged) {
   if (!isChanged) return [];
   const { words, reason } = commandOf(state);
   const code = make("code", {}, ...words.flatMap((word, at) => [at ? " " : "", make("span", {}, word)])); // a line ends between words
-  return [reason === null ? "The same on the command line: " : `${reason} Save it as YAML, beside which this gives the same: `, code];
+  return [reason === null ? "The same on the command line: " : `${reason} Save it as YAML first: this reads that file, and gives the same: `, code];
 }

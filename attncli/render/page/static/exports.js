@@ -18,11 +18,17 @@ export function exportButtons(state) {
     ["Save", button("Save", "picture", () => savePicture(state.get(), says))],
   ];
   if (page.problem) {
-    groups[0].push(button("Copy", "command", () => copyText(commandOf(state).text, "command", says)));
+    groups[0].push(button("Copy", "command", () => copyCommand(commandOf(state), says)));
     groups[1].splice(1, 0, button("Save", "YAML", () => saveProblem(state.get(), says)));
   }
   const row = groups.filter((group) => group.length > 1).map(([verb, ...buttons]) => make("div", { role: "group", "aria-label": verb }, make("span", {}, verb), ...buttons));
   return make("div", { class: "exports" }, make("div", { class: "export-row" }, ...row), says);
+}
+
+/** Copy the command; of one that reads a file which is not there yet, say so. */
+async function copyCommand({ text, reason }, says) {
+  await copyText(text, "command", says);
+  if (reason !== null) says.append(" It reads the file that YAML saves: press that too.");
 }
 
 /** The address of the page as it is now. */

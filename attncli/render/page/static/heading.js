@@ -7,9 +7,14 @@ import { themeSwitch } from "./theme.js";
 export function drawHeading(element, state) {
   const { page } = state.get();
   const about = make("p", { class: "about" }, countsOfPage(page));
-  state.listen((names) => { if (names.includes("page")) about.textContent = countsOfPage(state.get().page); });
+  const title = make("h1", {}, page.title);
+  state.listen((names) => {
+    if (!names.includes("page")) return;
+    about.textContent = countsOfPage(state.get().page);
+    title.textContent = document.title = state.get().page.title;
+  });
   element.append(
-    make("div", { class: "title-row" }, make("h1", {}, page.title), themeSwitch()),
+    make("div", { class: "title-row" }, title, themeSwitch()),
     about,
     ...(page.edits === "" ? [] : [make("p", { class: "note" }, `${page.edits}; the marks show what changed by it.`)]),
     ...page.left_out.map((sentence) => make("p", { class: "note" }, sentence)),

@@ -22,10 +22,11 @@ export function whyNoPicture(state) {
 export function tablePicture(state) {
   const node = nodeOf(state, state.step);
   const table = stepTable(state, node);
-  const texts = Array.from({ length: table.rows * table.columns }, (_, at) => `${table.text(at)}${table.mark(at)}`);
+  const texts = Array.from({ length: table.rows * table.columns }, (_, at) => table.text(at));
   const width = widestText([...texts, ...table.columnLabels], CELL) + SPACE;
-  const label = widestText([...table.rowLabels, table.corner], 0) + SPACE;
-  const top = GAP + 2 * CELL;
+  const [ofColumns, ofRows = ""] = table.axes.map((letter) => state.page.axes[letter]?.meaning ?? letter).reverse();
+  const label = widestText([...table.rowLabels, ofRows], 0) + SPACE;
+  const top = GAP + 3 * CELL;
   const [right, bottom] = [GAP + label + table.columns * width, top + (table.rows + 1) * CELL];
   const name = `${node.name}${sliceText(state.page, node, table.leading)}`;
   const titles = [state.page.title, name];
@@ -35,7 +36,8 @@ export function tablePicture(state) {
     makeSvg("title", {}, `${titles[0]}: ${name}`), hatch(),
     makeSvg("rect", { ...size, fill: "#fff" }),
     ...titles.map((text, line) => textAt(text, GAP, GAP + line * CELL, { "text-anchor": "start", ...(line ? { fill: MUTED } : { "font-weight": "bold" }) })),
-    textAt(table.corner, GAP + label - SPACE / 2, top, { "text-anchor": "end", fill: MUTED }),
+    textAt(ofColumns, GAP + label, top - CELL, { "text-anchor": "start", fill: MUTED }),
+    textAt(ofRows, GAP + label - SPACE / 2, top, { "text-anchor": "end", fill: MUTED }),
     ...table.columnLabels.map((text, at) => textAt(text, GAP + label + (at + 0.5) * width, top)),
     ...table.rowLabels.map((text, at) => textAt(text, GAP + label - SPACE / 2, top + (at + 1) * CELL, { "text-anchor": "end" })),
     ...texts.flatMap((text, at) => cellAt(table, text, at, GAP + label + (at % table.columns) * width, top + (Math.floor(at / table.columns) + 1) * CELL, width)),

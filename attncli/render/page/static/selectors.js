@@ -32,7 +32,7 @@ function selectorOf(letter, title, state) {
     type: "button", "aria-label": `${name} ${title.toLowerCase()}`, onclick: () => choosePosition(state, letter, at() + by),
   }, sign);
   const [previous, next] = [step(-1, "‹", "Previous"), step(1, "›", "Next")];
-  const field = make("div", { class: "selector" }, make("label", { for: list.id }, title), list, previous, next, ` of ${length}`);
+  const field = make("div", { class: "selector" }, make("label", { for: list.id }, title), list, previous, next, ` (of 0–${length - 1})`);
   const paint = () => {
     list.value = String(at());
     previous.disabled = at() === 0;

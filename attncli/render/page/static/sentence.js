@@ -7,7 +7,9 @@ import { drawLines } from "./lines.js";
 import { NO_WORD, changeSentence, sentenceTable, wordInForce } from "./sentence_state.js";
 import { largestNumber, weightText, weightsOfWord } from "./weights_table.js";
 
-const MOST_NAMED = 6; // words that the sentence names, before it counts the others
+const MOST_NAMED = 3; // words that the sentence names, before it counts the others
+const LONG_WORD = 8; // letters, beyond which the sentence has one more line
+const MANY_WORDS = 20; // which stand closer
 
 /** Draw the words, the sentence about one of them, and the lines between them. */
 export function drawSentence(element, state) {
@@ -37,7 +39,8 @@ export function drawSentence(element, state) {
 
 /** How many lines the sentence has room for: always as many, so that nothing moves away from the pointer. */
 function linesOfSentence({ rows, columns }) {
-  return 1 + Math.ceil(Math.min(Math.max(rows.length, columns.length), MOST_NAMED + 1) / 2);
+  const isLong = Math.max(rows.length, columns.length) > 2;
+  return isLong ? 3 + [...rows, ...columns].some((label) => label.length > LONG_WORD) : 2;
 }
 
 function saysElement() {
@@ -77,7 +80,7 @@ function drawWords(parts, table, state) {
     buttons[0].tabIndex = 0;
     parts.words.push(...buttons.map((button, index) => ({ button, word: { side, index } })));
     const group = make("div", {
-      class: "words", role: "group", "aria-label": title, dir: directionOf(labels), onkeydown: (event) => moveFocus(buttons, event),
+      class: labels.length > MANY_WORDS ? "words are-many" : "words", role: "group", "aria-label": title, dir: directionOf(labels), onkeydown: (event) => moveFocus(buttons, event),
     }, ...buttons);
     return make("div", { class: "word-group" }, ...(table.isSelf ? [] : [make("h3", {}, title)]), group);
   });

@@ -1,18 +1,19 @@
 /* The step in view: its purpose, its formula, its table, the tables that it is made from, and the cell in view. */
 
 import { drawCell } from "./cell_panel.js";
-import { applyChange, editCell, typedText, whyNotEditable } from "./changes.js";
+import { applyChange, editCell, resultName, typedText, whyNotEditable } from "./changes.js";
 import { dataFitFigure } from "./data_fit.js";
 import { make } from "./elements.js";
 import { exerciseFunctions, isToFill, whyNoNumbers } from "./exercise.js";
 import { legendOf } from "./legend.js";
-import { paintedMask } from "./mask_painting.js";
+import { paintedMask, whyNoPainting } from "./mask_painting.js";
 import { goOn, indexInView, showStep } from "./navigation.js";
 import { blocksOf, slicesOfSources } from "./source_tables.js";
 import { indexOfCell, leadingIndex, movePosition, nodeOf, placeLabel, sliceText } from "./slices.js";
 import { isPairTable, sentenceTable, wordInForce } from "./sentence_state.js";
 import { stepHead } from "./step_head.js";
 import { stepTable } from "./step_table.js";
+import { paintMask } from "./structure.js";
 import { symbolElement } from "./symbols.js";
 import { makeTable } from "./table.js";
 import { tableOverview } from "./table_overview.js";
@@ -46,7 +47,9 @@ export function drawStep(element, state) {
   const mark = () => {
     fit.replaceChildren(dataFitFigure(state.get(), nodeOf(state.get(), state.get().step)) ?? "");
     markCells(state, tables);
+    const wasOpen = panel.classList.contains("is-open");
     drawCell(panel, state, new Map(tables.sources.map(({ node }, place) => [node.name, `operand-${place + 1}`])));
+    if (!wasOpen && panel.classList.contains("is-open")) element.querySelector(".main .in-view")?.scrollIntoView({ block: "nearest" }); // not under it
   };
   state.listen((names) => {
     if (names.some((name) => REDRAWS.includes(name))) draw();
@@ -117,7 +120,7 @@ function makeFigure(state, node, leading, kind) {
   const legend = isMain ? [legendOf(now.page, content)] : [];
   const figure = make(
     "figure", { class: `heat-map ${kind}` },
-    make("figcaption", {}, title, ...(isMain ? choicesOfLeading(state, node) : [])),
+    make("figcaption", {}, title, ...(isMain ? [...choicesOfLeading(state, node), ...maskButton(state, node)] : [])),
     table.element, ...legend, ...(overview?.elements ?? []),
   );
   const refill = () => {
@@ -169,6 +172,14 @@ function choicesOfLeading(state, node) {
     const choose = (event) => state.update({ positions: movePosition(page, state.get().positions, letter, Number(event.target.value)) });
     return [make("select", { "aria-label": page.axes[letter].noun, onchange: choose }, ...options)];
   });
+}
+
+/** The button that begins to paint a mask, of the scores that it hides and of the weights. */
+function maskButton(state, { name }) {
+  const now = state.get();
+  const isMasked = ["weights", "masked_scores"].some((result) => resultName(now, result) === name);
+  if (!isMasked || now.mask !== null || whyNoPainting(now) !== null) return [];
+  return [make("button", { type: "button", onclick: () => paintMask(state) }, "Paint a mask")];
 }
 
 /** The frame around the row of the word that is pointed at in the sentence, or around its column. */

@@ -21,8 +21,14 @@ export function stepHead(state, node) {
     ),
     make("p", { class: "purpose" }, section?.purpose ?? node.purpose),
     make("div", { class: "formula-row" }, formulaElement(state, node, section), make("p", { class: "shapes" }, node.shapes)),
-    ...(section?.remarks ?? []).map((remark) => make("p", { class: "note" }, remark)),
+    ...remarksOf(now, section).map((remark) => make("p", { class: "note" }, remark)),
   );
+}
+
+/** The program's remarks on a step; of numbers that were changed they may be false. */
+function remarksOf({ edits, words }, section) {
+  const isChanged = (name) => edits.some(({ step }) => step === name) || (words !== null && name === "embeddings");
+  return section === null || section.names.some(isChanged) ? [] : section.remarks;
 }
 
 /** The formula of a step, or of its section where that has several, as mathematical type, with the settings in force. */

@@ -46,7 +46,7 @@ function looksOf(state, node, leading, slice, range, signOf) {
   const isHidden = signOf === null ? hiddenCells(state, node, leading, slice) : () => false;
   const style = range === null ? null : cellStyle(state.page, range);
   const kind = (at) => kindOf(slice.data[at], isHidden(at));
-  const mark = (at) => markOf(slice.start + at);
+  const mark = (at) => (isHidden(at) ? "" : markOf(slice.start + at));
   const colors = (at) => (kind(at) === "number" ? style(slice.data[at]) : null);
   const title = (at) => {
     if (signOf !== null) return signOf(at).meaning;

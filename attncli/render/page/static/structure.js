@@ -67,7 +67,14 @@ function wordsControl(state) {
     draw();
   });
   draw();
-  return make("details", { class: "words-control" }, summary, list, buttons);
+  return make("details", { class: "words-control" }, summary, make("p", { class: "hint" }, "The name only: its vector stays."), list, buttons);
+}
+
+/** Begin to paint a mask, and show it. */
+export function paintMask(state) {
+  const now = state.get();
+  applyChange(state, { mask: firstMask(now), settings: now.settings.causal ? { causal: false } : {} });
+  showStep(state, "visible");
 }
 
 /** The button that begins to paint a mask, or takes the painted one away. */
@@ -77,8 +84,7 @@ function maskControl(state) {
   const press = () => {
     const now = state.get();
     if (now.mask !== null) return applyChange(state, { mask: null });
-    applyChange(state, { mask: firstMask(now), settings: now.settings.causal ? { causal: false } : {} });
-    return showStep(state, "visible");
+    return paintMask(state);
   };
   const paint = () => {
     const why = state.get().mask === null ? whyNoPainting(state.get()) : null;

@@ -19,10 +19,13 @@ export function makeTable(first, handlers) {
   const scroller = make("div", { class: "table-scroller" });
   const frames = make("div", { class: "frames", "aria-hidden": "true" });
   const grid = make("table", { role: "grid", "aria-rowcount": table.rows + 1, "aria-colcount": table.columns + 1 });
+  grid.classList.toggle("is-turned", sizes.isTurned);
+  grid.style.fontSize = `${sizes.type}px`;
+  grid.style.setProperty("--head", `${sizes.head}px`);
   const sizer = make("div", { class: "table-sizer" }, grid, frames);
   sizer.style.width = `${sizes.width}px`;
   sizer.style.height = `${sizes.height}px`;
-  scroller.style.scrollPadding = `${CELL_HEIGHT}px 0 0 ${sizes.label}px`; // headings lie over what is scrolled
+  scroller.style.scrollPadding = `${sizes.head}px 0 0 ${sizes.label}px`; // headings lie over what is scrolled
   scroller.append(sizer);
   let part = null;
   let current = [0, 0]; // the cell that takes the focus

@@ -2,20 +2,26 @@
 
 const ALL_DRAWN = 1600; // a table of as many cells, or fewer, is drawn whole
 const BEYOND = 5; // rows and columns that are drawn beyond each edge of what is in view
-const PADDING = 6;
-const [LEAST_WIDTH, MOST_LABEL, MOST_ROW_LABEL] = [38, 84, 132];
+const MANY_COLUMNS = 12; // columns, beyond which cells are narrower, and labels that are wider are turned
+const [WIDE_CELLS, NARROW_CELLS] = [{ least: 38, padding: 6, type: 13 }, { least: 26, padding: 4, type: 11 }];
+const [MOST_LABEL, MOST_ROW_LABEL] = [84, 132];
 export const CELL_HEIGHT = 30;
 
 /**
- * The sizes of a table, in pixels: of a cell, of the headings of rows, and of the whole.
+ * The sizes of a table, in pixels: of a cell, of the headings of rows and of columns, of the type, and of the whole.
  *
- * Cells are as wide as the longest number, and as the longest label of a column up to a limit.
+ * Cells are as wide as the longest number, and as the longest label of a column up to a limit; of many columns labels
+ * that are wider than the numbers are turned.
  */
 export function tableSizes({ rows, columns, longest, rowLabels, columnLabels }) {
-  const wide = widest(longest, "numbers");
-  const cell = Math.ceil(Math.max(LEAST_WIDTH, wide + PADDING, Math.min(widest(columnLabels), MOST_LABEL) + PADDING));
-  const label = Math.ceil(Math.min(Math.max(widest(rowLabels) + PADDING, 28), MOST_ROW_LABEL));
-  return { cell, label, width: label + cell * columns, height: CELL_HEIGHT * (rows + 1) };
+  const { least, padding, type } = columns > MANY_COLUMNS ? NARROW_CELLS : WIDE_CELLS;
+  const numbers = Math.max(least, widest(longest, type, "") + padding);
+  const labels = Math.min(widest(columnLabels, type), MOST_LABEL) + padding;
+  const isTurned = columns > MANY_COLUMNS && labels > numbers;
+  const cell = Math.ceil(isTurned ? numbers : Math.max(numbers, labels));
+  const head = isTurned ? Math.ceil(labels + padding) : CELL_HEIGHT;
+  const label = Math.ceil(Math.min(Math.max(widest(rowLabels, type) + padding, 28), MOST_ROW_LABEL));
+  return { cell, head, label, type, isTurned, width: label + cell * columns, height: head + CELL_HEIGHT * rows };
 }
 
 /** The part of a table that is drawn: [from, to] of rows and of columns; all of it where it is small. */
@@ -38,7 +44,7 @@ export function drawnPart({ rows, columns }, sizes, scroller) {
 export function placeOf({ rows, columns }, sizes) {
   return {
     left: `${sizes.label + columns[0] * sizes.cell}px`,
-    top: `${CELL_HEIGHT * (rows[0] + 1)}px`,
+    top: `${sizes.head + CELL_HEIGHT * rows[0]}px`,
     width: `${(columns[1] - columns[0]) * sizes.cell}px`,
     height: `${(rows[1] - rows[0]) * CELL_HEIGHT}px`,
   };
@@ -48,7 +54,7 @@ export function placeOf({ rows, columns }, sizes) {
 export function scrollToCell(scroller, [row, column], sizes) {
   const { scrollTop, scrollLeft, clientHeight, clientWidth } = scroller; // read at once: what is written asks for a layout
   const [top, left] = [row * CELL_HEIGHT, column * sizes.cell];
-  const below = Math.max(Math.min(scrollTop, top), top + 2 * CELL_HEIGHT - clientHeight);
+  const below = Math.max(Math.min(scrollTop, top), top + CELL_HEIGHT + sizes.head - clientHeight);
   const beside = Math.max(Math.min(scrollLeft, left), left + sizes.cell + sizes.label - clientWidth);
   if (below !== scrollTop) scroller.scrollTop = below;
   if (beside !== scrollLeft) scroller.scrollLeft = beside;
@@ -58,9 +64,9 @@ const measure = document.createElement("canvas").getContext("2d");
 let family = null; // of the page's letters: asking for it lays the page out
 
 /** The width of the widest of some texts, in pixels, as tables have them; of many, the longest few are measured. */
-function widest(texts, kind = "labels") {
+function widest(texts, type, weight = "600 ") {
   family ??= getComputedStyle(document.documentElement).fontFamily;
-  measure.font = `${kind === "numbers" ? "" : "600 "}13px ${family}`;
+  measure.font = `${weight}${type}px ${family}`;
   const longest = [...new Set(texts)].sort((a, b) => b.length - a.length).slice(0, 24);
   return longest.reduce((most, text) => Math.max(most, measure.measureText(text.trim()).width), 0);
 }

@@ -18,6 +18,13 @@ export function wordsOf(now) {
   return now.words ?? ownWords(now);
 }
 
+/** The title of the page with other words: these, where they were the title. */
+function titleOfWords(source, words) {
+  const text = (tokens) => tokens.map(({ token }) => token).join(" ");
+  const start = source.title.replace(/ …$/, "").toLowerCase();
+  return text(ownWords({ source })).toLowerCase().startsWith(start) ? text(words) : source.title;
+}
+
 /** Why the words can't be changed; null where they can. */
 export function whyNoWords({ source }) {
   if (!source.words) return "Words can't be changed here.";
@@ -38,7 +45,7 @@ export function pageOfWords(source, words) {
     const labels = node.labels.map((of, at) => (of.length > 0 && isLonger(last.at(at - 2)) ? own.labels : of));
     return { ...node, labels, value: isCount(node) ? counted(node, words.length) : node.value };
   });
-  return { ...source, axes, nodes };
+  return { ...source, title: titleOfWords(source, words), axes, nodes };
 }
 
 /** Whether a node counts words, or something else. */
@@ -96,7 +103,7 @@ function movedMask({ shape, data }, from) {
 
 /** A word that is added, and its embedding: that of another, or zeros. */
 export function newWord(words, at) {
-  return { token: "new", row: at === null ? ZEROS : words[at].row };
+  return at === null ? { token: "new", row: ZEROS } : { ...words[at] };
 }
 
 /** Labels with the number of those that are equal: `the#2`. */
