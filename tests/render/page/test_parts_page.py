@@ -61,3 +61,5 @@ def test_each_part_has_a_story() -> None:
     for part in content["parts"]:
         guide = part["guide"]
         assert guide["stories"][guide["plans"][0]]["stops"][-1] == ["context", "context"]
+        sections = [part["sections"][at]["names"] for at in content["plans"][part["plans"][0]]["sections"]]
+        assert ["context"] in sections  # whatever the part selects, the last step of its story can be explored
