@@ -52,7 +52,7 @@ def data_fit_object(trace: Trace) -> dict[str, Any]:
     """
     value, points, tokens = _argument(trace, CONTEXT, VALUE), _points(trace), _token_numbers(trace)
     assert value is not None
-    queries, keys = (step.name for step in points) if points is not None else tokens or ((), ())
+    queries, keys = (step.name for step in points) if points is not None else (one.tolist() for one in tokens or ())
     axis = "token" if points is None else KEY
     return {"axis": axis, "step": trace[CONTEXT].name, "queries": queries, "keys": keys, "value": value.name}
 
