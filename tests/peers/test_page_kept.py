@@ -283,7 +283,7 @@ def test_words_are_changed_and_a_mask_is_painted(page_of: PageOf) -> None:
     page.locator("#set-heads").select_option("4")
     assert page.locator("#select-h option").count() == 4
     assert page.get_by_label("Scale", exact=True).get_attribute("placeholder") == "1"
-    page.get_by_role("button", name="Paint a mask").click()
+    page.get_by_role("button", name="Paint a mask").first.click()
     page.locator("#step .main td").nth(1).click()
     assert page.evaluate("attnPage.state.get().values.get('masked_scores').data[1]") == -np.inf
     page.evaluate("attnPage.state.update({ step: 'weights' })")
