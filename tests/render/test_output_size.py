@@ -99,7 +99,7 @@ def peak_memory(view: View, row: OutputFormat, file: Path) -> int:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_the_memory_that_writing_takes_is_estimated(row: OutputFormat, tmp_path: Path) -> None:
-    spec, small = (problem(embeddings=normal(*size), dtype="float32") for size in ((100, 16), (2, 2)))
+    spec, small = (problem(embeddings=normal(*size), dtype="float16") for size in ((100, 16), (2, 2)))
     view, small_view = (View(run(one, DEFAULT_SELECTION)) for one in (spec, small))
     estimate = SizeEstimator(plan_of(spec), spec.precision, (), 4).memory(DEFAULT_SELECTION, row)
     written(small_view, row)  # modules and scripts are read once

@@ -26,7 +26,7 @@ OF_HEAD_1 = {"positions": {"h": 1}}
 def result() -> RunResult:
     """Two heads of three tokens whose weights are all 1/3."""
     keys = {"query": [[0] * 6] * 3, "key": [[1, 2, 3, 4, 5, 6]] * 3, "tokens": ["cat", "dog", "owl"], "heads": 2}
-    return run(problem(**keys, dtype="float32"))
+    return run(problem(**keys, dtype="float16"))
 
 
 def written(name: str, view: Mapping[str, Any]) -> str:
