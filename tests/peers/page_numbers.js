@@ -71,7 +71,7 @@ window.pageTests = (() => {
           if (found.length === 0 && !isGiven(node)) without.add(node.function);
           for (const line of found) {
             lines.add(textOf(line));
-            for (const { text, step, index: place } of line.filter((part) => part.text)) {
+            for (const { text, step, index: place } of line.filter((part) => part.step !== undefined)) {
               const { shape, data } = values.get(step);
               const number = data[place.reduce((start, at, axis) => start * shape[axis] + at, 0)];
               const shown = Number(text.replaceAll("−", "-").replace("∞", "Infinity"));

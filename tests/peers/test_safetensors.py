@@ -141,5 +141,5 @@ def test_views_are_written_in_their_own_order() -> None:
 
 @pytest.mark.skipif(np.finfo("longdouble").eps == np.finfo("float64").eps, reason="a longdouble is a double here")
 def test_a_longdouble_has_no_tensor_type() -> None:
-    with pytest.raises(AttnError, match=r"has no type for .*; compute in --dtype float64, or write .npz"):
+    with pytest.raises(AttnError, match=r'has no type for .*; compute in dtype="float64", or write .npz'):
         file_of({"output": X.astype("longdouble")}, Precision("longdouble"))
