@@ -139,7 +139,7 @@ STATISTICS = (ENTROPY, EFFECTIVE_KEYS, *PLACES)  # of a head, in the order in wh
 class Head:
     """What one head does: its layer and number, its statistics by name, and what it is called.
 
-    A statistic is NaN where it has no number: shares of negative weights, an entropy of what is no distribution, a
+    A statistic is NaN where it has no number: shares of negative weights, an entropy of what is not a distribution, a
     place that the sequences do not have. `share` is that of the place it is called by; NaN of other kinds.
     """
 

@@ -9,7 +9,7 @@ _OPTIONS = re.compile(f"{_COMMAND}|{_OPTION}")
 _IN_PARENTHESES = re.compile(r" \([^()]*--[a-z][^()]*\)")
 _CLAUSES = re.compile("(; |: )")
 _VALUED = {"batch", "context", "dtype", "head", "init", "layer", "layout", "normalize", "score", "select", "vocabulary"}
-_WRITTEN = re.compile(r"[A-Z][A-Z,=]*|-?\d\S*|\S*[=:./_]\S*|'.*'")  # values that are no words of a sentence
+_WRITTEN = re.compile(r"[A-Z][A-Z,=]*|-?\d\S*|\S*[=:./_]\S*|'.*'")  # values, not the next word of a sentence
 _LITERAL = re.compile(r"[A-Z][A-Z,=]*|-?\d[\d.]*|'.*'|\[.*\]|.*…")  # those that Python writes as they are
 _LIST = re.compile(r"\d+(,\d+)+")
 # What Python has for an option of another name.
@@ -35,7 +35,7 @@ def with_keywords(text: str) -> str:
         own = _IN_PYTHON.get(name, name.replace("-", "_"))
         if own.endswith(")"):
             return own
-        is_followed = value != "or" and found.string.startswith(" --", found.end())  # so it is no word of the sentence
+        is_followed = value != "or" and found.string.startswith(" --", found.end())  # a value, not the next word
         has_value = value is not None and (name in _VALUED or is_followed or _WRITTEN.fullmatch(value) is not None)
         if has_value:
             value = f"[{value}]" if _LIST.fullmatch(value) else value

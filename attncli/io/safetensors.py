@@ -19,7 +19,7 @@ from attncli.io.paths import opening
 from attncli.problem.arrays import EncodedArray, GivenArray
 
 _POINTER = b"version https://git-lfs"  # how a file begins in whose place Git LFS has another
-_METADATA = "__metadata__"  # the entry of the header that is no tensor
+_METADATA = "__metadata__"  # the entry of the header that is not a tensor
 _MAX_HEADER_SIZE = 10**8  # bytes; the library refuses longer headers
 # The types of 8 bits that numbers are computed in, by their names in a file; scales alone are of another one.
 FLOAT8_NAMES = {"F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}

@@ -370,7 +370,7 @@ def _name(convention: Convention, key: str, value: Any) -> str:
 def _remarks(convention: Convention, words: Mapping[str, Any]) -> Iterator[str]:
     """What is read as attn reads it: words that the framework does not have, and those that it does not take together.
 
-    Weights are no such word: what a framework without projections is given was projected before.
+    Weights have no such word: what a framework without projections is given was projected before.
     """
     for key, value in words.items():
         reading = convention.reading(key, value)

@@ -371,3 +371,15 @@ def test_the_curve_through_values_over_keys_follows_a_change(page_of: PageOf) ->
     page.locator("#set-temperature").fill("9")
     page.keyboard.press("Enter")
     assert page.locator(".fit-curve").get_attribute("d") != before
+
+
+def test_a_cell_that_the_address_names_is_not_under_the_panel(page_of: PageOf) -> None:
+    page = page_of({"embeddings": normal(12, 4), "heads": 2, "causal": True})
+    page.goto(page.url.partition("#")[0] + "#step=weights&cell=11,3")
+    page.reload()
+    page.wait_for_function("document.querySelector('.cell-panel.is-open') !== null")
+    page.wait_for_timeout(100)  # the heading has its height after the first layout
+    bottom = "document.querySelector('.main .frame.in-view').getBoundingClientRect().bottom"
+    assert (
+        page.evaluate(bottom) <= page.evaluate("document.querySelector('.cell-panel').getBoundingClientRect().top") + 1
+    )

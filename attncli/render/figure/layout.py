@@ -320,14 +320,7 @@ def _fitting_group(group: GroupSize, paper: Size) -> GroupLayout:
 def group_layout(group: GroupSize, width: float, scale: float, least: int = 1) -> GroupLayout | None:
     """A group whose panels are scaled, as many in a row as fit a width; None where not even the `least` number does."""
     panel = Size(max(group.panel.width * scale, MIN_PANEL), max(group.panel.height * scale, MIN_PANEL))
-    rows, columns = group.cells
-    cell = Size(panel.width / columns, panel.height / rows)
-    is_rotated = group.column_labels + 0.05 > cell.width and columns > 1
-    row_size, column_size = _label_size(cell.height), _label_size(cell.width) if is_rotated else LABEL_SIZE
-    label_steps = (
-        math.ceil(LABEL_PITCH * row_size / cell.height),
-        math.ceil(LABEL_PITCH * column_size / cell.width) if is_rotated else 1,
-    )
+    is_rotated, (row_size, column_size), label_steps = _fitting_labels(group, panel)
     name = LINE_HEIGHT if group.has_axis_names else 0
     left = name + (group.row_labels * row_size / LABEL_SIZE + LABEL_PADDING if group.row_labels else 0)
     labels = group.column_labels * column_size / LABEL_SIZE if is_rotated else LABEL_HEIGHT
@@ -375,6 +368,17 @@ def group_layout(group: GroupSize, width: float, scale: float, least: int = 1) -
         label_sizes=(row_size, column_size),
         title_size=title_size,
     )
+
+
+def _fitting_labels(group: GroupSize, panel: Size) -> tuple[bool, tuple[float, float], tuple[int, int]]:
+    """The labels of a panel: whether those of columns are turned, the sizes of both, and every how many are written."""
+    rows, columns = group.cells
+    cell = Size(panel.width / columns, panel.height / rows)
+    is_rotated = group.column_labels + 0.05 > cell.width and columns > 1
+    row_size, column_size = _label_size(cell.height), _label_size(cell.width) if is_rotated else LABEL_SIZE
+    row_step = math.ceil(LABEL_PITCH * row_size / cell.height)
+    column_step = math.ceil(LABEL_PITCH * column_size / cell.width) if is_rotated else 1
+    return is_rotated, (row_size, column_size), (row_step, column_step)
 
 
 def _title_size(title: float, width: float) -> float:

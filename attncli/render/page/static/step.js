@@ -27,6 +27,10 @@ export function drawStep(element, state) {
   const panel = make("section", { class: "cell-panel", "aria-label": "The cell in view" });
   const fit = make("div");
   let tables = { main: null, sources: [] };
+  let shownCell = null;
+  const reveal = () => element.querySelector(".main .frame.in-view")?.scrollIntoView({ block: "nearest" }); // it is not under the panel
+  const observer = new ResizeObserver(reveal); // as the panel opens, and as the heading grows
+  [element, panel].forEach((part) => observer.observe(part));
   const draw = () => {
     const hadFocus = element.contains(document.activeElement) && document.activeElement !== element;
     const node = nodeOf(state.get(), state.get().step);
@@ -45,17 +49,19 @@ export function drawStep(element, state) {
     mark();
   };
   const mark = () => {
+    const { cell } = state.get();
     fit.replaceChildren(dataFitFigure(state.get(), nodeOf(state.get(), state.get().step)) ?? "");
     markCells(state, tables);
-    const wasOpen = panel.classList.contains("is-open");
     drawCell(panel, state, new Map(tables.sources.map(({ node }, place) => [node.name, `operand-${place + 1}`])));
-    if (!wasOpen && panel.classList.contains("is-open")) element.querySelector(".main .in-view")?.scrollIntoView({ block: "nearest" }); // not under it
+    if (cell !== shownCell) reveal();
+    shownCell = cell;
   };
   state.listen((names) => {
     if (names.some((name) => REDRAWS.includes(name))) draw();
     else if (names.some((name) => REFILLS.includes(name))) refill();
     else if (["cell", "pointed", "sentence", "fills", "typing", "judged", "hinted"].some((name) => names.includes(name))) mark();
   });
+  state.listenAtRest((names) => { if (names.some((name) => REFILLS.includes(name))) tables.main?.refillBeside?.(); });
   draw();
 }
 
@@ -123,15 +129,19 @@ function makeFigure(state, node, leading, kind) {
     make("figcaption", {}, title, ...(isMain ? [...choicesOfLeading(state, node), ...maskButton(state, node)] : [])),
     table.element, ...legend, ...(overview?.elements ?? []),
   );
+  let shown = content;
   const refill = () => {
     const own = nodeOf(state.get(), node.name);
     const next = own === null ? null : withWrongAnswers(state, own, stepTable(state.get(), own, leading));
     if (next === null || !table.refill(next)) return false;
-    figure.querySelector(".legend")?.replaceWith(legendOf(now.page, next));
-    overview?.paint(next);
+    shown = next;
     return true;
   };
-  return { figure, table, node, content, refill };
+  const refillBeside = () => {
+    figure.querySelector(".legend")?.replaceWith(legendOf(now.page, shown));
+    overview?.paint(shown);
+  };
+  return { figure, table, node, content, refill, refillBeside };
 }
 
 /** The table of a step with what was filled in its cells and is wrong, where the key is shown beside it. */

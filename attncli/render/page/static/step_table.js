@@ -57,12 +57,14 @@ function looksOf(state, node, leading, slice, range, signOf) {
 }
 
 /** Whether a cell of a slice is one that a mask hides: the normalizer reads −∞ there. */
-function hiddenCells(state, node, leading, { columns }) {
+function hiddenCells(state, node, leading, { rows, columns }) {
   const scores = resultName(state, "masked_scores");
   const masked = state.values.get(scores);
   const axes = state.nodes.find(({ name }) => name === scores)?.axes;
   const isAfter = node.name === scores || (node.stage === "normalize" && String(node.axes) === String(axes));
   if (masked === undefined || !isAfter) return () => false;
+  const slice = sliceOf(masked, leading);
+  if (slice.rows === rows && slice.columns === columns) return (at) => slice.data[at] === -Infinity;
   return (at) => numberAt(masked, [...leading, Math.floor(at / columns), at % columns]) === -Infinity;
 }
 

@@ -123,11 +123,13 @@ function sameRange(one, other) {
 
 /** Write the numbers of a part of a table anew into the cells that had those of another. */
 function refillGrid(grid, before, table, part) {
-  const looks = ({ text, kind, title, mark, colors, wrong }, at) => `${text(at)} ${kind(at)} ${title(at)} ${mark(at)} ${wrong?.(at)} ${JSON.stringify(colors(at))}`;
+  const hasSameColors = JSON.stringify(before.range) === JSON.stringify(table.range);
+  const looks = ({ text, kind, mark, wrong }, at) => `${text(at)} ${kind(at)} ${mark(at)} ${wrong?.(at)}`;
+  const isSame = (at) => hasSameColors && Object.is(before.data[at], table.data[at]) && looks(before, at) === looks(table, at);
   [...grid.tBodies[0].rows].forEach((row, down) => {
     const first = (part.rows[0] + down) * table.columns + part.columns[0];
     [...row.cells].slice(1).forEach((cell, across) => {
-      if (looks(before, first + across) !== looks(table, first + across)) fillCell(cell, table, first + across);
+      if (!isSame(first + across)) fillCell(cell, table, first + across);
     });
   });
 }

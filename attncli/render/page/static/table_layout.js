@@ -1,7 +1,7 @@
 /* The layout of a table: sizes of its cells, and which rows and columns are drawn of a table that is too large. */
 
 const ALL_DRAWN = 1600; // a table of as many cells, or fewer, is drawn whole
-const BEYOND = 5; // rows and columns that are drawn beyond each edge of what is in view
+const BEYOND = 2; // rows and columns that are drawn beyond each edge of what is in view
 const MANY_COLUMNS = 12; // columns, beyond which cells are narrower, and labels that are wider are turned
 const [WIDE_CELLS, NARROW_CELLS] = [{ least: 38, padding: 6, type: 13 }, { least: 26, padding: 4, type: 11 }];
 const [MOST_LABEL, MOST_ROW_LABEL] = [84, 132];
