@@ -41,7 +41,8 @@ def model_object(file: ModelFile, view: HeadsView = WHOLE) -> dict[str, Any]:
     - `layers`: `name`, the position of its `template`, its `weights` and, where the page computes them, the `values`
       of the steps that it does not compute, each `{shape, data}` with the numbers of STORED in Base64.
     - `templates`: objects of pages of a problem without `values`; layers that differ in numbers alone have one.
-    - `heads`: `layer` (a position), `head`, `kind`, `label`, `share`, and `statistics` by name; None where there is no number.
+    - `heads`: `layer` (a position), `head`, `kind`, `label`, `share`, and `statistics` by name;
+      None where there is no number.
     - `statistics`: the `name`, the `title` and the meaning of each that some head has, in their order.
     - `sort`: the statistic by which heads are sorted first, or null.
     """
