@@ -1,7 +1,7 @@
 /* Which numbers changed: by more than rounding explains. */
 
 const ROUNDING_UNITS = 16; // units in the last place of the largest number of a row
-export const EPSILONS = { float64: 2 ** -52, float32: 2 ** -23 }; // a unit in the last place of 1, by the type of numbers
+const EPSILONS = { float64: 2 ** -52, float32: 2 ** -23 }; // a unit in the last place of 1, by the type of numbers
 
 /**
  * 1 for each number of a value that differs from the one before by more than rounding, 0 for the others.

@@ -14,7 +14,7 @@ export function showKey(state, isKeyShown) {
 }
 
 /** The indices of the cells of a step that are to be filled in. */
-export function blankCells({ page, answers }, step) {
+function blankCells({ page, answers }, step) {
   const { shape, data } = answers.get(step);
   const steps = strides(shape);
   const positions = page.exercise.blanks[step] ?? data.keys();

@@ -46,7 +46,7 @@ function partsOf(parts, kinds) {
  *
  * An addend is {parts, value, factors}; the value of one that stands for several, as `… 4 more …`, is null.
  */
-export function sumOfLine(parts, numberOf) {
+function sumOfLine(parts, numberOf) {
   const last = /^ ([=≈]) (.*)$/.exec(parts.at(-1));
   if (last === null) return null;
   const hasName = typeof parts[0] === "string" && parts[0].endsWith(" = ");
