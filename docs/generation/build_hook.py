@@ -1,0 +1,38 @@
+"""Makes the manual page and the completion files when a wheel is built, from the package that is built."""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class SharedFiles(BuildHookInterface[Any]):
+    """Writes the files below `share` to a folder that is removed after the build, and has the wheel take them."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Write the files, unless the package is installed in place, where they would not follow it."""
+        if version == "editable":
+            return
+        self._folder = tempfile.TemporaryDirectory()
+        sys.path[:0] = [self.root]
+        try:
+            from docs.generation import completion_files, manual_page  # noqa: PLC0415 - of the tree that is built
+
+            files = {path: completion_files.generate(shell) for shell, path in completion_files.PATHS.items()}
+            files["man/man1/attn.1"] = manual_page.generate()
+        finally:
+            sys.path.remove(self.root)
+        for path, text in files.items():
+            file = Path(self._folder.name, path)
+            file.parent.mkdir(parents=True)
+            file.write_text(text, encoding="utf-8")
+            build_data["shared_data"][str(file)] = f"share/{path}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove the folder."""
+        if version != "editable":
+            self._folder.cleanup()
