@@ -1,6 +1,7 @@
 """What is released: the wheel and its files for other programs, the metadata, and one version in all of them."""
 
 import email
+import json
 import os
 import re
 import subprocess
@@ -40,6 +41,60 @@ def test_the_citation_is_of_the_version() -> None:
     citation, _ = yaml.read((ROOT / "CITATION.cff").read_text(encoding="utf-8"), "CITATION.cff")
     assert citation["version"] == attncli.__version__
     assert citation["license"] == PROJECT["license"]
+
+
+WORKFLOWS = sorted(ROOT.glob(".github/**/*.yml"))
+STEPS = re.findall(r"^([a-z_]+)\(\) \{", (ROOT / ".ci/run").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def steps_called(text: str) -> set[str]:
+    """The steps of .ci/run that a workflow calls; one in place of a name is each of those that its matrix lists."""
+    called = set(re.findall(r"\.ci/run (\w+)", text))
+    for name in re.findall(r"\.ci/run \$\{\{ matrix\.(\w+) \}\}", text):
+        called |= set(re.search(rf"{name}: \[(.*)\]", text)[1].split(", "))
+    return called
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_can_be_read_and_calls_steps_that_there_are(workflow: Path) -> None:
+    text = workflow.read_text(encoding="utf-8")
+    content, _ = yaml.read(text, workflow.name)
+    assert {"name", "on", "jobs"} <= set(content) or {"name", "inputs", "runs"} <= set(content)
+    assert steps_called(text) <= set(STEPS)
+
+
+def test_the_workflows_run_the_steps_of_a_whole_run() -> None:
+    run = (ROOT / ".ci/run").read_text(encoding="utf-8")
+    whole = set(
+        re.findall(r"^    (\w+)", run[run.index("all() {") : run.index("\n}", run.index("all() {"))], re.MULTILINE)
+    )
+    workflow = (ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8")
+    assert steps_called(workflow) == whole - {"programs"}  # which `peers` calls
+
+
+def test_the_workflows_test_every_python_that_the_package_names() -> None:
+    workflow = (ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8")
+    versions = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    assert f"python: {json.dumps(versions)}" in workflow
+    assert PROJECT["requires-python"] == f">={versions[0]}"
+
+
+def test_the_action_passes_each_of_its_inputs_on() -> None:
+    text = (ROOT / ".github/actions/check/action.yml").read_text(encoding="utf-8")
+    action, _ = yaml.read(text, "action.yml")
+    assert set(action["inputs"]) == set(re.findall(r"\$\{\{ inputs\.([\w-]+) \}\}", text))
+
+
+def test_the_hook_of_pre_commit_checks_a_file(tmp_path: Path) -> None:
+    hooks, _ = yaml.read((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"), "hooks")
+    (hook,) = hooks
+    (program, *words) = hook["entry"].split()
+    assert program in PROJECT["scripts"]
+    for name, expected, status in (("right", "[[1]]", 0), ("wrong", "[[2]]", 1)):
+        file = tmp_path / f"{name}.attn.yaml"
+        file.write_text(f"query: [[1]]\nkey: [[1]]\nexpected: {{output: {expected}}}\n", encoding="utf-8")
+        assert re.search(hook["files"], file.name)
+        assert run_in_process(*words, file.name, folder=tmp_path).returncode == status
 
 
 def test_the_extra_all_has_every_extra_of_a_user() -> None:
