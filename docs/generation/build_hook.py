@@ -1,11 +1,15 @@
-"""Makes the manual page and the completion files when a wheel is built, from the package that is built."""
+"""What is made when a wheel is built: its manual page, its completion files, the README with addresses."""
 
+import re
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+_LINK = re.compile(r"(!?)\[([^]]*)\]\((?!https?:|#)([^)]+)\)")  # to a file of the checkout
 
 
 class SharedFiles(BuildHookInterface[Any]):
@@ -36,3 +40,21 @@ class SharedFiles(BuildHookInterface[Any]):
         """Remove the folder."""
         if version != "editable":
             self._folder.cleanup()
+
+
+class ReadmeOfIndex(MetadataHookInterface):
+    """Has package indexes show the README with links to the files of the repository, which they don't have."""
+
+    PLUGIN_NAME = "custom"
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Set the README, with the address of each file that it links to or shows."""
+        source = metadata["urls"]["Source"]
+        text = Path(self.root, "README.md").read_text(encoding="utf-8")
+        text = _LINK.sub(lambda link: self._with_address(source, *link.groups()), text)
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
+
+    @staticmethod
+    def _with_address(source: str, mark: str, text: str, path: str) -> str:
+        """A link as Markdown: a picture is shown as it is, a document in the repository's pages."""
+        return f"{mark}[{text}]({source}/{'raw' if mark else 'blob'}/main/{path})"

@@ -22,6 +22,7 @@ from tests.cli.running import run_in_process
 from tests.documents.reading import PACKAGE, ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PICTURE = 'The weights of two heads: in the first, "it" looks at "cat"'
 PAGE = re.sub(r"\\f.|\\&", "", manual_page.generate())
 TYPED = {r"\-": "-", r"\(aq": "'", r"\(ti": "~", r"\(ha": "^", r"\(dq": '"', r"\(ga": "`", "\\\n": "", r"\e": "\\"}
 SHOWN_PAGE = re.sub(r"\\-|\\\(..|\\\n|\\e", lambda found: TYPED[found[0]], PAGE)  # as a terminal shows it
@@ -193,5 +194,8 @@ def test_the_wheel_has_the_package_and_the_files_for_other_programs_and_no_more(
     assert files == sources | shared | about
     metadata = email.message_from_bytes(wheel.read(f"{folder}.dist-info/METADATA"))
     assert metadata["Version"] == attncli.__version__
+    readme = metadata.get_payload()
+    assert f"![{PICTURE}]({PROJECT['urls']['Source']}/raw/main/" in readme
+    assert re.findall(r"\]\((?!https://|#).*?\)", readme) == []
     page = wheel.read(f"{folder}.data/data/share/man/man1/attn.1").decode()
     assert re.sub("(?<=ATTN 1 )\\S+", "", page) == re.sub("(?<=ATTN 1 )\\S+", "", manual_page.generate())
