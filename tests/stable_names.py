@@ -128,6 +128,8 @@ def _python() -> Iterator[str]:
             yield from (f"{name}.{own}" for own in _attributes(value))
     for name, value in _callables():
         yield from (f"{name}({parameter})" for parameter in _parameters(value))
+        by_position = enumerate(_parameters(value, have_position=True), 1)
+        yield from (f"{name}, argument {number}: {parameter}" for number, parameter in by_position)
 
 
 def _attributes(value: type) -> Iterator[str]:
@@ -149,8 +151,8 @@ def _callables() -> Iterator[tuple[str, Any]]:
                     yield f"{name}.{own}", method
 
 
-def _parameters(value: Any, *, are_required: bool = False) -> Iterator[str]:
-    """The parameters of a callable by their names, or those alone that have to be given."""
+def _parameters(value: Any, *, are_required: bool = False, have_position: bool = False) -> Iterator[str]:
+    """The parameters of a callable by their names, or those alone that have to be given, or may be given by position."""
     try:
         parameters = inspect.signature(value).parameters.values()
     except (TypeError, ValueError):  # one of Python's own, such as the constructor of an exception
@@ -160,7 +162,9 @@ def _parameters(value: Any, *, are_required: bool = False) -> Iterator[str]:
             parameter.VAR_POSITIONAL,
             parameter.VAR_KEYWORD,
         )
-        if parameter.name != "self" and not (are_required and is_optional):
+        is_by_name = parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
+        is_left_out = (are_required and is_optional) or (have_position and is_by_name)
+        if parameter.name != "self" and not is_left_out:
             yield parameter.name
 
 
