@@ -152,7 +152,7 @@ def _callables() -> Iterator[tuple[str, Any]]:
 
 
 def _parameters(value: Any, *, are_required: bool = False, have_position: bool = False) -> Iterator[str]:
-    """The parameters of a callable by their names, or those alone that have to be given, or may be given by position."""
+    """The parameters of a callable, or those alone that have to be given, or that may be given by position."""
     try:
         parameters = inspect.signature(value).parameters.values()
     except (TypeError, ValueError):  # one of Python's own, such as the constructor of an exception
