@@ -9,7 +9,7 @@ import typer
 
 from attncli.analysis.slips import SLIPS
 from attncli.base.axes import LEGEND
-from attncli.base.program import EXIT_STATUSES
+from attncli.base.program import ENVIRONMENT, EXIT_STATUSES
 from attncli.base.text import sentence
 from attncli.cli import app
 from attncli.cli.commands import COMMANDS
@@ -121,6 +121,7 @@ def generate() -> str:
         parts += [head, table(("key", "what it is"), [(f"`{key}`", meaning) for key, meaning in keys.items()])]
     parts += ["## Words", table(("word", "also", "meaning", "source"), map(_term, GLOSSARY))]
     parts += ["## Exit statuses", table(("status", "meaning"), [(str(n), text) for n, text in EXIT_STATUSES.items()])]
+    parts += ["## Environment", table(("variable", "meaning"), [(f"`{n}`", text) for n, text in ENVIRONMENT.items()])]
     return "\n".join(f"{part.rstrip()}\n" for part in parts)
 
 
