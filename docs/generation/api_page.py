@@ -7,10 +7,14 @@ from types import ModuleType
 from typing import Any
 
 import attncli
+from attncli.ops.derivatives import DerivativeRecord
 from attncli.ops.registry import DEFINITION
+
+from .markdown import table
 
 FOLDER = "api"
 INDEX = "index.md"
+MAX_WIDTH = 80  # of a signature in one line
 
 # The modules of the public names with which a reader begins, in the order of use.
 FIRST_MODULES = (
@@ -75,8 +79,14 @@ def _module_page(name: str) -> str:
     """The page of a module."""
     module = import_module(name)
     parts = [f"# {name}\n", inspect.getdoc(module) or ""]
+    derivatives = []
     for own, value in _public(module):
-        parts += _entry(own, value)
+        if isinstance(getattr(value, "record", None), DerivativeRecord):
+            derivatives.append((f"`{_signature(own, value)}`", (inspect.getdoc(value) or "").replace("\n", " ")))
+        else:
+            parts += _entry(own, value)
+    if derivatives:
+        parts += ["## Derivatives\n", table(("function", "what it is"), derivatives)]
     return _joined(parts)
 
 
@@ -102,7 +112,11 @@ def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 def _entry(name: str, value: Any) -> list[str]:
     """A heading, the signature and the docstring of a function or class; a class with its public methods."""
-    parts = [f"## {name}\n", "```python\n" + _signature(name.rpartition(".")[2], value) + "\n```", _docstring(value)]
+    parts = [
+        f"## {name}\n",
+        f"```python\n{_in_lines(_signature(name.rpartition('.')[2], value))}\n```",
+        _docstring(value),
+    ]
     methods: list[str] = []
     if inspect.isclass(value):
         for own, method in _members(value).items():
@@ -137,6 +151,22 @@ def _signature(name: str, value: Any, *, is_method: bool = False) -> str:
         return f"{name}{inspect.Signature(bare)}"
     except ValueError:
         return name
+
+
+def _in_lines(signature: str) -> str:
+    """A signature that is too long for a line, with a line for each parameter."""
+    if len(signature) <= MAX_WIDTH:
+        return signature
+    name, _, rest = signature.partition("(")
+    parts, depth = [""], 0
+    for character in rest.removesuffix(")"):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    lines = "".join(f"    {part.strip()},\n" for part in parts)
+    return f"{name}(\n{lines})"
 
 
 class _Text:

@@ -22,6 +22,7 @@ from .console_blocks import ROOT
 
 FOLDER = ROOT / "docs" / "gallery"
 INDEX = "index.html"
+PAGE = "gallery.md"  # the index on the site
 SAMPLES = {"samples": "Samples", "samples/published": "Published examples", "samples/worked": "Worked examples"}
 # Pages of other commands, by their names: what they show, and the words of the command.
 REPORTS = {
@@ -127,7 +128,7 @@ def markdown() -> str:
         groups.setdefault(entry.group, []).append(entry)
     parts = [HEAD]
     for group, found in groups.items():
-        items = "\n".join(f"- {e.picture()} [{e.title}]({e.name}.html) `{e.command}`" for e in found)
+        items = "\n".join(f"- {e.picture()} [{e.title}]({FOLDER.name}/{e.name}.html) `{e.command}`" for e in found)
         parts.append(f'## {group}\n\n<div class="gallery" markdown>\n\n{items}\n\n</div>\n')
     return "\n".join(parts)
 

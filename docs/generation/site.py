@@ -19,12 +19,14 @@ from . import api_page, bugs_page, families_page, gallery, reference_page
 from .console_blocks import FENCE, ROOT, commands_of_block
 
 CONFIGURATION = ROOT / "docs" / "mkdocs.yml"
-STYLE = ROOT / "docs" / "site.css"
+ASSETS = ROOT / "docs" / "site"
+LLMS = ROOT / "docs" / "llms.txt"
 FOLDER = ROOT / "build" / "docs"
 PAGES = "pages"  # below the folder, as the configuration has it
 HOME = "index.md"
 REFERENCE, API = f"{reference_page.FOLDER}/", f"{api_page.FOLDER}/"
 GALLERY = f"{gallery.FOLDER.name}/"
+FOUND_LATER = "---\nsearch:\n  boost: 0.5\n---\n\n"  # of modules, which a reader of guides does not look for first
 GUIDES: Mapping[str, str] = {
     "README.md": HOME,
     **{f"{name}.md": f"{name.lower()}.md" for name in ("CONTRIBUTING", "CHANGELOG")},
@@ -32,12 +34,16 @@ GUIDES: Mapping[str, str] = {
 }
 GENERATED: Mapping[str, Callable[[], Mapping[str, str]]] = {
     REFERENCE: reference_page.pages,
-    API: api_page.pages,
-    "": lambda: {families_page.PAGE: families_page.generate(), bugs_page.PAGE: bugs_page.generate()},
-    GALLERY: lambda: {HOME: gallery.markdown()},
+    API: lambda: {name: text if name == HOME else f"{FOUND_LATER}{text}" for name, text in api_page.pages().items()},
+    "": lambda: {
+        families_page.PAGE: families_page.generate(),
+        bugs_page.PAGE: bugs_page.generate(),
+        gallery.PAGE: gallery.markdown(),
+    },
 }
 _LINK = re.compile(r"(?<=\]\()([\w./-]+)(?=[)#])")  # to a file
 _SPAN = re.compile(r"(?<!\[)`((?:attn |help\()[^`\n]+)`")  # a command in a sentence that is not a link already
+_CODE = re.compile(r"`[^`\n]+`")
 _CONSOLE = "console"
 
 
@@ -55,7 +61,8 @@ def write(folder: Path = FOLDER) -> None:
     for name in files():
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, target / name)
-    shutil.copyfile(STYLE, target / STYLE.name)
+    shutil.copytree(ASSETS, target, dirs_exist_ok=True)
+    (target / LLMS.name).write_text(llms_text(), encoding="utf-8")
     gallery.write_pages(target / GALLERY)
     configuration.write_text(configuration_text(list(written)), encoding="utf-8")
 
@@ -65,7 +72,7 @@ def pages() -> dict[str, str]:
     found = {target: _guide(source) for source, target in GUIDES.items()}
     for place, generate in GENERATED.items():
         found |= {place + name: text for name, text in generate().items()}
-    return {name: _with_links_of_commands(text, name) for name, text in found.items()}
+    return {name: _for_markdown(text, name) for name, text in found.items()}
 
 
 def files() -> set[str]:
@@ -90,11 +97,11 @@ def link_of_command(command: str) -> str | None:
     >>> link_of_command("attn list bugs"), link_of_command("attn help check"), link_of_command("attn compute p.yaml")
     ('bugs.md', 'reference/commands.md#attn-check', None)
     """
-    return _fixed_links().get(command) or _gallery_links().get(command)
+    return links_of_commands().get(command) or _gallery_links().get(command)
 
 
 @cache
-def _fixed_links() -> Mapping[str, str]:
+def links_of_commands() -> Mapping[str, str]:
     """The pages that commands lead to: lists, help, schemas, and the docstrings that Python shows."""
     lists = {
         "": "operators.md",
@@ -142,6 +149,16 @@ def _guide(source: str) -> str:
     return _with_gallery(_outside_code(text, lambda part: _LINK.sub(link, part)), name)
 
 
+def llms_text() -> str:
+    """The text for programs that read, with links to the pages as they are in the end."""
+
+    def link(match: re.Match[str]) -> str:
+        source = posixpath.normpath(posixpath.join("docs", match[1]))
+        return str(Path(GUIDES[source]).with_suffix(".html"))
+
+    return _LINK.sub(link, LLMS.read_text(encoding="utf-8"))
+
+
 def _linked_files(source: str) -> Iterator[str]:
     """The files that a document links to, from the root of the repository."""
     text = FENCE.sub("", (ROOT / source).read_text(encoding="utf-8"))
@@ -170,18 +187,20 @@ def _titles() -> Mapping[str, str]:
     return {f"{GALLERY}{entry.name}.html": entry.title for entry in gallery.entries()}
 
 
-def _with_links_of_commands(text: str, name: str) -> str:
-    """A page in which a command that prints what another page has is a link to it, outside headings and links."""
+def _for_markdown(text: str, name: str) -> str:
+    """A page as Python-Markdown reads it, in which a command that prints what another page has is a link to it."""
 
     def link(match: re.Match[str]) -> str:
         target = link_of_command(match[1])
         path = (target or "").partition("#")[0]
         return match[0] if target is None or path == name else f"[{match[0]}]({_relative(target, name)})"
 
-    def lines(part: str) -> str:
-        return "\n".join(line if line.startswith("#") else _SPAN.sub(link, line) for line in part.split("\n"))
+    def changed(line: str) -> str:
+        if line.startswith("|"):  # in code Python-Markdown takes the backslash as it is
+            line = _CODE.sub(lambda match: match[0].replace("\\|", "|"), line)
+        return line if line.startswith("#") else _SPAN.sub(link, line)
 
-    return _outside_code(text, lines)
+    return _outside_code(text, lambda part: "\n".join(map(changed, part.split("\n"))))
 
 
 def _outside_code(text: str, change: Callable[[str], str]) -> str:
