@@ -17,6 +17,7 @@ from attncli.ops.registry import plural_of
 
 from . import api_page, bugs_page, families_page, gallery, reference_page
 from .console_blocks import FENCE, ROOT, commands_of_block
+from .markdown import title_of
 
 CONFIGURATION = ROOT / "docs" / "mkdocs.yml"
 ASSETS = ROOT / "docs" / "site"
@@ -42,6 +43,7 @@ GENERATED: Mapping[str, Callable[[], Mapping[str, str]]] = {
     },
 }
 _LINK = re.compile(r"(?<=\]\()([\w./-]+)(?=[)#])")  # to a file
+_FILE_NAME = re.compile(r"\[[\w/-]+\.md\]\(([\w./-]+)")  # as the text of a link, for which the site has the title
 _SPAN = re.compile(r"(?<!\[)`((?:attn |help\()[^`\n]+)`")  # a command in a sentence that is not a link already
 _CODE = re.compile(r"`[^`\n]+`")
 _CONSOLE = "console"
@@ -115,7 +117,6 @@ def links_of_commands() -> Mapping[str, str]:
         "help(attncli)": f"{API}{HOME}",
         "attn list models": families_page.PAGE,
         "attn list bugs": bugs_page.PAGE,
-        "attn show NAME": f"{REFERENCE}results.md",
         "attn schema check": f"{REFERENCE}json.md#json-of-a-check",
         "attn schema compare": f"{REFERENCE}json.md#json-of-a-comparison",
         "attn help": f"{REFERENCE}{HOME}",
@@ -142,11 +143,16 @@ def _guide(source: str) -> str:
     name = GUIDES[source]
     text = (ROOT / source).read_text(encoding="utf-8")
 
-    def link(match: re.Match[str]) -> str:
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), match[1]))
-        return _relative(GUIDES.get(path, path), name)
+    def path_of(linked: str) -> str:
+        return posixpath.normpath(posixpath.join(posixpath.dirname(source), linked))
 
-    return _with_gallery(_outside_code(text, lambda part: _LINK.sub(link, part)), name)
+    def link(match: re.Match[str]) -> str:
+        return _relative(GUIDES.get(path_of(match[1]), path_of(match[1])), name)
+
+    def title(match: re.Match[str]) -> str:
+        return f"[*{title_of((ROOT / path_of(match[1])).read_text(encoding='utf-8'))}*]({match[1]}"
+
+    return _with_gallery(_outside_code(text, lambda part: _LINK.sub(link, _FILE_NAME.sub(title, part))), name)
 
 
 def llms_text() -> str:
