@@ -8,7 +8,7 @@ import typer
 
 from attncli.analysis.slips import SLIPS
 from attncli.base.axes import LEGEND
-from attncli.base.program import EXIT_STATUSES
+from attncli.base.program import ENVIRONMENT, EXIT_STATUSES
 from attncli.base.text import sentence
 from attncli.cli import app
 from attncli.cli.commands import COMMANDS
@@ -137,6 +137,8 @@ def pages() -> dict[str, str]:
             *_commands(),
             "## Exit statuses",
             table(("status", "meaning"), [(str(n), text) for n, text in EXIT_STATUSES.items()]),
+            "## Environment",
+            table(("variable", "meaning"), [(f"`{name}`", text) for name, text in ENVIRONMENT.items()]),
         ),
         "json.md": ("# JSON of the commands", *_json_tables()),
         "words.md": ("# Words", table(("word", "also", "meaning", "source"), map(_term, GLOSSARY))),

@@ -44,7 +44,7 @@ GENERATED: Mapping[str, Callable[[], Mapping[str, str]]] = {
 }
 _LINK = re.compile(r"(?<=\]\()([\w./-]+)(?=[)#])")  # to a file
 _FILE_NAME = re.compile(r"\[[\w/-]+\.md\]\(([\w./-]+)")  # as the text of a link, for which the site has the title
-_SPAN = re.compile(r"(?<!\[)`((?:attn |help\()[^`\n]+)`")  # a command in a sentence that is not a link already
+_SPAN = re.compile(r"(?<!\[)`((?:attn |man |help\()[^`\n]+)`")  # a command in a sentence that is not a link already
 _CODE = re.compile(r"`[^`\n]+`")
 _CONSOLE = "console"
 
@@ -115,6 +115,7 @@ def links_of_commands() -> Mapping[str, str]:
     }
     return {
         "help(attncli)": f"{API}{HOME}",
+        "man attn": f"{REFERENCE}commands.md",
         "attn list models": families_page.PAGE,
         "attn list bugs": bugs_page.PAGE,
         "attn schema check": f"{REFERENCE}json.md#json-of-a-check",

@@ -36,13 +36,6 @@ def test_no_command_of_the_readme_needs_a_pipe() -> None:
     assert not any("|" in command.text for command in console_blocks.commands(README))
 
 
-def test_the_extra_all_has_every_extra_of_a_user() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    (everything,) = extras["all"]
-    others = {"all", "test", "lint", "docs", "peers", "models"}  # of which the last brings PyTorch
-    assert set(re.findall(r"\w+", everything)) == {"attncli", *extras} - others
-
-
 @pytest.mark.parametrize("page", [api_keys, steps])
 def test_what_is_generated_is_that_of_today(page: Any) -> None:
     assert page.PAGE.read_text(encoding="utf-8") == page.generate(), "python docs/generate.py writes it anew"
