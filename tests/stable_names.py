@@ -13,6 +13,7 @@ import typer
 
 import attncli
 from attncli.analysis.slips import SLIPS
+from attncli.api.pytest_plugin import FILE_SUFFIX, AttnCheck, attn_check
 from attncli.base.program import ENVIRONMENT, EXIT_STATUSES
 from attncli.cli import app
 from attncli.cli.commands import COMMANDS
@@ -52,6 +53,7 @@ def names_of_today() -> Mapping[str, set[str]]:
         "worked examples": {*examples.names()},
         "families of models": {*family_names()},
         "Python": {*_python()},
+        "pytest": {FILE_SUFFIX, *(f"{attn_check.__name__}({name})" for name in _parameters(AttnCheck.__call__))},
     }
 
 
