@@ -282,7 +282,7 @@ def read_typed_matrix(text: str, path: ErrorPath, read_cell: ReadCell = read_num
         del rows[-1]
     if not _is_cell(read_cell(rows[0][0], path)):
         return None
-    if len(rows) == len(rows[0]) == 1 and not brackets:
+    if len(rows) == len(rows[0]) == 1 and not brackets and ";" not in text:
         return read_cell(text, path)
     return [
         [_cell(cell, (*path, *place, f"number {column}"), read_cell) for column, cell in enumerate(cells, 1)]
