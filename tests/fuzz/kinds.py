@@ -207,7 +207,7 @@ def _safetensors(arrays: Mapping[str, np.ndarray], choose: random.Random) -> byt
         text = changed_text(choose, text)
     encoded = text.encode("utf-8", "surrogatepass")
     length = len(encoded) + (choose.choice([0, 1, -1, 2**40, 2**63]) if choose.random() < 0.1 else 0)
-    return struct.pack("<Q", length) + encoded + data
+    return struct.pack("<Q", length % 2**64) + encoded + data
 
 
 def array_file(choose: random.Random) -> Case:
