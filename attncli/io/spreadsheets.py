@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import replace
 from typing import Any
 
@@ -96,7 +97,8 @@ def _open(source: Input) -> Any:
     except ImportError:
         raise missing_package("openpyxl", "sheet", source.name) from None
     try:
-        return openpyxl.load_workbook(io.BytesIO(source.read()), data_only=True)
+        with redirect_stdout(io.StringIO()):  # openpyxl prints what is out of range
+            return openpyxl.load_workbook(io.BytesIO(source.read()), data_only=True)
     except AttnError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever openpyxl raises where a file is damaged

@@ -12,7 +12,7 @@ from typing import Any
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import repr_excerpt, shorten
-from attncli.numbers.parsing import DECIMAL, DECIMAL_COMMA, TypedNumber, non_finite, number_hint, number_of_text
+from attncli.numbers.parsing import DECIMAL, DECIMAL_COMMA, SPACES, TypedNumber, non_finite, number_hint, number_of_text
 from attncli.problem.arrays import to_lists, to_python_number
 
 UNLIMITED = float("inf")
@@ -32,7 +32,7 @@ _WORDS: dict[str, Any] = {
 }
 _IN_BRACKETS = re.compile(r"\[([^\[\],]*|[^\[\]]*;[^\[\]]*)\]")  # `[1 0; 0 1]`, which YAML does not read
 _END_OF_ROW = re.compile(r"[;\n]")
-_SEPARATOR = re.compile(r"\s*,\s*|\s+")
+_SEPARATOR = re.compile(rf"\s*,\s*|{SPACES}")
 
 ReadCell = Callable[[str, ErrorPath], Any]
 

@@ -21,11 +21,13 @@ from typing import Any, NoReturn
 from unittest.mock import patch
 
 import attncli.cli
+from attncli.analysis.check.report import CheckOptions
 from attncli.cli import command_group
 from attncli.cli.commands import COMMANDS
 from tests.cli.running import environment
 
 TIME_LIMIT = 5  # seconds of processor time, of which a busy machine takes no more
+SEARCH_LIMIT = 2 * CheckOptions().seconds  # how long a check tries mistakes, on all numbers and on parts of them
 WAIT_LIMIT = 60  # seconds, for what only waits
 MEMORY_LIMIT = 2**30  # bytes, in addition to what the process has when a command begins
 PACKAGE = Path(attncli.__file__).parent
@@ -114,20 +116,20 @@ class Ran:
 
 
 @contextmanager
-def limits() -> Iterator[None]:
-    """A block that takes no more time and memory than an input may."""
+def limits(seconds: float) -> Iterator[None]:
+    """A block that takes no more processor time and memory than an input may."""
 
     def stop(_number: int, _frame: Any) -> NoReturn:
         raise TooSlowError
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    timers = ((signal.ITIMER_PROF, signal.SIGPROF, TIME_LIMIT), (signal.ITIMER_REAL, signal.SIGALRM, WAIT_LIMIT))
+    timers = ((signal.ITIMER_PROF, signal.SIGPROF, seconds), (signal.ITIMER_REAL, signal.SIGALRM, WAIT_LIMIT))
     handlers = {number: signal.signal(number, stop) for _, number, _ in timers}
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY_LIMIT, hard))
     try:
-        for timer, _, seconds in timers:
-            signal.setitimer(timer, seconds)
+        for timer, _, limit in timers:
+            signal.setitimer(timer, limit)
         yield
     finally:
         for timer, number, _ in timers:
@@ -173,7 +175,7 @@ def run(case: Case, folder: Path) -> Ran:
     ):
         warnings.simplefilter("always")
         try:
-            with limits():
+            with limits(TIME_LIMIT + (SEARCH_LIMIT if "check" in case.words else 0)):
                 status = attncli.cli.run(list(case.words))
         except (Exception, TooSlowError) as found:  # noqa: BLE001 - it is what is searched for
             error = found
