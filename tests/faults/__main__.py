@@ -13,13 +13,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from tests.cli.running import run_in_process
-from tests.faults.runs import RUNS, FaultyRun
 from tests.faults.trials import FAULTS, NEVER, Ended, fill, run
+from tests.runs import RUNS, CommandRun
 
 OBJECTS = 300_000  # more than the objects that any run makes
 
 
-def trials(row: FaultyRun, fault: str, most: int, folder: Path) -> Iterator[tuple[int, Ended, Ended]]:
+def trials(row: CommandRun, fault: str, most: int, folder: Path) -> Iterator[tuple[int, Ended, Ended]]:
     """The trials of a run, at most so many, evenly over its calls: the number of the call, and how both ended."""
     sound = run(row.words, row.files, folder, "array" if fault in ("write", "object") else fault)
     written = [len(raw) for name, raw in sound.files.items() if sound.files[name] != row.files.get(name)]
@@ -34,7 +34,7 @@ def trials(row: FaultyRun, fault: str, most: int, folder: Path) -> Iterator[tupl
         yield number, sound, run(row.words, row.files, folder, fault, number)
 
 
-def complaint(row: FaultyRun, sound: Ended, ended: Ended) -> str | None:
+def complaint(row: CommandRun, sound: Ended, ended: Ended) -> str | None:
     """What is wrong with how a run with a fault ended; None where all is right."""
     lines = ended.stderr.splitlines()
     errors = [line for line in lines if not line.startswith("attn: warning: ")]

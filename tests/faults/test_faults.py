@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.faults.__main__ import complaint
-from tests.faults.runs import OLD, RUNS, FaultyRun
 from tests.faults.trials import Ended
+from tests.runs import OLD, RUNS, CommandRun
 
 QUICK = [name for name, row in RUNS.items() if not row.is_slow]
 Try = Callable[[str, str, int], list[str]]
@@ -46,7 +46,7 @@ def test_whatever_fails_leaves_nothing_half_done(run: str, try_faults: Try) -> N
         assert try_faults(run, fault, trials) == []
 
 
-ROW = FaultyRun(("compute",), {"p.yaml": b"a", "out.csv": OLD})
+ROW = CommandRun(("compute",), {"p.yaml": b"a", "out.csv": OLD})
 SOUND = Ended(0, b"1\n", "", {"p.yaml": b"a", "out.csv": b"1,2\n"}, 9)
 LEFT = {"p.yaml": b"a", "out.csv": OLD}
 RIGHT = {

@@ -223,6 +223,5 @@ def _round_blocks(x: Array, *, rows: int, largest: float, rounds: Round) -> Arra
         block = x[..., first : first + rows, :]
         scale = abs(block).max(axis=(-2, -1), keepdims=True) / largest
         scale = np.where(scale > 0, scale, 1)
-        with np.errstate(invalid="ignore"):  # an infinite number leaves no other one of its block
-            rounded[..., first : first + rows, :] = rounds(block / scale) * scale
+        rounded[..., first : first + rows, :] = rounds(block / scale) * scale
     return rounded
