@@ -127,14 +127,10 @@ class FunctionDescription:
 
 @dataclass
 class KernelProcess:
-    """A process that imports a function once and calls it as often as asked; it is started anew after a crash.
+    """A process that imports functions once and calls them as often as asked; it is started anew after a crash."""
 
-    `target` is `FILE.py:FUNCTION` or `MODULE:FUNCTION`, that of a backward function too where there is one.
-    """
-
-    target: str
     timeout: float
-    targets: dict[str, str] = field(default_factory=dict)
+    targets: dict[str, str] = field(default_factory=dict)  # those that are loaded, by their names for calls
     _process: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
     _answers: "queue.Queue[Any]" = field(default_factory=queue.Queue, repr=False)
     _errors: Any = field(default=None, repr=False)

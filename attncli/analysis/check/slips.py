@@ -9,16 +9,18 @@ from attncli.analysis.check.expected import ExpectedNumbers
 from attncli.analysis.check.report import FEW_NUMBERS, Explanation, NearestSlip, QuantityCheck
 from attncli.analysis.check.tolerance import FACTOR, FLOAT64, Tolerance, in_type, measure, median
 from attncli.analysis.slips.parts import Part, Priority, SearchLimits, cell_count
-from attncli.analysis.slips.records import evaluate_names
+from attncli.analysis.slips.records import SLIPS, evaluate_names
 from attncli.analysis.slips.search import (
     Attempt,
     Evidence,
     SearchResult,
     explain,
     in_all_parts,
+    own_attempt,
     run_attempt,
     single_attempts,
     unnoticed,
+    with_slip,
 )
 from attncli.base.dtypes import Precision, as_floats, coarsest
 from attncli.base.errors import AttnError
@@ -65,6 +67,13 @@ def find_explanations(
         skips_pairs=lambda: is_zero or skips_pairs(),
         is_backward=_is_backward(checker, results),
     )
+
+
+def is_explained_by(checker: Checker, name: str) -> bool:
+    """Whether a slip alone explains the expected numbers, in one of its variants with usual numbers."""
+    on_demand = _on_demand(checker)
+    own = own_attempt(exact_problem(checker), _dtype(checker), on_demand=on_demand)
+    return any(matches_expected(checker, attempt) for attempt in with_slip(own, SLIPS[name]))
 
 
 def find_nearest(checker: Checker, results: Sequence[QuantityCheck]) -> NearestSlip | None:

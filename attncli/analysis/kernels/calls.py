@@ -21,6 +21,7 @@ NO_HEADS = "nd"  # the layout of a function of queries [n d], in addition to tho
 LAYOUTS = (*ARRAY_LAYOUTS, NO_HEADS)
 FORWARD, BACKWARD = "forward", "backward"
 OUTPUT, LSE, WEIGHTS = "output", "lse", "weights"
+RETURNED = (OUTPUT, LSE, WEIGHTS, "scores", "masked_scores")  # the results that can be compared
 # Names of the position of the first query among the keys, where a cache is passed as keys: no key of a problem is that.
 PAST_NAMES = ("offset", "q_offset", "query_offset", "start_pos", "start_position", "past", "past_len", "past_length")
 GROUPS = "enable_gqa"  # whether there are fewer heads of keys, which shapes say to attn
@@ -302,7 +303,7 @@ def find_returns(returned: Returned, case: KernelCase, layout: str) -> tuple[str
     for number, part in enumerate(returned.parts):
         own = None if part.name is None else ALIASES.get(part.name.casefold(), part.name.casefold())
         shape = None if part.array is None else part.array.shape
-        named = own in (OUTPUT, LSE, WEIGHTS, "scores", "masked_scores") or (own or "").startswith(GRADIENT_PREFIX)
+        named = own in RETURNED or (own or "").startswith(GRADIENT_PREFIX)
         if named:
             found.append(own)
         elif number == 0:

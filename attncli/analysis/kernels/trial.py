@@ -1,16 +1,17 @@
 """A trial of a kernel: find how it is called, run it on inputs that reveal mistakes, and shrink one that fails."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from attncli.analysis.check.check import check
+from attncli.analysis.check.check import check, read_expected
+from attncli.analysis.check.compare import Checker
 from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation
+from attncli.analysis.check.slips import is_explained_by
+from attncli.analysis.check.tolerance import LARGE_PART, Tolerance, compute_reference
 from attncli.analysis.kernels.calls import (
-    FORWARD,
     LAYOUTS,
-    LSE,
     NO_HEADS,
     OUTPUT,
     Interface,
@@ -24,9 +25,12 @@ from attncli.analysis.kernels.calls import (
 from attncli.analysis.kernels.cases import LAID_OUT, CaseMaker, KernelCase, Scope, Sizes
 from attncli.analysis.kernels.report import Failure, Kind, OtherFailure, Smallest, TrialReport
 from attncli.analysis.kernels.shrink import Shrinker
+from attncli.analysis.slips import SLIPS
+from attncli.base.dtypes import HALF, Precision, coarsest
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, join_words
+from attncli.engine.run import run
 from attncli.io.assemble import assemble
 from attncli.io.entries import ALIASES
 from attncli.io.kernel_process import CallFailure, FunctionDescription, Returned, Runner
@@ -35,7 +39,7 @@ from attncli.problem.arrays import GivenArray
 from attncli.problem.fields import GRADIENT_PREFIX
 from attncli.problem.spec import ProblemSpec
 
-NUMPY, TORCH = "numpy", "torch"
+NUMPY, TORCH, COMMAND = "numpy", "torch", "command"
 TYPES: Mapping[str, Sequence[str]] = {
     NUMPY: ("float64", "float32", "float16"),
     TORCH: ("float64", "float32", "float16", "bfloat16"),
@@ -191,26 +195,83 @@ class Trial:
     def _compare(
         self, case: KernelCase, problem: ProblemSpec, results: Mapping[str, GivenArray], changed: Sequence[str]
     ) -> Failure | None:
-        """Compare what was returned with what attn computes."""
-        quiet = replace(self.options.check, tries_slips=False)
-        report = check(problem, results, quiet)
-        if not report.agrees:
-            first = next(result for result in report.differing)
-            wrong = first.differs & ~np.isfinite(np.asarray(first.expected, np.float64)) & np.isfinite(first.computed)
-            if wrong.any():
-                kind = "NaN" if np.isnan(np.asarray(first.expected, np.float64)[wrong]).any() else "an infinity"
-                return Failure("not_finite", f"returns {kind} in {first.name}", f"not finite {first.name}", results, report)
-            names = [result.name for result in report.differing]
-            cause = OUTPUT if OUTPUT in names else names[0]
-            return Failure("differs", f"returns a wrong {join_words(names)}", f"differs {cause}", results, report)
+        """Compare what was returned with what attn computes.
+
+        Numbers within the least tolerance agree, and such as are wrong by a large part of the largest number differ,
+        without the rounding error of the formula being measured.
+        """
+        is_backward = any(name.startswith(GRADIENT_PREFIX) for name in results)
+        problem = problem.with_gradient() if is_backward else replace(problem, grad_output=None)
+        exact = compute_reference(problem, list(results), self.options.check)
+        references = {name: exact.value(name) for name in results}
+        if not self._agrees_surely(case, results, references):
+            is_coarse = case.dtype in HALF
+            wrong = [
+                name for name in results if not is_coarse and _differs_surely(results[name].array, references[name])
+            ]
+            if not wrong or self._has_own_tolerance:
+                report = check(self.problem_of(case), results, replace(self.options.check, tries_slips=False))
+                wrong = [result.name for result in report.differing]
+            first = next(iter(wrong), None)
+            if first is not None:
+                given, right = (np.asarray(x, np.float64) for x in (results[first].array, references[first]))
+                strange = given[~np.isfinite(given) & np.isfinite(right.reshape(given.shape))]
+                if strange.size:
+                    what = "NaN" if np.isnan(strange).any() else "an infinity"
+                    return Failure("not_finite", f"returns {what} in {first}", f"not finite {first}", results)
+                cause = OUTPUT if OUTPUT in wrong else first
+                return Failure("differs", f"returns a wrong {join_words(wrong)}", f"differs {cause}", results)
         if changed:
             sentence = f"changes its {count_of(len(changed), 'argument').partition(' ')[2]} {join_words(changed)}"
             return Failure("changed", sentence, f"changed {changed[0]}")
         return None
 
+    @property
+    def _has_own_tolerance(self) -> bool:
+        """Whether the user has chosen how far numbers may differ."""
+        options = self.options.check
+        return any(limit is not None for limit in (options.rtol, options.atol, options.ulp))
+
+    def _agrees_surely(
+        self, case: KernelCase, results: Mapping[str, GivenArray], references: Mapping[str, Array]
+    ) -> bool:
+        """Whether all numbers are within the least tolerance that numbers of a type have."""
+        if self._has_own_tolerance:
+            return False
+        for name, found in results.items():
+            reference = references[name]
+            given = np.asarray(found.array, np.float64).reshape(reference.shape)
+            dtype = coarsest([case.dtype, found.dtype or case.dtype])
+            if not Tolerance(Precision(dtype), "").agrees(
+                given, reference, Tolerance(Precision(dtype), "").allowed(given, reference, None)
+            ).all():
+                return False
+        return True
+
+    def is_explained(self, case: KernelCase, failure: Failure, slips: Sequence[str]) -> bool:
+        """Whether these mistakes explain an input, too; a single one without a number is tried alone."""
+        if len(slips) > 1 or SLIPS[slips[0]].number is not None:
+            return any(found.slips == tuple(slips) for found in self.explain(case, failure).explanations)
+        problem, options = self.problem_of(case), self.options.check
+        is_backward = any(name.startswith(GRADIENT_PREFIX) for name in failure.returned)
+        problem = problem.with_gradient() if is_backward else replace(problem, grad_output=None)
+        quantities = read_expected(problem, failure.returned, options)
+        checker = Checker(problem, compute_reference(problem, list(quantities), options), quantities, options)
+        return is_explained_by(checker, slips[0])
+
     def explain(self, case: KernelCase, failure: Failure) -> CheckReport:
         """The report of an input with the mistakes that explain it."""
         return check(self.problem_of(case), failure.returned, replace(self.options.check, tries_slips=True))
+
+
+def _differs_surely(given: Array, right: Array) -> bool:
+    """Whether a number is so far from the right one that no rounding error is as large."""
+    given = np.asarray(given, np.float64).reshape(right.shape)
+    size = float(np.max(abs(right), initial=0, where=np.isfinite(right)))
+    with np.errstate(invalid="ignore"):
+        difference = abs(given - right)
+    is_apart = np.isfinite(right) & ~(difference <= LARGE_PART * size)
+    return bool(size and is_apart.any())
 
 
 def _a(noun: str) -> str:
@@ -266,7 +327,7 @@ def _find_call(trial: Trial, found: FunctionDescription) -> None:
     if options.returns is not None:
         trial.interface = replace(trial.interface, returns=options.returns)
     how = "" if len(candidates) == 1 else ", found by trying"
-    arrays = {NUMPY: "NumPy arrays", TORCH: "PyTorch tensors"}[trial.interface.library]
+    arrays = {TORCH: "PyTorch tensors", COMMAND: ".npz files"}.get(trial.interface.library, "NumPy arrays")
     own_layout = describe_layout(trial.interface.layout)
     trial.remarks.append(f"{trial.interface.signature}: {arrays}, {own_layout}{how}")
 
@@ -320,8 +381,6 @@ def _probe(trial: Trial, interface: Interface, dtype: str) -> tuple[int, Interfa
 
 def _reference(problem: ProblemSpec, name: str) -> Array:
     """What attn computes, [b h n e]."""
-    from attncli.engine.run import run  # noqa: PLC0415
-
     found: Array = getattr(run(problem, name), name)
     return found
 
@@ -344,7 +403,7 @@ def _first_scope(trial: Trial, interface: Interface) -> Scope:
     return Scope(
         heads=heads,
         has_batch=has_batch,
-        has_memories=interface.library != "command",
+        has_memories=interface.library != COMMAND,
         extras=_extras(trial, interface),
         needed=interface.needed,
         has_gradients=trial.options.is_backward,
@@ -483,7 +542,7 @@ def _with_smallest(
     failure = found if isinstance(found, Failure) else failure
     printed = trial.runner.printed
     plain = trial.problem_of(case, is_plain=True)
-    if failure.report is not None:
+    if failure.returned:
         own = check(plain, failure.returned, replace(trial.options.check, tries_slips=kind == "differs"))
         failure = replace(failure, report=own)
         named = {explanation.slips for explanation in own.explanations}
@@ -552,7 +611,7 @@ def _shrunk(trial: Trial, scope: Scope, case: KernelCase, failure: Failure, name
             return False
         if not names:
             return True
-        return any(x.slips == tuple(names) for x in trial.explain(smaller, found).explanations)
+        return trial.is_explained(smaller, found, names)
 
     letters = "".join(letter for letter in "bhnmde" if letter != "h" or _may_have_other_heads(trial))
     shrinker = Shrinker(
@@ -569,6 +628,3 @@ def _shrunk(trial: Trial, scope: Scope, case: KernelCase, failure: Failure, name
 def _may_have_other_heads(trial: Trial) -> bool:
     """Whether the numbers of heads are not what the user has said."""
     return trial.description.heads is None and trial.description.kv_heads is None
-
-
-__all__ = ["FORWARD", "LSE", "Description", "Iterator", "Trial", "TrialOptions", "try_function"]
