@@ -41,7 +41,7 @@ class Argument:
         return {"name": self.name, "is_positional": self.is_positional, **value}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Call:
     """One call: the arrays by name, the arguments in order, the type and the memory of the arrays.
 
@@ -59,7 +59,7 @@ class Call:
     gradients: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ReturnedPart:
     """A part of what a function returned: the name that it has there, the array, and the name of its type."""
 
@@ -68,7 +68,7 @@ class ReturnedPart:
     type: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Returned:
     """What a call returned, and which of its arguments it has changed."""
 

@@ -157,7 +157,7 @@ class Given:
         if key in ("past_key", "past_value"):
             return laid_out(arrays[key.removeprefix("past_")][:, :, :new], layout) if case.past or one.is_needed else None
         if key == "mask":
-            return self.plain(case, sorted(self.interface.keys - {"mask"}))
+            return self.plain(case, [key for key in MASKS if key in self.interface.keys and key != "mask"])
         if key == "key_mask" and key in arrays:
             return ~arrays[key] if one.parameter in INVERTED else arrays[key]
         if key in ("bias", "sink", "key_lengths"):

@@ -69,6 +69,11 @@ class KernelCase:
         return Sizes(batch, heads, kv_heads, queries, keys, features, self.arrays["value"].shape[-1])
 
     @property
+    def is_plain(self) -> bool:
+        """Whether there is one batch item with one head, so that its arrays can be tables."""
+        return self.sizes.batch == self.sizes.heads == 1
+
+    @property
     def count(self) -> int:
         """How many numbers queries, keys and values have together."""
         return sum(self.arrays[name].size for name in LAID_OUT)

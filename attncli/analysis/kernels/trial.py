@@ -45,6 +45,7 @@ TYPES: Mapping[str, Sequence[str]] = {
     TORCH: ("float64", "float32", "float16", "bfloat16"),
 }
 PROBE = Sizes(2, 3, 3, 5, 5, 4, 4)  # no two axes that a layout could confuse have the same length
+OWN_GRADIENTS = ("grad_bias", "grad_sink")  # which have no axis of batch items
 LOOSE = 1e-3  # of the largest number: so near are results of the right layout in any type
 MOST_ENDED = 4  # calls that end the process or the time: then no other inputs are tried
 SHRINK_SECONDS, SLOW_SHRINK_SECONDS = 15.0, 45.0  # the second where a call that fails takes its time
@@ -103,7 +104,7 @@ class Trial:
         """The problem of an input, without some keys; `is_plain` leaves out heads and batch items where there is one."""
         arrays = dict(case.arrays)
         document = {key: raw for key, raw in self.description.document.items() if key not in without}
-        if is_plain and case.sizes.batch == case.sizes.heads == 1:
+        if is_plain and case.is_plain:
             arrays |= {name: arrays[name][0, 0] for name in (*LAID_OUT, "grad_output") if name in arrays}
         if case.past:
             for name in ("key", "value"):
@@ -146,8 +147,9 @@ class Trial:
 
     def _results(self, case: KernelCase, returned: Returned) -> "dict[str, GivenArray] | Failure":
         """What was returned in attn's axes, by the names of results; a failure where a part is not as it should be."""
-        forward = [part for part in returned.parts if not (part.name or "").startswith(GRADIENT_PREFIX)]
-        gradients = [part for part in returned.parts if part not in forward]
+        is_gradient = [(part.name or "").startswith(GRADIENT_PREFIX) for part in returned.parts]
+        forward = [part for part, is_own in zip(returned.parts, is_gradient, strict=True) if not is_own]
+        gradients = [part for part, is_own in zip(returned.parts, is_gradient, strict=True) if is_own]
         if len(forward) < len(self.interface.returns):
             sentence = f"returns {len(forward)} of {count_of(len(self.interface.returns), 'part')}"
             return Failure("result", sentence, "parts")
@@ -191,6 +193,15 @@ class Trial:
         if not results:
             return Failure("result", "backward returns no gradient", "no gradient")
         return results
+
+    def plain_results(self, case: KernelCase, returned: Mapping[str, GivenArray]) -> Mapping[str, GivenArray]:
+        """Results in the axes of the plain problem: without those of heads and batch items where there is one of each."""
+        if not case.is_plain:
+            return returned
+        return {
+            name: found if name in OWN_GRADIENTS else replace(found, array=found.array[0, 0])
+            for name, found in returned.items()
+        }
 
     def _compare(
         self, case: KernelCase, problem: ProblemSpec, results: Mapping[str, GivenArray], changed: Sequence[str]
@@ -543,6 +554,7 @@ def _with_smallest(
     printed = trial.runner.printed
     plain = trial.problem_of(case, is_plain=True)
     if failure.returned:
+        failure = replace(failure, returned=trial.plain_results(case, failure.returned))
         own = check(plain, failure.returned, replace(trial.options.check, tries_slips=kind == "differs"))
         failure = replace(failure, report=own)
         named = {explanation.slips for explanation in own.explanations}

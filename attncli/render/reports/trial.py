@@ -13,7 +13,7 @@ from attncli.numbers.formatting import format_whole
 from attncli.numbers.parsing import TypedNumber
 from attncli.plan.graph import GRADIENT
 from attncli.problem.fields import option_name
-from attncli.problem.spec import ProblemSpec
+from attncli.problem.spec import DEFAULTS, LABEL_KEYS, ProblemSpec
 from attncli.render.document import Answer, Block, Document, Lines, Pairs, Section, Statement
 from attncli.render.objects import TRY_FORMAT, problem_object
 from attncli.render.reports.check import slip_lines
@@ -22,6 +22,7 @@ from attncli.render.reports.quantity import AGREES, DIFFERS, quantity_blocks
 MAX_NAMED = 2  # mistakes that the verdict names
 MAX_LINES = 12  # of what the function printed
 ALWAYS = ("query", "key", "value")
+LABELS = (*LABEL_KEYS.values(), "layout")
 _SIZES = {"batch": "batch item", "heads": "head", "queries": "query", "keys": "key"}
 
 
@@ -162,11 +163,9 @@ def _keys(problem: ProblemSpec) -> Mapping[str, Any]:
 
     found = {}
     for name, value in values_to_write(problem).items():
-        if isinstance(value, np.ndarray) or name in ("tokens", "query_tokens", "layout"):
-            continue
-        found[name] = ",".join(_number(x) for x in value) if isinstance(value, tuple) else value
-    if found.get("dtype") == "float64":
-        del found["dtype"]
+        is_usual = str(value) == str(DEFAULTS[name]) or (name == "dtype" and value == "float64")
+        if not (isinstance(value, np.ndarray) or is_usual or name in LABELS):
+            found[name] = ",".join(_number(x) for x in value) if isinstance(value, tuple) else value
     return found
 
 
