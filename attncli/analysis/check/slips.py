@@ -69,11 +69,13 @@ def find_explanations(
     )
 
 
-def is_explained_by(checker: Checker, name: str) -> bool:
-    """Whether a slip alone explains the expected numbers, in one of its variants with usual numbers."""
-    on_demand = _on_demand(checker)
+def is_explained_by(checker: Checker, mistake: Explanation) -> bool:
+    """Whether the one slip of an explanation explains the expected numbers too: with its number, or a usual one."""
+    on_demand, slip = _on_demand(checker), SLIPS[mistake.slips[0]]
     own = own_attempt(exact_problem(checker), _dtype(checker), on_demand=on_demand)
-    return any(matches_expected(checker, attempt) for attempt in with_slip(own, SLIPS[name]))
+    numbers = list(mistake.parameters.values()) if slip.number is not None else []
+    variants = (variant for number in (*numbers, None) for variant in with_slip(own, slip, number))
+    return any(matches_expected(checker, attempt) for attempt in variants)
 
 
 def find_nearest(checker: Checker, results: Sequence[QuantityCheck]) -> NearestSlip | None:

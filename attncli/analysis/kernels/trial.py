@@ -12,6 +12,7 @@ from attncli.analysis.check.slips import is_explained_by
 from attncli.analysis.check.tolerance import LARGE_PART, Tolerance, compute_reference
 from attncli.analysis.kernels.calls import (
     LAYOUTS,
+    LSE,
     NO_HEADS,
     OUTPUT,
     Interface,
@@ -37,6 +38,7 @@ from attncli.io.kernel_process import CallFailure, FunctionDescription, Returned
 from attncli.io.problem_files import Document, Origin, RawValue
 from attncli.problem.arrays import GivenArray
 from attncli.problem.fields import GRADIENT_PREFIX
+from attncli.problem.layout import OWN_LAYOUTS
 from attncli.problem.spec import ProblemSpec
 
 NUMPY, TORCH, COMMAND = "numpy", "torch", "command"
@@ -46,10 +48,13 @@ TYPES: Mapping[str, Sequence[str]] = {
 }
 PROBE = Sizes(2, 3, 3, 5, 5, 4, 4)  # no two axes that a layout could confuse have the same length
 OWN_GRADIENTS = ("grad_bias", "grad_sink")  # which have no axis of batch items
+PLAIN_LAYOUTS = ("bhnd", "hnd", NO_HEADS)  # which differ in how many axes there are, so that the shape tells them apart
 LOOSE = 1e-3  # of the largest number: so near are results of the right layout in any type
+MOST_FAILURES = 50  # then no other inputs are tried
 MOST_ENDED = 4  # calls that end the process or the time: then no other inputs are tried
 SHRINK_SECONDS, SLOW_SHRINK_SECONDS = 15.0, 45.0  # the second where a call that fails takes its time
 MOST_SHRINKS = 4000  # inputs that are tried to make one smaller
+MOST_SEARCHES = 20
 NAMED_INPUTS = 3  # on which mistakes are looked for
 ENOUGH_NUMBERS = 12  # in what is returned, for a mistake to be told from others
 # The order in which one of several failures is made small: those with numbers say most.
@@ -99,6 +104,7 @@ class Trial:
     options: TrialOptions
     remarks: list[str] = field(default_factory=list)
     untried: list[str] = field(default_factory=list)
+    searches: int = 0  # for the number of a mistake
 
     def problem_of(self, case: KernelCase, without: Sequence[str] = (), *, is_plain: bool = False) -> ProblemSpec:
         """The problem of an input, without some keys; `is_plain` leaves out heads and batch items where there is one."""
@@ -115,7 +121,8 @@ class Trial:
             for name, array in arrays.items()
             if name not in without
         }
-        return assemble({**document, **given, "dtype": RawValue(case.dtype, Origin())})
+        known = {"dtype": case.dtype} | ({"layout": OWN_LAYOUTS[0]} if arrays["query"].ndim == 4 else {})
+        return assemble({**document, **given, **{key: RawValue(value, Origin()) for key, value in known.items()}})
 
     def visible(self, case: KernelCase, own: Sequence[str]) -> Array | None:
         """Who sees whom by the keys that the function has no parameter of its own for; None where all see all."""
@@ -259,20 +266,36 @@ class Trial:
                 return False
         return True
 
-    def is_explained(self, case: KernelCase, failure: Failure, slips: Sequence[str]) -> bool:
-        """Whether these mistakes explain an input, too; a single one without a number is tried alone."""
-        if len(slips) > 1 or SLIPS[slips[0]].number is not None:
-            return any(found.slips == tuple(slips) for found in self.explain(case, failure).explanations)
+    def is_explained(self, case: KernelCase, failure: Failure, mistake: Explanation) -> bool:
+        """Whether a mistake explains an input, too.
+
+        One mistake is tried alone, with its number; a number that may be another one is looked for a few times.
+        """
         problem, options = self.problem_of(case), self.options.check
-        is_backward = any(name.startswith(GRADIENT_PREFIX) for name in failure.returned)
+        given = _telling_results(failure)
+        is_backward = any(name.startswith(GRADIENT_PREFIX) for name in given)
         problem = problem.with_gradient() if is_backward else replace(problem, grad_output=None)
-        quantities = read_expected(problem, failure.returned, options)
-        checker = Checker(problem, compute_reference(problem, list(quantities), options), quantities, options)
-        return is_explained_by(checker, slips[0])
+        if len(mistake.slips) == 1:
+            quantities = read_expected(problem, given, options)
+            checker = Checker(problem, compute_reference(problem, list(quantities), options), quantities, options)
+            if is_explained_by(checker, mistake):
+                return True
+            if SLIPS[mistake.slips[0]].number is None:
+                return False
+        self.searches += 1
+        if self.searches > MOST_SEARCHES:
+            return False
+        return any(found.slips == mistake.slips for found in self.explain(case, failure).explanations)
 
     def explain(self, case: KernelCase, failure: Failure) -> CheckReport:
         """The report of an input with the mistakes that explain it."""
-        return check(self.problem_of(case), failure.returned, replace(self.options.check, tries_slips=True))
+        return check(self.problem_of(case), _telling_results(failure), replace(self.options.check, tries_slips=True))
+
+
+def _telling_results(failure: Failure) -> Mapping[str, GivenArray]:
+    """What mistakes are looked for in: not the log-sum-exp where the output is wrong too, for they often change one."""
+    is_of_both = failure.cause == f"differs {OUTPUT}"
+    return {name: found for name, found in failure.returned.items() if name != LSE or not is_of_both}
 
 
 def _differs_surely(given: Array, right: Array) -> bool:
@@ -311,30 +334,28 @@ def try_function(
 def _find_call(trial: Trial, found: FunctionDescription) -> None:
     """Find the library of the arrays, the layout and what is returned: as chosen, or with which the function works.
 
-    The first with which it gives the right numbers is taken; otherwise the first in which the output has the right
-    shape, or else the first.
+    The first with which it gives the right numbers is taken; otherwise of the PLAIN_LAYOUTS the first in which the
+    output has the right shape, or else the first.
     """
     options = trial.options
     libraries = [options.library] if options.library else _libraries(found)
     layouts = [options.layout] if options.layout else _layouts(trial)
     candidates = [(library, layout) for library in libraries for layout in layouts]
     best: tuple[int, Interface] | None = None
-    problems = []
     for library, layout in candidates:
         interface = replace(trial.interface, library=library, layout=layout)
         for dtype in ("float64", "float32") if trial.description.dtypes is None else trial.description.dtypes[:1]:
-            quality, changed, problem = _probe(trial, interface, dtype)
+            quality, changed = _probe(trial, interface, dtype)
             if quality < 3:
                 break
-        problems.append(problem)
-        if best is None or quality < best[0]:
-            best = (quality, changed)
+        counts = quality if quality < 2 else 2
+        may_be_taken = best is None or layout in PLAIN_LAYOUTS or quality == 0
+        if may_be_taken and (best is None or counts < best[0]):
+            best = (counts, changed)
         if quality == 0:
             break
     assert best is not None
-    quality, trial.interface = best
-    if quality == 3 and len(problems) > 1 and not (options.layout or options.library):
-        trial.interface = replace(trial.interface, library=libraries[0], layout=layouts[0])
+    trial.interface = best[1]
     if options.returns is not None:
         trial.interface = replace(trial.interface, returns=options.returns)
     how = "" if len(candidates) == 1 else ", found by trying"
@@ -363,8 +384,8 @@ def _layouts(trial: Trial) -> list[str]:
     )
 
 
-def _probe(trial: Trial, interface: Interface, dtype: str) -> tuple[int, Interface, str]:
-    """How well a call works: 0 the right numbers, 1 the right shape, 2 something else, 3 a failure; and why."""
+def _probe(trial: Trial, interface: Interface, dtype: str) -> tuple[int, Interface]:
+    """How well a call works: 0 the right numbers, 1 the right shape, 2 something else, 3 a failure."""
     scope = _first_scope(trial, interface)
     case = CaseMaker(scope).make(_sizes(PROBE, scope), dtype)
     before, trial.interface = trial.interface, interface
@@ -372,20 +393,20 @@ def _probe(trial: Trial, interface: Interface, dtype: str) -> tuple[int, Interfa
         problem = trial.problem_of(case)
         returned = trial.runner.call(interface.call(case, problem, trial.visible))
         if isinstance(returned, CallFailure):
-            return 3, interface, returned.sentence
+            return 3, interface
         interface = replace(interface, returns=find_returns(returned, case, interface.layout) or (OUTPUT,))
         trial.interface = interface
         results = trial._results(case, returned)
         if isinstance(results, Failure):
-            return 2, interface, results.sentence
+            return 2, interface
         reference = _reference(problem, OUTPUT)
         output = results[OUTPUT].array if OUTPUT in results else None
         if output is None:
-            return 2, interface, "returns no output"
+            return 2, interface
         size = float(np.max(abs(reference), initial=0, where=np.isfinite(reference)))
         with np.errstate(all="ignore"):
             is_near = np.allclose(output.reshape(reference.shape), reference, rtol=0, atol=LOOSE * size, equal_nan=True)
-        return (0 if is_near else 1), interface, ""
+        return (0 if is_near else 1), interface
     finally:
         trial.interface = before
 
@@ -482,7 +503,7 @@ def _run(trial: Trial, scope: Scope) -> TrialReport:
     cases = _cases(trial, scope)
     failures: list[tuple[KernelCase, Failure]] = []
     refusals: dict[str, int] = {}
-    count = ended = 0
+    count, ended, is_stopped = 0, 0, False
     for done, case in enumerate(cases):
         trial.options.progress(done, len(cases))
         found = trial.judge(case)
@@ -493,14 +514,15 @@ def _run(trial: Trial, scope: Scope) -> TrialReport:
         if found is not None:
             failures.append((case, found))
             ended += found.kind in ("crashed", "timeout")
-        if ended >= MOST_ENDED:
+        is_stopped = ended >= MOST_ENDED or len(failures) >= MOST_FAILURES
+        if is_stopped:
             break
     if not count:
         sentence = next(iter(refusals), "returns nothing")
         raise AttnError(f"it refuses every input: it {sentence}", where=trial.interface.function, hint=_call_hint(trial))
     trial.untried += [f"{count_of(number, 'input')}: it {sentence}" for sentence, number in refusals.items()]
     report = _report(trial, scope, count, len(failures))
-    report = replace(report, is_stopped=ended >= MOST_ENDED)
+    report = replace(report, is_stopped=is_stopped)
     return report if not failures else _with_smallest(trial, scope, report, failures)
 
 
@@ -546,19 +568,17 @@ def _with_smallest(
     ordered = sorted((x for x in failures if x[1].kind == kind), key=lambda x: (_order_of(x[0]), x[0].count))
     explanations, explained = _find_mistakes(trial, ordered) if kind == "differs" else ((), None)
     case, failure = explained or ordered[0]
-    names = explanations[0].slips if explanations else ()
-    case = _shrunk(trial, scope, case, failure, names)
+    case = _shrunk(trial, scope, case, failure, explanations)
     found = trial.judge(case)
     is_repeated = isinstance(found, Failure)
     failure = found if isinstance(found, Failure) else failure
     printed = trial.runner.printed
     plain = trial.problem_of(case, is_plain=True)
     if failure.returned:
+        explanations = tuple(x for x in explanations if not case.memory and trial.is_explained(case, failure, x))
         failure = replace(failure, returned=trial.plain_results(case, failure.returned))
-        own = check(plain, failure.returned, replace(trial.options.check, tries_slips=kind == "differs"))
+        own = check(plain, failure.returned, replace(trial.options.check, tries_slips=False))
         failure = replace(failure, report=own)
-        named = {explanation.slips for explanation in own.explanations}
-        explanations = tuple(x for x in explanations if x.slips in named) or own.explanations
     if not is_repeated:
         report = replace(report, untried=[*report.untried, "what it gives is not the same in every call"])
     others = _others(failures, failure.cause)
@@ -592,10 +612,13 @@ def _find_mistakes(
     trial: Trial, ordered: Sequence[tuple[KernelCase, Failure]]
 ) -> tuple[tuple[Explanation, ...], tuple[KernelCase, Failure] | None]:
     """The mistakes that explain several inputs, and the smallest of these inputs."""
-    rich = [x for x in ordered if _number_count(x[1]) >= ENOUGH_NUMBERS] or ordered
+    rich = [x for x in ordered if _number_count(x[1]) >= ENOUGH_NUMBERS] or list(ordered)
+    rich.sort(key=lambda x: bool(x[0].memory))
+    rich = [x for x in rich if x[0].memory == rich[0][0].memory]
     common: tuple[Explanation, ...] = ()
     first: tuple[KernelCase, Failure] | None = None
-    for case, failure in rich[:NAMED_INPUTS]:
+    chosen = dict.fromkeys(round(at * (len(rich) - 1) / (NAMED_INPUTS - 1)) for at in range(NAMED_INPUTS))
+    for case, failure in (rich[at] for at in chosen):
         found = trial.explain(case, failure).explanations
         if not found:
             continue
@@ -609,7 +632,9 @@ def _number_count(failure: Failure) -> int:
     return sum(array.array.size for array in failure.returned.values())
 
 
-def _shrunk(trial: Trial, scope: Scope, case: KernelCase, failure: Failure, names: Sequence[str]) -> KernelCase:
+def _shrunk(
+    trial: Trial, scope: Scope, case: KernelCase, failure: Failure, mistakes: Sequence[Explanation]
+) -> KernelCase:
     """The smallest input on which the function fails for the same cause, and by the same mistakes where one is named."""
     is_slow = failure.kind in ("crashed", "timeout")
     end = time.monotonic() + (SLOW_SHRINK_SECONDS if is_slow else SHRINK_SECONDS)
@@ -621,9 +646,7 @@ def _shrunk(trial: Trial, scope: Scope, case: KernelCase, failure: Failure, name
             return False
         if not isinstance(found, Failure) or (found.kind, found.cause) != (failure.kind, failure.cause):
             return False
-        if not names:
-            return True
-        return trial.is_explained(smaller, found, names)
+        return not mistakes or any(trial.is_explained(smaller, found, mistake) for mistake in mistakes)
 
     letters = "".join(letter for letter in "bhnmde" if letter != "h" or _may_have_other_heads(trial))
     shrinker = Shrinker(

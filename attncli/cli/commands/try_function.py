@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 LIBRARIES = ("numpy", "torch")
 TIMEOUT = 10.0  # seconds
+SLIP_SECONDS = 2.0  # that mistakes are looked for, on each of a few inputs
 INPUTS, INPUTS_OF_COMMAND = 100, 10  # drawn; a command starts a process for each
 
 
@@ -107,7 +108,7 @@ def try_function(
         library=arrays if command is None else "command",
         layout=layout or (None if command is None else "bhnd"),
         returns=_returns(returns),
-        check=CheckOptions(rtol=_number(rtol, "--rtol"), atol=_number(atol, "--atol")),
+        check=CheckOptions(rtol=_number(rtol, "--rtol"), atol=_number(atol, "--atol"), seconds=SLIP_SECONDS),
         is_backward=backward or backward_function is not None,
     )
     seconds = TIMEOUT if timeout is None else _number(timeout, "--timeout") or TIMEOUT

@@ -54,7 +54,7 @@ def _sections(report: TrialReport, decimals: int, file: str | None) -> Iterator[
     """The verdict with how the function was called; the smallest input; the other failures."""
     lines = [*report.called, f"types {', '.join(report.dtypes)}; compared {join_words(report.compared)}"]
     untried = [f"not tried: {sentence}" for sentence in report.untried]
-    stopped = ["stopped after several crashes; other inputs were not tried"] if report.is_stopped else []
+    stopped = [f"stopped after {count_of(report.failed, 'failure')}"] if report.is_stopped else []
     blocks: list[Block] = [
         Statement(f"{trial_verdict(report)}.", style=AGREES if report.passes else DIFFERS),
         Lines(tuple(f"  {line}" for line in (*lines, *untried, *stopped)), "dim"),

@@ -119,7 +119,7 @@ WRONG = {
     "the mask of the first tile everywhere": WrongKernel({MASK: "seen &= mask[:, : len(columns)]"}),
     "hidden scores are 0": WrongKernel({HIDDEN: "scores = np.where(seen, scores, 0)"}, "--causal", "masked_with_zero"),
     "hidden scores are a finite number": WrongKernel({HIDDEN: "scores = np.where(seen, scores, -30)"}, "--causal"),
-    "a maximum of minus infinity": WrongKernel({SAFE: "safe = largest"}, kind="not_finite"),
+    "a maximum of minus infinity": WrongKernel({SAFE: "safe = largest"}),
     # softcap, bias, sink
     "softcap without its factor": WrongKernel({CAP: "scores = np.tanh(scores / softcap)"}, "--softcap 2"),
     "softcap after the bias": WrongKernel(
@@ -137,7 +137,7 @@ WRONG = {
     "the output is not rescaled": WrongKernel({OUTPUT: "output = output + numerators"}),
     "the sum is not rescaled": WrongKernel({TOTAL: "total = total + numerators"}),
     "the maximum of the tile alone": WrongKernel({LARGEST: "largest = scores.max(axis=-1, keepdims=True)"}),
-    "no maximum is subtracted": WrongKernel({SAFE: "safe = np.zeros_like(largest)"}, kind="not_finite"),
+    "no maximum is subtracted": WrongKernel({LARGEST: "largest = np.zeros_like(top)"}, kind="not_finite"),
     # tiles
     "the last tile is ignored": WrongKernel({LOOP: "    for start in range(0, max(m - m % TILE, 1), TILE):\n"}),
     "the tail of 64 keys is ignored": WrongKernel(
@@ -155,9 +155,9 @@ WRONG = {
     "sums in float16": WrongKernel({TOTAL: "total = total.astype(np.float16) * kept.astype(np.float16) + numerators"}),
     "an argument is scaled in place": WrongKernel({START: f"{START}    v *= 1\n    q += 1\n    q -= 1\n    q *= 1 + 1e-9\n"}, kind="differs"),
     # the log-sum-exp, gradients
-    "the log-sum-exp to base 2": WrongKernel({LSE: "(safe + np.log(np.where(empty, 1, total))) / np.log(2)"}, slip="lse_base_2"),
+    "the log-sum-exp to base 2": WrongKernel({LSE: "(safe + np.log(np.where(empty, 1, total))) / np.log(2)"}, slip="lse_in_base_2"),
     "a gradient without the row sum": WrongKernel({" - (dw * weights).sum(axis=-1, keepdims=True)": ""}, "--backward"),
-    "a gradient without the scale": WrongKernel({"return scale * ds @ k": "return ds @ k"}, "--backward"),
+    "gradients without the scale": WrongKernel({"ds = weights * (dw": "ds = weights / scale * (dw"}, "--backward"),
     # other ends
     "an index beyond the last key": WrongKernel(
         {LOOP: f"{LOOP}        k[:, :, start + 1]\n"}, kind="raised"
