@@ -134,14 +134,18 @@ class KernelProcess:
     _process: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
     _answers: "queue.Queue[Any]" = field(default_factory=queue.Queue, repr=False)
     _errors: Any = field(default=None, repr=False)
+    _folder: Any = field(default=None, repr=False)
 
     def __enter__(self) -> Self:
-        self._errors = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - closed by __exit__
+        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        # What is written is appended, wherever the process was, for the file is emptied before each call.
+        self._errors = (Path(self._folder.name) / "printed").open("a+b")
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop()
         self._errors.close()
+        self._folder.cleanup()
 
     def load(self, target: str, function: str = "forward") -> FunctionDescription:
         """Import a function under a name for its calls; raises AttnError where that can't be done."""

@@ -26,7 +26,7 @@ LENGTH = struct.Struct("<Q")
 WIDER = {"bfloat16": "float32"}  # a type that NumPy does not have, and the one that holds its numbers
 GAP = float("nan")  # between the numbers of an array with gaps: who reads it reads the wrong memory
 REFUSALS = ("raise ", "raise\n", "assert ", "assert(")
-NOT_IMPLEMENTED = ("not implemented", "not support", "unsupported")
+NOT_IMPLEMENTED = ("not implemented", "not support", "unsupported", "should not be set")
 
 Message = dict[str, Any]
 

@@ -303,8 +303,9 @@ def find_returns(returned: Returned, case: KernelCase, layout: str) -> tuple[str
     for number, part in enumerate(returned.parts):
         own = None if part.name is None else ALIASES.get(part.name.casefold(), part.name.casefold())
         shape = None if part.array is None else part.array.shape
-        named = own in RETURNED or (own or "").startswith(GRADIENT_PREFIX)
-        if named:
+        if (own or "").startswith(GRADIENT_PREFIX):  # by automatic differentiation
+            continue
+        if own in RETURNED:
             found.append(own)
         elif number == 0:
             found.append(OUTPUT)

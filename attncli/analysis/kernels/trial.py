@@ -9,7 +9,7 @@ from attncli.analysis.check.check import check, read_expected
 from attncli.analysis.check.compare import Checker
 from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation
 from attncli.analysis.check.slips import is_explained_by
-from attncli.analysis.check.tolerance import LARGE_PART, Tolerance, compute_reference
+from attncli.analysis.check.tolerance import LARGE_PART, UNITS, Tolerance, compute_reference
 from attncli.analysis.kernels.calls import (
     LAYOUTS,
     LSE,
@@ -36,6 +36,7 @@ from attncli.io.assemble import assemble
 from attncli.io.entries import ALIASES
 from attncli.io.kernel_process import CallFailure, FunctionDescription, Returned, Runner
 from attncli.io.problem_files import Document, Origin, RawValue
+from attncli.plan.build import plan_of
 from attncli.problem.arrays import GivenArray
 from attncli.problem.fields import GRADIENT_PREFIX
 from attncli.problem.layout import OWN_LAYOUTS
@@ -47,6 +48,7 @@ TYPES: Mapping[str, Sequence[str]] = {
     TORCH: ("float64", "float32", "float16", "bfloat16"),
 }
 PROBE = Sizes(2, 3, 3, 5, 5, 4, 4)  # no two axes that a layout could confuse have the same length
+SCORES = "masked_scores"
 OWN_GRADIENTS = ("grad_bias", "grad_sink")  # which have no axis of batch items
 PLAIN_LAYOUTS = ("bhnd", "hnd", NO_HEADS)  # which differ in how many axes there are, so that the shape tells them apart
 LOOSE = 1e-3  # of the largest number: so near are results of the right layout in any type
@@ -220,9 +222,11 @@ class Trial:
         """
         is_backward = any(name.startswith(GRADIENT_PREFIX) for name in results)
         problem = problem.with_gradient() if is_backward else replace(problem, grad_output=None)
-        exact = compute_reference(problem, list(results), self.options.check)
+        has_scores = plan_of(problem).find(SCORES) is not None
+        exact = compute_reference(problem, [*results, *([SCORES] if has_scores else [])], self.options.check)
         references = {name: exact.value(name) for name in results}
-        if not self._agrees_surely(case, results, references):
+        largest_score = _largest(exact.value(SCORES)) if has_scores else 0.0
+        if not self._agrees_surely(case, results, references, largest_score):
             is_coarse = case.dtype in HALF
             wrong = [
                 name for name in results if not is_coarse and _differs_surely(results[name].array, references[name])
@@ -251,18 +255,30 @@ class Trial:
         return any(limit is not None for limit in (options.rtol, options.atol, options.ulp))
 
     def _agrees_surely(
-        self, case: KernelCase, results: Mapping[str, GivenArray], references: Mapping[str, Array]
+        self,
+        case: KernelCase,
+        results: Mapping[str, GivenArray],
+        references: Mapping[str, Array],
+        largest_score: float,
     ) -> bool:
-        """Whether all numbers are within the least tolerance that numbers of a type have."""
+        """Whether all numbers are within the least tolerance of a type, or what rounding a score changes.
+
+        Kernels have scores in a type of their own, times log₂ e too, and merge splits by logarithms of sums: where a
+        score is large, its unit in the last place is that part of the weights. Gradients may be sums that cancel.
+        """
         if self._has_own_tolerance:
             return False
         for name, found in results.items():
             reference = references[name]
             given = np.asarray(found.array, np.float64).reshape(reference.shape)
-            dtype = coarsest([case.dtype, found.dtype or case.dtype])
-            if not Tolerance(Precision(dtype), "").agrees(
-                given, reference, Tolerance(Precision(dtype), "").allowed(given, reference, None)
-            ).all():
+            precision = Precision(coarsest([case.dtype, found.dtype or case.dtype]))
+            tolerance = Tolerance(precision, "")
+            of_scores = UNITS * Precision(precision.accumulation_dtype).epsilon * largest_score
+            more = of_scores * _largest(reference)
+            if name.startswith(GRADIENT_PREFIX):  # whose terms may cancel, to 0 in one order and not in another
+                more += UNITS * precision.epsilon * _size_of_terms(case, name.removeprefix(GRADIENT_PREFIX))
+            allowed = tolerance.allowed(given, reference, None) + more
+            if not tolerance.agrees(given, reference, allowed).all():
                 return False
         return True
 
@@ -298,10 +314,23 @@ def _telling_results(failure: Failure) -> Mapping[str, GivenArray]:
     return {name: found for name, found in failure.returned.items() if name != LSE or not is_of_both}
 
 
+def _size_of_terms(case: KernelCase, key: str) -> float:
+    """About how large the terms are that a gradient is the sum of."""
+    query, keys, value, upstream = (_largest(case.arrays[name]) for name in (*LAID_OUT, "grad_output"))
+    of_weights = upstream * value * case.sizes.value_features
+    sizes = {"query": of_weights * keys, "key": of_weights * query, "value": upstream}
+    return sizes.get(key, of_weights)
+
+
+def _largest(array: Array) -> float:
+    """The largest finite number."""
+    return float(np.max(abs(array), initial=0, where=np.isfinite(array)))
+
+
 def _differs_surely(given: Array, right: Array) -> bool:
     """Whether a number is so far from the right one that no rounding error is as large."""
     given = np.asarray(given, np.float64).reshape(right.shape)
-    size = float(np.max(abs(right), initial=0, where=np.isfinite(right)))
+    size = _largest(right)
     with np.errstate(invalid="ignore"):
         difference = abs(given - right)
     is_apart = np.isfinite(right) & ~(difference <= LARGE_PART * size)
@@ -403,7 +432,7 @@ def _probe(trial: Trial, interface: Interface, dtype: str) -> tuple[int, Interfa
         output = results[OUTPUT].array if OUTPUT in results else None
         if output is None:
             return 2, interface
-        size = float(np.max(abs(reference), initial=0, where=np.isfinite(reference)))
+        size = _largest(reference)
         with np.errstate(all="ignore"):
             is_near = np.allclose(output.reshape(reference.shape), reference, rtol=0, atol=LOOSE * size, equal_nan=True)
         return (0 if is_near else 1), interface

@@ -8,7 +8,7 @@ from attncli.analysis.kernels.cases import MEMORIES, Sizes
 from attncli.analysis.kernels.report import OtherFailure, Smallest, TrialReport
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.program import __version__
-from attncli.base.text import count_of, join_words
+from attncli.base.text import count_of, escape_control, join_words
 from attncli.numbers.formatting import format_whole
 from attncli.numbers.parsing import TypedNumber
 from attncli.plan.graph import GRADIENT
@@ -21,6 +21,8 @@ from attncli.render.reports.quantity import AGREES, DIFFERS, quantity_blocks
 
 MAX_NAMED = 2  # mistakes that the verdict names
 MAX_LINES = 12  # of what the function printed
+MAX_NUMBERS = 40  # of an array that is shown whole
+MAX_DIFFERENT = 3
 ALWAYS = ("query", "key", "value")
 LABELS = (*LABEL_KEYS.values(), "layout")
 _SIZES = {"batch": "batch item", "heads": "head", "queries": "query", "keys": "key"}
@@ -80,7 +82,7 @@ def _smallest_blocks(report: TrialReport, smallest: Smallest, decimals: int) -> 
             yield from quantity_blocks(failure.report, result, decimals)
     if smallest.printed:
         yield Statement("It printed:")
-        lines = smallest.printed.splitlines()
+        lines = [escape_control(line) for line in smallest.printed.splitlines()]
         left_out = [f"… {len(lines) - MAX_LINES} lines before"] if len(lines) > MAX_LINES else []
         yield Lines(tuple(f"  {line}" for line in (*left_out, *lines[-MAX_LINES:])), "dim", "code")
 
@@ -92,7 +94,7 @@ def _after(report: TrialReport, smallest: Smallest, file: str | None) -> Iterato
         yield Lines(tuple(f"  {_other_said(other)}" for other in report.others))
     if file is not None and smallest.failure.returned:
         yield Lines((f"Next: attn check {shlex.quote(file)}",))
-    elif smallest.problem.query is not None and smallest.problem.query.ndim == 2:
+    elif smallest.case.is_plain and smallest.case.count <= MAX_NUMBERS:
         yield Lines((f"By hand: {shlex.join(_command(smallest))}",), wrapped="never")
 
 
@@ -116,13 +118,39 @@ def _arguments(smallest: Smallest) -> Iterator[tuple[str, str]]:
     """The arrays as they are typed, and what is unusual of them: their type, their place in memory, a cache."""
     case = smallest.case
     for name, array in case.arrays.items():
-        yield name, _typed(array[0, 0] if array.ndim == 4 and array.shape[:2] == (1, 1) else array)
+        own = array[0, 0] if array.ndim == 4 and array.shape[:2] == (1, 1) else array
+        yield name, _typed(own) if own.size <= MAX_NUMBERS else _outline(own)
     if case.past:
         yield "cache", f"the first {count_of(case.past, 'key')}"
     if case.memory:
         yield "memory", MEMORIES[case.memory]
     if case.dtype != "float64":
         yield "type", case.dtype
+
+
+def _outline(array: Array) -> str:
+    """A long array by its first and last number, or the one that all are.
+
+    >>> _outline(np.zeros((65, 1))), _outline(np.arange(100.0))
+    ('65 × 1, all 0', '100, from 0 to 99')
+    """
+    shape, first = " × ".join(map(str, array.shape)), array.flat[0]
+    if (array == first).all():
+        return f"{shape}, all {_number(first)}"
+    different = [f"{_number(x)} at {_cell(array, at)}" for at, x in enumerate(array.flat) if x != most_common(array)]
+    if len(different) <= MAX_DIFFERENT:
+        return f"{shape}, all {_number(most_common(array))} but {join_words(different)}"
+    return f"{shape}, from {_number(first)} to {_number(array.flat[-1])}"
+
+
+def most_common(array: Array) -> Any:
+    """The number that an array has most often."""
+    numbers, counts = np.unique(array, return_counts=True)
+    return numbers[counts.argmax()]
+
+
+def _cell(array: Array, at: int) -> str:
+    return f"[{', '.join(str(position) for position in np.unravel_index(at, array.shape))}]"
 
 
 def _typed(array: Array) -> str:
