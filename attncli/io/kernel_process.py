@@ -160,7 +160,9 @@ class KernelProcess:
         self._start()
         answer = self._load(function)
         if isinstance(answer, CallFailure):
-            raise AttnError(f"its import {answer.sentence}", where=place, hint=self._last_line() or "import it in Python")
+            raise AttnError(
+                f"its import {answer.sentence}", where=place, hint=self._last_line() or "import it in Python"
+            )
         if "error" in answer:
             line = f"line {answer['line']}" if answer.get("line") else ""
             own = [line] if line and Path(answer["file"]).name == Path(place).name else []
@@ -335,7 +337,8 @@ class KernelCommand:
         """Write the arrays, run the command and read what it has written; raises AttnError if it can't be started."""
         with tempfile.TemporaryDirectory() as folder:
             given, made = Path(folder) / "in.npz", Path(folder) / "out.npz"
-            np.savez(given, **{str(argument.name): call.arrays[argument.array or ""] for argument in call.arguments})
+            arrays: Any = {argument.name: call.arrays[argument.array or ""] for argument in call.arguments}
+            np.savez(given, **arrays)
             words = [word.replace("{in}", str(given)).replace("{out}", str(made)) for word in self.words]
             try:
                 process = subprocess.Popen(

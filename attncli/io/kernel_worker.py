@@ -218,8 +218,7 @@ def call(functions: Mapping[str, Any], header: Message, arrays: dict[str, Any]) 
     """Call a function; the answer has what it returned and which of its arguments it has changed, or what it raised."""
     try:
         made = make_arrays(arrays, header)
-        before = {name: (to_array(value) or (None,))[0] for name, value in made.items()}
-        before = {name: None if array is None else array.copy() for name, array in before.items()}
+        before = {name: found[0].copy() for name, value in made.items() if (found := to_array(value)) is not None}
         gradients = header.get("gradients") or []
         for name in gradients:
             made[name].requires_grad_(True)
@@ -236,19 +235,22 @@ def call(functions: Mapping[str, Any], header: Message, arrays: dict[str, Any]) 
             returned += autograd(returned[0][1], gradients, made, arrays["grad_output"])
     except BaseException as error:  # noqa: BLE001 - a function may raise anything, also SystemExit
         return {"raised": said_of(error), "type": type(error).__name__, **place_of(error)}, {}
-    parts, found = [], {}
+    parts: list[Message] = []
+    numbers: dict[str, Any] = {}
     for number, (name, part) in enumerate(returned):
         converted = to_array(part)
         described = type(part).__name__ if converted is None else converted[1]
         parts.append({"name": name, "is_array": converted is not None, "type": described, "is_none": part is None})
         if converted is not None:
-            found[str(number)] = converted[0]
-    changed = [
-        name
-        for name, value in made.items()
-        if before[name] is not None and not np.array_equal((to_array(value) or (None,))[0], before[name], equal_nan=True)
-    ]
-    return {"parts": parts, "changed": changed}, found
+            numbers[str(number)] = converted[0]
+    changed = [name for name, array in before.items() if not is_same(made[name], array)]
+    return {"parts": parts, "changed": changed}, numbers
+
+
+def is_same(value: Any, before: Any) -> bool:
+    """Whether an argument has the numbers that it had before."""
+    now = to_array(value)
+    return now is not None and np.array_equal(now[0], before, equal_nan=before.dtype.kind == "f")
 
 
 def autograd(output: Any, names: list[str], made: Mapping[str, Any], gradient: Any) -> list[tuple[str | None, Any]]:

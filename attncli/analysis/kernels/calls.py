@@ -15,7 +15,7 @@ from attncli.io.kernel_process import Argument, Call, FunctionDescription, Param
 from attncli.problem.fields import GRADIENT_PREFIX
 from attncli.problem.layout import ARRAY_LAYOUTS, as_given, in_own_order, layout_text
 from attncli.problem.names_elsewhere import key_elsewhere
-from attncli.problem.spec import FIELDS, ProblemSpec
+from attncli.problem.spec import ProblemSpec
 
 NO_HEADS = "nd"  # the layout of a function of queries [n d], in addition to those of problems
 LAYOUTS = (*ARRAY_LAYOUTS, NO_HEADS)
@@ -108,7 +108,9 @@ class Interface:
             gradients,
         )
 
-    def backward_call(self, case: KernelCase, problem: ProblemSpec, plain: "PlainMask", made: Mapping[str, Array]) -> Call:
+    def backward_call(
+        self, case: KernelCase, problem: ProblemSpec, plain: "PlainMask", made: Mapping[str, Array]
+    ) -> Call:
         """The call of the backward function, which may be given what the forward function has `made`."""
         given = Given(self, case, problem, plain, made)
         arguments, arrays = given.arguments(self.backward)
@@ -147,36 +149,42 @@ class Given:
 
     def _value(self, one: Passed) -> Any:
         """An array or a number; None where the parameter keeps its default."""
-        case, key, problem = self.case, one.key, self.problem
-        arrays, layout, sizes = case.arrays, self.interface.layout, case.sizes
-        new = 0 if "past_key" not in self.interface.keys else case.past  # the keys that are no longer the cache's
-        if key == "query":
-            return laid_out(arrays[key], layout)
-        if key in ("key", "value"):
-            return laid_out(arrays[key][:, :, new:], layout)
-        if key in ("past_key", "past_value"):
-            return laid_out(arrays[key.removeprefix("past_")][:, :, :new], layout) if case.past or one.is_needed else None
-        if key == "mask":
-            return self.plain(case, [key for key in MASKS if key in self.interface.keys and key != "mask"])
-        if key == "key_mask" and key in arrays:
-            return ~arrays[key] if one.parameter in INVERTED else arrays[key]
-        if key in ("bias", "sink", "key_lengths"):
-            return arrays.get(key)
-        if key == "grad_output":
-            return laid_out(arrays[key], layout)
-        if self.made is not None and key in (OUTPUT, LSE):
-            return self.made.get(key)
-        numbers: Mapping[str, Callable[[], Any]] = {
-            "past": lambda: case.past if case.past or one.is_needed else None,
-            "causal": lambda: bool(problem.causal) if problem.causal or one.is_needed else None,
-            "scale": lambda: self._scale(one),
-            "softcap": lambda: None if problem.softcap is None else float(problem.softcap),
-            "window": lambda: self._window(one),
-            "heads": lambda: sizes.heads,
-            "kv_heads": lambda: sizes.kv_heads,
-            GROUPS: lambda: sizes.heads != sizes.kv_heads,
+        values: Mapping[str, Callable[[Passed], Any]] = {
+            **dict.fromkeys((*LAID_OUT, "past_key", "past_value", "grad_output"), self._laid_out),
+            **dict.fromkeys(("bias", "sink", "key_lengths"), lambda one: self.case.arrays.get(one.key)),
+            **dict.fromkeys((OUTPUT, LSE), lambda one: (self.made or {}).get(one.key)),
+            "mask": self._mask,
+            "key_mask": self._key_mask,
+            "past": lambda one: self.case.past if self.case.past or one.is_needed else None,
+            "causal": lambda one: bool(self.problem.causal) if self.problem.causal or one.is_needed else None,
+            "scale": self._scale,
+            "softcap": lambda _: None if self.problem.softcap is None else float(self.problem.softcap),
+            "window": self._window,
+            "heads": lambda _: self.case.sizes.heads,
+            "kv_heads": lambda _: self.case.sizes.kv_heads,
+            GROUPS: lambda _: self.case.sizes.heads != self.case.sizes.kv_heads,
         }
-        return numbers[key]() if key in numbers else None
+        return values[one.key](one)
+
+    def _laid_out(self, one: Passed) -> Array | None:
+        """Queries, keys or values; where the function takes a cache, the first keys are in it, not among the others."""
+        case, key = self.case, one.key
+        cached = case.past if "past_key" in self.interface.keys else 0
+        if key.startswith("past_") and not case.past and not one.is_needed:
+            return None
+        array = case.arrays[key.removeprefix("past_")]
+        if key in ("key", "value"):
+            array = array[:, :, cached:]
+        elif key.startswith("past_"):
+            array = array[:, :, :cached]
+        return laid_out(array, self.interface.layout)
+
+    def _mask(self, _: Passed) -> Array | None:
+        return self.plain(self.case, [key for key in MASKS if key in self.interface.keys and key != "mask"])
+
+    def _key_mask(self, one: Passed) -> Array | None:
+        mask = self.case.arrays.get("key_mask")
+        return ~mask if mask is not None and one.parameter in INVERTED else mask
 
     def _scale(self, one: Passed) -> float | None:
         if self.problem.scale is None and one.is_needed:
@@ -192,9 +200,10 @@ class Given:
 
 
 def laid_out(array: Array, layout: str) -> Array:
-    """An array [b h n d] in a layout; one without heads has them side by side, one without batch items has the first."""
+    """An array [b h n d] in a layout: with heads side by side where it has no heads, the first item where no batch."""
     if layout == NO_HEADS:
-        return array[0, 0]
+        first: Array = array[0, 0]
+        return first
     if "h" not in layout:
         batch, _, tokens, _ = array.shape
         array = array.transpose(0, 2, 1, 3).reshape(batch, tokens, -1)
@@ -234,7 +243,7 @@ def read_interface(description: FunctionDescription, name: str) -> Interface:
 
 
 def read_backward(description: FunctionDescription, name: str, interface: Interface) -> Interface:
-    """The same with the parameters of a backward function, which returns gradients in the order of queries, keys, values."""
+    """The same with the parameters of a backward function, which returns gradients of queries, keys and values."""
     passed, _ = _read_parameters(description, name, (*LAID_OUT, "grad_output"))
     return replace(interface, backward=passed, gradients=LAID_OUT)
 
@@ -255,9 +264,13 @@ def _read_parameters(
                 return tuple(Passed(key, key, is_positional=True, is_needed=True) for key in usual), ()
             hint = "write a function (query, key, value) that calls it"
             raise AttnError(f"{name} does not take {join_words(list(usual))}", where=description.target, hint=hint)
-        keys = {**{other: None for other in keys if keys[other] in usual}, **{k: v for k, v in keys.items() if v not in usual}}
+        keys = {
+            **{other: None for other in keys if keys[other] in usual},
+            **{k: v for k, v in keys.items() if v not in usual},
+        }
         keys |= dict(zip(first, usual, strict=True))
-    passed, left = [], []
+    passed: list[Passed] = []
+    left = []
     for one in parameters:
         key = keys[one.name]
         if key is not None and key not in [other.key for other in passed]:
@@ -370,11 +383,6 @@ def parameters_said(interface: Interface, problem_keys: Sequence[str]) -> tuple[
     """The keys of the problem that the function is given, and those that it must know of itself."""
     given = [key for key in problem_keys if key in interface.keys or (key in MASKS and "mask" in interface.keys)]
     return given, [key for key in problem_keys if key not in given]
-
-
-def is_key(name: str) -> bool:
-    """Whether a name is that of a key of a problem."""
-    return name in FIELDS
 
 
 def first_annotation(parameters: Sequence[Parameter] | None) -> str:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import cycle
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
@@ -13,6 +13,7 @@ from attncli.base.text import count_of
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+Value = TypeVar("Value")
 Memory = Literal["", "transposed", "gaps"]
 MEMORIES: Mapping[Memory, str] = {
     "": "one after the other",
@@ -193,7 +194,7 @@ class CaseMaker:
             own_heads = min(self.scope.heads) if queries * keys > MAX_SCORES // 8 else own_heads
             batch = 1 if queries * keys > 40**2 else next(batches)
             sizes = self._sizes(batch, own_heads, queries, keys, d, d + 1)
-            about = f"{_counted(queries, 'query')}, {_counted(keys, 'key')}"
+            about = f"{count_of(queries, 'query')}, {count_of(keys, 'key')}"
             yield self.make(sizes, next(dtypes), memory=_memory(next(memories)), about=about)
         yield from self._of_kinds()
 
@@ -214,7 +215,15 @@ class CaseMaker:
         sizes = self._sizes(1, self.scope.heads[0], 9, 9, LARGEST_FEATURES, LARGEST_FEATURES)
         yield self.make(sizes, self.scope.dtypes[0], about=f"{LARGEST_FEATURES} features")
         for extra in self.scope.extras:
-            for batch, queries, keys in ((1, 1, 2), (1, 2, 3), (2, 5, 5), (2, 4, 9), (1, 9, 17), (1, 3, 66), (3, 18, 35)):
+            for batch, queries, keys in (
+                (1, 1, 2),
+                (1, 2, 3),
+                (2, 5, 5),
+                (2, 4, 9),
+                (1, 9, 17),
+                (1, 3, 66),
+                (3, 18, 35),
+            ):
                 sizes = self._sizes(batch, next(heads), queries, keys, 4, 3)
                 for dtype in self.scope.dtypes:
                     yield self.make(sizes, dtype, extras=(extra,), about=extra.replace("_", " "))
@@ -225,7 +234,7 @@ class CaseMaker:
     def drawn(self, count: int) -> Iterator[KernelCase]:
         """So many inputs whose sizes and kinds are drawn too."""
         for _ in range(count):
-            heads = self.scope.heads[self.random.integers(len(self.scope.heads))]
+            heads = self._one_of(self.scope.heads)
             while True:
                 queries, keys = (round(LONGEST ** self.random.random()) for _ in range(2))
                 keys = queries if self.random.random() < 0.4 else keys
@@ -235,11 +244,12 @@ class CaseMaker:
             d, e = (round(24 ** self.random.random()) for _ in range(2))
             sizes = self._sizes(batch, heads, queries, keys, d, e)
             chosen = [extra for extra in self.scope.extras if self.random.random() < 0.3]
-            kinds = list(_SCORES)
-            scores = kinds[self.random.integers(len(kinds))] if self.random.random() < 0.2 else "normal"
-            memory = list(MEMORIES)[self.random.integers(len(MEMORIES))]
-            dtype = self.scope.dtypes[self.random.integers(len(self.scope.dtypes))]
+            scores = self._one_of(list(_SCORES)) if self.random.random() < 0.2 else "normal"
+            memory, dtype = self._one_of(list(MEMORIES)), self._one_of(self.scope.dtypes)
             yield self.make(sizes, dtype, memory=memory, scores=scores, extras=chosen, about="drawn")
+
+    def _one_of(self, values: Sequence[Value]) -> Value:
+        return values[int(self.random.integers(len(values)))]
 
     def _sizes(self, batch: int, heads: tuple[int, int], queries: int, keys: int, d: int, e: int) -> Sizes:
         """Sizes within the scope."""
@@ -254,18 +264,23 @@ def _around(tile: int) -> Sequence[tuple[int, int]]:
     ((15, 15), (16, 16), (17, 17), (1, 17), (17, 1), (3, 31), (15, 17), (17, 15))
     """
     below, above = tile - 1, tile + 1
-    return (below, below), (tile, tile), (above, above), (1, above), (above, 1), (3, 2 * tile - 1), (below, above), (
-        above,
-        below,
+    return (
+        (below, below),
+        (tile, tile),
+        (above, above),
+        (1, above),
+        (above, 1),
+        (3, 2 * tile - 1),
+        (below, above),
+        (
+            above,
+            below,
+        ),
     )
 
 
 def _memory(name: str) -> Memory:
     return next(memory for memory in MEMORIES if memory == name)
-
-
-def _counted(number: int, noun: str) -> str:
-    return count_of(number, noun)
 
 
 def _normal(arrays: dict[str, Array], limit: float) -> None:

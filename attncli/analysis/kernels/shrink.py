@@ -96,9 +96,9 @@ class Shrinker:
         size = length // 2
         while size >= 1:
             for start in range(0, length_of(case, letter) - size + 1, size):
-                shorter = _deleted(case, both, start, size)
-                if shorter is not None and self._is_simpler(shorter):
-                    case = shorter
+                fewer = _deleted(case, both, start, size)
+                if fewer is not None and self._is_simpler(fewer):
+                    case = fewer
                     break
             else:
                 size //= 2

@@ -75,7 +75,9 @@ def try_function(
     atol: Annotated[str | None, typer.Option(metavar="X", help="Absolute tolerance, in place of that derived.")] = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the smallest input as a problem, with what it gave."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the smallest input as a problem, with what it gave."
+        ),
     ] = None,
     force: Force = False,
     output_options: OutputOptions,
@@ -85,7 +87,8 @@ def try_function(
 ) -> None:
     """Try a function, or a program, that computes what a problem file or options (`keys`) describe."""
     from attncli.analysis.check.report import CheckOptions
-    from attncli.analysis.kernels.trial import TrialOptions, try_function
+    from attncli.analysis.kernels.run import try_function
+    from attncli.analysis.kernels.trial import TrialOptions
     from attncli.io.kernel_process import KernelCommand, KernelProcess
     from attncli.render.reports.trial import trial_answer
 
@@ -233,8 +236,8 @@ def _interface(
 
 def _interface_of_command(words: list[str]) -> "tuple[Interface, FunctionDescription]":
     """How a command is called: with queries, keys and values by their names."""
-    from attncli.analysis.kernels.cases import LAID_OUT
     from attncli.analysis.kernels.calls import Interface, Passed
+    from attncli.analysis.kernels.cases import LAID_OUT
     from attncli.io.kernel_process import FunctionDescription
 
     name = Path(words[0]).name

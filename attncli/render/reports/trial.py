@@ -260,4 +260,12 @@ def _smallest_object(smallest: Smallest) -> dict[str, Any]:
     }
 
 
-__all__ = ["GRADIENT", "expected_of", "problem_object", "trial_answer", "trial_document", "trial_object", "trial_verdict"]
+__all__ = [
+    "GRADIENT",
+    "expected_of",
+    "problem_object",
+    "trial_answer",
+    "trial_document",
+    "trial_object",
+    "trial_verdict",
+]

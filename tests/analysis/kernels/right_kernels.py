@@ -1,11 +1,12 @@
 """Kernels that are right, each computed in its own way: none may fail on any input."""
 
 import math
+from typing import Any
 
 import numpy as np
 
 
-def loops(query, key, value, causal=False):
+def loops(query: Any, key: Any, value: Any, causal: bool = False) -> Any:
     """Number by number, with queries [n d] alone."""
     output = np.zeros((len(query), value.shape[1]))
     for i, q in enumerate(query.tolist()):
@@ -18,7 +19,7 @@ def loops(query, key, value, causal=False):
     return output.astype(query.dtype)
 
 
-def split_keys(q, k, v, splits=3):
+def split_keys(q: Any, k: Any, v: Any, splits: int = 3) -> Any:
     """Keys in splits [b n h d], merged by their log-sum-exps."""
     q, k, v = (x.swapaxes(1, 2).astype(np.float64) for x in (q, k, v))
     outputs, sums = [], []
@@ -35,7 +36,7 @@ def split_keys(q, k, v, splits=3):
     return output.swapaxes(1, 2)
 
 
-def low_precision(q, k, v):
+def low_precision(q: Any, k: Any, v: Any) -> Any:
     """Half types multiplied in float32, which sums too, and rounded once in the end."""
     wide = np.dtype(np.float32 if q.dtype == np.float16 else q.dtype).type
     scores = q.astype(wide) @ k.astype(wide).swapaxes(-1, -2) * wide(q.shape[-1] ** -0.5)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-RIGHT = '''
+RIGHT = """
 import numpy as np
 
 TILE = 4
@@ -61,7 +61,7 @@ def attention_backward(q, k, v, grad_output):
     dw = grad_output @ v.swapaxes(-1, -2)
     ds = weights * (dw - (dw * weights).sum(axis=-1, keepdims=True))
     return scale * ds @ k, scale * ds.swapaxes(-1, -2) @ q, dv
-'''
+"""
 
 
 @dataclass(frozen=True)
@@ -153,13 +153,15 @@ WRONG = {
     "keys of the first batch item": WrongKernel({START: f"{START}    k = np.broadcast_to(k[:1], k.shape)\n"}),
     "strides are ignored": WrongKernel({START: f'{START}    q = q.ravel("K").reshape(q.shape)\n'}),
     "sums in float16": WrongKernel({TOTAL: "total = total.astype(np.float16) * kept.astype(np.float16) + numerators"}),
-    "an argument is scaled in place": WrongKernel({START: f"{START}    v *= 1\n    q += 1\n    q -= 1\n    q *= 1 + 1e-9\n"}, kind="differs"),
+    "an argument is scaled in place": WrongKernel(
+        {START: f"{START}    v *= 1\n    q += 1\n    q -= 1\n    q *= 1 + 1e-9\n"}, kind="differs"
+    ),
     # the log-sum-exp, gradients
-    "the log-sum-exp to base 2": WrongKernel({LSE: "(safe + np.log(np.where(empty, 1, total))) / np.log(2)"}, slip="lse_in_base_2"),
+    "the log-sum-exp to base 2": WrongKernel(
+        {LSE: "(safe + np.log(np.where(empty, 1, total))) / np.log(2)"}, slip="lse_in_base_2"
+    ),
     "a gradient without the row sum": WrongKernel({" - (dw * weights).sum(axis=-1, keepdims=True)": ""}, "--backward"),
     "gradients without the scale": WrongKernel({"ds = weights * (dw": "ds = weights / scale * (dw"}, "--backward"),
     # other ends
-    "an index beyond the last key": WrongKernel(
-        {LOOP: f"{LOOP}        k[:, :, start + 1]\n"}, kind="raised"
-    ),
+    "an index beyond the last key": WrongKernel({LOOP: f"{LOOP}        k[:, :, start + 1]\n"}, kind="raised"),
 }
