@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from attncli.base.text import sentence
 from attncli.io.entries import ALIASES
@@ -444,6 +444,8 @@ def _of_type(hint: Any) -> Schema:
         return {"type": simple[hint]}
     if hint is float:
         return _NUMBERS
+    if origin is Literal:
+        return {"enum": list(arguments)}
     if origin in (Union, UnionType):
         return _any_of(*map(_of_type, arguments))
     if origin is tuple:

@@ -163,11 +163,10 @@ class CaseMaker:
     def _mask(self, s: Sizes) -> Array:
         """A random mask in which one query sees no key, and another its last key alone."""
         mask: Array = self.random.random((s.queries, s.keys)) < 0.6
-        mask[self.random.integers(s.queries)] = False
-        last = self.random.integers(s.queries)
+        empty = int(self.random.integers(s.queries))
+        mask[[empty, empty - 1]] = False
         if s.queries > 1:
-            mask[last] = False
-            mask[last, -1] = True
+            mask[empty - 1, -1] = True
         return mask
 
     def _bias(self, s: Sizes) -> Array:

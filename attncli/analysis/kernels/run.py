@@ -127,7 +127,8 @@ def _with_smallest(
     printed = trial.runner.printed
     plain = trial.problem_of(case, is_plain=True)
     if failure.returned:
-        explanations = tuple(x for x in explanations if not case.memory and trial.is_explained(case, failure, x))
+        same = [trial.explained_by(case, failure, one) for one in explanations if not case.memory]
+        explanations = tuple(one for one in same if one is not None)
         failure = replace(failure, returned=trial.plain_results(case, failure.returned))
         own = check(plain, failure.returned, replace(trial.options.check, tries_slips=False))
         failure = replace(failure, report=own)
@@ -198,7 +199,7 @@ def _shrunk(
             return False
         if not isinstance(found, Failure) or (found.kind, found.cause) != (failure.kind, failure.cause):
             return False
-        return not mistakes or any(trial.is_explained(smaller, found, mistake) for mistake in mistakes)
+        return not mistakes or any(trial.explained_by(smaller, found, mistake) is not None for mistake in mistakes)
 
     letters = "".join(letter for letter in "bhnmde" if letter != "h" or _may_have_other_heads(trial))
     shrinker = Shrinker(

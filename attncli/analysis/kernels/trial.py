@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from attncli.analysis.check.check import check, read_expected
 from attncli.analysis.check.compare import Checker
 from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation
-from attncli.analysis.check.slips import is_explained_by
+from attncli.analysis.check.slips import explained_by_same
 from attncli.analysis.check.tolerance import LARGE_PART, UNITS, Tolerance, compute_reference
 from attncli.analysis.kernels.calls import LSE, OUTPUT, Interface, to_own_axes, visible_table
 from attncli.analysis.kernels.cases import LAID_OUT, KernelCase
@@ -79,6 +79,7 @@ class Trial:
     remarks: list[str] = field(default_factory=list)
     untried: list[str] = field(default_factory=list)
     searches: int = 0  # for the number of a mistake
+    latest: dict[tuple[str, ...], Explanation] = field(default_factory=dict)  # with the number that was found last
 
     def problem_of(self, case: KernelCase, without: Sequence[str] = (), *, is_plain: bool = False) -> ProblemSpec:
         """The problem of an input, without some keys; a plain one without heads and batch items where there is one."""
@@ -254,10 +255,11 @@ class Trial:
                 return False
         return True
 
-    def is_explained(self, case: KernelCase, failure: Failure, mistake: Explanation) -> bool:
-        """Whether a mistake explains an input, too.
+    def explained_by(self, case: KernelCase, failure: Failure, mistake: Explanation) -> Explanation | None:
+        """How a mistake that explains another input explains this one; None where it does not.
 
-        One mistake is tried alone, with its number; a number that may be another one is looked for a few times.
+        One mistake is tried alone, with the number that it was last found with; other numbers are looked for a few
+        times.
         """
         problem, options = self.problem_of(case), self.options.check
         given = telling_results(failure)
@@ -266,14 +268,20 @@ class Trial:
         if len(mistake.slips) == 1:
             quantities = read_expected(problem, given, options)
             checker = Checker(problem, compute_reference(problem, list(quantities), options), quantities, options)
-            if is_explained_by(checker, mistake):
-                return True
-            if SLIPS[mistake.slips[0]].number is None:
-                return False
+            latest = self.latest.get(mistake.slips, mistake)
+            found = explained_by_same(checker, latest)
+            if found is not None:
+                self.latest[mistake.slips] = found
+            if found is not None or SLIPS[mistake.slips[0]].number is None:
+                return found
         self.searches += 1
         if self.searches > MOST_SEARCHES:
-            return False
-        return any(found.slips == mistake.slips for found in self.explain(case, failure).explanations)
+            return None
+        explanations = self.explain(case, failure).explanations
+        found = next((found for found in explanations if found.slips == mistake.slips), None)
+        if found is not None:
+            self.latest[mistake.slips] = found
+        return found
 
     def explain(self, case: KernelCase, failure: Failure) -> CheckReport:
         """The report of an input with the mistakes that explain it."""

@@ -148,7 +148,12 @@ WRONG = {
     ),
     # heads, memory, types
     "groups are tiled": WrongKernel(
-        {"k = np.repeat(k, heads // groups, axis=1)": "k = np.tile(k, (1, heads // groups, 1, 1))"}, "--kv-heads 2"
+        {
+            f"{x} = np.repeat({x}, heads // groups, axis=1)": f"{x} = np.tile({x}, (1, heads // groups, 1, 1))"
+            for x in "kv"
+        },
+        "--kv-heads 2",
+        "kv_heads_tiled",
     ),
     "keys of the first batch item": WrongKernel({START: f"{START}    k = np.broadcast_to(k[:1], k.shape)\n"}),
     "strides are ignored": WrongKernel({START: f'{START}    q = q.ravel("K").reshape(q.shape)\n'}),
