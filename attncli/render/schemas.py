@@ -444,10 +444,8 @@ def _of_type(hint: Any) -> Schema:
         return {"type": simple[hint]}
     if hint is float:
         return _NUMBERS
-    if origin is Literal:
-        return {"enum": list(arguments)}
-    if origin in (Union, UnionType):
-        return _any_of(*map(_of_type, arguments))
+    if origin in (Union, UnionType, Literal):
+        return {"enum": list(arguments)} if origin is Literal else _any_of(*map(_of_type, arguments))
     if origin is tuple:
         return {"type": "array", "items": _of_type(arguments[0])}
     if is_dataclass(hint) and isinstance(hint, type):

@@ -1,5 +1,7 @@
 """How a function is called: which key each parameter is, the layouts, and what is returned."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -105,7 +107,7 @@ OUTPUT, LSE, TABLE = (2, 6, 5, 11), (2, 6, 5), (2, 6, 5, 7)
         ([("softmax_lse", LSE), ("o", OUTPUT), ("grad_query", OUTPUT)], ("lse", "output")),
     ],
 )
-def test_what_is_returned_is_known_by_its_name_or_its_shape(parts: list, names: tuple[str | None, ...]) -> None:
+def test_what_is_returned_is_known_by_its_name_or_its_shape(parts: list[Any], names: tuple[str | None, ...]) -> None:
     assert find_returns(returned(*parts), CASE, "bhnd") == names
 
 

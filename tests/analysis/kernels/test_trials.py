@@ -58,7 +58,7 @@ def test_a_causal_mask_that_is_off_by_one_shows_with_one_query_and_two_keys() ->
     ("change", "kind", "sentence"),
     [
         ("scores[..., :0].reshape(3)", "raised", "raises ValueError"),
-        ("return v[..., :0]", "result", "returns output of shape (1, 1, 1, 0), not (1, 1, 1, 2)"),
+        ("return v[..., :0]", "result", "returns output of shape (1, 1, 1, 0), not (1, 1, 1, 1)"),
         ("return None", "result", "returns None as output"),
         ("q += 1", "changed", "changes its argument query"),
         ("scores = np.where(scores > 1e300, scores, np.nan)", "not_finite", "returns NaN in output"),
