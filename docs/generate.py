@@ -1,14 +1,15 @@
-"""Writes what of the documents is generated, and with an option what the commands in them print or draw.
+"""Writes what of the documents is generated, and with an option the site, or what commands print or draw.
 
-`python docs/generate.py` writes the keywords of problems in attncli/api/arguments.py from the keys of a problem,
-docs/api.md from the docstrings, docs/reference.md from the records, docs/families.md from the files in
-attncli/models/families, docs/bugs.md from attncli/analysis/bugs.yaml and its tests, the steps that `attn show` explains
-from plans, those samples anew that are worked examples, and samples/tiny_model. `--outputs` runs each command and each
-Python session of the README and of docs/*.md, as the tests do, and puts what is printed now in place of what stands
-there; `--outputs docs/learner.md` does so in that document alone. `--pictures` runs those that write a picture to
-samples/, and photographs the page: it needs Matplotlib, Playwright and Chromium. `--gallery` writes every demo and
-sample as a page to docs/gallery, or to a folder that is named, and an index of them; they are not kept. Read the
-difference before you commit it, and look at the pictures.
+`python docs/generate.py` writes the keywords of problems in attncli/api/arguments.py from the keys of a problem, the
+steps that `attn show` explains from plans, those samples anew that are worked examples, and samples/tiny_model.
+`--site` writes the pages of the site and their configuration to build/docs, or to a folder that is named: the
+documents, the reference from the records, the API from the docstrings, the families from the files in
+attncli/models/families, the bugs from attncli/analysis/bugs.yaml and its tests, and the gallery. `--outputs` runs each
+command and each Python session of the README and of docs/*.md, as the tests do, and puts what is printed now in place
+of what stands there; `--outputs docs/learner.md` does so in that document alone. `--pictures` runs those that write a
+picture to samples/, and photographs the page: it needs Matplotlib, Playwright and Chromium. `--gallery` writes every
+demo and sample as a page to docs/gallery, or to a folder that is named, and an index of them. The site and the gallery
+are not kept. Read the difference before you commit it, and look at the pictures.
 """
 
 import sys
@@ -16,13 +17,10 @@ from pathlib import Path
 
 from generation import (
     api_keys,
-    api_page,
-    bugs_page,
     console_blocks,
-    families_page,
     gallery,
     pictures,
-    reference_page,
+    site,
     steps,
     tiny_model,
 )
@@ -31,9 +29,12 @@ from attncli.io import examples
 
 
 def main(arguments: list[str]) -> None:
-    """Write the pages and samples, and with options the output of commands, pictures or the gallery."""
+    """Write what is generated, or with options the site, the output of commands, pictures or the gallery."""
     sys.path.append(str(console_blocks.ROOT))  # for the kernels with the bugs, which are tests
-    for page in (api_keys, steps, api_page, reference_page, families_page, bugs_page):
+    if arguments[:1] == ["--site"]:
+        site.write(*map(Path, arguments[1:2]))
+        return
+    for page in (api_keys, steps):
         page.PAGE.write_text(page.generate(), encoding="utf-8")
     for sample in (console_blocks.ROOT / "samples").glob("*.yaml"):
         if sample.stem in examples.names():

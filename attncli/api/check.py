@@ -87,7 +87,8 @@ class Report:
         """Raise AssertionError, whose message is the report, where a number differs; do nothing otherwise."""
         __tracebackhide__ = True  # pytest shows the line of the test
         if not self.agrees:
-            raise AssertionError(f"{verdict(self._data)}.\n\n{self}")
+            explanation = document_text(check_document(self._data, has_verdict=False))
+            raise AssertionError(f"{verdict(self._data)}.\n{explanation}")  # pytest's summary has the first line
 
     def __bool__(self) -> bool:
         return self.agrees

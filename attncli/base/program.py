@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-__version__ = "1.0.0.dev0"
+__version__ = "1.0.0rc1"
 
 DONE = 0
 DIFFERS = 1  # larger ones: something could not be done
@@ -18,4 +18,14 @@ EXIT_STATUSES: Mapping[int, str] = {
     CRASHED: "An error of the program itself. One line on standard error has the exception's type and place: please "
     "report it with the command and its input. With the environment variable `ATTN_TRACEBACK=1` the traceback follows.",
     INTERRUPTED: "Ctrl-C ended it; a signal of another number N ends it with 128 + N.",
+}
+
+ENVIRONMENT: Mapping[str, str] = {
+    "NO_COLOR": "Any text: no colours.",
+    "FORCE_COLOR": "Any text: colours, also into a pipe or a file.",
+    "TERM": "`dumb`: neither colours nor bold.",
+    "COLUMNS": "How wide help and messages are, and tables in a terminal, in place of the terminal's own width.",
+    "PAGER": "The command that `--pager` shows pages with; without it `less`, or else `more`.",
+    "BROWSER": "The command that `--open` shows a page with; without it the browser of the desktop.",
+    "ATTN_TRACEBACK": "Any text: after an error of the program itself the traceback, which belongs into a report.",
 }

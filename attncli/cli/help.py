@@ -30,7 +30,7 @@ def render_help(command: Any, context: Any, ref: CommandRef | None, target: Text
     shown = [p for p in parameters if p.param_type_name == "option" and (every_option or not p.hidden)]
     page = _Page(target)
     page.write("Usage: ", f"{context.command_path} {' '.join(command.collect_usage_pieces(context))}")
-    page.write_pairs([(_metavar(p), p.help) for p in parameters if p.param_type_name == "argument" and p.help])
+    page.write_pairs([(metavar(p), p.help) for p in parameters if p.param_type_name == "argument" and p.help])
     for paragraph in command.help.split("\n\n"):
         page.lines.append("")
         page.write("", " ".join(paragraph.split()))
@@ -68,7 +68,7 @@ def title_of_option(option: Any) -> str:
     if option.secondary_opts:
         return f"--[no-]{option.opts[0].removeprefix('--')}"
     names = ", ".join(sorted(option.opts, key=len, reverse=True))  # those of --help have no order of their own
-    return names if option.is_flag else f"{names} {_metavar(option)}"
+    return names if option.is_flag else f"{names} {metavar(option)}"
 
 
 def _text_of_option(option: Any, *, every_option: bool) -> str:
@@ -89,7 +89,7 @@ def _text_of_option(option: Any, *, every_option: bool) -> str:
     return f"{option.help.removesuffix('.')}: {names}."
 
 
-def _metavar(parameter: Any) -> str:
+def metavar(parameter: Any) -> str:
     """The placeholder for the value of an option or an argument."""
     return str(parameter.metavar or parameter.name.upper())
 

@@ -8,21 +8,37 @@ from attncli.numbers.formatting import decimal, fixed_digits, fixed_text, fixed_
 
 MIN_NUMBERS = 2**10  # of a table whose digits are computed together; a smaller one is written number by number
 NUMBERS_PER_BLOCK = 2**14  # that are written together
-_CODES = {"∞": "\x01", "−": "\x02"}  # of the characters that Latin-1 does not have
+MASKED_SIGN = "╱"  # in place of the 0 of a cell that a mask hides
+_CODES = {"∞": "\x01", "−": "\x02", MASKED_SIGN: "\x03"}  # of the characters that Latin-1 does not have
 _WITH_BLANKS = bytes.maketrans(b"\0", b" ")
 
 
-def align_numbers(values: Array, max_decimals: int) -> list[list[str]]:
+def align_numbers(values: Array, max_decimals: int, hidden: Array | None = None) -> list[list[str]]:
     """The text of each number of a table [rows columns], so that the decimal points of right-aligned texts are aligned.
 
     All numbers have as many decimals as the one that needs most, up to `max_decimals`, so that zeros at the end of an
     inexact one stay; a number that is exactly 0 is `0`, one that only rounds to 0 is `0.0000`. A table of very large or
-    very small numbers is written with powers of ten.
+    very small numbers is written with powers of ten. A 0 that a mask hides, true in `hidden` [rows columns], is `╱`.
 
     >>> import numpy
     >>> align_numbers(numpy.array([[0.5, 2], [0, 10.25]]), 4)
     [['0.50', '2.00'], ['0   ', '10.25']]
+    >>> align_numbers(numpy.array([[1, 0], [0.5, 0.5]]), 4, numpy.array([[False, True], [False, False]]))
+    [['1.0', '╱  '], ['0.5', '0.5']]
     """
+    texts = _aligned(values, max_decimals)
+    for row, column in np.argwhere(masked_zeros(values, hidden)).tolist():
+        texts[row][column] = texts[row][column].replace("0", MASKED_SIGN, 1)
+    return texts
+
+
+def masked_zeros(values: Array, hidden: Array | None) -> Array:
+    """Where a number of a table [rows columns] is a 0 that a mask hides: true [rows columns]."""
+    return np.zeros(values.shape, bool) if hidden is None else hidden & (values == 0)
+
+
+def _aligned(values: Array, max_decimals: int) -> list[list[str]]:
+    """The aligned text of each number, whatever a mask hides."""
     values = _at_least_doubles(values)
     if needs_exponents(values, max_decimals):
         return [[decimal(number, max_decimals) for number in row] for row in values.tolist()]
@@ -105,7 +121,7 @@ def _format_number(number: float, decimals: int, padding: str) -> str:
     return fixed_text(number, decimals)
 
 
-def align_characters(values: Array, max_decimals: int) -> Array:
+def align_characters(values: Array, max_decimals: int, hidden: Array | None = None) -> Array:
     r"""The characters of each number of a table [rows columns], uint8 [rows columns width], on the right after NUL.
 
     They are those of `align_numbers`, but no cell is a text of its own: a table may have millions of them. Before a
@@ -119,7 +135,7 @@ def align_characters(values: Array, max_decimals: int) -> Array:
     largest = abs(values[np.isfinite(values)]).max(initial=0)
     is_many = values.size >= MIN_NUMBERS and values.dtype.itemsize == 8
     if not is_many or needs_exponents(values, max_decimals) or not has_fixed_digits(largest, max_decimals):
-        return _of_texts(align_numbers(values, max_decimals), values.shape)
+        return _of_texts(align_numbers(values, max_decimals, hidden), values.shape)
     decimals = _count_decimals(values, max_decimals)
     words = {number: _point_padding(decimals) + decimal(number, 0) for number in (0.0, np.inf, -np.inf, np.nan)}
     width = max(fixed_width(largest, decimals, has_sign=True), *map(len, words.values()))
@@ -133,6 +149,8 @@ def align_characters(values: Array, max_decimals: int) -> Array:
             if is_word.any():
                 cells[is_word] = _encoded([word], width)
         characters[first : first + rows_per_block] = cells.reshape(-1, *characters.shape[1:])
+    if hidden is not None:
+        characters[masked_zeros(values, hidden)] = _encoded([_point_padding(decimals) + MASKED_SIGN], width)
     return characters
 
 

@@ -9,7 +9,7 @@ from attncli.analysis.rows import changed
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.parsing import with_decimal_commas
 from attncli.problem.spec import ProblemSpec
-from attncli.render.aligned_numbers import align_columns, align_numbers
+from attncli.render.aligned_numbers import MASKED_SIGN, align_characters, align_columns, align_numbers, masked_zeros
 from attncli.render.color_map import weight_shades
 from attncli.render.curve import Plot
 from attncli.render.target import TextTarget
@@ -19,6 +19,7 @@ Mark = tuple[int | None, int | None]  # a row and a column of a table; None for 
 LABEL_SEPARATOR = ", "  # between the parts of the label of a slice
 LABEL_START, LABEL_END = "\ue000", "\ue001"  # around the labels in worked lines, where a format reads mathematics
 CHANGE_LABEL = "after − before"
+MASKED_LEGEND = f"{MASKED_SIGN} masked"
 RAISED, LOWERED, OTHER = "▲", "▼", "◆"  # the marks of numbers that changed
 LEGEND = f"{RAISED} rose   {LOWERED} fell   {OTHER} changed otherwise"
 
@@ -104,6 +105,17 @@ class Grid:
         cells = [sign for row in self.signs or () for sign in row]
         return "   ".join(f"{sign} {meaning}: {cells.count(sign)}" for sign, meaning in self.meanings.items())
 
+    def cell_characters(self, decimals: int) -> Array:
+        """The characters of each cell of a table of plain numbers, as `align_characters` has them."""
+        return align_characters(self.values, decimals, self.hidden)
+
+    @cached_property
+    def masked(self) -> Array:
+        """Where the sign of masked cells is in place of a number: true [rows columns]."""
+        if self.signs is not None:
+            return np.array([[sign.strip() == MASKED_SIGN for sign in row] for row in self.signs])
+        return masked_zeros(self.values, None if self.aligns_columns else self.hidden)
+
     @property
     def has_changes(self) -> bool:
         """Whether any number is marked as changed."""
@@ -117,7 +129,10 @@ class Grid:
         """The text of each cell, with at most so many decimals."""
         if self.signs is not None:
             return self.signs
-        texts = (align_columns if self.aligns_columns else align_numbers)(self.values, decimals)
+        if self.aligns_columns:
+            texts = align_columns(self.values, decimals)
+        else:
+            texts = align_numbers(self.values, decimals, self.hidden)
         return [list(map(with_decimal_commas, row)) for row in texts] if self.has_decimal_comma else texts
 
     def select(self, rows: Sequence[int], columns: Sequence[int]) -> "Grid":
@@ -245,6 +260,11 @@ class Section:
     def tables(self) -> Iterator[Grid]:
         """Its grids, those that changed before and after."""
         return (table for grid in self.grids for table in grid.before_and_after)
+
+    @property
+    def legend(self) -> str:
+        """What the sign of masked cells means; empty where its tables have none."""
+        return MASKED_LEGEND if any(table.masked.any() for table in self.tables) else ""
 
 
 Block = Statement | Lines | Pairs | Fitted | Drawing | SideBySide | Section

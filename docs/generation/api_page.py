@@ -1,16 +1,20 @@
-"""The page docs/api.md: the public functions and classes, from their docstrings."""
+"""The pages of the API: the public functions and classes of attncli and of its modules, from their docstrings."""
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import attncli
+from attncli.ops.derivatives import DerivativeRecord
 from attncli.ops.registry import DEFINITION
 
-PAGE = Path(__file__).parent.parent / "api.md"
+from .markdown import table
+
+FOLDER = "api"
+INDEX = "index.md"
+MAX_WIDTH = 80  # of a signature in one line
 
 # The modules of the public names with which a reader begins, in the order of use.
 FIRST_MODULES = (
@@ -22,7 +26,7 @@ FIRST_MODULES = (
     "attncli.api.heads",
 )
 
-# The modules of the page beside the public names of `attncli` itself, in the order of the layers.
+# The modules that have a page, in the order of the layers.
 MODULES = (
     "attncli.ops.scores",
     "attncli.ops.distances",
@@ -55,24 +59,38 @@ MODULES = (
 
 HEAD = """# API
 
-Generated from the docstrings by `python docs/generate.py`. How the parts fit together is in
-[architecture.md](architecture.md); what a problem may have, in [reference.md](reference.md).
+Generated from the docstrings, as `help(attncli)` in Python shows them. How the parts fit together is in
+[architecture](../architecture.md); what a problem may have, in the [reference](../reference/keys.md).
 Shapes are written with the letters of `attn show`: `query [n d]` has n queries of d features.
 """
 
 
-def generate() -> str:
-    """The page as Markdown."""
-    parts = [HEAD, "## attncli\n", inspect.getdoc(attncli) or ""]
+def pages() -> dict[str, str]:
+    """The pages as Markdown by their paths: the public names, then a page for each module."""
     named = {name: getattr(attncli, name) for name in attncli.__all__}
     public = {name: value for name, value in named.items() if callable(value) and value.__module__ not in MODULES}
+    parts = [HEAD, inspect.getdoc(attncli) or ""]
     for name in sorted(public, key=lambda name: _place(public[name])):
         parts += _entry(f"attncli.{name}", public[name])
-    for name in MODULES:
-        module = import_module(name)
-        parts += [f"## {name}\n", inspect.getdoc(module) or ""]
-        for own, value in _public(module):
+    return {INDEX: _joined(parts), **{f"{name}.md": _module_page(name) for name in MODULES}}
+
+
+def _module_page(name: str) -> str:
+    """The page of a module."""
+    module = import_module(name)
+    parts = [f"# {name}\n", inspect.getdoc(module) or ""]
+    derivatives = []
+    for own, value in _public(module):
+        if isinstance(getattr(value, "record", None), DerivativeRecord):
+            derivatives.append((f"`{_signature(own, value)}`", (inspect.getdoc(value) or "").replace("\n", " ")))
+        else:
             parts += _entry(own, value)
+    if derivatives:
+        parts += ["## Derivatives\n", table(("function", "what it is"), derivatives)]
+    return _joined(parts)
+
+
+def _joined(parts: Iterable[str]) -> str:
     return "\n".join(part.rstrip() + "\n" for part in parts)
 
 
@@ -94,7 +112,11 @@ def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 def _entry(name: str, value: Any) -> list[str]:
     """A heading, the signature and the docstring of a function or class; a class with its public methods."""
-    parts = [f"### {name}\n", "```python\n" + _signature(name.rpartition(".")[2], value) + "\n```", _docstring(value)]
+    parts = [
+        f"## {name}\n",
+        f"```python\n{_in_lines(_signature(name.rpartition('.')[2], value))}\n```",
+        _docstring(value),
+    ]
     methods: list[str] = []
     if inspect.isclass(value):
         for own, method in _members(value).items():
@@ -129,6 +151,22 @@ def _signature(name: str, value: Any, *, is_method: bool = False) -> str:
         return f"{name}{inspect.Signature(bare)}"
     except ValueError:
         return name
+
+
+def _in_lines(signature: str) -> str:
+    """A signature that is too long for a line, with a line for each parameter."""
+    if len(signature) <= MAX_WIDTH:
+        return signature
+    name, _, rest = signature.partition("(")
+    parts, depth = [""], 0
+    for character in rest.removesuffix(")"):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    lines = "".join(f"    {part.strip()},\n" for part in parts)
+    return f"{name}(\n{lines})"
 
 
 class _Text:

@@ -1,7 +1,6 @@
-"""The page docs/bugs.md: bugs of public projects, what names them, and how many each tolerance lets pass."""
+"""The page of bugs: bugs of public projects, what names them, and how many each tolerance lets pass."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,14 @@ from attncli.analysis.slips.records import text_of
 
 from .markdown import table
 
-PAGE = Path(__file__).parent.parent / "bugs.md"
+PAGE = "bugs.md"
 
 HEAD = """# Bugs that `attn check` names
 
-Generated from `attncli/analysis/bugs.yaml` by `python docs/generate.py`; `attn list bugs` has the same. These are
-{count} bugs in the attention of public projects, as their issues and pull requests tell them; most are fixed. Each is a
-test: a kernel with the bug, written by hand without this program's code (`tests/analysis/bugs/kernels.py`), reads the
-inputs of the last column. From its output alone `attn check` names the slip, and finds its number to 1 %.
+Generated from `attncli/analysis/bugs.yaml`. These are {count} bugs in the attention of public projects, as their issues
+and pull requests tell them; most are fixed. Each is a test: a kernel with the bug, written by hand without this
+program's code (`tests/analysis/bugs/kernels.py`), reads the inputs of the last column. From its output alone `attn
+check` names the slip, and finds its number to 1 %.
 
 An array has its shape here, and its numbers in the file. `query`, `key` and `value`, or what else is `normal`, are
 drawn with seed {seed}: `token_count` rows of `d_k` numbers.

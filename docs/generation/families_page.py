@@ -1,9 +1,8 @@
-"""The page docs/families.md: the models whose checkpoints `attn model` reads, and which keys their layers have."""
+"""The page of families: the models whose checkpoints `attn model` reads, and which keys their layers have."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from attncli.models.families import Part, family_names, read_family
@@ -12,15 +11,15 @@ from attncli.problem.spec import FIELDS
 
 from .markdown import table
 
-PAGE = Path(__file__).parent.parent / "families.md"
+PAGE = "families.md"
 
 HEAD = """# Supported model families
 
-Generated from the files in `attncli/models/families` by `python docs/generate.py`. [`attn model`](models.md) reads the
-models of {count} families, by the `model_type` in config.json. The last column has the parts of a model, as `--part`
-takes them, and what their attention has beside heads, weights and biases: keys of a problem, with the operators and the
-switches that are the same in every checkpoint; the numbers are in config.json. *or* is between what a checkpoint or
-a layer has one of. *Not read* says which layers no problem can say.
+Generated from the files in `attncli/models/families`. [`attn model`](models.md) reads the models of {count} families,
+by the `model_type` in config.json. The last column has the parts of a model, as `--part` takes them, and what their
+attention has beside heads, weights and biases: keys of a problem, with the operators and the switches that are the same
+in every checkpoint; the numbers are in config.json. *or* is between what a checkpoint or a layer has one of. *Not read*
+says which layers no problem can say.
 """
 
 _PANELS = (PROJECTIONS, STAGES, MASKS)  # the keys that say how a layer attends

@@ -22,6 +22,7 @@ from .console_blocks import ROOT
 
 FOLDER = ROOT / "docs" / "gallery"
 INDEX = "index.html"
+PAGE = "gallery.md"  # the index on the site
 SAMPLES = {"samples": "Samples", "samples/published": "Published examples", "samples/worked": "Worked examples"}
 # Pages of other commands, by their names: what they show, and the words of the command.
 REPORTS = {
@@ -32,6 +33,11 @@ REPORTS = {
     ),
 }
 MOST_CELLS = 24  # rows and columns of a picture
+HEAD = """# Gallery
+
+Every demo and sample as a page, each in one file that needs no network: its numbers lead to their arithmetic, and can
+be changed. The command below a title writes the same page.
+"""
 _STYLE = """
 main { max-width: 80rem; margin: 0 auto; padding: 1.5rem clamp(0.875rem, 2vw, 2rem) 3rem; display: grid; gap: 1.5rem; }
 main ul { list-style: none; margin: 0; padding: 0; display: grid; gap: 1rem; }
@@ -98,6 +104,12 @@ def entries() -> Iterator[Entry]:
 
 def write(folder: Path = FOLDER, names: Collection[str] | None = None) -> None:
     """Write the pages, of these names or all, and the index."""
+    chosen = write_pages(folder, names)
+    (folder / INDEX).write_text(index(chosen), encoding="utf-8")
+
+
+def write_pages(folder: Path, names: Collection[str] | None = None) -> Sequence[Entry]:
+    """Write the pages, of these names or all; returns what they are."""
     folder.mkdir(parents=True, exist_ok=True)
     chosen = [entry for entry in entries() if names is None or entry.name in names]
     folder = folder.resolve()
@@ -106,7 +118,19 @@ def write(folder: Path = FOLDER, names: Collection[str] | None = None) -> None:
             status = cli.run([*entry.words, "-o", str(folder / f"{entry.name}.html")])
             if status and entry.words[0] != "check":  # which says by its status that numbers differ
                 raise SystemExit(f"{entry.command} ended with status {status}")
-        (folder / INDEX).write_text(index(chosen), encoding="utf-8")
+    return chosen
+
+
+def markdown() -> str:
+    """The index as a page of the site."""
+    groups: dict[str, list[Entry]] = {}
+    for entry in entries():
+        groups.setdefault(entry.group, []).append(entry)
+    parts = [HEAD]
+    for group, found in groups.items():
+        items = "\n".join(f"- {e.picture()} [{e.title}]({FOLDER.name}/{e.name}.html) `{e.command}`" for e in found)
+        parts.append(f'## {group}\n\n<div class="gallery" markdown>\n\n{items}\n\n</div>\n')
+    return "\n".join(parts)
 
 
 def index(found: Sequence[Entry]) -> str:

@@ -1,5 +1,7 @@
 """The objects that `--json` writes: the tables of their keys, with the text above each."""
 
+from html import escape
+
 from attncli.analysis.fit import LEAST_FALL, PATIENCE
 from attncli.analysis.heads import LEAST_SHARE, LEAST_UNIFORM, PLACES
 from attncli.render.objects import DEMO_FORMAT, TRY_FORMAT
@@ -10,7 +12,7 @@ from . import check_json, compare_json
 
 PLACES_TABLE = "\n".join(
     ["| name | a head is called | the pairs |", "| --- | --- | --- |"]
-    + [f"| `{place.name}` | {place.noun} | {place.about} |" for place in PLACES.values()]
+    + [f"| `{place.name}` | {place.noun} | {escape(place.about, quote=False)} |" for place in PLACES.values()]
 )
 DEMO = {
     "format": f"`{DEMO_FORMAT}`",

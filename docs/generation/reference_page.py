@@ -1,15 +1,14 @@
-"""The page docs/reference.md: keys, results, operators, formats, commands and exit statuses, from the records."""
+"""The pages of the reference: keys, results, operators, formats, commands and exit statuses, from the records."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import typer
 
 from attncli.analysis.slips import SLIPS
 from attncli.base.axes import LEGEND
-from attncli.base.program import EXIT_STATUSES
+from attncli.base.program import ENVIRONMENT, EXIT_STATUSES
 from attncli.base.text import sentence
 from attncli.cli import app
 from attncli.cli.commands import COMMANDS
@@ -29,19 +28,20 @@ from attncli.render.reports.meanings import every_step
 
 from .edge_cases import EDGE_CASES
 from .json_tables import JSON_TABLES
-from .markdown import table
+from .markdown import table, title_of
 
-PAGE = Path(__file__).parent.parent / "reference.md"
+FOLDER = "reference"
+INDEX = "index.md"
 
 HEAD = """# Reference
 
-Generated from the program's records by `python docs/generate.py`. The same on the command line: `attn compute --help`,
-`attn list`, `attn show NAME`. The [guides](../README.md#guides) show what things are used for.
+Generated from the program's records. The same on the command line: `attn compute --help`, `attn list`,
+`attn show NAME`. The [guides](../index.md#guides) show what things are used for.
 
 In brackets are the axes of an array, in letters:
 """
 
-KEYS = f"""## Keys of a problem
+KEYS = f"""# Keys of a problem
 
 Every key of a problem file is an option of `attn compute` and a keyword of `attncli.Problem`: `kv_heads: 2` is
 `--kv-heads 2` and `kv_heads=2`. An option wins over the file, and the last of an option given twice over the first.
@@ -49,7 +49,7 @@ A problem file may also have
 {", ".join(f"`{key}`" for key in EXAMPLE_KEYS)}, which `attn demo` reads and `attn compute` ignores.
 """
 
-FORMS = """### How values are written
+FORMS = """## How values are written
 
 A matrix or a vector on the command line; in YAML and JSON nested lists, or one of the others as a text:
 """
@@ -61,37 +61,39 @@ true and false) a comma begins another value where a name follows it: `score=gau
 """
 
 OWN_OPERATORS = """An option takes an operator of your own too, a function with one of attncli's decorators
-([how](architecture.md#how-to-add-)): `--score my_module:function:key=value` or `mine.py:function`. The module is
+([how](../architecture.md#how-to-add-)): `--score my_module:function:key=value` or `mine.py:function`. The module is
 imported, which runs its code, as any import does: name only what you trust. A problem file imports nothing; an
 installed package brings its operators by an entry point.
 """
 
-RESULT_NAMES = f"""## Results and steps
+RESULT_NAMES = f"""# Results and steps
 
 The names for `--select`, in JSON and files, and of the attributes of `attncli.Result`. Without `--select` they are
 {", ".join(f"`{name}`" for name in DEFAULT_SELECTION)}. Every step can be selected too, where a problem has it;
 those inside an operator are in `attn show NAME`.
 """
 
-INPUTS = """## Formats that are read
+INPUTS = """# Formats
+
+## Formats that are read
 
 By the suffix; without one of these, by the content, as that of a pipe and of `-` (standard input).
 """
 
-EDGES = """## Where a formula does not say
+EDGES = """# Where a formula does not say
 
 What happens where scores are equal, nothing is attended, or a number is out of the usual range.
 """
 
-SLIP_NAMES = """## Slips
+SLIP_NAMES = """# Slips
 
 What `attn check` tries where numbers differ, one by one and in pairs, in this order; `attn show NAME` says the same.
 """
 
-CONVENTION_NAMES = """## Conventions
+CONVENTION_NAMES = """# Conventions
 
 How frameworks read the words of a problem, for `--as`; `attn show NAME` says the same. Words that are not named are
-read as without a convention. [conventions.md](conventions.md) compares them.
+read as without a convention. [The guide](../conventions.md) compares them.
 """
 
 OUTPUTS = """## Formats that are written
@@ -100,28 +102,65 @@ By the suffix of `--output`, or by the name after `--format`.
 """
 
 
-def generate() -> str:
-    """The page as Markdown."""
-    parts = [HEAD, ", ".join(f"`{letter}` {meaning}" for letter, meaning in LEGEND.items()) + ".", KEYS]
-    for panel, fields in groupby(FIELDS.values(), key=lambda field: field.panel):
-        parts += [f"### {panel}", table(("key", "value", "default", "example", "what it is"), map(_key, fields))]
+def pages() -> dict[str, str]:
+    """The pages as Markdown by their paths, in the order in which they are read."""
     forms = [(f"`{form}`", meaning) for form, meaning in value_forms()]
-    parts += [FORMS, table(("written", "what it is"), forms), SEVERAL, OWN_OPERATORS]
-    parts += [RESULT_NAMES, table(("result", "what it is"), [(f"`{name}`", PURPOSES[name]) for name in RESULTS])]
-    parts += [table(("step", "axes", "what it is for"), _steps())]
     plurals = {plural_of(kind): kind for kind in kinds()}
-    parts += ["## Operators", *(part for plural, kind in plurals.items() for part in _operators(plural, kind))]
-    parts += [EDGES, table(("case", "what happens"), [(edge.case, edge.what_happens) for edge in EDGE_CASES])]
-    parts += [SLIP_NAMES, table(("name", "what is done", "it can be made where"), _slips())]
-    parts += [CONVENTION_NAMES, table(("name", "what it is", "its words", "unless given", "source"), _conventions())]
-    parts += [INPUTS, table(("suffix", "format", "an array", "a problem"), _input_formats())]
-    parts += [OUTPUTS, table(("suffix", "`--format`", "what it is"), _output_formats())]
-    parts += ["## Commands", *_commands()]
+    found: dict[str, Iterable[str]] = {
+        "keys.md": (
+            *(KEYS, *_keys()),
+            *(FORMS, table(("written", "what it is"), forms), SEVERAL, OWN_OPERATORS),
+        ),
+        "results.md": (
+            *(RESULT_NAMES, table(("result", "what it is"), [(f"`{name}`", PURPOSES[name]) for name in RESULTS])),
+            table(("step", "axes", "what it is for"), _steps()),
+        ),
+        "operators.md": (
+            "# Operators",
+            *(part for plural, kind in plurals.items() for part in _operators(plural, kind)),
+        ),
+        "edge_cases.md": (
+            EDGES,
+            table(("case", "what happens"), [(edge.case, edge.what_happens) for edge in EDGE_CASES]),
+        ),
+        "slips.md": (SLIP_NAMES, table(("name", "what is done", "it can be made where"), _slips())),
+        "conventions.md": (
+            CONVENTION_NAMES,
+            table(("name", "what it is", "its words", "unless given", "source"), _conventions()),
+        ),
+        "formats.md": (
+            *(INPUTS, table(("suffix", "format", "an array", "a problem"), _input_formats())),
+            *(OUTPUTS, table(("suffix", "`--format`", "what it is"), _output_formats())),
+        ),
+        "commands.md": (
+            "# Commands",
+            *_commands(),
+            "## Exit statuses",
+            table(("status", "meaning"), [(str(n), text) for n, text in EXIT_STATUSES.items()]),
+            "## Environment",
+            table(("variable", "meaning"), [(f"`{name}`", text) for name, text in ENVIRONMENT.items()]),
+        ),
+        "json.md": ("# JSON of the commands", *_json_tables()),
+        "words.md": ("# Words", table(("word", "also", "meaning", "source"), map(_term, GLOSSARY))),
+    }
+    texts = {name: "\n".join(f"{part.rstrip()}\n" for part in parts) for name, parts in found.items()}
+    legend = ", ".join(f"`{letter}` {meaning}" for letter, meaning in LEGEND.items())
+    contents = "\n".join(f"- [{title_of(text)}]({name})" for name, text in texts.items())
+    return {INDEX: f"{HEAD}\n{legend}.\n\n{contents}\n", **texts}
+
+
+def _keys() -> Iterator[str]:
+    """A heading and a table of the keys of each panel; a panel may come back with keys that are rarely given."""
+    for panel, fields in groupby(FIELDS.values(), key=lambda field: field.panel):
+        yield f"## {panel}"
+        yield table(("key", "value", "default", "example", "what it is"), map(_key, fields))
+
+
+def _json_tables() -> Iterator[str]:
+    """The tables of the objects that `--json` writes."""
     for head, keys in JSON_TABLES:
-        parts += [head, table(("key", "what it is"), [(f"`{key}`", meaning) for key, meaning in keys.items()])]
-    parts += ["## Words", table(("word", "also", "meaning", "source"), map(_term, GLOSSARY))]
-    parts += ["## Exit statuses", table(("status", "meaning"), [(str(n), text) for n, text in EXIT_STATUSES.items()])]
-    return "\n".join(f"{part.rstrip()}\n" for part in parts)
+        yield head
+        yield table(("key", "what it is"), [(f"`{key}`", meaning) for key, meaning in keys.items()])
 
 
 def _key(field: Field) -> Sequence[str]:
@@ -140,7 +179,7 @@ def _value_of(field: Field) -> str:
         return ", ".join(f"`{word}`" for word in field.words)
     if field.kind in kinds():
         plural = plural_of(field.kind)
-        return f"one of [{plural}](#{plural})"
+        return f"one of [{plural}](operators.md#{plural})"
     above, least = field.above, field.least
     bound = f" > {above:g}" if above is not None else f" ≥ {least:g}" if least is not None else ""
     return f"{'true or false' if field.kind == 'flag' else field.kind}{bound}"
@@ -152,7 +191,7 @@ def _steps() -> Iterator[Sequence[str]]:
     for name, (step, *_) in every_step().items():
         if name not in RESULTS and name not in FIELDS and "." not in name:  # a point: a parameter of an operator
             plural = plurals.get(step.purpose)
-            purpose = step.purpose if plural is None else f"What one of the [{plural}](#{plural}) gives."
+            purpose = step.purpose if plural is None else f"What one of the [{plural}](operators.md#{plural}) gives."
             yield f"`{name}`", f"[{' '.join(step.letters)}]", purpose
 
 
@@ -164,7 +203,7 @@ def _term(term: GlossaryTerm) -> Sequence[str]:
 def _operators(plural: str, kind: str) -> Iterator[str]:
     """The heading of a kind of operators and a table of them, those of other packages left out."""
     records = [record for record in operators(kind).values() if record.is_built_in]
-    yield f"### {plural.capitalize()}"
+    yield f"## {plural.capitalize()}"
     yield table(("name", "what it is", "formula", "parameters", "source"), map(_operator, records))
 
 
@@ -224,7 +263,7 @@ def _commands() -> Iterator[str]:
     for name, ref in COMMANDS.items():
         command = group.get_command(context, name)
         parameters = [p for p in command.params if not ref.has_problem or p.name not in FIELDS]
-        yield f"### attn {name}"
+        yield f"## attn {name}"
         yield ref.summary + (" Every key of a problem is an option." if ref.has_problem else "")
         yield table(("option", "what it does"), map(_option, parameters))
 

@@ -27,7 +27,7 @@ def test_the_heading_says_what_is_read_otherwise(tmp_path: Path, run: Run) -> No
 def test_the_heading_of_words_that_are_read_alike_has_the_name_alone(tmp_path: Path, run: Run) -> None:
     shown = run("compute", write_file(tmp_path, CAUSAL), "--as", "torch-sdpa", "--select", "weights").stdout
     assert shown.splitlines()[0] == "scaled_dot → softmax → weighted_sum, as torch-sdpa"
-    assert ["query_2", "0.3302", "0.6698", "0", "0"] in lines(shown)
+    assert ["query_2", "0.3302", "0.6698", "╱", "╱"] in lines(shown)
 
 
 def test_json_has_the_convention_and_the_keys_that_it_put_in_force(tmp_path: Path, run: Run) -> None:

@@ -21,7 +21,7 @@ from tests.problems import write_file
 
 WITH_PROBLEM = [name for name, ref in COMMANDS.items() if ref.has_problem]
 LISTS_KEYS = [
-    name for name in WITH_PROBLEM if name not in ("compare", "fit", "worksheet")
+    name for name in WITH_PROBLEM if name not in ("compare", "fit", "try", "worksheet")
 ]  # they have other options to list
 OPTIONS = {
     option_name(name).replace("--", "--[no-]") if field.kind == "flag" else option_name(name): field

@@ -19,11 +19,9 @@ from docs.generation.python_sessions import PythonSession
 
 ROOT = console_blocks.ROOT
 PACKAGE = ROOT / "attncli"
-GENERATED = ("docs/api.md", "docs/families.md", "docs/reference.md")
 DOCUMENTS = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
     for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
-    if str(path.relative_to(ROOT)) not in GENERATED
 }
 README = DOCUMENTS["README.md"]
 PART = re.compile(r"""((?:'[^']*'|"[^"]*"|[^'";&|])+)(&&|;|\||$)""")  # of a line of bash, and what follows it

@@ -8,7 +8,7 @@ import pytest
 
 from attncli.cli.commands import COMMANDS
 from attncli.io import examples
-from docs.generation import console_blocks
+from docs.generation import console_blocks, site
 from docs.generation.console_blocks import can_run, without_rounding
 from tests.cli.running import run_in_process
 from tests.documents.reading import DOCUMENTS, ROOT, assert_outputs_are_shown, indented_blocks
@@ -103,6 +103,8 @@ def test_every_file_extra_and_marker_of_a_command_exists(command: str) -> None:
             assert (ROOT / path / "__main__.py").exists() or (ROOT / path).is_file()
         case ["ruff" | "mypy" as tool, *_]:
             assert any(package.startswith(tool) for package in project["optional-dependencies"]["lint"])
+        case ["mkdocs", "build", "--strict", "-f", configuration]:
+            assert configuration == str((site.FOLDER / site.CONFIGURATION.name).relative_to(ROOT))
         case ["pre-commit", "install"]:
             entries = re.findall(r"entry: (\w+)", (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
             assert set(entries) == {"ruff", "mypy"}

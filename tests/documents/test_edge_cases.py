@@ -7,7 +7,7 @@ import pytest
 
 import attncli
 from docs.generation.edge_cases import EDGE_CASES, EdgeCase
-from docs.generation.reference_page import PAGE
+from docs.generation.reference_page import pages
 
 
 @pytest.mark.parametrize("edge", EDGE_CASES, ids=lambda edge: edge.case)
@@ -21,6 +21,6 @@ def test_an_edge_case_comes_out_as_the_reference_says(edge: EdgeCase) -> None:
 
 
 def test_every_edge_case_is_in_the_reference() -> None:
-    reference = PAGE.read_text(encoding="utf-8")
+    reference = pages()["edge_cases.md"]
     for edge in EDGE_CASES:
         assert f"| {edge.case} | {edge.what_happens} |" in reference

@@ -26,3 +26,8 @@ def test_its_index_has_a_picture_and_a_link_to_each_page(tmp_path: Path) -> None
     assert all("<!DOCTYPE html>" in (tmp_path / link).read_text(encoding="utf-8") for link in links)
     assert index.count("<svg") == 2
     assert not re.search(r"https?://", index)
+
+
+def test_its_page_of_the_site_has_the_same_links() -> None:
+    links = re.findall(r"\]\(gallery/([^)]+)\.html\)", gallery.markdown())
+    assert links == [entry.name for entry in gallery.entries()]

@@ -15,14 +15,10 @@ from attncli.plan.builder import PlanBuilder
 from attncli.problem.spec import FIELDS
 from docs.generation import (
     api_keys,
-    api_page,
-    bugs_page,
     check_json,
     compare_json,
     console_blocks,
-    families_page,
     json_tables,
-    reference_page,
     steps,
 )
 from docs.generation.python_sessions import can_run
@@ -40,16 +36,7 @@ def test_no_command_of_the_readme_needs_a_pipe() -> None:
     assert not any("|" in command.text for command in console_blocks.commands(README))
 
 
-def test_the_extra_all_has_every_extra_of_a_user() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    (everything,) = extras["all"]
-    others = {"all", "test", "lint", "peers", "models"}  # of which the last brings PyTorch
-    assert set(re.findall(r"\w+", everything)) == {"attncli", *extras} - others
-
-
-@pytest.mark.parametrize(
-    "page", [api_keys, api_page, pytest.param(bugs_page, marks=pytest.mark.deep), families_page, reference_page, steps]
-)
+@pytest.mark.parametrize("page", [api_keys, steps])
 def test_what_is_generated_is_that_of_today(page: Any) -> None:
     assert page.PAGE.read_text(encoding="utf-8") == page.generate(), "python docs/generate.py writes it anew"
 

@@ -1,9 +1,6 @@
-"""The samples compute, pictures stand beside their commands, and the wheel has the package."""
+"""The samples compute, and pictures stand beside their commands."""
 
 import re
-import subprocess
-import sys
-import zipfile
 from operator import attrgetter
 from pathlib import Path
 
@@ -14,7 +11,7 @@ import attncli
 from attncli.io import examples
 from docs.generation import console_blocks, pictures
 from tests.cli.running import run_in_process
-from tests.documents.reading import DOCUMENTS, PACKAGE, ROOT
+from tests.documents.reading import DOCUMENTS, ROOT
 
 SAMPLES = sorted((ROOT / "samples").rglob("*.yaml"))
 
@@ -29,19 +26,6 @@ def test_every_picture_of_a_document_is_made_by_a_command_that_stands_in_it() ->
         made = set(map(pictures.file_written, map(attrgetter("text"), console_blocks.commands(DOCUMENTS[document]))))
         photographs = {pictures.PHOTOGRAPH} if pictures.PAGE in made else set()
         assert paths <= made | photographs, document
-
-
-@pytest.mark.deep
-def test_the_wheel_has_the_package_its_examples_its_page_and_the_mark_that_it_is_typed(tmp_path: Path) -> None:
-    build = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
-    command = [sys.executable, "-c", build, str(tmp_path)]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    files = set(zipfile.ZipFile(tmp_path / ran.stdout.split()[-1]).namelist())
-    paths = [path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix != ".pyc"]
-    sources = {str(path.relative_to(ROOT)) for path in paths}
-    for path in ("py.typed", "demos/tutorial.yaml", "render/page/static/page.html"):
-        assert f"attncli/{path}" in sources
-    assert {file for file in files if ".dist-info/" not in file} == sources
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)

@@ -40,6 +40,12 @@ def test_a_row_of_numbers(numbers: list[float], places: int, texts: list[str]) -
     assert align_numbers(np.array([numbers], dtype=float), places) == [texts]
 
 
+def test_a_zero_that_a_mask_hides_has_its_sign_and_no_other_number() -> None:
+    hidden = np.array([[False, True, False], [False, True, True]])
+    texts = align_numbers(np.array([[0.5, 0, 0], [0.25, 0.75, 0]]), 4, hidden)
+    assert texts == [["0.50", "╱   ", "0   "], ["0.25", "0.75", "╱   "]]
+
+
 def test_decimal_points_are_aligned() -> None:
     cells = align_numbers(np.array([[1.0], [-22.125], [0.0], [-np.inf], [333.5]]), 4)
     width = max(len(row[0]) for row in cells)
@@ -53,6 +59,7 @@ def test_float16_numbers_are_formatted_as_float64() -> None:
 
 
 NORMAL = np.random.default_rng(0).standard_normal((40, 30))
+HIDDEN = NORMAL < -0.5
 TABLES = {
     "numbers of both signs": NORMAL,
     "weights with zeros": np.where(NORMAL > 0, abs(NORMAL) / 100, 0),
@@ -77,8 +84,8 @@ TABLES = {
 @pytest.mark.parametrize("decimals", [0, 2, 4, 12, 17])
 @pytest.mark.parametrize("values", TABLES.values(), ids=TABLES)
 def test_the_cells_have_the_texts_of_their_numbers(values: np.ndarray, decimals: int) -> None:
-    texts = align_numbers(values, decimals)
-    characters = align_characters(values, decimals)
+    texts = align_numbers(values, decimals, HIDDEN)
+    characters = align_characters(values, decimals, HIDDEN)
     rows = [[text.strip() for text in row] for row in texts]
     assert [line.split("|") for line in joined_lines(characters, "|")] == rows
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
@@ -92,7 +99,7 @@ def test_a_table_is_the_same_number_by_number_and_all_at_once(
     values: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     labels = tuple(f"猫_{number}" if number % 3 else "a long label" for number in range(40))
-    grid = Grid(values, labels, labels[:30], corner="n\\m")
+    grid = Grid(values, labels, labels[:30], corner="n\\m", hidden=HIDDEN)
     at_once = list(text_table(grid, 4)), text_of([Section("weights", (grid,))], render=markdown.render)
     monkeypatch.setattr(aligned_numbers, "MIN_NUMBERS", values.size + 1)
     assert (list(text_table(grid, 4)), text_of([Section("weights", (grid,))], render=markdown.render)) == at_once

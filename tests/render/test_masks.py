@@ -1,16 +1,22 @@
 """Masks: which cells they hide, and the signs of their rules."""
 
+import re
+from collections.abc import Callable, Iterable
+
 import numpy as np
+import pytest
 
 from attncli import attention
 from attncli.engine.run import run
 from attncli.ops import operators
 from attncli.plan.build import plan_of
 from attncli.plan.trace import Trace
-from attncli.render.formats import latex
+from attncli.render.document import Grid, Section
+from attncli.render.formats import find_format, latex, markdown, terminal
 from attncli.render.masks import hidden_cells, masks_to_show, rules_to_show
 from attncli.render.sections import sections
 from attncli.render.tables import sign_grids
+from attncli.render.target import TEXT_FILE
 from attncli.render.view import Cell, View
 from tests.arrays import normal
 from tests.problems import problem
@@ -190,3 +196,26 @@ def test_a_cell_is_worked_out_by_each_part_of_an_expression() -> None:
     assert "from position 0 of token_1 to key 1: 1, 0 steps of 2 and 1: hidden" in lines
     assert "not dilated: visible" in lines
     assert "one of causal, prefix: visible" in lines
+
+
+@pytest.mark.parametrize("write", [terminal.render, markdown.render, latex.render])
+def test_a_hidden_cell_of_a_text_has_no_number(write: Callable[..., Iterable[str]]) -> None:
+    """One that takes part after all keeps its number, and so does a 0 that nothing hides."""
+    grid = Grid(
+        np.array([[1.0, 0.0, 0.0], [0.25, 0.75, 0.5]]), ("a", "b"), ("x", "y", "z"), hidden=AFTER[:2], corner="n\\m"
+    )
+    text = text_of([Section("weights", (grid,))], render=write).replace("$/$", "╱")
+    cells = [re.findall(r"[╱\d.]+", line) for line in text.splitlines() if re.match(r"(\| )?[ab]\b", line)]
+    assert [[cell.rstrip("0.") or cell for cell in row] for row in cells] == [["1", "╱", "╱"], ["0.25", "0.75", "0.5"]]
+    assert "╱ masked" in text
+
+
+def test_hidden_weights_are_0_in_what_programs_read() -> None:
+    result = attention(np.eye(2), np.eye(2), causal=True, select=("weights",))
+    assert result.weights.tolist()[0] == [1.0, 0.0]
+    assert "".join(find_format("csv").render(View(result), TEXT_FILE)).splitlines()[1] == "query_1,1.0,0.0"
+
+
+def test_a_work_sheet_says_what_the_sign_of_a_masked_cell_means() -> None:
+    signs = [["1.0", "……"], ["╱  ", "0.5"]]
+    assert Section("weights", (Grid(np.eye(2), ("a", "b"), ("x", "y"), signs=signs),)).legend == "╱ masked"

@@ -65,7 +65,7 @@ def test_every_number_of_every_head_is_in_the_json_and_in_a_text(name: str, targ
     numbers = Counter(
         text.strip() for section in tables for grid in section.grids for row in grid.cell_texts(4) for text in row
     )
-    text = TEXTS[target](tables).replace(r"\infty", "∞").replace("−", "-")
+    text = TEXTS[target](tables).replace(r"\infty", "∞").replace("−", "-").replace("$/$", "╱")
     words = Counter(re.split(r"[\s|*\[\]$}]+", text))
     assert {number for number in numbers if words[number.replace("−", "-")] < numbers[number]} == set()
 

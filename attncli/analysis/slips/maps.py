@@ -13,7 +13,7 @@ from attncli.analysis.slips.records import (
     tile_sizes,
 )
 from attncli.base.lazy_numpy import Array, np
-from attncli.plan.graph import Node
+from attncli.plan.graph import Node, gradient_name
 from attncli.problem.spec import ProblemSpec
 
 SAME = 1e-3  # of the largest number of a head: two heads that are no further apart are taken for the same
@@ -340,7 +340,9 @@ def layout_misread(case: Computation) -> Iterator[Variant]:
     for name in names:
         read = read.with_changed_value(name, _other_layout)
     yield Variant(read)
-    if case.plan.has_weights and _is_plain(case.problem) and "visible" not in case.plan.by_name:
+    # Of gradients the slips of a backward pass read steps of both layouts; `check` itself tries the other layout.
+    is_alone = not {"visible", gradient_name("context")} & case.plan.by_name.keys()
+    if case.plan.has_weights and _is_plain(case.problem) and is_alone:
         exchanged = case
         for name in (*names, "context"):
             exchanged = exchanged.with_changed_value(name, _exchanged_axes)

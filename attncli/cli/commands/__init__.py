@@ -132,7 +132,7 @@ COMMANDS = {
         (
             "attn try kernel.py:attention --causal",
             "attn try kernel.py:attention --layout bnhd --kv-heads 2 -o smallest.yaml",
-            "attn try kernel.py:attention --window 3,0 --dtype float32 --inputs 500 --seed 1",
+            "attn try kernel.py:attention --window 3,0 --dtype float32 --seed 1",
             "attn try kernel.py:attention --causal --backward",
             "attn try --command './kernel {in} {out}' --causal",
         ),

@@ -18,6 +18,7 @@ from attncli.cli.output_file import check_is_new, check_is_no_input, named_file,
 from attncli.cli.output_options import OutputOptions, split_names, with_output_options, writes_documents
 from attncli.cli.problem_options import Force, MaxSize, Strict, with_problem_options
 from attncli.cli.terminal import ProgressBar
+from attncli.render.formats import DEFAULT_FORMAT
 
 if TYPE_CHECKING:
     from attncli.analysis.kernels.calls import Interface
@@ -79,6 +80,7 @@ def try_function(
             "--output", "-o", metavar="FILE", help="Write the smallest input as a problem, with what it gave."
         ),
     ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict alone.")] = False,
     force: Force = False,
     output_options: OutputOptions,
     max_size: MaxSize = None,
@@ -94,6 +96,9 @@ def try_function(
 
     output_options.check_format("try", writes_documents)
     decimals = output_options.decimals  # an error before any work
+    if quiet and output_options.output_format.name != DEFAULT_FORMAT:
+        message = f"--quiet and --format {output_options.output_format.name} contradict each other"
+        raise AttnError(message, hint="leave out one of them")
     function, problem = _targets(function, problem, command)
     check_stdin(problem, *keys.values())
     read_inputs = make_inputs(max_size)
@@ -130,7 +135,7 @@ def try_function(
                 interface, found, options = _interface(process, function, backward_function, options)
                 report = try_function(process, interface, found, description, options)
     written = _write_smallest(report, file, read_inputs)
-    answer = trial_answer(report, seed, decimals, written)
+    answer = trial_answer(report, seed, decimals, written, is_quiet=quiet)
     with streams.while_read():
         write_answer(answer, output_options)
     if not report.passes:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from attncli.base.text import html_text
+from attncli.render.aligned_numbers import MASKED_SIGN
 from attncli.render.color_map import MIN_SHADE
 from attncli.render.document import (
     LABEL_END,
@@ -199,7 +200,7 @@ def _cells(grid: Grid, row: int, columns: Positions, texts: Sequence[str]) -> Se
         style += _MARKED if (row, column) in grid.marked else ""
         text = next(numbers).strip()
         if grid.signs is None and grid.hidden is not None and grid.hidden[row, column]:
-            text, style = "" if text == "0" else text, style + _HIDDEN
+            text, style = "" if text == MASKED_SIGN else text, style + _HIDDEN
         text = _text(text + grid.change_mark(row, column))
         cells.append(f'<td style="{style}">{text}</td>')
     return cells

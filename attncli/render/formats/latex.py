@@ -74,6 +74,8 @@ def _section_blocks(section: Section, decimals: int, style: TableStyle) -> Itera
         scale = scale_of_tables(tables) if style.has_colors else None
         between = "" if has_captions else f"\\nopagebreak{GAP}"
         yield between + GAP.join(_table(section, table, decimals, style, scale) for table in tables)
+        if section.legend and scale is None:  # a colour is none of a number's
+            yield f"\\smallskip\\noindent {_text(section.legend)}"
     if section.arithmetic:
         yield _quote(map(latex_line, section.arithmetic))
     yield from (f"\\smallskip\\noindent {_text(remark)}" for remark in section.remarks)

@@ -64,6 +64,7 @@ _MATH_COMMANDS = {
     "°": r"{^\circ}",
     "●": r"\bullet",
     "▷": r"\triangleright",
+    "╱": "/",
     "░": r"\circ",
     "□": r"\diamond",  # plain LaTeX has no square
     "▲": r"\uparrow",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from textwrap import dedent
 
 from attncli.base.option_texts import without_options
-from attncli.render.aligned_numbers import align_characters, joined_lines
+from attncli.render.aligned_numbers import joined_lines
 from attncli.render.document import (
     Block,
     Document,
@@ -45,6 +45,8 @@ def _section_blocks(section: Section, decimals: int, level: int, are_matrices: b
         yield markdown_line(section.formula) + (f" — {escape(section.shapes)}" if section.shapes else "")
     for table in section.tables:
         yield from _grid_blocks(section, table, decimals, are_matrices)
+    if section.legend:
+        yield escape(section.legend)
     if section.arithmetic:
         yield markdown_lines(section.arithmetic)
     yield from map(escape, section.remarks)
@@ -104,7 +106,7 @@ def _matrix(section: Section, grid: Grid, decimals: int) -> str | None:
 def _lines(grid: Grid, decimals: int) -> Iterable[str]:
     """The cells of each row of a grid, divided as columns are."""
     if grid.has_plain_numbers:
-        return joined_lines(align_characters(grid.values, decimals), DIVIDER)
+        return joined_lines(grid.cell_characters(decimals), DIVIDER)
     return (
         DIVIDER.join(
             _bold(text.strip(), grid.is_marked(row, column)) + grid.change_mark(row, column)

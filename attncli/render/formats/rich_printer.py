@@ -210,6 +210,8 @@ class _Styles:
         if (row, column) in self.grid.marked:
             return MARKED
         mark = self.grid.change_mark(row, column)
+        if not mark and self.grid.masked[row, column]:
+            return DIM
         if mark and shades is None:
             return CHANGED[mark]
         style = PLAIN if shades is None else _shade(int(shades[column]))

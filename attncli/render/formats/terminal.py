@@ -55,6 +55,13 @@ def print_tables(page: TextPage, grids: Sequence[Grid], decimals: int) -> None:
         if grid.slice_label:
             page.skip_line()
         page.print_grid(grid, decimals)
+    _print_legend(page, grids)
+
+
+def _print_legend(page: TextPage, grids: Sequence[Grid]) -> None:
+    """Print what the sign of masked cells means, once for all tables of a section."""
+    if legend := Section("", tuple(grids)).legend:
+        page.print((f"  {legend}", "dim"))
 
 
 def _plot_rows(page: TextPage, section: Section) -> int:
@@ -124,6 +131,7 @@ def _print_side_by_side(page: TextPage, section: Section, decimals: int) -> None
     """Print a section with its tables side by side, or with its remarks alone where it has no table."""
     page.print((section.heading, "bold"))
     page.write(side_by_side([_block(page.target, grid, decimals) for grid in section.grids], page.page_width))
+    _print_legend(page, section.grids)
     page.print_lines([f"  {remark}" for remark in section.remarks], "dim" if section.grids else "")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from attncli.render.aligned_numbers import align_characters, number_widths, padded_lines
+from attncli.render.aligned_numbers import number_widths, padded_lines
 from attncli.render.document import Grid
 from attncli.render.target import TEXT_FILE, TextTarget, text_width
 
@@ -14,7 +14,7 @@ def text_table(grid: Grid, decimals: int, target: TextTarget = TEXT_FILE) -> Ite
     """The lines of a table: the row labels on the left, under the grid's corner, and every column as wide as needed."""
     lines: Iterable[str]
     if grid.has_plain_numbers and target.has_unicode:  # a table may have millions of them
-        characters = align_characters(grid.values, decimals)
+        characters = grid.cell_characters(decimals)
         headings, labels = list(map(target.text, grid.columns)), list(map(target.text, grid.rows))
         widths = list(map(max, map(text_width, headings), number_widths(characters)))
         lines = padded_lines(characters, widths, target.column_gap)

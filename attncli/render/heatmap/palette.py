@@ -10,6 +10,8 @@ from rich.segment import Segment
 from rich.style import Style
 
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import transliterate
+from attncli.render.aligned_numbers import MASKED_SIGN
 from attncli.render.color_map import ColorScale, color_scale, text_color
 from attncli.render.document import Grid
 
@@ -97,7 +99,7 @@ class Palette:
     @property
     def masked_sign(self) -> str:
         """The sign of masked cells."""
-        return "╱" if self.has_unicode else "/"
+        return MASKED_SIGN if self.has_unicode else transliterate(MASKED_SIGN, "ascii")
 
     @property
     def shades(self) -> str:

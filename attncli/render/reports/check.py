@@ -33,12 +33,13 @@ SUITE = "attn check"
 _PAGE = "attncli.render.page.check_page:check_page"  # which reads these reports
 
 
-def check_document(report: CheckReport, decimals: int = DECIMALS) -> Document:
-    """The document of a report; its first line is the verdict.
+def check_document(report: CheckReport, decimals: int = DECIMALS, *, has_verdict: bool = True) -> Document:
+    """The document of a report; its first line is the verdict, where it has that.
 
     Worked lines have at least so many decimals, and more where the error of a number is behind them.
     """
-    return with_decimal_sign(Document(report_sections(report, decimals), decimals), report.trace.problem)
+    sections = report_sections(report, decimals, has_verdict=has_verdict)
+    return with_decimal_sign(Document(sections, decimals), report.trace.problem)
 
 
 def check_answer(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], decimals: int, *, is_suite: bool) -> Answer:
@@ -97,10 +98,10 @@ def _outcome_sections(outcome: CheckOutcome, decimals: int) -> Iterator[Section]
     yield from others
 
 
-def report_sections(report: CheckReport, decimals: int) -> Iterator[Section]:
+def report_sections(report: CheckReport, decimals: int, *, has_verdict: bool = True) -> Iterator[Section]:
     """The verdict with the slips that explain it, each quantity, and what holds for all of them."""
     quantities = (block for result in report.results for block in quantity_blocks(report, result, decimals))
-    yield Section("", blocks=(verdict_line(report), *explanation_blocks(report)))
+    yield Section("", blocks=(*([verdict_line(report)] if has_verdict else []), *explanation_blocks(report)))
     if report.results:
         yield Section("", blocks=tuple(quantities))
     yield Section("", blocks=tuple(findings(report)))

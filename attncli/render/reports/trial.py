@@ -28,9 +28,24 @@ LABELS = (*LABEL_KEYS.values(), "layout")
 _SIZES = {"batch": "batch item", "heads": "head", "queries": "query", "keys": "key"}
 
 
-def trial_answer(report: TrialReport, seed: int, decimals: int, file: str | None = None) -> Answer:
-    """The answer to a trial; `file` is where the smallest input was written to."""
-    return Answer(lambda: trial_document(report, decimals, file), lambda: trial_object(report, seed))
+def trial_answer(
+    report: TrialReport, seed: int, decimals: int, file: str | None = None, *, is_quiet: bool = False
+) -> Answer:
+    """The answer to a trial, its verdict alone where it `is_quiet`; `file` is where the smallest input was written."""
+    return Answer(
+        lambda: quiet_document(report) if is_quiet else trial_document(report, decimals, file),
+        lambda: trial_object(report, seed),
+    )
+
+
+def quiet_document(report: TrialReport) -> Document:
+    """The verdict in a line."""
+    return Document([Section("", blocks=(verdict_line(report),))], 0)
+
+
+def verdict_line(report: TrialReport) -> Statement:
+    """The verdict as a sentence, in the style of its result."""
+    return Statement(f"{trial_verdict(report)}.", style=AGREES if report.passes else DIFFERS)
 
 
 def trial_document(report: TrialReport, decimals: int, file: str | None = None) -> Document:
@@ -58,7 +73,7 @@ def _sections(report: TrialReport, decimals: int, file: str | None) -> Iterator[
     untried = [f"not tried: {sentence}" for sentence in report.untried]
     stopped = [f"stopped after {count_of(report.failed, 'failure')}"] if report.is_stopped else []
     blocks: list[Block] = [
-        Statement(f"{trial_verdict(report)}.", style=AGREES if report.passes else DIFFERS),
+        verdict_line(report),
         Lines(tuple(f"  {line}" for line in (*lines, *untried, *stopped)), "dim"),
     ]
     yield Section("", blocks=tuple(blocks))

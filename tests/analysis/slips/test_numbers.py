@@ -10,6 +10,7 @@ import attncli
 from attncli.analysis.slips import SLIPS
 from attncli.analysis.slips.records import Computation, FittedNumber
 from attncli.analysis.slips.search import own_attempt, run_attempt, with_slip
+from attncli.problem.spec import ProblemSpec
 from tests.analysis.slips import wrong_latents as latents
 from tests.analysis.slips import wrong_recurrences as recurrences
 from tests.analysis.slips import wrong_selection as selection
@@ -163,13 +164,32 @@ def test_heads_that_are_taken_for_tokens_are_named(shape: tuple[int, int]) -> No
     assert found.sentence.endswith("are read as (batch, heads, tokens, features); with layout bnhd all agrees.")
 
 
+@pytest.mark.parametrize("name", ["query", "key", "value"])
+def test_gradients_of_heads_that_are_taken_for_tokens_are_named(name: str) -> None:
+    arrays = {name: normal(1, 2, 5, 4, seed=seed) for seed, name in enumerate(("query", "key", "value"))}
+    exchanged = attncli.attention(**{name: x.swapaxes(1, 2) for name, x in arrays.items()}, gradient=True)
+    gradient = getattr(exchanged, f"grad_{name}").swapaxes(1, 2)
+    report = attncli.check(against={f"grad_{name}": gradient}, **arrays)
+    assert [found.slips for found in report.explained_by] == [("layout_misread",)]
+
+
 IN_TURN = [pytest.param(name, marks=() if at % 3 == 0 else pytest.mark.deep) for at, name in enumerate(PROBLEMS)]
 
 
 @pytest.mark.parametrize("name", IN_TURN)
 def test_every_slip_can_be_tried_on_every_problem(name: str) -> None:
     """A number that explains nothing here is looked for in vain, without an error."""
-    own = own_attempt(problem(**PROBLEMS[name]))
+    try_every_slip(problem(**PROBLEMS[name]))
+
+
+def test_every_slip_can_be_tried_on_gradients_of_heads() -> None:
+    arrays = {name: normal(1, 2, 5, 4, seed=seed) for seed, name in enumerate(("query", "key", "value"))}
+    try_every_slip(problem(**arrays).with_gradient())
+
+
+def try_every_slip(spec: ProblemSpec) -> None:
+    """Compute the last step of a problem with each of the slips that can be made in it."""
+    own = own_attempt(spec)
     own.compute_known_values()
     case, last = Computation(own.problem, own.plan, own.dtype), own.plan.nodes[-1].name
     noise = {last: run_attempt(own, [last])[last] + normal(*own.plan[last].shape)}
