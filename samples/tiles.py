@@ -1,4 +1,4 @@
-"""A kernel to try: attention in tiles of 16 keys, with a mistake that shows where the keys are more than whole tiles."""
+"""A kernel to try: attention in tiles of 16 keys, with a mistake that shows where a tile is not whole."""
 
 import numpy as np
 

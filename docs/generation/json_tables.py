@@ -59,13 +59,13 @@ TRY = {
     "compared": "the results that were compared",
     "explained_by": "slips that explain what it gave, as in a check",
     "smallest": "the smallest input on which it fails, or null",
-    "others": "failures for other causes, an object each: `kind`, `sentence`, `count`, and the `sizes` of the smallest input",
+    "others": "failures for other causes: `kind`, `sentence`, `count`, and the `sizes` of the smallest input",
 }
 SMALLEST = {
     "kind": "`differs`, `not_finite`, `result` (a shape, or a part that is missing), `changed` (an argument), `raised`, "
     "`crashed` or `timeout`",
     "sentence": "what happens, without its subject: `raises ValueError: …`",
-    "sizes": "the lengths of its axes: `batch`, `heads`, `kv_heads`, `queries`, `keys`, `features`, `value_features`",
+    "sizes": "the lengths of its axes: `batch`, `heads`, `kv_heads`, `queries`, `keys`, `features` …",
     "numbers": "how many numbers queries, keys and values have",
     "dtype": "the type of its arrays",
     "memory": "how they are in memory",
