@@ -192,6 +192,16 @@ def hint_elsewhere(name: str, *, is_option: bool = False, value: str | None = No
     return _NAME.sub(lambda found: _written(found[1], found[2], is_option=is_option), template)
 
 
+def key_elsewhere(name: str) -> str | None:
+    """The first key that stands for a name that other libraries have; None where no key does.
+
+    >>> key_elsewhere("attn_mask"), key_elsewhere("sm_scale"), key_elsewhere("dropout_p")
+    ('mask', 'scale', None)
+    """
+    template = _ROWS.get(name.strip("_").casefold(), "")
+    return next((found[1] for found in _NAME.finditer(template) if found[1] in FIELDS), None)
+
+
 def varied_elsewhere(name: str) -> tuple[str, str, str] | None:
     """The key in place of a name that other libraries have for one number; of a parameter, its operator and its name.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FIRST_STEPS = ("query", "key", "value")
 CHECK_FORMAT, COMPARE_FORMAT, DEMO_FORMAT = "attn.check/1", "attn.compare/1", "attn.demo/1"
 NOTHING_GIVEN = "no number is filled in"
-LIST_FORMAT = "attn.list/1"
+LIST_FORMAT, TRY_FORMAT = "attn.list/1", "attn.try/1"
 _ARRAYS = ("expected", "computed", "is_given", "differs")  # of a quantity
 
 

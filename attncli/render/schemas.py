@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from attncli.base.text import sentence
 from attncli.io.entries import ALIASES
@@ -17,7 +17,7 @@ from attncli.problem.convert import MAX_DECIMALS
 from attncli.problem.fields import RESULTS, Field
 from attncli.problem.operators import NUMBERS_IN_PLACE
 from attncli.problem.spec import FIELDS
-from attncli.render.objects import CHECK_FORMAT, COMPARE_FORMAT
+from attncli.render.objects import CHECK_FORMAT, COMPARE_FORMAT, TRY_FORMAT
 
 Schema = dict[str, Any]
 
@@ -364,11 +364,51 @@ def compare_schema() -> Schema:
     return _document("A comparison of attn compare", _all_of(content))
 
 
+def try_schema() -> Schema:
+    """The schema of what `attn try --json` writes.
+
+    >>> try_schema()["required"][2:4]
+    ['function', 'passes']
+    """
+    from attncli.analysis.check.report import Explanation  # noqa: PLC0415 - only this schema needs it
+    from attncli.analysis.kernels.cases import Sizes  # noqa: PLC0415
+    from attncli.analysis.kernels.report import OtherFailure  # noqa: PLC0415
+
+    count: Schema = {"type": "integer"}
+    smallest: dict[str, Schema] = {
+        **dict.fromkeys(("kind", "sentence"), _TEXT),
+        "sizes": _of_record(Sizes),
+        "numbers": count,
+        **dict.fromkeys(("dtype", "memory", "printed"), _TEXT),
+        "arguments": {"type": "object", "additionalProperties": _NUMBERS},
+        "problem": _PROBLEM,
+        "returned": {"type": "object", "additionalProperties": _NUMBERS},
+        "correct": {"type": "object", "additionalProperties": _NUMBERS},
+    }
+    content: dict[str, Schema] = {
+        "format": {"const": TRY_FORMAT},
+        "version": _TEXT,
+        "function": _TEXT,
+        "passes": {"type": "boolean"},
+        "tried": count,
+        "failed": count,
+        "is_stopped": {"type": "boolean"},
+        "seed": count,
+        **dict.fromkeys(("dtypes", "called", "untried", "compared"), _NAMES),
+        **dict.fromkeys(("arrays", "layout"), _TEXT),
+        "explained_by": {"type": "array", "items": _of_record(Explanation)},
+        "smallest": _any_of(_all_of(smallest), {"type": "null"}),
+        "others": {"type": "array", "items": _of_record(OtherFailure)},
+    }
+    return _document("A trial of attn try", _all_of(content))
+
+
 SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "problem": problem_schema,
     "result": result_schema,
     "check": check_schema,
     "compare": compare_schema,
+    "try": try_schema,
 }
 
 
@@ -404,8 +444,8 @@ def _of_type(hint: Any) -> Schema:
         return {"type": simple[hint]}
     if hint is float:
         return _NUMBERS
-    if origin in (Union, UnionType):
-        return _any_of(*map(_of_type, arguments))
+    if origin in (Union, UnionType, Literal):
+        return {"enum": list(arguments)} if origin is Literal else _any_of(*map(_of_type, arguments))
     if origin is tuple:
         return {"type": "array", "items": _of_type(arguments[0])}
     if is_dataclass(hint) and isinstance(hint, type):

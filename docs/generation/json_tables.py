@@ -4,7 +4,7 @@ from html import escape
 
 from attncli.analysis.fit import LEAST_FALL, PATIENCE
 from attncli.analysis.heads import LEAST_SHARE, LEAST_UNIFORM, PLACES
-from attncli.render.objects import DEMO_FORMAT
+from attncli.render.objects import DEMO_FORMAT, TRY_FORMAT
 from attncli.render.reports.fit import FIT_FORMAT
 from attncli.render.reports.heads import HEADS_FORMAT
 
@@ -42,6 +42,39 @@ FIT = {
     "loss": "the lowest loss, at which the problem is that of `learned`",
     "losses": "the loss before the first step, and after each",
 }
+TRY = {
+    "format": f"`{TRY_FORMAT}`",
+    "version": "the version of the program",
+    "function": "the name of the function, or of the program",
+    "passes": "whether it failed on no input",
+    "tried": "how many inputs were tried, without those that it refuses",
+    "failed": "on how many of them it failed",
+    "is_stopped": "whether it failed so often that other inputs were not tried",
+    "seed": "that of the inputs",
+    "dtypes": "the types of the inputs",
+    "arrays": "`numpy`, `torch` or `command`",
+    "layout": "the order of the axes of its arguments",
+    "called": "how it was called, a sentence each",
+    "untried": "sentences: what was not tried, and why",
+    "compared": "the results that were compared",
+    "explained_by": "slips that explain what it gave, as in a check",
+    "smallest": "the smallest input on which it fails, or null",
+    "others": "failures for other causes: `kind`, `sentence`, `count`, and the `sizes` of the smallest input",
+}
+SMALLEST = {
+    "kind": "`differs`, `not_finite`, `result` (a shape, or a part that is missing), `changed` (an argument), `raised`, "
+    "`crashed` or `timeout`",
+    "sentence": "what happens, without its subject: `raises ValueError: …`",
+    "sizes": "the lengths of its axes: `batch`, `heads`, `kv_heads`, `queries`, `keys`, `features` …",
+    "numbers": "how many numbers queries, keys and values have",
+    "dtype": "the type of its arrays",
+    "memory": "how they are in memory",
+    "printed": "what the function printed",
+    "arguments": "its arrays: `query` [b h n d], `key`, `value`, and what else there was, such as `mask` or `bias`",
+    "problem": "the keys of the problem that are no arrays, as texts",
+    "returned": "what the function gave, by the names of results",
+    "correct": "what is right, by the same names",
+}
 HEADS = {
     "format": f"`{HEADS_FORMAT}`",
     "version": "the version of the program",
@@ -64,6 +97,14 @@ JSON_TABLES = (
     ),
     ("Each of `results`:", check_json.RESULT),
     ("Of several problems:", check_json.SUITE),
+    (
+        """## JSON of a trial
+
+`attn try --json` writes one object:
+""",
+        TRY,
+    ),
+    ("`smallest`:", SMALLEST),
     (
         """## JSON of a comparison
 

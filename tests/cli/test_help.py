@@ -21,7 +21,7 @@ from tests.problems import write_file
 
 WITH_PROBLEM = [name for name, ref in COMMANDS.items() if ref.has_problem]
 LISTS_KEYS = [
-    name for name in WITH_PROBLEM if name not in ("compare", "fit", "worksheet")
+    name for name in WITH_PROBLEM if name not in ("compare", "fit", "try", "worksheet")
 ]  # they have other options to list
 OPTIONS = {
     option_name(name).replace("--", "--[no-]") if field.kind == "flag" else option_name(name): field
@@ -107,7 +107,7 @@ def test_a_help_has_every_example_of_its_command(command: str, run: Run) -> None
 
 
 @pytest.mark.parametrize(
-    "example", [example for name, ref in COMMANDS.items() for example in ref.examples if name != "capture"]
+    "example", [example for name, ref in COMMANDS.items() for example in ref.examples if name not in ("capture", "try")]
 )
 def test_the_examples_run_as_they_are(example: str, run: Run, tmp_path: Path) -> None:
     write_file(tmp_path, "embeddings: [[1, 2], [3, 4]]\nexpected: {value: [[1, 2], [3, 4]]}\n", "problem.yaml")

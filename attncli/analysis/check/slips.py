@@ -3,22 +3,25 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 
 from attncli.analysis.check.compare import Checker
 from attncli.analysis.check.expected import ExpectedNumbers
 from attncli.analysis.check.report import FEW_NUMBERS, Explanation, NearestSlip, QuantityCheck
 from attncli.analysis.check.tolerance import FACTOR, FLOAT64, Tolerance, in_type, measure, median
 from attncli.analysis.slips.parts import Part, Priority, SearchLimits, cell_count
-from attncli.analysis.slips.records import evaluate_names
+from attncli.analysis.slips.records import SLIPS, Computation, Number, evaluate_names
 from attncli.analysis.slips.search import (
     Attempt,
     Evidence,
     SearchResult,
     explain,
     in_all_parts,
+    own_attempt,
     run_attempt,
     single_attempts,
     unnoticed,
+    with_slip,
 )
 from attncli.base.dtypes import Precision, as_floats, coarsest
 from attncli.base.errors import AttnError
@@ -29,6 +32,7 @@ from attncli.problem.spec import ProblemSpec
 # No rounding error of a formula is as large as so many units of the largest number, or as this part of it.
 LOOSE_UNITS, LOOSE_PART = 512, 0.5
 ROUGH_PART = 1 / 4  # of the typical error of half precision: smaller errors are not those of a computation in it
+MOST_CANDIDATES = 40  # whole numbers of a slip that are tried where few numbers are expected
 MIN_DIGITS = 6  # of the numbers beyond those that a slip and its number are chosen by
 ALONG = 0.9  # the cosine of errors with the reference from which these are scaled, not rounded
 
@@ -65,6 +69,19 @@ def find_explanations(
         skips_pairs=lambda: is_zero or skips_pairs(),
         is_backward=_is_backward(checker, results),
     )
+
+
+def explained_by_same(checker: Checker, mistake: Explanation) -> Explanation | None:
+    """How the one slip of an explanation explains the expected numbers too: with its number, or another likely one."""
+    on_demand, slip = _on_demand(checker), SLIPS[mistake.slips[0]]
+    own = own_attempt(exact_problem(checker), _dtype(checker), on_demand=on_demand)
+    numbers: list[Number] = list(mistake.parameters.values()) if slip.number is not None else []
+    if slip.number is not None and slip.number.is_whole:  # such as how many keys a tail has
+        case = Computation(own.problem, own.plan, own.dtype)
+        numbers += islice(slip.number.candidates(case), MOST_CANDIDATES)
+    variants = (variant for number in (*dict.fromkeys(numbers), None) for variant in with_slip(own, slip, number))
+    found = next((attempt for attempt in variants if matches_expected(checker, attempt)), None)
+    return None if found is None else explanations([found])[0]
 
 
 def find_nearest(checker: Checker, results: Sequence[QuantityCheck]) -> NearestSlip | None:
@@ -222,10 +239,21 @@ def residuals(checker: Checker, attempt: Attempt) -> Array | None:
     return np.concatenate(parts) if parts else None
 
 
+def axis_of(checker: Checker, name: str, letter: str) -> int | None:
+    """The axis of a step whose positions are all those of a letter; None where it has none, or one for several heads.
+
+    Weights of the two maps of a pair of heads, subtracted, have half as many heads as their queries.
+    """
+    plan = checker.trace.plan
+    node = plan[name]
+    axis = node.letters.index(letter) if letter in node.letters else None
+    return None if axis is None or node.shape[axis] != plan.axis_length(letter) else axis
+
+
 def agreement(checker: Checker, attempt: Attempt, letter: str) -> Array:
     """For each position along an axis whether an attempt gives what is expected there, within its rounding error."""
     agrees = np.ones(checker.trace.plan.axis_length(letter), dtype=bool)
-    quantities = {name: x for name, x in checker.quantities.items() if letter in checker.trace.plan[name].letters}
+    quantities = {name: x for name, x in checker.quantities.items() if axis_of(checker, name, letter) is not None}
     rounding = measure(attempt.problem, attempt.plan, list(quantities), _dtype(checker))
     for same in in_all_parts(attempt, exact_problem(checker), limits_of(checker)):
         values = _computed(same, quantities)
@@ -234,8 +262,7 @@ def agreement(checker: Checker, attempt: Attempt, letter: str) -> Array:
             own = checker.derived_tolerance(name, Precision(_dtype(checker)), rounding)
             agreeing = (_agreeing(numbers, values[name], tolerance) for tolerance in (own, checker.tolerance(name)))
             cells = np.logical_or(*agreeing) | ~numbers.is_given
-            axis = checker.trace.plan[name].letters.index(letter)
-            others = tuple(at for at in range(cells.ndim) if at != axis)
+            others = tuple(at for at in range(cells.ndim) if at != axis_of(checker, name, letter))
             agrees[slice(None) if positions is None else list(positions)] &= cells.all(axis=others)
     return agrees
 

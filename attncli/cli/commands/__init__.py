@@ -126,6 +126,18 @@ COMMANDS = {
         "Explain a word, or list the arrays of a file.",
         ("attn show softmax", "attn show kv_heads", "attn show gqa", "attn show QKᵀ"),
     ),
+    "try": CommandRef(
+        f"{_HERE}.try_function:try_function",
+        "Try your function on inputs that reveal mistakes.",
+        (
+            "attn try kernel.py:attention --causal",
+            "attn try kernel.py:attention --layout bnhd --kv-heads 2 -o smallest.yaml",
+            "attn try kernel.py:attention --window 3,0 --dtype float32 --seed 1",
+            "attn try kernel.py:attention --causal --backward",
+            "attn try --command './kernel {in} {out}' --causal",
+        ),
+        has_problem=True,
+    ),
     "worksheet": CommandRef(
         f"{_HERE}.worksheet:worksheet",
         "Write an exercise with blanks, and its key.",

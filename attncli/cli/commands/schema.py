@@ -16,6 +16,7 @@ KINDS = {
     "result": "what attn compute --json writes",
     "check": "what attn check --json writes",
     "compare": "what attn compare --json writes",
+    "try": "what attn try --json writes",
 }
 
 

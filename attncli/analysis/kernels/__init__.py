@@ -1,0 +1,1 @@
+"""A kernel that is tried: the inputs, how it is called, what it gave, and the smallest input on which it fails."""

@@ -1,0 +1,329 @@
+"""Inputs that reveal mistakes of a kernel: sizes around those of tiles, large scores, hidden rows, types, views."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import cycle
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from attncli.base.dtypes import Precision
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+Value = TypeVar("Value")
+Memory = Literal["", "transposed", "gaps"]
+MEMORIES: Mapping[Memory, str] = {
+    "": "one after the other",
+    "transposed": "a transposed view",
+    "gaps": "a view of every second number",
+}
+Extra = Literal["mask", "bias", "sink", "key_lengths", "key_mask", "past"]
+LAID_OUT = ("query", "key", "value")
+
+TILES = (4, 8, 16, 32, 64, 128)  # of keys or queries, as kernels have them
+SMALL = ((1, 1), (1, 2), (2, 1), (2, 2), (3, 3), (1, 3), (3, 1), (2, 5), (5, 2), (7, 7), (5, 11), (11, 5))
+LONG = ((1, 300), (3, 200), (200, 3))  # few queries and many keys, as in decoding, and the reverse
+FEATURES = (4, 1, 3, 8, 2, 16, 5)
+LARGEST_FEATURES = 64  # once
+BATCHES = (1, 2, 1, 3)
+MAX_SCORES = 2**16  # of a random input
+LONGEST = 140  # queries or keys of a random input: more than the largest tile
+# A score whose exponential overflows in the type that kernels compute in, and a little more.
+OVERFLOWS: Mapping[str, float] = {"float64": 780.0, "float32": 97.0, "float16": 97.0, "bfloat16": 97.0}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The lengths of the axes of an input."""
+
+    batch: int = 1
+    heads: int = 1
+    kv_heads: int = 1
+    queries: int = 1
+    keys: int = 1
+    features: int = 1
+    value_features: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class KernelCase:
+    """One input: query [b h n d], key [b g m d], value [b g m e], and what else the function takes.
+
+    Further arrays are `mask` [n m], `bias` [n m], `sink` [h], `key_lengths` [b], `key_mask` [b m] and `grad_output`
+    [b h n e]. Of the keys the first `past` are those of the cache. `about` says what the input is for.
+    """
+
+    arrays: Mapping[str, Array]
+    dtype: str = "float64"
+    memory: Memory = ""
+    past: int = 0
+    about: str = ""
+
+    @property
+    def sizes(self) -> Sizes:
+        """The lengths of its axes."""
+        batch, heads, queries, features = self.arrays["query"].shape
+        kv_heads, keys = self.arrays["key"].shape[1:3]
+        return Sizes(batch, heads, kv_heads, queries, keys, features, self.arrays["value"].shape[-1])
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is one batch item with one head, so that its arrays can be tables."""
+        return self.sizes.batch == self.sizes.heads == 1
+
+    @property
+    def count(self) -> int:
+        """How many numbers queries, keys and values have together."""
+        return sum(self.arrays[name].size for name in LAID_OUT)
+
+    def with_arrays(self, **arrays: Array) -> "KernelCase":
+        """The same with other arrays, rounded to its type."""
+        return replace(self, arrays={**self.arrays, **{name: _rounded(x, self.dtype) for name, x in arrays.items()}})
+
+    def with_dtype(self, dtype: str) -> "KernelCase":
+        """The same numbers in another type, rounded to it."""
+        return replace(self, dtype=dtype).with_arrays(**self.arrays)
+
+    def without(self, name: str) -> "KernelCase":
+        """The same without one of the further arrays."""
+        return replace(self, arrays={key: array for key, array in self.arrays.items() if key != name})
+
+
+def _rounded(x: Array, dtype: str) -> Array:
+    """Floating-point numbers rounded to a type, in the type of NumPy's that holds it."""
+    if x.dtype.kind != "f":
+        return x
+    precision = Precision(dtype)
+    rounded: Array = precision.round(x.astype(np.float64)).astype(precision.numpy_name)
+    return rounded
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What inputs the function can take.
+
+    `heads` are the numbers of heads of queries and of keys; where there is no batch axis `has_batch` is false. `extras`
+    are the further arguments that it may be given, `needed` those that it must be given.
+    """
+
+    dtypes: Sequence[str] = ("float64",)
+    heads: Sequence[tuple[int, int]] = ((2, 2), (1, 1), (3, 3))
+    has_batch: bool = True
+    has_other_value_features: bool = True
+    has_memories: bool = True
+    extras: Sequence[Extra] = ()
+    needed: Sequence[Extra] = ()
+    has_gradients: bool = False
+
+
+@dataclass
+class CaseMaker:
+    """Draws inputs within a scope from a seed."""
+
+    scope: Scope
+    seed: int = 0
+    random: "Generator" = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.random = np.random.default_rng(self.seed)
+
+    def make(
+        self,
+        sizes: Sizes,
+        dtype: str,
+        *,
+        memory: Memory = "",
+        scores: str = "normal",
+        extras: Sequence[Extra] = (),
+        about: str = "",
+    ) -> KernelCase:
+        """An input of some sizes; `scores` says how large they are, `extras` what else is given."""
+        s = sizes
+        shapes = {
+            "query": (s.batch, s.heads, s.queries, s.features),
+            "key": (s.batch, s.kv_heads, s.keys, s.features),
+            "value": (s.batch, s.kv_heads, s.keys, s.value_features),
+        }
+        arrays = {name: self.random.standard_normal(shape) for name, shape in shapes.items()}
+        _SCORES[scores](arrays, OVERFLOWS[dtype] * math.sqrt(s.features))
+        past = 0
+        for extra in dict.fromkeys((*self.scope.needed, *extras)):
+            if extra == "past":
+                past = int(self.random.integers(1, s.keys)) if s.keys > 1 else 0
+            else:
+                arrays[extra] = getattr(self, f"_{extra}")(s)
+        if self.scope.has_gradients:
+            arrays["grad_output"] = self.random.standard_normal((*shapes["query"][:-1], s.value_features))
+        case = KernelCase(arrays, dtype, memory if self.scope.has_memories else "", past, about)
+        return case.with_dtype(dtype)
+
+    def _mask(self, s: Sizes) -> Array:
+        """A random mask in which one query sees no key, and another its last key alone."""
+        mask: Array = self.random.random((s.queries, s.keys)) < 0.6
+        empty = int(self.random.integers(s.queries))
+        mask[[empty, empty - 1]] = False
+        if s.queries > 1:
+            mask[empty - 1, -1] = True
+        return mask
+
+    def _bias(self, s: Sizes) -> Array:
+        return self.random.standard_normal((s.queries, s.keys))
+
+    def _sink(self, s: Sizes) -> Array:
+        return self.random.standard_normal(s.heads)
+
+    def _key_lengths(self, s: Sizes) -> Array:
+        return self.random.integers(1, s.keys + 1, s.batch)
+
+    def _key_mask(self, s: Sizes) -> Array:
+        mask: Array = self.random.random((s.batch, s.keys)) < 0.7
+        mask[:, self.random.integers(s.keys)] = True
+        return mask
+
+    def systematic(self) -> Iterator[KernelCase]:
+        """Inputs of chosen sizes and kinds, the same for every seed but for their numbers."""
+        around = [(a, b) for tile in TILES for a, b in _around(tile)]
+        dtypes, memories = cycle(self.scope.dtypes), cycle(("", "", "transposed", "", "gaps"))
+        heads, features, batches = cycle(self.scope.heads), cycle(FEATURES), cycle(BATCHES)
+        for queries, keys in (*SMALL, *around, *LONG):
+            own_heads, d = next(heads), next(features)
+            own_heads = min(self.scope.heads) if queries * keys > MAX_SCORES // 8 else own_heads
+            batch = 1 if queries * keys > 40**2 else next(batches)
+            sizes = self._sizes(batch, own_heads, queries, keys, d, d + 1)
+            about = f"{count_of(queries, 'query')}, {count_of(keys, 'key')}"
+            yield self.make(sizes, next(dtypes), memory=_memory(next(memories)), about=about)
+        yield from self._of_kinds()
+
+    def _of_kinds(self) -> Iterator[KernelCase]:
+        """Inputs of a few sizes that have each kind of score, type, memory, heads and further argument once or more."""
+        heads = cycle(self.scope.heads)
+        for dtype in self.scope.dtypes:
+            for scores in _SCORES:
+                for queries, keys in ((5, 7), (6, 6), (18, 35)):
+                    sizes = self._sizes(1, next(heads), queries, keys, 4, 3)
+                    yield self.make(sizes, dtype, scores=scores, about=f"{scores} scores in {dtype}")
+            for memory in MEMORIES if self.scope.has_memories else ():
+                sizes = self._sizes(2, next(heads), 6, 9, 4, 4)
+                yield self.make(sizes, dtype, memory=memory, about=f"{MEMORIES[memory]} in {dtype}")
+        for own_heads in self.scope.heads:
+            about = f"{own_heads[0]} heads, {own_heads[1]} of keys"
+            yield self.make(self._sizes(2, own_heads, 5, 6, 3, 2), self.scope.dtypes[0], about=about)
+        sizes = self._sizes(1, self.scope.heads[0], 9, 9, LARGEST_FEATURES, LARGEST_FEATURES)
+        yield self.make(sizes, self.scope.dtypes[0], about=f"{LARGEST_FEATURES} features")
+        for extra in self.scope.extras:
+            for batch, queries, keys in (
+                (1, 1, 2),
+                (1, 2, 3),
+                (2, 5, 5),
+                (2, 4, 9),
+                (1, 9, 17),
+                (1, 3, 66),
+                (3, 18, 35),
+            ):
+                sizes = self._sizes(batch, next(heads), queries, keys, 4, 3)
+                for dtype in self.scope.dtypes:
+                    yield self.make(sizes, dtype, extras=(extra,), about=extra.replace("_", " "))
+        if len(self.scope.extras) > 1:
+            sizes = self._sizes(2, next(heads), 6, 21, 4, 3)
+            yield self.make(sizes, self.scope.dtypes[0], extras=self.scope.extras, about="every argument")
+
+    def drawn(self, count: int) -> Iterator[KernelCase]:
+        """So many inputs whose sizes and kinds are drawn too."""
+        for _ in range(count):
+            heads = self._one_of(self.scope.heads)
+            while True:
+                queries, keys = (round(LONGEST ** self.random.random()) for _ in range(2))
+                keys = queries if self.random.random() < 0.4 else keys
+                batch = int(self.random.integers(1, 4))
+                if batch * heads[0] * queries * keys <= MAX_SCORES:
+                    break
+            d, e = (round(24 ** self.random.random()) for _ in range(2))
+            sizes = self._sizes(batch, heads, queries, keys, d, e)
+            chosen = [extra for extra in self.scope.extras if self.random.random() < 0.3]
+            scores = self._one_of(list(_SCORES)) if self.random.random() < 0.2 else "normal"
+            memory, dtype = self._one_of(list(MEMORIES)), self._one_of(self.scope.dtypes)
+            yield self.make(sizes, dtype, memory=memory, scores=scores, extras=chosen, about="drawn")
+
+    def _one_of(self, values: Sequence[Value]) -> Value:
+        return values[int(self.random.integers(len(values)))]
+
+    def _sizes(self, batch: int, heads: tuple[int, int], queries: int, keys: int, d: int, e: int) -> Sizes:
+        """Sizes within the scope."""
+        batch = batch if self.scope.has_batch else 1
+        return Sizes(batch, *heads, queries, keys, d, e if self.scope.has_other_value_features else d)
+
+
+def _around(tile: int) -> Sequence[tuple[int, int]]:
+    """Numbers of queries and of keys below, at and above the size of a tile.
+
+    >>> _around(16)
+    ((15, 15), (16, 16), (17, 17), (1, 17), (17, 1), (3, 31), (15, 17), (17, 15))
+    """
+    below, above = tile - 1, tile + 1
+    return (
+        (below, below),
+        (tile, tile),
+        (above, above),
+        (1, above),
+        (above, 1),
+        (3, 2 * tile - 1),
+        (below, above),
+        (
+            above,
+            below,
+        ),
+    )
+
+
+def _memory(name: str) -> Memory:
+    return next(memory for memory in MEMORIES if memory == name)
+
+
+def _normal(arrays: dict[str, Array], limit: float) -> None:
+    """Scores as normal numbers have them."""
+
+
+def _large(arrays: dict[str, Array], limit: float) -> None:
+    """One query of each head whose score with a key overflows the exponential; the others are as they were."""
+    query, key = arrays["query"], arrays["key"]
+    row, column = query.shape[2] // 2, key.shape[2] // 3
+    chosen = key[:, :, column].repeat(query.shape[1] // key.shape[1], axis=1)  # [b h d]
+    query[:, :, row] = limit * chosen / (chosen**2).sum(axis=-1, keepdims=True)
+
+
+def _low(arrays: dict[str, Array], limit: float) -> None:
+    """Scores that are all so far below 0 that their exponentials vanish."""
+    size = math.sqrt(limit)
+    arrays["query"][..., 0] = size
+    arrays["key"][..., 0] = -size * (1 + np.arange(arrays["key"].shape[2]) / 8 / arrays["key"].shape[2])
+
+
+def _equal(arrays: dict[str, Array], limit: float) -> None:
+    """Keys that are all equal: every visible key has the same weight."""
+    arrays["key"][...] = arrays["key"][:, :, :1]
+
+
+def _growing(arrays: dict[str, Array], limit: float) -> None:
+    """Scores that grow with the key, so that each tile has a larger maximum than those before."""
+    size = math.sqrt(limit)
+    arrays["query"][..., 0] = size
+    arrays["key"][..., 0] = size * np.arange(arrays["key"].shape[2]) / arrays["key"].shape[2]
+
+
+def _falling(arrays: dict[str, Array], limit: float) -> None:
+    """Scores that fall with the key, so that the first tile has the largest maximum."""
+    _growing(arrays, limit)
+    arrays["key"][...] = arrays["key"][:, :, ::-1].copy()
+
+
+_SCORES = {
+    "normal": _normal,
+    "large": _large,
+    "low": _low,
+    "equal": _equal,
+    "growing": _growing,
+    "falling": _falling,
+}

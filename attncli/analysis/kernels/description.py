@@ -1,0 +1,98 @@
+"""What a function is to compute: the keys of a problem that say nothing of sizes, and the arrays of its own, if any."""
+
+from dataclasses import replace
+
+from attncli.analysis.kernels.cases import LAID_OUT, KernelCase
+from attncli.analysis.kernels.trial import TYPES, Description
+from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.lazy_numpy import Array, np
+from attncli.io.assemble import assemble, read_value
+from attncli.io.problem_files import Document, Origin, RawValue
+from attncli.ops.registry import is_operator
+from attncli.problem.arrays import GivenArray
+from attncli.problem.fields import INPUTS, RANDOM
+from attncli.problem.mask_expressions import MaskExpression
+from attncli.problem.spec import FIELDS, ProblemSpec
+
+SIZES = ("heads", "kv_heads", "dtype")  # keys that say which inputs there are
+ARRAYS = (*LAID_OUT, "past_key", "past_value")  # which are one more input
+LABELS = ("tokens", "query_tokens", "only")
+SAMPLE = (1, 2, 2, 1)  # the shape [b h n d] on which keys are checked
+
+
+def describe(document: Document) -> Description:
+    """What the keys of a problem say of a function; raises AttnError for one that gives arrays a fixed size."""
+    keys = {key: raw for key, raw in document.items() if key in FIELDS and raw.value is not None}
+    for key, raw in keys.items():
+        if key not in (*SIZES, *ARRAYS, *LABELS, "layout"):
+            _check_has_no_size(key, raw)
+    kept = {key: raw for key, raw in keys.items() if key not in (*SIZES, *ARRAYS, *LABELS, "layout")}
+    arrays = {key: raw for key, raw in keys.items() if key in (*ARRAYS, *LABELS, "layout")}
+    given = None
+    if any(key in ARRAYS for key in arrays):
+        given = _case(assemble({**kept, **arrays, **{key: keys[key] for key in SIZES if key in keys}}))
+    heads, kv_heads = (_count(keys, key) for key in ("heads", "kv_heads"))
+    sample = RawValue(GivenArray(np.zeros((1, heads or 2 * (kv_heads or 1), *SAMPLE[2:]))), Origin())
+    of_keys = RawValue(GivenArray(np.zeros((1, kv_heads or heads or 2, *SAMPLE[2:]))), Origin())
+    assemble({**kept, "query": sample, "key": of_keys, "value": of_keys})  # an error of a key is one before any work
+    dtype = keys["dtype"].value if "dtype" in keys else None
+    if dtype is not None and dtype not in TYPES["torch"]:
+        raise UnknownNameError("type", str(dtype), TYPES["torch"], where=keys["dtype"].origin.path("dtype"))
+    return Description(kept, heads, kv_heads, None if dtype is None else (str(dtype),), given)
+
+
+def _count(keys: Document, key: str) -> int | None:
+    """A number of heads; its errors are those of a problem."""
+    if key not in keys:
+        return None
+    given = {key: keys[key], "query": RawValue(GivenArray(np.zeros((1, 2))), Origin())}
+    value = read_value(FIELDS[key], keys[key])
+    if isinstance(value, int) and value >= 1 and not isinstance(value, bool):
+        return value
+    assemble({**given, "key": given["query"]})
+    raise AttnError("is not a number of heads", where=keys[key].origin.path(key))
+
+
+def _check_has_no_size(key: str, raw: RawValue) -> None:
+    """Raise AttnError for a key that is an array, or says how large some are."""
+    field = FIELDS[key]
+    path = raw.origin.path(key)
+    hint = "name masks and scores, which have any size; query, key and value are one more input"
+    if field.panel in (INPUTS, RANDOM):
+        raise AttnError("attn try chooses its inputs", where=path, hint="leave it out")
+    value = read_value(field, raw)
+    is_table = isinstance(value, (GivenArray, list, np.ndarray))
+    if isinstance(value, MaskExpression):
+        is_table = any(not is_operator("mask", leaf.name) for leaf in value.leaves)
+    if is_table and key not in ("window",):
+        raise AttnError("has a size of its own; inputs have many", where=path, hint=hint)
+
+
+def _case(problem: ProblemSpec) -> KernelCase:
+    """The arrays of a problem as an input."""
+    query, key, value = (_with_heads(problem, name) for name in LAID_OUT)
+    past = 0
+    if problem.past_key is not None:
+        cached = [_with_heads(problem, f"past_{name}") for name in ("key", "value")]
+        past = cached[0].shape[2]
+        key, value = (np.concatenate(both, axis=2) for both in zip(cached, (key, value), strict=True))
+    case = KernelCase({"query": query, "key": key, "value": value}, "float64", past=past, about="the problem's own")
+    dtype = problem.precision.name
+    return case.with_dtype(dtype if dtype in TYPES["torch"] else "float64")
+
+
+def _with_heads(problem: ProblemSpec, name: str) -> Array:
+    """An array of a problem as [b h n d]."""
+    array: Array | None = getattr(problem, name)
+    if array is None:
+        raise AttnError(f"gives no {name}", hint="give query, key and value, or none of them")
+    layout = problem.leading
+    heads = layout.heads if name == "query" else layout.kv_heads
+    if array.ndim < 4:
+        array = array if array.ndim == 3 else array[None]
+        batch, tokens, _ = array.shape
+        array = array.reshape(batch, tokens, heads, -1).transpose(0, 2, 1, 3)
+    return array
+
+
+__all__ = ["describe", "replace"]

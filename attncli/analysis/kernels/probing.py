@@ -1,0 +1,189 @@
+"""How a function is called, found by trying: the library of its arrays, their layout, and what inputs it takes."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from attncli.analysis.kernels.calls import (
+    LAYOUTS,
+    NO_HEADS,
+    OUTPUT,
+    Interface,
+    describe_layout,
+    find_returns,
+    first_annotation,
+)
+from attncli.analysis.kernels.cases import CaseMaker, Extra, KernelCase, Scope, Sizes
+from attncli.analysis.kernels.report import Failure
+from attncli.analysis.kernels.trial import COMMAND, NUMPY, TORCH, TYPES, Trial, largest_number
+from attncli.base.lazy_numpy import Array, np
+from attncli.engine.run import run
+from attncli.io.kernel_process import CallFailure, FunctionDescription, Returned
+from attncli.problem.arrays import GivenArray
+from attncli.problem.spec import ProblemSpec
+
+PROBE = Sizes(2, 3, 3, 5, 5, 4, 4)  # no two axes that a layout could confuse have the same length
+PLAIN_LAYOUTS = ("bhnd", "hnd", NO_HEADS)  # which differ in how many axes there are, so that the shape tells them apart
+LOOSE = 1e-3  # of the largest number: so near are results of the right layout in any type
+
+
+def find_call(trial: Trial, found: FunctionDescription) -> None:
+    """Find the library of the arrays, the layout and what is returned: as chosen, or with which the function works.
+
+    The first with which it gives the right numbers is taken; otherwise of the PLAIN_LAYOUTS the first in which the
+    output has the right shape, or else the first.
+    """
+    options = trial.options
+    libraries = [options.library] if options.library else _libraries(found)
+    layouts = [options.layout] if options.layout else _layouts(trial)
+    candidates = [(library, layout) for library in libraries for layout in layouts]
+    best: tuple[int, Interface] | None = None
+    for library, layout in candidates:
+        interface = replace(trial.interface, library=library, layout=layout)
+        for dtype in ("float64", "float32") if trial.description.dtypes is None else trial.description.dtypes[:1]:
+            quality, changed = _probe(trial, interface, dtype)
+            if quality < 3:
+                break
+        counts = quality if quality < 2 else 2
+        may_be_taken = best is None or layout in PLAIN_LAYOUTS or quality == 0
+        if may_be_taken and (best is None or counts < best[0]):
+            best = (counts, changed)
+        if quality == 0:
+            break
+    assert best is not None
+    trial.interface = best[1]
+    if options.returns is not None:
+        trial.interface = replace(trial.interface, returns=options.returns)
+    how = "" if len(candidates) == 1 else ", found by trying"
+    arrays = {TORCH: "PyTorch tensors", COMMAND: ".npz files"}.get(trial.interface.library, "NumPy arrays")
+    own_layout = describe_layout(trial.interface.layout)
+    trial.remarks.append(f"{trial.interface.signature}: {arrays}, {own_layout}{how}")
+
+
+def _libraries(found: FunctionDescription) -> list[str]:
+    """The libraries of arrays to try, the likelier first: by annotations, and by what the module imports."""
+    annotations = first_annotation(found.parameters)
+    if "torch" in annotations or "tensor" in annotations:
+        return [TORCH]
+    if "ndarray" in annotations or "numpy" in annotations:
+        return [NUMPY]
+    if found.uses_torch:
+        return [NUMPY, TORCH] if found.uses_numpy and not found.uses_torch else [TORCH, NUMPY]
+    return [NUMPY]
+
+
+def _layouts(trial: Trial) -> list[str]:
+    """The layouts to try, the likelier first; heads are side by side only where the function knows their number."""
+    knows_heads = "heads" in trial.interface.keys or trial.description.heads is not None
+    return [layout for layout in ("bhnd", "hnd", NO_HEADS, "bnhd", "nhd") if layout in LAYOUTS] + (
+        ["bnd"] if knows_heads else []
+    )
+
+
+def _probe(trial: Trial, interface: Interface, dtype: str) -> tuple[int, Interface]:
+    """How well a call works: 0 the right numbers, 1 the right shape, 2 something else, 3 a failure."""
+    scope = _first_scope(trial, interface)
+    case = CaseMaker(scope).make(_sizes(PROBE, scope), dtype)
+    before, trial.interface = trial.interface, interface
+    try:
+        problem = trial.problem_of(case)
+        returned = trial.runner.call(interface.call(case, problem, trial.visible))
+        if isinstance(returned, CallFailure):
+            return 3, interface
+        interface = replace(interface, returns=find_returns(returned, case, interface.layout) or (OUTPUT,))
+        trial.interface = interface
+        results = trial.results(case, returned)
+        if isinstance(results, Failure):
+            return 2, interface
+        reference = _reference(problem, OUTPUT)
+        output = results[OUTPUT].array if OUTPUT in results else None
+        if output is None:
+            return 2, interface
+        size = largest_number(reference)
+        with np.errstate(all="ignore"):
+            is_near = np.allclose(output.reshape(reference.shape), reference, rtol=0, atol=LOOSE * size, equal_nan=True)
+        return (0 if is_near else 1), interface
+    finally:
+        trial.interface = before
+
+
+def _reference(problem: ProblemSpec, name: str) -> Array:
+    """What attn computes, [b h n e]."""
+    found: Array = getattr(run(problem, name), name)
+    return found
+
+
+def _first_scope(trial: Trial, interface: Interface) -> Scope:
+    """The scope before anything but the layout is known."""
+    description, layout = trial.description, interface.layout
+    has_batch = "b" in layout
+    knows_heads = "h" in layout or "heads" in interface.keys or description.heads is not None
+    knows_groups = bool({"kv_heads", "enable_gqa"} & interface.keys)
+    if layout == NO_HEADS:
+        heads = [(1, 1)]
+    elif description.heads is not None or description.kv_heads is not None:
+        kv_heads = description.kv_heads or description.heads or 1
+        several = [description.heads] if description.heads else [2 * kv_heads, kv_heads, 3 * kv_heads]
+        heads = [(count, kv_heads if description.kv_heads else count) for count in several]
+    else:
+        heads = [(2, 2), (1, 1), (3, 3)] if knows_heads else [(1, 1)]
+        heads += [(4, 2), (2, 1), (6, 3), (6, 2)] if knows_groups and knows_heads else []
+    return Scope(
+        heads=heads,
+        has_batch=has_batch,
+        has_memories=interface.library != COMMAND,
+        extras=_extras(trial, interface),
+        needed=interface.needed,
+        has_gradients=trial.options.is_backward,
+    )
+
+
+def _extras(trial: Trial, interface: Interface) -> Sequence[Extra]:
+    """The further arguments that are tried: those that the problem does not say already."""
+    said = set(trial.description.document)
+    return [extra for extra in interface.extras if extra not in said]
+
+
+def _sizes(sizes: Sizes, scope: Scope) -> Sizes:
+    """Sizes within a scope: the most different heads."""
+    heads, kv_heads = (
+        max(scope.heads, key=lambda pair: (pair[0] == pair[1], pair)) if len(scope.heads) > 1 else scope.heads[0]
+    )
+    return replace(sizes, batch=sizes.batch if scope.has_batch else 1, heads=heads, kv_heads=kv_heads)
+
+
+def find_scope(trial: Trial) -> Scope:
+    """What inputs the function takes: types, and values of another width than keys; what it does not take is said."""
+    scope = _first_scope(trial, trial.interface)
+    chosen = trial.description.dtypes
+    dtypes = list(chosen or TYPES.get(trial.interface.library, TYPES[NUMPY]))
+    maker = CaseMaker(scope)
+    refused: dict[str, str] = {}
+    for dtype in dtypes if chosen is None and len(dtypes) > 1 else ():
+        found = _call(trial, maker.make(_sizes(PROBE, scope), dtype))
+        if isinstance(found, CallFailure) and found.kind == "raised":
+            refused[dtype] = found.sentence
+    if len(refused) < len(dtypes):
+        dtypes = [dtype for dtype in dtypes if dtype not in refused]
+        trial.untried += [f"{dtype}: it {sentence}" for dtype, sentence in refused.items()]
+    scope = replace(scope, dtypes=dtypes)
+    same, wide = _sizes(PROBE, scope), replace(_sizes(PROBE, scope), value_features=PROBE.features + 2)
+    usual = _output_of(trial, maker.make(same, dtypes[0]))
+    if isinstance(usual, dict):
+        other = _output_of(trial, maker.make(wide, dtypes[0]))
+        if not isinstance(other, dict):
+            trial.untried.append(f"values of another width than keys: it {other}")
+            scope = replace(scope, has_other_value_features=False)
+    return scope
+
+
+def _call(trial: Trial, case: KernelCase) -> Returned | CallFailure:
+    return trial.runner.call(trial.interface.call(case, trial.problem_of(case), trial.visible))
+
+
+def _output_of(trial: Trial, case: KernelCase) -> "dict[str, GivenArray] | str":
+    """What the function returns of an input, or why it is nothing."""
+    returned = _call(trial, case)
+    if isinstance(returned, CallFailure):
+        return returned.sentence
+    results = trial.results(case, returned)
+    return results.sentence if isinstance(results, Failure) else results

@@ -1,0 +1,134 @@
+"""Trials of right and of wrong functions: the verdict, the mistake that is named, the smallest input."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.analysis.kernels import right_kernels
+from tests.analysis.kernels.running import try_text
+from tests.analysis.kernels.wrong_kernels import RIGHT, WRONG
+
+LONGEST = 20.0  # seconds of a trial
+FEW_NUMBERS = 24
+ATTENTION = """
+import numpy as np
+def attention(q, k, v{more}):
+    n, m = q.shape[-2], k.shape[-2]
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    {change}
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ v
+"""
+
+
+def tried(change: str = "pass", more: str = "", **keys: Any) -> Any:
+    names = [name.partition("=")[0].strip() for name in more.split(",") if name]
+    return try_text(ATTENTION.format(change=change, more=more), "q", "k", "v", optional=" ".join(names), **keys)
+
+
+def test_a_right_function_passes_every_input() -> None:
+    report = tried(inputs=20, types=("float64", "float32", "float16"))
+    assert (report.passes, report.failed, report.smallest) == (True, 0, None)
+    assert report.count > 100
+
+
+def test_a_causal_mask_that_is_off_by_one_shows_with_one_query_and_two_keys() -> None:
+    change = "scores = np.where(np.arange(m) <= np.arange(n)[:, None] + 1, scores, -np.inf)"
+    report = tried(change, causal=True)
+    case = report.smallest.case
+    assert [x.slips for x in report.explanations] == [("causal_off_by_one",)]
+    assert {name: array.ravel().tolist() for name, array in case.arrays.items()} == {
+        "query": [0],
+        "key": [0, 0],
+        "value": [0, 1],
+    }
+    assert case.sizes.queries == case.sizes.features == 1
+    (result,) = report.smallest.failure.report.results
+    assert (result.expected.tolist(), result.computed.tolist()) == ([[0.5]], [[0]])
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "sentence"),
+    [
+        ("scores[..., :0].reshape(3)", "raised", "raises ValueError"),
+        ("return v[..., :0]", "result", "returns output of shape (1, 1, 1, 0), not (1, 1, 1, 1)"),
+        ("return None", "result", "returns None as output"),
+        ("q += 1", "changed", "changes its argument query"),
+        ("scores = np.where(scores > 1e300, scores, np.nan)", "not_finite", "returns NaN in output"),
+    ],
+)
+def test_what_else_goes_wrong_is_a_verdict(change: str, kind: str, sentence: str) -> None:
+    report = tried(change)
+    failure = report.smallest.failure
+    assert (failure.kind, failure.sentence.partition(": ")[0]) == (kind, sentence)
+    assert report.smallest.case.count <= 6
+
+
+def test_what_a_statement_of_the_function_refuses_is_not_tried_and_said(tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"  # of which the line of the statement is read
+    file.write_text(ATTENTION.format(more="", change="assert n == m, 'self-attention'"), encoding="utf-8")
+    report = try_text(f"import runpy\nattention = runpy.run_path({str(file)!r})['attention']", "q", "k", "v")
+    assert report.passes
+    assert [sentence for sentence in report.untried if "raises AssertionError: self-attention" in sentence]
+
+
+@pytest.mark.deep
+def test_a_view_on_which_alone_it_fails_is_named() -> None:
+    report = tried("q = q.ravel('K').reshape(q.shape); scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])")
+    assert report.smallest.case.memory == "transposed"
+    assert report.explanations == ()
+
+
+def run_trial(folder: Path, source: str, options: str, python: str = sys.executable) -> tuple[dict[str, Any], float]:
+    (folder / "kernel.py").write_text(source, encoding="utf-8")
+    words = ["try", "kernel.py:attention", *shlex.split(options), "--json"]
+    start = time.process_time() + sum(os.times()[2:4])
+    ran = subprocess.run([python, "-m", "attncli", *words], cwd=folder, capture_output=True, text=True, check=False)
+    assert ran.stderr == ""
+    return json.loads(ran.stdout), time.process_time() + sum(os.times()[2:4]) - start
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_kernel_fails_on_few_numbers(name: str, tmp_path: Path) -> None:
+    wrong = WRONG[name]
+    found, seconds = run_trial(tmp_path, wrong.source, wrong.options)
+    smallest = found["smallest"]
+    assert (found["passes"], smallest["kind"]) == (False, wrong.kind)
+    assert smallest["numbers"] <= wrong.numbers
+    assert seconds < LONGEST
+    if wrong.slip:
+        assert [wrong.slip] in [one["slips"] for one in found["explained_by"]]
+
+
+def test_nearly_all_wrong_kernels_are_to_fail_on_few_numbers() -> None:
+    assert len(WRONG) == 40
+    assert sum(wrong.numbers <= FEW_NUMBERS for wrong in WRONG.values()) >= 36
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    "options", ["", "--causal", "--window 3,1", "--softcap 2 --causal", "--kv-heads 2", "--backward"]
+)
+def test_the_kernel_that_the_wrong_ones_are_made_of_passes(options: str, tmp_path: Path) -> None:
+    found, _ = run_trial(tmp_path, RIGHT, f"{options} --inputs 200")
+    assert found["passes"], found["smallest"]
+    assert found["tried"] > 200
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("name", "options"), [("loops", ""), ("loops", "--causal"), ("split_keys", ""), ("low_precision", "")]
+)
+def test_right_kernels_pass(name: str, options: str, tmp_path: Path) -> None:
+    source = Path(right_kernels.__file__).read_text(encoding="utf-8") + f"\nattention = {name}\n"
+    found, _ = run_trial(tmp_path, source, f"{options} --inputs 200")
+    assert found["passes"], found["smallest"]
+    assert found["tried"] > 200
