@@ -34,10 +34,10 @@ def main() -> NoReturn:
 
     Ctrl-C ends it with exit status 130, the others as if they had not been caught (143 for SIGTERM, in a shell).
     """
-    _collect_garbage_later()
-    _handle_ending_signals(_raise)
-    sys.unraisablehook = _end_although_ignored
     try:
+        _collect_garbage_later()
+        _handle_ending_signals(_raise)
+        sys.unraisablehook = _end_although_ignored
         from attncli.cli import main as run_command_line  # noqa: PLC0415 - a signal may interrupt the import
 
         status = run_command_line()
@@ -45,7 +45,8 @@ def main() -> NoReturn:
         _end(end)
     except Exception as error:  # noqa: BLE001 - whatever it is, Python would end with 1, which says that numbers differ
         status = _report_failure(error)
-    _handle_ending_signals(signal.SIG_DFL)
+    with suppress(Exception):  # no memory is left: the process ends at once all the same
+        _handle_ending_signals(signal.SIG_DFL)
     _leave(status)
 
 

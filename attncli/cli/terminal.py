@@ -125,7 +125,7 @@ def has_reader() -> bool:
 def _no_terminals() -> Iterator[str]:
     """Those of standard input and standard output that are not terminals."""
     for stream, name in ((sys.stdin, "standard input"), (sys.stdout, "standard output")):
-        if stream is None or not stream.isatty():
+        if stream is None or stream.closed or not stream.isatty():  # standard input that was read is closed
             yield name
 
 

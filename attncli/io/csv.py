@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, most_common, shorten
-from attncli.numbers.parsing import DECIMAL, DECIMAL_COMMA, TypedNumber, non_finite, number_hint
+from attncli.numbers.parsing import DECIMAL, DECIMAL_COMMA, SPACES, TypedNumber, non_finite, number_hint
 
 MALFORMED_NUMBER = re.compile(r"\s*[-+]?[0-9.,'’_\s]*[0-9][0-9.,'’_\s]*%?\s*\Z")
 THOUSANDS = re.compile(r"[-+]?[0-9]{1,3},[0-9]{3}")  # `1,500` may be either
@@ -129,7 +129,7 @@ def _rows(text: str, name: str, delimiter: str | None) -> tuple[str, list[Row]]:
     if delimiter == " " and '"' not in text:
         for line, record in records:
             _check_characters(record, (name, f"line {line}"))
-        return delimiter, [(line, record.split()) for line, record in records]
+        return delimiter, [(line, _split(record)) for line, record in records]
     row, rows = (0, ""), list[Row]()
 
     def lines_of_records() -> Iterator[str]:
@@ -148,6 +148,11 @@ def _rows(text: str, name: str, delimiter: str | None) -> tuple[str, list[Row]]:
     if delimiter == ";" and has_decimal_commas(cell for _, cells in rows for cell in cells):
         rows = [(line, [_with_point(cell) for cell in cells]) for line, cells in rows]
     return delimiter, rows
+
+
+def _split(record: str) -> list[str]:
+    """The cells between spaces, not between those that group the digits of a number."""
+    return record.split() if record.isascii() else re.split(SPACES, record.strip(" \t"))
 
 
 def has_decimal_commas(cells: Iterable[str]) -> bool:

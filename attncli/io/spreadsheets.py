@@ -5,7 +5,9 @@ A work sheet has a hidden sheet with its problem as YAML, in which `expected` is
 
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +25,7 @@ from attncli.problem.fields import EXPECTED
 PROBLEM_SHEET = "attn"  # hidden: lines of YAML in column A, and beside it a path, a sheet and a cell in each row
 DECIMALS = 6  # of numbers that formulas of a student compute, where none is typed in
 _PRECISE = 10  # decimals that nobody types
+_CELL = re.compile(r"[A-Z]{1,3}[1-9][0-9]{0,5}", re.ASCII)
 
 Place = tuple[list[str | int], str, str]  # the path of a number in the problem, its sheet and its cell
 
@@ -54,16 +57,22 @@ class _SpreadsheetReader(Reader):
         if PROBLEM_SHEET not in book.sheetnames:
             hint = f"name a sheet of it: --embeddings '{source.name}#{book.sheetnames[0]}'"
             raise AttnError("is a spreadsheet that attn worksheet did not write", where=source.name, hint=hint)
-        text, places = _parts(book[PROBLEM_SHEET])
-        values, _ = yaml.read(text, source.name, TEXT_KEYS, TYPED_KEYS)
-        found = [(path, _value(book, sheet, cell)) for path, sheet, cell in places]
-        for path, value in found:
-            if path[0] != EXPECTED:
-                _put(values, path, value)
-        for name in {str(path[1]) for path, _ in found if path[0] == EXPECTED}:
-            own = [(path, value) for path, value in found if path[:2] == [EXPECTED, name]]
-            for (path, _), number in zip(own, _typed([value for _, value in own]), strict=True):
-                _put(values, path, number)
+        try:
+            text, places = _parts(book[PROBLEM_SHEET])
+            values, _ = yaml.read(text, source.name, TEXT_KEYS, TYPED_KEYS)
+            if not isinstance(values, Mapping):
+                raise TypeError(text)
+            found = [(path, _value(book, sheet, cell)) for path, sheet, cell in places]
+            for path, value in found:
+                if path[0] != EXPECTED:
+                    _put(values, path, value)
+            for name in {str(path[1]) for path, _ in found if path[0] == EXPECTED}:
+                own = [(path, value) for path, value in found if path[:2] == [EXPECTED, name]]
+                for (path, _), number in zip(own, _typed([value for _, value in own]), strict=True):
+                    _put(values, path, number)
+        except (AttnError, ValueError, LookupError, TypeError):  # no YAML, no path, no cell, or other lists
+            hint = "copy the answers into the work sheet as it was handed out"
+            raise AttnError(f"its hidden sheet {PROBLEM_SHEET!r} was changed", where=source.name, hint=hint) from None
         return values, {}
 
     def descriptions(self, source: Input) -> Sequence[ArrayDescription]:
@@ -88,7 +97,8 @@ def _open(source: Input) -> Any:
     except ImportError:
         raise missing_package("openpyxl", "sheet", source.name) from None
     try:
-        return openpyxl.load_workbook(io.BytesIO(source.read()), data_only=True)
+        with redirect_stdout(io.StringIO()):  # openpyxl prints what is out of range
+            return openpyxl.load_workbook(io.BytesIO(source.read()), data_only=True)
     except AttnError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever openpyxl raises where a file is damaged
@@ -107,7 +117,27 @@ def _parts(page: Any) -> tuple[str, list[Place]]:
     """The YAML of a hidden sheet, and the places of the numbers."""
     rows = list(page.iter_rows(min_col=1, max_col=4, values_only=True))
     text = "\n".join(str(row[0]) for row in rows if row[0] is not None) + "\n"
-    return text, [(json.loads(row[1]), str(row[2]), str(row[3])) for row in rows if row[1]]
+    return text, [(_path(row[1]), str(row[2]), _cell_name(row[3])) for row in rows if row[1]]
+
+
+def _path(text: Any) -> list[str | int]:
+    """The path of a number; raises ValueError or TypeError where a text is none."""
+    path = json.loads(text)
+    if not isinstance(path, list) or not path or not all(type(part) is str or _is_position(part) for part in path):
+        raise ValueError(text)
+    return path
+
+
+def _is_position(part: Any) -> bool:
+    """Whether a part of a path is a position in a list."""
+    return type(part) is int and part >= 0
+
+
+def _cell_name(name: Any) -> str:
+    """The name of one cell; raises ValueError or TypeError for any other text."""
+    if not _CELL.fullmatch(name):
+        raise ValueError(name)
+    return str(name)
 
 
 def _value(book: Any, sheet: str, cell: str) -> Any:
@@ -117,9 +147,11 @@ def _value(book: Any, sheet: str, cell: str) -> Any:
 
 
 def _put(values: Any, path: Sequence[str | int], value: Any) -> None:
-    """Put a value into nested lists and mappings."""
+    """Put a value into nested lists and mappings, in place of one that is there; raises LookupError where none is."""
     for part in path[:-1]:
         values = values[part]
+    if isinstance(values, Mapping) and path[-1] not in values:
+        raise LookupError(path[-1])
     values[path[-1]] = value
 
 

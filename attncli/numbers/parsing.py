@@ -18,6 +18,10 @@ DECIMAL = re.compile(rf"[-+]?({_NUMBER.pattern})", re.IGNORECASE | re.ASCII)
 _FUNCTIONS: dict[str, Callable[[float], float]] = {"sqrt": math.sqrt, "exp": math.exp}
 _CONSTANTS = {"pi": math.pi}
 _NON_FINITE = re.compile(r"([-+]?)\.?(inf|infinity|nan)", re.IGNORECASE | re.ASCII)
+# The spaces that group the digits of a number in some languages, and others, which separate numbers.
+_GROUPING = "\u00a0\u2007\u2009\u202f"
+_GROUPED = re.compile(f"(?<=[0-9])[{_GROUPING}](?=[0-9])", re.ASCII)
+SPACES = rf"[^\S{_GROUPING}]+"
 DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+", re.ASCII)
 _ROWS = re.compile(r"[-+0-9.,eE;\s\[\]]*", re.ASCII)  # numbers with commas in them, spaces between them
 _COMMA, _POINT = re.compile("(?<=[0-9]),(?=[0-9])"), re.compile(r"(?<![\w.])([0-9]+)\.(?=[0-9])")
@@ -157,14 +161,20 @@ def number_hint(word: str) -> str | None:
     >>> number_hint("1.5")
     'write it without quotes'
     """
-    if DECIMAL.fullmatch(word):  # readers took it for text
-        return "write it without quotes"
-    if "−" in word and DECIMAL.fullmatch(plain := word.replace("−", "-")):  # as this program prints it
-        return f"write the minus sign as a hyphen: {plain}"
+    ways = {
+        "write it without quotes": word,  # readers took it for text
+        "write the minus sign as a hyphen: {}": word.replace("−", "-"),  # as this program prints it
+        "write its digits without spaces: {}": _GROUPED.sub("", word),
+    }
+    if (way := next((way for way, plain in ways.items() if DECIMAL.fullmatch(plain)), None)) is not None:
+        return way.format(ways[way])
     if DECIMAL_COMMA.fullmatch(word):
         return f"write the decimal point as a point: {word.replace(',', '.')}"
-    if not _NOT_DECIMAL.fullmatch(word):
-        return None
+    return _decimal_hint(word) if _NOT_DECIMAL.fullmatch(word) else None
+
+
+def _decimal_hint(word: str) -> str | None:
+    """How a number of Python's is written in decimal digits; None where it is none of these either."""
     try:
         number: float = int(word, 0)
     except ValueError:

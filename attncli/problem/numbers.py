@@ -12,7 +12,7 @@ from typing import Any
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import repr_excerpt, shorten
-from attncli.numbers.parsing import DECIMAL, DECIMAL_COMMA, TypedNumber, non_finite, number_hint, number_of_text
+from attncli.numbers.parsing import DECIMAL, DECIMAL_COMMA, SPACES, TypedNumber, non_finite, number_hint, number_of_text
 from attncli.problem.arrays import to_lists, to_python_number
 
 UNLIMITED = float("inf")
@@ -32,7 +32,7 @@ _WORDS: dict[str, Any] = {
 }
 _IN_BRACKETS = re.compile(r"\[([^\[\],]*|[^\[\]]*;[^\[\]]*)\]")  # `[1 0; 0 1]`, which YAML does not read
 _END_OF_ROW = re.compile(r"[;\n]")
-_SEPARATOR = re.compile(r"\s*,\s*|\s+")
+_SEPARATOR = re.compile(rf"\s*,\s*|{SPACES}")
 
 ReadCell = Callable[[str, ErrorPath], Any]
 
@@ -282,7 +282,7 @@ def read_typed_matrix(text: str, path: ErrorPath, read_cell: ReadCell = read_num
         del rows[-1]
     if not _is_cell(read_cell(rows[0][0], path)):
         return None
-    if len(rows) == len(rows[0]) == 1 and not brackets:
+    if len(rows) == len(rows[0]) == 1 and not brackets and ";" not in text:
         return read_cell(text, path)
     return [
         [_cell(cell, (*path, *place, f"number {column}"), read_cell) for column, cell in enumerate(cells, 1)]

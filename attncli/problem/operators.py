@@ -6,11 +6,12 @@ from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError, did_you_mean
 from attncli.base.lazy_numpy import import_object, np
-from attncli.base.text import json_excerpt
+from attncli.base.text import json_excerpt, repr_excerpt
 from attncli.ops.records import Operator, OperatorRecord, Parameter, ParameterMapping, ReadsMapping
 from attncli.ops.registry import is_operator, kind_of, look_up, operators
 from attncli.problem.arrays import LIST_OF_NUMBERS, MATRIX, GivenArray, to_array
 from attncli.problem.numbers import (
+    MAX_COUNT,
     is_number,
     read_number,
     to_boolean,
@@ -245,7 +246,11 @@ def _to_parameter(record: OperatorRecord, parameter: Parameter, value: Any, path
         case "boolean":
             return to_boolean(value, inner)
         case "integer":
-            return to_integer(value, inner, parameter.range.least)
+            count = to_integer(value, inner, parameter.range.least)
+            if abs(count) > MAX_COUNT:  # NumPy computes with integers of 64 bits
+                hint = f"expected at most {MAX_COUNT:,}"
+                raise AttnError(f"{repr_excerpt(value)} is out of range", where=inner, hint=hint)
+            return count
         case "number":
             if parameter.mapping is not None and isinstance(value, (Mapping, ParameterMapping)):
                 return _to_mapping(parameter.mapping, value, inner)

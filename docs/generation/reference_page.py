@@ -1,7 +1,6 @@
 """The pages of the reference: keys, results, operators, formats, commands and exit statuses, from the records."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 from typing import Any
 
 import typer
@@ -150,8 +149,9 @@ def pages() -> dict[str, str]:
 
 
 def _keys() -> Iterator[str]:
-    """A heading and a table of the keys of each panel; a panel may come back with keys that are rarely given."""
-    for panel, fields in groupby(FIELDS.values(), key=lambda field: field.panel):
+    """A heading and a table of the keys of each panel, of which those come last that are rarely given."""
+    for panel in dict.fromkeys(field.panel for field in FIELDS.values()):
+        fields = [field for field in FIELDS.values() if field.panel == panel]
         yield f"## {panel}"
         yield table(("key", "value", "default", "example", "what it is"), map(_key, fields))
 

@@ -49,6 +49,12 @@ def anchors(name: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def test_a_page_of_the_reference_has_each_heading_once() -> None:
+    for name, page in reference().items():
+        headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page), re.MULTILINE)
+        assert sorted(set(headings)) == sorted(headings), name
+
+
 def test_every_link_of_the_site_leads_to_a_page_a_file_and_a_heading() -> None:
     known = {*pages(), *site.files(), *(f"{site.GALLERY}{entry.name}.html" for entry in gallery.entries())}
     for name, page in pages().items():

@@ -88,6 +88,8 @@ HINTS = {
     "1": "write it without quotes",
     "-.5E3": "write it without quotes",
     "1,5": "write the decimal point as a point: 1.5",
+    "1\u00a0000": "write its digits without spaces: 1000",
+    "-12\u202f345\u202f678.5": "write its digits without spaces: -12345678.5",
     "−1.5": "write the minus sign as a hyphen: -1.5",
     "1−2": None,
     "1.2.3": None,

@@ -58,7 +58,8 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
     if other is not None:
         report = replace(report, explanations=(other,), tried_count=1)
     elif options.tries_slips and not report.agrees:
-        explained = explain_differences(checker, results)
+        with np.errstate(all="ignore"):  # a mistake may divide by 0, or multiply an infinite number
+            explained = explain_differences(checker, results)
         found = explained.whole
         report = replace(
             report,
@@ -71,7 +72,8 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
             untried=found.untried,
         )
     if options.finds_unnoticed:
-        missed = find_unnoticed(checker)
+        with np.errstate(all="ignore"):
+            missed = find_unnoticed(checker)
         untried = tuple(dict.fromkeys((*report.untried, *missed.untried)))
         report = replace(report, unnoticed=explanations(missed.explanations), untried=untried)
     reason = checker.tolerance(searched).reason if searched else ""

@@ -9,6 +9,7 @@ from attncli.analysis.check.patterns import AxisPart, named_positions
 from attncli.analysis.check.report import NearestSlip, PartExplanation, QuantityCheck, Telling
 from attncli.analysis.check.slips import (
     agreement,
+    axis_of,
     exact_problem,
     explanations,
     find_explanations,
@@ -77,8 +78,7 @@ class _PartSearch:
         return wrong
 
     def _axis(self, name: str, letter: str) -> int | None:
-        letters = self.checker.trace.plan[name].letters
-        return letters.index(letter) if letter in letters else None
+        return axis_of(self.checker, name, letter)
 
     def has_right_part(self, letter: str) -> bool:
         """Whether the numbers of some batch items, of some heads, or of a good part of the queries agree."""

@@ -239,10 +239,21 @@ def residuals(checker: Checker, attempt: Attempt) -> Array | None:
     return np.concatenate(parts) if parts else None
 
 
+def axis_of(checker: Checker, name: str, letter: str) -> int | None:
+    """The axis of a step whose positions are all those of a letter; None where it has none, or one for several heads.
+
+    Weights of the two maps of a pair of heads, subtracted, have half as many heads as their queries.
+    """
+    plan = checker.trace.plan
+    node = plan[name]
+    axis = node.letters.index(letter) if letter in node.letters else None
+    return None if axis is None or node.shape[axis] != plan.axis_length(letter) else axis
+
+
 def agreement(checker: Checker, attempt: Attempt, letter: str) -> Array:
     """For each position along an axis whether an attempt gives what is expected there, within its rounding error."""
     agrees = np.ones(checker.trace.plan.axis_length(letter), dtype=bool)
-    quantities = {name: x for name, x in checker.quantities.items() if letter in checker.trace.plan[name].letters}
+    quantities = {name: x for name, x in checker.quantities.items() if axis_of(checker, name, letter) is not None}
     rounding = measure(attempt.problem, attempt.plan, list(quantities), _dtype(checker))
     for same in in_all_parts(attempt, exact_problem(checker), limits_of(checker)):
         values = _computed(same, quantities)
@@ -251,8 +262,7 @@ def agreement(checker: Checker, attempt: Attempt, letter: str) -> Array:
             own = checker.derived_tolerance(name, Precision(_dtype(checker)), rounding)
             agreeing = (_agreeing(numbers, values[name], tolerance) for tolerance in (own, checker.tolerance(name)))
             cells = np.logical_or(*agreeing) | ~numbers.is_given
-            axis = checker.trace.plan[name].letters.index(letter)
-            others = tuple(at for at in range(cells.ndim) if at != axis)
+            others = tuple(at for at in range(cells.ndim) if at != axis_of(checker, name, letter))
             agrees[slice(None) if positions is None else list(positions)] &= cells.all(axis=others)
     return agrees
 

@@ -32,7 +32,7 @@ def _known_scales(case: Computation) -> Mapping[str, float]:
         known |= {"√d": sqrt(d), "1/√d": 1 / sqrt(d)}
     known |= {"√heads": sqrt(heads), "1/√heads": 1 / sqrt(heads)} if heads > 1 else {}
     own = own_scale(case.problem)
-    widths = {} if own is None else {width: 1 / (own * sqrt(width)) for width in WIDTHS if width != d}
+    widths = {width: 1 / (own * sqrt(width)) for width in WIDTHS if width != d} if own else {}  # a scale of 0 has none
     return known | {f"that of the scale 1/√{width}": factor for width, factor in widths.items()}
 
 
