@@ -73,9 +73,10 @@ class Interface:
 
     @property
     def extras(self) -> tuple[Extra, ...]:
-        """The further arguments that it can be given."""
+        """The further arguments that it can be given, and its backward function too."""
         has_cache = "past" in self.keys or {"past_key", "past_value"} <= self.keys
-        found = dict.fromkeys(EXTRAS[key] for key in self.keys if key in EXTRAS)
+        keys = self.keys & {one.key for one in self.backward} if self.backward else self.keys
+        found = dict.fromkeys(EXTRAS[key] for key in keys if key in EXTRAS)
         return tuple(sorted(extra for extra in found if extra != "past" or has_cache))
 
     @property

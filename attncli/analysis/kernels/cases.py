@@ -32,6 +32,7 @@ BATCHES = (1, 2, 1, 3)
 MAX_SCORES = 2**16  # of a random input
 LONGEST = 140  # queries or keys of a random input: more than the largest tile
 # A score whose exponential overflows in the type that kernels compute in, and a little more.
+LARGEST_PRODUCT = 6e4  # of a query and a key, which float16 has
 OVERFLOWS: Mapping[str, float] = {"float64": 780.0, "float32": 97.0, "float16": 97.0, "bfloat16": 97.0}
 
 
@@ -117,6 +118,7 @@ class Scope:
     extras: Sequence[Extra] = ()
     needed: Sequence[Extra] = ()
     has_gradients: bool = False
+    scale: float | None = None  # of the scores; None for 1/√d
 
 
 @dataclass
@@ -148,7 +150,8 @@ class CaseMaker:
             "value": (s.batch, s.kv_heads, s.keys, s.value_features),
         }
         arrays = {name: self.random.standard_normal(shape) for name, shape in shapes.items()}
-        _SCORES[scores](arrays, OVERFLOWS[dtype] * math.sqrt(s.features))
+        factor = abs(self.scale_of(s)) or 1.0
+        _SCORES[scores](arrays, min(OVERFLOWS[dtype] / factor, LARGEST_PRODUCT))
         past = 0
         for extra in dict.fromkeys((*self.scope.needed, *extras)):
             if extra == "past":
@@ -159,6 +162,10 @@ class CaseMaker:
             arrays["grad_output"] = self.random.standard_normal((*shapes["query"][:-1], s.value_features))
         case = KernelCase(arrays, dtype, memory if self.scope.has_memories else "", past, about)
         return case.with_dtype(dtype)
+
+    def scale_of(self, sizes: Sizes) -> float:
+        """The factor of the scores of an input."""
+        return 1 / math.sqrt(sizes.features) if self.scope.scale is None else self.scope.scale
 
     def _mask(self, s: Sizes) -> Array:
         """A random mask in which one query sees no key, and another its last key alone."""

@@ -134,6 +134,7 @@ def _first_scope(trial: Trial, interface: Interface) -> Scope:
         extras=_extras(trial, interface),
         needed=interface.needed,
         has_gradients=trial.options.is_backward,
+        scale=trial.scale,
     )
 
 

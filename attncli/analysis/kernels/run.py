@@ -22,6 +22,7 @@ MOST_ENDED = 4  # calls that end the process or the time: then no other inputs a
 SHRINK_SECONDS, SLOW_SHRINK_SECONDS = 15.0, 45.0  # the second where a call that fails takes its time
 MOST_SHRINKS = 4000  # inputs that are tried to make one smaller
 NAMED_INPUTS = 3  # on which mistakes are looked for
+ENOUGH_INPUTS = 2  # of these, which a mistake is to explain
 ENOUGH_NUMBERS = 12  # in what is returned, for a mistake to be told from others
 # The order in which one of several failures is made small: those with numbers say most.
 KINDS: Sequence[Kind] = ("differs", "not_finite", "result", "raised", "changed", "crashed", "timeout")
@@ -168,17 +169,20 @@ def _find_mistakes(
     rich = [x for x in ordered if _number_count(x[1]) >= ENOUGH_NUMBERS] or list(ordered)
     rich.sort(key=lambda x: bool(x[0].memory))
     rich = [x for x in rich if x[0].memory == rich[0][0].memory]
-    common: tuple[Explanation, ...] = ()
-    first: tuple[KernelCase, Failure] | None = None
-    chosen = dict.fromkeys(round(at * (len(rich) - 1) / (NAMED_INPUTS - 1)) for at in range(NAMED_INPUTS))
-    for case, failure in (rich[at] for at in chosen):
-        found = trial.explain(case, failure).explanations
-        if not found:
-            continue
-        kept = tuple(x for x in common if any(x.slips == other.slips for other in found)) if common else found
-        if kept:
-            common, first = kept, first or (case, failure)
-    return common, first
+    places = dict.fromkeys(round(at * (len(rich) - 1) / (NAMED_INPUTS - 1)) for at in range(NAMED_INPUTS))
+    chosen = [rich[at] for at in places]
+    candidates: dict[tuple[str, ...], Explanation] = {}
+    for case, failure in chosen:
+        for found in trial.explain(case, failure).explanations:
+            candidates.setdefault(found.slips, found)
+    kept = []
+    for mistake in candidates.values():
+        explained = [one for one in chosen if trial.explained_by(*one, mistake) is not None]
+        if len(explained) >= min(ENOUGH_INPUTS, len(chosen)):  # one alone may be explained by chance
+            kept.append((mistake, explained))
+    most = max((len(explained) for _, explained in kept), default=0)
+    common = [(mistake, explained) for mistake, explained in kept if len(explained) == most]
+    return tuple(mistake for mistake, _ in common), common[0][1][0] if common else None
 
 
 def _number_count(failure: Failure) -> int:

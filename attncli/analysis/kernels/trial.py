@@ -15,7 +15,7 @@ from attncli.analysis.slips import SLIPS
 from attncli.base.dtypes import HALF, Precision, coarsest
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, join_words
-from attncli.io.assemble import assemble
+from attncli.io.assemble import assemble, read_value
 from attncli.io.entries import ALIASES
 from attncli.io.kernel_process import CallFailure, Returned, Runner
 from attncli.io.problem_files import Document, Origin, RawValue
@@ -23,7 +23,8 @@ from attncli.plan.build import plan_of
 from attncli.problem.arrays import GivenArray
 from attncli.problem.fields import GRADIENT_PREFIX
 from attncli.problem.layout import OWN_LAYOUTS
-from attncli.problem.spec import ProblemSpec
+from attncli.problem.numbers import to_number
+from attncli.problem.spec import FIELDS, ProblemSpec
 
 NUMPY, TORCH, COMMAND = "numpy", "torch", "command"
 TYPES: Mapping[str, Sequence[str]] = {
@@ -80,6 +81,13 @@ class Trial:
     untried: list[str] = field(default_factory=list)
     searches: int = 0  # for the number of a mistake
     latest: dict[tuple[str, ...], Explanation] = field(default_factory=dict)  # with the number that was found last
+
+    @property
+    def scale(self) -> float | None:
+        """The factor of the scores that the problem gives; None for that of the score."""
+        raw = self.description.document.get("scale")
+        value = None if raw is None else read_value(FIELDS["scale"], raw)
+        return None if value is None else to_number(value, ("scale",))
 
     def problem_of(self, case: KernelCase, without: Sequence[str] = (), *, is_plain: bool = False) -> ProblemSpec:
         """The problem of an input, without some keys; a plain one without heads and batch items where there is one."""

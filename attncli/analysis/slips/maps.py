@@ -364,8 +364,9 @@ def _has_both(case: Computation) -> Callable[[str], bool]:
 
 
 def _is_plain(problem: ProblemSpec) -> bool:
-    """Whether nothing but queries, keys and values has an axis of heads, with as many heads and rows of each."""
-    others = (problem.sink, problem.bias, problem.position, problem.qk_norm, problem.value_norm, problem.context_norm)
+    """Whether queries, keys and values alone have an axis of heads, as many heads and rows each, and no cache."""
+    norms = (problem.qk_norm, problem.value_norm, problem.context_norm)
+    others = (problem.sink, problem.bias, problem.position, problem.past_key, *norms)
     lengths, layout = problem.lengths, problem.leading
     is_square = layout.heads == layout.kv_heads and lengths.get("n") == lengths.get("m")
     return is_square and not problem.score.arrays and all(value is None for value in others)

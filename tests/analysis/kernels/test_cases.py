@@ -23,7 +23,7 @@ from tests.analysis.kernels.running import InThisProcess
 TYPES = ("float64", "float32", "float16")
 EXTRAS = ("bias", "key_lengths", "key_mask", "mask", "past", "sink")
 WHOLE = Scope(dtypes=TYPES, heads=((2, 2), (1, 1), (4, 2)), extras=EXTRAS)
-MOST_CELLS = 2000  # queries times keys of the inputs on which all slips are tried
+MOST_CELLS = 700  # queries times keys of the inputs on which all slips are tried
 
 
 def systematic(scope: Scope = WHOLE, seed: int = 0) -> list[KernelCase]:
@@ -87,11 +87,9 @@ def test_what_a_function_does_not_take_is_not_drawn() -> None:
     ("keys", "scope"),
     [
         ({}, Scope()),
-        ({"causal": True}, Scope()),
         ({"causal": True, "align": "bottom_right"}, Scope()),
         ({"window": [2, 1]}, Scope()),
-        ({"softcap": 3.0, "causal": True}, Scope()),
-        ({"causal": True}, Scope(heads=((4, 2), (6, 3)))),
+        ({"softcap": 3.0, "causal": True}, Scope(heads=((4, 2), (6, 3)))),
         ({"scale": 0.3}, Scope()),
         ({}, Scope(extras=EXTRAS)),
     ],
@@ -102,15 +100,12 @@ def test_the_inputs_reveal_every_mistake_that_applies(keys: Mapping[str, Any], s
     runner = InThisProcess("def attention(): pass", "attention")
     trial = Trial(runner, Interface(()), Description(document), TrialOptions())
     made, revealed = set(), set()
-    for dtype in ("float64", "float32"):
-        for case in systematic(replace(scope, dtypes=(dtype,))):
-            if case.sizes.queries * case.sizes.keys > MOST_CELLS:
-                continue
+    for case in systematic(replace(scope, scale=keys.get("scale"))):
+        if case.sizes.queries * case.sizes.keys <= MOST_CELLS:
             problem, options = trial.problem_of(case), CheckOptions(finds_unnoticed=True, seconds=60)
-            output = run(problem, "output").output.astype(dtype)
-            quantities = read_expected(problem, {"output": output}, options)
+            quantities = read_expected(problem, {"output": run(problem, "output").output}, options)
             checker = Checker(problem, compute_reference(problem, ["output"], options), quantities, options)
-            own = {attempt.slips for attempt in attempts(problem, dtype)}
+            own = {attempt.slips for attempt in attempts(problem)}
             made |= own
             revealed |= own - {attempt.slips for attempt in find_unnoticed(checker).explanations}
     assert len(made) > 20

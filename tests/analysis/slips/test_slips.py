@@ -99,6 +99,14 @@ def test_what_changes_nothing_that_is_visible_or_added_is_no_slip() -> None:
         assert variants(problem(**keys), slip) == [], slip
 
 
+def test_every_slip_can_be_computed_where_new_keys_are_as_many_as_heads() -> None:
+    arrays = {
+        name: normal(2, 3, rows, 4) for name, rows in {"query": 5, "key": 3, "past_key": 2, "past_value": 2}.items()
+    }
+    for attempt in attempts(problem(**arrays, value=normal(2, 3, 3, 4))):
+        assert np.shape(run_attempt(attempt, ["output"])["output"])[0] == 2
+
+
 def test_a_slip_is_not_made_where_it_changes_no_step() -> None:
     names = {attempt.slips[0] for attempt in attempts(problem(query=normal(3, 1), key=normal(3, 1), causal=True))}
     scales = {"no_scale", "scale_by_d", "scaled_twice", "scale_inverted", "scale_by_model_width"}

@@ -31,7 +31,7 @@ import sys
 import numpy as np
 from kernel import attention
 given = np.load(sys.argv[1])
-np.savez(sys.argv[2], output=attention(given["query"], given["key"], given["value"])[0])
+np.savez(sys.argv[2], output=attention(given["query"], given["key"], given["value"], causal=True)[0])
 """
 
 
@@ -114,7 +114,7 @@ def test_the_arrays_of_a_problem_are_one_more_input(run: Run, tmp_path: Path) ->
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("example", COMMANDS["try"].examples)
+@pytest.mark.parametrize("example", [f"{example} --inputs 5 --dtype float64" for example in COMMANDS["try"].examples])
 def test_its_examples_run_as_they_are(example: str, run: Run, tmp_path: Path) -> None:
     right = RIGHT + "\nattention_of_layout = attention\n"
     if "bnhd" in example:

@@ -1,0 +1,71 @@
+"""`attn try` on PyTorch's scaled_dot_product_attention, forward and backward, in every type."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import run_in_process
+
+KERNELS = """
+import torch
+import torch.nn.functional as F
+
+
+def right(query, key, value, attn_mask=None, is_causal=False, scale=None, enable_gqa=False):
+    more = {"attn_mask": attn_mask, "is_causal": is_causal, "scale": scale, "enable_gqa": enable_gqa}
+    return F.scaled_dot_product_attention(query, key, value, **more)
+
+
+def tokens_first(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    return F.scaled_dot_product_attention(*(x.transpose(1, 2) for x in (q, k, v))).transpose(1, 2)
+
+
+class WithoutScale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x / x.shape[-1] ** 0.5
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+def wrong_gradient(q, k, v):
+    return F.scaled_dot_product_attention(WithoutScale.apply(q), k, v, scale=1.0)
+"""
+
+
+def tried(folder: Path, name: str, *words: str) -> dict[str, Any]:
+    (folder / "kernels.py").write_text(KERNELS, encoding="utf-8")
+    return json.loads(run_in_process("try", f"kernels.py:{name}", *words, "--json", folder=folder).stdout)
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("--causal",), ("--scale", "0.3"), ("--kv-heads", "2"), ("--causal", "--backward")]
+)
+def test_it_passes(words: tuple[str, ...], tmp_path: Path) -> None:
+    found = tried(tmp_path, "right", *words, "--inputs", "200")
+    assert found["passes"], found["smallest"]
+    assert found["tried"] > 200
+    assert (found["arrays"], found["layout"]) == ("torch", "bhnd")
+    assert found["dtypes"] == ["float64", "float32", "float16", "bfloat16"]
+    assert ("grad_key" in found["compared"]) == ("--backward" in words)
+
+
+def test_it_passes_by_its_own_name(tmp_path: Path) -> None:
+    words = ("try", "torch.nn.functional:scaled_dot_product_attention", "--inputs", "20", "--json")
+    assert json.loads(run_in_process(*words, folder=tmp_path).stdout)["passes"]
+
+
+def test_tokens_before_heads_are_found_by_trying(tmp_path: Path) -> None:
+    found = tried(tmp_path, "tokens_first", "--inputs", "10")
+    assert (found["passes"], found["layout"]) == (True, "bnhd")
+
+
+def test_a_gradient_that_is_wrong_alone_is_found(tmp_path: Path) -> None:
+    found = tried(tmp_path, "wrong_gradient", "--backward", "--inputs", "0")
+    assert found["smallest"]["sentence"] == "returns a wrong grad_query"
+    assert found["smallest"]["numbers"] <= 24
+    assert tried(tmp_path, "wrong_gradient", "--inputs", "0")["passes"]
