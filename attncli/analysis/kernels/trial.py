@@ -223,7 +223,7 @@ class Trial:
                     what = "NaN" if np.isnan(strange).any() else "an infinity"
                     return Failure("not_finite", f"returns {what} in {first}", f"not finite {first}", results)
                 cause = OUTPUT if OUTPUT in wrong else first
-                return Failure("differs", f"returns a wrong {join_words(wrong)}", f"differs {cause}", results)
+                return Failure("differs", f"returns wrong numbers in {join_words(wrong)}", f"differs {cause}", results)
         if changed:
             sentence = f"changes its {count_of(len(changed), 'argument').partition(' ')[2]} {join_words(changed)}"
             return Failure("changed", sentence, f"changed {changed[0]}")
