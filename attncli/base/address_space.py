@@ -6,6 +6,7 @@ from pathlib import Path
 from attncli.base.errors import AttnError
 
 ENOUGH_FOR_NUMPY = 2**29  # bytes: with fewer it is tried first
+MOST_SECONDS = 5  # of processor time: it takes a fifth of one
 
 
 def address_space_left() -> int | None:
@@ -25,8 +26,9 @@ def address_space_left() -> int | None:
 def check_numpy_fits() -> None:
     """Raise AttnError where the address space that is left does not suffice to load NumPy and to multiply matrices.
 
-    Its library of matrix products would end the process, with a status that says that numbers differ. Where little is
-    left a child process tries; this one multiplies too, because the library keeps the memory that it has once.
+    Its library of matrix products would end the process, with a status that says that numbers differ, or (of NumPy 2.1)
+    ask for memory for ever. Where little is left a child process tries, and has only MOST_SECONDS; this one multiplies
+    too, because the library keeps the memory that it has once.
     """
     left = address_space_left()
     if left is None or left > ENOUGH_FOR_NUMPY or not hasattr(os, "fork"):
@@ -35,6 +37,7 @@ def check_numpy_fits() -> None:
     if child == 0:
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            _limit_processor_time()
             _multiply()
             os._exit(0)
         finally:
@@ -43,6 +46,15 @@ def check_numpy_fits() -> None:
         message = f"{left // 10**6} MB of memory are left, which are too few to load NumPy"
         raise AttnError(message, hint="allow more: ulimit -v has the limit")
     _multiply()
+
+
+def _limit_processor_time() -> None:
+    """Have this process killed after MOST_SECONDS of processor time, or what it has left where that is less."""
+    import resource  # noqa: PLC0415 - not on Windows
+
+    most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    seconds = MOST_SECONDS if most == resource.RLIM_INFINITY else min(MOST_SECONDS, most)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))  # the hard limit kills, whatever handles signals
 
 
 def _multiply() -> None:

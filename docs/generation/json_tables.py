@@ -62,8 +62,8 @@ TRY = {
     "others": "failures for other causes: `kind`, `sentence`, `count`, and the `sizes` of the smallest input",
 }
 SMALLEST = {
-    "kind": "`differs`, `not_finite`, `result` (a shape, or a part that is missing), `changed` (an argument), "
-    "`raised`, `crashed` or `timeout`",
+    "kind": "`differs`, `not_finite`, `result` (a shape, a part that is missing), `changed` (an argument), `raised`, "
+    "`crashed` or `timeout`",
     "sentence": "what happens, without its subject: `raises ValueError: …`",
     "sizes": "the lengths of its axes: `batch`, `heads`, `kv_heads`, `queries`, `keys`, `features` …",
     "numbers": "how many numbers queries, keys and values have",

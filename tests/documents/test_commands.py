@@ -98,7 +98,9 @@ def test_every_file_extra_and_marker_of_a_command_exists(command: str) -> None:
         case ["python", "-m", module, *_]:
             packages = [package for extra in project["optional-dependencies"].values() for package in extra]
             is_in_an_extra = any(re.match(rf"{module}\W", package) for package in packages)
-            assert is_in_an_extra or (ROOT / module.replace(".", "/")).with_suffix(".py").is_file()
+            folder = ROOT / module.replace(".", "/")
+            files = (folder.with_suffix(".py"), folder / "__main__.py")
+            assert is_in_an_extra or any(file.is_file() for file in files)
         case ["python" | "bash", path, *_]:
             assert (ROOT / path / "__main__.py").exists() or (ROOT / path).is_file()
         case ["ruff" | "mypy" as tool, *_]:

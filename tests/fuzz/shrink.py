@@ -1,12 +1,13 @@
 """A case made smaller while it fails in the same way: fewer words, files, lines and characters."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from tests.fuzz.cases import Case
 
-MAX_TRIALS = 400
+MAX_TRIALS, MAX_SECONDS = 400, 30
 MAX_BYTES = 10_000  # of a file of which parts are left out
 Fails = Callable[[Case], bool]
 
@@ -14,11 +15,12 @@ Fails = Callable[[Case], bool]
 def shrink(case: Case, fails: Fails) -> Case:
     """The smallest case found that fails too; one whose numbers or mask are known as it is: it is small."""
     trials, is_smaller = 0, case.numbers is None and case.visible is None
+    end = time.process_time() + MAX_SECONDS
     while is_smaller:
         is_smaller = False
         for smaller in _smaller(case):
             trials += 1
-            if trials > MAX_TRIALS:
+            if trials > MAX_TRIALS or time.process_time() > end:
                 return case
             if fails(smaller):
                 case, is_smaller = smaller, True
