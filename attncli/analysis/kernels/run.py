@@ -137,7 +137,7 @@ def _with_smallest(
     others = _others(failures, failure.cause)
     return replace(
         report,
-        smallest=Smallest(case, plain, failure, printed),
+        smallest=Smallest(case, plain, failure, printed, trial.has_empty_row(case)),
         explanations=explanations,
         others=others,
     )

@@ -118,6 +118,11 @@ class Trial:
         sizes = case.sizes
         return np.broadcast_to(table, (sizes.queries, sizes.keys)).copy() if table.ndim == 2 else table
 
+    def has_empty_row(self, case: KernelCase) -> bool:
+        """Whether a query of an input sees no key."""
+        problem = self.problem_of(case)
+        return _has_mask(problem) and not bool(visible_table(problem).any(axis=-1).all())
+
     def judge(self, case: KernelCase) -> "Failure | CallFailure | None":
         """What goes wrong with an input; None where nothing does. A CallFailure is a refusal of the function's own."""
         problem = self.problem_of(case)
