@@ -98,7 +98,11 @@ def is_killed(tree: Path, names: Sequence[str]) -> bool:
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
         options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly", "-m", ""]
-        os._exit(int(pytest.main([*options, *names])))
+        status = 1  # where an exception ends it, which must not clean up what the parent uses
+        try:
+            status = int(pytest.main([*options, *names]))
+        finally:
+            os._exit(status)
     _, ended = os.waitpid(child, 0)
     with suppress(ProcessLookupError):  # what its tests started
         os.killpg(child, signal.SIGKILL)
