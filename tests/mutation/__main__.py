@@ -97,8 +97,13 @@ def is_killed(tree: Path, names: Sequence[str]) -> bool:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
-        options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly", "-m", ""]
-        os._exit(int(pytest.main([*options, *names])))
+        options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", ""]
+        options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of what is loaded above
+        status = 1  # where an exception ends it, which must not clean up what the parent uses
+        try:
+            status = int(pytest.main([*options, *names]))
+        finally:
+            os._exit(status)
     _, ended = os.waitpid(child, 0)
     with suppress(ProcessLookupError):  # what its tests started
         os.killpg(child, signal.SIGKILL)
@@ -123,6 +128,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as name:
         tree = Path(name) / "tree"
         shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", ".coverage", "__pycache__"))
+        for file, mutant in every[:5]:
+            if is_killed(tree, order_of_tests(tests[file][mutant.line], choose)[:FIRST_TESTS]):
+                raise RuntimeError(f"the tests of {file}, line {mutant.line} fail without a mutant")
         for file, mutant in every:
             folder = next(folder for folder in FOLDERS if file.startswith(folder))
             source = (ROOT / file).read_text(encoding="utf-8")

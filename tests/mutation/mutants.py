@@ -59,12 +59,10 @@ def mutants(source: str) -> Iterator[Mutant]:
         return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
 
     for node in _expressions(tree):
-        before = ast.get_source_segment(source, node)
         for changed in _changes(node):
-            if before is not None:
-                after = f"({ast.unparse(ast.fix_missing_locations(changed))})"
-                place = (offset(node.lineno, node.col_offset), offset(node.end_lineno, node.end_col_offset))
-                yield Mutant(node.lineno, before, after, *place)
+            start, end = offset(node.lineno, node.col_offset), offset(node.end_lineno, node.end_col_offset)
+            after = f"({ast.unparse(ast.fix_missing_locations(changed))})"
+            yield Mutant(node.lineno, source[start:end], after, start, end)
 
 
 def _expressions(tree: ast.AST, *, is_inside: bool = False) -> Iterator[Any]:
