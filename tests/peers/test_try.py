@@ -66,6 +66,6 @@ def test_tokens_before_heads_are_found_by_trying(tmp_path: Path) -> None:
 
 def test_a_gradient_that_is_wrong_alone_is_found(tmp_path: Path) -> None:
     found = tried(tmp_path, "wrong_gradient", "--backward", "--inputs", "0")
-    assert found["smallest"]["sentence"] == "returns a wrong grad_query"
+    assert found["smallest"]["sentence"] == "returns wrong numbers in grad_query"
     assert found["smallest"]["numbers"] <= 24
     assert tried(tmp_path, "wrong_gradient", "--inputs", "0")["passes"]

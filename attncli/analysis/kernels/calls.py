@@ -157,7 +157,7 @@ class Given:
             "mask": self._mask,
             "key_mask": self._key_mask,
             "past": lambda one: self.case.past if self.case.past or one.is_needed else None,
-            "causal": lambda one: bool(self.problem.causal) if self.problem.causal or one.is_needed else None,
+            "causal": lambda _: bool(self.problem.causal),
             "scale": self._scale,
             "softcap": lambda _: None if self.problem.softcap is None else float(self.problem.softcap),
             "window": self._window,

@@ -46,6 +46,7 @@ class Smallest:
     problem: ProblemSpec
     failure: Failure
     printed: str = ""  # what the function printed
+    has_empty_row: bool = False  # whether a query sees no key
 
 
 @dataclass(frozen=True)

@@ -121,10 +121,9 @@ def _with_smallest(
     ordered = sorted((x for x in failures if x[1].kind == kind), key=lambda x: (_order_of(x[0]), x[0].count))
     explanations, explained = _find_mistakes(trial, ordered) if kind == "differs" else ((), None)
     case, failure = explained or ordered[0]
-    case = _shrunk(trial, scope, case, failure, explanations)
-    found = trial.judge(case)
-    is_repeated = isinstance(found, Failure)
-    failure = found if isinstance(found, Failure) else failure
+    case, failure = _shrunk(trial, scope, case, failure, explanations)
+    again = trial.judge(case)
+    is_repeated = isinstance(again, Failure) and again.cause == failure.cause
     printed = trial.runner.printed
     plain = trial.problem_of(case, is_plain=True)
     if failure.returned:
@@ -138,7 +137,7 @@ def _with_smallest(
     others = _others(failures, failure.cause)
     return replace(
         report,
-        smallest=Smallest(case, plain, failure, printed),
+        smallest=Smallest(case, plain, failure, printed, trial.has_empty_row(case)),
         explanations=explanations,
         others=others,
     )
@@ -191,8 +190,12 @@ def _number_count(failure: Failure) -> int:
 
 def _shrunk(
     trial: Trial, scope: Scope, case: KernelCase, failure: Failure, mistakes: Sequence[Explanation]
-) -> KernelCase:
-    """The smallest input on which the function fails for the same cause, by the same mistake where one is named."""
+) -> tuple[KernelCase, Failure]:
+    """The smallest input on which the function fails for the same cause, by the same mistake if any, and how it fails.
+
+    What the function gave in that call is kept: a function that draws numbers may give others the next time.
+    """
+    latest = {id(case): (case, failure)}
     is_slow = failure.kind in ("crashed", "timeout")
     end = time.monotonic() + (SLOW_SHRINK_SECONDS if is_slow else SHRINK_SECONDS)
 
@@ -203,7 +206,10 @@ def _shrunk(
             return False
         if not isinstance(found, Failure) or (found.kind, found.cause) != (failure.kind, failure.cause):
             return False
-        return not mistakes or any(trial.explained_by(smaller, found, mistake) is not None for mistake in mistakes)
+        if mistakes and all(trial.explained_by(smaller, found, mistake) is None for mistake in mistakes):
+            return False
+        latest[id(smaller)] = smaller, found
+        return True
 
     letters = "".join(letter for letter in "bhnmde" if letter != "h" or _may_have_other_heads(trial))
     shrinker = Shrinker(
@@ -214,7 +220,7 @@ def _shrunk(
         scope.needed,
         not scope.has_other_value_features,
     )
-    return shrinker.shrink(case)
+    return latest[id(shrinker.shrink(case))]
 
 
 def _may_have_other_heads(trial: Trial) -> bool:

@@ -118,6 +118,11 @@ class Trial:
         sizes = case.sizes
         return np.broadcast_to(table, (sizes.queries, sizes.keys)).copy() if table.ndim == 2 else table
 
+    def has_empty_row(self, case: KernelCase) -> bool:
+        """Whether a query of an input sees no key."""
+        problem = self.problem_of(case)
+        return _has_mask(problem) and not bool(visible_table(problem).any(axis=-1).all())
+
     def judge(self, case: KernelCase) -> "Failure | CallFailure | None":
         """What goes wrong with an input; None where nothing does. A CallFailure is a refusal of the function's own."""
         problem = self.problem_of(case)
@@ -223,7 +228,7 @@ class Trial:
                     what = "NaN" if np.isnan(strange).any() else "an infinity"
                     return Failure("not_finite", f"returns {what} in {first}", f"not finite {first}", results)
                 cause = OUTPUT if OUTPUT in wrong else first
-                return Failure("differs", f"returns a wrong {join_words(wrong)}", f"differs {cause}", results)
+                return Failure("differs", f"returns wrong numbers in {join_words(wrong)}", f"differs {cause}", results)
         if changed:
             sentence = f"changes its {count_of(len(changed), 'argument').partition(' ')[2]} {join_words(changed)}"
             return Failure("changed", sentence, f"changed {changed[0]}")

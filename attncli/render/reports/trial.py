@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from attncli.analysis.bugs import bugs
 from attncli.analysis.kernels.cases import MEMORIES, Sizes
 from attncli.analysis.kernels.report import OtherFailure, Smallest, TrialReport
 from attncli.base.lazy_numpy import Array, np
@@ -21,6 +22,8 @@ from attncli.render.reports.quantity import AGREES, DIFFERS, quantity_blocks
 
 MAX_NAMED = 2  # mistakes that the verdict names
 MAX_LINES = 12  # of what the function printed
+MAX_BUGS = 2  # public ones that are named
+EMPTY_ROWS = "A query that sees no key is to give 0; --empty-rows nan says that NaN is right."
 MAX_NUMBERS = 40  # of an array that is shown whole
 MAX_DIFFERENT = 3
 ALWAYS = ("query", "key", "value")
@@ -90,16 +93,28 @@ def _smallest_blocks(report: TrialReport, smallest: Smallest, decimals: int) -> 
     if report.explanations:
         yield Statement("Explained by:")
         yield Pairs(slip_lines(report.explanations))
+        yield Lines(tuple(_public_bugs(report)), "dim")
     if failure.report is None:
         yield Statement("✗ ", f"it {failure.sentence}", DIFFERS)
     else:
         for result in failure.report.results:
             yield from quantity_blocks(failure.report, result, decimals)
+    if failure.kind == "not_finite" and smallest.has_empty_row and smallest.problem.empty_rows == "zeros":
+        yield Lines((f"  {EMPTY_ROWS}",), "dim")
     if smallest.printed:
         yield Statement("It printed:")
         lines = [escape_control(line) for line in smallest.printed.splitlines()]
         left_out = [f"… {len(lines) - MAX_LINES} lines before"] if len(lines) > MAX_LINES else []
         yield Lines(tuple(f"  {line}" for line in (*left_out, *lines[-MAX_LINES:])), "dim", "code")
+
+
+def _public_bugs(report: TrialReport) -> Iterator[str]:
+    """Public projects that had the mistake, a few of them."""
+    names = {name for explanation in report.explanations for name in explanation.slips}
+    sources = [bug.source for bug in bugs().values() if bug.slip in names]
+    if sources:
+        more = f" and {len(sources) - MAX_BUGS} more" if len(sources) > MAX_BUGS else ""
+        yield f"  as in {', '.join(sources[:MAX_BUGS])}{more}: attn list bugs"
 
 
 def _after(report: TrialReport, smallest: Smallest, file: str | None) -> Iterator[Block]:

@@ -54,6 +54,12 @@ def test_a_causal_mask_that_is_off_by_one_shows_with_one_query_and_two_keys() ->
     assert (result.expected.tolist(), result.computed.tolist()) == ([[0.5]], [[0]])
 
 
+def test_a_causal_mask_that_is_a_default_is_switched_off() -> None:
+    change = "scores = np.where(np.tri(n, m, dtype=bool) | (not causal), scores, -np.inf)"
+    assert tried(change, ", causal=True").passes
+    assert tried(change, ", causal=True", causal=True).passes
+
+
 @pytest.mark.parametrize(
     ("change", "kind", "sentence"),
     [
@@ -77,6 +83,13 @@ def test_what_a_statement_of_the_function_refuses_is_not_tried_and_said(tmp_path
     report = try_text(f"import runpy\nattention = runpy.run_path({str(file)!r})['attention']", "q", "k", "v")
     assert report.passes
     assert [sentence for sentence in report.untried if "raises AssertionError: self-attention" in sentence]
+
+
+def test_what_is_not_the_same_in_every_call_is_said() -> None:
+    change = "global calls; calls = globals().get('calls', 0) + 1; scores = scores if calls % 29 else np.exp(scores)"
+    report = tried(change)
+    assert report.failed > 0
+    assert "what it gives is not the same in every call" in report.untried
 
 
 @pytest.mark.deep

@@ -74,6 +74,19 @@ def test_a_function_that_passes_ends_with_0_and_writes_no_file(run: Run, tmp_pat
     assert not (tmp_path / "small.yaml").exists()
 
 
+@pytest.mark.deep
+def test_nan_of_a_query_that_sees_no_key_may_be_right(run: Run, tmp_path: Path) -> None:
+    source = KERNEL.replace("causal=False", "mask=None").replace("if causal", "if mask is not None")
+    write_file(tmp_path, source.replace("np.tri(*scores.shape[-2:], 1)", "mask"), "kernel.py")
+    ran = run("try", "kernel.py:attention", "--inputs", "0", "--dtype", "float64")
+    assert "attention fails on " in ran.stdout
+    assert ran.stdout.splitlines()[0].endswith(": it returns NaN in output.")
+    hint = "  A query that sees no key is to give 0; --empty-rows nan says that NaN is right."
+    assert hint in ran.stdout.splitlines()
+    words = ("--inputs", "0", "--dtype", "float64", "--empty-rows", "nan", "--quiet")
+    assert " passes all " in run("try", "kernel.py:attention", *words).stdout
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
