@@ -188,11 +188,18 @@ def in_json(choose: random.Random) -> Case:
     return _case(("compute", "p.json"), rows, {"p.json": text.encode()})
 
 
+def _with_decimal_comma(cell: Literal) -> Literal:
+    """A cell between semicolons, where spreadsheets of many countries write decimal commas."""
+    return Literal(cell.text, meaning(cell.text.replace(",", ".")), cell.is_plain) if "," in cell.text else cell
+
+
 def in_csv(choose: random.Random) -> Case:
     """A table, with a header, labels, comments and quotes, or without."""
     delimiter = choose.choice(",,;\t ")
     excluded = '"#' + (" ,;\t" if delimiter == " " else delimiter)  # a table of spaces has no other delimiter
     rows = _rows(choose, lambda: _literal_without(choose, excluded, has_expressions=False))
+    if delimiter == ";":
+        rows = [[_with_decimal_comma(cell) for cell in row] for row in rows]
     width = len(rows[0])
     if delimiter != "," and any("," in cell.text for row in rows for cell in row) and width == 1:
         return in_csv(choose)  # a comma is the delimiter then

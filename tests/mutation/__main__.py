@@ -35,7 +35,8 @@ FOLDERS = (
     "attncli/problem",
     "attncli/analysis/slips",
 )
-FIRST_TESTS, MOST_TESTS = 40, 400  # that a mutant is tested by; the others only where it survives the first
+FIRST_FILES = 2  # whose tests a mutant is tested by, one after the other, before those of all others
+MOST_TESTS, FEW_TESTS = 60, 15  # of each of the first files, and of each other one
 SECONDS = 120  # that the tests of a mutant may take
 IGNORED = ("tests/test_architecture.py", "tests/documents")  # which read the source
 
@@ -72,16 +73,17 @@ def drawn(tests: Mapping[str, Lines], sample: int, choose: random.Random) -> Ite
         yield from choose.sample(every, min(sample // len(FOLDERS), len(every)))
 
 
-def order_of_tests(names: Sequence[str], choose: random.Random) -> list[str]:
-    """The tests of a line: one example of each test before others, those of files that are read before others."""
-    by_function: dict[str, list[str]] = defaultdict(list)
+def batches_of_tests(file: str, names: Sequence[str], choose: random.Random) -> list[list[str]]:
+    """The tests of a line, those of the file that mirrors its own first: to collect a file's tests takes the time."""
+    by_file: dict[str, list[str]] = defaultdict(list)
     for name in names:
         if not name.startswith(IGNORED):
-            by_function[name.partition("[")[0]].append(name)
-    first = [choose.choice(examples) for examples in by_function.values()]
-    choose.shuffle(first)
-    others = sorted({*names} - {*first})
-    return [*first, *(name for name in choose.sample(others, len(others)) if not name.startswith(IGNORED))]
+            by_file[name.partition("::")[0]].append(name)
+    mirror = f"test_{Path(file).name}"
+    ordered = sorted(by_file, key=lambda tests: (Path(tests).name != mirror, -len(by_file[tests]), tests))
+    drawn_tests = [choose.sample(by_file[tests], min(MOST_TESTS, len(by_file[tests]))) for tests in ordered]
+    others = [name for some in drawn_tests[FIRST_FILES:] for name in some[:FEW_TESTS]]
+    return [some for some in [*drawn_tests[:FIRST_FILES], others] if some]
 
 
 def is_killed(tree: Path, names: Sequence[str]) -> bool:
@@ -108,8 +110,8 @@ def is_killed(tree: Path, names: Sequence[str]) -> bool:
     with suppress(ProcessLookupError):  # what its tests started
         os.killpg(child, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(ended)
-    if status not in (0, 1, 2) and status > 0:  # 2: an error while tests are collected
-        raise RuntimeError(f"pytest ended with {status} for {names[:3]}")
+    if status == pytest.ExitCode.NO_TESTS_COLLECTED:
+        raise RuntimeError(f"there are no tests such as {names[0]}")
     return status != 0
 
 
@@ -129,19 +131,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tree = Path(name) / "tree"
         shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", ".coverage", "__pycache__"))
         for file, mutant in every[:5]:
-            if is_killed(tree, order_of_tests(tests[file][mutant.line], choose)[:FIRST_TESTS]):
+            if is_killed(tree, batches_of_tests(file, tests[file][mutant.line], choose)[0]):
                 raise RuntimeError(f"the tests of {file}, line {mutant.line} fail without a mutant")
         for file, mutant in every:
             folder = next(folder for folder in FOLDERS if file.startswith(folder))
             source = (ROOT / file).read_text(encoding="utf-8")
             (tree / file).write_text(mutant.apply(source), encoding="utf-8")
-            ordered = order_of_tests(tests[file][mutant.line], choose)[:MOST_TESTS]
-            is_dead = any(is_killed(tree, some) for some in (ordered[:FIRST_TESTS], ordered[FIRST_TESTS:]) if some)
+            batches = batches_of_tests(file, tests[file][mutant.line], choose)
+            is_dead = any(is_killed(tree, some) for some in batches)
             (tree / file).write_text(source, encoding="utf-8")
             tried[folder] += 1
             killed[folder] += is_dead
             if not is_dead:
-                print(f"{file}:{mutant.line}: {mutant.before!r} -> {mutant.after!r} ({len(ordered)} tests)", flush=True)
+                print(
+                    f"{file}:{mutant.line}: {mutant.before!r} -> {mutant.after!r} ({sum(map(len, batches))} tests)",
+                    flush=True,
+                )
             if tried.total() % 25 == 0:
                 print(f"{killed.total()} of {tried.total()} killed, {time.monotonic() - began:.0f} s", flush=True)
     for folder in FOLDERS:
