@@ -149,7 +149,8 @@ class Shrinker:
         """The case in which all numbers of an array are 0, or 1, small whole numbers, whole, or have one decimal."""
         array = case.arrays[name]
         ramp = np.arange(array.size, dtype=array.dtype).reshape(array.shape)
-        simpler = (np.zeros_like(array), np.ones_like(array), ramp, np.round(array), np.round(array, 1))
+        rounded = (np.round(array, decimals) + 0.0 for decimals in (0, 1))  # 0 in place of −0
+        simpler = (np.zeros_like(array), np.ones_like(array), ramp, *rounded)
         for number, made in enumerate(simpler):
             if np.array_equal(made, array):
                 return case
@@ -164,7 +165,7 @@ class Shrinker:
         """The case in which each number of an array is the simplest one with which it fails."""
         for at in range(case.arrays[name].size):
             number = float(case.arrays[name].flat[at])
-            for simple in (*SIMPLE_NUMBERS, float(np.round(number)), float(np.round(number, 1))):
+            for simple in (*SIMPLE_NUMBERS, *(float(np.round(number, n)) + 0.0 for n in (0, 1))):
                 if simple == number or (number in SIMPLE_NUMBERS and rank(simple) >= rank(number)):
                     break
                 array = case.arrays[name].copy()

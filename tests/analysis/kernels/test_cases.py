@@ -82,16 +82,18 @@ def test_what_a_function_does_not_take_is_not_drawn() -> None:
         assert set(case.arrays) == {"query", "key", "value"}
 
 
-@pytest.mark.deep
+LONG = pytest.mark.long
+
+
 @pytest.mark.parametrize(
     ("keys", "scope"),
     [
-        ({}, Scope()),
-        ({"causal": True, "align": "bottom_right"}, Scope()),
-        ({"window": [2, 1]}, Scope()),
-        ({"softcap": 3.0, "causal": True}, Scope(heads=((4, 2), (6, 3)))),
-        ({"scale": 0.3}, Scope()),
-        ({}, Scope(extras=EXTRAS)),
+        pytest.param({"causal": True, "align": "bottom_right"}, Scope(), marks=pytest.mark.deep),
+        pytest.param({}, Scope(), marks=LONG),
+        pytest.param({"window": [2, 1]}, Scope(), marks=LONG),
+        pytest.param({"softcap": 3.0, "causal": True}, Scope(heads=((4, 2), (6, 3))), marks=LONG),
+        pytest.param({"scale": 0.3}, Scope(), marks=LONG),
+        pytest.param({}, Scope(extras=EXTRAS), marks=LONG),
     ],
     ids=str,
 )

@@ -1,11 +1,13 @@
 """Trials of right and of wrong functions: the verdict, the mistake that is named, the smallest input."""
 
+import itertools
 import json
 import os
 import shlex
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -108,8 +110,13 @@ def run_trial(folder: Path, source: str, options: str, python: str = sys.executa
     return json.loads(ran.stdout), time.process_time() + sum(os.times()[2:4]) - start
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("name", WRONG)
+def first_deep(cases: Iterable[Any], every: int) -> list[Any]:
+    """Cases of which the first and each `every`th after it are deep, and the others long."""
+    marks = (pytest.mark.long if at % every else pytest.mark.deep for at in itertools.count())
+    return [pytest.param(case, marks=mark) for case, mark in zip(cases, marks, strict=False)]
+
+
+@pytest.mark.parametrize("name", first_deep(WRONG, 5))
 def test_a_wrong_kernel_fails_on_few_numbers(name: str, tmp_path: Path) -> None:
     wrong = WRONG[name]
     found, seconds = run_trial(tmp_path, wrong.source, wrong.options)
@@ -126,9 +133,8 @@ def test_nearly_all_wrong_kernels_are_to_fail_on_few_numbers() -> None:
     assert sum(wrong.numbers <= FEW_NUMBERS for wrong in WRONG.values()) >= 36
 
 
-@pytest.mark.deep
 @pytest.mark.parametrize(
-    "options", ["", "--causal", "--window 3,1", "--softcap 2 --causal", "--kv-heads 2", "--backward"]
+    "options", first_deep(["--backward", "", "--causal", "--window 3,1", "--softcap 2 --causal", "--kv-heads 2"], 6)
 )
 def test_the_kernel_that_the_wrong_ones_are_made_of_passes(options: str, tmp_path: Path) -> None:
     found, _ = run_trial(tmp_path, RIGHT, f"{options} --inputs 200")
@@ -136,11 +142,9 @@ def test_the_kernel_that_the_wrong_ones_are_made_of_passes(options: str, tmp_pat
     assert found["tried"] > 200
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize(
-    ("name", "options"), [("loops", ""), ("loops", "--causal"), ("split_keys", ""), ("low_precision", "")]
-)
-def test_right_kernels_pass(name: str, options: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kernel", first_deep(["low_precision", "loops", "loops --causal", "split_keys"], 4))
+def test_right_kernels_pass(kernel: str, tmp_path: Path) -> None:
+    name, _, options = kernel.partition(" ")
     source = Path(right_kernels.__file__).read_text(encoding="utf-8") + f"\nattention = {name}\n"
     found, _ = run_trial(tmp_path, source, f"{options} --inputs 200")
     assert found["passes"], found["smallest"]
