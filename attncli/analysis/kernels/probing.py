@@ -23,6 +23,7 @@ from attncli.problem.spec import ProblemSpec
 
 PROBE = Sizes(2, 3, 3, 5, 5, 4, 4)  # no two axes that a layout could confuse have the same length
 PLAIN_LAYOUTS = ("bhnd", "hnd", NO_HEADS)  # which differ in how many axes there are, so that the shape tells them apart
+_FAILED, _TIMED_OUT = 3, 4  # how well a call works that gives nothing; no other is tried after one without an end
 LOOSE = 1e-3  # of the largest number: so near are results of the right layout in any type
 
 
@@ -41,13 +42,13 @@ def find_call(trial: Trial, found: FunctionDescription) -> None:
         interface = replace(trial.interface, library=library, layout=layout)
         for dtype in ("float64", "float32") if trial.description.dtypes is None else trial.description.dtypes[:1]:
             quality, changed = _probe(trial, interface, dtype)
-            if quality < 3:
+            if quality != _FAILED:
                 break
         counts = quality if quality < 2 else 2
         may_be_taken = best is None or layout in PLAIN_LAYOUTS or quality == 0
         if may_be_taken and (best is None or counts < best[0]):
             best = (counts, changed)
-        if quality == 0:
+        if quality in (0, _TIMED_OUT):
             break
     assert best is not None
     trial.interface = best[1]
@@ -80,7 +81,7 @@ def _layouts(trial: Trial) -> list[str]:
 
 
 def _probe(trial: Trial, interface: Interface, dtype: str) -> tuple[int, Interface]:
-    """How well a call works: 0 the right numbers, 1 the right shape, 2 something else, 3 a failure."""
+    """How well a call works: 0 the right numbers, 1 the right shape, 2 something else, or that it fails."""
     scope = _first_scope(trial, interface)
     case = CaseMaker(scope).make(_sizes(PROBE, scope), dtype)
     before, trial.interface = trial.interface, interface
@@ -88,7 +89,7 @@ def _probe(trial: Trial, interface: Interface, dtype: str) -> tuple[int, Interfa
         problem = trial.problem_of(case)
         returned = trial.runner.call(interface.call(case, problem, trial.visible))
         if isinstance(returned, CallFailure):
-            return 3, interface
+            return _TIMED_OUT if returned.kind == "timeout" else _FAILED, interface
         interface = replace(interface, returns=find_returns(returned, case, interface.layout) or (OUTPUT,))
         trial.interface = interface
         results = trial.results(case, returned)
@@ -163,6 +164,8 @@ def find_scope(trial: Trial) -> Scope:
         found = _call(trial, maker.make(_sizes(PROBE, scope), dtype))
         if isinstance(found, CallFailure) and found.kind == "raised":
             refused[dtype] = found.sentence
+        elif isinstance(found, CallFailure) and found.kind == "timeout":
+            break
     if len(refused) < len(dtypes):
         dtypes = [dtype for dtype in dtypes if dtype not in refused]
         trial.untried += [f"{dtype}: it {sentence}" for dtype, sentence in refused.items()]

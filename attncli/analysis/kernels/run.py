@@ -19,13 +19,14 @@ from attncli.problem.fields import GRADIENT_PREFIX
 
 MOST_FAILURES = 50  # then no other inputs are tried
 MOST_ENDED = 4  # calls that end the process or the time: then no other inputs are tried
-SHRINK_SECONDS, SLOW_SHRINK_SECONDS = 15.0, 45.0  # the second where a call that fails takes its time
+SHRINK_SECONDS = 15.0
 MOST_SHRINKS = 4000  # inputs that are tried to make one smaller
 NAMED_INPUTS = 3  # on which mistakes are looked for
 ENOUGH_INPUTS = 2  # of these, which a mistake is to explain
 ENOUGH_NUMBERS = 12  # in what is returned, for a mistake to be told from others
 # The order in which one of several failures is made small: those with numbers say most.
-KINDS: Sequence[Kind] = ("differs", "not_finite", "result", "raised", "changed", "crashed", "timeout")
+NUMERIC: Sequence[Kind] = ("differs", "not_finite")  # of these a mistake may be named
+KINDS: Sequence[Kind] = (*NUMERIC, "result", "raised", "changed", "crashed", "timeout")
 
 
 def try_function(
@@ -119,7 +120,7 @@ def _with_smallest(
     """The report with the smallest input of the most telling failure, the mistakes that explain it, and the others."""
     kind = next(kind for kind in KINDS if any(failure.kind == kind for _, failure in failures))
     ordered = sorted((x for x in failures if x[1].kind == kind), key=lambda x: (_order_of(x[0]), x[0].count))
-    explanations, explained = _find_mistakes(trial, ordered) if kind == "differs" else ((), None)
+    explanations, explained = _find_mistakes(trial, ordered) if kind in NUMERIC else ((), None)
     case, failure = explained or ordered[0]
     case, failure = _shrunk(trial, scope, case, failure, explanations)
     again = trial.judge(case)
@@ -196,8 +197,7 @@ def _shrunk(
     What the function gave in that call is kept: a function that draws numbers may give others the next time.
     """
     latest = {id(case): (case, failure)}
-    is_slow = failure.kind in ("crashed", "timeout")
-    end = time.monotonic() + (SLOW_SHRINK_SECONDS if is_slow else SHRINK_SECONDS)
+    end = time.monotonic() + SHRINK_SECONDS
 
     def fails(smaller: KernelCase) -> bool:
         try:
