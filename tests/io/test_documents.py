@@ -107,6 +107,7 @@ def test_the_one_matrix_of_an_answer_is_read(text: str, entry: str) -> None:
         ('{"vector": [1]}\n', "", "e.jsonl, object 1: unknown entry 'embedding'; expected one of vector"),
         ('{"vector": [1]}\n{"x": 1}\n', "vector", "e.jsonl, object 2: unknown entry 'vector'"),
         ('{"vector": [1]}\n\n{"vector":', "vector", "e.jsonl, line 3: is not JSON: Expecting value"),
+        ('{"embedding": [1, 2]}\n[3, 4]\n', "", 'e.jsonl, number 1: {"embedding": [1, 2]} is not a number'),
     ],
 )
 def test_a_line_without_a_vector_is_an_error_with_its_number(text: str, entry: str, message: str) -> None:

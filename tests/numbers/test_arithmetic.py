@@ -148,3 +148,7 @@ def test_one_number_of_a_long_vector_is_worked_out(feature: int, line: str) -> N
     vector = np.arange(1.0, 8.0)
     write = ArithmeticWriter(4, "q", ["k"], 0, 0, feature=feature)
     assert write.equation(number(0.5) * vector, vector / 2, name="C", letter="e") == line
+
+
+def test_a_sum_that_is_infinite_is_written_as_it_is() -> None:
+    assert WRITE.computed("D", number(math.inf) * 2, is_added=True).line == "D = ∞·2 = ∞"

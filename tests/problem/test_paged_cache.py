@@ -11,6 +11,7 @@ import attncli
 from attncli.analysis.check.check import check
 from attncli.base.errors import AttnError
 from attncli.io.problem_text import problem_yaml
+from attncli.problem.inputs import unread_keys
 from tests.arrays import normal
 from tests.problems import dense_trace, problem
 
@@ -116,3 +117,8 @@ def test_pages_that_are_not_there_are_one_line(keys: Mapping[str, Any], message:
         problem(**{**PAGED, **keys})
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
+
+
+def test_the_size_of_a_page_is_read_where_there_are_pages() -> None:
+    assert unread_keys({**PAGED, "page_size": 4}) == {}
+    assert unread_keys({"query": QUERY, "page_size": 4}) == {"page_size": "there is no page_table"}
