@@ -70,7 +70,7 @@ def test_the_workflows_run_the_steps_of_a_whole_run() -> None:
         re.findall(r"^    (\w+)", run[run.index("all() {") : run.index("\n}", run.index("all() {"))], re.MULTILINE)
     )
     workflow = (ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8")
-    assert steps_called(workflow) == whole - {"programs"}  # which `peers` calls
+    assert steps_called(workflow) >= whole - {"programs"}  # which `peers` calls
 
 
 def test_the_workflows_test_every_python_that_the_package_names() -> None:
