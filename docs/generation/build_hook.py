@@ -48,10 +48,15 @@ class ReadmeOfIndex(MetadataHookInterface):
     PLUGIN_NAME = "custom"
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Set the README, with the address of each file that it links to or shows."""
+        """Set the README: how a release is installed, and the address of each file that it links to or shows."""
+        sys.path[:0] = [self.root]
+        try:
+            from docs.generation.markdown import as_released  # noqa: PLC0415 - of the tree that is built
+        finally:
+            sys.path.remove(self.root)
         source = metadata["urls"]["Source"]
         text = Path(self.root, "README.md").read_text(encoding="utf-8")
-        text = _LINK.sub(lambda link: self._with_address(source, *link.groups()), text)
+        text = _LINK.sub(lambda link: self._with_address(source, *link.groups()), as_released(text))
         metadata["readme"] = {"content-type": "text/markdown", "text": text}
 
     @staticmethod

@@ -17,7 +17,7 @@ from attncli.ops.registry import plural_of
 
 from . import api_page, bugs_page, families_page, gallery, reference_page
 from .console_blocks import FENCE, ROOT, commands_of_block
-from .markdown import title_of
+from .markdown import as_released, title_of
 
 CONFIGURATION = ROOT / "docs" / "mkdocs.yml"
 ASSETS = ROOT / "docs" / "site"
@@ -25,6 +25,7 @@ LLMS = ROOT / "docs" / "llms.txt"
 FOLDER = ROOT / "build" / "docs"
 PAGES = "pages"  # below the folder, as the configuration has it
 HOME = "index.md"
+CONTRIBUTING = "CONTRIBUTING.md"  # for who has a checkout
 REFERENCE, API = f"{reference_page.FOLDER}/", f"{api_page.FOLDER}/"
 GALLERY = f"{gallery.FOLDER.name}/"
 FOUND_LATER = "---\nsearch:\n  boost: 0.5\n---\n\n"  # of modules, which a reader of guides does not look for first
@@ -143,6 +144,7 @@ def _guide(source: str) -> str:
     """A document of the repository with the links between pages as the site has them."""
     name = GUIDES[source]
     text = (ROOT / source).read_text(encoding="utf-8")
+    text = text if source == CONTRIBUTING else as_released(text)
 
     def path_of(linked: str) -> str:
         return posixpath.normpath(posixpath.join(posixpath.dirname(source), linked))

@@ -197,5 +197,9 @@ def test_the_wheel_has_the_package_and_the_files_for_other_programs_and_no_more(
     readme = metadata.get_payload()
     assert f"![{PICTURE}]({PROJECT['urls']['Source']}/raw/main/" in readme
     assert re.findall(r"\]\((?!https://|#).*?\)", readme) == []
+    assert re.findall("install .*attncli", readme)
+    assert [line for line in readme.splitlines() if re.search(r"install '?\.", line)] == [
+        "pip install '.[test]' && pytest"
+    ]
     page = wheel.read(f"{folder}.data/data/share/man/man1/attn.1").decode()
     assert re.sub("(?<=ATTN 1 )\\S+", "", page) == re.sub("(?<=ATTN 1 )\\S+", "", manual_page.generate())
