@@ -36,6 +36,7 @@ def attn_check(tmp_path: Path) -> AttnCheck:
 def run_pytest(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, *words: str) -> pytest.RunResult:
     """Run pytest in this process with the plugin alone, whether attncli is installed or not."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("CI", raising=False)  # with which pytest shortens no line
     return pytester.runpytest_inprocess(*words, plugins=[pytest_plugin])
 
 
