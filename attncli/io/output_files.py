@@ -59,7 +59,10 @@ def check_is_new(name: str) -> None:
 
 
 def atomic_write_folder(name: str, files: Mapping[str, str | bytes | Iterable[str]]) -> None:
-    """Write a folder of files, a new one all or nothing; in one that is there they replace files of their names."""
+    """Write a folder of files, a new one all or nothing; in one that is there they replace files of their names.
+
+    A name may have folders before it, which are made.
+    """
     target = Path(os.path.realpath(path_of(name)))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -67,10 +70,12 @@ def atomic_write_folder(name: str, files: Mapping[str, str | bytes | Iterable[st
             folder = Path(temporary) / "new"
             folder.mkdir()
             for file, contents in files.items():
+                (folder / file).parent.mkdir(parents=True, exist_ok=True)
                 with (folder / file).open("wb") as stream:
                     _write(stream, contents)
             if target.is_dir():  # it may be the working directory of a process: it is filled, not replaced
                 for file in files:
+                    (target / file).parent.mkdir(parents=True, exist_ok=True)
                     (folder / file).replace(target / file)
             else:
                 folder.replace(target)

@@ -8,6 +8,7 @@ from pathlib import Path
 from attncli.base.errors import AttnError
 
 STDIN = "-"
+SAMPLES = "samples"  # the folder that the guides use
 
 _PICKLE = (
     "is a pickle of PyTorch's, which can run any code, and is not read",
@@ -107,7 +108,8 @@ def _hint_of_missing(name: Path, path: Path | None) -> str | None:
     if path.is_symlink():
         return f"it is a link to {str(path.readlink())!r}"
     if not path.parent.is_dir():
-        return f"there is no folder {name.parent}"
+        is_sample = name.parts[0] == SAMPLES and not Path(SAMPLES).exists()
+        return "attn init --samples writes those of the guides" if is_sample else f"there is no folder {name.parent}"
     nearest = nearest_file(path)
     return f"did you mean {str(name.with_name(nearest))!r}?" if nearest else None
 

@@ -1,4 +1,4 @@
-"""What is made when a wheel is built: its manual page, its completion files, the README with addresses."""
+"""What a wheel has that the package has not: a manual page, completion files, the samples, a README with addresses."""
 
 import re
 import sys
@@ -24,10 +24,14 @@ class SharedFiles(BuildHookInterface[Any]):
         self._folder = tempfile.TemporaryDirectory()
         sys.path[:0] = [self.root]
         try:
-            from docs.generation import completion_files, manual_page  # noqa: PLC0415 - of the tree that is built
+            from attncli.io.paths import SAMPLES  # noqa: PLC0415 - of the tree that is built
+            from attncli.io.samples import sample_files  # noqa: PLC0415
+            from docs.generation import completion_files, manual_page  # noqa: PLC0415
 
             files = {path: completion_files.generate(shell) for shell, path in completion_files.PATHS.items()}
             files["man/man1/attn.1"] = manual_page.generate()
+            for name in sample_files():
+                build_data["force_include"][str(Path(self.root, SAMPLES, name))] = f"attncli/{SAMPLES}/{name}"
         finally:
             sys.path.remove(self.root)
         for path, text in files.items():

@@ -16,6 +16,7 @@ import attncli
 from attncli.base.program import ENVIRONMENT, EXIT_STATUSES
 from attncli.cli.commands import COMMANDS
 from attncli.io import yaml
+from attncli.io.samples import sample_files
 from attncli.problem.spec import FIELDS
 from docs.generation import completion_files, manual_page
 from tests.cli.running import run_in_process
@@ -186,7 +187,7 @@ def test_the_wheel_has_the_package_and_the_files_for_other_programs_and_no_more(
     folder = f"attncli-{attncli.__version__}"
     files = {path.removeprefix(f"{folder}.") for path in wheel.namelist()}
     paths = [path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix != ".pyc"]
-    sources = {str(path.relative_to(ROOT)) for path in paths}
+    sources = {str(path.relative_to(ROOT)) for path in paths} | {f"attncli/samples/{name}" for name in sample_files()}
     for path in ("py.typed", "demos/tutorial.yaml", "render/page/static/page.html"):
         assert f"attncli/{path}" in sources
     shared = {f"data/data/share/{path}" for path in ("man/man1/attn.1", *completion_files.PATHS.values())}

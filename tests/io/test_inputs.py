@@ -136,6 +136,7 @@ MISSING = {
     "problem": "problem: there is no such file; did you mean 'problem.yaml'?",
     "x.yaml": "x.yaml: there is no such file",
     "dir/x.yaml": "dir/x.yaml: there is no such file; there is no folder dir",
+    "samples/x.yaml": "samples/x.yaml: there is no such file; attn init --samples writes those of the guides",
     "": "the name of a file is empty; name a file, or - for standard input",
     ".": ".: is a folder; name a file in it",
 }

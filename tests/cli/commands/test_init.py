@@ -11,6 +11,7 @@ from attncli.engine.run import run as compute
 from attncli.io.problem_text import problem_template
 from attncli.problem.spec import FIELDS
 from tests.cli.running import Run
+from tests.documents.reading import ROOT
 from tests.problems import write_file
 
 TEMPLATE, SHORT = problem_template(every_key=True), problem_template(every_key=False)
@@ -149,3 +150,39 @@ def test_yaml_is_not_written_to_a_file_that_another_format_would_be_read_from(
     ran = run(*words)
     message = "attn: p.json: the suffix is not that of a YAML file; name a .yaml or .yml file\n"
     assert (ran.returncode, ran.stderr, (tmp_path / "p.json").exists()) == (2, message, False)
+
+
+def test_the_samples_are_those_of_the_checkout_and_compute(run: Run, tmp_path: Path) -> None:
+    ran = run("init", "--samples")
+    assert ran.stdout == "Wrote samples. Next: attn compute samples/tutorial.yaml\n"
+    for name in ("tutorial.yaml", "published/illustrated.yaml", "tiny_model/model.safetensors"):
+        assert (tmp_path / "samples" / name).read_bytes() == (ROOT / "samples" / name).read_bytes()
+    assert run("compute", "samples/tutorial.yaml").returncode == 0
+    assert not [path for path in tmp_path.rglob("*") if path.suffix in (".png", ".svg")]
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["--samples", "p"], "p/lesson.yaml: already exists; choose another name, or --force"),
+        (["--samples", "-"], "FILE: the samples are a folder; name one, or none for samples"),
+        (["--samples", "--all"], "--all: can't be given with --samples; leave out one of them"),
+    ],
+)
+def test_a_folder_of_samples_that_can_not_be_written(words: list[str], error: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "lesson.yaml").write_text("query: [[1]]")
+    ran = run("init", *words)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", f"attn: {error}\n")
+    assert [path.name for path in tmp_path.rglob("*.yaml")] == ["lesson.yaml"]
+
+
+def test_samples_are_written_again_and_other_files_stay(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "samples" / "worked"
+    folder.mkdir(parents=True)
+    (folder / "mine.yaml").write_text("query: [[1]]")
+    assert [run("init", "--samples").returncode for _ in range(2)] == [0, 0]
+    assert (folder / "mine.yaml").read_text() == "query: [[1]]"
+    (folder / "average.yaml").write_text("query: [[1]]")
+    assert [run("init", "--samples", *more).returncode for more in ([], ["--force"])] == [2, 0]
+    assert (folder / "average.yaml").read_bytes() == (ROOT / "samples" / "worked" / "average.yaml").read_bytes()
