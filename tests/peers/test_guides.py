@@ -21,7 +21,7 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_case_that_pytorch_saves_agrees(tmp_path: Path) -> None:
-    (code,) = console_blocks.blocks(DOCUMENTS["docs/check.md"], "py")
+    code, _fixture = console_blocks.blocks(DOCUMENTS["docs/check.md"], "py")
     exec(code, {})
     ran = run_in_process("check", "case.safetensors", "--causal", folder=tmp_path)
     assert (ran.returncode, ran.stderr) == (0, "")

@@ -80,7 +80,7 @@ def test_nan_of_a_query_that_sees_no_key_may_be_right(run: Run, tmp_path: Path) 
     write_file(tmp_path, source.replace("np.tri(*scores.shape[-2:], 1)", "mask"), "kernel.py")
     ran = run("try", "kernel.py:attention", "--inputs", "0", "--dtype", "float64")
     assert "attention fails on " in ran.stdout
-    assert ran.stdout.splitlines()[0].endswith(": it returns NaN in output.")
+    assert ran.stdout.splitlines()[0].endswith("; explained by empty_rows_nan.")
     hint = "  A query that sees no key is to give 0; --empty-rows nan says that NaN is right."
     assert hint in ran.stdout.splitlines()
     words = ("--inputs", "0", "--dtype", "float64", "--empty-rows", "nan", "--quiet")
