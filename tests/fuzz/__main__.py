@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from tests.fuzz.cases import Case, commands_made_once, failure
@@ -30,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kind", choices=KINDS, help="inputs of this kind alone")
     parser.add_argument("--keep", type=Path, default=CORPUS, help="the folder of what fails")
     given = parser.parse_args(arguments)
+    if find_spec("openpyxl") is None:
+        parser.error("inputs of work sheets need openpyxl: pip install '.[sheet]'")
     found: Counter[str] = Counter()
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as name, commands_made_once():
