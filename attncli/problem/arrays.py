@@ -93,9 +93,13 @@ def nested_lists_to_array(value: Any, path: ErrorPath) -> Array:
     array = _plain_lists_to_array(value)
     if array is not None:
         return array
-    if isinstance(_first_cell(value), bool):
-        return np.array(_convert_rows(value, (), path, _to_boolean), dtype=bool)
-    return np.array(_convert_rows(value, (), path, _to_number), dtype=np.float64)
+    has_booleans = isinstance(_first_cell(value), bool)
+    cells = _convert_rows(value, (), path, _to_boolean if has_booleans else _to_number)
+    try:
+        return np.array(cells, dtype=bool if has_booleans else np.float64)
+    except ValueError:  # rows of one list are as long as each other, those of two lists need not be
+        hint = "give each matrix in it as many rows and columns"
+        raise AttnError("matrices of several sizes", where=path, hint=hint, subject=value) from None
 
 
 def _plain_lists_to_array(value: Any) -> Array | None:
