@@ -121,7 +121,6 @@ class FunctionDescription:
     target: str
     parameters: Sequence[Parameter] | None
     uses_torch: bool
-    uses_numpy: bool
     functions: Sequence[str]  # of its module
 
 
@@ -177,7 +176,6 @@ class KernelProcess:
             target,
             None if parameters is None else tuple(map(_parameter, parameters)),
             answer["uses_torch"],
-            answer["uses_numpy"],
             answer["functions"],
         )
 

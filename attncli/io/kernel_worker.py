@@ -108,7 +108,6 @@ def describe(target: str) -> tuple[Message, Any]:
         "parameters": parameters if signature else None,
         "annotation": str(getattr(signature, "return_annotation", "")),
         "uses_torch": "torch" in modules or str(getattr(function, "__module__", "")).startswith("torch"),
-        "uses_numpy": "numpy" in modules,
         "functions": own or names,
     }, function
 

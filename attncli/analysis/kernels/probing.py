@@ -67,9 +67,7 @@ def _libraries(found: FunctionDescription) -> list[str]:
         return [TORCH]
     if "ndarray" in annotations or "numpy" in annotations:
         return [NUMPY]
-    if found.uses_torch:
-        return [NUMPY, TORCH] if found.uses_numpy and not found.uses_torch else [TORCH, NUMPY]
-    return [NUMPY]
+    return [TORCH, NUMPY] if found.uses_torch else [NUMPY]
 
 
 def _layouts(trial: Trial) -> list[str]:

@@ -17,6 +17,7 @@ from attncli.base.text import count_of, join_words
 from attncli.io.kernel_process import CallFailure, FunctionDescription, Runner
 from attncli.problem.fields import GRADIENT_PREFIX
 
+CALL_HINT = "--layout and --arrays say how it takes its arguments"
 MOST_FAILURES = 50  # then no other inputs are tried
 MOST_ENDED = 4  # calls that end the process or the time: then no other inputs are tried
 SHRINK_SECONDS = 15.0
@@ -69,17 +70,11 @@ def _run(trial: Trial, scope: Scope) -> TrialReport:
             break
     if not count:
         sentence = next(iter(refusals), "returns nothing")
-        raise AttnError(
-            f"it refuses every input: it {sentence}", where=trial.interface.function, hint=_call_hint(trial)
-        )
+        raise AttnError(f"it refuses every input: it {sentence}", where=trial.interface.function, hint=CALL_HINT)
     trial.untried += [f"{count_of(number, 'input')}: it {sentence}" for sentence, number in refusals.items()]
     report = _report(trial, scope, count, len(failures))
     report = replace(report, is_stopped=is_stopped)
     return report if not failures else _with_smallest(trial, scope, report, failures)
-
-
-def _call_hint(trial: Trial) -> str:
-    return "--layout and --arrays say how it takes its arguments"
 
 
 def _report(trial: Trial, scope: Scope, count: int, failed: int) -> TrialReport:

@@ -247,7 +247,7 @@ def _interface_of_command(words: list[str]) -> "tuple[Interface, FunctionDescrip
 
     name = Path(words[0]).name
     passed = tuple(Passed(key, key, is_needed=True) for key in LAID_OUT)
-    return Interface(passed, function=name, library="command"), FunctionDescription(name, None, False, True, ())
+    return Interface(passed, function=name, library="command"), FunctionDescription(name, None, False, ())
 
 
 def _write_smallest(report: "TrialReport", file: str | None, inputs: Any) -> str | None:
