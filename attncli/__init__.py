@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from attncli.api.page import NotebookPage
     from attncli.api.problem import Fitted, Problem
     from attncli.api.result import Result
+    from attncli.api.trial import Trial, try_function
     from attncli.base.errors import AttnError
     from attncli.ops.decorators import (
         context,
@@ -57,6 +58,7 @@ __all__ = [
     "Range",
     "Report",
     "Result",
+    "Trial",
     "__version__",
     "attention",
     "check",
@@ -74,6 +76,7 @@ __all__ = [
     "query_scale",
     "recurrence",
     "score",
+    "try_function",
 ]
 
 _MODULES = {
@@ -96,6 +99,7 @@ _MODULES = {
     "Range": "attncli.ops.records",
     "Report": "attncli.api.check",
     "Result": "attncli.api.result",
+    "Trial": "attncli.api.trial",
     "attention": "attncli.api.attention",
     "check": "attncli.api.check",
     "compare": "attncli.api.compare",
@@ -112,6 +116,7 @@ _MODULES = {
     "query_scale": "attncli.ops.decorators",
     "recurrence": "attncli.ops.decorators",
     "score": "attncli.ops.decorators",
+    "try_function": "attncli.api.trial",
 }
 
 

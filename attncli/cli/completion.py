@@ -67,6 +67,14 @@ def _summaries(kind: str, names: Iterable[str]) -> Meanings:
 
 
 @complete_from
+def complete_library() -> Meanings:
+    """The libraries of arrays that a function may take."""
+    from attncli.analysis.kernels.trial import LIBRARIES
+
+    return dict.fromkeys(LIBRARIES, "")
+
+
+@complete_from
 def complete_convention() -> Meanings:
     """The conventions, each with the framework that it is of."""
     from attncli.problem.conventions import CONVENTIONS

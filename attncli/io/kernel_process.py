@@ -1,5 +1,6 @@
 """A user's function in a process of its own, or a command of theirs: called with arrays, within a time limit."""
 
+import io
 import os
 import queue
 import shlex
@@ -8,8 +9,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol, Self, cast
@@ -22,6 +24,8 @@ LEAST_LOAD_SECONDS = 120.0  # to import PyTorch takes a while where the disk is 
 MAX_PRINTED = 4000  # characters of what a function printed that are kept, its last ones
 SECONDS_TO_END = 5.0  # of a process that has closed its output
 NPZ_TYPES = "fiub"  # kinds of the arrays in what a command writes
+
+FORWARD, BACKWARD = "forward", "backward"  # the functions of a kernel
 
 FailureKind = Literal["raised", "crashed", "timeout", "result"]
 
@@ -55,8 +59,14 @@ class Call:
     memory: str = ""
     laid_out: Sequence[str] = ()
     library: str = "numpy"
-    function: str = "forward"
+    function: str = FORWARD
     gradients: Sequence[str] = ()
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """All but the arrays, as JSON has it."""
+        others = {name: value for name, value in vars(self).items() if name not in ("arrays", "arguments")}
+        return {"kind": "call", "arguments": [argument.as_object() for argument in self.arguments], **others}
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +156,7 @@ class KernelProcess:
         self._errors.close()
         self._folder.cleanup()
 
-    def load(self, target: str, function: str = "forward") -> FunctionDescription:
+    def load(self, target: str, function: str = FORWARD) -> FunctionDescription:
         """Import a function under a name for its calls; raises AttnError where that can't be done."""
         place, colon, name = target.rpartition(":")
         is_file = place.endswith(".py")
@@ -171,13 +181,7 @@ class KernelProcess:
             error = UnknownNameError("function", name, names, where=place)
             error.hint = did_you_mean(name, names) or (f"it has {', '.join(names)}" if names else "it has no function")
             raise error
-        parameters = answer["parameters"]
-        return FunctionDescription(
-            target,
-            None if parameters is None else tuple(map(_parameter, parameters)),
-            answer["uses_torch"],
-            answer["functions"],
-        )
+        return _read_description(target, answer)
 
     def call(self, call: Call) -> Returned | CallFailure:
         """Call the function; a failure says how it ended."""
@@ -188,29 +192,8 @@ class KernelProcess:
             if failed is not None:
                 return failed
         os.ftruncate(self._errors.fileno(), 0)
-        header = {
-            "kind": "call",
-            "function": call.function,
-            "arguments": [argument.as_object() for argument in call.arguments],
-            "dtype": call.dtype,
-            "memory": call.memory,
-            "laid_out": list(call.laid_out),
-            "library": call.library,
-            "gradients": list(call.gradients),
-        }
-        found = self._ask(header, call.arrays, self.timeout)
-        if isinstance(found, CallFailure):
-            return found
-        answer, arrays = found
-        if "raised" in answer:
-            place = f" ({Path(answer['file']).name}, line {answer['line']})" if answer["file"] else ""
-            cause = f"{answer['type']} {answer['file']} {answer['line']}"
-            return CallFailure("raised", f"raises {answer['raised']}{place}", cause, answer["is_refusal"])
-        parts = [
-            ReturnedPart(part["name"], arrays.get(str(number)), "None" if part["is_none"] else part["type"])
-            for number, part in enumerate(answer["parts"])
-        ]
-        return Returned(parts, answer["changed"])
+        found = self._ask(call.header, call.arrays, self.timeout)
+        return found if isinstance(found, CallFailure) else _read_answer(*found)
 
     @property
     def printed(self) -> str:
@@ -295,6 +278,26 @@ def how_it_ended(status: int | None) -> str:
     return f"ends the process with status {status}"
 
 
+def _read_answer(answer: Mapping[str, Any], arrays: Mapping[str, Array]) -> Returned | CallFailure:
+    """What a call returned, or what it raised."""
+    if "raised" in answer:
+        place = f" ({Path(answer['file']).name}, line {answer['line']})" if answer["file"] else ""
+        cause = f"{answer['type']} {answer['file']} {answer['line']}"
+        return CallFailure("raised", f"raises {answer['raised']}{place}", cause, answer["is_refusal"])
+    parts = [
+        ReturnedPart(part["name"], arrays.get(str(number)), "None" if part["is_none"] else part["type"])
+        for number, part in enumerate(answer["parts"])
+    ]
+    return Returned(parts, answer["changed"])
+
+
+def _read_description(target: str, answer: Mapping[str, Any]) -> FunctionDescription:
+    """What is known of a function, of the description of it."""
+    parameters = answer["parameters"]
+    known = None if parameters is None else tuple(map(_parameter, parameters))
+    return FunctionDescription(target, known, answer["uses_torch"], answer["functions"])
+
+
 def _parameter(found: Mapping[str, Any]) -> Parameter:
     kind = found["kind"]
     return Parameter(
@@ -305,6 +308,32 @@ def _parameter(found: Mapping[str, Any]) -> Parameter:
         has_default=found["has_default"],
         annotation=found["annotation"],
     )
+
+
+@dataclass
+class KernelHere:
+    """Functions of this process, called without a time limit: one that crashes ends it."""
+
+    functions: dict[str, Any]
+    printed: str = ""
+
+    def description(self, function: str) -> FunctionDescription:
+        """What is known of a function before it is called."""
+        found = self.functions[function]
+        module = sys.modules.get(str(getattr(found, "__module__", None)))
+        return _read_description(str(getattr(found, "__name__", found)), kernel_worker.describe(module, found))
+
+    def call(self, call: Call) -> Returned | CallFailure:
+        """Call the function with copies of the arrays; Ctrl-C is not its failure."""
+        printed = io.StringIO()
+        arrays = {name: array.copy() for name, array in call.arrays.items()}
+        with redirect_stdout(printed), redirect_stderr(printed), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of NaN and overflows, which numbers show
+            answer, results = kernel_worker.call(self.functions, call.header, arrays)
+        self.printed = printed.getvalue()[-MAX_PRINTED:].strip("\n")
+        if answer.get("type") == KeyboardInterrupt.__name__:
+            raise KeyboardInterrupt
+        return _read_answer(answer, results)
 
 
 @dataclass

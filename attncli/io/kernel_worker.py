@@ -80,16 +80,26 @@ def load(target: str) -> tuple[Any, Any]:
     return module, found
 
 
-def describe(target: str) -> tuple[Message, Any]:
+def load_and_describe(target: str) -> tuple[Message, Any]:
     """What is known of a function before it is called, or why it can't be, and the function."""
     try:
         module, function = load(target)
     except BaseException as error:  # noqa: BLE001 - a module may raise anything, also SystemExit
         return {"error": f"can't be imported ({said_of(error)})", **place_of(error)}, None
+    if not callable(function):
+        return {"missing": True, "functions": functions_of(module)}, None
+    return describe(module, function), function
+
+
+def functions_of(module: Any) -> list[str]:
+    """The names of the functions of a module: those that it defines, or else those that it imports."""
     names = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
     own = [name for name in names if getattr(getattr(module, name), "__module__", None) == module.__name__]
-    if not callable(function):
-        return {"missing": True, "functions": own or names}, None
+    return own or names
+
+
+def describe(module: Any, function: Any) -> Message:
+    """What is known of a function before it is called; its module is None where that is not known."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # of a compiled function, which may say nothing of itself
@@ -103,13 +113,14 @@ def describe(target: str) -> tuple[Message, Any]:
         }
         for parameter in (signature.parameters.values() if signature else ())
     ]
-    modules = {getattr(value, "__name__", "").partition(".")[0] for value in vars(module).values()}
+    names = {} if module is None else vars(module)
+    modules = {str(getattr(value, "__name__", "")).partition(".")[0] for value in names.values()}
     return {
         "parameters": parameters if signature else None,
         "annotation": str(getattr(signature, "return_annotation", "")),
         "uses_torch": "torch" in modules or str(getattr(function, "__module__", "")).startswith("torch"),
-        "functions": own or names,
-    }, function
+        "functions": [] if module is None else functions_of(module),
+    }
 
 
 def said_of(error: BaseException) -> str:
@@ -283,7 +294,7 @@ def main() -> None:
     while (message := read_message(requests)) is not None:
         header, arrays = message
         if header["kind"] == "load":
-            described, functions[header["function"]] = describe(header["target"])
+            described, functions[header["function"]] = load_and_describe(header["target"])
             write_message(answers, described, {})
         else:
             write_message(answers, *call(functions, header, arrays))

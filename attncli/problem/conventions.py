@@ -253,6 +253,16 @@ def hides(use: ConventionUse | None, key: str) -> bool:
     return reading is not None and reading.change is _inverted
 
 
+def in_words_of(name: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Arrays of attn by their keys as a convention has them: its masks that hide are inverted.
+
+    >>> in_words_of("torch-mha", {"mask": np.array([True, False])})
+    {'mask': array([False,  True])}
+    """
+    use = ConventionUse(name, "")
+    return {key: _inverted(array) if hides(use, key) else array for key, array in arrays.items()}
+
+
 def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[str, Any], ConventionUse]:
     """The values of the fields in attn's words, of the converted values that were given, and what was made of them.
 

@@ -394,7 +394,7 @@ def try_schema() -> Schema:
         "failed": count,
         "is_stopped": {"type": "boolean"},
         "seed": count,
-        **dict.fromkeys(("dtypes", "called", "untried", "compared"), _NAMES),
+        **dict.fromkeys(("dtypes", "called", "untried", "compared", "right_with"), _NAMES),
         **dict.fromkeys(("arrays", "layout"), _TEXT),
         "explained_by": {"type": "array", "items": _of_record(Explanation)},
         "smallest": _any_of(_all_of(smallest), {"type": "null"}),

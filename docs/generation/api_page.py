@@ -23,6 +23,7 @@ FIRST_MODULES = (
     "attncli.api.result",
     "attncli.api.compare",
     "attncli.api.check",
+    "attncli.api.trial",
     "attncli.api.heads",
 )
 

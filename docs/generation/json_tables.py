@@ -58,6 +58,7 @@ TRY = {
     "untried": "sentences: what was not tried, and why",
     "compared": "the results that were compared",
     "explained_by": "slips that explain what it gave, as in a check",
+    "right_with": "options of conventions, `--as flash`, by which it is right where it gave wrong numbers",
     "smallest": "the smallest input on which it fails, or null",
     "others": "failures for other causes: `kind`, `sentence`, `count`, and the `sizes` of the smallest input",
 }

@@ -59,15 +59,18 @@ def error_shapes(
         yield ErrorShape("zeros", "All numbers are 0, as in an array that is not written.")
         return
     expected, computed = (np.where(is_known, x, 0).astype(np.float64) for x in (expected, computed))
+    # In a unit in which no square overflows.
+    _, exponent = np.frexp(max(np.max(abs(x)) for x in (expected, computed)))
+    expected, computed = (np.ldexp(x, -exponent) for x in (expected, computed))
     factor = next(_factor(expected, computed), None)
     if factor is not None:
         yield factor
         return
     for word, axis in (("row", -1), ("column", -2)):
         if expected.ndim >= -axis and expected.shape[axis] >= MIN_LENGTH:
-            yield from _factors_along(expected, computed, word, axis)
+            yield from _factors_along(expected, computed, word, axis, exponent)
     if has_queries and expected.ndim > 1:
-        yield from _growth(abs(expected - computed))
+        yield from _growth(abs(expected - computed), exponent)
 
 
 def _factor(expected: Array, computed: Array) -> Iterator[ErrorShape]:
@@ -83,8 +86,8 @@ def _factor(expected: Array, computed: Array) -> Iterator[ErrorShape]:
         yield ErrorShape("factor", sentence + more, {"factor": factor, "unexplained": left})
 
 
-def _factors_along(expected: Array, computed: Array, word: str, axis: int) -> Iterator[ErrorShape]:
-    """A factor, or a number that is added, of each row or column."""
+def _factors_along(expected: Array, computed: Array, word: str, axis: int, exponent: int) -> Iterator[ErrorShape]:
+    """A factor, or a number that is added, of each row or column; the tables are in units of 2 to the `exponent`."""
     right, size = (computed**2).sum(axis), np.sqrt((expected**2).sum(axis))
     used = ((computed != 0) & (expected != 0)).sum(axis) >= MIN_LENGTH
     if used.sum() < 2:
@@ -101,18 +104,18 @@ def _factors_along(expected: Array, computed: Array, word: str, axis: int) -> It
     spread = np.abs(added - np.expand_dims(numbers, axis)).max(axis)
     largest = float(np.abs(numbers).max())
     if largest and (spread <= NEAR_LINE * largest).all():
-        low, high = float(numbers.min()), float(numbers.max())
+        low, high = (float(np.ldexp(x, exponent)) for x in (numbers.min(), numbers.max()))
         sentence = f"To each {word} a number of its own is added, from {low:.4g} to {high:.4g}."
         yield ErrorShape(f"{word}_offsets", sentence, {"low": low, "high": high})
 
 
-def _growth(errors: Array) -> Iterator[ErrorShape]:
-    """An error that grows from each part of the queries to the next."""
+def _growth(errors: Array, exponent: int) -> Iterator[ErrorShape]:
+    """An error that grows from each part of the queries to the next; the errors are in units of 2 to the `exponent`."""
     by_query = errors.mean(axis=tuple(axis for axis in range(errors.ndim) if axis != errors.ndim - 2))
     if len(by_query) < 2 * PARTS:
         return
     means = [float(part.mean()) for part in np.array_split(by_query, PARTS)]
     if means[0] > 0 and means == sorted(means) and means[-1] >= GROWTH * means[0]:
-        first, last = means[0], means[-1]
+        first, last = (float(np.ldexp(x, exponent)) for x in (means[0], means[-1]))
         sentence = f"The error grows with the query: {first:.2g} in the first quarter of them, {last:.2g} in the last."
         yield ErrorShape("growth", sentence, {"first": first, "last": last})

@@ -11,7 +11,9 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import join_words
 from attncli.engine.run import run
 from attncli.io.entries import ALIASES
-from attncli.io.kernel_process import Argument, Call, FunctionDescription, Parameter, Returned
+from attncli.io.kernel_process import BACKWARD, FORWARD, Argument, Call, FunctionDescription, Parameter, Returned
+from attncli.ops.position_biases import published_slopes
+from attncli.problem.conventions import hides
 from attncli.problem.fields import GRADIENT_PREFIX
 from attncli.problem.layout import ARRAY_LAYOUTS, as_given, in_own_order, layout_text
 from attncli.problem.names_elsewhere import key_elsewhere
@@ -19,12 +21,12 @@ from attncli.problem.spec import ProblemSpec
 
 NO_HEADS = "nd"  # the layout of a function of queries [n d], in addition to those of problems
 LAYOUTS = (*ARRAY_LAYOUTS, NO_HEADS)
-FORWARD, BACKWARD = "forward", "backward"
 OUTPUT, LSE, WEIGHTS = "output", "lse", "weights"
 RETURNED = (OUTPUT, LSE, WEIGHTS, "scores", "masked_scores")  # the results that can be compared
 # Names of the position of the first query among the keys, where a cache is passed as keys: no key of a problem is that.
 PAST_NAMES = ("offset", "q_offset", "query_offset", "start_pos", "start_position", "past", "past_len", "past_length")
 GROUPS = "enable_gqa"  # whether there are fewer heads of keys, which shapes say to attn
+SLOPES = ("alibi_slopes", "slopes")  # of the heads, which attn draws from their number
 INVERTED = ("key_padding_mask", "src_key_padding_mask", "memory_key_padding_mask")  # true where a key is padding
 OWN_WIDTH = ("sliding_window",)  # a number that counts the query's own key
 EXTRAS: Mapping[str, Extra] = {
@@ -61,6 +63,7 @@ class Interface:
     library: str = "numpy"
     returns: tuple[str | None, ...] = (OUTPUT,)
     left: tuple[str, ...] = ()  # parameters that stay at their defaults
+    adds_masks: bool = False  # whether its mask is numbers that are added, −∞ where a key is hidden, and no boolean
     backward: tuple[Passed, ...] = ()  # those of a backward function
     gradients: tuple[str, ...] = ()  # the keys whose gradients are compared
     has_autograd: bool = False
@@ -76,6 +79,7 @@ class Interface:
         """The further arguments that it can be given, and its backward function too."""
         has_cache = "past" in self.keys or {"past_key", "past_value"} <= self.keys
         keys = self.keys & {one.key for one in self.backward} if self.backward else self.keys
+        keys = keys | {"bias"} if self.adds_masks else keys
         found = dict.fromkeys(EXTRAS[key] for key in keys if key in EXTRAS)
         return tuple(sorted(extra for extra in found if extra != "past" or has_cache))
 
@@ -163,6 +167,7 @@ class Given:
             "window": self._window,
             "heads": lambda _: self.case.sizes.heads,
             "kv_heads": lambda _: self.case.sizes.kv_heads,
+            SLOPES[0]: self._slopes,
             GROUPS: lambda _: self.case.sizes.heads != self.case.sizes.kv_heads,
         }
         return values[one.key](one)
@@ -181,11 +186,28 @@ class Given:
         return laid_out(array, self.interface.layout)
 
     def _mask(self, _: Passed) -> Array | None:
-        return self.plain(self.case, [key for key in MASKS if key in self.interface.keys and key != "mask"])
+        own = [key for key in MASKS if key in self.interface.keys and key != "mask"]
+        visible = self.plain(self.case, own)
+        if not self.interface.adds_masks:
+            return ~visible if visible is not None and hides(self.problem.convention, "mask") else visible
+        if visible is None and "bias" not in self.case.arrays:
+            return None
+        added = self.case.arrays.get("bias", np.zeros((), self.case.arrays["query"].dtype))
+        return np.where(True if visible is None else visible, added, -np.inf).astype(added.dtype)
 
     def _key_mask(self, one: Passed) -> Array | None:
         mask = self.case.arrays.get("key_mask")
-        return ~mask if mask is not None and one.parameter in INVERTED else mask
+        is_inverted = one.parameter in INVERTED or hides(self.problem.convention, "key_mask")
+        return ~mask if mask is not None and is_inverted else mask
+
+    def _slopes(self, _: Passed) -> Array | None:
+        """The slope of each head where the problem has ALiBi: its own, or those that are published."""
+        position = self.problem.position
+        if position is None or position.record.name != "alibi":
+            return None
+        own = position.parameters.get("slopes")
+        heads = self.case.sizes.heads
+        return published_slopes(shape=(heads,)) if own is None else np.broadcast_to(own, (heads,))
 
     def _scale(self, one: Passed) -> float | None:
         if self.problem.scale is None and one.is_needed:
@@ -249,6 +271,12 @@ def read_backward(description: FunctionDescription, name: str, interface: Interf
     return replace(interface, backward=passed, gradients=LAID_OUT)
 
 
+def with_autograd(interface: Interface) -> Interface:
+    """The same with the gradients of PyTorch's automatic differentiation compared."""
+    gradients = tuple(key for key in (*LAID_OUT, "bias", "sink") if key in interface.keys)
+    return replace(interface, gradients=gradients, has_autograd=True)
+
+
 def _read_parameters(
     description: FunctionDescription, name: str, usual: Sequence[str]
 ) -> tuple[tuple[Passed, ...], tuple[str, ...]]:
@@ -256,7 +284,8 @@ def _read_parameters(
     if description.parameters is None:  # as of a compiled function: queries, keys and values come first
         return tuple(Passed(key, key, is_positional=True, is_needed=True) for key in usual), ()
     parameters = [one for one in description.parameters if not one.takes_any]
-    keys = {one.name: _key_of(one.name) for one in parameters}
+    known = (*_PASSED, *_MADE) if "grad_output" in usual else _PASSED
+    keys = {one.name: _key_of(one.name, known) for one in parameters}
     if not set(LAID_OUT) <= set(keys.values()):
         first = [one.name for one in parameters if not one.is_keyword][: len(usual)]
         if len(first) < len(usual):
@@ -287,20 +316,23 @@ def _read_parameters(
 _PASSED = (
     *LAID_OUT,
     *("past_key", "past_value", "mask", "bias", "sink", "key_lengths", "key_mask", "causal", "scale", "softcap"),
-    *("window", "heads", "kv_heads", "grad_output", OUTPUT, LSE),
+    *("window", "heads", "kv_heads"),
 )
+_MADE = ("grad_output", OUTPUT, LSE)  # what a backward function is given, too
 
 
-def _key_of(parameter: str) -> str | None:
-    """The key that a parameter is, by its name; None where it is none that a function is given."""
+def _key_of(parameter: str, passed: Sequence[str]) -> str | None:
+    """The one of the keys that a parameter is, by its name; None where it is none of them."""
     plain = parameter.strip("_").casefold()
     if plain in PAST_NAMES:
         return "past"
     if "gqa" in plain:
         return GROUPS
+    if plain in SLOPES:
+        return SLOPES[0]
     plural = plain.removesuffix("s")
     candidates = (plain, ALIASES.get(plain), key_elsewhere(plain), plural, ALIASES.get(plural))
-    return next((key for key in candidates if key in _PASSED), None)
+    return next((key for key in candidates if key in passed), None)
 
 
 def read_returns(names: Sequence[str]) -> tuple[str | None, ...]:
@@ -320,7 +352,7 @@ def find_returns(returned: Returned, case: KernelCase, layout: str) -> tuple[str
         if (own or "").startswith(GRADIENT_PREFIX):  # by automatic differentiation
             continue
         if own in RETURNED:
-            found.append(own)
+            found.append(own if part.type != "None" else None)
         elif number == 0:
             found.append(OUTPUT)
         elif shape == of_tables and WEIGHTS not in found and sizes.keys != sizes.value_features:
@@ -382,7 +414,9 @@ def visible_table(problem: ProblemSpec) -> Array:
 
 def parameters_said(interface: Interface, problem_keys: Sequence[str]) -> tuple[list[str], list[str]]:
     """The keys of the problem that the function is given, and those that it must know of itself."""
-    given = [key for key in problem_keys if key in interface.keys or (key in MASKS and "mask" in interface.keys)]
+    keys = interface.keys | ({*MASKS} if "mask" in interface.keys else set())
+    keys |= {"position"} if SLOPES[0] in interface.keys else set()
+    given = [key for key in problem_keys if key in keys]
     return given, [key for key in problem_keys if key not in given]
 
 

@@ -1,7 +1,5 @@
 """What a function is to compute: the keys of a problem that say nothing of sizes, and the arrays of its own, if any."""
 
-from dataclasses import replace
-
 from attncli.analysis.kernels.cases import LAID_OUT, KernelCase
 from attncli.analysis.kernels.trial import TYPES, Description
 from attncli.base.errors import AttnError, UnknownNameError
@@ -11,8 +9,9 @@ from attncli.io.problem_files import Document, Origin, RawValue
 from attncli.ops.registry import is_operator
 from attncli.problem.arrays import GivenArray
 from attncli.problem.fields import INPUTS, RANDOM
+from attncli.problem.layout import OWN_LAYOUTS
 from attncli.problem.mask_expressions import MaskExpression
-from attncli.problem.spec import FIELDS, ProblemSpec
+from attncli.problem.spec import FIELDS, ConventionUse, ProblemSpec
 
 SIZES = ("heads", "kv_heads", "dtype")  # keys that say which inputs there are
 ARRAYS = (*LAID_OUT, "past_key", "past_value")  # which are one more input
@@ -20,8 +19,11 @@ LABELS = ("tokens", "query_tokens", "only")
 SAMPLE = (1, 2, 2, 1)  # the shape [b h n d] on which keys are checked
 
 
-def describe(document: Document) -> Description:
-    """What the keys of a problem say of a function; raises AttnError for one that gives arrays a fixed size."""
+def describe(document: Document, convention: str | None = None) -> tuple[Description, ConventionUse | None]:
+    """What the keys of a problem say of a function, and what a convention makes of them.
+
+    Raises AttnError for a key that gives arrays a fixed size.
+    """
     keys = {key: raw for key, raw in document.items() if key in FIELDS and raw.value is not None}
     for key, raw in keys.items():
         if key not in (*SIZES, *ARRAYS, *LABELS, "layout"):
@@ -30,15 +32,18 @@ def describe(document: Document) -> Description:
     arrays = {key: raw for key, raw in keys.items() if key in (*ARRAYS, *LABELS, "layout")}
     given = None
     if any(key in ARRAYS for key in arrays):
-        given = _case(assemble({**kept, **arrays, **{key: keys[key] for key in SIZES if key in keys}}))
+        given = _case(assemble({**kept, **arrays, **{key: keys[key] for key in SIZES if key in keys}}, convention))
     heads, kv_heads = (_count(keys, key) for key in ("heads", "kv_heads"))
     sample = RawValue(GivenArray(np.zeros((1, heads or 2 * (kv_heads or 1), *SAMPLE[2:]))), Origin())
     of_keys = RawValue(GivenArray(np.zeros((1, kv_heads or heads or 2, *SAMPLE[2:]))), Origin())
-    assemble({**kept, "query": sample, "key": of_keys, "value": of_keys})  # an error of a key is one before any work
+    own_layout = RawValue(OWN_LAYOUTS[0], Origin())
+    # An error of a key is one before any work.
+    problem = assemble({**kept, "query": sample, "key": of_keys, "value": of_keys, "layout": own_layout}, convention)
     dtype = keys["dtype"].value if "dtype" in keys else None
     if dtype is not None and dtype not in TYPES["torch"]:
         raise UnknownNameError("type", str(dtype), TYPES["torch"], where=keys["dtype"].origin.path("dtype"))
-    return Description(kept, heads, kv_heads, None if dtype is None else (str(dtype),), given)
+    dtypes = None if dtype is None else (str(dtype),)
+    return Description(kept, convention, heads, kv_heads, dtypes, given), problem.convention
 
 
 def _count(keys: Document, key: str) -> int | None:
@@ -93,6 +98,3 @@ def _with_heads(problem: ProblemSpec, name: str) -> Array:
         batch, tokens, _ = array.shape
         array = array.reshape(batch, tokens, heads, -1).transpose(0, 2, 1, 3)
     return array
-
-
-__all__ = ["describe", "replace"]

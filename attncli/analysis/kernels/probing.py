@@ -19,6 +19,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.engine.run import run
 from attncli.io.kernel_process import CallFailure, FunctionDescription, Returned
 from attncli.problem.arrays import GivenArray
+from attncli.problem.conventions import find_convention
 from attncli.problem.spec import ProblemSpec
 
 PROBE = Sizes(2, 3, 3, 5, 5, 4, 4)  # no two axes that a layout could confuse have the same length
@@ -73,9 +74,10 @@ def _libraries(found: FunctionDescription) -> list[str]:
 def _layouts(trial: Trial) -> list[str]:
     """The layouts to try, the likelier first; heads are side by side only where the function knows their number."""
     knows_heads = "heads" in trial.interface.keys or trial.description.heads is not None
-    return [layout for layout in ("bhnd", "hnd", NO_HEADS, "bnhd", "nhd") if layout in LAYOUTS] + (
-        ["bnd"] if knows_heads else []
-    )
+    name = trial.description.convention
+    own = () if name is None else find_convention(name).layouts
+    layouts = dict.fromkeys((*own, "bhnd", "hnd", NO_HEADS, "bnhd", "nhd"))
+    return [layout for layout in layouts if layout in LAYOUTS] + (["bnd"] if knows_heads else [])
 
 
 def _probe(trial: Trial, interface: Interface, dtype: str) -> tuple[int, Interface]:
@@ -97,12 +99,44 @@ def _probe(trial: Trial, interface: Interface, dtype: str) -> tuple[int, Interfa
         output = results[OUTPUT].array if OUTPUT in results else None
         if output is None:
             return 2, interface
-        size = largest_number(reference)
-        with np.errstate(all="ignore"):
-            is_near = np.allclose(output.reshape(reference.shape), reference, rtol=0, atol=LOOSE * size, equal_nan=True)
-        return (0 if is_near else 1), interface
+        return (0 if _is_near(output.reshape(reference.shape), reference) else 1), interface
     finally:
         trial.interface = before
+
+
+def find_mask(trial: Trial) -> None:
+    """Find whether the mask is numbers that are added to the scores, −∞ where a key is hidden, and not a boolean.
+
+    Tried where no convention says what it is; a query that sees no key may have any result.
+    """
+    interface = trial.interface
+    if "mask" not in interface.extras or trial.description.convention is not None:
+        return
+    scope = _first_scope(trial, interface)
+    dtype = (trial.description.dtypes or ("float32",))[0]
+    for adds_masks in (False, True):
+        trial.interface = replace(interface, adds_masks=adds_masks)
+        extras: Sequence[Extra] = ("mask", "bias") if adds_masks else ("mask",)
+        case = CaseMaker(scope).make(_sizes(PROBE, scope), dtype, extras=extras)
+        found = _output_of(trial, case)
+        sees = case.arrays["mask"].any(axis=-1)
+        right = _reference(trial.problem_of(case), OUTPUT)
+        if isinstance(found, dict) and OUTPUT in found:
+            output = found[OUTPUT].array.reshape(right.shape)
+            if _is_near(output[..., sees, :], right[..., sees, :]):
+                if adds_masks:
+                    name = next(one.parameter for one in interface.passed if one.key == "mask")
+                    trial.remarks.append(
+                        f"{name}: numbers added to the scores, −∞ where a key is hidden, found by trying"
+                    )
+                return
+    trial.interface = interface
+
+
+def _is_near(output: Array, right: Array) -> bool:
+    """Whether numbers are the right ones in any type."""
+    with np.errstate(all="ignore"):
+        return bool(np.allclose(output, right, rtol=0, atol=LOOSE * largest_number(right), equal_nan=True))
 
 
 def _reference(problem: ProblemSpec, name: str) -> Array:

@@ -69,6 +69,7 @@ class TrialReport:
     explanations: tuple[Explanation, ...] = ()
     others: tuple[OtherFailure, ...] = ()
     compared: tuple[str, ...] = ()  # the results that were compared
+    right_with: tuple[str, ...] = ()  # options of conventions, by which it is right where it gave wrong numbers
     is_stopped: bool = False  # whether inputs were left out after too many crashes
 
     @property

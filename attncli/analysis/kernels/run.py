@@ -8,14 +8,17 @@ from attncli.analysis.check.check import check
 from attncli.analysis.check.report import Explanation
 from attncli.analysis.kernels.calls import NO_HEADS, Interface, parameters_said
 from attncli.analysis.kernels.cases import CaseMaker, KernelCase, Scope
-from attncli.analysis.kernels.probing import find_call, find_scope
+from attncli.analysis.kernels.probing import find_call, find_mask, find_scope
 from attncli.analysis.kernels.report import Failure, Kind, OtherFailure, Smallest, TrialReport
 from attncli.analysis.kernels.shrink import Shrinker
 from attncli.analysis.kernels.trial import Description, Trial, TrialOptions
 from attncli.base.errors import AttnError
 from attncli.base.text import count_of, join_words
 from attncli.io.kernel_process import CallFailure, FunctionDescription, Runner
+from attncli.io.problem_files import Origin, RawValue
+from attncli.problem.conventions import CONVENTIONS
 from attncli.problem.fields import GRADIENT_PREFIX
+from attncli.problem.spec import DEFAULTS
 
 CALL_HINT = "--layout and --arrays say how it takes its arguments"
 MOST_FAILURES = 50  # then no other inputs are tried
@@ -39,6 +42,7 @@ def try_function(
     """
     trial = Trial(runner, interface, description, options)
     find_call(trial, found)
+    find_mask(trial)
     scope = find_scope(trial)
     return _run(trial, scope)
 
@@ -136,7 +140,28 @@ def _with_smallest(
         smallest=Smallest(case, plain, failure, printed, trial.has_empty_row(case)),
         explanations=explanations,
         others=others,
+        right_with=_right_with(trial, [case for case, failure in failures if failure.kind in NUMERIC]),
     )
+
+
+def _right_with(trial: Trial, cases: Sequence[KernelCase]) -> tuple[str, ...]:
+    """The options of the conventions by which the function is right on all inputs on which it gives wrong numbers.
+
+    A convention may be the function's but for the rows without keys, which are tried as attn has them, too.
+    """
+    description = trial.description
+    if not cases or description.convention is not None:
+        return ()
+    zeros = {"empty_rows": RawValue(DEFAULTS["empty_rows"], Origin())}
+    found = []
+    for name in CONVENTIONS:
+        for words, more in (("", {}), (f" --empty-rows {DEFAULTS['empty_rows']}", zeros)):
+            other = replace(description, convention=name, document={**description.document, **more})
+            with_it = replace(trial, description=other)
+            if all(with_it.judge(case) is None for case in cases):
+                found.append(f"--as {name}{words}")
+                break
+    return tuple(found)
 
 
 def _order_of(case: KernelCase) -> int:

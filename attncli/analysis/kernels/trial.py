@@ -21,6 +21,7 @@ from attncli.io.kernel_process import CallFailure, Returned, Runner
 from attncli.io.problem_files import Document, Origin, RawValue
 from attncli.plan.build import plan_of
 from attncli.problem.arrays import GivenArray
+from attncli.problem.conventions import in_words_of
 from attncli.problem.fields import GRADIENT_PREFIX
 from attncli.problem.layout import OWN_LAYOUTS
 from attncli.problem.numbers import to_number
@@ -31,6 +32,8 @@ TYPES: Mapping[str, Sequence[str]] = {
     NUMPY: ("float64", "float32", "float16"),
     TORCH: ("float64", "float32", "float16", "bfloat16"),
 }
+LIBRARIES = (NUMPY, TORCH)  # of the arrays that a function may take
+SLIP_SECONDS = 2.0  # that mistakes are looked for, on each of a few inputs
 SCORES = "masked_scores"
 OWN_GRADIENTS = ("grad_bias", "grad_sink")  # which have no axis of batch items
 MOST_SEARCHES = 20  # for the number of a mistake, on one input after the other
@@ -42,10 +45,11 @@ Progress = Callable[[int, int], None]
 class Description:
     """What the function computes: the keys of a problem without arrays, and what may be left open (None).
 
-    `given` are the arrays of the problem's own, an input like others.
+    `given` are the arrays of the problem's own, an input like others; `convention` is how the keys are read.
     """
 
     document: Document
+    convention: str | None = None
     heads: int | None = None
     kv_heads: int | None = None
     dtypes: Sequence[str] | None = None
@@ -99,13 +103,16 @@ class Trial:
             for name in ("key", "value"):
                 cached, new = np.split(arrays[name], [case.past], axis=-2)
                 arrays |= {name: new, f"past_{name}": cached}
+        if self.description.convention is not None:
+            arrays = in_words_of(self.description.convention, arrays)
         given = {
             name: RawValue(GivenArray(array, dtype=case.dtype if array.dtype.kind == "f" else None), Origin())
             for name, array in arrays.items()
             if name not in without
         }
         known = {"dtype": case.dtype} | ({"layout": OWN_LAYOUTS[0]} if arrays["query"].ndim == 4 else {})
-        return assemble({**document, **given, **{key: RawValue(value, Origin()) for key, value in known.items()}})
+        own = {key: RawValue(value, Origin()) for key, value in known.items()}
+        return assemble({**document, **given, **own}, self.description.convention)
 
     def visible(self, case: KernelCase, own: Sequence[str]) -> Array | None:
         """Who sees whom by the keys that the function has no parameter of its own for; None where all see all."""

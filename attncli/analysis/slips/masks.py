@@ -68,6 +68,11 @@ def _title(name: str, rule: Node) -> str:
     return name if rule.record is not None else rule.formula
 
 
+def _the_mask(name: str, rule: Node) -> str:
+    """A rule as the subject of a sentence: the key `mask` is no more than the mask."""
+    return "The mask" if name == "mask" and rule.record is not None else f"The mask {_title(name, rule)}"
+
+
 def _hides_later_keys(window: Node | None) -> bool:
     return window is not None and bool(window.options["right"] <= 0)
 
@@ -110,7 +115,7 @@ def mask_inverted(case: Computation) -> Iterator[Variant]:
             continue
         inverted = "mask" if name == "mask" and "mask" in case.plan.by_name else rule.name
         what = "the keys that it should hide are visible, and the others are hidden"
-        sentence = f"The mask {_title(name, rule)} is inverted: {what}."
+        sentence = f"{_the_mask(name, rule)} is inverted: {what}."
         yield Variant(case.with_changed_value(inverted, np.logical_not), sentence)
 
 
@@ -120,7 +125,7 @@ def mask_transposed(case: Computation) -> Iterator[Variant]:
     queries, keys = (axis.length for axis in case.plan.pair_axes[-2:])
     for name, rule in rules_of(case).items():
         if queries == keys > 1 and rule.shape[-1] == keys and _base_name(name) != "window":
-            sentence = f"The mask {_title(name, rule)} is transposed: it hides queries where it should hide keys."
+            sentence = f"{_the_mask(name, rule)} is transposed: it hides queries where it should hide keys."
             yield Variant(case.with_changed_value(rule.name, _transpose), sentence)
 
 

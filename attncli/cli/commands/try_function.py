@@ -11,12 +11,18 @@ import typer
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.program import DIFFERS
 from attncli.cli import streams
-from attncli.cli.completion import complete_from
-from attncli.cli.option_values import check_stdin, make_inputs, read_problem_options, write_alias_notes
+from attncli.cli.completion import complete_library
+from attncli.cli.option_values import (
+    check_convention,
+    check_stdin,
+    make_inputs,
+    read_problem_options,
+    write_alias_notes,
+)
 from attncli.cli.output import write_answer
 from attncli.cli.output_file import check_is_new, check_is_no_input, named_file, write_problem
 from attncli.cli.output_options import OutputOptions, split_names, with_output_options, writes_documents
-from attncli.cli.problem_options import Force, MaxSize, Strict, with_problem_options
+from attncli.cli.problem_options import As, Force, MaxSize, Strict, with_problem_options
 from attncli.cli.terminal import ProgressBar
 from attncli.render.formats import DEFAULT_FORMAT
 
@@ -26,11 +32,10 @@ if TYPE_CHECKING:
     from attncli.analysis.kernels.trial import Description, TrialOptions
     from attncli.io.kernel_process import FunctionDescription, KernelProcess
     from attncli.io.problem_files import Document
+    from attncli.problem.spec import ConventionUse
 
-LIBRARIES = ("numpy", "torch")
 TIMEOUT = 10.0  # seconds
-SLIP_SECONDS = 2.0  # that mistakes are looked for, on each of a few inputs
-INPUTS, INPUTS_OF_COMMAND = 100, 10  # drawn; a command starts a process for each
+INPUTS_OF_COMMAND = 10  # drawn: a command starts a process for each
 
 
 @with_problem_options(are_listed=False)
@@ -51,9 +56,9 @@ def try_function(
     arrays: Annotated[
         str | None,
         typer.Option(
-            metavar="|".join(LIBRARIES),
+            metavar="numpy|torch",
             help="What the function takes; without it found by trying.",
-            autocompletion=complete_from(lambda: dict.fromkeys(LIBRARIES, "")),
+            autocompletion=complete_library,
         ),
     ] = None,
     returns: Annotated[
@@ -81,6 +86,7 @@ def try_function(
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict alone.")] = False,
+    convention: As = None,
     force: Force = False,
     output_options: OutputOptions,
     max_size: MaxSize = None,
@@ -90,7 +96,7 @@ def try_function(
     """Try a function, or a program, that computes what a problem file or options (`keys`) describe."""
     from attncli.analysis.check.report import CheckOptions
     from attncli.analysis.kernels.run import try_function
-    from attncli.analysis.kernels.trial import TrialOptions
+    from attncli.analysis.kernels.trial import COMMAND, SLIP_SECONDS, TrialOptions
     from attncli.io.kernel_process import KernelCommand, KernelProcess
     from attncli.render.reports.trial import trial_answer
 
@@ -105,15 +111,17 @@ def try_function(
     layout, seed = _layout(keys), _whole(keys.pop("seed", None), "--seed", 0)
     document = read_problem_options(problem, keys, read_inputs)
     write_alias_notes(document)
-    description = _description(document)
+    check_convention(convention)
+    description, use = _description(document, convention)
+    streams.write_warnings([] if use is None else use.remarks, strict=strict)
     file = None if output is None else named_file(output, "--output")
     check_is_no_input(file, read_inputs)
     check_is_new(file, force=force)
     _check_library(arrays)
     options = TrialOptions(
-        inputs=_whole(inputs, "--inputs", INPUTS if command is None else INPUTS_OF_COMMAND),
+        inputs=_whole(inputs, "--inputs", TrialOptions.inputs if command is None else INPUTS_OF_COMMAND),
         seed=seed,
-        library=arrays if command is None else "command",
+        library=arrays if command is None else COMMAND,
         layout=layout or (None if command is None else "bhnd"),
         returns=_returns(returns),
         check=CheckOptions(rtol=_number(rtol, "--rtol"), atol=_number(atol, "--atol"), seconds=SLIP_SECONDS),
@@ -134,7 +142,7 @@ def try_function(
             with KernelProcess(seconds) as process:
                 interface, found, options = _interface(process, function, backward_function, options)
                 report = try_function(process, interface, found, description, options)
-    written = _write_smallest(report, file, read_inputs)
+    written = _write_smallest(report, file, read_inputs, is_strict=strict)
     answer = trial_answer(report, seed, decimals, written, is_quiet=quiet)
     with streams.while_read():
         write_answer(answer, output_options)
@@ -169,6 +177,8 @@ def _layout(keys: dict[str, Any]) -> str | None:
 
 
 def _check_library(arrays: str | None) -> None:
+    from attncli.analysis.kernels.trial import LIBRARIES
+
     if arrays is not None and arrays not in LIBRARIES:
         raise UnknownNameError("library", arrays, LIBRARIES, where="--arrays")
 
@@ -207,18 +217,19 @@ def _number(text: str | None, option: str) -> float | None:
     return to_number_from(value if is_number(value) else text, (option,), 0)
 
 
-def _description(document: "Document") -> "Description":
-    """What the keys of a problem say of the function; raises AttnError for one that gives arrays a fixed size."""
+def _description(document: "Document", convention: str | None) -> "tuple[Description, ConventionUse | None]":
+    """What the keys of a problem say of the function, and what its convention makes of them."""
     from attncli.analysis.kernels.description import describe
 
-    return describe(document)
+    return describe(document, convention)
 
 
 def _interface(
     process: "KernelProcess", target: str, backward: str | None, options: "TrialOptions"
 ) -> "tuple[Interface, FunctionDescription, TrialOptions]":
     """How a function is called, and its backward function; gradients are PyTorch's where it has none."""
-    from attncli.analysis.kernels.calls import BACKWARD, read_backward, read_interface
+    from attncli.analysis.kernels.calls import read_backward, read_interface, with_autograd
+    from attncli.io.kernel_process import BACKWARD
 
     found = process.load(target)
     name = target.rpartition(":")[2]
@@ -235,8 +246,7 @@ def _interface(
     if options.library == "numpy" or not (found.uses_torch or options.library == "torch"):
         hint = f"write {own}(q, k, v, grad_output) next to it, or name it with --backward-function"
         raise AttnError("NumPy's arrays have no gradients", where="--backward", hint=hint)
-    gradients = tuple(key for key in ("query", "key", "value", "bias", "sink") if key in interface.keys)
-    return replace(interface, gradients=gradients, has_autograd=True), found, replace(options, library="torch")
+    return with_autograd(interface), found, replace(options, library="torch")
 
 
 def _interface_of_command(words: list[str]) -> "tuple[Interface, FunctionDescription]":
@@ -250,7 +260,7 @@ def _interface_of_command(words: list[str]) -> "tuple[Interface, FunctionDescrip
     return Interface(passed, function=name, library="command"), FunctionDescription(name, None, False, ())
 
 
-def _write_smallest(report: "TrialReport", file: str | None, inputs: Any) -> str | None:
+def _write_smallest(report: "TrialReport", file: str | None, inputs: Any, *, is_strict: bool) -> str | None:
     """Write the smallest input as a problem file; the file, or None where nothing was written."""
     from attncli.io.problem_text import ExampleValues
     from attncli.render.reports.trial import expected_of, trial_verdict
@@ -258,7 +268,7 @@ def _write_smallest(report: "TrialReport", file: str | None, inputs: Any) -> str
     if file is None:
         return None
     if report.smallest is None:
-        streams.write_warnings([f"{shlex.quote(file)} is not written: the function passes"], strict=False)
+        streams.write_warnings([f"{shlex.quote(file)} is not written: the function passes"], strict=is_strict)
         return None
     before: Mapping[str, Any] = {"title": f"{trial_verdict(report)}."}
     after = {"expected": expected_of(report.smallest)} if report.smallest.failure.returned else {}

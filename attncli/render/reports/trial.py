@@ -12,11 +12,10 @@ from attncli.base.program import __version__
 from attncli.base.text import count_of, escape_control, join_words
 from attncli.numbers.formatting import format_whole
 from attncli.numbers.parsing import TypedNumber
-from attncli.plan.graph import GRADIENT
 from attncli.problem.fields import option_name
 from attncli.problem.spec import DEFAULTS, LABEL_KEYS, ProblemSpec
 from attncli.render.document import Answer, Block, Document, Lines, Pairs, Section, Statement
-from attncli.render.objects import TRY_FORMAT, problem_object
+from attncli.render.objects import TRY_FORMAT
 from attncli.render.reports.check import slip_lines
 from attncli.render.reports.quantity import AGREES, DIFFERS, quantity_blocks
 
@@ -94,6 +93,8 @@ def _smallest_blocks(report: TrialReport, smallest: Smallest, decimals: int) -> 
         yield Statement("Explained by:")
         yield Pairs(slip_lines(report.explanations))
         yield Lines(tuple(_public_bugs(report)), "dim")
+    if report.right_with:
+        yield Lines((f"Right with {' or '.join(report.right_with[:MAX_NAMED])}: attn list conventions",))
     if failure.report is None:
         yield Statement("✗ ", f"it {failure.sentence}", DIFFERS)
     else:
@@ -258,6 +259,7 @@ def trial_object(report: TrialReport, seed: int) -> dict[str, Any]:
         "tried": report.count,
         "failed": report.failed,
         "is_stopped": report.is_stopped,
+        "right_with": list(report.right_with),
         "seed": seed,
         "dtypes": list(report.dtypes),
         "arrays": report.library,
@@ -288,14 +290,3 @@ def _smallest_object(smallest: Smallest) -> dict[str, Any]:
         "returned": {result.name: result.expected for result in results},
         "correct": {result.name: result.computed for result in results},
     }
-
-
-__all__ = [
-    "GRADIENT",
-    "expected_of",
-    "problem_object",
-    "trial_answer",
-    "trial_document",
-    "trial_object",
-    "trial_verdict",
-]

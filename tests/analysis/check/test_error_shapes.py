@@ -36,6 +36,13 @@ def test_the_shape_of_an_error_is_named(name: str) -> None:
     assert text in "".join(shape.sentence for shape in found)
 
 
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_shape_of_an_error_does_not_depend_on_the_size_of_the_numbers(name: str) -> None:
+    expected, names, _ = SHAPES[name]
+    found = error_shapes(expected * 2.0**1000, RIGHT * 2.0**1000, expected != RIGHT, has_queries=True)
+    assert [shape.name for shape in found] == names
+
+
 @pytest.mark.parametrize(("count", "names"), [(3, ["row_factors"]), (2, [])])
 def test_a_factor_of_each_row_is_seen_where_rows_have_three_numbers(count: int, names: list[str]) -> None:
     expected = np.where(np.arange(8) < count, RIGHT * ROWS, np.nan)

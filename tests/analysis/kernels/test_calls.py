@@ -39,6 +39,7 @@ CASE = CaseMaker(Scope()).make(Sizes(2, 6, 3, 5, 7, 4, 11), "float64")
         ("q k v start_pos", "query key value past"),
         ("q k v past_key past_value seqlens", "query key value past_key past_value key_lengths"),
         ("key query value", "key query value"),
+        ("q k v causal alibi_slopes", "query key value causal alibi_slopes"),
     ],
 )
 def test_a_parameter_is_known_by_its_name(parameters: str, keys: str) -> None:
@@ -56,6 +57,7 @@ def test_what_has_a_default_and_is_not_known_stays_as_it_is() -> None:
     ("parameters", "message"),
     [
         (("q", "k", "v", "cos"), "attention takes 'cos', which attn does not know"),
+        (("q", "k", "v", "out"), "attention takes 'out', which attn does not know"),
         (("q", "k"), "attention does not take query, key and value"),
     ],
 )

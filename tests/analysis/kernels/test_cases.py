@@ -17,8 +17,8 @@ from attncli.analysis.kernels.cases import MEMORIES, CaseMaker, KernelCase, Scop
 from attncli.analysis.kernels.trial import Description, Trial, TrialOptions
 from attncli.analysis.slips.search import attempts
 from attncli.engine.run import run
+from attncli.io.kernel_process import KernelHere
 from attncli.io.problem_files import Origin, RawValue
-from tests.analysis.kernels.running import InThisProcess
 
 TYPES = ("float64", "float32", "float16")
 EXTRAS = ("bias", "key_lengths", "key_mask", "mask", "past", "sink")
@@ -99,8 +99,7 @@ LONG = pytest.mark.long
 )
 def test_the_inputs_reveal_every_mistake_that_applies(keys: Mapping[str, Any], scope: Scope) -> None:
     document = {key: RawValue(value, Origin()) for key, value in keys.items()}
-    runner = InThisProcess("def attention(): pass", "attention")
-    trial = Trial(runner, Interface(()), Description(document), TrialOptions())
+    trial = Trial(KernelHere({}), Interface(()), Description(document), TrialOptions())
     made, revealed = set(), set()
     for case in systematic(replace(scope, scale=keys.get("scale"))):
         if case.sizes.queries * case.sizes.keys <= MOST_CELLS:

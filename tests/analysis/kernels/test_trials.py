@@ -101,6 +101,44 @@ def test_a_view_on_which_alone_it_fails_is_named() -> None:
     assert report.explanations == ()
 
 
+ADDED = "scores = scores if mask is None else scores + mask; scores = np.where(np.isneginf(scores), -1e300, scores)"
+HIDDEN = "scores = scores if mask is None else np.where(mask, -np.inf, scores)"
+AT_END = "scores = np.where(np.tri(n, m, m - n, dtype=bool), scores, -1e300)"
+
+
+def test_a_mask_that_is_added_is_found_by_trying() -> None:
+    rows = "; scores = np.where((scores == -1e300).all(-1, keepdims=True), np.nan, scores)"
+    report = tried(ADDED + rows, ", mask=None", empty_rows="nan")
+    assert report.passes
+    assert "mask: numbers added to the scores, −∞ where a key is hidden, found by trying" in report.called
+
+
+def test_a_mask_that_hides_is_a_mistake_unless_a_convention_says_so() -> None:
+    report = tried(HIDDEN, ", mask=None", empty_rows="nan")
+    assert [x.slips for x in report.explanations] == [("mask_inverted",)]
+    assert report.right_with[0] == "--as torch-mha"
+    assert tried(HIDDEN, ", mask=None", convention="torch-mha").passes
+
+
+def test_the_conventions_by_which_a_function_is_right_are_named() -> None:
+    change = f"{AT_END}; rows = np.tri(n, m, m - n, dtype=bool).any(-1, keepdims=True)"
+    text = ATTENTION.replace("@ v", "* rows @ v")
+    report = try_text(text.format(change=change, more=""), "q", "k", "v", causal=True)
+    assert [x.slips for x in report.explanations] == [("causal_bottom_right",)]
+    assert report.right_with[0] == "--as flash"
+    assert try_text(text.format(change=change, more=""), "q", "k", "v", causal=True, convention="flash").passes
+
+
+def test_slopes_are_those_of_the_heads_where_the_problem_has_alibi() -> None:
+    change = (
+        "distance = abs(np.arange(n)[:, None] - np.arange(m)); "
+        "scores = scores if alibi_slopes is None else scores - alibi_slopes[:, None, None] * distance"
+    )
+    assert tried(change, ", alibi_slopes=None").passes
+    report = tried(change, ", alibi_slopes=None", position="alibi")
+    assert (report.passes, report.called[1]) == (True, "given position")
+
+
 def run_trial(folder: Path, source: str, options: str, python: str = sys.executable) -> tuple[dict[str, Any], float]:
     (folder / "kernel.py").write_text(source, encoding="utf-8")
     words = ["try", "kernel.py:attention", *shlex.split(options), "--json"]

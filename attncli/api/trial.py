@@ -1,0 +1,178 @@
+"""A trial of a function from Python: `try_function(attention, causal=True)`, and what it returns."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
+
+from attncli.analysis.check.report import CheckOptions, Explanation
+from attncli.analysis.kernels.calls import (
+    LAYOUTS,
+    RETURNED,
+    read_backward,
+    read_interface,
+    read_returns,
+    with_autograd,
+)
+from attncli.analysis.kernels.description import describe
+from attncli.analysis.kernels.report import TrialReport
+from attncli.analysis.kernels.run import try_function as try_kernel
+from attncli.analysis.kernels.trial import LIBRARIES, SLIP_SECONDS, TORCH, TrialOptions
+from attncli.api.arguments import ProblemKeys
+from attncli.api.problem import Problem, raw_values
+from attncli.api.shown import document_html, document_text
+from attncli.base.errors import AttnError, UnknownNameError
+from attncli.base.text import repr_excerpt
+from attncli.io.kernel_process import BACKWARD, FORWARD, KernelHere
+from attncli.problem.conventions import find_convention
+from attncli.problem.numbers import to_integer, to_number_from
+from attncli.render.reports.trial import trial_document, trial_verdict
+from attncli.render.view import DECIMALS
+
+__all__ = ["Trial", "try_function"]
+
+
+class Trial:
+    """What a trial of a function found, as `try_function` returns it; `print(trial)` shows what `attn try` does.
+
+    A trial is true where the function passes, so that `assert try_function(…)` means what it says; `raise_for_failure`
+    says also what is wrong.
+    """
+
+    def __init__(self, data: TrialReport) -> None:
+        self._data = data
+
+    @property
+    def passes(self) -> bool:
+        """Whether it failed on no input."""
+        return self._data.passes
+
+    @property
+    def tried(self) -> int:
+        """How many inputs were tried, without those that the function refuses."""
+        return self._data.count
+
+    @property
+    def failed(self) -> int:
+        """On how many inputs it failed."""
+        return self._data.failed
+
+    @property
+    def explained_by(self) -> Sequence[Explanation]:
+        """The slips that explain what it gave: each has `slips`, their names, a `sentence` and `parameters`."""
+        return self._data.explanations
+
+    @property
+    def right_with(self) -> Sequence[str]:
+        """The options of conventions with which it is right where it gave wrong numbers, such as `--as flash`."""
+        return self._data.right_with
+
+    @property
+    def smallest(self) -> Problem | None:
+        """The smallest input on which it fails, as a problem that can be computed; None where it passes."""
+        return None if self._data.smallest is None else Problem.of_spec(self._data.smallest.problem)
+
+    def raise_for_failure(self) -> None:
+        """Raise AssertionError, whose message is the report, where it fails; do nothing otherwise."""
+        __tracebackhide__ = True  # pytest shows the line of the test
+        if not self.passes:
+            raise AssertionError(str(self))
+
+    def __bool__(self) -> bool:
+        return self.passes
+
+    def __str__(self) -> str:
+        return document_text(trial_document(self._data, DECIMALS))
+
+    def __repr__(self) -> str:
+        return f"Trial({trial_verdict(self._data)})"
+
+    def _repr_html_(self) -> str:
+        return document_html(trial_document(self._data, DECIMALS))
+
+
+def try_function(
+    function: Callable[..., Any],
+    *,
+    inputs: int = 100,
+    arrays: str | None = None,
+    returns: Sequence[str] | None = None,
+    backward: bool | Callable[..., Any] = False,
+    rtol: float | None = None,
+    atol: float | None = None,
+    convention: str | None = None,
+    **keys: Unpack[ProblemKeys],
+) -> Trial:
+    """Call a function on inputs that reveal mistakes, and make the smallest on which it fails as small as can be.
+
+    The function takes queries, keys and values, and what else its parameters are named after: `mask`, `is_causal`,
+    `sm_scale`. How it takes them is found by trying, or said by `arrays` ("numpy" or "torch") and the key `layout`
+    ("bnhd"). The other `keys` say what it computes, `causal=True`, as a `convention` reads them. It returns the output,
+    or with it what `returns` names: `("output", "lse")`.
+
+    Besides some hundred chosen inputs so many `inputs` are drawn from the key `seed`. With `backward=True` gradients by
+    PyTorch's autograd are tried too, or those of a function of q, k, v and grad_output. In place of the derived
+    tolerance numbers may differ by `atol + rtol · |expected|`.
+
+    The function is called in this process, without a time limit: `attn try` calls it in one of its own, where it may
+    crash or not end.
+
+    Raises AttnError where it can't be called so, or refuses every input, or a key or another argument is wrong.
+
+    >>> import numpy as np
+    >>> def attention(q, k, v):
+    ...     scores = q @ k.swapaxes(-1, -2)
+    ...     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    ...     return weights / weights.sum(axis=-1, keepdims=True) @ v
+    >>> try_function(attention, score="dot", inputs=0, dtype="float64")
+    Trial(attention passes all 88 inputs)
+    >>> trial = try_function(attention, inputs=0, dtype="float64")
+    >>> [explanation.slips for explanation in trial.explained_by], trial.smallest.query.shape
+    ([('no_scale',)], (1, 2))
+    """
+    if not callable(function):
+        raise AttnError(f"{repr_excerpt(function)} is not a function", where="function")
+    if arrays is not None and arrays not in LIBRARIES:
+        raise UnknownNameError("library", arrays, LIBRARIES, where="arrays")
+    if convention is not None:
+        find_convention(convention, where="convention")
+    runner = KernelHere({FORWARD: function})
+    found = runner.description(FORWARD)
+    name = getattr(function, "__name__", type(function).__name__)
+    interface = read_interface(found, name)
+    layout = keys.pop("layout", None)
+    if layout is not None and layout not in LAYOUTS:
+        raise UnknownNameError("layout", layout, LAYOUTS, where="layout")
+    options = TrialOptions(
+        inputs=to_integer(inputs, ("inputs",), 0),
+        seed=to_integer(keys.pop("seed", None) or 0, ("seed",), 0),
+        library=arrays,
+        layout=layout,
+        returns=None if returns is None else _returns(returns),
+        check=CheckOptions(rtol=_tolerance(rtol, "rtol"), atol=_tolerance(atol, "atol"), seconds=SLIP_SECONDS),
+        is_backward=backward is not False,
+    )
+    if callable(backward):
+        runner.functions[BACKWARD] = backward
+        of_backward = getattr(backward, "__name__", type(backward).__name__)
+        interface = read_backward(runner.description(BACKWARD), of_backward, interface)
+    elif backward:
+        if arrays != TORCH and not found.uses_torch:
+            hint = "give the function that computes them: backward=attention_backward"
+            raise AttnError("NumPy's arrays have no gradients", where="backward", hint=hint)
+        interface, options = with_autograd(interface), replace(options, library=TORCH)
+    description, _ = describe(raw_values(keys), convention)
+    return Trial(try_kernel(runner, interface, found, description, options))
+
+
+def _returns(names: Sequence[str]) -> tuple[str | None, ...]:
+    """What the function returns, by the names of results; raises AttnError for one that is not compared."""
+    found = read_returns([names] if isinstance(names, str) else names)
+    for name in found:
+        if name is not None and name not in RETURNED:
+            raise UnknownNameError("result", name, (*RETURNED, "-"), where="returns")
+    return found
+
+
+def _tolerance(value: float | None, name: str) -> float | None:
+    """A tolerance as a number from 0; None where it is not given. Raises AttnError for any other value."""
+    return None if value is None else to_number_from(value, (name,), 0)
