@@ -286,9 +286,10 @@ def _part(term: Term, style: Style, binding: int, *, is_first: bool = False) -> 
 def _write_sum(operands: Sequence[Term], style: Style, is_first: bool, own: int | None = None) -> str:
     positions: Sequence[int] = range(len(operands))
     gaps: list[str] = []
-    if style.max_terms is not None and len(operands) > style.max_terms:
+    limit = style.max_terms
+    if limit is not None and len(operands) > limit:
         style = replace(style, has_exponents=True)
-        positions, gaps = _largest_terms(operands, style.max_terms or 0, own)
+        positions, gaps = _largest_terms(operands, limit, own)
     texts = [_part(operands[at], style, SUM, is_first=is_first and at == positions[0]) for at in positions]
     return " + ".join([*texts, *gaps])
 

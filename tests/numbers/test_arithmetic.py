@@ -51,6 +51,8 @@ a, b = number(3), number(-2)
         ((a + 1) ** 2, "(3 + 1)²", 16),
         (number(4) ** 0.5, "4^0.5", 2),
         (number(4) ** -(number(1) / 2), "4^(−1/2)", 0.5),
+        (number(4) ** -0.5, "4^(−0.5)", 0.5),
+        (number(4) ** (a - 1), "4^(3 − 1)", 16),
         (sqrt(a + 1), "√(3 + 1)", 2),
         (absolute(b - a), "|−2 − 3|", 5),
         (largest([b, 0, a]), "max(−2, 0, 3)", 3),
@@ -62,6 +64,26 @@ a, b = number(3), number(-2)
 def test_a_term_is_written_and_computed(term: Term, text: str, value: float | tuple[float, ...]) -> None:
     assert term.text(Style(4)) == text
     assert [float(x) for x in term.value(Style(4))] == pytest.approx(np.atleast_1d(value).tolist())
+
+
+def test_a_term_is_a_vector_where_a_part_of_it_is() -> None:
+    assert (number([1, 2]) * 3).is_vector
+    assert (3 * number([1, 2])).is_vector
+    assert not (number(1) * 3).is_vector
+
+
+def test_a_number_beyond_the_largest_of_eight_bytes_keeps_its_digits() -> None:
+    assert number(Decimal("1e400")).value(None) == (Decimal("1e400"),)
+
+
+def test_as_many_numbers_are_multiplied_by_as_many() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        products([1, 2], [3])
+
+
+@pytest.mark.parametrize(("limit", "text"), [(5, "[1 2 3 4 5]"), (4, "[1 2 … 4 5]"), (3, "[1 2 … 5]")])
+def test_of_a_long_vector_the_middle_is_left_out(limit: int, text: str) -> None:
+    assert number([1, 2, 3, 4, 5]).text(Style(4, max_terms=limit)) == text
 
 
 @pytest.mark.parametrize("x", [-30.0, -2.0, -1e-9, 0.0, 0.5, 3.1, 400.0])
@@ -79,6 +101,9 @@ def test_of_a_long_sum_the_largest_terms_are_written_and_the_others_counted() ->
     assert total([3, 1, -2, 1, 5, 7]).text(style) == "3 + (−2) + 5 + 7 + … 2 more …"
     assert total([-3, 1e-7, 4, 1, 5, 7, 2], own=1).text(style) == "1e−07 + 4 + 5 + 7 + … 3 more …"
     assert total([math.nan, 1, 2, 3, 4]).text(style).startswith("NaN + 2")
+    vectors = [number(entries) for entries in ([1, 9], [5, 5], [4, 4], [3, 3], [2, 2])]
+    assert total(vectors).text(style) == "[1 9] + [5 5] + [4 4] + [3 3] + … 1 more …"
+    assert total([1, -2, 0, 3, 4], own=2).text(Style(4, max_terms=2)) == "0 + 4 + … 3 more …"
 
 
 def test_of_a_long_sum_what_is_not_0_is_written() -> None:
@@ -109,6 +134,11 @@ THIRD = 1 / 3
             1e4 + 1e3 / 3,
             "3.333333e−09·3000000000000 + 0.333333·1000 ≈ 10333.3333",
         ),
+        (products([1e-8, 0.5], [1e10, 30000]), 15100.0, "1e−08·10000000000 + 0.5·30000 = 15100"),
+        (number([1e-8, 1]) * number([1e10, 1]), [100.0, 1.0], "[1e−08 1]·[10000000000 1] = [100 1]"),
+        (number([1, 2]) * 1, [1.0, 2.5], "[1 2]·1 = [1 2], of unrounded numbers [1 2.5]"),
+        (number(0.5) * 0.0247, 0.01235, "0.5·0.0247 = 0.0123"),
+        (number(THIRD) * 0, 0.0, "0.3333·0 = 0"),
         (sqrt(number(1e-8 / 1.5)), (1e-8 / 1.5) ** 0.5, "√6.6667e−09 = 0.0001"),
         (number(0.1) + 0.2, 0.1 + 0.2, "0.1 + 0.2 = 0.3"),
         (number(10) / sqrt(3), 10 / 3**0.5, "10/√3 = 5.7735"),
@@ -125,6 +155,12 @@ def test_an_equation_holds_with_the_digits_that_are_written(term: Term, result: 
 def test_the_rounding_of_a_narrow_type_is_written() -> None:
     write = ArithmeticWriter(4, "q", ["k"], 0, 0, dtype="float16")
     assert write.equation(number(10.3) * 3, float(np.float16(30.9))) == "10.3·3 = 30.9, in float16 30.9062"
+    two = write.equation(number([10.3, 20.3]) * 3, np.float16([30.9, 60.9]))
+    assert two == "[10.3 20.3]·3 = [30.9 60.9], in float16 [30.9062 60.9062]"
+    one_for_both = write.equation(number(10.3) * 3, np.float16([30.9, 30.9]))
+    assert one_for_both == "10.3·3 = [30.9], in float16 [30.9062 30.9062]"
+    not_a_number = write.equation(number([math.nan, 10.3]) * 3, np.float16([math.nan, 30.9]))
+    assert not_a_number == "[NaN 10.3]·3 = [NaN 30.9000], in float16 [NaN 30.9062]"
 
 
 def test_a_result_that_the_written_numbers_are_not_rounded_to_is_said_to_be_of_unrounded_ones() -> None:
@@ -139,6 +175,39 @@ def test_a_computed_number_is_that_of_the_lines_after_it() -> None:
     norm = WRITE.computed("‖x‖", sqrt(products([1, 2], [1, 2])))
     assert norm.line == "‖x‖ = √(1·1 + 2·2) = 2.2361"
     assert WRITE.equation(number([1, 2]) / norm, [1 / 5**0.5, 2 / 5**0.5]) == "[1 2]/2.2361 = [0.4472 0.8944]"
+
+
+@pytest.mark.parametrize(
+    ("term", "is_added", "line"),
+    [
+        (number(1e-7) * 2, False, "x = 1e−07·2 = 2e−07"),
+        (number(1e-7) * 2, True, "x = 0.0000·2 = 0.0000"),
+        (number(1e-7) + 2, False, "x = 0.0000 + 2 = 2.0000"),
+        (number([1e-7, 1]) * 2, False, "x = [1e−07 1]·2 = [2e−07 2]"),
+    ],
+)
+def test_a_small_number_has_an_exponent_unless_it_is_only_added(term: Term, is_added: bool, line: str) -> None:
+    assert WRITE.computed("x", term, is_added=is_added).line == line
+
+
+def test_a_computed_number_has_exponents_where_the_table_of_the_result_has_them() -> None:
+    write = ArithmeticWriter(4, "q", ["k"], 0, 0, has_exponents=True)
+    assert write.computed("x", number(1e-7) + 2).line == "x = 1e−07 + 2 = 2.0000"
+
+
+def test_a_computed_number_may_have_more_digits_than_eight_bytes_hold() -> None:
+    write = ArithmeticWriter(17, "q", ["k"], 0, 0)
+    assert write.computed("x", number(1e6) / 7).line == "x = 1000000/7 ≈ 142857.14285714286961593"
+
+
+@pytest.mark.parametrize(("max_terms", "longest"), [(1, 1), (2, 1), (3, 1), (4, 2), (5, 2), (12, 6)])
+def test_a_vector_of_more_than_half_as_many_numbers_as_the_longest_sum_is_long(max_terms: int, longest: int) -> None:
+    write = ArithmeticWriter(4, "q", ["k"], 0, 0, max_terms=max_terms)
+    assert [write.is_long(longest), write.is_long(longest + 1)] == [False, True]
+
+
+def test_without_a_limit_no_vector_is_long() -> None:
+    assert not ArithmeticWriter(4, "q", ["k"], 0, 0, max_terms=None).is_long(10**6)
 
 
 @pytest.mark.parametrize(

@@ -56,25 +56,37 @@ def test_constants_and_the_identity_need_no_stream() -> None:
     assert GENERATORS["ones"].function(None, (2,)).tolist() == [1, 1]
 
 
+SEVENTEEN = [
+    *(-0.82013452, -0.32456663, 1.92636812, -0.33001173, 0.19844505, 0.78207266, 1.03910768, -0.72451073),
+    *(-0.84890860, -0.21534152, -1.81572866, -0.34524196, -2.06147790, 0.67410070, -1.32334578, -1.35976899),
+    -0.86670160,
+]
+
+
 @pytest.mark.parametrize(
-    ("call", "seed", "expected"),
+    ("call", "name", "parameters", "seed", "expected"),
     [
         # PyTorch 2.13: torch.manual_seed(seed), and the call
-        ("rand(2, 3)", 123, [[0.29611194, 0.5165623, 0.25167072], [0.6885568, 0.07397246, 0.86652195]]),
-        ("randint(0, 3, (6,))", 123, [1, 1, 0, 0, 1, 2]),
-        ("randn(5)", 123, [-0.11146712, 0.12036294, -0.3696345, -0.24041797, -1.1969243]),
-        ("Linear(3, 2)", 123, [[-0.2354, 0.0191, -0.2867], [0.2177, -0.4919, 0.4232]]),
+        ("rand", "uniform", {}, 123, [[0.29611194, 0.5165623, 0.25167072], [0.6885568, 0.07397246, 0.86652195]]),
+        ("rand", "uniform", {}, 2**32 + 5, [0.83025187, 0.12611091]),
+        ("uniform_", "uniform", {"low": -2, "high": 5}, 7, [1.74445772, -0.60837770, 2.61448193]),
+        ("randint", "randint", {"low": 0, "high": 3}, 123, [1, 1, 0, 0, 1, 2]),
+        ("randint", "randint", {"low": 5, "high": 9}, 7, [8, 5, 6, 7, 8, 8]),
+        ("randint", "randint", {"low": 0, "high": 2**28 - 1}, 7, [59306160, 171107527, 128500261]),
+        ("randint", "randint", {"low": 0, "high": 2**28}, 7, [171107524, 27798006, 174903507]),
+        ("randint", "randint", {"low": -(2**40), "high": 2**40}, 7, [-346915937084, -990767470090, -807547383597]),
+        ("randn", "normal", {}, 123, [-0.11146712, 0.12036294, -0.3696345, -0.24041797, -1.1969243]),
+        ("randn", "normal", {}, 7, SEVENTEEN),
+        ("normal_", "normal", {"mean": 2, "std": 3}, 7, [1.55961466, 4.35842371, 4.84046459, -1.34303212]),
+        ("Linear", "linear", {}, 123, [[-0.2354, 0.0191, -0.2867], [0.2177, -0.4919, 0.4232]]),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_the_numbers_of_pytorch(call: str, seed: int, expected: list[float]) -> None:
-    name, parameters = {
-        "rand": ("uniform", {}),
-        "randi": ("randint", {"low": 0, "high": 3}),
-        "randn": ("normal", {}),
-        "Linea": ("linear", {}),
-    }[call.partition("(")[0][:5]]
+def test_the_numbers_of_pytorch(
+    call: str, name: str, parameters: dict[str, float], seed: int, expected: list[float]
+) -> None:
     found = draw(name, np.shape(expected), seed=seed, kind="torch", **parameters)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 if "Linear" in call else 1e-7)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 if call == "Linear" else 5e-7)
 
 
 def test_seventeen_normal_numbers_begin_otherwise_than_fifteen() -> None:

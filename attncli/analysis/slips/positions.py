@@ -231,7 +231,7 @@ def _has_base(problem: ProblemSpec) -> bool:
 def rope_base(case: Computation, number: float) -> Iterator[Variant]:
     """Rope has another base."""
     if _has_base(case.problem) and number != _rope(case.problem)["base"]:
-        sentence = f"Rope's base is {number:,.8g} instead of {format_value(_rope(case.problem)['base'])}."
+        sentence = f"Rope's base is {number:,.8g} instead of {_rope(case.problem)['base']:,.8g}."
         yield Variant(_with_rope(case.problem, base=number), sentence)
 
 

@@ -142,14 +142,14 @@ def _stale_counts(case: Computation) -> Sequence[float]:
 def rows_stale(case: Computation, number: int) -> Iterator[Variant]:
     """The last rows of the values, or of keys and values, are still those of the block before."""
     names = read_rows(case)
-    rows = "row" if number == 1 else f"{number} rows"
+    rows, are_those = ("row", "is the one") if number == 1 else (f"{number} rows", "are those")
     for words in (("value",), ("key", "value")):
         if names.keys() >= {*words}:
             changed = case
             for word in words:
                 changed = changed.with_changed_value(names[word], _repeated, options={"rows": number})
             what = " and ".join(f"{word}s" for word in words)
-            yield Variant(changed, f"The last {rows} of the {what} are those before them: a block is stale.")
+            yield Variant(changed, f"The last {rows} of the {what} {are_those} before: a block is stale.")
 
 
 def _repeated(x: Array, *, rows: int) -> Array:

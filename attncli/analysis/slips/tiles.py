@@ -154,10 +154,9 @@ def maximum_not_below(case: Computation, number: float) -> Iterator[Variant]:
         return
     dtype = _type_of_exponentials(case)
     starts = {number: ""} if scale is None or number == 0 else {number * scale: " of the unscaled scores", number: ""}
+    begins = text_of(number) if number >= 0 else f"−{text_of(-number)}"
     for start, what in starts.items() if _vanish_below(case, node, max(starts)) else ():
-        sentence = (
-            f"The running maximum{what} begins at {text_of(number)} instead of −∞: exponentials vanish in {dtype}."
-        )
+        sentence = f"The running maximum{what} begins at {begins} instead of −∞: exponentials vanish in {dtype}."
         options = {"start": start, "dtype": dtype}
         yield Variant(case.with_function(node.name, _softmax_from_maximum, **options), sentence)
 

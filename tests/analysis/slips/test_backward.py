@@ -9,7 +9,7 @@ import pytest
 from attncli.analysis.check.check import check
 from attncli.analysis.check.report import CheckOptions, CheckReport
 from attncli.analysis.slips import SLIPS
-from attncli.analysis.slips.search import own_attempt, with_slip
+from attncli.analysis.slips.search import own_attempt, run_attempt, with_slip
 from tests.analysis.slips.wrong_gradients import accumulated, gradients
 from tests.arrays import booleans, normal
 from tests.problems import problem
@@ -115,6 +115,22 @@ def test_a_slip_is_named_in_gradients_that_have_it(slip: str, keys: Keys, mistak
     if number is not None:
         (parameter,) = found[slip,].parameters.values()
         np.testing.assert_allclose(parameter, number, rtol=0.01)
+
+
+@pytest.mark.parametrize(("slip", "keys", "mistake", "number"), CASES, ids=lambda x: x if isinstance(x, str) else "")
+def test_a_slip_computes_the_gradients_of_the_kernel_that_has_it(
+    slip: str, keys: Keys, mistake: Any, number: float | None
+) -> None:
+    wrong = gradients(keys, **(mistake if isinstance(mistake, dict) and "tile" in mistake else {slip: mistake}))
+    own = own_attempt(problem(**keys).with_gradient(), on_demand=tuple(wrong))
+    own.compute_known_values()
+    made = [run_attempt(one, wrong) for one in with_slip(own, SLIPS[slip], number)]
+    assert any(all(are_alike(found[name], x) for name, x in wrong.items()) for found in made)
+
+
+def are_alike(found: np.ndarray, expected: np.ndarray) -> bool:
+    """Whether two arrays have one shape, and the same numbers but for rounding."""
+    return found.shape == expected.shape and np.allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_every_slip_of_the_backward_pass_is_in_a_kernel() -> None:

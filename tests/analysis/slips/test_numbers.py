@@ -40,6 +40,88 @@ def test_a_mistake_is_named_with_its_number(mistake: Mistake) -> None:
         np.testing.assert_allclose(found, [mistake.number], rtol=1e-6)
 
 
+@pytest.mark.parametrize("mistake", MISTAKES, ids=str)
+def test_a_slip_with_its_number_computes_what_the_mistake_made_by_hand_does(mistake: Mistake) -> None:
+    """And the number is one of those that are tried, or follows from what the mistake computes."""
+    keys = mistake.keys(seed=5)
+    own, slip, wrong = own_attempt(problem(**keys)), SLIPS[mistake.slip], mistake.wrong(keys, mistake.number)
+    own.compute_known_values()
+    found = [run_attempt(one, ["output"])["output"] for one in with_slip(own, slip, slip.number and mistake.number)]
+    assert any(x.shape == wrong.shape and np.allclose(x, wrong, rtol=1e-9, atol=1e-9) for x in found)
+    if slip.number is None:
+        return
+    case = Computation(own.problem, own.plan, own.dtype)
+    if slip.number.solve is not None:
+        solved = list(slip.number.solve(case, {"output": wrong}))
+        assert any(np.shape(x) == np.shape(mistake.number) and np.allclose(x, mistake.number) for x in solved)
+    elif slip.number.is_whole:
+        assert mistake.number in slip.number.candidates(case)
+    else:
+        assert min(slip.number.candidates(case)) > 0
+
+
+# What is said of the first mistake of a slip, in which its number, and what follows from that, has to be.
+SENTENCES = {
+    "temperature_factor": "What the softmax reads is 1.4286 times too small: its temperature is 1.4286.",
+    "softcap_value": "The problem has no softcap, and the scores have one of 1.7.",
+    "mask_value": "Masked scores are −2.7 instead of −∞, and take part in the softmax.",
+    "alibi_heads": "Alibi's slopes are the first 4 of those of 16 heads.",
+    "alibi_shard": "Alibi's slopes are those of the heads 8 to 11 of 16.",
+    "chunk_size": "Chunks have 8 tokens instead of 16.",
+    "key_lengths_off": "The lengths of the keys are 1 too small: the last real keys do not take part.",
+    "rope_dims_value": "Rope turns the first 4 features of a head instead of 8.",
+    "norm_eps": "The eps of the norm is 0.05 instead of 1e-06.",
+    "position_offset": "The positions are counted from 5 instead of 0.",
+    "rope_base": "Rope's base is 1,234 instead of 10,000.",
+    "rope_offset": "Rope puts each query 7 positions after its own.",
+    "causal_off_by_one": "The causal mask is off by 4: it shows a query 4 keys after its own.",
+    "window_too_wide": "The window is 3 keys too wide: left is 7.",
+    "window_too_narrow": "The window is 2 keys too narrow: left is 2.",
+    "window_added": "A window of 4 keys before each query is applied, although the problem has none.",
+    "sequence_bounds_off": "The bounds between packed sequences are 2 rows too late.",
+    "qk_norm_of_one": "Only the queries are normalized.",
+    "key_items_alone_exchanged": "Batch items read the keys of others: those numbered 0, 0, 2.",
+    "key_heads_exchanged": "Query heads read the keys and values of other key heads: those numbered 1, 0, 0, 0.",
+    "values_shifted": "The values are shifted by one row: each key has that of a key after it.",
+    "int8_blocks": "The values are rounded to 8-bit integers, with a scale for each row.",
+    "alibi_ranks": "Alibi's slopes are those of the first 2 heads on each of 2 devices.",
+    "rope_cache_offset": "Rope puts the new tokens 3 positions after their own: the cache is counted twice.",
+    "rope_scaling_value": "Rope divides positions by 8 instead of 1.",
+    "masks_tiled": "The masks mask of batch items are tiled for the heads instead of repeated: a head reads another.",
+    "maximum_not_below": (
+        "The running maximum of the unscaled scores begins at −50000 instead of −∞: exponentials vanish in float64."
+    ),
+    "rows_of_zeros": "Rows 2 to 3 of the keys and values are 0, as if not written.",
+    "rows_stale": "The last row of the values is the one before: a block is stale.",
+    "pages_exchanged": "The pages 0 and 2 of the values, of 8 tokens, are exchanged.",
+    "float8_blocks": "The keys are rounded to float8_e4m3, with a scale for each row.",
+    "scale_of_latent": "The scores are divided by the root of the width of the latent, 7, instead of 14.",
+    "lambda_of_another_layer": "The number λ_init is that of layer 0 instead of 2, counted from 0.",
+    "index_rope_pairs": "Rope turns neighbours, not halves, in the indexer.",
+    "top_of_other_size": "A query keeps 1 key instead of 4.",
+    "key_scale_per_head": (
+        "The keys have a factor too much, as of a scale that is forgotten: "
+        "1.5 in head 0, 0.75 in head 1, 2.2 in head 3."
+    ),
+    "features_permuted": (
+        "The features of the values are in another order: "
+        "1 has that of 2, 2 has that of 4, 3 has that of 6, 4 has that of 1, 5 has that of 3, 6 has that of 5."
+    ),
+    "values_permuted": (
+        "The values are those of other keys: 0 has that of 30, 1 has that of 29, 2 has that of 28, 3 has that of 27, "
+        "4 has that of 26, 5 has that of 25, and 24 more."
+    ),
+}
+
+
+@pytest.mark.parametrize("slip", SENTENCES)
+def test_a_sentence_has_the_number_of_the_mistake(slip: str) -> None:
+    mistake = next(one for one in MISTAKES if one.slip == slip)
+    own = own_attempt(problem(**mistake.keys(seed=5)))
+    made = with_slip(own, SLIPS[slip], SLIPS[slip].number and mistake.number)
+    assert SENTENCES[slip] in [one.sentence for one in made]
+
+
 @pytest.mark.parametrize(
     "rule", ["linear", "gated", "delta:feature_map=l2", "gated_delta", "gated_delta:feature_map=l2"]
 )
