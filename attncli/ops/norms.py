@@ -30,7 +30,7 @@ Bias = Annotated[Array | None, Symbol("β")]
 SMALLEST, LARGEST = 2.0**-40, 2.0**50
 
 
-Divide = Callable[[ArithmeticWriter, Array, float], tuple[list[str], Term | None, str, Term]]
+Divide = Callable[[ArithmeticWriter, Array, float | None], tuple[list[str], Term | None, str, Term]]
 
 
 def check_gain(use: OperatorUse) -> None:
@@ -101,7 +101,7 @@ def _gradient_by_hand(divide: Divide, division: "_Division") -> ByHand:
         eps: float | None = None,
         gain_plus_one: bool | None = None,
     ) -> list[str]:
-        before, quotient, name, size = divide(write, x, eps or 0.0)
+        before, quotient, name, size = divide(write, x, eps)
         if quotient is None:
             return [*before, "a vector without size: 0 is taken"]
         y = write.computed(f"y = {name}", quotient, letter="d")
@@ -334,7 +334,7 @@ def l2(
     return _with_gain(BY_LENGTH.divide(x, eps)[0], gain, bias, gain_plus_one)
 
 
-def _divide_rms(write: ArithmeticWriter, x: Array, eps: float) -> tuple[list[str], Term | None, str, Term]:
+def _divide_rms(write: ArithmeticWriter, x: Array, eps: float | None) -> tuple[list[str], Term | None, str, Term]:
     """The mean square of one vector, its root, and the division by that."""
     if not x.any():
         return [], None, "", number(0)
@@ -389,7 +389,7 @@ def rms(
     return _with_gain(BY_MEAN_SQUARE.divide(x, eps)[0], gain, bias, gain_plus_one)
 
 
-def _divide_layer(write: ArithmeticWriter, x: Array, eps: float) -> tuple[list[str], Term | None, str, Term]:
+def _divide_layer(write: ArithmeticWriter, x: Array, eps: float | None) -> tuple[list[str], Term | None, str, Term]:
     """The mean of one vector, its variance and the root of that, and the division."""
     mean = write.computed("mean(u)", total(map(number, x)) / len(x))
     centred = write.computed("u − mean(u)", number(x) - mean, letter="d")

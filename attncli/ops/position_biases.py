@@ -4,6 +4,7 @@
 """
 
 import math
+from bisect import bisect_left
 from typing import Annotated, Any
 
 from attncli.base.errors import AttnError
@@ -317,12 +318,8 @@ def _t5_begins(half: int, max_distance: int) -> list[int]:
     """
     exact = half // 2
     wide = half - exact
-    return [_integer_root(exact ** (wide - k) * max_distance**k, wide) for k in range(1, wide)]
-
-
-def _integer_root(number: int, degree: int) -> int:
-    """The least whole number whose power is at least `number`."""
-    guess = max(int(number ** (1 / degree)) - 1, 0)
-    while guess**degree < number:
-        guess += 1
-    return guess
+    distances = range(max(exact, max_distance) + 1)
+    return [
+        bisect_left(distances, exact ** (wide - k) * max_distance**k, key=lambda away: away**wide)
+        for k in range(1, wide)
+    ]

@@ -1,11 +1,14 @@
 """The code of operators, run on the examples of their records."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from attncli.ops.code import CodeCall, Library
+from attncli.ops.derivatives import DerivativeRecord
 from attncli.ops.records import OperatorRecord
 from attncli.render.code.names import MODULES
 from attncli.render.code.templates import filled, template_of
@@ -17,8 +20,20 @@ def result_of_code(
     record: OperatorRecord, library: Library, module: Any, array: Callable[[np.ndarray], Any]
 ) -> np.ndarray | None:
     """What the code of an operator gives for the example of its record; None without code."""
-    call = call_of_example(record)
-    template = template_of(record, call, library)
+    return run_code(record, call_of_example(record), library, module, array)
+
+
+def run_code(
+    record: OperatorRecord | DerivativeRecord,
+    call: CodeCall,
+    library: Library = "numpy",
+    module: Any = np,
+    array: Callable[[np.ndarray], Any] = np.asarray,
+    *,
+    is_known: bool = True,
+) -> np.ndarray | None:
+    """What the code of a call gives, written with or without its numbers; None without code."""
+    template = template_of(record, call if is_known else replace(call, values={}), library)
     if not isinstance(template, str):
         return None
     *before, value = filled(template, record, call, library, {name: len(shape) for name, shape in call.shapes.items()})
@@ -26,6 +41,17 @@ def result_of_code(
     with np.errstate(all="ignore"):
         exec("\n".join([*before, f"result = {value}"]), space)
     return np.asarray(space["result"])
+
+
+def call_of(
+    given: Mapping[str, Any], shape: tuple[int, ...], defaults: Mapping[str, Any] = MappingProxyType({})
+) -> CodeCall:
+    """The call of a function with these arguments, whose result has this shape."""
+    values = {name: np.asarray(value) for name, value in given.items() if np.ndim(value)}
+    options = {**defaults, **{name: value for name, value in given.items() if name not in values}}
+    return CodeCall(
+        {name: name for name in values}, {name: x.shape for name, x in values.items()}, options, shape, values
+    )
 
 
 def call_of_example(record: OperatorRecord) -> CodeCall:

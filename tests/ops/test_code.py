@@ -1,13 +1,21 @@
-"""A law over the registry: the code of an operator gives what its example gives."""
+"""Laws over the registry: the code of an operator, and of its derivatives, gives what the functions give."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
 
 from attncli.ops import operators
+from attncli.ops.records import OperatorRecord
 from attncli.ops.registry import kinds
-from tests.ops.code_examples import result_of_code
+from tests.ops.code_examples import call_of, result_of_code, run_code
+from tests.ops.test_derivatives import WITH_DERIVATIVES, derivatives_of, gradient_of, of_operators
+from tests.ops.values import WITH_ARRAYS, calls, inner_values, random_numbers
 
 OPERATORS = [(kind, name) for kind in kinds() if kind != "generator" for name in operators(kind)]
+WITH_AXES_BEFORE = ("score", "normalize", "context", "recurrence", "norm")  # kinds that batch items and heads pass
+STACKED = ("query", "key", "value", "x", "scores", "weights", "decay", "beta", "past_state")
 
 
 @pytest.mark.parametrize(("kind", "name"), OPERATORS)
@@ -16,3 +24,48 @@ def test_code_gives_what_the_example_gives(kind: str, name: str) -> None:
     found = result_of_code(record, "numpy", np, np.asarray)
     if found is not None:  # otherwise it is refused by name
         assert found == pytest.approx(np.asarray(record.example["gives"]), abs=1e-9)
+
+
+def forms(record: OperatorRecord) -> Iterator[Mapping[str, Any]]:
+    """The calls of an operator, with masked keys and without, and of batch items of one head."""
+    for given in calls(record):
+        yield given
+        if "scores" in given:
+            hidden = random_numbers(("n", "m"), seed=3) > 0.5
+            hidden[3] = True
+            yield {**given, "scores": np.where(hidden, -np.inf, given["scores"])}
+        if record.kind in WITH_AXES_BEFORE:
+            arrays = {name: x for name, x in given.items() if name in STACKED and np.ndim(x)}
+            yield {**given, **{name: np.stack([x, x[::-1]])[:, None] for name, x in arrays.items()}}
+
+
+@of_operators(WITH_ARRAYS)
+def test_code_gives_what_the_function_gives_with_any_of_its_parameters(record: OperatorRecord) -> None:
+    """Also where it is written before the numbers are known."""
+    for given in forms(record):
+        expected = record.function(**given)
+        call = call_of(given, expected.shape, record.defaults)
+        for is_known in (True, False):
+            found = run_code(record, call, is_known=is_known)
+            if found is not None:
+                assert found.shape == expected.shape
+                np.testing.assert_allclose(found * 1.0, expected, rtol=1e-9, atol=1e-12)
+
+
+@of_operators([record for record in WITH_DERIVATIVES if any(derivatives_of(record))])
+def test_code_of_a_gradient_gives_what_the_derivative_gives(record: OperatorRecord) -> None:
+    for given in calls(record):
+        forward = record.function(**given)
+        grad = np.random.default_rng(1).standard_normal(forward.shape)
+        known = {**given, **inner_values(record, **given), "forward": forward, "grad": grad}
+        for name, found in derivatives_of(record):
+            if found.record.code is None or not np.ndim(given.get(name, 0)):
+                continue
+            expected = np.asarray(gradient_of(record, found, grad, given))
+            read = ("grad", *found.record.reads, *found.record.options)
+            call = call_of({key: known[key] for key in read if key in known}, expected.shape)
+            for is_known in (True, False):
+                result = run_code(found.record, call, is_known=is_known)
+                if result is not None:
+                    assert result.shape == expected.shape
+                    np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-11, err_msg=name)

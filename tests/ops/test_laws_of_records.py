@@ -21,6 +21,7 @@ from tests.ops.values import (
     RECORDS,
     WITH_ARRAYS,
     arguments,
+    calls,
     inner_values,
     length,
     numbers_in_range,
@@ -216,27 +217,37 @@ def cell(record: OperatorRecord, values: dict[str, Any], row: int, column: int) 
     }
 
 
+def assert_worked_out(record: OperatorRecord, given: dict[str, Any], row: int, column: int) -> None:
+    """The lines of one cell are true, and end in the number that is computed."""
+    result, inner, letters = record.function(**given), inner_values(record, **given), result_letters(record)
+    at: dict[str, int] = {"n": row, "b": 0, "h": 0} | ({} if record.kind == "context" else {"m": column})
+    index = tuple(
+        min(at[x], size - 1) if x in at else slice(None) for x, size in zip(letters, result.shape, strict=True)
+    )
+    keys = [f"key {position}" for position in range(length("m"))]
+    write = ArithmeticWriter(4, "query", keys, row, column, max_terms=None)
+    number = result[index]
+    assert record.by_hand is not None
+    lines = record.by_hand(write, **cell(record, {**given, **inner}, row, column), result=number)
+    assert lines
+    assert all(isinstance(line, str) and line for line in lines)
+    if record.kind == "mask":
+        assert lines[-1].endswith(": visible" if number else ": hidden")
+    else:
+        assert_equations_hold(lines, 4)
+
+
 @every_with_arrays
 def test_a_cell_is_worked_out_by_hand_to_the_number_that_is_computed(record: OperatorRecord) -> None:
     given = with_derived(record, {**arguments(record), **parameters_off_default(record)})
-    result, inner = record.function(**given), inner_values(record, **given)
-    letters = result_letters(record)
-    assert record.by_hand is not None
     for row, column in ((0, 0), (2, 3), (4, 6)):
-        at: dict[str, int] = {"n": row, "b": 0, "h": 0} | ({} if record.kind == "context" else {"m": column})
-        index = tuple(
-            min(at[x], size - 1) if x in at else slice(None) for x, size in zip(letters, result.shape, strict=True)
-        )
-        keys = [f"key {position}" for position in range(length("m"))]
-        write = ArithmeticWriter(4, "query", keys, row, column, max_terms=None)
-        number = result[index]
-        lines = record.by_hand(write, **cell(record, {**given, **inner}, row, column), result=number)
-        assert lines
-        assert all(isinstance(line, str) and line for line in lines)
-        if record.kind == "mask":
-            assert lines[-1].endswith(": visible" if number else ": hidden")
-        else:
-            assert_equations_hold(lines, 4)
+        assert_worked_out(record, given, row, column)
+
+
+@every_with_arrays
+def test_a_cell_is_worked_out_by_hand_with_any_of_the_parameters(record: OperatorRecord) -> None:
+    for call in calls(record):
+        assert_worked_out(record, call, 1, 4)
 
 
 # Scores

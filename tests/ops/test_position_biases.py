@@ -101,6 +101,12 @@ def test_buckets_grow_with_the_distance_and_all_are_used(buckets: int, bidirecti
     assert found[-1] == (buckets // 2 if bidirectional else buckets) - 1
 
 
+def test_buckets_may_be_many_and_reach_far() -> None:
+    """Of 600 buckets 300 have one distance each; the last begins at the distance that the table reaches."""
+    assert t5_bucket(-np.array([0, 299, 300, 9998, 10_000]), 600, 10_000, False).tolist() == [0, 299, 300, 598, 599]
+    assert t5_bucket(-np.array([16, 10**12]), 64, 10**12, False).tolist() == [16, 63]
+
+
 def test_t5_has_a_number_for_each_head_and_bucket() -> None:
     table = np.arange(8).reshape(4, 2) + 0.5
     found = t5(np.array([1]), np.array([0, 1, 2]), 2, table=table)

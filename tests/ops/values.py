@@ -1,13 +1,14 @@
 """Values for every operator from its record alone: arguments, and parameters off their defaults."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from attncli.base.axes import Letters
+from attncli.base.errors import AttnError
 from attncli.ops import kinds, operators
-from attncli.ops.records import Operator, OperatorRecord, Parameter
+from attncli.ops.records import Operator, OperatorRecord, OperatorUse, Parameter
 
 RECORDS = [record for kind in kinds() for record in operators(kind).values()]
 WITH_ARRAYS = [record for record in RECORDS if record.kind != "generator"]
@@ -134,6 +135,45 @@ def off_default_operator(record: OperatorRecord, seed: int = 0) -> Operator:
 def required(record: OperatorRecord) -> dict[str, Any]:
     """The parameters that have no default."""
     return {parameter.name: off_default(parameter) for parameter in record.parameters if parameter.required}
+
+
+def uses(record: OperatorRecord) -> Iterator[dict[str, Any]]:
+    """Parameters with which an operator may be used, as a plan has them: with defaults that are something.
+
+    They are those that are required, all of them off their defaults, the arrays alone, and each of the others alone and
+    left out. What a recurrence derives is given too.
+    """
+    own, least, derived = parameters_off_default(record), required(record), dict[str, Any]()
+    defaults = {name: value for name, value in record.defaults.items() if value is not None}
+    if record.kind == "recurrence":
+        derived = {name: random_numbers(axes_of_derived(record, name)) for name in record.derived}
+    arrays = {name: value for name, value in own.items() if np.ndim(value)}
+    found = [least, own, {**least, **arrays}]
+    for parameter in record.parameters:
+        if parameter.name not in arrays and not parameter.required:
+            found.append({**least, parameter.name: own[parameter.name]})
+            found.append({name: value for name, value in own.items() if name != parameter.name})
+    for given in found:
+        parameters = {**defaults, **given}
+        use = OperatorUse({**record.defaults, **given}, LENGTHS, range(length("m")))
+        if record.check is None or is_allowed(record.check, use):
+            yield {**derived, **parameters}
+
+
+def calls(record: OperatorRecord) -> Iterator[dict[str, Any]]:
+    """All arguments of an operator for each of its `uses`; each query is at one of the keys."""
+    for parameters in uses(record):
+        given = with_derived(record, {**arguments(record), **parameters})
+        yield given | ({"query_positions": np.array([0, 2, 3, 5, 6])} if "query_positions" in given else {})
+
+
+def is_allowed(check: Callable[[OperatorUse], None], use: OperatorUse) -> bool:
+    """Whether the check of an operator lets it be used."""
+    try:
+        check(use)
+    except AttnError:
+        return False
+    return True
 
 
 def inner_values(record: OperatorRecord, **given: Any) -> dict[str, np.ndarray]:
