@@ -81,11 +81,12 @@ def distance_row(query_positions: Array, key_positions: Array, rows: int, max_di
 def _disentangled_formula(**given: Any) -> str:
     """The terms that there are."""
     terms = {"c2p": "Qᵢ·Kᴿ(δ)", "p2c": "Kⱼ·Qᴿ(δ)"}
-    made = {"c2p": ("Kᴿ", "w_position_k", "W_Kᴿ"), "p2c": ("Qᴿ", "w_position_q", "W_Qᴿ")}
     kept = [term for term in terms if _has(given.get("terms", "both"), term)]
-    vectors = [
-        f"{made[term][0]} = table{f' {made[term][2]}' if given.get(made[term][1]) is not None else ''}" for term in kept
-    ]
+    vectors = []
+    for symbol, letter in [{"c2p": ("Kᴿ", "k"), "p2c": ("Qᴿ", "q")}[term] for term in kept]:
+        weights = "" if given.get(f"w_position_{letter}") is None else f" W_{symbol}"
+        bias = "" if given.get(f"b_position_{letter}") is None else f" + b_{symbol}"
+        vectors.append(f"{symbol} = table{weights}{bias}")
     distance = "posᵢ − j" if given.get("max_distance") is None else "bucket(posᵢ − j)"
     return ", ".join([" + ".join(terms[term] for term in kept), f"δ = {distance}", *vectors])
 

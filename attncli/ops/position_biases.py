@@ -280,7 +280,7 @@ def t5(
 ) -> Array:
     """A learned number for each head and each range of distances; far distances share one.
 
-    The table has a row for each bucket of distances, a column for each head; the last bucket begins at `max_distance`.
+    The table has a row for each bucket of distances, a column for each head; `max_distance` and more have the last.
     Half of the buckets are for keys after the query; where they are not `bidirectional`, those keys share the first
     bucket.
 

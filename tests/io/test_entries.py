@@ -53,6 +53,8 @@ def test_labels_and_lines_are_those_of_the_rows_that_are_left(folder: Path) -> N
     assert part.labels == ("w1", "w2")
     assert read("x.csv[:, 1:]", folder).labels == ("w0", "w1", "w2", "w3")
     assert read("x.csv[0]", folder).labels is None
+    lines = [read(f"x.csv{part}", folder).origin.lines for part in ("", "[1:3]", "[:, 1:]", "[::-2]")]
+    assert lines == [(1, 2, 3, 4), (2, 3), (1, 2, 3, 4), (4, 2)]
 
 
 @pytest.mark.parametrize(("text", "part"), [("y[0].csv", [[1, 2], [3, 4]]), ("x.npz#l[0].w[0, 1:3]", [-1, -2])])

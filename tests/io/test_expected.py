@@ -70,6 +70,13 @@ def test_options_say_it_by_names_or_name_a_file(
     assert (list(found.by_name), list(found.left_out)) == (names, left_out)
 
 
+def test_names_of_others_are_read_as_results_and_said(folder: Path) -> None:
+    np.savez(folder / "kernel.npz", out=np.ones((2, 3)), weights=np.eye(2), lse=np.zeros(2))
+    found = read_against(["kernel.npz"], Inputs(), NAMES)
+    assert (list(found.by_name), list(found.left_out)) == (["output", "weights"], ["kernel.npz#lse"])
+    assert list(found.notes) == ["kernel.npz: out is read as output"]
+
+
 @pytest.mark.parametrize("option", ["result.json", "query=result.json", "query=result.json#query"])
 def test_numbers_that_attn_has_written_have_every_digit(option: str, folder: Path) -> None:
     value = read_against([option], Inputs(), NAMES).by_name["query"].value

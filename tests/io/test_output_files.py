@@ -104,6 +104,12 @@ def test_an_empty_folder_is_filled(tmp_path: Path) -> None:
     assert names(tmp_path) == ["new"]
 
 
+def test_the_folders_before_a_name_are_made(tmp_path: Path) -> None:
+    atomic_write_folder(str(tmp_path / "some" / "where" / "new"), {"a": "1", "below/b": "2"})
+    assert (tmp_path / "some" / "where" / "new" / "below" / "b").read_text() == "2"
+    assert names(tmp_path) == ["some"]
+
+
 def test_the_current_folder_is_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     atomic_write_folder(".", {"a": "1"})

@@ -1,13 +1,17 @@
 """Numbers as text: with fixed decimals many at once, and rows that read back as the same numbers."""
 
 import json
+import math
 import sys
+from decimal import Decimal
+from importlib.util import find_spec
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from attncli.numbers import formatting
-from attncli.numbers.formatting import MAX_SCALED, fixed_digits, fixed_width, has_fixed_digits
+from attncli.numbers.formatting import MAX_SCALED, Style, fixed_digits, fixed_width, has_fixed_digits
 
 
 def texts(numbers: np.ndarray, decimals: int) -> list[str]:
@@ -28,7 +32,7 @@ def test_the_digits_are_those_of_python(decimals: int, magnitude: float) -> None
 def test_a_number_in_the_middle_of_two_is_rounded_as_python_rounds_it(decimals: int) -> None:
     """0.125 is exactly in the middle and becomes 0.12; 0.015 is a little less than its digits say and becomes 0.01."""
     middles = (np.arange(-300, 300) + 0.5) / 10.0**decimals
-    numbers = np.concatenate([middles, np.nextafter(middles, np.inf), np.nextafter(middles, -np.inf)])
+    numbers = np.concatenate([middles, np.nextafter(middles, np.inf), np.nextafter(middles, -np.inf), [1.0, -0.3]])
     assert texts(numbers, decimals) == [f"{number:z.{decimals}f}" for number in numbers.tolist()]
 
 
@@ -39,6 +43,25 @@ def test_a_number_that_rounds_to_0_has_no_sign() -> None:
 def test_numbers_up_to_the_limit_have_all_their_digits() -> None:
     numbers = np.array([MAX_SCALED - 1, -(MAX_SCALED - 2), 9_999_999_999.0, 10_000_000_000.0])
     assert texts(numbers, 0) == ["8796093022207", "-8796093022206", "9999999999", "10000000000"]
+    assert texts(np.array([2.0**32, -(2.0**32), 1.0]), 0) == ["4294967296", "-4294967296", "1"]
+
+
+def test_beyond_the_limit_python_writes_the_digits() -> None:
+    assert [has_fixed_digits(MAX_SCALED - 1, 0), has_fixed_digits(MAX_SCALED, 0)] == [True, False]
+    assert [has_fixed_digits(1e-12, 22), has_fixed_digits(1e-12, 23)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("number", "padded", "unit"),
+    [
+        (1.5, "1.5000", "0.0001"), (-2.0, "−2.0000", "0.0001"), (1e20, "1e+20", "1E+16"), (1.2e-7, "1.2e−07", "1E-11"),
+        (math.inf, "∞", "0"), (math.nan, "NaN", "0"), (0.0, "0.0000", "0.0001"),
+    ],
+)  # fmt: skip
+def test_a_number_is_padded_unless_it_has_an_exponent(number: float, padded: str, unit: str) -> None:
+    style = Style(4, has_exponents=True)
+    assert style.padded(number) == padded
+    assert style.unit(number) == Decimal(unit)
 
 
 def test_no_numbers_have_no_characters() -> None:
@@ -54,11 +77,17 @@ def text(table: np.ndarray) -> str:
 
 @pytest.fixture(params=["with orjson", "without"])
 def json_writer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With and without the optional package orjson."""
+    """With and without the optional package orjson; where it is not installed, with one that writes as it does."""
     if request.param == "without":
         monkeypatch.setitem(sys.modules, "orjson", None)
-    else:
-        pytest.importorskip("orjson")
+    elif find_spec("orjson") is None:
+        monkeypatch.setitem(sys.modules, "orjson", SimpleNamespace(OPT_SERIALIZE_NUMPY=16, dumps=compact_json))
+
+
+def compact_json(table: np.ndarray, option: int) -> bytes:
+    """A table as orjson writes it, which knows arrays by an option."""
+    assert option == 16
+    return json.dumps(table.tolist(), separators=(",", ":")).encode()
 
 
 WIDE = np.random.default_rng(0).standard_normal((7, 5)) * 10.0 ** np.arange(-300, 305, 151)[:5]
@@ -97,6 +126,12 @@ def test_a_view_is_formatted_in_its_own_order() -> None:
     table = np.arange(12.0).reshape(3, 4)
     assert json.loads(text(table.T)) == table.T.tolist()
     assert json.loads(text(table[:, ::2])) == table[:, ::2].tolist()
+
+
+@pytest.mark.usefixtures("json_writer")
+def test_a_function_of_ones_own_writes_every_finite_number() -> None:
+    table = np.array([[1.0, 2.5], [np.inf, -3.0]])
+    assert list(formatting.format_rows(table, {"inf": "∞"}, ";", formatting.format_whole)) == [["1;2.5", "∞;-3"]]
 
 
 @pytest.mark.usefixtures("json_writer")

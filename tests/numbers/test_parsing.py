@@ -1,11 +1,19 @@
 """Numbers from text: expressions, NaN and infinities in every spelling, and hints for what is not a number."""
 
 import math
+from typing import Any
 
 import pytest
 
 from attncli.base.errors import AttnError
-from attncli.numbers.parsing import MAX_LENGTH, evaluate, non_finite, number_hint
+from attncli.numbers.parsing import (
+    MAX_LENGTH,
+    evaluate,
+    non_finite,
+    number_hint,
+    text_with_points,
+    with_decimal_points,
+)
 
 VALUES = {
     "1/2": 0.5,
@@ -52,6 +60,33 @@ NOT_EXPRESSIONS += ["--1", "--1/2", "+-1/2", "2*--3", f"1/{'2' * MAX_LENGTH}"]
 @pytest.mark.parametrize("text", NOT_EXPRESSIONS)
 def test_any_other_text_is_no_expression(text: str) -> None:
     assert evaluate(text) is None
+
+
+def test_an_expression_may_have_a_hundred_characters() -> None:
+    text = f"{'0' * (MAX_LENGTH - 3)}1/2"
+    assert (len(text), evaluate(text), evaluate(f"0{text}")) == (MAX_LENGTH, 0.5, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        ("0,50", 0.5), ("-1,5", -1.5), ("1", "1"), ("1 2", "1 2"), ("x1,5", "x1,5"), ("a,b", "a,b"), (3, 3),
+        (None, None), ("1,5 2", "1.5 2"), (["1,5 2"], [[1.5, 2.0]]), (["1 a"], ["1 a"]), (["1 2", 3], [[1.0, 2.0], 3]),
+        ({"w": "0,5"}, {"w": 0.5}),
+    ],
+)  # fmt: skip
+def test_a_comma_between_digits_is_a_decimal_point_where_there_are_numbers_alone(value: Any, read: Any) -> None:
+    found = with_decimal_points(value)
+    assert found == read
+    assert isinstance(found, str) == isinstance(read, str)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [("w=0,5 1", "w=0.5 1"), ("w=x1,5.csv", "w=x1,5.csv"), ("1,5", "1,5"), ("a,1=1,5", "a,1=1.5")],
+)
+def test_the_numbers_after_a_name_have_decimal_points(text: str, read: str) -> None:
+    assert text_with_points(text) == read
 
 
 @pytest.mark.parametrize("text", ["1/0", "sqrt(-1)", "exp(1000)", "1e308*10", "1/(2-2)", "1e999*0"])

@@ -102,8 +102,8 @@ def test_buckets_grow_with_the_distance_and_all_are_used(buckets: int, bidirecti
 
 
 def test_buckets_may_be_many_and_reach_far() -> None:
-    """Of 600 buckets 300 have one distance each; the last begins at the distance that the table reaches."""
-    assert t5_bucket(-np.array([0, 299, 300, 9998, 10_000]), 600, 10_000, False).tolist() == [0, 299, 300, 598, 599]
+    """Of 600 buckets 300 have one distance each; 9000 is in that of 300 ln(9000/300) / ln(10000/300) = 290.99."""
+    assert t5_bucket(-np.array([0, 299, 300, 9000, 10_000]), 600, 10_000, False).tolist() == [0, 299, 300, 590, 599]
     assert t5_bucket(-np.array([16, 10**12]), 64, 10**12, False).tolist() == [16, 63]
 
 

@@ -289,8 +289,9 @@ WORDS = {"token": ["cat", "sat"]}
         (Frame(NUMBERS, [0, 1]), ("token_1", "token_2")),
         (Frame(NUMBERS, [7592, 101]), ("token_1", "token_2")),
         (Frame(NUMBERS), ("token_1", "token_2")),
+        (Frame(NUMBERS, np.array(["cat", 1], object)), ("token_1", "token_2")),
     ],
-    ids=["an index", "a first column", "a last column", "positions", "numbers", "nothing"],
+    ids=["an index", "a first column", "a last column", "positions", "numbers", "nothing", "words and numbers"],
 )
 def test_the_words_of_a_frame_are_the_tokens(frame: Frame, labels: tuple[str, ...]) -> None:
     problem = attncli.Problem(embeddings=frame)
@@ -314,6 +315,8 @@ def test_the_columns_of_scores_are_keys_and_their_rows_queries() -> None:
 def test_the_names_that_polars_makes_up_are_no_labels() -> None:
     frame = Frame({"column_0": [1.0, 3.0], "column_1": [2.0, 4.0]})
     assert attncli.Problem(scores=frame).key_labels == ("key_1", "key_2")
+    partly = Frame({"cat": [1.0, 3.0], 7: [2.0, 4.0]})
+    assert attncli.Problem(scores=partly).key_labels == ("key_1", "key_2")
 
 
 def test_a_column_of_words_may_be_a_vocabulary_or_tokens() -> None:

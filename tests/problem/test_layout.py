@@ -302,6 +302,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"query": QUERY, "key": KEY, "difference": {"differential": {"lambda_init": 0.5}}},
         "difference: subtracts the weights of one head of each pair from those of the other; there are 3 key heads",
     ),
+    "pairs of one head": (
+        {"query": QUERY[0, 0], "key": KEY[0, 0], "difference": 0.5},
+        "there is 1 head; give heads: 2, with the queries and keys of both maps side by side",
+    ),
     "a sink where a key has to be drawn": (
         {"query": QUERY, "key": KEY, "sink": normal(H), "context": "sample"},
         "sink: sample draws one key; with a sink there may be none",
@@ -314,6 +318,11 @@ def test_lengths_that_disagree_are_an_error_with_both(keys: dict[str, Any], mess
     with pytest.raises(AttnError) as caught:
         run(problem(**keys))
     assert message in str(caught.value)
+
+
+def test_of_an_odd_number_of_key_heads_nothing_is_proposed() -> None:
+    with pytest.raises(AttnError, match=r"there are 3 key heads$"):
+        problem(query=normal(1, 6, N, D), key=normal(1, 3, M, D), difference=0.5)
 
 
 def test_every_check_of_an_operator_refuses_one_of_these() -> None:

@@ -189,6 +189,7 @@ def test_a_table_is_written_with_its_numbers(tmp_path: Path) -> None:
 def test_parentheses_are_written_where_they_are_needed() -> None:
     for text in ("causal & (prefix:size=2 | dilated:step=2)", "~(causal & prefix:size=2)", "~~causal | prefix:size=2"):
         assert str(problem(**CACHED, mask=text).mask) == text
+    assert str(problem(**CACHED, mask="global:tokens=3 & causal").mask) == "global:tokens=[3] & causal"
     assert str(problem(**CACHED, mask="((~causal) | (prefix:size=2))").mask) == "~causal | prefix:size=2"
 
 
