@@ -236,8 +236,6 @@ def _read_operator(kind: str, value: Any, path: ErrorPath, origin: Origin) -> An
     texts = {key: text for key, text in given.items() if key in arrays and isinstance(text, str)}
     quantized = {key: entry for key, entry in given.items() if key in arrays and form_of(entry) is not None}
     stacked = {key: entry for key, entry in given.items() if key in arrays and _names_entries(entry)}
-    if not texts and not quantized and not stacked:
-        return value
     read = {key: read_text_array(text, (*path, name, key), origin) for key, text in texts.items()}
     numbers = {key: _read_quantized(entry, (*path, name, key), origin) for key, entry in quantized.items()}
     rows = {key: _read_entries(entry, (*path, name, key), origin) for key, entry in stacked.items()}

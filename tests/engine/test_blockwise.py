@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attncli.base.dtypes import Precision
 from attncli.engine import threads
 from attncli.engine.blocks import Lengths, make_blocks
 from attncli.engine.options import BlockSizes, RunOptions
@@ -87,6 +88,16 @@ def test_every_step_in_blocks_is_the_dense_step(name: str, size: int) -> None:
         close = None if spec.dtype == "bfloat16" and step.name == "draws" else spec.dtype
         assert_close(in_blocks[step.name].value, step.value, close, step.name)
         assert in_blocks[step.name].axes == step.axes
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_the_output_of_a_narrow_type_is_that_of_float32_rounded_once(dtype: str) -> None:
+    precision = Precision(dtype)
+    given = {name: precision.round(normal(1, 2, M, 4).astype(np.float32)) for name in ("query", "key", "value")}
+    narrow, wide = (
+        run_in_blocks(problem(**given, dtype=x), ("output",), 3).value("output") for x in (dtype, "float32")
+    )
+    np.testing.assert_array_equal(narrow, precision.round(wide))
 
 
 def test_problems_that_differ_in_the_sign_of_a_zero_are_computed_each_for_itself() -> None:

@@ -111,6 +111,18 @@ def test_an_array_of_an_operator_may_be_quantized() -> None:
     assert made.compute("scores").scores.tolist() == [[2, 4]]
 
 
+@pytest.mark.parametrize(
+    "matrix",
+    ["m.npz#w", "{fp8: {weight: 'm.npz#half', scale: 2}}", "['m.npz#rows[0]', 'm.npz#rows[1]']"],
+    ids=["an entry", "quantized", "its rows"],
+)
+def test_an_array_of_an_operator_is_read_from_files(matrix: str, tmp_path: Path) -> None:
+    w = np.array([[2.0, 4.0], [6.0, 8.0]])
+    np.savez(tmp_path / "m.npz", w=w, half=w / 2, rows=w)
+    text = f"query: [[1, 0]]\nkey: [[1, 0], [0, 1]]\nscore: {{general: {{w: {matrix}}}}}\n"
+    assert attncli.load(write_file(tmp_path, text)).compute("scores").scores.tolist() == [[2, 4]]
+
+
 def test_the_type_of_the_scales_does_not_decide() -> None:
     halves = {**GPTQ, "scales": np.full((1, 8), 0.5, np.float16)}
     made = attncli.Problem(embeddings=np.array(X, np.float32), w_q={"gptq": halves}, weight_layout="out_in")

@@ -35,13 +35,12 @@ def test_the_legacy_stream_is_used_in_the_same_order() -> None:
 
 
 def test_a_bias_of_a_linear_layer_is_drawn_right_after_its_weight() -> None:
-    """As PyTorch makes the layers one after the other; a bias without its weight keeps its place behind all weights."""
-    linear = dict.fromkeys(("w_q", "b_q", "w_k", "b_k"), "linear")
-    drawn = Problem(seed=5, embeddings=[[1, 2], [3, 4]], **linear, b_v="linear:inputs=2").spec
+    """As PyTorch makes the layers, one after the other."""
+    names = ("w_q", "b_q", "w_k", "b_k")
+    drawn = Problem(seed=5, embeddings=[[1, 2], [3, 4]], **dict.fromkeys(names, "linear")).spec
     stream = np.random.default_rng(5)
-    for name in ("w_q", "b_q", "w_k", "b_k", "b_v"):
-        shape = (2, 2) if name.startswith("w") else (2,)
-        expected = stream.uniform(-1, 1, shape) / np.sqrt(2)
+    for name in names:
+        expected = stream.uniform(-1, 1, (2, 2) if name.startswith("w") else (2,)) / np.sqrt(2)
         np.testing.assert_allclose(getattr(drawn, name), expected.T, rtol=1e-12, err_msg=name)
 
 
