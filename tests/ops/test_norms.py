@@ -167,6 +167,14 @@ def test_a_tiny_vector_beside_eps_is_divided_by_its_root(norm: Any) -> None:
 
 
 @every_norm
+def test_vectors_and_eps_of_any_size_are_divided_by_their_root(norm: Any) -> None:
+    centred = X - X.mean(axis=-1, keepdims=True) if norm is layer else X
+    np.testing.assert_allclose(norm(X * 1e-200, eps=1e-300), centred * 1e-50, rtol=1e-14)
+    np.testing.assert_allclose(norm(X, eps=1e300), centred * 1e-150, rtol=1e-14)
+    np.testing.assert_allclose(norm(X * 1e160, eps=1e300), norm(X), rtol=1e-14)
+
+
+@every_norm
 def test_nan_and_infinity_stay_in_their_row(norm: Any) -> None:
     with np.errstate(invalid="ignore"):
         result = norm(np.array([[np.nan, 1, 2], [np.inf, 1, 2], [3, 4, 12]]))

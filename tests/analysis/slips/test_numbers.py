@@ -57,7 +57,40 @@ def test_a_slip_with_its_number_computes_what_the_mistake_made_by_hand_does(mist
     elif slip.number.is_whole:
         assert mistake.number in slip.number.candidates(case)
     else:
-        assert min(slip.number.candidates(case)) > 0
+        candidates = slip.number.candidates(case)
+        assert 0 < min(candidates) <= mistake.number <= max(candidates)
+
+
+FIRST_SOLVED = {one.slip: one for one in reversed(MISTAKES) if (number := SLIPS[one.slip].number) and number.solve}
+
+
+@pytest.mark.parametrize("mistake", FIRST_SOLVED.values(), ids=FIRST_SOLVED)
+def test_what_is_right_and_what_is_noise_have_no_map(mistake: Mistake) -> None:
+    """But for factors that are all 1."""
+    own, number = own_attempt(problem(**mistake.keys(seed=5))), SLIPS[mistake.slip].number
+    case, right = Computation(own.problem, own.plan, own.dtype), run_attempt(own, ["output"])["output"]
+    assert number is not None
+    assert number.solve is not None
+    for expected in ({"output": right}, {"output": normal(*right.shape)}, {}):
+        assert {x for found in number.solve(case, expected) for x in found} <= {1.0}
+
+
+def test_known_scales_are_those_of_the_problem() -> None:
+    """A root of one head, or of one feature, is 1: it is no mistake."""
+    number = SLIPS["scale_factor"].number
+    assert number is not None
+    for heads, features in ((1, 1), (2, 3), (3, 2)):
+        own = own_attempt(problem(query=normal(1, heads, 4, features), key=normal(1, heads, 5, features)))
+        known = number.known(Computation(own.problem, own.plan, own.dtype))
+        for name, size in (("heads", heads), ("d", features)):
+            found = [known.get(f"√{name}"), known.get(f"1/√{name}")]
+            assert found == ([None, None] if size == 1 else pytest.approx([size**0.5, size**-0.5]))
+
+
+def test_rope_on_several_axes_of_positions_is_not_rounded() -> None:
+    for name, is_made in (("rope on three axes of positions", False), ("rope with the scaling of yarn", True)):
+        own = own_attempt(problem(**{**PROBLEMS[name], "dtype": "float64"}))
+        assert any(with_slip(own, SLIPS["rope_angles_rounded"])) == is_made, name
 
 
 # What is said of the first mistake of a slip, in which its number, and what follows from that, has to be.
