@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 
 from attncli.engine.blocks import Block, Lengths, key_bounds, make_blocks
+from attncli.engine.blockwise import _rows
+from attncli.engine.options import BlockSizes
+from attncli.engine.run import is_large
+from attncli.plan.build import plan_of
 from tests.arrays import normal
 from tests.problems import dense_trace, problem
 
@@ -83,6 +87,32 @@ def test_few_blocks_are_shared_evenly_by_two_workers(items: int, heads: int, par
     lengths = [(block.items.stop - block.items.start) * (block.heads.stop - block.heads.start) for block in found]
     assert lengths == parts
     assert (times == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("items", "heads", "queries", "most", "rows"),
+    [
+        (1, 1, 100, 60, 50),  # two blocks for two workers, of one head
+        (1, 1, 100, 100, 50),
+        (1, 1, 100, 49, 25),  # rather than three, of which one worker would have two
+        (1, 1, 5, 60, 3),
+        (1, 7, 32, 60, 16),  # many queries of few heads
+        (1, 7, 31, 60, 31),  # few queries stay together
+        (1, 8, 100, 100, 100),  # many heads are blocks enough
+        (2, 4, 100, 49, 34),
+    ],
+)
+def test_the_rows_of_a_block_are_shared_by_two_workers_where_heads_are_not(
+    items: int, heads: int, queries: int, most: int, rows: int
+) -> None:
+    assert _rows(Lengths(items, heads, heads, queries, 50), most, min_blocks=2) == rows
+
+
+def test_a_plan_is_computed_in_blocks_from_one_number_more_than_fits() -> None:
+    """Of 3 queries and 5 keys there are 15 scores; the keys have 20 numbers."""
+    plan = plan_of(problem(query=normal(3, 4), key=normal(5, 4)))
+    for dense_cells, row_cells, is_in_blocks in ((15, 20, False), (14, 20, True), (15, 19, True)):
+        assert is_large(plan, BlockSizes(dense_cells=dense_cells, row_cells=row_cells)) == is_in_blocks
 
 
 def test_blocks_keep_the_query_heads_of_a_key_head_together() -> None:

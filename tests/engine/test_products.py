@@ -97,6 +97,8 @@ def test_no_score_of_rows_that_are_as_long_as_most_exceeds_the_typical_limit() -
     key *= 5 / np.linalg.norm(key, axis=-1, keepdims=True)
     limit = typical_score_limit(query, key, scale=0.5)
     assert abs(0.5 * query @ key.T).max() <= limit == pytest.approx(2.5)
+    of_items = (np.broadcast_to(x, (2, 3, *x.shape)) for x in (query, key))
+    assert typical_score_limit(*of_items, scale=-0.5) == pytest.approx(2.5)
 
 
 @pytest.mark.parametrize("size", [-800.0, 800.0])

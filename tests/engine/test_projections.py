@@ -128,6 +128,15 @@ def parts_of_vectors(*shape: int) -> Any:
     return projection_parts(cast(Any, node), cast(Any, plan))
 
 
+@pytest.mark.parametrize(("rows", "count"), [(2**10, 0), (2**11, 2), (3 * 2**10, 3), (2**15, 8)])
+def test_a_projection_is_in_as_many_parts_as_take_long_enough(
+    rows: int, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A product of 1024 rows of 64 numbers with 8 columns takes as long as a part has to; there are 8 at most."""
+    monkeypatch.setattr(dense, "MIN_PRODUCTS", 2**10 * 64 * 8)
+    assert len(parts_of_vectors(rows, 64)) == count
+
+
 @pytest.mark.parametrize("shape", [(1000, 64), (3, 5000, 16), (50, 100, 64), (2, 3, 40, 900), (7, 130, 256)])
 def test_the_parts_of_a_projection_are_all_its_rows_and_each_once(
     shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch

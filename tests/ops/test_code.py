@@ -27,22 +27,28 @@ def test_code_gives_what_the_example_gives(kind: str, name: str) -> None:
 
 
 def forms(record: OperatorRecord) -> Iterator[Mapping[str, Any]]:
-    """The calls of an operator, with masked keys and without, and of batch items of one head."""
+    """The calls of an operator, also with masked keys, or with a vector without size."""
     for given in calls(record):
         yield given
         if "scores" in given:
             hidden = random_numbers(("n", "m"), seed=3) > 0.5
             hidden[3] = True
             yield {**given, "scores": np.where(hidden, -np.inf, given["scores"])}
-        if record.kind in WITH_AXES_BEFORE:
-            arrays = {name: x for name, x in given.items() if name in STACKED and np.ndim(x)}
-            yield {**given, **{name: np.stack([x, x[::-1]])[:, None] for name, x in arrays.items()}}
+        if record.kind == "norm":
+            yield {**given, "x": np.where(np.arange(len(given["x"]))[:, None] == 2, 0.0, given["x"])}
+
+
+def stacked(record: OperatorRecord, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A call of two batch items of one head."""
+    arrays = {name: x for name, x in given.items() if name in STACKED and np.ndim(x)}
+    return {**given, **{name: np.stack([x, x[::-1]])[:, None] for name, x in arrays.items()}}
 
 
 @of_operators(WITH_ARRAYS)
 def test_code_gives_what_the_function_gives_with_any_of_its_parameters(record: OperatorRecord) -> None:
-    """Also where it is written before the numbers are known."""
-    for given in forms(record):
+    """Also where it is written before the numbers are known, and of batch items."""
+    of_items = [stacked(record, given) for given in calls(record)] if record.kind in WITH_AXES_BEFORE else []
+    for given in [*forms(record), *of_items]:
         expected = record.function(**given)
         call = call_of(given, expected.shape, record.defaults)
         for is_known in (True, False):
@@ -54,7 +60,7 @@ def test_code_gives_what_the_function_gives_with_any_of_its_parameters(record: O
 
 @of_operators([record for record in WITH_DERIVATIVES if any(derivatives_of(record))])
 def test_code_of_a_gradient_gives_what_the_derivative_gives(record: OperatorRecord) -> None:
-    for given in calls(record):
+    for given in forms(record):
         forward = record.function(**given)
         grad = np.random.default_rng(1).standard_normal(forward.shape)
         known = {**given, **inner_values(record, **given), "forward": forward, "grad": grad}

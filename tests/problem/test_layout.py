@@ -320,6 +320,13 @@ def test_lengths_that_disagree_are_an_error_with_both(keys: dict[str, Any], mess
     assert message in str(caught.value)
 
 
+def test_a_window_of_a_model_is_proposed_where_there_can_be_so_many_keys() -> None:
+    for digits, proposed in ((15, f"; Hugging Face's sliding_window: {'9' * 15} is {'9' * 14}8,0"), (16, "")):
+        with pytest.raises(AttnError) as caught:
+            problem(query=QUERY, key=KEY, window="9" * digits)
+        assert str(caught.value).endswith(f"such as 2,0{proposed}")
+
+
 def test_of_an_odd_number_of_key_heads_nothing_is_proposed() -> None:
     with pytest.raises(AttnError, match=r"there are 3 key heads$"):
         problem(query=normal(1, 6, N, D), key=normal(1, 3, M, D), difference=0.5)

@@ -196,6 +196,7 @@ def cases(seed: int) -> list[Case]:
         Case("causal_added", plain, "top left"),
         Case("causal_added", plain, "bottom right", 1),
         Case("causal_added", with_cache, "top left"),
+        Case("causal_added", windowed, "top left"),
         Case("causal_added", {**masked, **rope()}, "top left"),
         Case("causal_top_left", at_end, 0),
         Case("causal_top_left", {**with_cache, "causal": True}, 0),
