@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from attncli.ops import look_up
+from tests.ops.test_derivatives import derivatives_of
 from tests.ops.values import RECORDS
 
 MADE = {"w1": True, "w2": True, "v": True}
@@ -113,3 +114,61 @@ def test_a_formula_has_what_is_in_force(operator: str, given: Mapping[str, Any],
 def test_every_operator_whose_formula_depends_on_its_parameters_is_here() -> None:
     found = {f"{record.kind} {record.name}" for record in RECORDS if record.formula_in_force is not None}
     assert found == {operator for operator, *_ in FORMULAS}
+
+
+KINK = "; of a vector without size 0 is taken"
+AT_THRESHOLD = "; where a score is exactly at the threshold, 0 is taken"
+MEAN_OF_ALL = "dXᵢⱼ = sᵢⱼ (dYᵢⱼ − Σⱼ sᵢⱼ dYᵢⱼ / Σⱼ sᵢⱼ)"
+
+# The operator, the argument, what else is given, the options, and the formula of the gradient dX from dY.
+GRADIENTS: list[tuple[str, str, str, Mapping[str, Any], str]] = [
+    ("score additive", "b", "hidden v", {"activation": "tanh"}, "dX = Σᵢⱼ δᵢⱼ, δᵢⱼ = dYᵢⱼ v ∘ (1 − H²)"),
+    ("score additive", "b", "hidden v", {"activation": "sigmoid"}, "dX = Σᵢⱼ δᵢⱼ, δᵢⱼ = dYᵢⱼ v ∘ H ∘ (1 − H)"),
+    ("score additive", "b", "hidden v", {"activation": "relu"}, "dX = Σᵢⱼ δᵢⱼ, δᵢⱼ = dYᵢⱼ v where H > 0, otherwise 0"),
+    ("score additive", "b", "hidden v", {"activation": "identity"}, "dX = Σᵢⱼ δᵢⱼ, δᵢⱼ = dYᵢⱼ v"),
+    ("normalize softmax", "scores", "result", {"temperature": 1.0}, "dXᵢⱼ = resultᵢⱼ (dYᵢⱼ − Σⱼ dYᵢⱼ resultᵢⱼ)"),
+    ("normalize softmax", "scores", "result", {"temperature": 2.0}, "dXᵢⱼ = resultᵢⱼ (dYᵢⱼ − Σⱼ dYᵢⱼ resultᵢⱼ) / T"),
+    *(
+        (
+            "normalize entmax",
+            "scores",
+            "result",
+            {"alpha": alpha},
+            f"{MEAN_OF_ALL}, sᵢⱼ = {power} where resultᵢⱼ > 0, otherwise 0{AT_THRESHOLD}",
+        )
+        for alpha, power in ((1.0, "resultᵢⱼ"), (1.5, "√resultᵢⱼ"), (2.0, "1"), (3.0, "resultᵢⱼ^(2 − α)"))
+    ),
+    ("position rope", "x", "", {"reverse": None}, f"dX: (u₁, u₂) → {TURNED_BACK} of dY, by the same angles and factor"),
+    ("position rope", "x", "", {"reverse": True}, f"dX: (u₁, u₂) → {TURNED} of dY, by the same angles and factor"),
+    ("norm l2", "x", "x", {}, f"dX = (g − y (y·g)) / ‖x‖, y = x / ‖x‖, g = dY{KINK}"),
+    (
+        "norm l2",
+        "x",
+        "x gain",
+        {"eps": 0.1},
+        f"dX = (g − y (y·g)) / √(‖x‖² + eps), y = x / √(‖x‖² + eps), g = gain dY{KINK}",
+    ),
+    (
+        "norm rms",
+        "x",
+        "x gain",
+        {"gain_plus_one": True},
+        f"dX = (g − y mean(y g)) / √(mean(x²)), y = x / √(mean(x²)), g = (1 + gain) dY{KINK}",
+    ),
+    (
+        "norm layer",
+        "x",
+        "x",
+        {"eps": 0.1},
+        "dX = (g − mean(g) − y mean(y g)) / √(var(x) + eps), y = (x − mean(x)) / √(var(x) + eps), g = dY" + KINK,
+    ),
+]
+
+
+@pytest.mark.parametrize(("operator", "argument", "names", "options", "formula"), GRADIENTS)
+def test_the_formula_of_a_gradient_has_what_is_in_force(
+    operator: str, argument: str, names: str, options: Mapping[str, Any], formula: str
+) -> None:
+    symbols = {name: name for name in names.split()} | {f"d_{argument}": "dX", "d_result": "dY"}
+    found = dict(derivatives_of(look_up(*operator.split())))[argument]
+    assert found.record.formula_with(symbols, options) == formula
