@@ -31,6 +31,8 @@ DIFFERENTIATED = (
     "selected queries, a mask and a bias",
     "norms with gains of each head, before and after the context",
     "a gate for each head",
+    "a difference of maps, grouped heads, a norm and a factor of a layer",
+    "a difference of maps, λ a number, neighbours",
 )
 
 
