@@ -246,7 +246,9 @@ def _digits(array: Array) -> Any:
     if array.ndim:
         return [_digits(row) for row in array]
     number = float(array)
-    return TypedNumber(f"{number:.16f}") if np.isfinite(number) and abs(number) < 1e6 else number
+    if not np.isfinite(number):
+        return number
+    return TypedNumber(f"{number:.16f}" if number == 0 or 1e-3 <= abs(number) < 1e6 else f"{number:.16e}")
 
 
 def trial_object(report: TrialReport, seed: int) -> dict[str, Any]:
