@@ -2,7 +2,7 @@
 
 import re
 
-_COMMAND = r"attn [a-z]+[^;]*"  # a whole command is there to be typed
+_COMMAND = r"attn [a-z]+(?:'[^']*'|[^;'])*"  # a whole command is there to be typed
 _VALUE = r"'[^']*'|[^\s;)]+?(?=[,.]?(?:[\s;)]|$))"
 _OPTION = rf"(?<![\w'\"-])--(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?:[ =](?P<value>{_VALUE}))?"
 _OPTIONS = re.compile(f"{_COMMAND}|{_OPTION}")

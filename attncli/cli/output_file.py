@@ -55,12 +55,15 @@ def format_of_output(file: str) -> OutputFormat:
         raise
 
 
-def check_is_new(file: str | None, *, force: bool) -> None:
-    """Raise AttnError where a problem would replace a file without `force`; warn of `force` without a file (None)."""
+def check_is_new(file: str | None, *, force: bool, idle: str = "no file is written") -> None:
+    """Raise AttnError where a problem would replace a file without `force`; warn of `force` without a file (None).
+
+    `idle` says why `force` then has no effect.
+    """
     from attncli.io.output_files import check_is_new as check_file
 
     if file is None:
-        streams.write_warnings([no_effect("force", "no file is written")] if force else [], strict=False)
+        streams.write_warnings([no_effect("force", idle)] if force else [], strict=False)
     elif not force:
         check_file(file)
 

@@ -6,6 +6,7 @@ A work sheet has a hidden sheet with its problem as YAML, in which `expected` is
 import io
 import json
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -97,7 +98,8 @@ def _open(source: Input) -> Any:
     except ImportError:
         raise missing_package("openpyxl", "sheet", source.name) from None
     try:
-        with redirect_stdout(io.StringIO()):  # openpyxl prints what is out of range
+        with redirect_stdout(io.StringIO()), warnings.catch_warnings():  # openpyxl prints what is out of range
+            warnings.simplefilter("ignore")  # of a damaged part, without which the file is read or is an error
             return openpyxl.load_workbook(io.BytesIO(source.read()), data_only=True)
     except AttnError:
         raise

@@ -38,6 +38,7 @@ HEAD = """# Gallery
 Every demo and sample as a page, each in one file that needs no network: its numbers lead to their arithmetic, and can
 be changed. The command below a title writes the same page.
 """
+_LINK_STYLE = "margin: 0; padding: 0.625rem clamp(0.875rem, 2vw, 2rem) 0"  # beside the margins of a page
 _STYLE = """
 main { max-width: 80rem; margin: 0 auto; padding: 1.5rem clamp(0.875rem, 2vw, 2rem) 3rem; display: grid; gap: 1.5rem; }
 main ul { list-style: none; margin: 0; padding: 0; display: grid; gap: 1rem; }
@@ -108,8 +109,8 @@ def write(folder: Path = FOLDER, names: Collection[str] | None = None) -> None:
     (folder / INDEX).write_text(index(chosen), encoding="utf-8")
 
 
-def write_pages(folder: Path, names: Collection[str] | None = None) -> Sequence[Entry]:
-    """Write the pages, of these names or all; returns what they are."""
+def write_pages(folder: Path, names: Collection[str] | None = None, back: str = INDEX) -> Sequence[Entry]:
+    """Write the pages, of these names or all, each with a link back to the index; returns what they are."""
     folder.mkdir(parents=True, exist_ok=True)
     chosen = [entry for entry in entries() if names is None or entry.name in names]
     folder = folder.resolve()
@@ -118,7 +119,18 @@ def write_pages(folder: Path, names: Collection[str] | None = None) -> Sequence[
             status = cli.run([*entry.words, "-o", str(folder / f"{entry.name}.html")])
             if status and entry.words[0] != "check":  # which says by its status that numbers differ
                 raise SystemExit(f"{entry.command} ended with status {status}")
+            page = folder / f"{entry.name}.html"
+            page.write_text(_with_link(page.read_text(encoding="utf-8"), back), encoding="utf-8")
     return chosen
+
+
+def _with_link(page: str, target: str) -> str:
+    """A page with a link to the index above its heading."""
+    return page.replace(
+        "<header>",
+        f'<p style="{_LINK_STYLE}"><a style="color: var(--accent)" href="{target}">← Gallery</a></p>\n<header>',
+        1,
+    )
 
 
 def markdown() -> str:

@@ -65,8 +65,9 @@ def write(folder: Path = FOLDER) -> None:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, target / name)
     shutil.copytree(ASSETS, target, dirs_exist_ok=True)
-    (target / LLMS.name).write_text(llms_text(), encoding="utf-8")
-    gallery.write_pages(target / GALLERY)
+    for name, text in texts().items():
+        (target / name).write_text(text, encoding="utf-8")
+    gallery.write_pages(target / GALLERY, back=f"../{Path(gallery.PAGE).with_suffix('.html')}")
     configuration.write_text(configuration_text(list(written)), encoding="utf-8")
 
 
@@ -158,14 +159,17 @@ def _guide(source: str) -> str:
     return _with_gallery(_outside_code(text, lambda part: _LINK.sub(link, _FILE_NAME.sub(title, part))), name)
 
 
-def llms_text() -> str:
-    """The text for programs that read, with links to the pages as they are in the end."""
+def texts() -> dict[str, str]:
+    """What programs read: llms.txt, and the guides that it links to as they are written, in Markdown."""
+
+    def text_of(source: str) -> str:
+        return str(Path(GUIDES[source]).with_suffix(".txt"))
 
     def link(match: re.Match[str]) -> str:
-        source = posixpath.normpath(posixpath.join("docs", match[1]))
-        return str(Path(GUIDES[source]).with_suffix(".html"))
+        return text_of(posixpath.normpath(posixpath.join("docs", match[1])))
 
-    return _LINK.sub(link, LLMS.read_text(encoding="utf-8"))
+    guides = {text_of(source): as_released((ROOT / source).read_text(encoding="utf-8")) for source in GUIDES}
+    return {**guides, LLMS.name: _LINK.sub(link, LLMS.read_text(encoding="utf-8"))}
 
 
 def _linked_files(source: str) -> Iterator[str]:

@@ -19,6 +19,7 @@ IN_PYTHON = {
     "give --layout nhd.": 'give layout="nhd".',
     "an entry: --w-q 'f.npz#w'": "an entry: w_q='f.npz#w'",
     "see attn compare --vary scale=1,2": "see attn compare --vary scale=1,2",
+    "By hand: attn compute --query '0; 1' --causal": "By hand: attn compute --query '0; 1' --causal",
     "unknown token '--scale'": "unknown token '--scale'",
     "a − b, x--y": "a − b, x--y",
 }

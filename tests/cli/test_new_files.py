@@ -68,6 +68,12 @@ def test_force_without_a_file_is_a_warning(words: str, run: Run, tmp_path: Path)
     assert (ran.returncode, ran.stderr) == (0, "attn: warning: --force has no effect: no file is written\n")
 
 
+def test_force_with_the_page_of_a_demo_says_that_such_files_are_replaced(run: Run) -> None:
+    ran = run("demo", "one_query", "-o", "page.html", "--force")
+    reason = "--output replaces a file without it"
+    assert (ran.returncode, ran.stderr) == (0, f"attn: warning: --force has no effect: {reason}\n")
+
+
 @pytest.mark.parametrize("output", ["in", "in/problem.yaml"])
 def test_an_input_is_never_replaced(output: str, run: Run, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()

@@ -23,7 +23,8 @@ def test_its_index_has_a_picture_and_a_link_to_each_page(tmp_path: Path) -> None
     index = (tmp_path / gallery.INDEX).read_text(encoding="utf-8")
     links = re.findall(r'href="([^"]+)"', index)
     assert links == ["one_query.html", "worked_average.html"]
-    assert all("<!DOCTYPE html>" in (tmp_path / link).read_text(encoding="utf-8") for link in links)
+    pages = [(tmp_path / link).read_text(encoding="utf-8") for link in links]
+    assert all(page.startswith("<!DOCTYPE html>") and 'href="index.html">← Gallery</a>' in page for page in pages)
     assert index.count("<svg") == 2
     assert not re.search(r"https?://", index)
 

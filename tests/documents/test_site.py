@@ -137,5 +137,5 @@ def test_the_folder_of_the_site_is_written_anew(tmp_path: Path) -> None:
         (folder / "pages" / "old.md").write_text("# Old\n")
         site.write(folder)
     written = {str(path.relative_to(folder / "pages")) for path in (folder / "pages").rglob("*.*")}
-    assert written == {*pages(), *site.files(), "site.css", "iframe-worker.js", "llms.txt"}
+    assert written == {*pages(), *site.files(), *site.texts(), "site.css", "iframe-worker.js"}
     assert (folder / "mkdocs.yml").read_text(encoding="utf-8") == site.configuration_text(list(pages()))

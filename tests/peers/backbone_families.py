@@ -184,16 +184,17 @@ PYRAMIDS = [
         kernel="eager",
         module=module.format(stage=stage),
         output=output.format(stage=stage),
-        inputs=lambda config: image(config, 3, 4 * SIDE, 4 * SIDE),
+        inputs=lambda config, side=side: image(config, 3, side, side),
         **(
             {"block": module.format(stage=stage).partition(".attention")[0]}
             if not variant
             else {"query_embeddings": "hidden_states", "source": "{module}.key"}
         ),
     )
-    for name, sizes, ratios_name, module, output in (
+    for name, side, sizes, ratios_name, module, output in (
         (
             "pvt",
+            4 * SIDE,
             {"image_size": 4 * SIDE, "patch_sizes": [4, 2, 2, 2], "strides": [4, 2, 2, 2]},
             "sequence_reduction_ratios",
             "encoder.block.{stage}.{{layer}}.attention.self",
@@ -201,6 +202,7 @@ PYRAMIDS = [
         ),
         (
             "pvt_v2",
+            SIDE,
             {"image_size": SIDE, "patch_sizes": [3] * 4},
             "sr_ratios",
             "encoder.layers.{stage}.blocks.{{layer}}.attention",
@@ -208,6 +210,7 @@ PYRAMIDS = [
         ),
         (
             "glpn",
+            SIDE,
             {"patch_sizes": [3] * 4, "decoder_hidden_size": 8},
             "sr_ratios",
             "encoder.block.{stage}.{{layer}}.attention.self",

@@ -8,6 +8,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.plan.trace import Trace
 
 NEAR_FACTOR, NEAR_LINE = 0.05, 1e-3  # what is left of the numbers beside a factor of all, or of each row or column
+ROUNDING = 1e-12  # of the size of a row, which no error explains
 DIFFERENT = 0.02  # from 1: a factor that matters
 MIN_LENGTH = 3  # numbers in a row or column: fewer always have a factor
 PARTS, GROWTH = 4, 4.0  # of the queries; the error in the last part beside that in the first
@@ -51,7 +52,8 @@ def error_shapes(
         yield ErrorShape("hidden_cells", "All numbers that differ are of keys that the mask hides.")
     is_known = np.isfinite(expected) & np.isfinite(computed)
     wrong = (expected[differs], computed[differs])
-    if differs.any() and np.allclose(abs(wrong[0]), abs(wrong[1]), rtol=NEAR_LINE, atol=0):
+    are_opposite = (np.sign(wrong[0]) == -np.sign(wrong[1])).all() and wrong[1].all()
+    if differs.any() and are_opposite and np.allclose(-wrong[0], wrong[1], rtol=NEAR_LINE, atol=0):
         yield ErrorShape("signs", "Only signs differ.")
     if differs.sum() < 2:
         return
@@ -94,7 +96,9 @@ def _factors_along(expected: Array, computed: Array, word: str, axis: int, expon
         return
     factors = (expected * computed).sum(axis) / np.where(right > 0, right, 1)
     left = np.sqrt(((expected - np.expand_dims(factors, axis) * computed) ** 2).sum(axis))
-    if (left <= NEAR_LINE * size)[used].all():
+    errors = np.sqrt(((expected - computed) ** 2).sum(axis))
+    is_explained = (left <= NEAR_LINE * size) & (left <= NEAR_FACTOR * errors + ROUNDING * size)
+    if is_explained[used].all():
         low, high = float(factors[used].min()), float(factors[used].max())
         sentence = f"Each {word} is the correct one times a factor of its own, from {low:.4g} to {high:.4g}."
         yield ErrorShape(f"{word}_factors", sentence, {"low": low, "high": high})

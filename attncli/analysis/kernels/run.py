@@ -1,6 +1,7 @@
 """The run of a trial: every input, and one that fails made as small as can be, with the mistake that explains it."""
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -28,9 +29,9 @@ MOST_SHRINKS = 4000  # inputs that are tried to make one smaller
 NAMED_INPUTS = 3  # on which mistakes are looked for
 ENOUGH_INPUTS = 2  # of these, which a mistake is to explain
 ENOUGH_NUMBERS = 12  # in what is returned, for a mistake to be told from others
-# The order in which one of several failures is made small: those with numbers say most.
+# The failure that is made small: of those with numbers, which say most, the one on most inputs; else the first.
 NUMERIC: Sequence[Kind] = ("differs", "not_finite")  # of these a mistake may be named
-KINDS: Sequence[Kind] = (*NUMERIC, "result", "raised", "changed", "crashed", "timeout")
+KINDS: Sequence[Kind] = ("result", "raised", "changed", "crashed", "timeout")
 
 
 def try_function(
@@ -117,7 +118,9 @@ def _with_smallest(
     trial: Trial, scope: Scope, report: TrialReport, failures: Sequence[tuple[KernelCase, Failure]]
 ) -> TrialReport:
     """The report with the smallest input of the most telling failure, the mistakes that explain it, and the others."""
-    kind = next(kind for kind in KINDS if any(failure.kind == kind for _, failure in failures))
+    counts = Counter(failure.kind for _, failure in failures)
+    kind = next((kind for kind, _ in counts.most_common() if kind in NUMERIC), None)
+    kind = kind or next(kind for kind in KINDS if kind in counts)
     ordered = sorted((x for x in failures if x[1].kind == kind), key=lambda x: (_order_of(x[0]), x[0].count))
     explanations, explained = _find_mistakes(trial, ordered) if kind in NUMERIC else ((), None)
     case, failure = explained or ordered[0]

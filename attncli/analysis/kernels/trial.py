@@ -267,7 +267,8 @@ class Trial:
             precision = Precision(coarsest([case.dtype, found.dtype or case.dtype]))
             tolerance = Tolerance(precision, "")
             of_scores = UNITS * Precision(precision.accumulation_dtype).epsilon * largest_score
-            more = of_scores * largest_number(reference)
+            # Below the smallest normal number of the type that they compute in kernels may have 0, or few digits.
+            more = of_scores * largest_number(reference) + float(np.finfo(precision.accumulation_dtype).tiny)
             if name.startswith(GRADIENT_PREFIX):  # whose terms may cancel, to 0 in one order and not in another
                 more += UNITS * precision.epsilon * _size_of_terms(case, name.removeprefix(GRADIENT_PREFIX))
             allowed = tolerance.allowed(given, reference, None) + more

@@ -93,7 +93,8 @@ def demo(
         command = f"attn demo {shlex.quote(save)}"
         write_new_file(examples.text(name), save, "--save", force=force, command=command)
     else:
-        check_is_new(None, force=force)
+        idle = "no file is written" if output_options.file is None else "--output replaces a file without it"
+        check_is_new(None, force=force, idle=idle)
         row = output_options.output_format
         if output_options.file is not None and not row.writes_documents:
             options = replace(output_options, explain=explain, precision=precision)

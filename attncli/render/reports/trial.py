@@ -12,7 +12,7 @@ from attncli.base.program import __version__
 from attncli.base.text import count_of, escape_control, join_words
 from attncli.numbers.formatting import format_whole
 from attncli.numbers.parsing import TypedNumber
-from attncli.problem.fields import option_name
+from attncli.problem.fields import GRADIENT_PREFIX, option_name
 from attncli.problem.spec import DEFAULTS, LABEL_KEYS, ProblemSpec
 from attncli.render.document import Answer, Block, Document, Lines, Pairs, Section, Statement
 from attncli.render.objects import TRY_FORMAT
@@ -26,6 +26,7 @@ EMPTY_ROWS = "A query that sees no key is to give 0; --empty-rows nan says that 
 MAX_NUMBERS = 40  # of an array that is shown whole
 MAX_DIFFERENT = 3
 ALWAYS = ("query", "key", "value")
+GRAD_OUTPUT = "grad_output"
 LABELS = (*LABEL_KEYS.values(), "layout")
 _SIZES = {"batch": "batch item", "heads": "head", "queries": "query", "keys": "key"}
 
@@ -207,13 +208,16 @@ def _number(x: Any) -> str:
 def _command(smallest: Smallest) -> list[str]:
     """The command that works the right numbers out."""
     words = ["attn", "compute"]
-    for name in (*ALWAYS, "past_key", "past_value", "mask", "bias", "sink", "key_lengths", "key_mask"):
+    has_gradients = any(name.startswith(GRADIENT_PREFIX) for name in smallest.failure.returned)
+    upstream = [GRAD_OUTPUT] if has_gradients else []
+    others = ("past_key", "past_value", "mask", "bias", "sink", "key_lengths", "key_mask")
+    for name in (*ALWAYS, *others, *upstream):
         value = getattr(smallest.problem, name, None)
         if isinstance(value, np.ndarray):
             words += [option_name(name), _typed(value)]
     for name, value in _keys(smallest.problem).items():
         words += [option_name(name)] if value is True else [option_name(name), str(value)]
-    return [*words, "--explain"]
+    return [*words, *(["--gradient"] if has_gradients else []), "--explain"]
 
 
 def _keys(problem: ProblemSpec) -> Mapping[str, Any]:
@@ -246,7 +250,9 @@ def _digits(array: Array) -> Any:
     if array.ndim:
         return [_digits(row) for row in array]
     number = float(array)
-    return TypedNumber(f"{number:.16f}") if np.isfinite(number) and abs(number) < 1e6 else number
+    if not np.isfinite(number):
+        return number
+    return TypedNumber(f"{number:.16f}" if number == 0 or 1e-3 <= abs(number) < 1e6 else f"{number:.16e}")
 
 
 def trial_object(report: TrialReport, seed: int) -> dict[str, Any]:

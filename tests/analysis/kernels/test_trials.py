@@ -101,6 +101,13 @@ def test_a_view_on_which_alone_it_fails_is_named() -> None:
     assert report.explanations == ()
 
 
+def test_of_several_failures_the_one_on_most_inputs_is_made_small() -> None:
+    report = tried("scores = np.where(scores > 50, np.nan, scores); v = v * (1 + (m == 200))")
+    failure, (other,) = report.smallest.failure, report.others
+    assert (failure.kind, other.kind, other.sizes.keys) == ("not_finite", "differs", 200)
+    assert report.failed > 2 * other.count
+
+
 ADDED = "scores = scores if mask is None else scores + mask; scores = np.where(np.isneginf(scores), -1e300, scores)"
 HIDDEN = "scores = scores if mask is None else np.where(mask, -np.inf, scores)"
 AT_END = "scores = np.where(np.tri(n, m, m - n, dtype=bool), scores, -1e300)"

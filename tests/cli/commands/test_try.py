@@ -75,6 +75,15 @@ def test_a_function_that_passes_ends_with_0_and_writes_no_file(run: Run, tmp_pat
 
 
 @pytest.mark.deep
+def test_what_it_gave_is_written_with_its_digits_however_small(run: Run, tmp_path: Path) -> None:
+    write_file(tmp_path, "def attention(q, k, v): return v * 1e-20 + 1e-30", "tiny.py")
+    words = ("--inputs", "0", "--dtype", "float64", "--json", "-o", "small.yaml")
+    found = json.loads(run("try", "tiny.py:attention", *words).stdout)["smallest"]["returned"]["output"]
+    checked = json.loads(run("check", "small.yaml", "--json").stdout)
+    assert [result["worst"]["expected"] for result in checked["results"]] == [np.ravel(found)[0]]
+
+
+@pytest.mark.deep
 def test_nan_of_a_query_that_sees_no_key_may_be_right(run: Run, tmp_path: Path) -> None:
     source = KERNEL.replace("causal=False", "mask=None").replace("if causal", "if mask is not None")
     write_file(tmp_path, source.replace("np.tri(*scores.shape[-2:], 1)", "mask"), "kernel.py")
