@@ -29,6 +29,7 @@ LAYERS = {
 }
 IMPORTS_OF_OPS = {
     "attncli",
+    "bisect",
     "collections",
     "contextlib",
     "copyreg",

@@ -137,6 +137,11 @@ def test_a_projection_is_in_as_many_parts_as_take_long_enough(
     assert len(parts_of_vectors(rows, 64)) == count
 
 
+def test_a_bias_without_a_matrix_is_added_in_one_part() -> None:
+    plan = plan_of(problem(embeddings=normal(5, 3), b_q=normal(3)))
+    assert projection_parts(plan["query"], plan) == ()
+
+
 @pytest.mark.parametrize("shape", [(1000, 64), (3, 5000, 16), (50, 100, 64), (2, 3, 40, 900), (7, 130, 256)])
 def test_the_parts_of_a_projection_are_all_its_rows_and_each_once(
     shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch

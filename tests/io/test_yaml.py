@@ -8,6 +8,7 @@ import yaml as pyyaml
 
 from attncli.base.errors import AttnError
 from attncli.io import yaml
+from attncli.io.yaml_errors import check_first_key
 from attncli.numbers.parsing import TypedNumber
 from tests.io.opened import later
 
@@ -110,6 +111,25 @@ def test_a_mistake_is_named_in_words_of_the_text(
     with pytest.raises(AttnError) as caught:
         yaml.read(text, "p.yaml")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("heads:2\n", "line 1: `heads:` needs a space after the colon"),
+        ("# of one head\n\nheads = 1\n", "line 3: `heads` needs a colon in place of ="),
+        ("gaussian\nheads: 1\n", "line 1: `gaussian` needs a colon"),
+        ("gaussian\n", None),
+        ("query [[1]]\n", None),
+        ("heads: 1\ngaussian\n", None),
+    ],
+)
+def test_a_line_alone_is_a_text_unless_it_is_nearly_a_key(text: str, message: str | None) -> None:
+    if message is None:
+        check_first_key(text, "p.yaml")
+    else:
+        with pytest.raises(AttnError, match=f"^p.yaml, {message}"):
+            check_first_key(text, "p.yaml")
 
 
 @pytest.mark.parametrize(("text", "value"), SCALARS.items(), ids=SCALARS)
