@@ -245,9 +245,14 @@ def _list_line(write: ArithmeticWriter, rope: ScaledRope) -> Iterator[str]:
     yield f"{rope.count} positions, {comparison} the {rope.trained_count:g} of training: the factors are {name}"
 
 
+def _given_attention_factor(rope: ScaledRope) -> Any:
+    """The attention factor that `longrope` is given for short or for long sequences; None without one."""
+    return rope.scaling.get("long_mscale" if rope.count > rope.trained_count else "short_mscale")
+
+
 def _longrope_attention_factor(rope: ScaledRope) -> float:
     """√(1 + ln(factor) / ln(trained length)), or the one that is given for short or for long sequences."""
-    given = rope.scaling.get("long_mscale" if rope.count > rope.trained_count else "short_mscale")
+    given = _given_attention_factor(rope)
     if given is not None:
         return float(given)
     if rope.factor <= 1:
@@ -260,7 +265,7 @@ def _longrope_attention_factor(rope: ScaledRope) -> float:
 
 def _longrope_attention_factor_lines(write: ArithmeticWriter, rope: ScaledRope, result: Any) -> list[str]:
     """The root, or that the factor is given."""
-    if result == 1 or rope.scaling.get("short_mscale") is not None:
+    if result == 1 or _given_attention_factor(rope) is not None:
         return [f"the attention factor is {write(result)}"]
     ratio = ln(parameter(rope.factor)) / ln(number(rope.trained_count))
     return [write.equation(sqrt(number(1) + ratio), result, name="attention factor")]

@@ -9,14 +9,17 @@ import pytest
 import attncli
 from attncli.base.errors import AttnError
 from attncli.io.problem_text import problem_yaml
-from attncli.ops.rope import scaled_attention_factor, scaled_frequencies
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.ops.rope import attention_factor_by_hand, frequencies_by_hand, scaled_attention_factor, scaled_frequencies
 from attncli.ops.rope_scaling_types import TYPES, read_scaling
 from tests.arrays import normal
+from tests.equations import assert_equations_hold
 from tests.problems import problem
 
 # Of 8 features and the base 10000 the plain frequencies are 1, 1/10, 1/100 and 1/1000: in so long a sequence of
 # training the pairs turn 100, 10, 1 and 1/10 times.
 LENGTH = 200 * math.pi
+WRITE = ArithmeticWriter(8, "query", ["key"], 0, 0, max_terms=None)
 LLAMA3 = {"type": "llama3", "factor": 4, "low_freq_factor": 0.5, "high_freq_factor": 1.5}
 YARN = {"type": "yarn", "factor": 4, "beta_fast": 10, "beta_slow": 0.1}
 LONGROPE = {"type": "longrope", "short_factor": [1, 1, 2, 2], "long_factor": [1, 2, 4, 5], "factor": 2}
@@ -56,21 +59,50 @@ def test_frequencies_are_those_worked_out_by_hand(name: str) -> None:
     assert TYPES[given.type].reads_position_count == ("long" in name or name[:2] in ("dy", "su"))
 
 
-@pytest.mark.parametrize(
-    ("scaling", "expected"),
-    [
-        (YARN, 1 + 0.1 * math.log(4)),
-        ({**YARN, "factor": 0.5}, 1),
-        ({**YARN, "mscale": 2, "mscale_all_dim": 0.5}, (1 + 0.2 * math.log(4)) / (1 + 0.05 * math.log(4))),
-        ({**LONGROPE, "original_max_position_embeddings": 16}, math.sqrt(1.25)),  # ln 2 / ln 16 = 1/4
-        ({**LONGROPE, "original_max_position_embeddings": 15, "short_mscale": 2, "long_mscale": 3}, 3),
-        ({**LONGROPE, "original_max_position_embeddings": 16, "short_mscale": 2, "long_mscale": 3}, 2),
-        (LLAMA3, 1),
-    ],
-)
-def test_attention_factors_are_those_worked_out_by_hand(scaling: dict[str, Any], expected: float) -> None:
+@pytest.mark.parametrize("name", FREQUENCIES)
+def test_the_lines_of_frequencies_hold(name: str) -> None:
+    scaling, expected = FREQUENCIES[name]
+    given = {"shape": (4,), "scaling": read_scaling(scaling), "base": 10000.0, "position_count": np.array(16)}
+    lines = frequencies_by_hand(WRITE, np.array(expected), **given)
+    assert len(lines) >= 4
+    assert_equations_hold(lines, 8)
+
+
+FACTORS: list[tuple[dict[str, Any], float, str]] = [
+    (YARN, 1 + 0.1 * math.log(4), "attention factor = 0.1·ln(4) + 1 = 1.13862944"),
+    ({**YARN, "factor": 0.5}, 1, "attention factor = 1"),
+    (
+        {**YARN, "mscale": 2, "mscale_all_dim": 0.5},
+        (1 + 0.2 * math.log(4)) / (1 + 0.05 * math.log(4)),
+        "attention factor = (0.1·2·ln(4) + 1)/(0.1·0.5·ln(4) + 1) = 1.19446488",
+    ),
+    (
+        {**LONGROPE, "original_max_position_embeddings": 16},
+        math.sqrt(1.25),  # ln 2 / ln 16 = 1/4
+        "attention factor = √(1 + ln(2)/ln(16)) = 1.11803399",
+    ),
+    (
+        {**LONGROPE, "original_max_position_embeddings": 15, "short_mscale": 2, "long_mscale": 3},
+        3,
+        "the attention factor is 3",
+    ),
+    ({**LONGROPE, "original_max_position_embeddings": 15, "long_mscale": 3}, 3, "the attention factor is 3"),
+    (
+        {**LONGROPE, "original_max_position_embeddings": 16, "short_mscale": 2, "long_mscale": 3},
+        2,
+        "the attention factor is 2",
+    ),
+    ({**LONGROPE, "original_max_position_embeddings": 16, "factor": 1}, 1, "the attention factor is 1"),
+    (LLAMA3, 1, ""),
+]
+
+
+@pytest.mark.parametrize(("scaling", "expected", "line"), FACTORS)
+def test_attention_factors_are_those_worked_out_by_hand(scaling: dict[str, Any], expected: float, line: str) -> None:
     computed = scaled_attention_factor(np.array(16), scaling=read_scaling(scaling))
     assert math.isclose(computed.item(), expected, rel_tol=1e-15)
+    given = {"shape": (), "scaling": read_scaling(scaling), "position_count": np.array(16)}
+    assert attention_factor_by_hand(WRITE, computed, **given) == ([line] if line else [])
 
 
 X = normal(6, 8)

@@ -300,6 +300,7 @@ def test_every_slip_can_be_tried_on_every_problem(name: str) -> None:
 def test_every_slip_can_be_tried_on_gradients_of_heads() -> None:
     arrays = {name: normal(1, 2, 5, 4, seed=seed) for seed, name in enumerate(("query", "key", "value"))}
     try_every_slip(problem(**arrays).with_gradient())
+    try_every_slip(problem(**{name: array[0, 0] for name, array in arrays.items()}).with_gradient())
 
 
 def try_every_slip(spec: ProblemSpec) -> None:

@@ -91,6 +91,8 @@ def test_steps_computed_in_half_precision_are_not_rounded_to_decimals_too() -> N
 def test_what_changes_nothing_that_is_visible_or_added_is_no_slip() -> None:
     plain = given(0, T, T)
     assert variants(problem(**plain, window=(2, 0)), "causal_added") == []
+    for right in (0, 1):
+        assert bool(variants(problem(**plain, causal=True, window=(2, right)), "no_causal")) == (right > 0)
     for slip, keys in {
         "causal_added": {**plain, "mask": np.tri(T, dtype=bool)},
         "bias_twice": {**plain, "bias": np.where(np.tri(T), 0, -np.inf)},
