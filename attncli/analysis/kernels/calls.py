@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from attncli.analysis.kernels.cases import BOUNDS, LAID_OUT, Extra, KernelCase
-from attncli.base.errors import AttnError
+from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import join_words
 from attncli.engine.run import run
@@ -354,9 +354,20 @@ def _key_of(parameter: str, passed: Sequence[str]) -> str | None:
     return next((key for key in candidates if key in passed), None)
 
 
-def read_returns(names: Sequence[str]) -> tuple[str | None, ...]:
-    """The results that a function returns, as the option names them: `output,lse`, `-` for one that is not compared."""
-    return tuple(None if name == "-" else ALIASES.get(name, name) for name in names)
+def read_returns(names: str | Sequence[str], where: str) -> tuple[str | None, ...]:
+    """The results that a function returns, of which a text has commas between: None for `-`, which is not compared.
+
+    Raises UnknownNameError for a result that can't be compared.
+
+    >>> read_returns("output, -, -, lse", "--returns")
+    ('output', None, None, 'lse')
+    """
+    names = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+    found = tuple(None if name == "-" else ALIASES.get(name, name) for name in names)
+    for name in found:
+        if name is not None and name not in RETURNED:
+            raise UnknownNameError("result", name, (*RETURNED, "-"), where=where)
+    return found
 
 
 def find_returns(returned: Returned, case: KernelCase, layout: str) -> tuple[str | None, ...]:
