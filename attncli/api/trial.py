@@ -7,7 +7,6 @@ from typing import Any, Unpack
 from attncli.analysis.check.report import CheckOptions, Explanation
 from attncli.analysis.kernels.calls import (
     LAYOUTS,
-    RETURNED,
     read_backward,
     read_interface,
     read_returns,
@@ -95,7 +94,7 @@ def try_function(
     *,
     inputs: int = 100,
     arrays: str | None = None,
-    returns: Sequence[str] | None = None,
+    returns: str | Sequence[str] | None = None,
     backward: bool | Callable[..., Any] = False,
     rtol: float | None = None,
     atol: float | None = None,
@@ -147,7 +146,7 @@ def try_function(
         seed=to_integer(keys.pop("seed", None) or 0, ("seed",), 0),
         library=arrays,
         layout=layout,
-        returns=None if returns is None else _returns(returns),
+        returns=None if returns is None else read_returns(returns, "returns"),
         check=CheckOptions(rtol=_tolerance(rtol, "rtol"), atol=_tolerance(atol, "atol"), seconds=SLIP_SECONDS),
         is_backward=backward is not False,
     )
@@ -162,15 +161,6 @@ def try_function(
         interface, options = with_autograd(interface), replace(options, library=TORCH)
     description, _ = describe(raw_values(keys), convention)
     return Trial(try_kernel(runner, interface, found, description, options))
-
-
-def _returns(names: Sequence[str]) -> tuple[str | None, ...]:
-    """What the function returns, by the names of results; raises AttnError for one that is not compared."""
-    found = read_returns([names] if isinstance(names, str) else names)
-    for name in found:
-        if name is not None and name not in RETURNED:
-            raise UnknownNameError("result", name, (*RETURNED, "-"), where="returns")
-    return found
 
 
 def _tolerance(value: float | None, name: str) -> float | None:

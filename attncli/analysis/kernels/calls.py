@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from attncli.analysis.kernels.cases import LAID_OUT, Extra, KernelCase
-from attncli.base.errors import AttnError
+from attncli.analysis.kernels.cases import BOUNDS, LAID_OUT, Extra, KernelCase
+from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import join_words
 from attncli.engine.run import run
@@ -37,8 +37,18 @@ EXTRAS: Mapping[str, Extra] = {
     "key_mask": "key_mask",
     "past_key": "past",
     "past": "past",
+    "cu_seqlens": "packed",
 }
-MASKS = ("mask", "causal", "window", "key_lengths", "key_mask")  # the keys that the table of a mask can stand for
+# The number of the bounds of which the longest sequence is passed, by the names that it has.
+LONGEST = {"max_seqlen": 0, "max_seqlen_q": 0, "max_seqlen_k": 1, "max_seqlen_kv": 1}
+MASKS = (
+    "mask",
+    "causal",
+    "window",
+    "key_lengths",
+    "key_mask",
+    *BOUNDS,
+)  # the keys that the table of a mask can stand for
 
 
 @dataclass(frozen=True)
@@ -168,6 +178,8 @@ class Given:
             "heads": lambda _: self.case.sizes.heads,
             "kv_heads": lambda _: self.case.sizes.kv_heads,
             SLOPES[0]: self._slopes,
+            **dict.fromkeys(BOUNDS, lambda one: self.case.arguments.get(one.key)),
+            **dict.fromkeys(LONGEST, self._longest),
             GROUPS: lambda _: self.case.sizes.heads != self.case.sizes.kv_heads,
         }
         return values[one.key](one)
@@ -199,6 +211,11 @@ class Given:
         mask = self.case.arrays.get("key_mask")
         is_inverted = one.parameter in INVERTED or hides(self.problem.convention, "key_mask")
         return ~mask if mask is not None and is_inverted else mask
+
+    def _longest(self, one: Passed) -> int | None:
+        """The length of the longest of packed sequences."""
+        bounds = self.case.arguments.get(BOUNDS[LONGEST[one.key]])
+        return None if bounds is None else int(np.diff(bounds).max())
 
     def _slopes(self, _: Passed) -> Array | None:
         """The slope of each head where the problem has ALiBi: its own, or those that are published."""
@@ -316,7 +333,7 @@ def _read_parameters(
 _PASSED = (
     *LAID_OUT,
     *("past_key", "past_value", "mask", "bias", "sink", "key_lengths", "key_mask", "causal", "scale", "softcap"),
-    *("window", "heads", "kv_heads"),
+    *("window", "heads", "kv_heads", *BOUNDS),
 )
 _MADE = ("grad_output", OUTPUT, LSE)  # what a backward function is given, too
 
@@ -330,14 +347,27 @@ def _key_of(parameter: str, passed: Sequence[str]) -> str | None:
         return GROUPS
     if plain in SLOPES:
         return SLOPES[0]
+    if plain in LONGEST:
+        return plain
     plural = plain.removesuffix("s")
     candidates = (plain, ALIASES.get(plain), key_elsewhere(plain), plural, ALIASES.get(plural))
     return next((key for key in candidates if key in passed), None)
 
 
-def read_returns(names: Sequence[str]) -> tuple[str | None, ...]:
-    """The results that a function returns, as the option names them: `output,lse`, `-` for one that is not compared."""
-    return tuple(None if name == "-" else ALIASES.get(name, name) for name in names)
+def read_returns(names: str | Sequence[str], where: str) -> tuple[str | None, ...]:
+    """The results that a function returns, of which a text has commas between: None for `-`, which is not compared.
+
+    Raises UnknownNameError for a result that can't be compared.
+
+    >>> read_returns("output, -, -, lse", "--returns")
+    ('output', None, None, 'lse')
+    """
+    names = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+    found = tuple(None if name == "-" else ALIASES.get(name, name) for name in names)
+    for name in found:
+        if name is not None and name not in RETURNED:
+            raise UnknownNameError("result", name, (*RETURNED, "-"), where=where)
+    return found
 
 
 def find_returns(returned: Returned, case: KernelCase, layout: str) -> tuple[str | None, ...]:

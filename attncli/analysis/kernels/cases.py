@@ -20,8 +20,11 @@ MEMORIES: Mapping[Memory, str] = {
     "transposed": "a transposed view",
     "gaps": "a view of every second number",
 }
-Extra = Literal["mask", "bias", "sink", "key_lengths", "key_mask", "past"]
+Extra = Literal["mask", "bias", "sink", "key_lengths", "key_mask", "past", "packed"]
 LAID_OUT = ("query", "key", "value")
+SEQUENCES = ("query_sequences", "key_sequences")  # of packed inputs: the number of the sequence of each row
+BOUNDS = ("cu_seqlens", "cu_seqlens_k")  # of these sequences, as functions and problems have them
+MOST_SEQUENCES = 3
 
 TILES = (4, 8, 16, 32, 64, 128)  # of keys or queries, as kernels have them
 SMALL = ((1, 1), (1, 2), (2, 1), (2, 2), (3, 3), (1, 3), (3, 1), (2, 5), (5, 2), (7, 7), (5, 11), (11, 5))
@@ -54,7 +57,8 @@ class KernelCase:
     """One input: query [b h n d], key [b g m d], value [b g m e], and what else the function takes.
 
     Further arrays are `mask` [n m], `bias` [n m], `sink` [h], `key_lengths` [b], `key_mask` [b m] and `grad_output`
-    [b h n e]. Of the keys the first `past` are those of the cache. `about` says what the input is for.
+    [b h n e], and of packed sequences `query_sequences` [n] and `key_sequences` [m]. Of the keys the first `past` are
+    those of the cache. `about` says what the input is for.
     """
 
     arrays: Mapping[str, Array]
@@ -80,6 +84,18 @@ class KernelCase:
         """How many numbers queries, keys and values have together."""
         return sum(self.arrays[name].size for name in LAID_OUT)
 
+    @property
+    def arguments(self) -> dict[str, Array]:
+        """Its arrays as functions have them: with the bounds of packed sequences, of which there is one batch item."""
+        found = {name: array for name, array in self.arrays.items() if name not in SEQUENCES}
+        if SEQUENCES[0] in self.arrays:
+            rows = [self.arrays[name] for name in SEQUENCES]
+            numbers = np.unique(np.concatenate(rows))
+            for name, sequences in zip(BOUNDS, rows, strict=True):
+                ends = np.searchsorted(sequences, numbers, side="right")
+                found[name] = np.concatenate([[0], ends]).astype(np.int32)
+        return found
+
     def with_arrays(self, **arrays: Array) -> "KernelCase":
         """The same with other arrays, rounded to its type."""
         return replace(self, arrays={**self.arrays, **{name: _rounded(x, self.dtype) for name, x in arrays.items()}})
@@ -89,8 +105,9 @@ class KernelCase:
         return replace(self, dtype=dtype).with_arrays(**self.arrays)
 
     def without(self, name: str) -> "KernelCase":
-        """The same without one of the further arrays."""
-        return replace(self, arrays={key: array for key, array in self.arrays.items() if key != name})
+        """The same without one of the further arrays; with one of packed sequences the other goes too."""
+        names = SEQUENCES if name in SEQUENCES else (name,)
+        return replace(self, arrays={key: array for key, array in self.arrays.items() if key not in names})
 
 
 def _rounded(x: Array, dtype: str) -> Array:
@@ -107,7 +124,8 @@ class Scope:
     """What inputs the function can take.
 
     `heads` are the numbers of heads of queries and of keys; where there is no batch axis `has_batch` is false. `extras`
-    are the further arguments that it may be given, `needed` those that it must be given.
+    are the further arguments that it may be given, `needed` those that it must be given. Packed sequences have as many
+    keys as queries where they `have_same_bounds`.
     """
 
     dtypes: Sequence[str] = ("float64",)
@@ -118,6 +136,7 @@ class Scope:
     extras: Sequence[Extra] = ()
     needed: Sequence[Extra] = ()
     has_gradients: bool = False
+    have_same_bounds: bool = False
     scale: float | None = None  # of the scores; None for 1/√d
 
 
@@ -143,7 +162,10 @@ class CaseMaker:
         about: str = "",
     ) -> KernelCase:
         """An input of some sizes; `scores` says how large they are, `extras` what else is given."""
+        extras = tuple(dict.fromkeys((*self.scope.needed, *extras)))
         s = sizes
+        if "packed" in extras:
+            s = replace(s, batch=1, keys=s.queries if self.scope.have_same_bounds else s.keys)
         shapes = {
             "query": (s.batch, s.heads, s.queries, s.features),
             "key": (s.batch, s.kv_heads, s.keys, s.features),
@@ -153,9 +175,11 @@ class CaseMaker:
         factor = abs(self.scale_of(s)) or 1.0
         _SCORES[scores](arrays, min(OVERFLOWS[dtype] / factor, LARGEST_PRODUCT))
         past = 0
-        for extra in dict.fromkeys((*self.scope.needed, *extras)):
+        for extra in extras:
             if extra == "past":
                 past = int(self.random.integers(1, s.keys)) if s.keys > 1 else 0
+            elif extra == "packed":
+                arrays |= self._packed(s)
             else:
                 arrays[extra] = getattr(self, f"_{extra}")(s)
         if self.scope.has_gradients:
@@ -189,6 +213,18 @@ class CaseMaker:
         mask: Array = self.random.random((s.batch, s.keys)) < 0.7
         mask[:, self.random.integers(s.keys)] = True
         return mask
+
+    def _packed(self, s: Sizes) -> dict[str, Array]:
+        """The sequence of each query and of each key: as many sequences of both, each of one row or more."""
+        count = int(self.random.integers(1, min(s.queries, s.keys, MOST_SEQUENCES) + 1))
+        query, key = (self._sequences(length, count) for length in (s.queries, s.keys))
+        return dict(zip(SEQUENCES, (query, query if self.scope.have_same_bounds else key), strict=True))
+
+    def _sequences(self, length: int, count: int) -> Array:
+        """The number of the sequence of each of so many rows."""
+        starts = np.sort(self.random.choice(np.arange(1, length), count - 1, replace=False)) if count > 1 else ()
+        found: Array = np.searchsorted(starts, np.arange(length), side="right")
+        return found
 
     def systematic(self) -> Iterator[KernelCase]:
         """Inputs of chosen sizes and kinds, the same for every seed but for their numbers."""

@@ -12,7 +12,7 @@ from attncli.analysis.kernels.calls import (
     find_returns,
     first_annotation,
 )
-from attncli.analysis.kernels.cases import CaseMaker, Extra, KernelCase, Scope, Sizes
+from attncli.analysis.kernels.cases import BOUNDS, CaseMaker, Extra, KernelCase, Scope, Sizes
 from attncli.analysis.kernels.report import Failure
 from attncli.analysis.kernels.trial import COMMAND, NUMPY, TORCH, TYPES, Trial, largest_number
 from attncli.base.lazy_numpy import Array, np
@@ -76,7 +76,8 @@ def _layouts(trial: Trial) -> list[str]:
     knows_heads = "heads" in trial.interface.keys or trial.description.heads is not None
     name = trial.description.convention
     own = () if name is None else find_convention(name).layouts
-    layouts = dict.fromkeys((*own, "bhnd", "hnd", NO_HEADS, "bnhd", "nhd"))
+    packed = ("nhd", "hnd", NO_HEADS) if "packed" in trial.interface.needed else ()
+    layouts = dict.fromkeys((*packed, *own, "bhnd", "hnd", NO_HEADS, "bnhd", "nhd"))
     return [layout for layout in layouts if layout in LAYOUTS] + (["bnd"] if knows_heads else [])
 
 
@@ -148,7 +149,7 @@ def _reference(problem: ProblemSpec, name: str) -> Array:
 def _first_scope(trial: Trial, interface: Interface) -> Scope:
     """The scope before anything but the layout is known."""
     description, layout = trial.description, interface.layout
-    has_batch = "b" in layout
+    has_batch = "b" in layout and "packed" not in interface.needed
     knows_heads = "h" in layout or "heads" in interface.keys or description.heads is not None
     knows_groups = bool({"kv_heads", "enable_gqa"} & interface.keys)
     if layout == NO_HEADS:
@@ -167,6 +168,7 @@ def _first_scope(trial: Trial, interface: Interface) -> Scope:
         extras=_extras(trial, interface),
         needed=interface.needed,
         has_gradients=trial.options.is_backward,
+        have_same_bounds=BOUNDS[0] in interface.keys and BOUNDS[1] not in interface.keys,
         scale=trial.scale,
     )
 

@@ -241,7 +241,7 @@ def _shrunk(
         letters,
         scope.dtypes,
         scope.needed,
-        not scope.has_other_value_features,
+        [*([] if scope.has_other_value_features else ["de"]), *(["nm"] if scope.have_same_bounds else [])],
     )
     return latest[id(shrinker.shrink(case))]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from attncli.analysis.kernels.cases import LAID_OUT, KernelCase
+from attncli.analysis.kernels.cases import LAID_OUT, SEQUENCES, KernelCase
 from attncli.base.lazy_numpy import Array, np
 
 SIMPLE_LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129)
@@ -22,6 +22,7 @@ AXES = {
     "key_lengths": "b",
     "key_mask": "bm",
     "grad_output": "bhne",
+    **dict(zip(SEQUENCES, "nm", strict=True)),
 }
 
 Fails = Callable[[KernelCase], bool]
@@ -32,7 +33,8 @@ class Shrinker:
     """Makes an input simpler for as long as it `fails` in the same way, and `may_go_on` says so.
 
     `letters` are the axes that may become shorter: `h` stands for heads of queries and keys together. `dtypes` are the
-    types that the function takes, `needed` the further arrays that it must be given.
+    types that the function takes, `needed` the further arrays that it must be given. Axes that are `alike` have the
+    same length: `de` where values are as wide as keys.
     """
 
     fails: Fails
@@ -40,7 +42,7 @@ class Shrinker:
     letters: str = "bhnmde"
     dtypes: Sequence[str] = ()
     needed: Sequence[str] = ()
-    has_equal_features: bool = False
+    alike: Sequence[str] = ()
     tried: int = 0
 
     def shrink(self, case: KernelCase) -> KernelCase:
@@ -74,7 +76,8 @@ class Shrinker:
         for past in range(least, min(case.past, MOST_PASTS)):
             yield replace(case, past=past)
         for name in case.arrays:
-            if name not in (*LAID_OUT, *self.needed, "grad_output"):
+            needed = (*self.needed, *(SEQUENCES if "packed" in self.needed else ()))
+            if name not in (*LAID_OUT, *needed, "grad_output"):
                 yield case.without(name)
         for dtype in SIMPLE_TYPES[: SIMPLE_TYPES.index(case.dtype)]:
             if dtype in self.dtypes:
@@ -84,9 +87,9 @@ class Shrinker:
         """The case with the shortest axis that was found."""
         if letter == "h":
             return self._with_fewer_heads(case)
-        if letter == "e" and self.has_equal_features:
+        both = next((letters for letters in self.alike if letter in letters), letter)
+        if letter != both[0]:  # it became shorter with the other
             return case
-        both = "de" if letter == "d" and self.has_equal_features else letter
         length = length_of(case, letter)
         for target in (size for size in SIMPLE_LENGTHS if size < length):
             for at in (slice(target), slice(length - target, None)):

@@ -9,7 +9,7 @@ from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation
 from attncli.analysis.check.slips import explained_by_same
 from attncli.analysis.check.tolerance import LARGE_PART, UNITS, Tolerance, compute_reference
 from attncli.analysis.kernels.calls import LSE, OUTPUT, Interface, to_own_axes, visible_table
-from attncli.analysis.kernels.cases import LAID_OUT, KernelCase
+from attncli.analysis.kernels.cases import BOUNDS, LAID_OUT, KernelCase
 from attncli.analysis.kernels.report import Failure
 from attncli.analysis.slips import SLIPS
 from attncli.base.dtypes import HALF, Precision, coarsest
@@ -95,7 +95,7 @@ class Trial:
 
     def problem_of(self, case: KernelCase, without: Sequence[str] = (), *, is_plain: bool = False) -> ProblemSpec:
         """The problem of an input, without some keys; a plain one without heads and batch items where there is one."""
-        arrays = dict(case.arrays)
+        arrays = case.arguments
         document = {key: raw for key, raw in self.description.document.items() if key not in without}
         if is_plain and case.is_plain:
             arrays |= {name: arrays[name][0, 0] for name in (*LAID_OUT, "grad_output") if name in arrays}
@@ -110,6 +110,8 @@ class Trial:
             for name, array in arrays.items()
             if name not in without
         }
+        if BOUNDS[0] in given and np.array_equal(arrays[BOUNDS[0]], arrays[BOUNDS[1]]):
+            del given[BOUNDS[1]]
         known = {"dtype": case.dtype} | ({"layout": OWN_LAYOUTS[0]} if arrays["query"].ndim == 4 else {})
         own = {key: RawValue(value, Origin()) for key, value in known.items()}
         return assemble({**document, **given, **own}, self.description.convention)
@@ -344,5 +346,5 @@ def _a(noun: str) -> str:
 
 def _has_mask(problem: ProblemSpec) -> bool:
     """Whether any key of a problem hides keys."""
-    keys = (problem.mask, problem.window, problem.key_lengths, problem.key_mask)
+    keys = (problem.mask, problem.window, problem.key_lengths, problem.key_mask, problem.cu_seqlens)
     return problem.causal or any(key is not None for key in keys)

@@ -21,7 +21,7 @@ from attncli.cli.option_values import (
 )
 from attncli.cli.output import write_answer
 from attncli.cli.output_file import check_is_new, check_is_no_input, named_file, write_problem
-from attncli.cli.output_options import OutputOptions, split_names, with_output_options, writes_documents
+from attncli.cli.output_options import OutputOptions, with_output_options, writes_documents
 from attncli.cli.problem_options import As, Force, MaxSize, Strict, with_problem_options
 from attncli.cli.terminal import ProgressBar
 from attncli.render.formats import DEFAULT_FORMAT
@@ -95,6 +95,7 @@ def try_function(
 ) -> None:
     """Try a function, or a program, that computes what a problem file or options (`keys`) describe."""
     from attncli.analysis.check.report import CheckOptions
+    from attncli.analysis.kernels.calls import read_returns
     from attncli.analysis.kernels.run import try_function
     from attncli.analysis.kernels.trial import COMMAND, SLIP_SECONDS, TrialOptions
     from attncli.io.kernel_process import KernelCommand, KernelProcess
@@ -123,7 +124,7 @@ def try_function(
         seed=seed,
         library=arrays if command is None else COMMAND,
         layout=layout or (None if command is None else "bhnd"),
-        returns=_returns(returns),
+        returns=None if returns is None else read_returns(returns, "--returns"),
         check=CheckOptions(rtol=_number(rtol, "--rtol"), atol=_number(atol, "--atol"), seconds=SLIP_SECONDS),
         is_backward=backward or backward_function is not None,
     )
@@ -181,20 +182,6 @@ def _check_library(arrays: str | None) -> None:
 
     if arrays is not None and arrays not in LIBRARIES:
         raise UnknownNameError("library", arrays, LIBRARIES, where="--arrays")
-
-
-def _returns(text: str | None) -> tuple[str | None, ...] | None:
-    """What the function returns, by the names of results; raises AttnError for one that is not compared."""
-    from attncli.analysis.kernels.calls import RETURNED, read_returns
-
-    names = split_names(text, "--returns")
-    if names is None:
-        return None
-    found = read_returns(names)
-    for name in found:
-        if name is not None and name not in RETURNED:
-            raise UnknownNameError("result", name, (*RETURNED, "-"), where="--returns")
-    return found
 
 
 def _whole(text: str | None, option: str, default: int) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attncli.analysis.bugs import bugs
-from attncli.analysis.kernels.cases import MEMORIES, Sizes
+from attncli.analysis.kernels.cases import BOUNDS, MEMORIES, Sizes
 from attncli.analysis.kernels.report import OtherFailure, Smallest, TrialReport
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.program import __version__
@@ -149,7 +149,7 @@ def _sizes_said(sizes: Sizes) -> str:
 def _arguments(smallest: Smallest) -> Iterator[tuple[str, str]]:
     """The arrays as they are typed, and what is unusual of them: their type, their place in memory, a cache."""
     case = smallest.case
-    for name, array in case.arrays.items():
+    for name, array in case.arguments.items():
         own = array[0, 0] if array.ndim == 4 and array.shape[:2] == (1, 1) else array
         yield name, _typed(own) if own.size <= MAX_NUMBERS else _outline(own)
     if case.past:
@@ -210,7 +210,7 @@ def _command(smallest: Smallest) -> list[str]:
     words = ["attn", "compute"]
     has_gradients = any(name.startswith(GRADIENT_PREFIX) for name in smallest.failure.returned)
     upstream = [GRAD_OUTPUT] if has_gradients else []
-    others = ("past_key", "past_value", "mask", "bias", "sink", "key_lengths", "key_mask")
+    others = ("past_key", "past_value", "mask", "bias", "sink", "key_lengths", "key_mask", *BOUNDS)
     for name in (*ALWAYS, *others, *upstream):
         value = getattr(smallest.problem, name, None)
         if isinstance(value, np.ndarray):
@@ -291,7 +291,7 @@ def _smallest_object(smallest: Smallest) -> dict[str, Any]:
         "dtype": case.dtype,
         "memory": MEMORIES[case.memory],
         "printed": smallest.printed,
-        "arguments": dict(case.arrays),
+        "arguments": case.arguments,
         "problem": {key: str(value) for key, value in _keys(smallest.problem).items()},
         "returned": {result.name: result.expected for result in results},
         "correct": {result.name: result.computed for result in results},

@@ -40,6 +40,10 @@ CASE = CaseMaker(Scope()).make(Sizes(2, 6, 3, 5, 7, 4, 11), "float64")
         ("q k v past_key past_value seqlens", "query key value past_key past_value key_lengths"),
         ("key query value", "key query value"),
         ("q k v causal alibi_slopes", "query key value causal alibi_slopes"),
+        (
+            "q k v cu_seqlens_q cu_seqlens_kv max_seqlen_q max_seqlen_kv",
+            "query key value cu_seqlens cu_seqlens_k max_seqlen_q max_seqlen_kv",
+        ),
     ],
 )
 def test_a_parameter_is_known_by_its_name(parameters: str, keys: str) -> None:

@@ -73,7 +73,7 @@ def test_heads_that_are_fixed_stay() -> None:
 def test_equal_widths_stay_equal() -> None:
     scope = Scope(has_other_value_features=False)
     case = CaseMaker(scope).make(Sizes(keys=2, features=5, value_features=5), "float64")
-    small = Shrinker(lambda case: case.sizes.features > 2, lambda: True, has_equal_features=True).shrink(case)
+    small = Shrinker(lambda case: case.sizes.features > 2, lambda: True, alike=["de"]).shrink(case)
     assert (small.sizes.features, small.sizes.value_features) == (3, 3)
 
 

@@ -146,6 +146,43 @@ def test_slopes_are_those_of_the_heads_where_the_problem_has_alibi() -> None:
     assert (report.passes, report.called[1]) == (True, "given position")
 
 
+PACKED = """
+import numpy as np
+def attention(q, k, v, cu_seqlens, cu_seqlens_k, max_seqlen_k):
+    {change}
+    bounds = zip(cu_seqlens, cu_seqlens[1:], cu_seqlens_k, cu_seqlens_k[1:])
+    assert max_seqlen_k == np.diff(cu_seqlens_k).max()
+    return np.concatenate([one(q[a:b], k[c:d], v[c:d]) for a, b, c, d in bounds])
+def one(q, k, v):
+    scores = np.einsum("nhd,mhd->hnm", q, k) / np.sqrt(q.shape[-1])
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True, initial=-1e300))
+    sums = exponentials.sum(axis=-1, keepdims=True)
+    return np.einsum("hnm,mhe->nhe", exponentials / np.where(sums, sums, 1), v)
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "mistake"),
+    [
+        ("pass", None),
+        ("cu_seqlens, cu_seqlens_k = [0, len(q)], [0, max_seqlen_k := len(k)]", "sequences_not_separated"),
+        pytest.param(
+            "cu_seqlens, cu_seqlens_k = (np.r_[0, x[1:-1] + 1, x[-1]] for x in (cu_seqlens, cu_seqlens_k)); "
+            "max_seqlen_k = np.diff(cu_seqlens_k).max()",
+            "sequence_bounds_off",
+            marks=pytest.mark.deep,
+        ),
+    ],
+)
+def test_packed_sequences_are_passed_by_their_bounds(change: str, mistake: str | None) -> None:
+    names = ("q", "k", "v", "cu_seqlens", "cu_seqlens_k", "max_seqlen_k")
+    report = try_text(PACKED.format(change=change), *names)
+    assert report.layout == "nhd"
+    assert [x.slips for x in report.explanations] == ([] if mistake is None else [(mistake,)])
+    assert report.passes == (mistake is None)
+    assert mistake is None or report.smallest.case.count <= 9
+
+
 def run_trial(folder: Path, source: str, options: str, python: str = sys.executable) -> tuple[dict[str, Any], float]:
     (folder / "kernel.py").write_text(source, encoding="utf-8")
     words = ["try", "kernel.py:attention", *shlex.split(options), "--json"]
