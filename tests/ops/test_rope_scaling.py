@@ -119,6 +119,25 @@ def test_the_attention_factor_multiplies_rotated_features_and_no_others() -> Non
     np.testing.assert_array_equal(stretched[:, 4:], X[:, 4:])
 
 
+@pytest.mark.parametrize(
+    ("scaling", "frequencies", "attention_factor"),
+    [
+        ({**YARN, "max_position_embeddings": LENGTH}, [1, 0.1, 0.00625, 0.00025], 1 + 0.1 * math.log(4)),
+        ({**LONGROPE, "original_max_position_embeddings": 4}, [1, 0.05, 0.0025, 0.0002], math.sqrt(1.5)),
+        ({**LLAMA3, "original_max_position_embeddings": LENGTH}, [1, 0.1, 0.00625, 0.00025], None),
+    ],
+    ids=["yarn", "longrope", "llama3"],
+)
+def test_a_scaling_is_its_frequencies_and_its_attention_factor(
+    scaling: dict[str, Any], frequencies: list[float], attention_factor: float | None
+) -> None:
+    """ln 2 / ln 4 = 1/2; a type without a factor has no step for one."""
+    given = {"frequencies": frequencies} | ({"attention_factor": attention_factor} if attention_factor else {})
+    np.testing.assert_allclose(rotated(scaling=scaling), rotated(**given), rtol=1e-12, atol=1e-13)
+    steps = attncli.Problem(query=X, key=X, position={"rope": {"scaling": scaling}}).compute().trace.by_name
+    assert any("attention_factor" in name for name in steps) == (attention_factor is not None)
+
+
 def test_the_other_way_is_the_way_back() -> None:
     there = rotated()
     back = attncli.attention(there, X, position="rope:reverse=true", select=("rotated_query",))
