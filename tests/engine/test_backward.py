@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -160,3 +161,30 @@ def test_gradients_of_many_tokens_keep_no_table() -> None:
     names = {step.name for step in run(spec, ("grad_query", "grad_key")).trace.steps}
     assert {"grad_query", "grad_key"} < names
     assert not names & {"weights", "scores", "grad_weights", "grad_scores"}
+
+
+def task_of(numbers_per_pair: int, keys: int, *, in_tiles: bool) -> Any:
+    """What the sizes of blocks depend on."""
+    lengths = SimpleNamespace(keys=keys)
+    exponentials = object() if in_tiles else None
+    return SimpleNamespace(
+        exponentials=exponentials, numbers_per_pair=numbers_per_pair, plan=SimpleNamespace(lengths=lengths)
+    )
+
+
+@pytest.mark.parametrize("numbers", [1, 2, 5])
+@pytest.mark.parametrize("cells", [1, 7, 1000, 2**18])
+def test_a_tile_has_the_tables_that_fit_and_is_square_unless_it_has_all_rows(cells: int, numbers: int) -> None:
+    task, sizes = task_of(numbers, 1000, in_tiles=True), BlockSizes(tile_cells=cells, masked_rows=128)
+    rows, keys = backward._rows(task, sizes), backward._tile_keys(task, sizes)
+    used = rows * keys * numbers * backward.TABLES_OF_TILE
+    if cells < numbers * backward.TABLES_OF_TILE:
+        assert (rows, keys) == (1, 1)
+    else:
+        assert cells / 2 < used <= cells
+        assert rows == 128 or rows <= keys <= 3 * rows
+
+
+@pytest.mark.parametrize(("numbers", "cells", "rows"), [(1, 10_000, 10), (3, 10_000, 3), (1, 999, 1), (1, 1999, 1)])
+def test_a_block_of_whole_rows_has_as_many_as_fit(numbers: int, cells: int, rows: int) -> None:
+    assert backward._rows(task_of(numbers, 1000, in_tiles=False), BlockSizes(row_cells=cells)) == rows
