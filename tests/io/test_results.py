@@ -56,6 +56,7 @@ COMMANDS = [
     "--scores '1 2; 3 4' --value '1; 2' --normalize softmax:temperature=1",
     "--embeddings w.csv --score cosine:beta=3 --normalize entmax",
     "--token-table w.csv --tokens 1,0,1",
+    "unscaled.yaml",
     "tables.yaml --dtype float64",
 ]
 
@@ -70,6 +71,7 @@ def test_a_result_of_a_command_is_computed_again(words: str, file: str, run_word
     tables = "token_table: [[1, 2], [3, 4], [5, 6]]\ntoken_positions: [[1, 0], [0, 1]]\n"
     tables += "token_types: [[1, 3]]\ntoken_norm: {layer: {gain: [2, 3]}}\n"
     (tmp_path / "tables.yaml").write_text(f"{tables}tokens: [2, 0]\ntoken_scale: 3\n")
+    (tmp_path / "unscaled.yaml").write_text("token_table: [[1, 2], [3, 4], [5, 6]]\ntokens: [2, 0]\n")
     (tmp_path / "other").mkdir()
     made = run_words("compute", *shlex.split(words), "-o", file)
     assert made.returncode == 0, made.stderr
