@@ -184,3 +184,22 @@ def test_scores_are_drawn_in_the_sizes_of_the_values_or_of_token_count(
     assert spec.scores is not None
     assert spec.scores.shape == shape
     assert ("output" in spec.not_computed) == ("value" not in keys and "dim" not in keys)
+
+
+@pytest.mark.parametrize(
+    ("value", "keys", "shape"),
+    [
+        ((5, 3), {}, (5, 5)),
+        ((2, 5, 3), {}, (2, 5, 5)),
+        ((2, 4, 5, 3), {}, (2, 4, 5, 5)),
+        ((5, 8), {"heads": 2}, (2, 5, 5)),
+        ((2, 5, 8), {"heads": 2}, (2, 2, 5, 5)),
+        ((2, 1, 5, 3), {"heads": 4}, (2, 4, 5, 5)),
+    ],
+)
+def test_a_drawn_table_has_a_row_and_a_column_for_each_value_of_each_item_and_head(
+    value: tuple[int, ...], keys: dict[str, int], shape: tuple[int, ...]
+) -> None:
+    scores = problem(scores="normal", value=normal(*value), seed=1, **keys).scores
+    assert scores is not None
+    assert scores.shape == shape
