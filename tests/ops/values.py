@@ -137,11 +137,11 @@ def required(record: OperatorRecord) -> dict[str, Any]:
     return {parameter.name: off_default(parameter) for parameter in record.parameters if parameter.required}
 
 
-def uses(record: OperatorRecord) -> Iterator[dict[str, Any]]:
+def uses(record: OperatorRecord, *, left_out: bool = True) -> Iterator[dict[str, Any]]:
     """Parameters with which an operator may be used, as a plan has them: with defaults that are something.
 
-    They are those that are required, all of them off their defaults, the arrays alone, and each of the others alone and
-    left out. What a recurrence derives is given too.
+    They are those that are required, all of them off their defaults, the arrays alone, each of the others alone, and
+    all but it, if any are to be `left_out`. What a recurrence derives is given too.
     """
     own, least, derived = parameters_off_default(record), required(record), dict[str, Any]()
     defaults = {name: value for name, value in record.defaults.items() if value is not None}
@@ -152,7 +152,8 @@ def uses(record: OperatorRecord) -> Iterator[dict[str, Any]]:
     for parameter in record.parameters:
         if parameter.name not in arrays and not parameter.required:
             found.append({**least, parameter.name: own[parameter.name]})
-            found.append({name: value for name, value in own.items() if name != parameter.name})
+            if left_out:
+                found.append({name: value for name, value in own.items() if name != parameter.name})
     for given in found:
         parameters = {**defaults, **given}
         use = OperatorUse({**record.defaults, **given}, LENGTHS, range(length("m")))
@@ -160,9 +161,9 @@ def uses(record: OperatorRecord) -> Iterator[dict[str, Any]]:
             yield {**derived, **parameters}
 
 
-def calls(record: OperatorRecord) -> Iterator[dict[str, Any]]:
+def calls(record: OperatorRecord, *, left_out: bool = True) -> Iterator[dict[str, Any]]:
     """All arguments of an operator for each of its `uses`; each query is at one of the keys."""
-    for parameters in uses(record):
+    for parameters in uses(record, left_out=left_out):
         given = with_derived(record, {**arguments(record), **parameters})
         yield given | ({"query_positions": np.array([0, 2, 3, 5, 6])} if "query_positions" in given else {})
 
