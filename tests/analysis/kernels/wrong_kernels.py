@@ -119,7 +119,7 @@ WRONG = {
     "the mask of the first tile everywhere": WrongKernel({MASK: "seen &= mask[:, : len(columns)]"}),
     "hidden scores are 0": WrongKernel({HIDDEN: "scores = np.where(seen, scores, 0)"}, "--causal", "masked_with_zero"),
     "hidden scores are a finite number": WrongKernel({HIDDEN: "scores = np.where(seen, scores, -30)"}, "--causal"),
-    "a maximum of minus infinity": WrongKernel({SAFE: "safe = largest"}),
+    "a maximum of minus infinity": WrongKernel({SAFE: "safe = largest"}, kind="not_finite"),
     # softcap, bias, sink
     "softcap without its factor": WrongKernel({CAP: "scores = np.tanh(scores / softcap)"}, "--softcap 2"),
     "softcap after the bias": WrongKernel(
@@ -137,7 +137,7 @@ WRONG = {
     "the output is not rescaled": WrongKernel({OUTPUT: "output = output + numerators"}),
     "the sum is not rescaled": WrongKernel({TOTAL: "total = total + numerators"}),
     "the maximum of the tile alone": WrongKernel({LARGEST: "largest = scores.max(axis=-1, keepdims=True)"}),
-    "no maximum is subtracted": WrongKernel({LARGEST: "largest = np.zeros_like(top)"}),
+    "no maximum is subtracted": WrongKernel({LARGEST: "largest = np.zeros_like(top)"}, kind="not_finite"),
     # tiles
     "the last tile is ignored": WrongKernel({LOOP: "    for start in range(0, max(m - m % TILE, 1), TILE):\n"}),
     "the tail of 64 keys is ignored": WrongKernel(
