@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from attncli import AttnError, attention
+from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops import operators
 from attncli.ops.differences import VECTORS, differential, heads_of_map, pair_heads
 from tests.arrays import normal
@@ -44,6 +45,31 @@ def test_lambda_is_the_difference_of_two_exponentials_and_where_it_begins() -> N
     q1, k1, q2, k2 = vectors.values()
     begins = 0.8 - 0.6 * math.exp(-0.9)
     assert differential(layer=3, **vectors) == pytest.approx(math.exp(q1 @ k1) - math.exp(q2 @ k2) + begins, rel=1e-14)
+
+
+EXPONENTIALS = ["exp(λ_q1·λ_k1) = exp(1·0.5 + 0·2) = 1.6487", "exp(λ_q2·λ_k2) = exp(0·3 + 1·0) = 1"]
+OF_VECTORS = dict(zip(VECTORS, np.array([[1, 0], [0.5, 2], [0, 1], [3, 0]]), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("given", "lines"),
+    [
+        ({}, ["λ is λ_init: 0"]),
+        ({"lambda_full": 0.7}, ["λ is given: 0.7"]),
+        ({"lambda_init": 0.2}, ["λ is λ_init: 0.2"]),
+        ({"layer": 2}, ["λ_init = 0.8 − 0.6·exp(−0.3·2) = 0.4707"]),
+        (OF_VECTORS, [*EXPONENTIALS, "λ = 1.6487 − 1 + 0 = 0.6487"]),
+        ({**OF_VECTORS, "lambda_init": 0.2}, [*EXPONENTIALS, "λ = 1.6487 − 1 + 0.2 = 0.8487"]),
+        (
+            {**OF_VECTORS, "layer": 0},
+            [*EXPONENTIALS, "λ_init = 0.8 − 0.6·exp(−0.3·0) = 0.2", "λ = 1.6487 − 1 + 0.2000 = 0.8487"],
+        ),
+    ],
+)
+def test_lambda_is_worked_out(given: dict[str, Any], lines: list[str]) -> None:
+    by_hand = operators("difference")["differential"].by_hand
+    assert by_hand is not None
+    assert by_hand(ArithmeticWriter(4, "q", ["k"], 0, 0), result=differential(**given), **given) == lines
 
 
 def test_one_number_is_lambda_and_the_context_is_that_of_the_paper() -> None:

@@ -48,6 +48,15 @@ def answer(layout: str, given: Mapping[str, np.ndarray]) -> np.ndarray:
     return found
 
 
+@pytest.mark.parametrize("layout", ALL)
+def test_the_gradient_of_the_output_has_the_layout_of_the_queries(layout: str) -> None:
+    given = {**arrays(layout), "grad_output": normal(*(LENGTHS[letter] for letter in layout), seed=9)}
+    own = {name: np.einsum(f"{layout}->{''.join(x for x in 'bhnd' if x in layout)}", x) for name, x in given.items()}
+    own = {name: x[None] if "b" not in layout else x for name, x in own.items()}
+    found, expected = (dense_trace(problem(**keys)) for keys in ({**given, "layout": layout}, own))
+    np.testing.assert_allclose(found["grad_query"].value, expected["grad_query"].value, rtol=1e-12)
+
+
 @pytest.mark.parametrize("n", [5, 3], ids=["other lengths", "as many tokens as heads"])
 @pytest.mark.parametrize("layout", ALL)
 def test_the_answer_of_a_kernel_is_checked_in_the_layout_of_its_inputs(layout: str, n: int) -> None:
