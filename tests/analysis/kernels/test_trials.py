@@ -183,6 +183,42 @@ def test_packed_sequences_are_passed_by_their_bounds(change: str, mistake: str |
     assert mistake is None or report.smallest.case.count <= 9
 
 
+PAGED = """
+import numpy as np
+def attention(q, k_cache, v_cache, cache_seqlens, block_table):
+    {change}
+    caches = (np.stack([cache[row] for row in block_table]) for cache in (k_cache, v_cache))
+    k, v = (x.reshape(len(q), -1, *x.shape[3:]) for x in caches)
+    scores = np.einsum("bnhd,bmhd->bhnm", q, k) / np.sqrt(q.shape[-1])
+    scores = np.where(np.arange(k.shape[1]) < cache_seqlens[:, None, None, None], scores, -np.inf)
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.einsum("bhnm,bmhe->bnhe", exponentials / exponentials.sum(axis=-1, keepdims=True), v)
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "mistake"),
+    [
+        ("pass", None),
+        pytest.param("cache_seqlens = cache_seqlens + 1", "key_lengths_off", marks=pytest.mark.deep),
+        pytest.param("cache_seqlens = -(-cache_seqlens // 16) * 16", "last_block_read_whole", marks=pytest.mark.deep),
+    ],
+)
+def test_a_paged_cache_is_passed_with_its_table(change: str, mistake: str | None) -> None:
+    names = ("q", "k_cache", "v_cache", "cache_seqlens", "block_table")
+    report = try_text(PAGED.format(change=change), *names)
+    assert report.layout == "bnhd"
+    assert [x.slips for x in report.explanations] == ([] if mistake is None else [(mistake,)])
+    assert report.passes == (mistake is None)
+
+
+@pytest.mark.deep
+def test_a_table_of_pages_that_is_not_read_shows_on_one_key() -> None:
+    names = ("q", "k_cache", "v_cache", "cache_seqlens", "block_table")
+    report = try_text(PAGED.format(change="block_table = block_table - 1"), *names)
+    assert report.smallest.case.count <= 6
+
+
 def run_trial(folder: Path, source: str, options: str, python: str = sys.executable) -> tuple[dict[str, Any], float]:
     (folder / "kernel.py").write_text(source, encoding="utf-8")
     words = ["try", "kernel.py:attention", *shlex.split(options), "--json"]
