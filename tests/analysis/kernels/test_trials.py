@@ -69,7 +69,10 @@ def test_a_causal_mask_that_is_a_default_is_switched_off() -> None:
         ("return v[..., :0]", "result", "returns output of shape (1, 1, 1, 0), not (1, 1, 1, 1)"),
         ("return None", "result", "returns None as output"),
         ("q += 1", "changed", "changes its argument query"),
-        ("scores = np.where(scores > 1e300, scores, np.nan)", "not_finite", "returns NaN in output"),
+        pytest.param(
+            *("scores = np.where(scores > 1e300, scores, np.nan)", "not_finite", "returns NaN in output"),
+            marks=pytest.mark.deep,
+        ),
     ],
 )
 def test_what_else_goes_wrong_is_a_verdict(change: str, kind: str, sentence: str) -> None:
@@ -87,6 +90,7 @@ def test_what_a_statement_of_the_function_refuses_is_not_tried_and_said(tmp_path
     assert [sentence for sentence in report.untried if "raises AssertionError: self-attention" in sentence]
 
 
+@pytest.mark.deep
 def test_what_is_not_the_same_in_every_call_is_said() -> None:
     change = "global calls; calls = globals().get('calls', 0) + 1; scores = scores if calls % 29 else np.exp(scores)"
     report = tried(change)
@@ -101,6 +105,7 @@ def test_a_view_on_which_alone_it_fails_is_named() -> None:
     assert report.explanations == ()
 
 
+@pytest.mark.deep
 def test_of_several_failures_the_one_on_most_inputs_is_made_small() -> None:
     report = tried("scores = np.where(scores > 50, np.nan, scores); v = v * (1 + (m == 200))")
     failure, (other,) = report.smallest.failure, report.others
