@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from attncli.analysis.kernels.cases import BOUNDS, LAID_OUT, Extra, KernelCase
+from attncli.analysis.kernels.cases import BOUNDS, LAID_OUT, PAGE_SIZE, PAGES, Extra, KernelCase
 from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import join_words
@@ -97,6 +97,7 @@ class Interface:
     def needed(self) -> tuple[Extra, ...]:
         """The further arguments that have no default."""
         needed = {one.key for one in self.passed if one.is_needed}
+        needed |= {"key_lengths"} if PAGES in self.keys else set()  # what is behind them in the last page is unread
         return tuple(extra for extra in self.extras if any(EXTRAS.get(key) == extra for key in needed))
 
     @property
@@ -178,6 +179,8 @@ class Given:
             "heads": lambda _: self.case.sizes.heads,
             "kv_heads": lambda _: self.case.sizes.kv_heads,
             SLOPES[0]: self._slopes,
+            PAGES: lambda _: self.case.pages[PAGES],
+            "page_size": lambda _: PAGE_SIZE,
             **dict.fromkeys(BOUNDS, lambda one: self.case.arguments.get(one.key)),
             **dict.fromkeys(LONGEST, self._longest),
             GROUPS: lambda _: self.case.sizes.heads != self.case.sizes.kv_heads,
@@ -187,6 +190,8 @@ class Given:
     def _laid_out(self, one: Passed) -> Array | None:
         """Queries, keys or values; where the function takes a cache, the first keys are in it, not among the others."""
         case, key = self.case, one.key
+        if key in ("key", "value") and PAGES in self.interface.keys:
+            return case.pages[key]
         cached = case.past if "past_key" in self.interface.keys else 0
         if key.startswith("past_") and not case.past and not one.is_needed:
             return None
@@ -333,7 +338,7 @@ def _read_parameters(
 _PASSED = (
     *LAID_OUT,
     *("past_key", "past_value", "mask", "bias", "sink", "key_lengths", "key_mask", "causal", "scale", "softcap"),
-    *("window", "heads", "kv_heads", *BOUNDS),
+    *("window", "heads", "kv_heads", *BOUNDS, PAGES, "page_size"),
 )
 _MADE = ("grad_output", OUTPUT, LSE)  # what a backward function is given, too
 

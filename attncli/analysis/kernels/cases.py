@@ -25,6 +25,8 @@ LAID_OUT = ("query", "key", "value")
 SEQUENCES = ("query_sequences", "key_sequences")  # of packed inputs: the number of the sequence of each row
 BOUNDS = ("cu_seqlens", "cu_seqlens_k")  # of these sequences, as functions and problems have them
 MOST_SEQUENCES = 3
+PAGES, PAGE_SIZE = "page_table", 16  # of a paged cache
+UNREAD = 1000.0  # what is in a page where no key is
 
 TILES = (4, 8, 16, 32, 64, 128)  # of keys or queries, as kernels have them
 SMALL = ((1, 1), (1, 2), (2, 1), (2, 2), (3, 3), (1, 3), (3, 1), (2, 5), (5, 2), (7, 7), (5, 11), (11, 5))
@@ -96,6 +98,27 @@ class KernelCase:
                 found[name] = np.concatenate([[0], ends]).astype(np.int32)
         return found
 
+    @property
+    def pages(self) -> dict[str, Array]:
+        """Keys and values as functions of a paged cache have them, [pages, page size, heads, features], and the table.
+
+        The pages are in the reverse order, behind one that none reads; it and the end of the last page have numbers
+        that would be seen.
+        """
+        batch, heads, keys, _ = self.arrays["key"].shape
+        count = -(-keys // PAGE_SIZE)
+        table = np.arange(batch * count, 0, -1, dtype=np.int32).reshape(batch, count)
+        found: dict[str, Array] = {PAGES: table}
+        for name in ("key", "value"):
+            array = self.arrays[name]
+            pages = np.full((batch * count + 1, PAGE_SIZE, heads, array.shape[-1]), UNREAD, array.dtype)
+            for item, row in enumerate(table):
+                for number, page in enumerate(row):
+                    rows = array[item, :, number * PAGE_SIZE : (number + 1) * PAGE_SIZE]
+                    pages[page, : rows.shape[1]] = rows.swapaxes(0, 1)
+            found[name] = pages
+        return found
+
     def with_arrays(self, **arrays: Array) -> "KernelCase":
         """The same with other arrays, rounded to its type."""
         return replace(self, arrays={**self.arrays, **{name: _rounded(x, self.dtype) for name, x in arrays.items()}})
@@ -137,6 +160,7 @@ class Scope:
     needed: Sequence[Extra] = ()
     has_gradients: bool = False
     have_same_bounds: bool = False
+    page_size: int = 1  # keys are whole pages, of which key_lengths says how many are read
     scale: float | None = None  # of the scores; None for 1/√d
 
 
@@ -163,7 +187,7 @@ class CaseMaker:
     ) -> KernelCase:
         """An input of some sizes; `scores` says how large they are, `extras` what else is given."""
         extras = tuple(dict.fromkeys((*self.scope.needed, *extras)))
-        s = sizes
+        s = replace(sizes, keys=-(-sizes.keys // self.scope.page_size) * self.scope.page_size)
         if "packed" in extras:
             s = replace(s, batch=1, keys=s.queries if self.scope.have_same_bounds else s.keys)
         shapes = {

@@ -12,7 +12,7 @@ from attncli.analysis.kernels.calls import (
     find_returns,
     first_annotation,
 )
-from attncli.analysis.kernels.cases import BOUNDS, CaseMaker, Extra, KernelCase, Scope, Sizes
+from attncli.analysis.kernels.cases import BOUNDS, PAGE_SIZE, PAGES, CaseMaker, Extra, KernelCase, Scope, Sizes
 from attncli.analysis.kernels.report import Failure
 from attncli.analysis.kernels.trial import COMMAND, NUMPY, TORCH, TYPES, Trial, largest_number
 from attncli.base.lazy_numpy import Array, np
@@ -76,8 +76,9 @@ def _layouts(trial: Trial) -> list[str]:
     knows_heads = "heads" in trial.interface.keys or trial.description.heads is not None
     name = trial.description.convention
     own = () if name is None else find_convention(name).layouts
-    packed = ("nhd", "hnd", NO_HEADS) if "packed" in trial.interface.needed else ()
-    layouts = dict.fromkeys((*packed, *own, "bhnd", "hnd", NO_HEADS, "bnhd", "nhd"))
+    likely = ["nhd", "hnd", NO_HEADS] if "packed" in trial.interface.needed else []
+    likely += ["bnhd"] if PAGES in trial.interface.keys else []  # as pages have them
+    layouts = dict.fromkeys((*likely, *own, "bhnd", "hnd", NO_HEADS, "bnhd", "nhd"))
     return [layout for layout in layouts if layout in LAYOUTS] + (["bnd"] if knows_heads else [])
 
 
@@ -168,6 +169,7 @@ def _first_scope(trial: Trial, interface: Interface) -> Scope:
         extras=_extras(trial, interface),
         needed=interface.needed,
         has_gradients=trial.options.is_backward,
+        page_size=PAGE_SIZE if PAGES in interface.keys else 1,
         have_same_bounds=BOUNDS[0] in interface.keys and BOUNDS[1] not in interface.keys,
         scale=trial.scale,
     )

@@ -69,7 +69,7 @@ class Shrinker:
         return case
 
     def _simpler_kinds(self, case: KernelCase) -> Iterator[KernelCase]:
-        """The case without its views, its cache, its further arrays, or in a type that is simpler to write."""
+        """The case without its views, its cache, its further arrays, of one key each, or in a type simpler to write."""
         if case.memory:
             yield replace(case, memory="")
         least = 1 if "past" in self.needed else 0
@@ -79,6 +79,8 @@ class Shrinker:
             needed = (*self.needed, *(SEQUENCES if "packed" in self.needed else ()))
             if name not in (*LAID_OUT, *needed, "grad_output"):
                 yield case.without(name)
+        if (lengths := case.arrays.get("key_lengths")) is not None and lengths.max() > 1:
+            yield case.with_arrays(key_lengths=np.ones_like(lengths))
         for dtype in SIMPLE_TYPES[: SIMPLE_TYPES.index(case.dtype)]:
             if dtype in self.dtypes:
                 yield case.with_dtype(dtype)

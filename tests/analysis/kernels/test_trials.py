@@ -69,7 +69,10 @@ def test_a_causal_mask_that_is_a_default_is_switched_off() -> None:
         ("return v[..., :0]", "result", "returns output of shape (1, 1, 1, 0), not (1, 1, 1, 1)"),
         ("return None", "result", "returns None as output"),
         ("q += 1", "changed", "changes its argument query"),
-        ("scores = np.where(scores > 1e300, scores, np.nan)", "not_finite", "returns NaN in output"),
+        pytest.param(
+            *("scores = np.where(scores > 1e300, scores, np.nan)", "not_finite", "returns NaN in output"),
+            marks=pytest.mark.deep,
+        ),
     ],
 )
 def test_what_else_goes_wrong_is_a_verdict(change: str, kind: str, sentence: str) -> None:
@@ -87,6 +90,7 @@ def test_what_a_statement_of_the_function_refuses_is_not_tried_and_said(tmp_path
     assert [sentence for sentence in report.untried if "raises AssertionError: self-attention" in sentence]
 
 
+@pytest.mark.deep
 def test_what_is_not_the_same_in_every_call_is_said() -> None:
     change = "global calls; calls = globals().get('calls', 0) + 1; scores = scores if calls % 29 else np.exp(scores)"
     report = tried(change)
@@ -101,6 +105,7 @@ def test_a_view_on_which_alone_it_fails_is_named() -> None:
     assert report.explanations == ()
 
 
+@pytest.mark.deep
 def test_of_several_failures_the_one_on_most_inputs_is_made_small() -> None:
     report = tried("scores = np.where(scores > 50, np.nan, scores); v = v * (1 + (m == 200))")
     failure, (other,) = report.smallest.failure, report.others
@@ -181,6 +186,42 @@ def test_packed_sequences_are_passed_by_their_bounds(change: str, mistake: str |
     assert [x.slips for x in report.explanations] == ([] if mistake is None else [(mistake,)])
     assert report.passes == (mistake is None)
     assert mistake is None or report.smallest.case.count <= 9
+
+
+PAGED = """
+import numpy as np
+def attention(q, k_cache, v_cache, cache_seqlens, block_table):
+    {change}
+    caches = (np.stack([cache[row] for row in block_table]) for cache in (k_cache, v_cache))
+    k, v = (x.reshape(len(q), -1, *x.shape[3:]) for x in caches)
+    scores = np.einsum("bnhd,bmhd->bhnm", q, k) / np.sqrt(q.shape[-1])
+    scores = np.where(np.arange(k.shape[1]) < cache_seqlens[:, None, None, None], scores, -np.inf)
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.einsum("bhnm,bmhe->bnhe", exponentials / exponentials.sum(axis=-1, keepdims=True), v)
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "mistake"),
+    [
+        ("pass", None),
+        pytest.param("cache_seqlens = cache_seqlens + 1", "key_lengths_off", marks=pytest.mark.deep),
+        pytest.param("cache_seqlens = -(-cache_seqlens // 16) * 16", "last_block_read_whole", marks=pytest.mark.deep),
+    ],
+)
+def test_a_paged_cache_is_passed_with_its_table(change: str, mistake: str | None) -> None:
+    names = ("q", "k_cache", "v_cache", "cache_seqlens", "block_table")
+    report = try_text(PAGED.format(change=change), *names)
+    assert report.layout == "bnhd"
+    assert [x.slips for x in report.explanations] == ([] if mistake is None else [(mistake,)])
+    assert report.passes == (mistake is None)
+
+
+@pytest.mark.deep
+def test_a_table_of_pages_that_is_not_read_shows_on_one_key() -> None:
+    names = ("q", "k_cache", "v_cache", "cache_seqlens", "block_table")
+    report = try_text(PAGED.format(change="block_table = block_table - 1"), *names)
+    assert report.smallest.case.count <= 6
 
 
 def run_trial(folder: Path, source: str, options: str, python: str = sys.executable) -> tuple[dict[str, Any], float]:
