@@ -22,6 +22,7 @@ SCALARS: dict[str, Any] = {
 
 REFUSED = {
     "a tab before a key": ("a:\n\tb: 1\n", "p.yaml, line 2: tabs are not allowed; indent with"),
+    "a control character after an empty line": ("\na: 1\nb: x\x07\n", "p.yaml, line 3: has the control character"),
     "a control character": ("a: 1\nb: x\x07\n", "p.yaml, line 2: has the control character '\\x07'"),
     "a duplicate key": ("a: 1\nb: 2\na: 3\n", "p.yaml, line 3: the key 'a' is given twice; keep one of them"),
     "a duplicate key, inside": ("a:\n  b: 1\n  b: 2\n", "p.yaml, line 3: the key 'b' is given twice"),

@@ -153,7 +153,7 @@ def test_at_a_kink_a_gradient_of_0_is_taken(kind: str, name: str, kinks: Values)
 
 @pytest.mark.parametrize("alpha", [1.25, 1.5, 2.0, 3.0])
 def test_the_derivative_of_entmax_by_alpha_is_the_limit_of_differences(alpha: float) -> None:
-    scores, grad = (like(np.empty((5, 7)), seed) for seed in (1, 2))
+    scores, grad = (like(np.empty((2, 5, 7)), seed) for seed in (1, 2))
     record = next(record for record in RECORDS if record.name == "entmax")
     given = {"scores": scores, "alpha": np.longdouble(alpha)}
     found = dict(derivatives_of(record))["alpha"]
@@ -167,7 +167,7 @@ def test_the_derivative_of_entmax_by_alpha_is_the_limit_of_differences(alpha: fl
 
 
 def test_the_derivative_of_softmax_by_alpha_is_that_of_entmax_near_1() -> None:
-    scores, grad = (like(np.empty((5, 7)), seed) for seed in (1, 2))
+    scores, grad = (like(np.empty((2, 5, 7)), seed) for seed in (1, 2))
     record = next(record for record in RECORDS if record.name == "entmax")
     found = dict(derivatives_of(record))["alpha"]
     at_1, near = (gradient_of(record, found, grad, {"scores": scores, "alpha": alpha}) for alpha in (1.0, 1 + 2**-16))

@@ -85,6 +85,7 @@ CASES: tuple[tuple[str, Keys, Any, float | None], ...] = (
     ("product_not_transposed", SQUARE, VALUE, None),
     ("tile_overwritten", given(keys=7), {"tile": 4, "joined": {QUERY: lambda parts: parts[-1]}}, 4),
     ("tile_overwritten", PLAIN, {"tile": 2, "joined": {KEY: lambda parts: sum(parts[1:])}}, 2),
+    ("broadcast_gradient_not_summed", CAPPED, "first", None),
     ("accumulated_in_half", PLAIN, {"tile": 2, "joined": {QUERY: accumulated}}, 2),
 )
 

@@ -188,6 +188,7 @@ def over_broadcast(grad: np.ndarray, array: np.ndarray, mistake: str | None) -> 
     axes = tuple(at for at in range(4) if array.shape[at] == 1 < grad.shape[at])
     if mistake == "averaged":
         return grad.mean(axis=axes, keepdims=True)
-    if mistake == "last":
-        return grad[tuple(slice(-1, None) if at in axes else slice(None) for at in range(4))]
+    if mistake in ("first", "last"):
+        one = slice(-1, None) if mistake == "last" else slice(0, 1)
+        return grad[tuple(one if at in axes else slice(None) for at in range(4))]
     return grad.sum(axis=axes, keepdims=True)
