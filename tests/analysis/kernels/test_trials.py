@@ -90,7 +90,7 @@ def test_what_a_statement_of_the_function_refuses_is_not_tried_and_said(tmp_path
     assert [sentence for sentence in report.untried if "raises AssertionError: self-attention" in sentence]
 
 
-@pytest.mark.deep
+@pytest.mark.long
 def test_what_is_not_the_same_in_every_call_is_said() -> None:
     change = "global calls; calls = globals().get('calls', 0) + 1; scores = scores if calls % 29 else np.exp(scores)"
     report = tried(change)
@@ -217,7 +217,7 @@ def test_a_paged_cache_is_passed_with_its_table(change: str, mistake: str | None
     assert report.passes == (mistake is None)
 
 
-@pytest.mark.deep
+@pytest.mark.long
 def test_a_table_of_pages_that_is_not_read_shows_on_one_key() -> None:
     names = ("q", "k_cache", "v_cache", "cache_seqlens", "block_table")
     report = try_text(PAGED.format(change="block_table = block_table - 1"), *names)
