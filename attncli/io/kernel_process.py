@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
@@ -22,6 +23,7 @@ from attncli.io import kernel_worker
 
 LEAST_LOAD_SECONDS = 120.0  # to import PyTorch takes a while where the disk is cold
 MAX_PRINTED = 4000  # characters of what a function printed that are kept, its last ones
+SECONDS_BETWEEN_SIGNALS = 0.1  # after so long one that ends the program is seen
 SECONDS_TO_END = 5.0  # of a process that has closed its output
 NPZ_TYPES = "fiub"  # kinds of the arrays in what a command writes
 
@@ -235,7 +237,7 @@ class KernelProcess:
         with suppress(OSError):  # the process has ended: there is no answer either
             kernel_worker.write_message(cast("BinaryIO", self._process.stdin), header, arrays)
         try:
-            found = self._answers.get(timeout=seconds)
+            found = self._next_answer(time.monotonic() + seconds)
         except queue.Empty:
             self._stop()
             sentence = f"takes longer than {seconds:g} s"
@@ -248,6 +250,14 @@ class KernelProcess:
         sentence = how_it_ended(self._process.poll())
         self._stop()
         return CallFailure("crashed", sentence, sentence)
+
+    def _next_answer(self, end: float) -> Any:
+        """The next answer; raises queue.Empty where there is none until the `end`."""
+        while True:
+            with suppress(queue.Empty):  # in one long wait Python would not see a signal that came just before it
+                return self._answers.get(timeout=SECONDS_BETWEEN_SIGNALS)
+            if time.monotonic() >= end:
+                raise queue.Empty
 
     def _stop(self) -> None:
         if self._process is not None:

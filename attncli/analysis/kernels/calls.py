@@ -26,7 +26,7 @@ RETURNED = (OUTPUT, LSE, WEIGHTS, "scores", "masked_scores")  # the results that
 # Names of the position of the first query among the keys, where a cache is passed as keys: no key of a problem is that.
 PAST_NAMES = ("offset", "q_offset", "query_offset", "start_pos", "start_position", "past", "past_len", "past_length")
 GROUPS = "enable_gqa"  # whether there are fewer heads of keys, which shapes say to attn
-SLOPES = ("alibi_slopes", "slopes")  # of the heads, which attn draws from their number
+SLOPES = ("alibi_slopes", "slopes")  # of ALiBi, a number for each head
 INVERTED = ("key_padding_mask", "src_key_padding_mask", "memory_key_padding_mask")  # true where a key is padding
 OWN_WIDTH = ("sliding_window",)  # a number that counts the query's own key
 EXTRAS: Mapping[str, Extra] = {
@@ -41,14 +41,8 @@ EXTRAS: Mapping[str, Extra] = {
 }
 # The number of the bounds of which the longest sequence is passed, by the names that it has.
 LONGEST = {"max_seqlen": 0, "max_seqlen_q": 0, "max_seqlen_k": 1, "max_seqlen_kv": 1}
-MASKS = (
-    "mask",
-    "causal",
-    "window",
-    "key_lengths",
-    "key_mask",
-    *BOUNDS,
-)  # the keys that the table of a mask can stand for
+# The keys that the table of a mask can stand for.
+MASKS = ("mask", "causal", "window", "key_lengths", "key_mask", *BOUNDS)
 
 
 @dataclass(frozen=True)
@@ -73,7 +67,7 @@ class Interface:
     library: str = "numpy"
     returns: tuple[str | None, ...] = (OUTPUT,)
     left: tuple[str, ...] = ()  # parameters that stay at their defaults
-    adds_masks: bool = False  # whether its mask is numbers that are added, −∞ where a key is hidden, and no boolean
+    adds_masks: bool = False  # whether its mask is numbers that are added, −∞ where a key is hidden, not booleans
     backward: tuple[Passed, ...] = ()  # those of a backward function
     gradients: tuple[str, ...] = ()  # the keys whose gradients are compared
     has_autograd: bool = False

@@ -55,7 +55,8 @@ def find_call(trial: Trial, found: FunctionDescription) -> None:
     trial.interface = best[1]
     if options.returns is not None:
         trial.interface = replace(trial.interface, returns=options.returns)
-    how = "" if len(candidates) == 1 else ", found by trying"
+    found_or_not = ", found by trying" if best[0] == 0 else ", assumed, for none gave the right numbers (--layout)"
+    how = "" if len(candidates) == 1 else found_or_not
     arrays = {TORCH: "PyTorch tensors", COMMAND: ".npz files"}.get(trial.interface.library, "NumPy arrays")
     own_layout = describe_layout(trial.interface.layout)
     trial.remarks.append(f"{trial.interface.signature}: {arrays}, {own_layout}{how}")

@@ -105,6 +105,14 @@ def test_a_view_on_which_alone_it_fails_is_named() -> None:
     assert report.explanations == ()
 
 
+@pytest.mark.parametrize(
+    ("change", "how"),
+    [("pass", "found by trying"), ("scores *= 2", "assumed, for none gave the right numbers (--layout)")],
+)
+def test_a_layout_that_is_not_found_is_said_to_be_assumed(change: str, how: str) -> None:
+    assert tried(change).called[0].endswith(f"(batch, heads, tokens, features), {how}")
+
+
 @pytest.mark.deep
 def test_of_several_failures_the_one_on_most_inputs_is_made_small() -> None:
     report = tried("scores = np.where(scores > 50, np.nan, scores); v = v * (1 + (m == 200))")

@@ -185,7 +185,7 @@ def plain_backward(q, k, v, grad_output):
 
 @pytest.mark.deep
 def test_ctrl_c_ends_it_with_130_and_ends_the_function(run_process: Run, tmp_path: Path) -> None:
-    source = "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ndef attention(q, k, v): time.sleep(60)\n"
+    source = "import os, time\ndef attention(q, k, v): open('pid', 'w').write(str(os.getpid())); time.sleep(60)\n"
     write_file(tmp_path, source, "slow.py")
     words = [sys.executable, "-m", "attncli", "try", "slow.py:attention", "--timeout", "60"]
     process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
