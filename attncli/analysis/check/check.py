@@ -9,7 +9,7 @@ from attncli.analysis.check.expected import CheckedPart, ExpectedNumbers, Expect
 from attncli.analysis.check.other_steps import with_other_steps
 from attncli.analysis.check.part_slips import explain_differences
 from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation, QuantityCheck
-from attncli.analysis.check.slips import explanations, find_unnoticed
+from attncli.analysis.check.slips import explanations, find_explanations, find_unnoticed
 from attncli.analysis.check.tolerance import LARGE_PART, compute_reference, median, with_half_units
 from attncli.analysis.slips.parts import first_part
 from attncli.analysis.slips.search import DEFAULT_LIMITS, own_attempt, run_attempt
@@ -57,6 +57,8 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
     other = _other_layout(problem, expected, options) if options.tries_slips and not report.agrees else None
     if other is not None:
         report = replace(report, explanations=(other,), tried_count=1)
+    elif not report.agrees and (looser := _looser(checker, report)) is not None:
+        report = looser
     elif options.tries_slips and not report.agrees:
         with np.errstate(all="ignore"):  # a mistake may divide by 0, or multiply an infinite number
             explained = explain_differences(checker, results)
@@ -83,6 +85,22 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
 def _results(checker: Checker) -> tuple[QuantityCheck, ...]:
     """The quantities compared, with how they are related to one another and to other steps."""
     return with_other_steps(checker, with_relations(checker, [checker.compare(name) for name in checker.quantities]))
+
+
+def _looser(checker: Checker, report: CheckReport) -> CheckReport | None:
+    """The report where numbers agree with a half type in every step, or one mistake explains them without that.
+
+    None where they do not agree so. A mistake is the better reason: with it numbers are right but for one rounding.
+    """
+    results = tuple(checker.compare_loosely(result) for result in report.results)
+    if not all(result.agrees for result in results):
+        return None
+    if checker.options.tries_slips:
+        with np.errstate(all="ignore"):
+            found = find_explanations(checker, report.results, lambda: True)
+        if found.explanations:
+            return replace(report, explanations=explanations(found.explanations), tried_count=found.tried_count)
+    return replace(report, results=results)
 
 
 def _other_layout(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptions) -> Explanation | None:
@@ -128,7 +146,7 @@ def read_expected(
         name: expected_numbers(expected[name], ExpectedStep(problem, plan, name, part), ("expected", name))
         for name in sorted(expected, key=lambda name: order[plan.resolve(name)])
     }
-    return {name: with_half_units(numbers, problem.precision) for name, numbers in found.items()}
+    return {name: with_half_units(numbers) for name, numbers in found.items()}
 
 
 def part_of(plan: Plan, options: CheckOptions) -> CheckedPart:

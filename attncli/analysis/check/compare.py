@@ -15,14 +15,14 @@ from attncli.analysis.check.tolerance import (
     chosen_tolerance,
     compute_reference,
     derived_tolerance,
+    extreme_rows,
     has_every_step,
-    is_rounded_once,
     rounding_error,
 )
-from attncli.base.dtypes import Precision, as_floats, coarsest
+from attncli.base.dtypes import HALF, Precision, as_floats, coarsest
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import join_words
-from attncli.engine.dense import evaluate
+from attncli.engine.dense import evaluate, input_array
 from attncli.plan.diagnostics import remark_on_values
 from attncli.plan.trace import Trace
 from attncli.problem.spec import ProblemSpec
@@ -202,22 +202,25 @@ class Checker:
     def dtype_of(self, name: str) -> str:
         """The type in which the numbers of a quantity are computed: the coarser of that of the problem, and their own.
 
-        It is that of the problem where this is finer than their half type, to which they may be rounded in the end.
+        It is that of the problem where their own is a half type, to which they are rounded in the end.
         """
         own = self.quantities[name].dtype
-        if own is None or is_rounded_once(own, self.problem.precision):
-            return self.problem.precision.name
-        return coarsest([self.problem.precision.name, own])
+        return (
+            self.problem.precision.name if own is None or own in HALF else coarsest([self.problem.precision.name, own])
+        )
 
     def half_type_that_allows(self, name: str) -> str | None:
         """The half type in which the numbers of a quantity agree, were the problem computed in it; None without one."""
         numbers = self.quantities[name]
-        if numbers.dtype is None or not is_rounded_once(numbers.dtype, self.problem.precision):
+        if numbers.dtype not in HALF or self.problem.precision.name in HALF:
             return None
         problem = replace(self.problem, dtype=numbers.dtype)
         reference = compute_reference(problem, [name], self.options)
-        in_half = Checker(problem, reference, {name: replace(numbers, half_units=None)}, self.options)
-        return None if in_half.count_differences(name, reference.value(name), None) else numbers.dtype
+        in_half = Checker(problem, reference, {name: numbers}, self.options)
+        loose = in_half.loose_tolerance(name)
+        exact = replace(numbers, half_units=None)
+        allows = loose is not None and not statistics(exact, reference.value(name), loose).differ
+        return numbers.dtype if allows else None
 
     def needs_rounding_error(self, name: str) -> bool:
         """Whether the tolerance of a quantity follows from the rounding error of its type.
@@ -230,12 +233,40 @@ class Checker:
     @cached_property
     def _rounding_errors(self) -> Mapping[str, RoundingError]:
         """The rounding errors in the types of the quantities, by type."""
+        return self._rounding_errors_of({name: self.dtype_of(name) for name in self.quantities})
+
+    @cached_property
+    def _loose_errors(self) -> Mapping[str, RoundingError]:
+        """Those of half types in which every step is rounded, by type."""
+        dtypes = {name: self.dtype_of(name) for name in self.quantities}
+        in_half = {name: dtype for name, dtype in dtypes.items() if dtype in HALF}
+        return self._rounding_errors_of(in_half, rounds_every_step=True)
+
+    def _rounding_errors_of(
+        self, dtypes: Mapping[str, str], *, rounds_every_step: bool = False
+    ) -> Mapping[str, RoundingError]:
         names_by_dtype: dict[str, list[str]] = {}
-        for name in self.quantities:
+        for name, dtype in dtypes.items():
             if self.needs_rounding_error(name):
-                names_by_dtype.setdefault(self.dtype_of(name), []).append(name)
+                names_by_dtype.setdefault(dtype, []).append(name)
         problem, plan = self.trace.problem, self.trace.plan
-        return {dtype: rounding_error(problem, plan, names, dtype) for dtype, names in names_by_dtype.items()}
+        return {
+            dtype: rounding_error(problem, plan, names, dtype, self._extreme_rows, rounds_every_step=rounds_every_step)
+            for dtype, names in names_by_dtype.items()
+        }
+
+    @property
+    def _extreme_rows(self) -> Sequence[int]:
+        """The queries with the largest and the smallest numbers, of what is given and of what is checked."""
+        problem, plan = self.trace.problem, self.trace.plan
+        arrays = [(node, input_array(node, problem)) for node in plan.nodes if node.is_input]
+        arrays += [(plan[name], self.reference.value(name)) for name in self.quantities]
+        count = plan.axis_length("n")
+        return extreme_rows(
+            (array, node.letters)
+            for node, array in arrays
+            if "n" in node.letters and array.ndim == len(node.letters) and array.shape[node.letters.index("n")] == count
+        )
 
     def tolerance(self, name: str) -> Tolerance:
         """The tolerance of a quantity: that of the user, otherwise the derived one."""
@@ -243,11 +274,21 @@ class Checker:
         rounding = self._rounding_errors[dtype] if self.needs_rounding_error(name) else None
         return self.derived_tolerance(name, Precision(dtype), rounding)
 
-    def derived_tolerance(self, name: str, precision: Precision, rounding: RoundingError | None) -> Tolerance:
+    def loose_tolerance(self, name: str) -> Tolerance | None:
+        """What a program may differ by that rounds every step to the half type of the problem; None in other types."""
+        dtype = self.dtype_of(name)
+        if dtype not in HALF or not self.needs_rounding_error(name):
+            return None
+        return self.derived_tolerance(name, Precision(dtype), self._loose_errors[dtype], rounds_every_step=True)
+
+    def derived_tolerance(
+        self, name: str, precision: Precision, rounding: RoundingError | None, *, rounds_every_step: bool = False
+    ) -> Tolerance:
         """The tolerance of a quantity for a type and a rounding error in it, unless the user has chosen one."""
         own = self.quantities[name].dtype
         chosen = chosen_tolerance(self.options, Precision(coarsest([precision.name, *([own] if own else [])])))
-        return chosen or derived_tolerance(self.quantities[name], precision, rounding, name)
+        numbers = self.quantities[name]
+        return chosen or derived_tolerance(numbers, precision, rounding, name, rounds_every_step=rounds_every_step)
 
     def count_differences(self, name: str, computed: Array, half_units: Array | None) -> int:
         """How many of the expected numbers of a quantity differ from others than those of the reference."""
@@ -277,6 +318,27 @@ class Checker:
             is_given=numbers.is_given,
             half_type=allowed_by,
             remarks=(*numbers.remarks, *filter(None, [on_values])),
+        )
+
+    def compare_loosely(self, result: QuantityCheck) -> QuantityCheck:
+        """A quantity that differs compared with what rounding every step to a half type gives, if it agrees so."""
+        loose = None if result.agrees else self.loose_tolerance(result.name)
+        if loose is None:
+            return result
+        found = statistics(replace(self.quantities[result.name], half_units=None), result.computed, loose)
+        if found.differ or result.worst is None:
+            return result
+        times = abs(result.worst.expected - result.worst.computed) / result.worst.allowed
+        dtype = self.dtype_of(result.name)
+        looser = f"within what every step in {dtype} would give, but {times:.2g} times what one rounding gives"
+        return replace(
+            result,
+            differ=0,
+            differs=found.differs,
+            tolerance=found.tolerance,
+            tolerance_reason=loose.reason,
+            worst=None,
+            looser=looser,
         )
 
 

@@ -49,6 +49,9 @@ def explain_differences(checker: Checker, results: Sequence[QuantityCheck]) -> E
         return bool(parts) and parts[0].others_agree
 
     whole = find_explanations(checker, results, is_explained_in_part)
+    if not whole.explanations and any(checker.loose_tolerance(name) for name in checker.quantities):
+        loosely = find_explanations(checker, results, lambda: True, rounds_every_step=True)
+        whole = replace(whole, explanations=loosely.explanations)
     if not whole.explanations and not parts:
         parts.extend(search.along_first([letter for letter in ITEMS if not search.has_right_part(letter)]))
     if not whole.explanations:

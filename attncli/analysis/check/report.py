@@ -78,6 +78,7 @@ class QuantityCheck:
     other_step: str | None = None  # the step that has the few numbers that differ, in the same cells
     half_type: str | None = None  # in which they would agree, were the problem computed in it and not in a finer type
     remarks: tuple[str, ...] = ()  # which shapes were matched, which part was checked
+    looser: str = ""  # that numbers agree only as those of a half type in every step, in words: `within what …`
 
     @property
     def agrees(self) -> bool:
@@ -195,6 +196,11 @@ class CheckReport:
         """The half type in which all quantities would agree, were the problem computed in it; None without one."""
         types = {result.half_type for result in self.differing}
         return types.pop() if len(types) == 1 else None
+
+    @property
+    def looser(self) -> str:
+        """That numbers agree only as those of a half type in every step, in words; empty where they agree closer."""
+        return next(filter(None, (result.looser for result in self.results)), "")
 
     @property
     def may_be_chance(self) -> bool:

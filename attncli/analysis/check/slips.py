@@ -1,14 +1,17 @@
 """The slips of a check: those that explain the numbers that differ, and those that would go unnoticed."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
+from typing import NamedTuple
 
 from attncli.analysis.check.compare import Checker
 from attncli.analysis.check.expected import ExpectedNumbers
 from attncli.analysis.check.report import FEW_NUMBERS, Explanation, NearestSlip, QuantityCheck
 from attncli.analysis.check.tolerance import FACTOR, FLOAT64, Tolerance, in_type, measure, median
+from attncli.analysis.rows import largest_of_rows
 from attncli.analysis.slips.parts import Part, Priority, SearchLimits, cell_count
 from attncli.analysis.slips.records import SLIPS, Computation, Number, evaluate_names
 from attncli.analysis.slips.search import (
@@ -23,17 +26,18 @@ from attncli.analysis.slips.search import (
     unnoticed,
     with_slip,
 )
-from attncli.base.dtypes import Precision, as_floats, coarsest
+from attncli.base.dtypes import NARROW, Precision, as_floats, coarsest
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.graph import GRADIENT
 from attncli.problem.spec import ProblemSpec
 
 # No rounding error of a formula is as large as so many units of the largest number, or as this part of it.
-LOOSE_UNITS, LOOSE_PART = 512, 0.5
+LOOSE_UNITS, NARROW_LOOSE_UNITS, LOOSE_PART = 512, 64, 0.5
 ROUGH_PART = 1 / 4  # of the typical error of half precision: smaller errors are not those of a computation in it
 MOST_CANDIDATES = 40  # whole numbers of a slip that are tried where few numbers are expected
 MIN_DIGITS = 6  # of the numbers beyond those that a slip and its number are chosen by
+MUCH_MORE = 2  # times what the best explanation leaves of the numbers: one that leaves more is not named
 ALONG = 0.9  # the cosine of errors with the reference from which these are scaled, not rounded
 
 Quantities = Mapping[str, ExpectedNumbers]
@@ -46,15 +50,22 @@ def limits_of(checker: Checker) -> SearchLimits:
 
 
 def find_explanations(
-    checker: Checker, results: Sequence[QuantityCheck], skips_pairs: Callable[[], bool] = lambda: False
+    checker: Checker,
+    results: Sequence[QuantityCheck],
+    skips_pairs: Callable[[], bool] = lambda: False,
+    *,
+    rounds_every_step: bool = False,
 ) -> SearchResult:
     """The slips with which a computation gives the expected numbers, the simplest first.
 
-    Where no slip alone does, `skips_pairs` is asked whether pairs are left out. They are where all numbers are 0, as
-    those of an array that was never written: many pairs can make that of any numbers.
+    Of those within the tolerance only the ones are named that leave least: each may be right, as `ranked` says. Where
+    no slip alone does, `skips_pairs` is asked whether pairs are left out. They are where all numbers are 0, as those
+    of an array that was never written: many pairs can make that of any numbers. With `rounds_every_step` the steps of
+    the computation with a slip are rounded to the half type of the problem.
     """
     problem, limits = exact_problem(checker), limits_of(checker)
-    accepts, priority = partial(matches_expected, checker), _priority(checker, results)
+    accepts = partial(matches_expected, checker, rounds_every_step=rounds_every_step)
+    priority = _priority(checker, results)
     is_zero = not any(x.array[x.is_given].any() for x in checker.quantities.values())
     is_enough = _digits_to_spare(checker) >= MIN_DIGITS
     evidence = Evidence(partial(residuals, checker), partial(_expected, checker)) if is_enough else None
@@ -68,7 +79,67 @@ def find_explanations(
         evidence=evidence,
         skips_pairs=lambda: is_zero or skips_pairs(),
         is_backward=_is_backward(checker, results),
+        rank=partial(ranked, checker, must_gain=rounds_every_step),
     )
+
+
+class Remainder(NamedTuple):
+    """What a computation leaves of the expected numbers, in roundings of the largest number of their row."""
+
+    largest: float
+    root_mean_square: float
+
+    def is_more_than(self, factor: float, other: "Remainder") -> bool:
+        """Whether either is more than so many times that of another; what is below one rounding counts as one."""
+        return any(own > factor * max(least, 1) for own, least in zip(self, other, strict=True))
+
+
+def ranked(checker: Checker, attempts: Sequence[Attempt], *, must_gain: bool = False) -> list[Attempt]:
+    """The attempts that leave no more than twice what the best one leaves.
+
+    A number that was found by a search is given up where a mistake without one does as well. With `must_gain` an
+    attempt also leaves less than half of what the right computation leaves.
+    """
+    if len(attempts) < 2 and not must_gain:
+        return list(attempts)
+    remainders = [_remainder(checker, attempt) for attempt in attempts]
+    if must_gain:
+        right = _remainder(checker, own_attempt(exact_problem(checker), _dtype(checker), on_demand=_on_demand(checker)))
+        both = [x for x in zip(attempts, remainders, strict=True) if right.is_more_than(MUCH_MORE, x[1])]
+        attempts, remainders = [attempt for attempt, _ in both], [remainder for _, remainder in both]
+    if not attempts:
+        return []
+    best = Remainder(*map(min, zip(*remainders, strict=True)))
+    near = [x for x, own in zip(attempts, remainders, strict=True) if not own.is_more_than(MUCH_MORE, best)]
+    without = [attempt for attempt in near if not attempt.is_fitted]
+    return without or near
+
+
+def _remainder(checker: Checker, attempt: Attempt) -> Remainder:
+    """What the slips of an attempt, made in the whole problem, leave of the expected numbers."""
+    largest, squares, count = 0.0, 0.0, 0
+    for same in in_all_parts(attempt, exact_problem(checker), limits_of(checker)):
+        values = _computed(same, checker.quantities)
+        for name, numbers in _in_part(checker, checker.quantities, same.part).items():
+            if name not in values or values[name].shape != numbers.array.shape:
+                return Remainder(math.inf, math.inf)
+            in_roundings = _in_roundings(numbers, values[name], Precision(checker.dtype_of(name)))
+            largest = max(largest, float(np.max(in_roundings, initial=0)))
+            with np.errstate(over="ignore"):
+                squares, count = squares + float((in_roundings**2).sum()), count + in_roundings.size
+    return Remainder(largest, math.sqrt(squares / max(count, 1)))
+
+
+def _in_roundings(numbers: ExpectedNumbers, computed: Array, precision: Precision) -> Array:
+    """How far expected numbers are from computed ones, in what one rounding of them may be off by."""
+    own = precision if numbers.dtype is None else Precision(numbers.dtype)
+    rounding = own.units(largest_of_rows(np.where(np.isfinite(computed), computed, 0))) / 2
+    if numbers.half_units is not None:
+        rounding = np.fmax(rounding, np.nan_to_num(numbers.half_units))
+    with np.errstate(all="ignore"):
+        same = (numbers.array == computed) | (np.isnan(numbers.array) & np.isnan(computed))
+        errors = np.where(same, 0, abs(numbers.array - computed) / rounding)
+    return np.nan_to_num(errors, nan=np.inf, posinf=np.inf)[numbers.is_given]
 
 
 def explained_by_same(checker: Checker, mistake: Explanation) -> Explanation | None:
@@ -173,7 +244,7 @@ def _priority(checker: Checker, results: Sequence[QuantityCheck]) -> Priority:
     return Priority()
 
 
-def matches_expected(checker: Checker, attempt: Attempt) -> bool:
+def matches_expected(checker: Checker, attempt: Attempt, *, rounds_every_step: bool = False) -> bool:
     """Whether an attempt gives all expected numbers of its part, within its own rounding error in their type."""
     quantities, values = _expected_of(checker, attempt), _computed(attempt, checker.quantities)
     if values.keys() != quantities.keys():
@@ -196,7 +267,7 @@ def matches_expected(checker: Checker, attempt: Attempt) -> bool:
         computed = evaluate_names(attempt.plan, attempt.problem, quantities, Precision())
         values = {name: as_floats(computed[attempt.plan.resolve(name)]) for name in quantities}
     return all(
-        _is_explained(checker, name, numbers, values[name], dtypes[name], attempt)
+        _is_explained(checker, name, numbers, values[name], dtypes[name], attempt, is_rough or rounds_every_step)
         for name, numbers in quantities.items()
     )
 
@@ -349,7 +420,13 @@ def _has_rough_errors(checker: Checker, values: Values, part: Part) -> bool:
 
 
 def _is_explained(
-    checker: Checker, name: str, numbers: ExpectedNumbers, computed: Array, dtype: str, attempt: Attempt
+    checker: Checker,
+    name: str,
+    numbers: ExpectedNumbers,
+    computed: Array,
+    dtype: str,
+    attempt: Attempt,
+    rounds_every_step: bool,
 ) -> bool:
     """Whether the numbers of one quantity are those of an attempt, within its rounding error in a type.
 
@@ -360,8 +437,8 @@ def _is_explained(
         return _agree({name: numbers}, {name: computed}, {name: checker.tolerance(name)})
     if attempt.is_confirmation and _agree({name: numbers}, {name: computed}, {name: checker.tolerance(name)}):
         return True  # as near as the right numbers have to be; that of the first part was measured
-    rounding = measure(attempt.problem, attempt.plan, [name], dtype)
-    tolerance = checker.derived_tolerance(name, Precision(dtype), rounding)
+    rounding = measure(attempt.problem, attempt.plan, [name], dtype, rounds_every_step=rounds_every_step)
+    tolerance = checker.derived_tolerance(name, Precision(dtype), rounding, rounds_every_step=rounds_every_step)
     if tolerance.allows_anything(computed):
         return False
     if not _agree({name: numbers}, {name: computed}, {name: tolerance}):
@@ -379,7 +456,7 @@ def _loose(checker: Checker, name: str, dtype: str, computed: Array) -> Toleranc
         return tolerance
     with np.errstate(all="ignore"):
         largest = float(np.max(abs(computed), initial=0, where=np.isfinite(computed)))
-    part = min(LOOSE_UNITS * precision.epsilon, LOOSE_PART)
+    part = min((NARROW_LOOSE_UNITS if dtype in NARROW else LOOSE_UNITS) * precision.epsilon, LOOSE_PART)
     return Tolerance(precision, "", max(tolerance.error, part * largest))
 
 

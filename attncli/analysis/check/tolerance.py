@@ -1,6 +1,7 @@
 """The reference, the rounding error of a formula in a type, and the tolerance of expected numbers that follows."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -11,7 +12,7 @@ from attncli.analysis.check.report import CheckOptions
 from attncli.analysis.rows import largest_of_rows
 from attncli.analysis.slips.parts import part_of
 from attncli.analysis.slips.records import Computation, evaluate_names
-from attncli.base.dtypes import FLOAT8, HALF, Precision
+from attncli.base.dtypes import FLOAT8, HALF, NARROW, Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.many_digits import DIGITS, run_with_digits
@@ -25,11 +26,14 @@ from attncli.plan.trace import Trace
 from attncli.problem.spec import FIELDS, ProblemSpec
 
 FLOAT64, EXTENDED = "float64", "longdouble"
+NORMALIZE = "normalize"  # the stage
 SAMPLED_CELLS = BlockSizes().dense_cells  # scores of the queries that a larger problem's error is measured on
 SLOW_PRODUCTS = 2**24  # so many products take longdouble, which no processor has fast, a tenth of a second
 RUNS = 4  # with numbers moved at random, in addition to the one without: of one run the largest error is chance
 UNITS = 4  # the floor: units in the last place of the largest number of a row
 FACTOR = 2  # how much larger the error of another program may be than that of the steps of a plan
+UNMEASURED = 1.5  # how much larger still the error of queries may be of which only some were measured
+EXTREME_ROWS = 8  # of them, those whose numbers are the largest and the smallest of all
 LARGE_PART = 0.25  # of the largest number: agreement within such an error says nothing
 
 
@@ -100,9 +104,9 @@ def in_type(problem: ProblemSpec, dtype: str) -> ProblemSpec:
 class StepwisePrecision(Precision):
     """A type that each step computes in and is rounded to, as kernels do: float32 is not widened.
 
-    With a stream every number is moved at random where it is rounded, by up to a unit in its last place; by two in
-    types that steps do not accumulate more exactly than they round. A kernel may scale queries, keys or their products,
-    and add in another order.
+    With a stream every number is moved at random where it is rounded: by up to half a unit in its last place where
+    steps accumulate more exactly than they round, otherwise by two units, since a kernel may scale queries, keys or
+    their products.
     """
 
     stream: "np.random.Generator | None" = None
@@ -122,9 +126,28 @@ class StepwisePrecision(Precision):
         rounded = super().round(x)
         if self.stream is None or rounded.dtype.kind != "f":
             return rounded
-        units = 1 if self.name in HALF else 2
+        units = 0.5 if self.name in HALF else 2
         moves = self.stream.uniform(-units, units, rounded.shape) * self.epsilon
         return super().round((rounded * (1 + moves)).astype(rounded.dtype))
+
+    def with_moved_sums(self, problem: ProblemSpec, plan: Plan) -> Plan:
+        """The plan with every sum moved at random, by as much as its terms may lose that are added one after another.
+
+        Of L terms that is √L / 2 units: the errors of L roundings, each up to half a unit of a sum that is not done
+        yet, add up as a random walk (Higham & Mary 2019, A new approach to probabilistic rounding error analysis).
+        The sum of exponentials has one error for its whole row. Sums in half types are those of float32.
+        """
+        stream = self.stream
+        if stream is None or self.name in HALF:
+            return plan
+        case = Computation(problem, plan, self.name)
+        for node in plan.nodes:
+            terms = _term_count(plan, node)
+            if terms > 1:
+                size, is_of_row = math.sqrt(terms) / 2 * self.epsilon, node.stage == NORMALIZE
+                options = {"stream": stream, "size": size, "is_of_row": is_of_row}
+                case = case.with_changed_value(node.name, _moved, options=options)
+        return case.plan
 
     def with_moved_angles(self, plan: Plan) -> Plan:
         """The plan with the angles of each rotation moved at random, by up to a unit of float32, or of a wider type.
@@ -147,12 +170,34 @@ class StepwisePrecision(Precision):
         return replace(plan, nodes=tuple(map(moved, plan.nodes)))
 
 
+def _term_count(plan: Plan, node: Node) -> int:
+    """How many terms are summed for each number of a node: exponentials of a row, or products of two inputs."""
+    if node.is_input or node.is_exact or node.is_boolean or node.tapped_from is not None:
+        return 1
+    if node.stage == NORMALIZE:
+        return node.shape[-1]
+    axes = Counter(axis for name in node.inputs.values() for axis in set(plan.by_name[name].axes))
+    return prod(axis.length for axis, inputs in axes.items() if inputs > 1 and axis.letter not in node.letters)
+
+
+def _moved(x: Array, *, stream: "np.random.Generator", size: float, is_of_row: bool) -> Array:
+    """Numbers, each moved by up to a part of it; with `is_of_row` those of a row alike. Counts stay as they are."""
+    if x.dtype.kind != "f":
+        return x
+    shape = (*x.shape[:-1], 1) if is_of_row else x.shape
+    return (x * (1 + stream.uniform(-size, size, shape))).astype(x.dtype)
+
+
 class StepError(NamedTuple):
     """The rounding error of one step."""
 
     largest: float = 0.0
     of_row: float = 0.0  # the largest in proportion to the largest number of its row
     typical: float = 0.0  # that of half of the numbers is less
+
+    def times(self, factor: float) -> "StepError":
+        """The errors times a factor."""
+        return StepError(*(factor * error for error in self))
 
 
 @dataclass(frozen=True)
@@ -163,24 +208,41 @@ class RoundingError:
     remark: str = ""
 
 
-def rounding_error(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) -> RoundingError:
+def rounding_error(
+    problem: ProblemSpec,
+    plan: Plan,
+    names: Iterable[str],
+    dtype: str,
+    extremes: Sequence[int] = (),
+    *,
+    rounds_every_step: bool = False,
+) -> RoundingError:
     """The largest error of results or steps where a formula is computed step by step in a type.
 
     `problem` has the numbers that the right computation begins with, and the plan is its own. That of a large problem
-    is measured on some of its queries. See `measure` for the rest.
+    is measured on some of its queries, those at the positions of `extremes` among them, and is taken to be larger for
+    the others. See `measure` for the rest.
     """
-    remark = ""
+    remark, factor = "", 1.0
     if plan.score_count > SAMPLED_CELLS:
-        rows = _sampled_rows(plan)
-        problem, remark = part_of(problem, rows), f"measured on {len(rows)} of the queries"
+        rows = _sampled_rows(plan, extremes)
+        if len(rows) < plan["weights"].shape[-2]:
+            factor, remark = UNMEASURED, f"measured on {len(rows)} of the queries"
+        problem = part_of(problem, rows)
     scaled = _with_scaling_step(problem)
     has_step = {name: plan_of(scaled).find(name) is not None for name in names}
     found = [
-        measure(spec, plan_of(spec), [name for name in has_step if has_step[name] == is_scaled], dtype)
+        measure(
+            spec,
+            plan_of(spec),
+            [name for name in has_step if has_step[name] == is_scaled],
+            dtype,
+            rounds_every_step=rounds_every_step,
+        )
         for spec, is_scaled in ((scaled, True), (problem, False))
         if is_scaled in has_step.values()
     ]
-    errors = {name: error for one in found for name, error in one.errors.items()}
+    errors = {name: error.times(factor) for one in found for name, error in one.errors.items()}
     remarks = dict.fromkeys((remark, *(one.remark for one in found)))
     return RoundingError(errors, " and ".join(filter(None, remarks)))
 
@@ -193,19 +255,39 @@ def _with_scaling_step(problem: ProblemSpec) -> ProblemSpec:
     return replace(problem, scale=1 / math.sqrt(problem.lengths["d"]))
 
 
-def _sampled_rows(plan: Plan) -> list[int]:
-    """The positions of some of the queries of a plan, the first and the last among them."""
+def _sampled_rows(plan: Plan, extremes: Sequence[int]) -> list[int]:
+    """The positions of some of the queries of a plan: the first, the last, some between them, and those of extremes."""
     *before, queries, keys = plan["weights"].shape
     count = min(max(SAMPLED_CELLS // (prod(before) * keys), 2), queries)
-    rows: list[int] = np.unique(np.linspace(0, queries - 1, count).round().astype(int)).tolist()
+    spread = np.linspace(0, queries - 1, count).round().astype(int)
+    rows: list[int] = np.unique([*spread, *extremes]).tolist()
     return rows
 
 
-def measure(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) -> RoundingError:
+def extreme_rows(values: Iterable[tuple[Array, Sequence[str]]]) -> Sequence[int]:
+    """The positions of the queries with the largest and with the smallest numbers, of arrays on axes of these letters.
+
+    Where an error is larger than elsewhere, it is in these: it grows with the scores, and of a row with its numbers.
+    """
+    rows = list[int]()
+    for array, letters in values:
+        axis = letters.index("n")
+        sizes = np.nan_to_num(abs(array.astype(np.float64)), posinf=0)
+        of_rows = sizes.max(axis=tuple(at for at in range(array.ndim) if at != axis), initial=0)
+        order = np.argsort(of_rows, kind="stable")
+        rows += [*order[: EXTREME_ROWS // 2].tolist(), *order[-EXTREME_ROWS // 2 :].tolist()]
+    return rows
+
+
+def measure(
+    problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str, *, rounds_every_step: bool = False
+) -> RoundingError:
     """The largest error of results or steps of any plan, on all queries, in several runs.
 
-    The error of float64 is measured in longdouble, or where that is slow, as that of float32, in proportion to the
-    units of both; so is that of longdouble itself. What overflows in the type has no error.
+    That of a narrow type is of a kernel that computes in float32 and has only what it multiplies in the type; with
+    `rounds_every_step`, which types of 8 bits can't, every step is rounded to it. The error of float64 is measured in
+    longdouble, or where that is slow, as that of float32, in proportion to the units of both; so is that of longdouble
+    itself. What overflows in the type has no error.
     """
     wider, scale, remark = FLOAT64 if dtype not in (FLOAT64, EXTENDED) else EXTENDED, 1.0, ""
     if wider == EXTENDED and (dtype == EXTENDED or not _has_fast_longdouble(plan)):
@@ -216,10 +298,11 @@ def measure(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) 
     exact = evaluate_names(plan, problem, resolved.values(), Precision(wider))
     stream = np.random.default_rng(0)
     errors = dict.fromkeys(resolved, StepError())
-    computed_in = "float32" if dtype in FLOAT8 else dtype
+    computed_in = "float32" if dtype in (FLOAT8 if rounds_every_step else NARROW) else dtype
     for precision in (StepwisePrecision(computed_in), *[StepwisePrecision(computed_in, stream)] * RUNS):
         rounded = plan if computed_in == dtype else _with_narrow_operands(problem, plan, dtype, precision.stream)
-        stepwise = evaluate_names(precision.with_moved_angles(rounded), problem, resolved.values(), precision)
+        moved = precision.with_moved_angles(precision.with_moved_sums(problem, rounded))
+        stepwise = evaluate_names(moved, problem, resolved.values(), precision)
         for name, step in resolved.items():
             found = _step_error(stepwise[step], exact[step])
             errors[name] = StepError(*(max(old, scale * new) for old, new in zip(errors[name], found, strict=True)))
@@ -227,28 +310,32 @@ def measure(problem: ProblemSpec, plan: Plan, names: Iterable[str], dtype: str) 
 
 
 def _with_narrow_operands(problem: ProblemSpec, plan: Plan, dtype: str, stream: "np.random.Generator | None") -> Plan:
-    """The plan in which a type of 8 bits has what is multiplied: queries and keys, weights and values.
+    """The plan in which a narrow type has what is multiplied and summed: queries and keys, weights and values.
 
     Kernels add in float32, and store no scores in such a type. The weights of a row are rounded in proportion to the
-    largest, as exponentials are whose maximum is subtracted; with a stream all at another scale, for scales are a
-    kernel's own.
+    largest, as exponentials are whose maximum is subtracted; with a stream each row at another scale, for a kernel may
+    have divided them by their sum. In types of 8 bits projections and gradients are not computed.
     """
     case, weights = Computation(problem, plan, dtype), plan.results.get("weights")
-    product = case.node_of_stage("score" if plan.has_weights else "recurrence")
-    read = [] if product is None else [product.inputs[role] for role in ("query", "key") if role in product.inputs]
-    context = case.node_of_stage("context" if plan.has_weights else "recurrence")
-    read += [] if context is None else [context.inputs["value"]]
-    for name in dict.fromkeys((*read, *([] if weights is None else [weights]))):
+    read: list[str] = []
+    for node in plan.nodes:
+        is_narrow = dtype in HALF or node.stage in ("score", "context", "recurrence")
+        if is_narrow and node.stage != NORMALIZE and len(node.inputs) > 1 and _term_count(plan, node) > 1:
+            read += node.inputs.values()
+    for name in dict.fromkeys(read):
         node = plan.by_name[name]  # inputs are of the type already, and a scale is multiplied into what they make
-        if name == weights or not (node.is_input or node.stage == "value_scale"):
-            scale = 1.0 if stream is None else stream.uniform(1, 2)
-            options = {"dtype": dtype, "scale": scale, "by_row": name == weights}
-            case = case.with_changed_value(name, _narrowed, options=options)
+        if node.is_boolean or node.is_input or node.stage == "value_scale":
+            continue
+        options = {"dtype": dtype, "stream": stream, "by_row": name == weights}
+        case = case.with_changed_value(name, _narrowed, options=options)
     return case.plan
 
 
-def _narrowed(x: Array, *, dtype: str, scale: float, by_row: bool) -> Array:
-    """Numbers rounded to a type, times a scale, and back."""
+def _narrowed(x: Array, *, dtype: str, stream: "np.random.Generator | None", by_row: bool) -> Array:
+    """Numbers rounded to a type, times a scale, and back; by row, each row times its own. Counts stay as they are."""
+    if x.dtype.kind != "f":
+        return x
+    scale = 1.0 if stream is None else stream.uniform(1, 2, (*x.shape[:-1], 1) if by_row else ())
     largest = largest_of_rows(x) if by_row else np.ones(1)
     factors = scale / np.where(largest > 0, largest, 1)
     narrowed: Array = Precision(dtype).round(x * factors) / factors
@@ -340,19 +427,14 @@ class Tolerance:
             return agrees
 
 
-def is_rounded_once(dtype: str, precision: Precision) -> bool:
-    """Whether numbers of a half type are expected where a problem is in a finer one: these are rounded in the end."""
-    return dtype in HALF and precision.name not in HALF
-
-
-def with_half_units(numbers: ExpectedNumbers, precision: Precision) -> ExpectedNumbers:
-    """The expected numbers of a problem; those that were rounded in the end have half of the last digit of their type.
+def with_half_units(numbers: ExpectedNumbers) -> ExpectedNumbers:
+    """The expected numbers; those of a half type were rounded in the end, and have half of its last digit.
 
     >>> numbers = ExpectedNumbers(np.array([1.0, 3.0]), np.ones(2, bool), dtype="float16")
-    >>> with_half_units(numbers, Precision("float32")).half_units.tolist()
+    >>> with_half_units(numbers).half_units.tolist()
     [0.00048828125, 0.0009765625]
     """
-    if numbers.dtype is None or not is_rounded_once(numbers.dtype, precision):
+    if numbers.dtype not in HALF:
         return numbers
     half_units = Precision(numbers.dtype).units(numbers.array) / 2
     typed = half_units if numbers.half_units is None else np.fmax(half_units, numbers.half_units)
@@ -373,23 +455,35 @@ def chosen_tolerance(options: CheckOptions, precision: Precision) -> Tolerance |
 
 
 def derived_tolerance(
-    expected: ExpectedNumbers, precision: Precision, rounding: RoundingError | None, name: str
+    expected: ExpectedNumbers,
+    precision: Precision,
+    rounding: RoundingError | None,
+    name: str,
+    *,
+    rounds_every_step: bool = False,
 ) -> Tolerance:
     """The tolerance that follows from how numbers were given: their type and its rounding error, or their digits.
 
-    `rounding` is None where only the digits count.
+    `rounding` is None where only the digits count. With `rounds_every_step` it is that of steps in a half type.
     """
     own = expected.dtype
-    rounded_to = Precision(own) if own is not None and is_rounded_once(own, precision) else None
+    rounded_to = Precision(own) if own in HALF and not rounds_every_step else None
     digits = "half of the last digit given" if rounded_to is None else f"one rounding to {own}"
     if rounding is None:
         return Tolerance(precision, digits, rounded_to=rounded_to)
-    reason = f"twice the error of the formula computed step by step in {precision.name}"
+    reason = f"twice the error of {_arithmetic(precision.name, rounds_every_step=rounds_every_step)}"
     reason += f" ({rounding.remark})" if rounding.remark else ""
     reason += f", and no less than {UNITS} units in the last place of the largest number of its row"
     if expected.half_units is not None:
         reason = f"{digits}{'; of numbers with every digit' if expected.has_every_digit else ', and'} {reason}"
     error = rounding.errors[name]
-    if precision.name in FLOAT8:  # what is multiplied; a kernel's results have a type of their own
-        precision = Precision(expected.dtype or "float32")
+    if precision.name in NARROW and not rounds_every_step:  # what is multiplied; results have a type of their own
+        precision = Precision("float32")
     return Tolerance(precision, reason, FACTOR * error.largest, FACTOR * error.of_row, rounded_to=rounded_to)
+
+
+def _arithmetic(dtype: str, *, rounds_every_step: bool) -> str:
+    """How a formula is computed, in words."""
+    if dtype in NARROW and not rounds_every_step:
+        return f"the formula computed in float32, with {dtype} numbers in its products"
+    return f"the formula computed step by step in {dtype}"

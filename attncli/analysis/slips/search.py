@@ -282,6 +282,7 @@ def explain(
     evidence: Evidence | None = None,
     skips_pairs: Callable[[], bool] = lambda: False,
     is_backward: bool = False,
+    rank: Callable[[Sequence[Attempt]], list[Attempt]] = list,
 ) -> SearchResult:
     """The slips that explain numbers: single ones, those with a number, or pairs; the first variant of each.
 
@@ -290,17 +291,22 @@ def explain(
     `priority` says where numbers differ; `on_demand` names the results that are compared and computed only where they
     are selected. A large problem is tried on a part, and what explains that on the whole. Where nothing alone explains
     the numbers, `skips_pairs` is asked whether pairs are left out; where it `is_backward`, slips of the forward pass
-    are. Numbers that are rounded are named where nothing else explains what is expected.
+    are. Numbers that are rounded are named where nothing else explains what is expected. `rank` leaves out explanations
+    that others are much better than.
     """
     search = _Search(problem, accepts, limits, dtype, priority, on_demand, is_backward=is_backward)
-    alone = search.first_of_each(search.accepted(search.singles()))
-    if evidence is not None and all(attempt.is_rounding for attempt in alone):
-        search.has_accepted = bool(alone)
-        alone += search.first_of_each(search.accepted(search.fitted(evidence)))
+
+    def explaining(attempts: Iterable[Attempt]) -> list[Attempt]:
+        return search.first_of_each(search.accepted(attempts))
+
+    alone = rank(explaining(search.singles()))
+    for takes_long in (False, True) if evidence is not None else ():
+        if evidence is not None and all(attempt.is_rounding for attempt in alone):
+            alone = rank(alone + explaining(search.fitted(evidence, takes_long=takes_long)))
     found = [attempt for attempt in alone if not attempt.is_rounding] or alone
     singles = search.tried_count
     if not found and not skips_pairs():
-        found = search.first_of_each(search.accepted(search.pairs()))
+        found = rank(explaining(search.pairs()))
     return SearchResult(tuple(found), search.tried_count, search.tried_count - singles, tuple(search.untried))
 
 
@@ -383,7 +389,6 @@ class _Search:
         self.starts: dict[tuple[_Needs, int], Attempt] = {}
         self.refuting: dict[_Needs, list[Part]] = {}  # parts of the whole on which an attempt was refused
         self.only_alone: list[str] = []  # slips that take so long that they are tried in no pair
-        self.has_accepted = False
         self.tried_count = 0
         self.untried: list[str] = []
 
@@ -428,23 +433,17 @@ class _Search:
                 made = self._made(start, slip, candidates[len(candidates) // 4]) if candidates else iter(())
                 yield from (replace(attempt, sentences=(slip.sentence,)) for attempt in made)
 
-    def fitted(self, evidence: Evidence) -> Iterator[Attempt]:
+    def fitted(self, evidence: Evidence, *, takes_long: bool) -> Iterator[Attempt]:
         """The slips that have a number, each with the numbers that bring it nearest to what is expected.
 
-        Those that round, and those for which many whole numbers are tried, are last, and left out where one before
-        them explains what is expected: where few keys make different mistakes the same, there are few numbers.
+        Those that round, and those for which many whole numbers are tried, take long: where few keys make different
+        mistakes the same, there are few numbers.
         """
-        last = []
         for slip in self.slips:
             start = None if slip.number is None else self._start(_needs_of(slip), self.limits.fit_cells)
             if start is None or self.limits.clock() > self.end:
                 continue
-            if slip.is_rounding or self._number_count(start, slip) > FEW_TRIED:
-                last.append((start, slip))
-            else:
-                yield from self._fitted(start, slip, evidence)
-        for start, slip in last:
-            if not self.has_accepted and self.limits.clock() <= self.end:
+            if takes_long == (slip.is_rounding or self._number_count(start, slip) > FEW_TRIED):
                 yield from self._fitted(start, slip, evidence)
 
     def _number_count(self, start: Attempt, slip: Slip) -> int:
@@ -519,7 +518,6 @@ class _Search:
                 return
             self.tried_count += 1
             if self._is_accepted(attempt):
-                self.has_accepted = True
                 yield attempt
 
     def first_of_each(self, accepted: Iterable[Attempt]) -> list[Attempt]:

@@ -267,7 +267,8 @@ def short_verdict(report: CheckReport) -> str:
 
 
 def _agreement(report: CheckReport) -> str:
-    return f"all {report.count} numbers agree" if report.count != 1 else "the number agrees"
+    text = f"all {report.count} numbers agree" if report.count != 1 else "the number agrees"
+    return f"{text} {report.looser}" if report.looser else text
 
 
 def _unnoticed(report: CheckReport) -> str:

@@ -234,7 +234,7 @@ def test_a_large_problem_has_its_error_measured_on_some_of_its_queries() -> None
     spec = problem(query=normal(400, 4), key=normal(400, 4), dtype="float32")
     result = results(spec, {"output": dense_trace(spec)["output"].value})["output"]
     assert result.agrees
-    assert "(measured on 327 of the queries)" in result.tolerance_reason
+    assert "(measured on 328 of the queries)" in result.tolerance_reason
 
 
 REFERENCE = CheckOptions(many_digits=True, tries_slips=False)
