@@ -21,6 +21,7 @@ FEW = 2**12  # numbers of float16: NumPy converts fewer as fast as `to_single`
 PART = 2**16  # numbers of float16 that are converted together: they stay in the caches between the operations
 SIGN_AND_NUMBER = -0x70002000  # of float32: bit 31, and those of the exponent and the fraction of float16, moved by 13
 EXPONENTS_APART = 2.0**112  # the quotient of the powers of 2 that one exponent means in both types
+FEW_BITS, LEAST_TELLING = 4, 8  # bits that typed numbers may have, and how many numbers with more tell a type
 INFINITE = 2.0**16  # infinities and NaN become at least this in absolute value, numbers stay below it
 
 
@@ -225,6 +226,22 @@ def _convert(halves: Array, numbers: Array) -> None:
     np.multiply(numbers, np.float32(EXPONENTS_APART), out=numbers)
     if not -INFINITE < numbers.min() <= numbers.max() < INFINITE:
         np.copyto(numbers, halves)
+
+
+def half_type_of(x: Array) -> str | None:
+    """The half type that numbers of a wider one were rounded to, by their bits; None where they tell none.
+
+    They do where all are numbers of the type, and some of them have the digits that a typed number such as 0.75 lacks.
+
+    >>> half_type_of(to_bfloat16(np.linspace(0.1, 0.9, 20))), half_type_of(np.linspace(0, 4, 17))
+    ('bfloat16', None)
+    """
+    finite = x[np.isfinite(x)]
+    scaled = np.ldexp(np.frexp(finite)[0], FEW_BITS)
+    if np.count_nonzero((scaled != np.round(scaled)) & (finite * 2**FEW_BITS % 1 != 0)) < LEAST_TELLING:
+        return None
+    with np.errstate(over="ignore"):
+        return next((name for name in (BFLOAT16, "float16") if (Precision(name).round(finite) == finite).all()), None)
 
 
 def square_root(x: Any) -> Any:

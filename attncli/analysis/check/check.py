@@ -14,7 +14,7 @@ from attncli.analysis.check.tolerance import LARGE_PART, compute_reference, medi
 from attncli.analysis.slips.parts import first_part
 from attncli.analysis.slips.search import DEFAULT_LIMITS, own_attempt, run_attempt
 from attncli.base.axes import AXIS_NOUNS
-from attncli.base.dtypes import as_floats
+from attncli.base.dtypes import HALF, NARROW, Precision, as_floats, half_type_of
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.io.expected import Expected
@@ -23,7 +23,7 @@ from attncli.plan.graph import Plan
 from attncli.problem.build import problems_of_other_layouts
 from attncli.problem.fields import EXPECTED, GRADIENT_PREFIX
 from attncli.problem.layout import OWN_LAYOUTS, layout_text
-from attncli.problem.spec import ProblemSpec
+from attncli.problem.spec import FIELDS, ProblemSpec
 
 DEFAULT = CheckOptions()
 NEAR = 0.1  # of the typical number: those of another order of axes are farther from it
@@ -45,7 +45,7 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
     searched = problem.default_selection[-1] if not expected and options.finds_unnoticed else ""
     if searched:  # slips are compared with the reference: of these numbers only their type and their cells count
         expected = {searched: np.zeros(plan_of(problem)[searched].shape)}
-    quantities = read_expected(problem, expected, options)
+    problem, quantities = with_types_of_bits(problem, read_expected(problem, expected, options))
     if not searched and not any(numbers.is_given.any() for numbers in quantities.values()):
         remarks = [remark for numbers in quantities.values() for remark in numbers.remarks]
         path = ("expected", *list(quantities)[:1])
@@ -147,6 +147,45 @@ def read_expected(
         for name in sorted(expected, key=lambda name: order[plan.resolve(name)])
     }
     return {name: with_half_units(numbers) for name, numbers in found.items()}
+
+
+def with_types_of_bits(
+    problem: ProblemSpec, quantities: Mapping[str, ExpectedNumbers]
+) -> tuple[ProblemSpec, Mapping[str, ExpectedNumbers]]:
+    """A problem and expected numbers, in the half type that their bits tell where it is stored in a wider one.
+
+    Other programs have no arrays of bfloat16 and write them as float32. A problem is of the type where all its numbers
+    are; expected numbers alone are not: rounding them may be the mistake.
+    """
+    half = {
+        name: half_type_of(numbers.array[numbers.is_given]) for name, numbers in quantities.items() if is_wide(numbers)
+    }
+    dtypes = set(half.values()) - {None}
+    own = problem.precision.name
+    if len(dtypes) != 1 or (own not in HALF and not _is_of_type(problem, *dtypes)):
+        return problem, quantities
+    (dtype,) = dtypes
+    remark = f"the numbers are {dtype} by their bits, stored in a wider type"
+    told = {
+        name: replace(numbers, dtype=dtype, remarks=(*numbers.remarks, remark))
+        for name, numbers in quantities.items()
+        if half.get(name) == dtype
+    }
+    problem = problem if own in HALF else replace(problem, dtype=dtype)
+    return problem, {name: with_half_units(told.get(name, numbers)) for name, numbers in quantities.items()}
+
+
+def is_wide(numbers: ExpectedNumbers) -> bool:
+    """Whether expected numbers have every digit of a type that is wider than the half types."""
+    return numbers.half_units is None and numbers.dtype not in NARROW and numbers.array.dtype.kind == "f"
+
+
+def _is_of_type(problem: ProblemSpec, dtype: str) -> bool:
+    """Whether all arrays that a problem is given are numbers of a half type, as their bits tell of one at least."""
+    arrays = [x for name in FIELDS if isinstance(x := getattr(problem, name), np.ndarray) and x.dtype.kind == "f"]
+    return any(half_type_of(x) == dtype for x in arrays) and all(
+        (Precision(dtype).round(x) == x)[np.isfinite(x)].all() for x in arrays
+    )
 
 
 def part_of(plan: Plan, options: CheckOptions) -> CheckedPart:

@@ -33,6 +33,7 @@ RUNS = 4  # with numbers moved at random, in addition to the one without: of one
 UNITS = 4  # the floor: units in the last place of the largest number of a row
 FACTOR = 2  # how much larger the error of another program may be than that of the steps of a plan
 UNMEASURED = 1.5  # how much larger still the error of queries may be of which only some were measured
+HASH_FACTOR = 0x9E3779B97F4A7C15  # 2⁶⁴ by the golden ratio: its products spread over all bits
 EXTREME_ROWS = 8  # of them, those whose numbers are the largest and the smallest of all
 LARGE_PART = 0.25  # of the largest number: agreement within such an error says nothing
 
@@ -106,7 +107,7 @@ class StepwisePrecision(Precision):
 
     With a stream every number is moved at random where it is rounded: by up to half a unit in its last place where
     steps accumulate more exactly than they round, otherwise by two units, since a kernel may scale queries, keys or
-    their products.
+    their products. Equal numbers of a step are moved alike: masked scores are, and what is computed of the same numbers.
     """
 
     stream: "np.random.Generator | None" = None
@@ -127,7 +128,7 @@ class StepwisePrecision(Precision):
         if self.stream is None or rounded.dtype.kind != "f":
             return rounded
         units = 0.5 if self.name in HALF else 2
-        moves = self.stream.uniform(-units, units, rounded.shape) * self.epsilon
+        moves = units * self.epsilon * _numbers_of(rounded, self.stream)
         return super().round((rounded * (1 + moves)).astype(rounded.dtype))
 
     def with_moved_sums(self, problem: ProblemSpec, plan: Plan) -> Plan:
@@ -168,6 +169,14 @@ class StepwisePrecision(Precision):
             return replace(node, options={**node.options, "scaling": scaling})
 
         return replace(plan, nodes=tuple(map(moved, plan.nodes)))
+
+
+def _numbers_of(x: Array, stream: "np.random.Generator") -> Array:
+    """Random numbers between -1 and 1 that depend on those of an array alone: a hash of their bits."""
+    bits = x.astype(np.float64).view(np.uint64) ^ stream.integers(2**63, dtype=np.uint64)
+    for shift in (32, 29):
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(HASH_FACTOR)
+    return (bits >> np.uint64(11)) * 2.0**-52 - 1
 
 
 def _term_count(plan: Plan, node: Node) -> int:

@@ -11,7 +11,7 @@ from attncli.analysis.slips.records import (
     problem_slip,
 )
 from attncli.analysis.slips.softmax import softmax_node
-from attncli.base.dtypes import HALF, Precision
+from attncli.base.dtypes import FLOAT8, HALF, Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.ops.normalizers import finite_max, safe_divide
@@ -74,13 +74,26 @@ def tf32_products(case: Computation) -> Iterator[Variant]:
         yield Variant(case)
 
 
-@plan_slip("there are weights, of a wider type than float16 and bfloat16", is_paired=False, is_rounding=True)
+@plan_slip("there is an output, of a wider type than float16 and bfloat16", is_paired=False, is_rounding=True)
+def output_in_half(case: Computation) -> Iterator[Variant]:
+    """The output alone is rounded to half precision, or the inputs and the output are, and nothing between them."""
+    inputs = [node.name for node in case.plan.nodes if node.is_input]
+    for dtype in half_types(case) if "output" in case.plan.results else ():
+        options = {"dtype": dtype}
+        changed = case.with_changed_value(case.plan.resolve("output"), to_type, options=options)
+        yield Variant(changed, f"The output alone is rounded to {dtype}.")
+        for name in inputs:
+            changed = changed.with_changed_value(name, to_type, options=options)
+        yield Variant(changed, f"The inputs and the output are rounded to {dtype}, and nothing between them.")
+
+
+@plan_slip("there are weights, of a type that is not the narrowest", is_paired=False, is_rounding=True)
 def weights_in_half(case: Computation) -> Iterator[Variant]:
-    """The weights are rounded to half precision before they are multiplied by the values."""
+    """The weights are rounded to a narrower type before they are multiplied by the values."""
     context = case.node("context")
     if context is None or context.inputs.get("weights", "") not in case.plan.by_name:
         return
-    for dtype in half_types(case):
+    for dtype in narrower_types(case):
         name, node = context.inputs["weights"], softmax_node(case)
         options = {"dtype": dtype}
         yield Variant(
@@ -154,6 +167,12 @@ def half_types(case: Computation) -> Sequence[str]:
     return () if case.dtype in HALF or case.problem.dtype in HALF else HALF
 
 
+def narrower_types(case: Computation) -> Sequence[str]:
+    """The types with fewer digits than the numbers."""
+    own = max(Precision(case.dtype).epsilon, case.problem.precision.epsilon)
+    return [dtype for dtype in (*HALF, *FLOAT8) if Precision(dtype).epsilon > own]
+
+
 def _rounded(case: Computation, name: str, size: int) -> Iterator[Variant]:
     """The plan with a step, whose numbers have a size, rounded to so many decimals."""
     if name not in case.plan.by_name:
@@ -185,7 +204,7 @@ def _softmax_of_rounded(scores: Array, *, decimals: int, temperature: float = 1.
 def to_type(x: Array, *, dtype: str) -> Array:
     """Numbers rounded to a type, in their own."""
     with np.errstate(over="ignore"):
-        return Precision(dtype).round(x).astype(x.dtype)
+        return Precision(dtype).round(x).astype(x.dtype, copy=False)
 
 
 def _to_tf32(x: Array) -> Array:
