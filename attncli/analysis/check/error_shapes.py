@@ -71,7 +71,8 @@ def error_shapes(
     for word, axis in (("row", -1), ("column", -2)):
         if expected.ndim >= -axis and expected.shape[axis] >= MIN_LENGTH:
             yield from _factors_along(expected, computed, word, axis, exponent)
-    if has_queries and expected.ndim > 1:
+    by_query = np.moveaxis(differs, -2, 0).reshape(differs.shape[-2], -1).any(axis=1) if differs.ndim > 1 else differs
+    if has_queries and expected.ndim > 1 and all(part.any() for part in np.array_split(by_query, PARTS)):
         yield from _growth(abs(expected - computed), exponent)
 
 

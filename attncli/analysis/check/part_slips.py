@@ -119,7 +119,8 @@ class _PartSearch:
             for attempt in find_explanations(checker, results, lambda: True).explanations[:1]:
                 explained = left & agreement(self.checker, attempt, letter)
                 positions = named_positions(explained, np.ones_like(explained)) if explained.any() else None
-                if positions is not None and (letter != "n" or explained.sum() >= min(MIN_QUERIES, len(wrong))):
+                least = min(MIN_QUERIES, self.wrong[letter].sum()) if letter == "n" else 1
+                if positions is not None and explained.sum() >= least:
                     name = next(iter(checker.quantities))
                     axis = AxisPart((self._axis(name, letter) or 0) - results[0].differs.ndim, positions, len(left))
                     yield PartExplanation(name, axis, explanations([attempt])[0]), explained

@@ -59,14 +59,14 @@ def find_explanations(
     """The slips with which a computation gives the expected numbers, the simplest first.
 
     Of those within the tolerance only the ones are named that leave least: each may be right, as `ranked` says. Where
-    no slip alone does, `skips_pairs` is asked whether pairs are left out. They are where all numbers are 0, as those
-    of an array that was never written: many pairs can make that of any numbers. With `rounds_every_step` the steps of
+    no slip alone does, `skips_pairs` is asked whether pairs are left out. They are where all numbers that differ are 0
+    or none is finite: many pairs can make that of any numbers. With `rounds_every_step` the steps of
     the computation with a slip are rounded to the half type of the problem.
     """
     problem, limits = exact_problem(checker), limits_of(checker)
     accepts = partial(matches_expected, checker, rounds_every_step=rounds_every_step)
     priority = _priority(checker, results)
-    is_zero = not any(x.array[x.is_given].any() for x in checker.quantities.values())
+    says_nothing = not any(_says_something(result) for result in results)
     is_enough = _digits_to_spare(checker) >= MIN_DIGITS
     evidence = Evidence(partial(residuals, checker), partial(_expected, checker)) if is_enough else None
     return explain(
@@ -77,10 +77,16 @@ def find_explanations(
         priority=priority,
         on_demand=_on_demand(checker),
         evidence=evidence,
-        skips_pairs=lambda: is_zero or skips_pairs(),
+        skips_pairs=lambda: says_nothing or skips_pairs(),
         is_backward=_is_backward(checker, results),
         rank=partial(ranked, checker, must_gain=rounds_every_step),
     )
+
+
+def _says_something(result: QuantityCheck) -> bool:
+    """Whether any number that differs is finite and not 0."""
+    given = result.expected[result.differs]
+    return bool((np.isfinite(given) & (given != 0)).any())
 
 
 class Remainder(NamedTuple):

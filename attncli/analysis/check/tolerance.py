@@ -21,7 +21,7 @@ from attncli.engine.run import run
 from attncli.ops.records import Operator
 from attncli.ops.rope import rope
 from attncli.plan.build import plan_of
-from attncli.plan.graph import Node, Plan
+from attncli.plan.graph import GRADIENT, Node, Plan
 from attncli.plan.trace import Trace
 from attncli.problem.spec import FIELDS, ProblemSpec
 
@@ -107,7 +107,7 @@ class StepwisePrecision(Precision):
 
     With a stream every number is moved at random where it is rounded: by up to half a unit in its last place where
     steps accumulate more exactly than they round, otherwise by two units, since a kernel may scale queries, keys or
-    their products. Equal numbers of a step are moved alike: masked scores are, and what is computed of the same numbers.
+    their products. Equal numbers of a step are moved alike, as masked scores are.
     """
 
     stream: "np.random.Generator | None" = None
@@ -129,7 +129,8 @@ class StepwisePrecision(Precision):
             return rounded
         units = 0.5 if self.name in HALF else 2
         moves = units * self.epsilon * _numbers_of(rounded, self.stream)
-        return super().round((rounded * (1 + moves)).astype(rounded.dtype))
+        with np.errstate(over="ignore"):
+            return super().round((rounded * (1 + moves)).astype(rounded.dtype))
 
     def with_moved_sums(self, problem: ProblemSpec, plan: Plan) -> Plan:
         """The plan with every sum moved at random, by as much as its terms may lose that are added one after another.
@@ -141,13 +142,16 @@ class StepwisePrecision(Precision):
         stream = self.stream
         if stream is None or self.name in HALF:
             return plan
-        case = Computation(problem, plan, self.name)
+        case, weights = Computation(problem, plan, self.name), plan.results.get("weights")
         for node in plan.nodes:
-            terms = _term_count(plan, node)
+            terms, is_of_row = _term_count(plan, node), node.stage == NORMALIZE
             if terms > 1:
-                size, is_of_row = math.sqrt(terms) / 2 * self.epsilon, node.stage == NORMALIZE
-                options = {"stream": stream, "size": size, "is_of_row": is_of_row}
+                options = {"stream": stream, "size": math.sqrt(terms) / 2 * self.epsilon, "is_of_row": is_of_row}
                 case = case.with_changed_value(node.name, _moved, options=options)
+            if node.stage == GRADIENT and weights is not None and node.inputs.get("forward") == weights:
+                options = {"stream": stream, "size": math.sqrt(plan.axis_length("e")) / 2 * self.epsilon}
+                inputs = {"weights": weights, "grad": node.inputs["grad"]}
+                case = case.with_changed_value(node.name, _with_moved_row_sums, inputs, options)
         return case.plan
 
     def with_moved_angles(self, plan: Plan) -> Plan:
@@ -190,11 +194,31 @@ def _term_count(plan: Plan, node: Node) -> int:
 
 
 def _moved(x: Array, *, stream: "np.random.Generator", size: float, is_of_row: bool) -> Array:
-    """Numbers, each moved by up to a part of it; with `is_of_row` those of a row alike. Counts stay as they are."""
+    """Numbers, each moved by up to a part of it; with `is_of_row` those of a row alike. Counts stay as they are.
+
+    A sum whose terms cancel loses as much as others of its row: it is moved by a part of their root mean square.
+    """
     if x.dtype.kind != "f":
         return x
-    shape = (*x.shape[:-1], 1) if is_of_row else x.shape
-    return (x * (1 + stream.uniform(-size, size, shape))).astype(x.dtype)
+    with np.errstate(all="ignore"):
+        if is_of_row:
+            return (x * (1 + stream.uniform(-size, size, (*x.shape[:-1], 1)))).astype(x.dtype)
+        squares = np.where(np.isfinite(x), x, 0).astype(np.float64) ** 2
+        typical = np.sqrt(squares.mean(axis=-1, keepdims=True)) if x.ndim else abs(x)
+        moves = np.fmax(abs(x), typical) * stream.uniform(-size, size, x.shape)
+        return np.where(np.isfinite(x) & (x != 0), x + moves, x).astype(x.dtype)  # a sum of zeros is exact
+
+
+def _with_moved_row_sums(x: Array, *, weights: Array, grad: Array, stream: "np.random.Generator", size: float) -> Array:
+    """The derivative of a softmax, dS = A ∘ (dA − D), with the D of each row moved by a part of the numbers of dA.
+
+    Kernels sum D = Σ dO ∘ O over the features of a value, whose error has nothing to do with those of dA.
+    """
+    with np.errstate(all="ignore"):
+        squares = np.where(np.isfinite(grad), grad, 0).astype(np.float64) ** 2
+        typical = np.sqrt(squares.mean(axis=-1, keepdims=True))
+        moves = typical * stream.uniform(-size, size, typical.shape)
+        return np.where(np.isfinite(x), x + weights * moves, x).astype(x.dtype)
 
 
 class StepError(NamedTuple):

@@ -12,11 +12,13 @@ from attncli.analysis.slips.records import (
     plan_slip,
     tile_sizes,
 )
+from attncli.base.dtypes import Precision
 from attncli.base.lazy_numpy import Array, np
 from attncli.plan.graph import Node, gradient_name
+from attncli.problem.layout import OWN_LAYOUTS, layout_text
 from attncli.problem.spec import ProblemSpec
 
-SAME = 1e-3  # of the largest number of a head: two heads that are no further apart are taken for the same
+SAME, SAME_UNITS = 1e-3, 4  # of the largest number of a head, or units of it: heads no further apart are the same
 MAX_HEADS, MAX_ITEMS, MAX_ENTRIES = 64, 16, 512
 FEW_NUMBERS = 64  # that two entries are compared by
 FEW_NAMED = 8  # entries that a sentence has
@@ -63,14 +65,19 @@ def computed_by_head(case: Computation) -> Array | None:
     return np.moveaxis(value, context.letters.index("h"), 0)
 
 
-def _matches(expected: Array, computed: Array) -> bool:
+def same_part(case: Computation) -> float:
+    """How far numbers may be apart, by the largest one, for two heads or rows to be taken for the same."""
+    return max(SAME, SAME_UNITS * Precision(case.dtype).epsilon)
+
+
+def _matches(case: Computation, expected: Array, computed: Array) -> bool:
     """Whether the numbers that are expected of a head are nearly those of another one."""
     is_given = np.isfinite(expected)
     if not is_given.any():
         return False
     largest = float(np.max(abs(computed), initial=0, where=np.isfinite(computed))) or 1.0
     with np.errstate(invalid="ignore"):
-        return bool((abs(expected - computed)[is_given] <= SAME * largest).all())
+        return bool((abs(expected - computed)[is_given] <= same_part(case) * largest).all())
 
 
 def _order_along(letter: str) -> Solve:
@@ -86,7 +93,7 @@ def _order_along(letter: str) -> Solve:
         found, own = (np.moveaxis(x, axis, 0).reshape(length, -1) for x in (found, own))
         few = np.unique(np.linspace(0, own.shape[1] - 1, FEW_NUMBERS).astype(int))
         largest = float(np.max(abs(own), initial=0, where=np.isfinite(own))) or 1.0
-        near = np.isclose(found[:, None, few], own[None, :, few], rtol=0, atol=SAME * largest)
+        near = np.isclose(found[:, None, few], own[None, :, few], rtol=0, atol=same_part(case) * largest)
         is_near = np.all(near | ~np.isfinite(found[:, None, few]), axis=-1)
         is_own = np.diagonal(is_near)
         if length <= MAX_ENTRIES and np.any(is_near, axis=1).all() and not is_own.all():
@@ -157,7 +164,7 @@ def _other_items(*words: str) -> Solve:
             plan = _reading_items(case, [item] * items, words).plan
             contexts.append(evaluate_names(plan, case.problem, ["context"], case.problem.precision)["context"])
         read = [
-            next((other for other in _own_first(item, items) if _matches(found[item], contexts[other][item])), -1)
+            next((other for other in _own_first(item, items) if _matches(case, found[item], contexts[other][item])), -1)
             for item in range(len(contexts))
         ]
         if -1 not in read and read != list(range(len(read))):
@@ -249,7 +256,7 @@ def _other_heads(*words: str) -> Callable[[Computation, Mapping[str, Array]], It
             fits = [
                 group
                 for group in _own_first(own, groups)
-                if (context := contexts[group]) is not None and _matches(found[head], context[head])
+                if (context := contexts[group]) is not None and _matches(case, found[head], context[head])
             ]
             read.append(fits[0] if fits else -1)
         if -1 not in read and read != [head // per_group for head in range(heads)]:
@@ -346,11 +353,14 @@ def layout_misread(case: Computation) -> Iterator[Variant]:
         exchanged = case
         for name in (*names, "context"):
             exchanged = exchanged.with_changed_value(name, _exchanged_axes)
+        own = case.problem.layout or OWN_LAYOUTS[0]
+        other = own.translate(str.maketrans("hn", "nh"))
         sentence = (
-            "Queries, keys and values (batch, heads, tokens, features) are taken for (batch, tokens, heads, features): "
-            "heads attend to one another within each token. With layout bnhd arrays are read so."
+            f"Queries, keys and values {layout_text(own)} are taken for {layout_text(other)}: heads attend to one "
         )
-        yield Variant(exchanged, sentence)
+        sentence += "another within each token."
+        advice = f" With layout {other} arrays are read so." if case.problem.layout is None else ""
+        yield Variant(exchanged, f"{sentence}{advice}")
 
 
 def _has_both(case: Computation) -> Callable[[str], bool]:

@@ -153,10 +153,10 @@ def mask_added(case: Computation) -> Iterator[Variant]:
 
 @plan_slip("the masks hide all keys from a query")
 def masked_with_finite(case: Computation) -> Iterator[Variant]:
-    """Masked scores are a large negative number instead of −∞: where no key is visible the weights are uniform."""
+    """Rows that see no key get the mean of the values: masked scores are a large negative number instead of −∞."""
     if _has_empty_rows(case):
         yield Variant(_with_masked_scores(case, _fill, fill=FINITE_FILL))
-        sentence = "A large negative number is added to masked scores: where no key is visible nothing is masked."
+        sentence = "Rows that see no key see all of them: a large negative number is added to masked scores."
         yield Variant(_with_masked_scores(case, _add_fill), sentence)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import log, sqrt
+from math import isclose, log, sqrt
 from typing import Any
 
 from attncli.analysis.slips.records import Computation, FittedNumber, Variant, plan_slip, problem_slip, text_of
@@ -175,13 +175,15 @@ def _filled(x: Array, *, value: float) -> Array:
     return np.where(np.isneginf(x), value, x)
 
 
-@plan_slip("there is alibi", number=FittedNumber("factor", factors, known=known_factors))
+@plan_slip("there is alibi", number=FittedNumber("factor", factors, usual=(2.0, 0.5), known=known_factors))
 def alibi_factor(case: Computation, number: float) -> Iterator[Variant]:
     """Alibi's slopes are multiplied by a factor."""
     position = case.problem.position
     if position is not None and position.record.function is alibi and "position_bias" in case.plan.by_name:
         changed = case.with_changed_value("position_bias", multiplied, options={"factor": number})
-        yield Variant(changed, f"Alibi's slopes are {times(number)}.")
+        heads = case.problem.leading.heads
+        begins_at_one = heads.bit_count() == 1 and isclose(number, 2 ** (8 / heads), rel_tol=1e-5)
+        yield Variant(changed, f"Alibi's slopes are {times(number)}{': they begin at 2⁰' if begins_at_one else ''}.")
 
 
 def _epsilons(case: Computation) -> Sequence[float]:

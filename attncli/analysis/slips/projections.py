@@ -177,23 +177,29 @@ def kv_heads_tiled(case: Computation) -> Iterator[Variant]:
         yield Variant(_with_functions(case, structural.repeat_kv, _tile))
 
 
-@plan_slip(
-    "heads are side by side in the features, and there are several queries",
-    needs_all_queries=True,
-    needs_all_heads=True,
-)
+@plan_slip("there are several heads and several queries", needs_all_queries=True, needs_all_heads=True)
 def heads_not_transposed(case: Computation) -> Iterator[Variant]:
     """The heads are merged in the wrong order: [heads, queries, features] is reshaped, with no transpose."""
-    merged = case.node("merged")
+    merged, output = case.node("merged"), case.node("context")
     if merged is not None and merged.axes[-2].length > 1:
         yield Variant(case.with_function("merged", _merge_without_transpose))
+        return
+    heads, queries = (1, 1) if output is None or output.letters[-3:-1] != ("h", "n") else output.shape[-3:-1]
+    if output is not None and heads != queries and min(heads, queries) > 1:  # with as many, both axes are exchanged
+        yield Variant(case.with_changed_value(output.name, _output_without_transpose))
 
 
-@plan_slip("heads are split off the features, and there are several rows", needs_all_queries=True)
+@plan_slip("there are several heads and several rows", needs_all_queries=True, needs_all_heads=True)
 def heads_split_not_transposed(case: Computation) -> Iterator[Variant]:
     """The heads are split in the wrong order: the array is reshaped to [heads, rows, features], with no transpose."""
     if _splits_heads(case.plan):
         yield Variant(_with_functions(case, structural.split_heads, _split_without_transpose))
+        return
+    names = [name for name in ("query", "key", "value") if name in case.plan.by_name]
+    if all(len(shape := case.plan.by_name[name].shape) > 2 and min(shape[-3:-1]) > 1 for name in names):
+        for name in names:
+            case = case.with_changed_value(name, _input_without_transpose)
+        yield Variant(case)
 
 
 @plan_slip("heads are split off the features, and have several features")
@@ -220,6 +226,17 @@ def _tile(x: Array, *, heads: int) -> Array:
     repeats = [1] * x.ndim
     repeats[-3] = heads // x.shape[-3]
     return np.tile(x, repeats)
+
+
+def _output_without_transpose(x: Array) -> Array:
+    """[… h n e], which is reshaped to [… n h e] and read in the right order."""
+    *before, heads, rows, features = x.shape
+    return x.reshape(*before, rows, heads, features).swapaxes(-3, -2)
+
+
+def _input_without_transpose(x: Array) -> Array:
+    """[… h n d], of which [… n h d] is reshaped."""
+    return x.swapaxes(-3, -2).reshape(x.shape)
 
 
 def _merge_without_transpose(x: Array) -> Array:

@@ -100,7 +100,7 @@ def weights_in_half(case: Computation) -> Iterator[Variant]:
             case.with_changed_value(name, to_type, options=options),
             f"The weights are rounded to {dtype} before they are multiplied by the values.",
         )
-        if node is not None and node.name == name:
+        if node is not None and node.name == name and dtype in HALF:  # others are of a slip with a factor
             yield Variant(
                 case.with_function(name, _softmax_of_half_exponentials, **options),
                 f"The exponentials are rounded to {dtype} for their product with the values, and not in their sum.",

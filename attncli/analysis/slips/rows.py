@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from attncli.analysis.slips.maps import expected_context, read_rows
+from attncli.analysis.slips.maps import expected_context, read_rows, same_part
 from attncli.analysis.slips.records import Computation, FittedNumber, Variant, evaluate_names, plan_slip
+from attncli.analysis.slips.softmax import softmax_node
 from attncli.analysis.slips.tiles import reads_of_context
 from attncli.base.lazy_numpy import Array, np
 
@@ -15,7 +16,6 @@ FEW_ROWS, FEW_FEATURES, MANY_FEATURES = 12, 8, 32  # that a solution is looked f
 MAX_PAGES = 128
 FEW_NAMED = 6  # rows that a sentence has
 NEAR = 0.05  # of the right computation's distance, from which a solution is worth a try
-SAME = 1e-3  # of the largest number: two rows that are no further apart are taken for the same
 STALE = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 256)
 
 
@@ -81,8 +81,11 @@ def _sums(case: Computation, expected: Mapping[str, Array]) -> _Sums | None:
     return _Sums(scores, empty, content_of, slots, value, found[at][:, few], own[at][:, few])
 
 
-def _empty_rows(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
-    """The first and the number of the rows of keys and values that are 0, or of those of values alone."""
+def _range_of_rows(case: Computation, expected: Mapping[str, Array], kinds: Sequence[str]) -> Iterator[tuple[int, ...]]:
+    """The first and the number of some rows that do not give what they should, of each of some kinds.
+
+    Their keys and values are 0 (`empty`), their values alone (`valueless`), or they are left out (`missing`).
+    """
     keys = case.key_count
     sums = _sums(case, expected) if 1 < keys <= MAX_KEYS else None
     if sums is None:
@@ -90,18 +93,29 @@ def _empty_rows(case: Computation, expected: Mapping[str, Array]) -> Iterator[tu
     own, empty = sums.powers
     summed = _before(own[..., None] * sums.values)
     totals, others = _before(own), _before(empty)
-    for of_keys in (True, False):
+    for kind in kinds:
         nearest = []
         for count in range(1, min(keys, MAX_EMPTY + 1)):
             missing = summed[:, count:] - summed[:, :-count]
-            change = (others[:, count:] - others[:, :-count]) - (totals[:, count:] - totals[:, :-count])
-            total = totals[:, -1:] + (change if of_keys else 0)
+            left = totals[:, -1:] - (totals[:, count:] - totals[:, :-count])
+            of_zeros = others[:, count:] - others[:, :-count]
+            total = {"empty": left + of_zeros, "valueless": totals[:, -1:], "missing": left}[kind]
             with np.errstate(all="ignore"):
                 output = (summed[:, -1:] - missing) / total[..., None]
             distances = sums.distance(np.moveaxis(output, 1, 0))
             nearest.append((float(distances.min()), int(distances.argmin()), count))
         distance, first, count = min(nearest)
         if distance < NEAR**2:
+            yield first, count
+
+
+def _empty_rows(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
+    return _range_of_rows(case, expected, ("empty", "valueless"))
+
+
+def _missing_rows(case: Computation, expected: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
+    for first, count in _range_of_rows(case, expected, ("missing",)):
+        if first + count < case.key_count:  # others are a tail
             yield first, count
 
 
@@ -124,6 +138,24 @@ def rows_of_zeros(case: Computation, number: Sequence[int]) -> Iterator[Variant]
                 changed = changed.with_changed_value(names[word], _emptied, options=options)
             what = " and ".join(f"{word}s" for word in words)
             yield Variant(changed, f"{which} of the {what} {'is' if count == 1 else 'are'} 0, as if not written.")
+
+
+@plan_slip("weights are a softmax, of several keys", number=FittedNumber("first_and_count", solve=_missing_rows))
+def keys_left_out(case: Computation, number: Sequence[int]) -> Iterator[Variant]:
+    """Some keys before the last ones are left out, as a tile that is skipped."""
+    weights, (first, count) = softmax_node(case), number
+    if weights is not None:
+        options = {"first": first, "count": count}
+        changed = case.with_changed_value(weights.inputs["scores"], _hidden, options=options)
+        which = f"Key {first} is" if count == 1 else f"Keys {first} to {first + count - 1} are"
+        yield Variant(changed, f"{which} left out, as a tile that is skipped.")
+
+
+def _hidden(x: Array, *, first: int, count: int) -> Array:
+    """Scores [… m] of which some keys are hidden."""
+    hidden = np.array(x)
+    hidden[..., first : first + count] = -np.inf
+    return hidden
 
 
 def _emptied(x: Array, *, first: int, count: int | None) -> Array:
@@ -283,7 +315,7 @@ def _rows_read(case: Computation, expected: Mapping[str, Array]) -> Iterator[tup
     if found.shape != own.shape:
         return
     rows, computed = (np.moveaxis(x, -2, 0).reshape(x.shape[-2], -1)[:, :MANY_FEATURES] for x in (found, own))
-    allowed = SAME * float(abs(own).max())
+    allowed = same_part(case) * float(abs(own).max())
     is_same = abs(rows[:, None] - computed).max(axis=-1) <= allowed
     is_own = is_same.diagonal()
     read = np.where(is_own, np.arange(len(rows)), is_same.argmax(axis=1))

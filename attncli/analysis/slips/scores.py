@@ -6,6 +6,7 @@ from dataclasses import replace
 from attncli.analysis.slips.masks import rules_of
 from attncli.analysis.slips.records import (
     Computation,
+    FittedNumber,
     Variant,
     plan_slip,
     problem_slip,
@@ -13,6 +14,7 @@ from attncli.analysis.slips.records import (
 )
 from attncli.analysis.slips.scale import own_scale
 from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of
 from attncli.ops import elementwise, structural
 
 
@@ -101,6 +103,36 @@ def bias_twice(case: Computation) -> Iterator[Variant]:
     for name in _biases(case):
         sentence = f"The {'bias of positions' if name == 'position_bias' else name} is added twice."
         yield Variant(case.with_changed_value(name, elementwise.scale, options={"scale": 2.0}), sentence)
+
+
+@plan_slip("a bias, of positions or the user's own, has several heads", needs_all_heads=True)
+def bias_of_other_head(case: Computation) -> Iterator[Variant]:
+    """Each head has the bias of the one after it, or before it."""
+    for name in _biases(case):
+        axis = case.plan.by_name[name].axis("h")
+        for by, which in ((-1, "after"), (1, "before")) if axis is not None and axis.length > 1 else ():
+            changed = case.with_changed_value(name, np.roll, options={"shift": by, "axis": -3})
+            yield Variant(changed, f"Each head has the bias of the one {which} it.")
+
+
+@plan_slip(
+    "queries and keys have several features",
+    number=FittedNumber(
+        "features", lambda case: range(1, case.problem.lengths.get("d", 1)), is_whole=True, is_size=True
+    ),
+)
+def features_left_out(case: Computation, number: int) -> Iterator[Variant]:
+    """Scores are products of some of the features alone, as where the last block of them is skipped."""
+    score = case.node_of_stage("score")
+    if score is None or "query" not in score.inputs:
+        return
+    changed = case.with_changed_value(score.inputs["query"], _first_features, options={"count": number})
+    yield Variant(changed, f"Only the first {count_of(number, 'feature')} of queries and keys are multiplied.")
+
+
+def _first_features(x: Array, *, count: int) -> Array:
+    """Rows of which all features after the first ones are 0."""
+    return np.where(np.arange(x.shape[-1]) < count, x, 0)
 
 
 def _biases(case: Computation) -> list[str]:

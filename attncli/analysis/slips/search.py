@@ -18,9 +18,10 @@ from attncli.analysis.slips.parts import (
     first_part,
     problem_part,
 )
-from attncli.analysis.slips.records import SLIPS, Computation, Number, Slip, text_of
+from attncli.analysis.slips.records import DIGITS, SLIPS, Computation, Number, Slip, text_of
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
+from attncli.base.text import join_words
 from attncli.engine.dense import DenseEngine, input_array
 from attncli.plan.build import build_plan
 from attncli.plan.graph import GRADIENT, Node, Plan
@@ -92,10 +93,13 @@ class Attempt:
     remark: str = ""  # what number people know a number as
     is_confirmation: bool = False  # whether another part is explained already
     on_demand: tuple[str, ...] = ()  # what is checked and computed where it is selected: gradients, and on demand
+    bound: str = ""  # which other numbers fit as well, where its number is not determined
 
     @property
     def parameters(self) -> Mapping[str, Number]:
-        """The numbers that were found, by their names."""
+        """The numbers that were found, by their names; none where others fit as well."""
+        if self.bound:
+            return {}
         pairs = zip((SLIPS[name].number for name in self.slips), self.numbers, strict=True)
         return {number.name: found for number, found in pairs if number is not None and found is not None}
 
@@ -116,8 +120,8 @@ class Attempt:
     @property
     def sentence(self) -> str:
         """What is done wrong."""
-        sentence = " ".join(self.sentences)
-        return f"{sentence.removesuffix('.')} ({self.remark})." if self.remark else sentence
+        sentence, remarks = " ".join(self.sentences), ", ".join(filter(None, (self.remark, self.bound)))
+        return f"{sentence.removesuffix('.')} ({remarks})." if remarks else sentence
 
     @cached_property
     def node_numbers(self) -> Mapping[str, int]:
@@ -258,6 +262,8 @@ class Evidence:
 
 DEFAULT_LIMITS = SearchLimits()
 FEW_TRIED = 16  # numbers in a slip, which is tried also where another one explains what is expected
+FAR = 8.0  # times a number: where that explains what is expected as well, the number is not determined
+MOST_OTHERS = 12  # whole numbers near the one that was found, which may fit as well
 NEAR_KNOWN = 0.02  # a number that people know is tried where the one that was found is so near
 
 
@@ -307,6 +313,7 @@ def explain(
     singles = search.tried_count
     if not found and not skips_pairs():
         found = rank(explaining(search.pairs()))
+    found = [search.with_bound(attempt) for attempt in found]
     return SearchResult(tuple(found), search.tried_count, search.tried_count - singles, tuple(search.untried))
 
 
@@ -478,9 +485,10 @@ class _Search:
                     attempt = made(value) if abs(found / value - 1) < NEAR_KNOWN else None
                     if attempt is not None and self._is_accepted(attempt):
                         yield replace(attempt, remark=f"{text_of(value)} is {name}")
-                attempt = made(found)
-                if attempt is not None:
-                    yield attempt
+                for value in (found,) if number.is_whole else (*_rounder(found), found):
+                    attempt = made(value)
+                    if attempt is not None:
+                        yield attempt
 
     def _start(self, needs: _Needs, cells: int | None = None) -> Attempt | None:
         """The right computation that slips are made in; None where they need all of too many queries.
@@ -519,6 +527,28 @@ class _Search:
             self.tried_count += 1
             if self._is_accepted(attempt):
                 yield attempt
+
+    def with_bound(self, attempt: Attempt) -> Attempt:
+        """The attempt; where it has a number and others fit as well, with these."""
+        slip, number = SLIPS[attempt.slips[0]], next(iter(attempt.numbers), None)
+        if slip.number is None or len(attempt.slips) > 1 or not isinstance(number, (int, float)) or not number:
+            return attempt
+        own = own_attempt(self.problem, self.dtype, attempt.part, self.on_demand)
+        start = replace(own, known=attempt.known)
+
+        def fits(other: float) -> bool:
+            return any(map(self._is_accepted, self._made(start, slip, other)))
+
+        if slip.number.is_whole:
+            candidates = sorted(slip.number.candidates(Computation(own.problem, own.plan, own.dtype)))
+            nearest = sorted(candidates, key=lambda other: abs(other - number))[: MOST_OTHERS + 1]
+            others = [text_of(other) for other in sorted(nearest) if other != number and fits(other)]
+            verb = "fits" if len(others) == 1 else "fit"
+            return replace(attempt, bound=f"{join_words(others)} {verb} as well") if others else attempt
+        for factor, which in ((FAR, "larger"), (1 / FAR, "smaller")):
+            if attempt.is_fitted and fits(number * factor):
+                return replace(attempt, bound=f"any {which} number fits as well")
+        return attempt
 
     def first_of_each(self, accepted: Iterable[Attempt]) -> list[Attempt]:
         """The first confirmed one of the attempts with the same slips."""
@@ -563,6 +593,12 @@ class _Search:
             yield from with_slip(start, slip, number)
         except AttnError as error:  # an operator of another package may refuse what a slip gives it
             self.untried.append(f"{slip.name}: {error.typed}")
+
+
+def _rounder(number: float) -> Sequence[float]:
+    """The number with few digits, where that is near: it is named where it fits as well."""
+    rounded = (float(f"{number:.{digits}g}") for digits in range(1, DIGITS))
+    return list(dict.fromkeys(value for value in rounded if value and abs(number / value - 1) < NEAR_KNOWN))
 
 
 def _names(attempt: Attempt) -> str:

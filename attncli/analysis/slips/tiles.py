@@ -110,14 +110,19 @@ def rescaled_in_another_base(case: Computation, number: int) -> Iterator[Variant
 @plan_slip(WHERE, number=FittedNumber("keys", _pads, is_whole=True, is_size=True))
 def zero_keys_take_part(case: Computation, number: int) -> Iterator[Variant]:
     """Keys and values of zeros that fill the last tile take part in the softmax, each with exp(0)."""
-    sentence = f"Zeros take part in the softmax as {count_of(number, 'key')}, as where they fill the last tile."
+    sentence = (
+        "One more logit of 0 takes part in the softmax, with no value: a key of zeros, or the sink of softmax1."
+        if number == 1
+        else f"Zeros take part in the softmax as {count_of(number, 'key')}, as where they fill the last tile."
+    )
     yield from _with_context(case, _with_zero_keys, sentence, count=number)
 
 
 @plan_slip(WHERE, number=FittedNumber("keys", _counts, is_whole=True, is_size=True))
 def tail_dropped(case: Computation, number: int) -> Iterator[Variant]:
     """The last keys, which do not fill a tile, are left out."""
-    sentence = f"A tail of {count_of(number, 'key')}, which does not fill a tile, is left out."
+    which = "The last key is" if number == 1 else f"The last {number} keys are"
+    sentence = f"{which} left out, as a tail that does not fill a tile."
     yield from _with_context(case, _without_tail, sentence, count=number)
 
 

@@ -149,7 +149,9 @@ def explanation_blocks(report: CheckReport) -> Iterator[Block]:
         yield Statement(f"In {_place(report, part)}:")
         yield Pairs(slip_lines([part.explanation]))
     if report.parts:
-        others = "All other numbers agree." if report.parts[0].others_agree else "Other numbers differ otherwise."
+        others = (
+            "All other numbers agree." if report.parts[0].others_agree else "The others that differ are not explained."
+        )
         yield Lines((others,))
     if report.nearest is not None:
         (result,) = [result for result in report.results if result.name == report.nearest.name]

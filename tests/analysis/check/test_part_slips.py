@@ -81,7 +81,7 @@ def test_noise_in_a_part_is_not_explained_and_the_rest_is() -> None:
     (found,) = report.parts
     assert tuple(found.part.positions) == (1, 2, 3)
     assert not found.others_agree
-    assert "Other numbers differ otherwise." in shown(report)
+    assert "The others that differ are not explained." in shown(report)
 
 
 @pytest.mark.deep

@@ -664,6 +664,53 @@ MISTAKES = [
         Mistake("rows_of_zeros", n, lambda k, n: with_rows(k, lambda x: without(x, *n), lambda x: without(x, *n)), more)
         for n, more in (((2, 2), {}), ((9, 1), {}), ((5, 8), {"causal": True}), ((20, 4), {"causal": True}))
     ),
+    *(
+        Mistake(
+            "keys_left_out",
+            (first, count),
+            lambda k, n: output_of(
+                np.where((np.arange(M) < n[0]) | (np.arange(M) >= sum(n)), scores_of(k), -np.inf), values_of(k)
+            ),
+        )
+        for first, count in ((0, 8), (16, 8), (5, 1))
+    ),
+    *(
+        Mistake(
+            "features_left_out",
+            count,
+            lambda k, c: output_of(scores_of({**k, "query": k["query"] * (np.arange(D) < c)}), values_of(k)),
+        )
+        for count in (4, 7)
+    ),
+    *(
+        Mistake(
+            "bias_of_other_head",
+            None,
+            lambda k, _, by=by: output_of(scores_of(k) + np.roll(k["bias"], by, axis=0), values_of(k)),
+            {"bias": normal(HEADS, N, M, seed=9)},
+        )
+        for by in (-1, 1)
+    ),
+    Mistake("output_in_half", None, lambda k, _: plain(k).astype(np.float16).astype(np.float64)),
+    Mistake(
+        "output_in_half",
+        None,
+        lambda k, _: (
+            plain({name: x.astype(np.float16).astype(np.float64) for name, x in k.items()})
+            .astype(np.float16)
+            .astype(np.float64)
+        ),
+    ),
+    Mistake(
+        "heads_not_transposed",
+        None,
+        lambda k, _: plain(k).reshape(1, N, HEADS, D).swapaxes(1, 2),
+    ),
+    Mistake(
+        "heads_split_not_transposed",
+        None,
+        lambda k, _: plain({name: k[name].swapaxes(1, 2).reshape(k[name].shape) for name in ("query", "key", "value")}),
+    ),
     Mistake("rows_of_zeros", (11, 3), lambda k, n: with_rows(k, same, lambda x: without(x, *n))),
     *(
         Mistake("rows_stale", t, lambda k, t: with_rows(k, same, lambda x: stale(x, t)), more)

@@ -36,6 +36,8 @@ def test_a_mistake_is_named_with_its_number(mistake: Mistake) -> None:
     found = list(explanation.parameters.values())
     if mistake.number is None:
         assert found == []
+    elif found == []:  # not determined, as that of a tile that others of twice the size are the same as here
+        assert "as well" in explanation.sentence
     else:
         np.testing.assert_allclose(found, [mistake.number], rtol=1e-6)
 
