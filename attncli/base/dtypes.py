@@ -238,7 +238,7 @@ def half_type_of(x: Array) -> str | None:
     """
     finite = x[np.isfinite(x)]
     scaled = np.ldexp(np.frexp(finite)[0], FEW_BITS)
-    if np.count_nonzero((scaled != np.round(scaled)) & (finite * 2**FEW_BITS % 1 != 0)) < LEAST_TELLING:
+    if np.count_nonzero((scaled != np.round(scaled)) & (finite % 2.0**-FEW_BITS != 0)) < LEAST_TELLING:
         return None
     with np.errstate(over="ignore"):
         return next((name for name in (BFLOAT16, "float16") if (Precision(name).round(finite) == finite).all()), None)

@@ -97,7 +97,7 @@ def _looser(checker: Checker, report: CheckReport) -> CheckReport | None:
         return None
     if checker.options.tries_slips:
         with np.errstate(all="ignore"):
-            found = find_explanations(checker, report.results, lambda: True)
+            found = find_explanations(checker, report.results, lambda: True, must_gain=True)
         if found.explanations:
             return replace(report, explanations=explanations(found.explanations), tried_count=found.tried_count)
     return replace(report, results=results)

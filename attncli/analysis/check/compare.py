@@ -317,6 +317,7 @@ class Checker:
             computed=computed,
             is_given=numbers.is_given,
             half_type=allowed_by,
+            is_array=numbers.dtype is not None,
             remarks=(*numbers.remarks, *filter(None, [on_values])),
         )
 

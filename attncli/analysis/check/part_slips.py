@@ -16,7 +16,7 @@ from attncli.analysis.check.slips import (
     find_nearest,
     limits_of,
 )
-from attncli.analysis.slips.search import SearchResult
+from attncli.analysis.slips.search import Attempt, SearchResult
 from attncli.base.lazy_numpy import Array, np
 
 ITEMS = ("b", "h")  # letters of axes along which a part is looked for, also where numbers differ all along
@@ -39,7 +39,8 @@ class Explained:
 def explain_differences(checker: Checker, results: Sequence[QuantityCheck]) -> Explained:
     """The slips that explain the numbers that differ.
 
-    Where some batch items, heads or queries agree and one slip explains the others, no pairs of slips are tried.
+    Where one slip explains them if every step is rounded to a half type, or some batch items, heads or queries agree
+    and one slip explains the others, no pairs of slips are tried.
     """
     search = _PartSearch(checker, results)
     parts: list[PartExplanation] = []
@@ -48,10 +49,14 @@ def explain_differences(checker: Checker, results: Sequence[QuantityCheck]) -> E
         parts.extend(search.along_first([letter for letter in LETTERS if search.has_right_part(letter)]))
         return bool(parts) and parts[0].others_agree
 
-    whole = find_explanations(checker, results, is_explained_in_part)
-    if not whole.explanations and any(checker.loose_tolerance(name) for name in checker.quantities):
-        loosely = find_explanations(checker, results, lambda: True, rounds_every_step=True)
-        whole = replace(whole, explanations=loosely.explanations)
+    def is_explained() -> bool:
+        if any(checker.loose_tolerance(name) for name in checker.quantities):
+            loosely.extend(find_explanations(checker, results, lambda: True, rounds_every_step=True).explanations)
+        return bool(loosely) or is_explained_in_part()
+
+    loosely: list[Attempt] = []
+    whole = find_explanations(checker, results, is_explained)
+    whole = whole if whole.explanations else replace(whole, explanations=tuple(loosely))
     if not whole.explanations and not parts:
         parts.extend(search.along_first([letter for letter in ITEMS if not search.has_right_part(letter)]))
     if not whole.explanations:

@@ -78,6 +78,7 @@ class QuantityCheck:
     other_step: str | None = None  # the step that has the few numbers that differ, in the same cells
     half_type: str | None = None  # in which they would agree, were the problem computed in it and not in a finer type
     remarks: tuple[str, ...] = ()  # which shapes were matched, which part was checked
+    is_array: bool = False  # numbers of a program, with a type of their own, not typed ones
     looser: str = ""  # that numbers agree only as those of a half type in every step, in words: `within what …`
 
     @property
@@ -209,9 +210,12 @@ class CheckReport:
 
     @property
     def has_late_steps_alone(self) -> bool:
-        """Whether the context or the output differs, and nothing before it is expected, although it is computed."""
+        """Whether the context or the output differs, and nothing before it is expected, although it is computed.
+
+        Of a person's numbers: a kernel computes all steps at once, and has no others to give.
+        """
         early = {name for name in ("scores", "weights") if name in self.trace.plan.results}
-        is_late = self.first_difference in ("context", "output")
+        is_late = self.first_difference in ("context", "output") and not any(x.is_array for x in self.results)
         return is_late and bool(early) and early.isdisjoint(result.name for result in self.results if result.count)
 
     @property

@@ -55,13 +55,14 @@ def find_explanations(
     skips_pairs: Callable[[], bool] = lambda: False,
     *,
     rounds_every_step: bool = False,
+    must_gain: bool = False,
 ) -> SearchResult:
     """The slips with which a computation gives the expected numbers, the simplest first.
 
     Of those within the tolerance only the ones are named that leave least: each may be right, as `ranked` says. Where
     no slip alone does, `skips_pairs` is asked whether pairs are left out. They are where all numbers that differ are 0
     or none is finite: many pairs can make that of any numbers. With `rounds_every_step` the steps of
-    the computation with a slip are rounded to the half type of the problem.
+    the computation with a slip are rounded to the half type of the problem. `must_gain` is that of `ranked`.
     """
     problem, limits = exact_problem(checker), limits_of(checker)
     accepts = partial(matches_expected, checker, rounds_every_step=rounds_every_step)
@@ -79,7 +80,7 @@ def find_explanations(
         evidence=evidence,
         skips_pairs=lambda: says_nothing or skips_pairs(),
         is_backward=_is_backward(checker, results),
-        rank=partial(ranked, checker, must_gain=rounds_every_step),
+        rank=partial(ranked, checker, must_gain=must_gain or rounds_every_step),
     )
 
 
@@ -103,15 +104,16 @@ class Remainder(NamedTuple):
 def ranked(checker: Checker, attempts: Sequence[Attempt], *, must_gain: bool = False) -> list[Attempt]:
     """The attempts that leave no more than twice what the best one leaves.
 
-    A number that was found by a search is given up where a mistake without one does as well. With `must_gain` an
-    attempt also leaves less than half of what the right computation leaves.
+    A number that was found by a search is given up where a mistake without one does as well. With `must_gain` the
+    largest error that an attempt leaves is also less than half of that which the right computation leaves.
     """
     if len(attempts) < 2 and not must_gain:
         return list(attempts)
     remainders = [_remainder(checker, attempt) for attempt in attempts]
     if must_gain:
         right = _remainder(checker, own_attempt(exact_problem(checker), _dtype(checker), on_demand=_on_demand(checker)))
-        both = [x for x in zip(attempts, remainders, strict=True) if right.is_more_than(MUCH_MORE, x[1])]
+        least = right.largest / MUCH_MORE
+        both = [x for x in zip(attempts, remainders, strict=True) if max(x[1].largest, 1) < least]
         attempts, remainders = [attempt for attempt, _ in both], [remainder for _, remainder in both]
     if not attempts:
         return []

@@ -21,7 +21,14 @@ from attncli.render.document import (
 )
 from attncli.render.formats import terminal
 from attncli.render.objects import NOTHING_GIVEN, check_object, suite_object
-from attncli.render.reports.quantity import AGREES, DIFFERS, count_of_differences, describe_part, quantity_blocks
+from attncli.render.reports.quantity import (
+    AGREES,
+    DIFFERS,
+    count_of_differences,
+    describe_part,
+    place_of_differences,
+    quantity_blocks,
+)
 from attncli.render.sections import edits_text
 from attncli.render.target import TEXT_FILE
 from attncli.render.view import DECIMALS
@@ -158,6 +165,8 @@ def explanation_blocks(report: CheckReport) -> Iterator[Block]:
         count = f"{report.nearest.count} of {count_of(result.differ, 'number')} of {result.name} that differ"
         yield Statement(f"Explains {count}:")
         yield Pairs(slip_lines([report.nearest.explanation]))
+    if not report.explanations and not report.parts and report.tried_count:
+        yield Lines(tuple(place_of_differences(report)))
     remarks = list(report.untried)
     if report.tried_count:
         singles, pairs = report.tried_count - report.pair_count, count_of(report.pair_count, "pair")

@@ -161,6 +161,22 @@ def _query_positions(trace: Trace, name: str) -> list[int] | None:
     return [trace.problem.past_count + row for row in rows]
 
 
+def place_of_differences(report: CheckReport) -> Iterator[str]:
+    """Where the numbers of the first result that differs are wrong, and that the others agree; nothing where all are.
+
+    `All differences are in heads 1 and 2; the other numbers agree.`
+    """
+    result = next(iter(report.differing), None)
+    if result is None or result.differ == result.count:
+        return
+    pattern = find_pattern(result.differs, result.is_given, _query_positions(report.trace, result.name))
+    if not pattern.is_everything or result.differ <= FEW:
+        where, is_one = _where(report.trace, result, pattern), result.differ == 1
+        of = f" of {result.name}" if len(report.results) > 1 else ""
+        verb = "The difference is" if is_one else "All differences are"
+        yield f"{verb} in {where}; the other numbers{of} agree."
+
+
 def _where(trace: Trace, result: QuantityCheck, pattern: ErrorPattern) -> str:
     """Where the numbers differ: few cells by their labels, otherwise the pattern, and how full it is.
 
