@@ -215,6 +215,7 @@ def _outcome(outcome: "CheckOutcome") -> dict[str, Any]:
     """The problem and its report, or its error; with the numbers that were set, and what was found before."""
     agrees = outcome.agrees if outcome.has_verdict else None
     content: dict[str, Any] = {"problem": outcome.file or None, "part": outcome.part or None, "agrees": agrees}
+    content["blank"] = sum(outcome.unanswered.values()) if outcome.report is None else outcome.report.blank_count
     if outcome.report is None:
         return content | {"error": NOTHING_GIVEN if outcome.error is None else outcome.error.typed}
     content |= report_object(outcome.report)
@@ -264,6 +265,7 @@ def _quantity(report: "CheckReport", result: "QuantityCheck") -> dict[str, Any]:
     from attncli.analysis.check.error_shapes import shapes_of  # noqa: PLC0415 - a result has no errors
 
     content = _object({"name": result.name, "agrees": result.agrees}, result, _ARRAYS)
+    content["by_digits"] = [_object({}, group) for group in result.by_digits]
     content["error_shapes"] = [] if report.explanations else [_object({}, x) for x in shapes_of(report.trace, result)]
     worst = result.worst
     labels = {} if worst is None else {"labels": list(worst.labels)}

@@ -273,6 +273,7 @@ def check_schema() -> Schema:
     """
     from attncli.analysis.check.error_shapes import ErrorShape  # noqa: PLC0415 - only this schema needs it
     from attncli.analysis.check.report import (  # noqa: PLC0415
+        DigitsOfAgreement,
         Explanation,
         QuantityCheck,
         Telling,
@@ -284,6 +285,7 @@ def check_schema() -> Schema:
     quantity["properties"] |= {
         "agrees": {"type": "boolean"},
         "worst": _any_of(worst, {"type": "null"}),
+        "by_digits": {"type": "array", "items": _of_record(DigitsOfAgreement)},
         "error_shapes": {"type": "array", "items": _of_record(ErrorShape)},
     }
     explanation = _of_record(Explanation)
@@ -313,7 +315,13 @@ def check_schema() -> Schema:
         "error": _TEXT,
     }
     verdict: Schema = {"type": ["boolean", "null"]}
-    outcome = {"problem": optional_text, "part": optional_text, "agrees": verdict, **report}
+    outcome = {
+        "problem": optional_text,
+        "part": optional_text,
+        "agrees": verdict,
+        "blank": {"type": "integer"},
+        **report,
+    }
     head = {"format": {"const": CHECK_FORMAT}, "version": _TEXT}
     suite = head | {"agrees": verdict, "checks": {"type": "array", "items": {"$ref": "#/$defs/outcome"}}}
     suite["left_out"] = _NAMES

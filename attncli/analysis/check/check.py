@@ -153,12 +153,16 @@ def part_of(plan: Plan, options: CheckOptions) -> CheckedPart:
 
 
 def check_expected(problem: ProblemSpec, expected: Expected, options: CheckOptions, place: str) -> CheckReport:
-    """Check what is expected of a problem; raises AttnError, which names the place of the numbers or of the problem."""
+    """Check what is expected of a problem; numbers that are asked for and left blank are not right.
+
+    Raises AttnError, which names the place of the numbers or of the problem.
+    """
     by_name = expected.by_name
     try:
-        return check(problem, {name: expectation.value for name, expectation in by_name.items()}, options)
+        report = check(problem, {name: expectation.value for name, expectation in by_name.items()}, options)
     except AttnError as error:
         key, name, *_ = (*error.path, "", "")
         if key == EXPECTED and name in by_name:
             raise by_name[name].locate(error) from None
         raise error.at(place) if place else error from None
+    return replace(report, blank=expected.blank)

@@ -50,6 +50,16 @@ class WorstCell:
 
 
 @dataclass(frozen=True)
+class DigitsOfAgreement:
+    """So many typed numbers that agree to as many digits: their largest error, and the largest that is allowed."""
+
+    count: int
+    digits: int
+    max_abs: float
+    tolerance: float
+
+
+@dataclass(frozen=True)
 class QuantityCheck:
     """One quantity: how many of its numbers are expected, how many of them differ, and how far.
 
@@ -61,6 +71,7 @@ class QuantityCheck:
     count: int
     differ: int
     digits: int  # to how many significant digits all numbers agree
+    by_digits: tuple[DigitsOfAgreement, ...]  # the same of numbers typed to different decimals, most digits first
     tolerance: float  # the largest difference that is allowed in any cell
     tolerance_reason: str  # the tolerance, in a sentence
     max_abs: float
@@ -154,6 +165,7 @@ class CheckReport:
     pair_count: int = 0  # how many of those that were tried are pairs
     searched: str = ""  # where nothing is expected: the result in which slips were looked for
     searched_reason: str = ""  # the tolerance of that result, in words
+    blank: Mapping[str, int] = field(default_factory=dict)  # how many numbers of each result were left blank
 
     @property
     def has_verdict(self) -> bool:
@@ -171,14 +183,19 @@ class CheckReport:
         return sum(result.differ for result in self.results)
 
     @property
+    def blank_count(self) -> int:
+        """How many numbers that are asked for were left blank."""
+        return sum(self.blank.values())
+
+    @property
     def differing(self) -> Sequence[QuantityCheck]:
         """The quantities of which numbers differ."""
         return [result for result in self.results if not result.agrees]
 
     @property
     def agrees(self) -> bool:
-        """Whether no number differs."""
-        return not self.differing
+        """Whether no number differs, and none was left blank."""
+        return not self.differing and not self.blank
 
     @property
     def first_difference(self) -> str | None:
@@ -228,7 +245,8 @@ class CheckOutcome:
 
     `file` is as it was named, empty where options alone are the problem. `part` is the title or the number of a part,
     empty where the file is one problem. `before` is there where numbers of the problem were set. `unanswered` has how
-    many numbers of each result are asked for and not given; where that are all of them there is no report.
+    many numbers of each result are asked for and not given; where that are all of them there is no report, otherwise
+    the report has them as `blank`.
     """
 
     file: str

@@ -234,20 +234,20 @@ def verdict(report: CheckReport) -> str:
     """
     if not report.has_verdict:
         text = f"no expected numbers; {_unnoticed(report)}"
-    elif report.agrees:
+    elif not report.differing:
         text = _agreement(report)
     else:
-        differ = count_of_differences(report.differ, report.count)
-        text = f"{differ}; the first step that differs is {report.first_difference}"
+        text = f"{_differences(report)}; the first step that differs is {report.first_difference}"
         how = "too few numbers to tell:" if report.is_undecided else "explained by"
+        found = explained_by(report)
         if report.explanations:
-            text += f"; {how} {names_of_slips(report.explanations)}"
+            text += f"; {how} {found}"
         elif report.half_type is not None:
             text += f"; within the error of arithmetic in {report.half_type}"
         elif report.other_step:
             text += f"; {'it is that' if report.differ == 1 else 'they are those'} of {report.other_step}"
-        for part in report.parts[:1]:
-            text += f"; explained by {_slip_names(part.explanation)} in {_place(report, part)}"
+        if report.parts:
+            text += f"; explained by {found}"
     return text[0].upper() + text[1:]
 
 
@@ -258,16 +258,28 @@ def short_verdict(report: CheckReport) -> str:
     """
     if not report.has_verdict:
         text = "no expected numbers"
-    elif report.agrees:
+    elif not report.differing:
         text = _agreement(report)
     else:
-        slip = f" ({_slip_names(report.explanations[0])})" if report.explanations else ""
-        text = f"{count_of_differences(report.differ, report.count)}, first in {report.first_difference}{slip}"
+        found = explained_by(report)
+        text = f"{_differences(report)}, first in {report.first_difference}{f' ({found})' if found else ''}"
     return text if report.unnoticed is None else f"{text}; {_unnoticed(report)}"
 
 
 def _agreement(report: CheckReport) -> str:
+    if report.blank:
+        return f"{report.count} of {count_of(report.count + report.blank_count, 'number')} agree{_blanks(report)}"
     return f"all {report.count} numbers agree" if report.count != 1 else "the number agrees"
+
+
+def _differences(report: CheckReport) -> str:
+    """`3 of 16 numbers differ`; where numbers were left blank, of all that are asked for."""
+    return count_of_differences(report.differ, report.count + report.blank_count) + _blanks(report)
+
+
+def _blanks(report: CheckReport) -> str:
+    """How many numbers were left blank, behind those that were given."""
+    return f", {report.blank_count} {'is' if report.blank_count == 1 else 'are'} blank" if report.blank else ""
 
 
 def _unnoticed(report: CheckReport) -> str:
@@ -275,6 +287,13 @@ def _unnoticed(report: CheckReport) -> str:
     if report.unnoticed:
         return f"these inputs would not reveal {names_of_slips(report.unnoticed)}"
     return f"these inputs would reveal every mistake{' that was tried' if report.untried else ''}"
+
+
+def explained_by(report: CheckReport) -> str:
+    """The slips that explain the numbers, `a or b`, or those of a part with its place, in a report and in any list."""
+    for part in report.parts[:1]:
+        return f"{_slip_names(part.explanation)} in {_place(report, part)}"
+    return names_of_slips(report.explanations) if report.explanations else ""
 
 
 def names_of_slips(explanations: Sequence[Explanation]) -> str:
