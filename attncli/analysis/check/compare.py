@@ -336,7 +336,7 @@ def with_relations(checker: Checker, results: Sequence[QuantityCheck]) -> tuple[
         if result.agrees:
             related.append(result)
             continue
-        unaffected = [other.name for other in results[at + 1 :] if _is_unaffected(checker, result, other)]
+        unaffected = [other.name for other in results[at + 1 :] if is_unaffected(checker, result, other)]
         which = join_words(unaffected)
         remark = f"the expected values of {which} agree with the reference, but do not follow from these numbers"
         remarks = (*result.remarks, remark) if unaffected else result.remarks
@@ -351,7 +351,7 @@ def _follows(checker: Checker, before: Sequence[QuantityCheck], result: Quantity
     to half a unit of the last. None where no quantity before it is expected whole.
     """
     name = checker.trace.plan.resolve(result.name)
-    read = {step: other for other in before if (step := _replaceable_step(checker, other, name)) is not None}
+    read = {step: other for other in before if (step := replaceable_step(checker, other, name)) is not None}
     if not read:
         return None
     if all(other.agrees for other in read.values()):
@@ -369,17 +369,17 @@ def _follows(checker: Checker, before: Sequence[QuantityCheck], result: Quantity
     return not checker.count_differences(result.name, computed, half_units)
 
 
-def _is_unaffected(checker: Checker, result: QuantityCheck, other: QuantityCheck) -> bool:
+def is_unaffected(checker: Checker, result: QuantityCheck, other: QuantityCheck) -> bool:
     """Whether a later quantity agrees with the reference, and would not if computed from the expected numbers."""
     name = checker.trace.plan.resolve(other.name)
-    step = _replaceable_step(checker, result, name)
+    step = replaceable_step(checker, result, name)
     if step is None or not other.agrees:
         return False
     computed = recompute(checker.trace, {step: checker.quantities[result.name].array}, name)
     return checker.count_differences(other.name, computed, checker.quantities[other.name].half_units) > 0
 
 
-def _replaceable_step(checker: Checker, result: QuantityCheck, name: str) -> str | None:
+def replaceable_step(checker: Checker, result: QuantityCheck, name: str) -> str | None:
     """The step of a quantity that is expected whole, where another one is computed from it; else None."""
     plan = checker.trace.plan
     step = plan.resolve(result.name)

@@ -50,6 +50,22 @@ class WorstCell:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """How the numbers of a result that differ can be read, without a mistake of computing: its name, and a sentence.
+
+    `parameters` has the numbers in it. Numbers that are right and `is_elsewhere` in a result may also be computed so,
+    unless it `is_partial`: some are in their own place. One that `is_of_sheet` holds for all results that have it.
+    """
+
+    name: str
+    sentence: str
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    is_elsewhere: bool = False
+    is_partial: bool = False
+    is_of_sheet: bool = False
+
+
+@dataclass(frozen=True)
 class DigitsOfAgreement:
     """So many typed numbers that agree to as many digits: their largest error, and the largest that is allowed."""
 
@@ -86,7 +102,8 @@ class QuantityCheck:
     is_given: Array
     differs: Array
     follows: bool | None = None  # whether numbers that differ follow from those expected before them; None if unknown
-    other_step: str | None = None  # the step that has the few numbers that differ, in the same cells
+    other_step: str | None = None  # the step that has the numbers that differ, in the same cells
+    reading: Reading | None = None  # of the numbers that differ, where a plain one accounts for them
     half_type: str | None = None  # in which they would agree, were the problem computed in it and not in a finer type
     remarks: tuple[str, ...] = ()  # which shapes were matched, which part was checked
 

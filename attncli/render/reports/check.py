@@ -160,7 +160,7 @@ def explanation_blocks(report: CheckReport) -> Iterator[Block]:
     if report.tried_count:
         singles, pairs = report.tried_count - report.pair_count, count_of(report.pair_count, "pair")
         text = f"Tried {count_of(singles, 'mistake')}{f' and {pairs} of them' if report.pair_count else ''}."
-        if not report.explanations and not report.other_step:
+        if not report.explanations:
             tried = f"{singles} tried{f', and {pairs}' if report.pair_count else ''}"
             numbers = "all of these numbers" if report.parts or report.nearest else "these numbers"
             text = f"No known mistake explains {numbers} ({tried})."
@@ -238,14 +238,12 @@ def verdict(report: CheckReport) -> str:
         text = _agreement(report)
     else:
         text = f"{_differences(report)}; the first step that differs is {report.first_difference}"
-        how = "too few numbers to tell:" if report.is_undecided else "explained by"
+        how = "too few numbers to tell: " if report.is_undecided else "explained by "
         found = explained_by(report)
         if report.explanations:
-            text += f"; {how} {found}"
+            text += f"; {'' if _is_other_step(report) else how}{found}"
         elif report.half_type is not None:
             text += f"; within the error of arithmetic in {report.half_type}"
-        elif report.other_step:
-            text += f"; {'it is that' if report.differ == 1 else 'they are those'} of {report.other_step}"
         if report.parts:
             text += f"; explained by {found}"
     return text[0].upper() + text[1:]
@@ -293,7 +291,14 @@ def explained_by(report: CheckReport) -> str:
     """The slips that explain the numbers, `a or b`, or those of a part with its place, in a report and in any list."""
     for part in report.parts[:1]:
         return f"{_slip_names(part.explanation)} in {_place(report, part)}"
+    if _is_other_step(report):
+        return f"{'it is that' if report.differ == 1 else 'they are those'} of {report.other_step}"
     return names_of_slips(report.explanations) if report.explanations else ""
+
+
+def _is_other_step(report: CheckReport) -> bool:
+    """Whether the numbers that differ are those of another step, and nothing else explains them."""
+    return [found.slips for found in report.explanations] == [("other_step",)]
 
 
 def names_of_slips(explanations: Sequence[Explanation]) -> str:

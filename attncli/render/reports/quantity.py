@@ -59,7 +59,7 @@ def quantity_blocks(report: CheckReport, result: QuantityCheck, decimals: int, a
         text = f"{count_of_differences(result.differ, result.count)}{source}{_consequence(report, result)}"
         text += f"; {count_of(blank, 'number')} left blank" if blank else ""
         yield Statement(f"✗ {result.name}", f": {text}", DIFFERS)
-        lines = (*_errors(result), *worst_cell_lines(trace, result, adjective), *_other_step(trace, result))
+        lines = (*_errors(result), *worst_cell_lines(trace, result, adjective), *_reading(report, result))
         yield Lines(_indented(lines))
         yield Lines(_indented(worst_arithmetic(trace, result, decimals), "  "), "cyan", "mathematics")
         pattern = find_pattern(result.differs, result.is_given, _query_positions(trace, result.name))
@@ -114,7 +114,7 @@ def count_of_differences(differ: int, count: int) -> str:
 
 def _consequence(report: CheckReport, result: QuantityCheck) -> str:
     """Whether numbers that differ follow from others that differ before them."""
-    if result.follows is None or result.name == report.first_difference:
+    if result.follows is None or result.reading is not None or result.name == report.first_difference:
         return ""
     return ", as the errors above explain" if result.follows else ", which the errors above do not explain"
 
@@ -153,10 +153,16 @@ def worst_cell_lines(trace: Trace, result: QuantityCheck, adjective: str = "") -
         yield f"{'worst at' if result.differ > 1 else 'at'} {cell}: {both}"
 
 
-def _other_step(trace: Trace, result: QuantityCheck) -> Iterator[str]:
-    """The step that has the numbers that differ: `2.4142 is in the same cell of dot_products: Qᵢ·Kⱼ`."""
-    name = result.other_step
-    if name is not None:
+def _reading(report: CheckReport, result: QuantityCheck) -> Iterator[str]:
+    """How the numbers that differ can be read, where that is not said of all; such as the step that has them.
+
+    `2.4142 is in the same cell of dot_products: Qᵢ·Kⱼ`
+    """
+    trace, name, reading = report.trace, result.other_step, result.reading
+    is_said = reading is not None and any(reading.name in found.slips for found in report.explanations)
+    if reading is not None and reading.name != "other_step" and not is_said:
+        yield reading.sentence.rstrip(".")
+    if name is not None and not is_said:
         numbers, is_one = result.expected[result.differs], result.differ == 1
         formula = f": {trace[name].formula}" if name in trace else ""
         what = f"{numbers[0]:.{MIN_DIGITS}g} is in the same cell" if is_one else "these numbers are in the same cells"
