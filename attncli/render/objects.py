@@ -27,6 +27,7 @@ FIRST_STEPS = ("query", "key", "value")
 CHECK_FORMAT, COMPARE_FORMAT, DEMO_FORMAT = "attn.check/1", "attn.compare/1", "attn.demo/1"
 NOTHING_GIVEN = "no number is filled in"
 LIST_FORMAT, TRY_FORMAT = "attn.list/1", "attn.try/1"
+_OF_READINGS = ("is_elsewhere", "is_partial", "is_of_sheet")  # which only decide whether mistakes are looked for
 _ARRAYS = ("expected", "computed", "is_given", "differs")  # of a quantity
 
 
@@ -265,6 +266,8 @@ def _quantity(report: "CheckReport", result: "QuantityCheck") -> dict[str, Any]:
     from attncli.analysis.check.error_shapes import shapes_of  # noqa: PLC0415 - a result has no errors
 
     content = _object({"name": result.name, "agrees": result.agrees}, result, _ARRAYS)
+    reading = result.reading
+    content["reading"] = None if reading is None else _object({}, reading, _OF_READINGS)
     content["by_digits"] = [_object({}, group) for group in result.by_digits]
     content["error_shapes"] = [] if report.explanations else [_object({}, x) for x in shapes_of(report.trace, result)]
     worst = result.worst

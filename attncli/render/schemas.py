@@ -276,6 +276,7 @@ def check_schema() -> Schema:
         DigitsOfAgreement,
         Explanation,
         QuantityCheck,
+        Reading,
         Telling,
         WorstCell,
     )
@@ -285,6 +286,9 @@ def check_schema() -> Schema:
     quantity["properties"] |= {
         "agrees": {"type": "boolean"},
         "worst": _any_of(worst, {"type": "null"}),
+        "reading": _any_of(
+            _of_record(Reading, without=["is_elsewhere", "is_partial", "is_of_sheet"]), {"type": "null"}
+        ),
         "by_digits": {"type": "array", "items": _of_record(DigitsOfAgreement)},
         "error_shapes": {"type": "array", "items": _of_record(ErrorShape)},
     }

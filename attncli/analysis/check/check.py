@@ -95,19 +95,22 @@ def _explained(report: CheckReport, checker: Checker, expected: Mapping[str, Any
 
 def _results(checker: Checker) -> tuple[QuantityCheck, ...]:
     """The quantities compared, with how they are related to one another and to other steps."""
-    compared = [_if_transposed(checker.compare(name), numbers) for name, numbers in checker.quantities.items()]
-    return with_other_steps(checker, with_relations(checker, compared))
+    compared = [checker.compare(name) for name in checker.quantities]
+    related = with_other_steps(checker, with_relations(checker, compared))
+    return tuple(_if_transposed(result, checker.quantities[result.name]) for result in related)
 
 
 def _if_transposed(result: QuantityCheck, numbers: ExpectedNumbers) -> QuantityCheck:
     """A quantity as it is; of one whose rows and columns are exchanged, as its shape tells, no number is right.
 
-    Raises AttnError where its numbers are not even right but for that.
+    Some may differ besides. Raises AttnError where most do: it has the wrong shape.
     """
     if numbers.transposed is None:
         return result
     if 2 * result.differ > result.count:
         raise numbers.transposed
+    if result.differ:
+        return replace(result, remarks=(*result.remarks, "its rows and columns are exchanged too"))
     return replace(result, differ=result.count, differs=numbers.is_given, worst=None)
 
 

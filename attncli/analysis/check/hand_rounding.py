@@ -16,10 +16,11 @@ from attncli.analysis.slips.softmax import softmax_node
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.engine.dense import evaluate
-from attncli.plan.graph import Node, Plan
+from attncli.plan.graph import Node
 
 MOST_CELLS = 4096  # of all steps together: larger problems are not done by hand
-ROUNDED_TO = (4, 3, 2, 1, 0)  # decimals on the way
+ROUNDED_TO = (4, 3, 2, 1)  # decimals on the way
+FAR = 0.05  # of a root: nobody takes a number that is farther from it
 EPSILON = 1e-9  # of a unit, by which a number may be below the one that it is cut from
 SURE = 1e3  # times as likely as by chance: so many ways to round are tried
 MAX_WAYS = 2  # that are named where they give the same numbers
@@ -147,7 +148,7 @@ def _ways(checker: Checker, result: QuantityCheck, results: Sequence[QuantityChe
     if trace.plan.results.get("scores") not in written:
         yield from _with_roots(checker, name)
     for node in plan.nodes:
-        if node.name != name and _is_on_the_way(plan, node, name):
+        if node.name != name and _is_on_the_way(checker, node, name):
             yield from _with_rounded_step(checker, node, name)
     yield from _with_rounded_exponentials(checker, name)
 
@@ -176,10 +177,12 @@ def _cut_to(x: Array, decimals: int) -> Array:
     return cut_off
 
 
-def _is_on_the_way(plan: Plan, node: Node, name: str) -> bool:
+def _is_on_the_way(checker: Checker, node: Node, name: str) -> bool:
     """Whether a node is computed on the way to a result, so that people write its numbers down."""
+    plan = checker.trace.plan
     target = plan.by_name[name].tapped_from or name
     is_computed = not node.is_input and not node.is_exact and not node.is_identity and node.tapped_from is None
+    is_computed = is_computed and checker.trace[node.name].value.dtype.kind == "f"
     return is_computed and node.name in plan.needed_for([target])
 
 
@@ -243,9 +246,9 @@ def _with_roots(checker: Checker, name: str) -> Iterator[_Way]:
     if abs(root**2 - square) > EPSILON * square or abs(root - round(root)) < EPSILON:
         return
     for word, right in ((f"√{square}", root), (f"1/√{square}", scale)):
-        for decimals in ROUNDED_TO[:-1]:
+        for decimals in ROUNDED_TO:
             for taken in dict.fromkeys((round(right, decimals), float(_cut_to(np.array(right), decimals)))):
-                if taken:
+                if abs(taken - right) < FAR * right:
                     factor = right / taken if right == root else taken / right
                     value = _from(checker, step, trace[step].value * factor, name)
                     yield _Way(f"computed with {word} = {taken:.{decimals}f}", value, {word: taken})

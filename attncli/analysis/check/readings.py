@@ -59,7 +59,7 @@ def read_plainly(checker: Checker, results: Sequence[QuantityCheck]) -> PlainRea
 
 def _with_reading(checker: Checker, result: QuantityCheck, results: Sequence[QuantityCheck]) -> QuantityCheck:
     """A quantity with its reading; without one where its numbers follow from others that differ before them."""
-    if result.follows:
+    if result.follows or result.computed.dtype.kind != "f":
         return result
     readers = READERS if has_every_step(checker.trace) else WITHOUT_STEPS
     found = (reading for read in readers if (reading := read(checker, result, results)) is not None)
@@ -85,7 +85,7 @@ def transposed(checker: Checker, result: QuantityCheck, _: Sequence[QuantityChec
     """The right numbers, with rows and columns exchanged."""
     sentence = "the numbers are transposed: rows stand where columns should."
     if checker.quantities[result.name].transposed is not None:
-        return Reading("transposed", sentence)
+        return Reading("transposed", sentence) if result.worst is None else None
     computed = result.computed
     if computed.ndim < 2 or computed.shape[-1] != computed.shape[-2] or result.count < FEW_NUMBERS:
         return None

@@ -231,9 +231,17 @@ class CheckReport:
         return types.pop() if len(types) == 1 else None
 
     @property
+    def is_read_plainly(self) -> bool:
+        """Whether readings of the results explain the numbers, and no slip."""
+        names = {result.reading.name for result in self.results if result.reading is not None}
+        return bool(self.explanations) and all(names.issuperset(found.slips) for found in self.explanations)
+
+    @property
     def may_be_chance(self) -> bool:
         """Whether so few numbers are expected that slips may explain them by chance."""
-        return any(self.count < FEW_NUMBERS * explanation.chosen_count for explanation in self.explanations)
+        return not self.is_read_plainly and any(
+            self.count < FEW_NUMBERS * explanation.chosen_count for explanation in self.explanations
+        )
 
     @property
     def has_late_steps_alone(self) -> bool:

@@ -54,7 +54,8 @@ def check_answer(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], deci
     def sections() -> Iterator[Section]:
         if is_suite or len(outcomes) > 1:
             lines = [line for outcome in outcomes for line in _line(outcome)] if is_suite or is_long else []
-            yield Section("", blocks=(*_summary(outcomes), *lines, *_without_expected(outcomes, left_out)))
+            shared = _shared(outcomes) if is_suite else ()
+            yield Section("", blocks=(*_summary(outcomes), *shared, *lines, *_without_expected(outcomes, left_out)))
         for outcome in () if is_suite else differing if is_long else outcomes:
             own = _outcome_sections(outcome, decimals)
             has_comma = outcome.report is not None and outcome.report.trace.problem.decimal_comma
@@ -75,7 +76,7 @@ def quiet_document(outcomes: Sequence[CheckOutcome]) -> Document:
         blocks: list[Block] = [verdict_line(one.report)]
     else:
         differing = [outcome for outcome in outcomes if not outcome.agrees]
-        blocks = [*_summary(outcomes), *(line for outcome in differing for line in _line(outcome))]
+        blocks = [*_summary(outcomes), *_shared(outcomes), *(line for outcome in differing for line in _line(outcome))]
         blocks = blocks or [*_without_expected(outcomes, ())]
     return Document([Section("", blocks=tuple(blocks))], 0)
 
@@ -141,7 +142,7 @@ def _tolerances(report: CheckReport) -> Iterator[str]:
 
 def explanation_blocks(report: CheckReport) -> Iterator[Block]:
     """The slips that explain the numbers that differ, or that none does; nothing where none was tried."""
-    if report.explanations:
+    if report.explanations and not _is_other_step(report):  # that is said of the cell
         yield Statement("Too few numbers to tell; candidates:" if report.is_undecided else "Explained by:")
         yield Pairs(slip_lines(report.explanations))
         yield Lines(tuple(_telling(report)))
@@ -332,9 +333,22 @@ def _summary(outcomes: Sequence[CheckOutcome]) -> Iterator[Statement]:
         yield Statement(f"{', '.join(parts)}.", style=AGREES if agree == len(compared) else DIFFERS)
 
 
+def _shared(outcomes: Sequence[CheckOutcome]) -> Iterator[Statement]:
+    """What is read of the numbers of several files of a class in the same words, once: that they are cut."""
+    reports = [outcome.report for outcome in outcomes if outcome.report is not None]
+    read = [found.sentence for report in reports if report.is_read_plainly for found in report.explanations]
+    of_sheets = {
+        x.reading.sentence for report in reports for x in report.results if x.reading and x.reading.is_of_sheet
+    }
+    for sentence in dict.fromkeys(read):
+        if sentence in of_sheets and read.count(sentence) > 1:
+            yield Statement(f"In {read.count(sentence)} of {len(outcomes)}: {sentence[0].lower()}{sentence[1:]}")
+
+
 def summary_blocks(outcomes: Sequence[CheckOutcome], left_out: Sequence[str]) -> Iterator[Block]:
     """How many of the problems agree, and in which nothing is expected."""
     yield from _summary(outcomes)
+    yield from _shared(outcomes)
     yield from _without_expected(outcomes, left_out)
 
 

@@ -33,7 +33,7 @@ def _rows(outcomes: Iterable[CheckOutcome]) -> Iterator[Sequence[object]]:
         right = sum(report.count - report.differ for report in reports)
         of = sum(report.count for report in reports) + sum(sum(outcome.unanswered.values()) for outcome in found)
         wrong = next((outcome for outcome in found if outcome.unanswered or not outcome.agrees), None)
-        blank = sum(sum(outcome.unanswered.values()) for outcome in found)
+        blank = sum(sum(outcome.unanswered.values()) for outcome in found) if reports else 0
         first = "" if wrong is None else _with_blanks(first_wrong(wrong), blank)
         explained = "" if wrong is None or wrong.report is None else explained_by(wrong.report)
         yield PurePath(file).stem, right, of, first, explained
@@ -54,7 +54,7 @@ def first_wrong(outcome: CheckOutcome) -> str:
 
 
 def _with_blanks(first: str, blank: int) -> str:
-    """The first wrong number, and how many numbers were left blank where it does not say all of them."""
+    """The first wrong number, and how many numbers were left blank where it does not say so of all of them."""
     return f"{first}; {blank} blank" if blank and not first.endswith(_not_filled_in(blank)) else first
 
 

@@ -121,6 +121,8 @@ def _consequence(report: CheckReport, result: QuantityCheck) -> str:
 
 def _errors(result: QuantityCheck) -> Iterator[str]:
     """The largest errors, and how alike both arrays are."""
+    if result.worst is None:  # what differs is the order of the axes
+        return
     if np.isinf(result.max_abs):
         yield "largest error infinite: NaN or an infinity is on one side alone"
         return
@@ -159,10 +161,9 @@ def _reading(report: CheckReport, result: QuantityCheck) -> Iterator[str]:
     `2.4142 is in the same cell of dot_products: Qᵢ·Kⱼ`
     """
     trace, name, reading = report.trace, result.other_step, result.reading
-    is_said = reading is not None and any(reading.name in found.slips for found in report.explanations)
-    if reading is not None and reading.name != "other_step" and not is_said:
+    if reading is not None and reading.name != "other_step" and not report.is_read_plainly:
         yield reading.sentence.rstrip(".")
-    if name is not None and not is_said:
+    if name is not None:
         numbers, is_one = result.expected[result.differs], result.differ == 1
         formula = f": {trace[name].formula}" if name in trace else ""
         what = f"{numbers[0]:.{MIN_DIGITS}g} is in the same cell" if is_one else "these numbers are in the same cells"
