@@ -27,7 +27,12 @@ FIRST_STEPS = ("query", "key", "value")
 CHECK_FORMAT, COMPARE_FORMAT, DEMO_FORMAT = "attn.check/1", "attn.compare/1", "attn.demo/1"
 NOTHING_GIVEN = "no number is filled in"
 LIST_FORMAT, TRY_FORMAT = "attn.list/1", "attn.try/1"
-_OF_READINGS = ("is_elsewhere", "is_partial", "is_of_sheet")  # which only decide whether mistakes are looked for
+_OF_READINGS = (
+    "is_elsewhere",
+    "is_partial",
+    "is_of_sheet",
+    "is_doubtful",
+)  # which only decide whether mistakes are looked for
 _ARRAYS = ("expected", "computed", "is_given", "differs")  # of a quantity
 
 

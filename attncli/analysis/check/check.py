@@ -79,6 +79,8 @@ def _explained(report: CheckReport, checker: Checker, expected: Mapping[str, Any
         explained = explain_differences(checker, report.results)
     found = explained.whole
     mistakes = explanations(found.explanations)
+    if plain.is_doubtful and all(mistake.parameters for mistake in mistakes):
+        mistakes = ()
     if plain.explanation is not None and not mistakes:
         return replace(report, explanations=(plain.explanation,), tried_count=found.tried_count)
     return replace(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from attncli.analysis.check.compare import Checker, recompute, replaceable_step
 from attncli.analysis.check.report import QuantityCheck, Reading
-from attncli.analysis.slips.records import Computation
+from attncli.analysis.slips.records import SLIPS, Computation
 from attncli.analysis.slips.rounding import softmax_of_rounded
 from attncli.analysis.slips.scale import own_scale
 from attncli.analysis.slips.softmax import softmax_node
@@ -23,6 +23,8 @@ ROUNDED_TO = (4, 3, 2, 1)  # decimals on the way
 FAR = 0.05  # of a root: nobody takes a number that is farther from it
 EPSILON = 1e-9  # of a unit, by which a number may be below the one that it is cut from
 SURE = 1e3  # times as likely as by chance: so many ways to round are tried
+FEW_UNITS, MANY_UNITS = 10, 100  # of the last digit: of numbers with fewer a mistake may be as small
+ON_THE_WAY = "rounded_on_the_way"
 MAX_WAYS = 2  # that are named where they give the same numbers
 POWERS = {"2.7183": 2.7183, "2.718": 2.718, "2.72": 2.72, "2.71": 2.71, "2.7": 2.7}  # e, as people round it
 
@@ -34,6 +36,8 @@ class _Way:
     text: str
     value: Array
     parameters: Mapping[str, float] = field(default_factory=dict)
+    is_likely: bool = False  # also of one number
+    name: str = ON_THE_WAY
 
 
 def is_by_hand(checker: Checker, result: QuantityCheck) -> bool:
@@ -79,17 +83,17 @@ def off_by_one(checker: Checker, result: QuantityCheck, results: Sequence[Quanti
     given, computed, units = numbers.array[wrong], result.computed[wrong], 2 * numbers.half_units[wrong]
     with np.errstate(invalid="ignore"):
         is_next = abs(given - np.round(computed / units) * units) <= (1 + EPSILON) * units
-        has_digits = abs(computed) >= 10 * units
-    if not (is_next & has_digits).all():
+    digits = float((abs(computed) / units).min())
+    if not is_next.all() or digits < FEW_UNITS:
         return None
     sentence = f"the last digit of {count_of(result.differ, 'number')} is off by one"
-    texts = [way.text for way in _matching(checker, result, results)]
+    texts = [way.text for way in _matching(checker, result, results) if way.is_likely or result.differ > 1]
     for other in results:  # one way made all of them
         if not other.agrees and not other.follows and other.name != result.name and is_by_hand(checker, other):
             same = {way.text for way in _matching(checker, other, results)}
             texts = [text for text in texts if text in same]
     as_if = f", as if {' or '.join(texts)}" if 0 < len(texts) <= MAX_WAYS else ""
-    return Reading("last_digit", f"{sentence}{as_if}.")
+    return Reading("last_digit", f"{sentence}{as_if}.", is_doubtful=digits < MANY_UNITS)
 
 
 def computed_with_rounding(checker: Checker, result: QuantityCheck, results: Sequence[QuantityCheck]) -> Reading | None:
@@ -100,7 +104,8 @@ def computed_with_rounding(checker: Checker, result: QuantityCheck, results: Seq
     if not sure:
         return None
     texts = " or ".join(way.text for way in sure[:MAX_WAYS])
-    return Reading("rounded_on_the_way", f"{texts}.", sure[0].parameters if len(sure) == 1 else {})
+    name = sure[0].name if len(sure) == 1 else ON_THE_WAY
+    return Reading(name, f"{texts}.", sure[0].parameters if len(sure) == 1 else {})
 
 
 def _matching(checker: Checker, result: QuantityCheck, results: Sequence[QuantityCheck]) -> list[_Way]:
@@ -126,7 +131,8 @@ def _likelihood(checker: Checker, result: QuantityCheck, way: _Way) -> float:
 
 
 def _ways(checker: Checker, result: QuantityCheck, results: Sequence[QuantityCheck]) -> Iterator[_Way]:
-    """The ways to round, the likeliest first: from the numbers as they are written, then from the right ones."""
+    """The ways to round, the likeliest first; each of the result itself, of numbers as they are written, of steps."""
+    yield from _rounded_to("", checker, result, result.computed)
     trace, plan = checker.trace, checker.trace.plan
     name = plan.resolve(result.name)
     written = {
@@ -141,9 +147,8 @@ def _ways(checker: Checker, result: QuantityCheck, results: Sequence[QuantityChe
         decimals = _decimals(checker, written[last])
         to = "" if decimals is None else f" to {count_of(decimals, 'decimal')}"
         text = f"computed from the {written[last].name} as written{to}"
-        yield _Way(text, own)
+        yield _Way(text, own, is_likely=True)
         yield from _rounded_to(f"{text}, and ", checker, result, own)
-    yield from _rounded_to("", checker, result, result.computed)
     yield from _with_constants(checker, name)
     if trace.plan.results.get("scores") not in written:
         yield from _with_roots(checker, name)
@@ -166,7 +171,8 @@ def _rounded_to(before: str, checker: Checker, result: QuantityCheck, own: Array
     for decimals in ROUNDED_TO:
         if typed is not None and decimals < typed:
             count = count_of(decimals, "decimal")
-            yield _Way(f"{before}rounded to {count}", np.round(own, decimals), {"decimals": decimals})
+            rounded = np.round(own, decimals)
+            yield _Way(f"{before}rounded to {count}", rounded, {"decimals": decimals}, name=_slip_of(result.name))
             yield _Way(f"{before}cut to {count}", _cut_to(own, decimals), {"decimals": decimals})
 
 
@@ -190,10 +196,20 @@ def _with_rounded_step(checker: Checker, node: Node, name: str) -> Iterator[_Way
     """A step rounded, or cut, before it is used."""
     right = checker.trace[node.name].value
     for decimals in ROUNDED_TO:
-        for word, value in (("rounded", np.round(right, decimals)), ("cut", _cut_to(right, decimals))):
+        both = {
+            "rounded": (np.round(right, decimals), _slip_of(node.name)),
+            "cut": (_cut_to(right, decimals), ON_THE_WAY),
+        }
+        for word, (value, slip) in both.items():
             if not np.array_equal(value, right, equal_nan=True):
                 text = f"computed with the {node.name} {word} to {count_of(decimals, 'decimal')}"
-                yield _Way(text, recompute(checker.trace, {node.name: value}, name), {"decimals": decimals})
+                own = recompute(checker.trace, {node.name: value}, name)
+                yield _Way(text, own, {"decimals": decimals}, name=slip)
+
+
+def _slip_of(step: str) -> str:
+    """The slip that rounds a step, or the name of any such reading."""
+    return name if (name := f"{step}_rounded") in SLIPS else ON_THE_WAY
 
 
 def _with_rounded_exponentials(checker: Checker, name: str) -> Iterator[_Way]:
@@ -205,7 +221,8 @@ def _with_rounded_exponentials(checker: Checker, name: str) -> Iterator[_Way]:
     for decimals in ROUNDED_TO:
         weights = softmax_of_rounded(scores, decimals=decimals, **node.options)
         text = f"computed with the exponentials rounded to {count_of(decimals, 'decimal')}"
-        yield _Way(text, _from(checker, node.name, weights, name), {"decimals": decimals})
+        own = _from(checker, node.name, weights, name)
+        yield _Way(text, own, {"decimals": decimals}, name=_slip_of("exponentials"))
 
 
 def _softmax_before(checker: Checker, name: str) -> Node | None:

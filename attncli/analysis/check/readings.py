@@ -32,11 +32,13 @@ class PlainReadings:
 
     `explanation` is there where these account for every number that differs. Numbers in another place may also come
     from a mistake of computing, where nothing given later says otherwise: it `needs_search`, and holds if that is vain.
+    One that `is_doubtful` also holds where only mistakes with a number in them are found.
     """
 
     results: tuple[QuantityCheck, ...]
     explanation: Explanation | None = None
     needs_search: bool = False
+    is_doubtful: bool = False
 
 
 def read_plainly(checker: Checker, results: Sequence[QuantityCheck]) -> PlainReadings:
@@ -54,7 +56,9 @@ def read_plainly(checker: Checker, results: Sequence[QuantityCheck]) -> PlainRea
     explanation = Explanation(
         tuple(dict.fromkeys(reading.name for reading in readings)), " ".join(dict.fromkeys(sentences)), parameters
     )
-    return PlainReadings(read, explanation, any(_may_be_computed(checker, *pair, read) for pair in found))
+    is_doubtful = any(reading.is_doubtful for reading in readings)
+    may_be_computed = any(_may_be_computed(checker, *pair, read) for pair in found)
+    return PlainReadings(read, explanation, may_be_computed or is_doubtful, is_doubtful and not may_be_computed)
 
 
 def _with_reading(checker: Checker, result: QuantityCheck, results: Sequence[QuantityCheck]) -> QuantityCheck:
@@ -100,7 +104,10 @@ def other_step(checker: Checker, result: QuantityCheck, _: Sequence[QuantityChec
         return None
     formula = f", {checker.trace[name].formula}" if name in checker.trace else ""
     which = "the number is that" if result.differ == 1 else "these numbers are those"
+    values = checker.trace[name].value if name in checker.trace else None
     is_partial = result.differ < result.count
+    if values is not None:
+        is_partial = not _agrees(checker, result, values)[result.is_given].all()
     return Reading("other_step", f"{which} of {name}{formula}.", is_elsewhere=True, is_partial=is_partial)
 
 
@@ -232,7 +239,8 @@ def typo(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) ->
     said = []
     for position in np.argwhere(result.differs).tolist():
         at = tuple(position)
-        text = _typing_error(float(result.expected[at]), float(result.computed[at]), float(half_units[at]))
+        numbers = [float(x[at]) for x in (result.expected, result.computed, half_units)]
+        text = _typing_error(*numbers) if np.isfinite(numbers).all() else None
         if text is None:
             return None
         said.append(text)
@@ -241,8 +249,6 @@ def typo(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) ->
 
 def _typing_error(given: float, right: float, half_unit: float) -> str | None:
     """How the text of a number differs from that of the right one; None where it differs in more than one way."""
-    if not np.isfinite([given, right, half_unit]).all() or not half_unit:
-        return None
     decimals = max(round(-np.log10(2 * half_unit)), 0)
     own, correct = (f"{x:.{decimals}f}" for x in (given, right))
     both = f"{own} for {correct}"
@@ -255,6 +261,8 @@ def _typing_error(given: float, right: float, half_unit: float) -> str | None:
     if len(own) != len(correct):
         return None
     wrong = [at for at, pair in enumerate(zip(own, correct, strict=True)) if pair[0] != pair[1]]
+    if wrong[-1:] == [len(own) - 1] and len(wrong) == 1:
+        return None  # which rounding can make, or a mistake
     if len(wrong) == 1 and own[wrong[0]].isdigit():
         return f"one digit differs, {both}"
     is_exchange = len(wrong) == 2 and own[wrong[0]] == correct[wrong[1]] and own[wrong[1]] == correct[wrong[0]]
