@@ -28,7 +28,7 @@ CHECK_FORMAT, COMPARE_FORMAT, DEMO_FORMAT = "attn.check/1", "attn.compare/1", "a
 NOTHING_GIVEN = "no number is filled in"
 LIST_FORMAT, TRY_FORMAT = "attn.list/1", "attn.try/1"
 _OF_READINGS = (
-    "is_elsewhere",
+    "may_be_computed",
     "is_partial",
     "is_of_sheet",
     "is_doubtful",

@@ -287,7 +287,8 @@ def check_schema() -> Schema:
         "agrees": {"type": "boolean"},
         "worst": _any_of(worst, {"type": "null"}),
         "reading": _any_of(
-            _of_record(Reading, without=["is_elsewhere", "is_partial", "is_of_sheet", "is_doubtful"]), {"type": "null"}
+            _of_record(Reading, without=["may_be_computed", "is_partial", "is_of_sheet", "is_doubtful"]),
+            {"type": "null"},
         ),
         "by_digits": {"type": "array", "items": _of_record(DigitsOfAgreement)},
         "error_shapes": {"type": "array", "items": _of_record(ErrorShape)},

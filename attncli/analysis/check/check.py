@@ -76,7 +76,7 @@ def _explained(report: CheckReport, checker: Checker, expected: Mapping[str, Any
         report = replace(report, results=plain.results)
         if plain.explanation is not None and not plain.needs_search:
             return replace(report, explanations=(plain.explanation,))
-        explained = explain_differences(checker, report.results)
+        explained = explain_differences(checker, report.results, is_read=plain.explanation is not None)
     found = explained.whole
     mistakes = explanations(found.explanations)
     if plain.is_doubtful and all(mistake.parameters for mistake in mistakes):

@@ -57,8 +57,8 @@ def read_plainly(checker: Checker, results: Sequence[QuantityCheck]) -> PlainRea
         tuple(dict.fromkeys(reading.name for reading in readings)), " ".join(dict.fromkeys(sentences)), parameters
     )
     is_doubtful = any(reading.is_doubtful for reading in readings)
-    may_be_computed = any(_may_be_computed(checker, *pair, read) for pair in found)
-    return PlainReadings(read, explanation, may_be_computed or is_doubtful, is_doubtful and not may_be_computed)
+    carried_on = any(_is_carried_on(checker, *pair, read) for pair in found)
+    return PlainReadings(read, explanation, carried_on or is_doubtful, is_doubtful and not carried_on)
 
 
 def _with_reading(checker: Checker, result: QuantityCheck, results: Sequence[QuantityCheck]) -> QuantityCheck:
@@ -70,15 +70,13 @@ def _with_reading(checker: Checker, result: QuantityCheck, results: Sequence[Qua
     return replace(result, reading=next(found, None))
 
 
-def _may_be_computed(
-    checker: Checker, result: QuantityCheck, reading: Reading, results: Sequence[QuantityCheck]
-) -> bool:
+def _is_carried_on(checker: Checker, result: QuantityCheck, reading: Reading, results: Sequence[QuantityCheck]) -> bool:
     """Whether numbers in another place may come from a mistake of computing: of all of a result, and carried on.
 
     They were only written in the wrong place where what is given later agrees, or some numbers of the result do.
     """
     later = results[[other.name for other in results].index(result.name) + 1 :]
-    if not reading.is_elsewhere or any(is_unaffected(checker, result, other) for other in later):
+    if not reading.may_be_computed or any(is_unaffected(checker, result, other) for other in later):
         return False
     carries_on = any(not other.agrees and other.reading is None for other in later)
     is_typed = checker.quantities[result.name].half_units is not None
@@ -94,7 +92,7 @@ def transposed(checker: Checker, result: QuantityCheck, _: Sequence[QuantityChec
     if computed.ndim < 2 or computed.shape[-1] != computed.shape[-2] or result.count < FEW_NUMBERS:
         return None
     is_so = _agrees(checker, result, computed.swapaxes(-1, -2))[result.is_given].all()
-    return Reading("transposed", sentence, is_elsewhere=True) if is_so else None
+    return Reading("transposed", sentence, may_be_computed=True) if is_so else None
 
 
 def other_step(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
@@ -108,7 +106,7 @@ def other_step(checker: Checker, result: QuantityCheck, _: Sequence[QuantityChec
     is_partial = result.differ < result.count
     if values is not None:
         is_partial = not _agrees(checker, result, values)[result.is_given].all()
-    return Reading("other_step", f"{which} of {name}{formula}.", is_elsewhere=True, is_partial=is_partial)
+    return Reading("other_step", f"{which} of {name}{formula}.", may_be_computed=True, is_partial=is_partial)
 
 
 def other_rows(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
@@ -121,7 +119,7 @@ def other_rows(checker: Checker, result: QuantityCheck, _: Sequence[QuantityChec
             return Reading(
                 "other_rows",
                 _say_sources(checker, result, axis, found),
-                is_elsewhere=True,
+                may_be_computed=True,
                 is_partial=not result.differs.all(),
             )
     return None
@@ -191,12 +189,13 @@ def not_written(checker: Checker, result: QuantityCheck, _: Sequence[QuantityChe
         noun = AXIS_NOUNS.get(letter, "row") if letter in COUNTED_FROM_0 else "row"
         which = f"{count_of(len(names), noun)} of {step.value.shape[axis]}" if len(names) > MAX_NAMED else None
         which = which or f"{noun}{'s' if len(names) > 1 else ''} {join_words(names)}"
-        return Reading("not_written", f"{which} not written: all 0.")
+        return Reading("not_written", f"{which} not written: all 0.", may_be_computed=True, is_partial=True)
     rows = result.is_given.any(axis=-1) & (zero | ~result.is_given).all(axis=-1)
     if rows.all() or (result.differs & ~rows[..., None]).any():
         return None
     count = int((rows & result.differs.any(axis=-1)).sum())
-    return Reading("not_written", f"{count_of(count, 'row')} not written: all 0.")
+    sentence = f"{count_of(count, 'row')} not written: all 0."
+    return Reading("not_written", sentence, may_be_computed=True, is_partial=True)
 
 
 def _sees_keys(checker: Checker, result: QuantityCheck) -> Array:

@@ -53,15 +53,15 @@ class WorstCell:
 class Reading:
     """How the numbers of a result that differ can be read, without a mistake of computing: its name, and a sentence.
 
-    `parameters` has the numbers in it. Numbers that are right and `is_elsewhere` in a result may also be computed so,
-    unless it `is_partial`: some are in their own place. One that `is_of_sheet` holds for all results that have it;
+    `parameters` has the numbers in it. What `may_be_computed` may also come from a mistake of computing, unless it
+    `is_partial`: some numbers are right. One that `is_of_sheet` holds for all results that have it;
     a mistake without a number in it is likelier than one that `is_doubtful`.
     """
 
     name: str
     sentence: str
     parameters: Mapping[str, float] = field(default_factory=dict)
-    is_elsewhere: bool = False
+    may_be_computed: bool = False
     is_partial: bool = False
     is_of_sheet: bool = False
     is_doubtful: bool = False
