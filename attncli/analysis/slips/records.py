@@ -167,7 +167,7 @@ class FittedNumber:
 
     def changes_nothing(self, number: Number) -> bool:
         """Whether a number is a factor that a sentence would write as 1: that is rounding, and no mistake."""
-        if self.name != "factor" or isinstance(number, tuple) or not number:
+        if self.name != "factor" or self.is_whole or isinstance(number, tuple) or not number:
             return False
         return "1" in (text_of(number), text_of(1 / number))
 
