@@ -19,7 +19,7 @@ from attncli.base.text import count_of, join_words
 MAX_NAMED = 4  # rows, and numbers with a wrong sign or digit, that a sentence names
 MIN_DIGITS = 3  # of a number with one wrong digit: one with fewer has nearly as many wrong digits as right ones
 PERCENT = 100
-MAX_ROWS = 512  # among which the row is looked for that another has
+MOST_CELLS = 2**24  # that are compared to find the row that another has
 CHANCE = 0.05  # at most, that one number is near that of another row or column by accident
 
 # A reading of the numbers of one result that differ, given what is known of all results; None where it does not apply.
@@ -127,28 +127,22 @@ def other_rows(checker: Checker, result: QuantityCheck, _: Sequence[QuantityChec
 
 def _sources(checker: Checker, result: QuantityCheck, axis: int) -> dict[int, int]:
     """For each position along an axis with numbers that differ, that whose right numbers it has; none if one has no."""
-    differs, is_given, computed = (np.moveaxis(x, axis, 0) for x in (result.differs, result.is_given, result.computed))
     numbers, tolerance = checker.quantities[result.name], checker.tolerance(result.name)
+    arrays = (result.differs, result.is_given, result.expected, result.computed)
+    differs, is_given, expected, computed = (np.moveaxis(x, axis, 0) for x in arrays)
+    wrong = np.flatnonzero(differs.reshape(len(differs), -1).any(axis=1)).tolist()
+    if len(wrong) * computed.size > MOST_CELLS:
+        return {}
     allowed = np.moveaxis(tolerance.allowed(numbers.array, result.computed, numbers.half_units), axis, 0)
-    found: dict[int, int] = {}
-    if len(computed) > MAX_ROWS:
-        return found
     with np.errstate(all="ignore"):
-        by_chance = 2 * allowed / np.ptp(np.where(np.isfinite(computed), computed, 0), axis=0)
-    for at in np.flatnonzero(differs.reshape(len(differs), -1).any(axis=1)).tolist():
-        given = is_given[at]
-        others = [
-            other
-            for other in range(len(computed))
-            if other != at
-            and np.moveaxis(
-                _agrees(checker, result, np.broadcast_to(np.expand_dims(computed[other], axis), result.computed.shape)),
-                axis,
-                0,
-            )[at][given].all()
-        ]
-        chance = len(computed) * float(np.nan_to_num(by_chance[at][given], nan=1).clip(0, 1).prod())
-        if len(others) != 1 or given.sum() < 2 or chance > CHANCE:
+        spread = np.ptp(np.where(np.isfinite(computed), computed, 0), axis=0)
+    found: dict[int, int] = {}
+    for at in wrong:
+        given, near = is_given[at], abs(computed - expected[at]) <= allowed[at]
+        others = np.flatnonzero((near | ~given).reshape(len(near), -1).all(axis=1)).tolist()
+        with np.errstate(all="ignore"):
+            by_chance = np.nan_to_num(2 * allowed[at] / spread, nan=1)[given].clip(0, 1)
+        if len(others) != 1 or given.sum() < 2 or len(computed) * float(by_chance.prod()) > CHANCE:
             return {}
         found[at] = others[0]
     return found

@@ -189,8 +189,6 @@ def with_slip(attempt: Attempt, slip: Slip, number: Number | None = None) -> Ite
     if slip.needs_all_queries and attempt.problem.only is not None:
         return
     case = Computation(attempt.problem, attempt.plan, attempt.dtype)
-    if slip.number is not None and number is not None and slip.number.changes_nothing(number):
-        return
     if slip.number is not None and number is None:
         for usual in slip.number.usual:
             yield from with_slip(attempt, slip, usual)
@@ -477,6 +475,8 @@ class _Search:
                 return None if attempt is None else evidence.measure(attempt)
 
             for found in nearest(residuals, candidates, right):
+                if number.changes_nothing(found):
+                    continue
                 for name, value in number.known(case).items():
                     attempt = made(value) if abs(found / value - 1) < NEAR_KNOWN else None
                     if attempt is not None and self._is_accepted(attempt):
