@@ -110,18 +110,13 @@ def other_step(checker: Checker, result: QuantityCheck, _: Sequence[QuantityChec
 
 
 def other_rows(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
-    """Rows, or columns, that have the right numbers of others."""
-    for axis in range(-2, 0):
-        if result.computed.ndim < 2 or min(result.computed.shape[-2:]) < 2:
-            return None
+    """Rows, columns, heads or batch items that have the right numbers of others."""
+    axes = (*range(-2, -1 - result.computed.ndim, -1), -1)
+    for axis in axes if result.computed.ndim > 1 else ():
         found = _sources(checker, result, axis)
         if found:
-            return Reading(
-                "other_rows",
-                _say_sources(checker, result, axis, found),
-                may_be_computed=True,
-                is_partial=not result.differs.all(),
-            )
+            sentence, is_partial = _say_sources(checker, result, axis, found), not result.differs.all()
+            return Reading("other_rows", sentence, may_be_computed=True, is_partial=is_partial)
     return None
 
 
@@ -149,18 +144,20 @@ def _sources(checker: Checker, result: QuantityCheck, axis: int) -> dict[int, in
 
 
 def _say_sources(checker: Checker, result: QuantityCheck, axis: int, sources: dict[int, int]) -> str:
+    """Which rows, columns, heads or batch items have the numbers of which others."""
     step = checker.trace[result.name]
     labels, noun = checker.trace.numbered_labels_of(step, axis), AXIS_NOUNS.get(step.axes[axis], "")
-    labels = tuple(label if not noun or label.startswith(noun) else f"{noun} {label}" for label in labels)
-    word = "row" if axis == -2 else "column"
+    names = [label if not noun or label.startswith(noun) else f"{noun} {label}" for label in labels]
+    word = "" if step.axes[axis] in COUNTED_FROM_0 else "row" if axis == -2 else "column"
     pairs = list(sources.items())
-    if len(pairs) == 2 and sources.get(pairs[0][1]) == pairs[0][0]:
-        return f"the {word}s of {labels[pairs[0][0]]} and {labels[pairs[1][0]]} are exchanged."
-    each = [f"that of {labels[at]} is that of {labels[other]}" for at, other in pairs[:MAX_NAMED]]
+    first, source = pairs[0]
+    if len(pairs) == 2 and sources.get(source) == first:
+        return f"{f'the {word}s of ' if word else ''}{names[first]} and {names[source]} are exchanged."
     if len(pairs) == 1:
-        return f"the {word} of {labels[pairs[0][0]]} has the numbers of {labels[pairs[0][1]]}."
-    more = [f"{count_of(len(pairs) - MAX_NAMED, 'other')} too"] if len(pairs) > MAX_NAMED else []
-    return f"{word}s have the numbers of others: {join_words([*each, *more])}."
+        return f"{f'the {word} of ' if word else ''}{names[first]} has the numbers of {names[source]}."
+    each = [f"{names[at]} those of {names[other]}" for at, other in pairs[:MAX_NAMED]]
+    more = [count_of(len(pairs) - MAX_NAMED, "other")] if len(pairs) > MAX_NAMED else []
+    return f"{word or noun}s have the numbers of others: {join_words([*each, *more])}."
 
 
 def not_written(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
@@ -206,12 +203,14 @@ def _sees_keys(checker: Checker, result: QuantityCheck) -> Array:
 
 
 def signs(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:
-    """Few numbers that have the wrong sign."""
-    if not 2 * result.differ <= result.count or checker.quantities[result.name].half_units is None:
+    """Numbers that have the wrong sign: few, or all of a result whose mistake is not carried on."""
+    if checker.quantities[result.name].half_units is None:
         return None
     if not _agrees(checker, result, -result.computed)[result.differs].all():
         return None
-    return Reading("sign", f"the sign is wrong at {_cells(checker, result)}.")
+    if 2 * result.differ <= result.count:
+        return Reading("sign", f"the sign is wrong at {_cells(checker, result)}.")
+    return Reading("sign", "the signs are wrong.", may_be_computed=True)
 
 
 def percent(checker: Checker, result: QuantityCheck, _: Sequence[QuantityCheck]) -> Reading | None:

@@ -30,6 +30,11 @@ def typed(text: str) -> list[list[TypedNumber]]:
     return [[TypedNumber(number) for number in row.split()] for row in text.split(";")]
 
 
+def rounded(table: np.ndarray) -> list[list[TypedNumber]]:
+    """A table as it is typed, to four decimals."""
+    return typed("; ".join(" ".join(f"{x:.4f}" for x in row) for row in table))
+
+
 def handed_in(spec: ProblemSpec = WORDS, **texts: str) -> CheckReport:
     return check(spec, {name: typed(text) for name, text in texts.items()})
 
@@ -123,6 +128,19 @@ def test_right_numbers_in_another_place_are_said_and_no_mistake_is_tried(
     assert not report.agrees
 
 
+def test_heads_may_be_exchanged() -> None:
+    spec = problem(embeddings=[[1, 0, 2, 1], [0, 2, 1, 1], [2, 1, 0, 1]], heads=2)
+    weights, output = (dense_trace(spec)[name].value for name in ("weights", "output"))
+    report = check(spec, {"weights": [rounded(table) for table in weights[::-1]], "output": rounded(output)})
+    assert readings(report) == [(("other_rows",), "weights: head 0 and head 1 are exchanged.")]
+
+
+def test_all_signs_of_a_result_are_wrong_where_what_is_computed_from_it_is_right() -> None:
+    scores = "-0.7071 -1.4142 0.0000; -0.7071 0.0000 -0.7071; -1.4142 -1.4142 -0.7071"
+    report = handed_in(scores=scores, weights=WEIGHTS)
+    assert readings(report) == [(("sign",), "scores: the signs are wrong.")]
+
+
 def test_two_results_may_have_a_reading_each() -> None:
     report = handed_in(
         scores=SCORES.replace("0.7071 1.4142", "-0.7071 1.4142", 1), output=OUTPUT.replace("0.71", "0.74")
@@ -136,8 +154,7 @@ def test_a_mistake_that_is_carried_on_is_no_number_in_another_place() -> None:
     rows = [[0.7071, 0.7071, 1.4142], [1.4142, 0.0, 1.4142], [0.0, 0.7071, 0.7071]]  # K Qᵀ, by √2
     powers = np.exp(rows)
     weights = powers / powers.sum(axis=1, keepdims=True)
-    texts = ["; ".join(" ".join(f"{x:.4f}" for x in row) for row in table) for table in (rows, weights)]
-    report = handed_in(scores=texts[0], weights=texts[1])
+    report = check(WORDS, {"scores": rounded(np.array(rows)), "weights": rounded(weights)})
     assert ("query_key_swapped",) in [found.slips for found in report.explanations]
 
 
