@@ -7,7 +7,7 @@ wrote.
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +62,15 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Expected:
-    """What is expected of each result, by its name, the entries of files that name no result, and notes on names."""
+    """What is expected of each result, by its name, the entries of files that name no result, and notes on names.
+
+    `blank` has how many numbers of each result are asked for and not given.
+    """
 
     by_name: Mapping[str, Expectation]
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    blank: Mapping[str, int] = field(default_factory=dict)
 
 
 NOTHING = Expected({})
@@ -89,7 +93,8 @@ def read_expected(raw: RawValue, known: Collection[str] | None) -> Expected:
     for name in values:
         _check_name(name, values if known is None else known, raw.origin.path(EXPECTED))
     read = _read_values(values, EXPECTED, raw.origin)
-    return Expected(read.by_name, tuple(f"{raw.origin.name}#{name}" for name in left_out))
+    left_out_entries = tuple(f"{raw.origin.name}#{name}" for name in left_out)
+    return Expected(read.by_name, left_out_entries, blank=count_unanswered(replace(raw, value=values)))
 
 
 def count_unanswered(raw: RawValue) -> Mapping[str, int]:

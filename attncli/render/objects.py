@@ -27,6 +27,12 @@ FIRST_STEPS = ("query", "key", "value")
 CHECK_FORMAT, COMPARE_FORMAT, DEMO_FORMAT = "attn.check/1", "attn.compare/1", "attn.demo/1"
 NOTHING_GIVEN = "no number is filled in"
 LIST_FORMAT, TRY_FORMAT = "attn.list/1", "attn.try/1"
+_OF_READINGS = (
+    "may_be_computed",
+    "is_partial",
+    "is_of_sheet",
+    "is_doubtful",
+)  # which only decide whether mistakes are looked for
 _ARRAYS = ("expected", "computed", "is_given", "differs")  # of a quantity
 
 
@@ -215,6 +221,7 @@ def _outcome(outcome: "CheckOutcome") -> dict[str, Any]:
     """The problem and its report, or its error; with the numbers that were set, and what was found before."""
     agrees = outcome.agrees if outcome.has_verdict else None
     content: dict[str, Any] = {"problem": outcome.file or None, "part": outcome.part or None, "agrees": agrees}
+    content["blank"] = sum(outcome.unanswered.values()) if outcome.report is None else outcome.report.blank_count
     if outcome.report is None:
         return content | {"error": NOTHING_GIVEN if outcome.error is None else outcome.error.typed}
     content |= report_object(outcome.report)
@@ -264,6 +271,9 @@ def _quantity(report: "CheckReport", result: "QuantityCheck") -> dict[str, Any]:
     from attncli.analysis.check.error_shapes import shapes_of  # noqa: PLC0415 - a result has no errors
 
     content = _object({"name": result.name, "agrees": result.agrees}, result, _ARRAYS)
+    reading = result.reading
+    content["reading"] = None if reading is None else _object({}, reading, _OF_READINGS)
+    content["by_digits"] = [_object({}, group) for group in result.by_digits]
     content["error_shapes"] = [] if report.explanations else [_object({}, x) for x in shapes_of(report.trace, result)]
     worst = result.worst
     labels = {} if worst is None else {"labels": list(worst.labels)}

@@ -273,8 +273,10 @@ def check_schema() -> Schema:
     """
     from attncli.analysis.check.error_shapes import ErrorShape  # noqa: PLC0415 - only this schema needs it
     from attncli.analysis.check.report import (  # noqa: PLC0415
+        DigitsOfAgreement,
         Explanation,
         QuantityCheck,
+        Reading,
         Telling,
         WorstCell,
     )
@@ -284,6 +286,11 @@ def check_schema() -> Schema:
     quantity["properties"] |= {
         "agrees": {"type": "boolean"},
         "worst": _any_of(worst, {"type": "null"}),
+        "reading": _any_of(
+            _of_record(Reading, without=["may_be_computed", "is_partial", "is_of_sheet", "is_doubtful"]),
+            {"type": "null"},
+        ),
+        "by_digits": {"type": "array", "items": _of_record(DigitsOfAgreement)},
         "error_shapes": {"type": "array", "items": _of_record(ErrorShape)},
     }
     explanation = _of_record(Explanation)
@@ -313,7 +320,13 @@ def check_schema() -> Schema:
         "error": _TEXT,
     }
     verdict: Schema = {"type": ["boolean", "null"]}
-    outcome = {"problem": optional_text, "part": optional_text, "agrees": verdict, **report}
+    outcome = {
+        "problem": optional_text,
+        "part": optional_text,
+        "agrees": verdict,
+        "blank": {"type": "integer"},
+        **report,
+    }
     head = {"format": {"const": CHECK_FORMAT}, "version": _TEXT}
     suite = head | {"agrees": verdict, "checks": {"type": "array", "items": {"$ref": "#/$defs/outcome"}}}
     suite["left_out"] = _NAMES

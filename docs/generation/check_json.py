@@ -7,11 +7,14 @@ OBJECT = {
     "version": "the version of the program",
     "problem": "the file; null where options alone say what the problem is",
     "part": "the title or number of the part of a worked example; otherwise null",
-    "agrees": "whether no number differs; null where nothing is expected and slips are looked for (`--slips`)",
+    "agrees": "whether no number differs and none is blank; null where nothing is expected and slips are looked for "
+    "(`--slips`)",
+    "blank": "how many numbers are asked for, as null, and not given",
     "results": "an object for each result or step, in the order of the computation",
     "first_difference": "the name of the first of them that differs, or null",
     "reference": "the type in which the reference is computed: `float64`, `longdouble`, `50 digits`",
-    "explained_by": "slips that explain the numbers, the simplest first: `slips`, their names, a `sentence`, and "
+    "explained_by": "slips that explain the numbers, the simplest first, or how they can be read plainly (`cut`, "
+    "`typo`, `transposed` …): `slips`, their names, a `sentence`, and "
     "`parameters`, the numbers or maps that were found, by name",
     "telling": "of several explanations: those that are the `same` on these inputs (and whether other inputs tell them "
     "apart, `by_other_inputs`), and a number, of the result `name` at the cell `labels`, that tells others apart: "
@@ -32,6 +35,8 @@ RESULT = {
     "count": "how many numbers are expected",
     "differ": "how many of them differ",
     "digits": "to how many significant digits all agree",
+    "by_digits": "of numbers typed to different decimals: how many (`count`) agree to how many `digits`, their largest "
+    "error `max_abs` and what is allowed, `tolerance`; otherwise empty",
     "tolerance": "the largest difference that is allowed in any cell",
     "tolerance_reason": "the tolerance, in a sentence",
     "max_abs": "the largest absolute error",
@@ -42,7 +47,9 @@ RESULT = {
     "cosine": "that of the angle between both arrays; null where one of them is 0",
     "worst": "the cell whose error is largest beside its tolerance: its `labels`, `position`, `expected`, `computed`",
     "follows": "whether what differs follows from the numbers expected before it; null where that is not known",
-    "other_step": "the step that has the few numbers that differ, in the same cells; null where none or several do",
+    "other_step": "the step that has the numbers that differ, in the same cells; null where none or several do",
+    "reading": "how the numbers that differ can be read without a mistake of computing: `name`, `sentence` and "
+    "`parameters`; null where they can't",
     "half_type": "the half type of the numbers where the problem has a finer one and `--dtype` would allow them",
     "remarks": "sentences: which shapes were matched, which part was checked",
     "error_shapes": "what the error looks like where no slip explains it: `name`, `sentence`, `parameters`",

@@ -8,6 +8,7 @@ from attncli.analysis.check.compare import Checker, with_relations
 from attncli.analysis.check.expected import CheckedPart, ExpectedNumbers, ExpectedStep, expected_numbers
 from attncli.analysis.check.other_steps import with_other_steps
 from attncli.analysis.check.part_slips import explain_differences
+from attncli.analysis.check.readings import read_plainly
 from attncli.analysis.check.report import CheckOptions, CheckReport, Explanation, QuantityCheck
 from attncli.analysis.check.slips import explanations, find_explanations, find_unnoticed
 from attncli.analysis.check.tolerance import LARGE_PART, compute_reference, median, with_half_units
@@ -54,25 +55,11 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
     checker = Checker(problem, reference, quantities, options)
     results = () if searched else _results(checker)
     report = CheckReport(reference.trace, results, reference.name, reference_remark=reference.remark)
-    other = _other_layout(problem, expected, options) if options.tries_slips and not report.agrees else None
-    if other is not None:
-        report = replace(report, explanations=(other,), tried_count=1)
-    elif not report.agrees and (looser := _looser(checker, report)) is not None:
+    looser = _looser(checker, report) if report.differ else None
+    if looser is not None:
         report = looser
     elif options.tries_slips and not report.agrees:
-        with np.errstate(all="ignore"):  # a mistake may divide by 0, or multiply an infinite number
-            explained = explain_differences(checker, results)
-        found = explained.whole
-        report = replace(
-            report,
-            explanations=explanations(found.explanations),
-            parts=explained.parts,
-            telling=explained.telling,
-            nearest=explained.nearest,
-            tried_count=found.tried_count,
-            pair_count=found.pair_count,
-            untried=found.untried,
-        )
+        report = _explained(report, checker, expected)
     if options.finds_unnoticed:
         with np.errstate(all="ignore"):
             missed = find_unnoticed(checker)
@@ -82,9 +69,54 @@ def check(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptio
     return replace(report, searched=searched, searched_reason=reason)
 
 
+def _explained(report: CheckReport, checker: Checker, expected: Mapping[str, Any]) -> CheckReport:
+    """The report with what explains the numbers that differ: a plain reading, another layout, or mistakes."""
+    other = _other_layout(checker.problem, expected, checker.options)
+    if other is not None:
+        return replace(report, explanations=(other,), tried_count=1)
+    with np.errstate(all="ignore"):  # what is read may be infinite; a mistake may divide by 0
+        plain = read_plainly(checker, report.results)
+        report = replace(report, results=plain.results)
+        if plain.explanation is not None and not plain.needs_search:
+            return replace(report, explanations=(plain.explanation,))
+        explained = explain_differences(checker, report.results, is_read=plain.explanation is not None)
+    found = explained.whole
+    mistakes = explanations(found.explanations)
+    if plain.is_doubtful and all(mistake.parameters for mistake in mistakes):
+        mistakes = ()
+    if plain.explanation is not None and not mistakes:
+        return replace(report, explanations=(plain.explanation,), tried_count=found.tried_count)
+    return replace(
+        report,
+        explanations=mistakes,
+        parts=explained.parts,
+        telling=explained.telling,
+        nearest=explained.nearest,
+        tried_count=found.tried_count,
+        pair_count=found.pair_count,
+        untried=found.untried,
+    )
+
+
 def _results(checker: Checker) -> tuple[QuantityCheck, ...]:
     """The quantities compared, with how they are related to one another and to other steps."""
-    return with_other_steps(checker, with_relations(checker, [checker.compare(name) for name in checker.quantities]))
+    compared = [checker.compare(name) for name in checker.quantities]
+    related = with_other_steps(checker, with_relations(checker, compared))
+    return tuple(_if_transposed(result, checker.quantities[result.name]) for result in related)
+
+
+def _if_transposed(result: QuantityCheck, numbers: ExpectedNumbers) -> QuantityCheck:
+    """A quantity as it is; of one whose rows and columns are exchanged, as its shape tells, no number is right.
+
+    Some may differ besides. Raises AttnError where most do: it has the wrong shape.
+    """
+    if numbers.transposed is None:
+        return result
+    if 2 * result.differ > result.count:
+        raise numbers.transposed
+    if result.differ:
+        return replace(result, remarks=(*result.remarks, "its rows and columns are exchanged too"))
+    return replace(result, differ=result.count, differs=numbers.is_given, worst=None)
 
 
 def _looser(checker: Checker, report: CheckReport) -> CheckReport | None:
@@ -208,12 +240,16 @@ def part_of(plan: Plan, options: CheckOptions) -> CheckedPart:
 
 
 def check_expected(problem: ProblemSpec, expected: Expected, options: CheckOptions, place: str) -> CheckReport:
-    """Check what is expected of a problem; raises AttnError, which names the place of the numbers or of the problem."""
+    """Check what is expected of a problem; numbers that are asked for and left blank are not right.
+
+    Raises AttnError, which names the place of the numbers or of the problem.
+    """
     by_name = expected.by_name
     try:
-        return check(problem, {name: expectation.value for name, expectation in by_name.items()}, options)
+        report = check(problem, {name: expectation.value for name, expectation in by_name.items()}, options)
     except AttnError as error:
         key, name, *_ = (*error.path, "", "")
         if key == EXPECTED and name in by_name:
             raise by_name[name].locate(error) from None
         raise error.at(place) if place else error from None
+    return replace(report, blank=expected.blank)

@@ -1,13 +1,13 @@
 """The comparison of expected numbers with those of the reference, each quantity at its tolerance."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from attncli.analysis.check.expected import ExpectedNumbers
-from attncli.analysis.check.report import CheckOptions, QuantityCheck, WorstCell
+from attncli.analysis.check.report import CheckOptions, DigitsOfAgreement, QuantityCheck, WorstCell
 from attncli.analysis.check.tolerance import (
     Reference,
     RoundingError,
@@ -42,6 +42,7 @@ class Statistics:
     count: int
     differ: int
     digits: int
+    by_digits: tuple[DigitsOfAgreement, ...]
     tolerance: float
     max_abs: float
     max_rel: float
@@ -63,6 +64,7 @@ def statistics(numbers: ExpectedNumbers, computed: Array, tolerance: Tolerance) 
     sums = _Sums()
     largest = {"tolerance": 0.0, "max_abs": 0.0, "max_rel": 0.0, "max_ulp": 0.0}
     digits, worst = math.inf, _NO_CELL
+    by_unit = {unit: _TypedTo() for unit in _typed_units(numbers)}
     for rows, part, reference in _chunks(numbers, computed, columns):
         allowed = tolerance.allowed(part.array, reference, part.half_units)
         differ = part.is_given & ~tolerance.agrees(part.array, reference, allowed)
@@ -79,6 +81,8 @@ def statistics(numbers: ExpectedNumbers, computed: Array, tolerance: Tolerance) 
         found["max_rel"] = np.where(np.isnan(relative), error, relative)
         largest = {name: max(old, float(np.max(found[name], initial=0))) for name, old in largest.items()}
         digits = min(digits, _digits(part, error, tolerance))
+        for unit, typed_to in by_unit.items():
+            typed_to.add(part, unit, error, allowed, tolerance)
         if differ.any():
             at = int(np.argmax(np.where(ratio * SIMILAR >= ratio.max(), error, -1)))
             cell = _Cell(rows.start * columns + at, *(float(x.flat[at]) for x in (ratio, error, allowed)))
@@ -88,6 +92,7 @@ def statistics(numbers: ExpectedNumbers, computed: Array, tolerance: Tolerance) 
         count=int(numbers.is_given.sum()),
         differ=int(differs.sum()),
         digits=0 if math.isinf(digits) else int(digits),
+        by_digits=_merged(by_unit.values()),
         **largest,
         correlation=sums.correlation,
         cosine=sums.cosine,
@@ -106,6 +111,45 @@ def _chunks(numbers: ExpectedNumbers, computed: Array, columns: int) -> Iterator
         array, is_given, reference = (x.reshape(rows, columns)[part] for x in arrays)
         half_units = None if numbers.half_units is None else numbers.half_units.reshape(rows, columns)[part]
         yield part, ExpectedNumbers(array, is_given, half_units), as_floats(reference)
+
+
+def _typed_units(numbers: ExpectedNumbers) -> Sequence[float]:
+    """Half a unit of the last digit of numbers that were typed to different decimals; nothing where all are alike."""
+    if numbers.half_units is None or numbers.dtype is not None:
+        return ()
+    units = np.unique(numbers.half_units[numbers.is_given])
+    found: list[float] = units[np.isfinite(units)].tolist()
+    return found if 1 < len(found) == len(units) else ()
+
+
+class _TypedTo:
+    """The numbers of a quantity that were typed to the same decimals, gathered from parts of it."""
+
+    def __init__(self) -> None:
+        self.count, self.digits, self.max_abs, self.tolerance = 0, math.inf, 0.0, 0.0
+
+    def add(self, part: ExpectedNumbers, unit: float, error: Array, allowed: Array, tolerance: Tolerance) -> None:
+        """Add those of some rows: half a unit of their last digit is `unit`."""
+        own = part.is_given & (part.half_units == unit)
+        rows = own.any(axis=-1)
+        if rows.any():
+            of_rows = ExpectedNumbers(part.array[rows], part.is_given[rows], np.where(own, unit, 0)[rows])
+            self.count += int(own.sum())
+            self.digits = min(self.digits, _digits(of_rows, np.where(own, error, 0)[rows], tolerance))
+            self.max_abs = max(self.max_abs, float(error[own].max()))
+            self.tolerance = max(self.tolerance, float(allowed[own].max()))
+
+
+def _merged(groups: Iterable[_TypedTo]) -> tuple[DigitsOfAgreement, ...]:
+    """The groups by their digits, the most first; those that agree to as many digits are one."""
+    merged: dict[int, DigitsOfAgreement] = {}
+    for group in groups:
+        digits = 0 if math.isinf(group.digits) else int(group.digits)
+        own = DigitsOfAgreement(group.count, digits, group.max_abs, group.tolerance)
+        other = merged.get(digits, replace(own, count=0))
+        worst = max(other.max_abs, own.max_abs), max(other.tolerance, own.tolerance)
+        merged[digits] = DigitsOfAgreement(other.count + own.count, digits, *worst)
+    return tuple(merged[digits] for digits in sorted(merged, reverse=True)) if len(merged) > 1 else ()
 
 
 class _Cell(NamedTuple):
@@ -355,7 +399,7 @@ def with_relations(checker: Checker, results: Sequence[QuantityCheck]) -> tuple[
         if result.agrees:
             related.append(result)
             continue
-        unaffected = [other.name for other in results[at + 1 :] if _is_unaffected(checker, result, other)]
+        unaffected = [other.name for other in results[at + 1 :] if is_unaffected(checker, result, other)]
         which = join_words(unaffected)
         remark = f"the expected values of {which} agree with the reference, but do not follow from these numbers"
         remarks = (*result.remarks, remark) if unaffected else result.remarks
@@ -370,7 +414,7 @@ def _follows(checker: Checker, before: Sequence[QuantityCheck], result: Quantity
     to half a unit of the last. None where no quantity before it is expected whole.
     """
     name = checker.trace.plan.resolve(result.name)
-    read = {step: other for other in before if (step := _replaceable_step(checker, other, name)) is not None}
+    read = {step: other for other in before if (step := replaceable_step(checker, other, name)) is not None}
     if not read:
         return None
     if all(other.agrees for other in read.values()):
@@ -388,17 +432,17 @@ def _follows(checker: Checker, before: Sequence[QuantityCheck], result: Quantity
     return not checker.count_differences(result.name, computed, half_units)
 
 
-def _is_unaffected(checker: Checker, result: QuantityCheck, other: QuantityCheck) -> bool:
+def is_unaffected(checker: Checker, result: QuantityCheck, other: QuantityCheck) -> bool:
     """Whether a later quantity agrees with the reference, and would not if computed from the expected numbers."""
     name = checker.trace.plan.resolve(other.name)
-    step = _replaceable_step(checker, result, name)
+    step = replaceable_step(checker, result, name)
     if step is None or not other.agrees:
         return False
     computed = recompute(checker.trace, {step: checker.quantities[result.name].array}, name)
     return checker.count_differences(other.name, computed, checker.quantities[other.name].half_units) > 0
 
 
-def _replaceable_step(checker: Checker, result: QuantityCheck, name: str) -> str | None:
+def replaceable_step(checker: Checker, result: QuantityCheck, name: str) -> str | None:
     """The step of a quantity that is expected whole, where another one is computed from it; else None."""
     plan = checker.trace.plan
     step = plan.resolve(result.name)

@@ -126,7 +126,7 @@ class EquivalentShape:
 
     axes: Axes
     step_axes: Axes
-    operation: str = "none"  # or "split", "merge", "swap", "swap and merge"
+    operation: str = "none"  # or "split", "merge", "swap", "swap and merge", "transpose"
     order: Index = ()  # of axes that are in the layout of the problem: where each of those before the operation is
 
     def in_layout(self, layout: str) -> "EquivalentShape | None":
@@ -147,6 +147,8 @@ class EquivalentShape:
             x = x.reshape(*x.shape[:-1], heads, x.shape[-1] // heads)
         if self.operation in ("split", "swap", "swap and merge"):
             x = x.swapaxes(-2, -3)
+        if self.operation == "transpose":
+            x = x.swapaxes(-1, -2)
         return x.reshape([axis.length for axis in self.step_axes])
 
     def remark(self, shape: Index) -> str:
@@ -261,6 +263,14 @@ class ExpectedStep:
         lengths = [size for size in shape if size != 1]
         return next((found for found in shapes if lengths == [a.length for a in found.axes if a.length != 1]), None)
 
+    def match_transposed(self, shape: Index) -> EquivalentShape | None:
+        """The shape in which rows and columns are exchanged, where an array has it; None otherwise."""
+        axes = self.axes
+        turned = (*axes[:-2], *axes[:-3:-1])
+        lengths = [size for size in shape if size != 1]
+        is_turned = len(axes) > 1 and lengths == [axis.length for axis in turned if axis.length != 1]
+        return EquivalentShape(turned, axes, "transpose") if is_turned else None
+
     def place(self, x: Array, shape: EquivalentShape, index: Index, fill: float | bool) -> Array:
         """An array of an equivalent shape with all that follows an index in the step, `fill` where it has no number."""
         axes, selected = self.axes[len(index) :], self.problem.selected_queries
@@ -295,6 +305,7 @@ class _Collector:
         self.step = step
         self.blocks: list[_Block] = []
         self.remarks: dict[str, None] = {}  # in order, each once
+        self.transposed: AttnError | None = None
 
     def add(self, value: Any, index: Index, path: ErrorPath) -> None:
         """Add what is expected behind an index: a mapping by labels, an array, lists, a number, None."""
@@ -370,7 +381,10 @@ class _Collector:
         if shape is None:
             error = _shape_error(array.shape, self.step.axes[len(index) :], path, value)
             error.hint = "; ".join(filter(None, (error.hint, remark_on_values(self.step.plan, self.step.name))))
-            raise error
+            shape = None if index else self.step.match_transposed(array.shape)
+            if shape is None:
+                raise error
+            self.transposed = error
         remark = shape.remark(array.shape)
         if remark and not index:
             self.remarks[remark] = None
@@ -438,7 +452,8 @@ class ExpectedNumbers:
     """The numbers that are expected of a step, on its axes: NaN where none is.
 
     `half_units` are those of the last digit typed, NaN where a number has every digit; None where all have. `dtype` is
-    the type of numbers that have one of their own.
+    the type of numbers that have one of their own. Of numbers with rows and columns exchanged, as their shape tells,
+    `transposed` is the error that holds unless they are right but for that.
     """
 
     array: Array
@@ -446,6 +461,7 @@ class ExpectedNumbers:
     half_units: Array | None = None
     dtype: str | None = None
     remarks: tuple[str, ...] = ()
+    transposed: AttnError | None = None
 
     @cached_property
     def is_whole(self) -> bool:
@@ -498,6 +514,7 @@ def expected_numbers(value: Any, step: ExpectedStep, path: ErrorPath) -> Expecte
         half_units=None if digits is None or np.isnan(digits.half_units).all() else _on_axes(step, half_units, np.nan),
         dtype=coarsest(own) if own else None,
         remarks=tuple(collector.remarks),
+        transposed=collector.transposed,
     )
 
 

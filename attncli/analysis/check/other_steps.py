@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from attncli.analysis.check.compare import Checker
-from attncli.analysis.check.report import FEW_NUMBERS, QuantityCheck
+from attncli.analysis.check.report import QuantityCheck
 from attncli.analysis.check.tolerance import has_every_step
 from attncli.base.lazy_numpy import Array, np
 
@@ -12,7 +12,7 @@ RESOLUTION = 0.05  # of a number: those that were typed with fewer digits are ne
 
 
 def with_other_steps(checker: Checker, results: Sequence[QuantityCheck]) -> tuple[QuantityCheck, ...]:
-    """The quantities, those of which few numbers differ with the step that these are the numbers of."""
+    """The quantities, those of which numbers differ with the step that these are the numbers of."""
     if not has_every_step(checker.trace):
         return tuple(results)
     return tuple(replace(result, other_step=_other_step(checker, result)) for result in results)
@@ -23,30 +23,34 @@ def _other_step(checker: Checker, result: QuantityCheck) -> str | None:
     numbers, tolerance = checker.quantities[result.name], checker.tolerance(result.name)
     differs, given = result.differs, result.expected[result.differs]
     says_something = (np.isfinite(given) & (given != 0)).any()
-    if not 0 < result.differ < 2 * FEW_NUMBERS or not says_something:
+    if not result.differ or not says_something:
         return None
     found: dict[str, Array] = {}
-    for name, values in _alike(checker, result):
+    for name, values, is_alike in _same_shape(checker, result):
         allowed = tolerance.allowed(numbers.array, values, numbers.half_units)
         is_near = allowed <= RESOLUTION * abs(numbers.array)
-        if (tolerance.agrees(numbers.array, values, allowed) & (is_near | (numbers.array == values)))[differs].all():
+        cells = differs if is_alike else result.is_given
+        if (tolerance.agrees(numbers.array, values, allowed) & (is_near | (numbers.array == values)))[cells].all():
             found[name] = values
     first = next(iter(found), None)
     is_one = all(_are_same(found[first], values) for values in found.values()) if first else False
     return first if is_one else None
 
 
-def _alike(checker: Checker, result: QuantityCheck) -> Iterator[tuple[str, Array]]:
-    """The numbers of the steps that have the axes of a quantity, and the powers of e that softmax is defined by."""
+def _same_shape(checker: Checker, result: QuantityCheck) -> Iterator[tuple[str, Array, bool]]:
+    """The numbers of the steps of the shape of a quantity, and the powers of e that softmax is defined by.
+
+    Also whether they have its axes: of others all numbers are looked at.
+    """
     trace = checker.trace
     own = trace[result.name]
     for step in trace.steps:
-        if step.axes == own.axes and step.value.shape == own.value.shape and step.value.dtype.kind == "f":
-            yield step.name, step.value
+        if step.value.shape == own.value.shape and step.value.dtype.kind == "f":
+            yield step.name, step.value, step.axes == own.axes
             if step.name == "exponentials":
                 scores = trace[trace.plan[trace.plan.by_name[step.name].tapped_from or step.name].inputs["scores"]]
                 with np.errstate(over="ignore"):
-                    yield f"exp({scores.name})", np.exp(scores.value)
+                    yield f"exp({scores.name})", np.exp(scores.value), step.axes == own.axes
 
 
 def _are_same(first: Array, other: Array) -> bool:

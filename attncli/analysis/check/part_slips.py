@@ -36,16 +36,19 @@ class Explained:
     nearest: NearestSlip | None = None  # where there are no such parts either
 
 
-def explain_differences(checker: Checker, results: Sequence[QuantityCheck]) -> Explained:
+def explain_differences(checker: Checker, results: Sequence[QuantityCheck], *, is_read: bool = False) -> Explained:
     """The slips that explain the numbers that differ.
 
     Where one slip explains them if every step is rounded to a half type, or some batch items, heads or queries agree
-    and one slip explains the others, no pairs of slips are tried.
+    and one slip explains the others, no pairs of slips are tried. Where all numbers can be read plainly (`is_read`)
+    only one slip that explains all of them says more.
     """
     search = _PartSearch(checker, results)
     parts: list[PartExplanation] = []
 
     def is_explained_in_part() -> bool:
+        if is_read:
+            return True
         parts.extend(search.along_first([letter for letter in LETTERS if search.has_right_part(letter)]))
         return bool(parts) and parts[0].others_agree
 
@@ -57,6 +60,8 @@ def explain_differences(checker: Checker, results: Sequence[QuantityCheck]) -> E
     loosely: list[Attempt] = []
     whole = find_explanations(checker, results, is_explained)
     whole = whole if whole.explanations else replace(whole, explanations=tuple(loosely))
+    if is_read and not whole.explanations:
+        return Explained(whole)
     if not whole.explanations and not parts:
         parts.extend(search.along_first([letter for letter in ITEMS if not search.has_right_part(letter)]))
     if not whole.explanations:

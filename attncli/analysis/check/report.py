@@ -50,6 +50,34 @@ class WorstCell:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """How the numbers of a result that differ can be read, without a mistake of computing: its name, and a sentence.
+
+    `parameters` has the numbers in it. What `may_be_computed` may also come from a mistake of computing, unless it
+    `is_partial`: some numbers are right. One that `is_of_sheet` holds for all results that have it;
+    a mistake without a number in it is likelier than one that `is_doubtful`.
+    """
+
+    name: str
+    sentence: str
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    may_be_computed: bool = False
+    is_partial: bool = False
+    is_of_sheet: bool = False
+    is_doubtful: bool = False
+
+
+@dataclass(frozen=True)
+class DigitsOfAgreement:
+    """So many typed numbers that agree to as many digits: their largest error, and the largest that is allowed."""
+
+    count: int
+    digits: int
+    max_abs: float
+    tolerance: float
+
+
+@dataclass(frozen=True)
 class QuantityCheck:
     """One quantity: how many of its numbers are expected, how many of them differ, and how far.
 
@@ -61,6 +89,7 @@ class QuantityCheck:
     count: int
     differ: int
     digits: int  # to how many significant digits all numbers agree
+    by_digits: tuple[DigitsOfAgreement, ...]  # the same of numbers typed to different decimals, most digits first
     tolerance: float  # the largest difference that is allowed in any cell
     tolerance_reason: str  # the tolerance, in a sentence
     max_abs: float
@@ -75,7 +104,8 @@ class QuantityCheck:
     is_given: Array
     differs: Array
     follows: bool | None = None  # whether numbers that differ follow from those expected before them; None if unknown
-    other_step: str | None = None  # the step that has the few numbers that differ, in the same cells
+    other_step: str | None = None  # the step that has the numbers that differ, in the same cells
+    reading: Reading | None = None  # of the numbers that differ, where a plain one accounts for them
     half_type: str | None = None  # in which they would agree, were the problem computed in it and not in a finer type
     remarks: tuple[str, ...] = ()  # which shapes were matched, which part was checked
     is_array: bool = False  # numbers of a program, with a type of their own, not typed ones
@@ -156,6 +186,7 @@ class CheckReport:
     pair_count: int = 0  # how many of those that were tried are pairs
     searched: str = ""  # where nothing is expected: the result in which slips were looked for
     searched_reason: str = ""  # the tolerance of that result, in words
+    blank: Mapping[str, int] = field(default_factory=dict)  # how many numbers of each result were left blank
 
     @property
     def has_verdict(self) -> bool:
@@ -173,14 +204,19 @@ class CheckReport:
         return sum(result.differ for result in self.results)
 
     @property
+    def blank_count(self) -> int:
+        """How many numbers that are asked for were left blank."""
+        return sum(self.blank.values())
+
+    @property
     def differing(self) -> Sequence[QuantityCheck]:
         """The quantities of which numbers differ."""
         return [result for result in self.results if not result.agrees]
 
     @property
     def agrees(self) -> bool:
-        """Whether no number differs."""
-        return not self.differing
+        """Whether no number differs, and none was left blank."""
+        return not self.differing and not self.blank
 
     @property
     def first_difference(self) -> str | None:
@@ -204,9 +240,17 @@ class CheckReport:
         return next(filter(None, (result.looser for result in self.results)), "")
 
     @property
+    def is_read_plainly(self) -> bool:
+        """Whether readings of the results explain the numbers, and no slip."""
+        names = {result.reading.name for result in self.results if result.reading is not None}
+        return bool(self.explanations) and all(names.issuperset(found.slips) for found in self.explanations)
+
+    @property
     def may_be_chance(self) -> bool:
         """Whether so few numbers are expected that slips may explain them by chance."""
-        return any(self.count < FEW_NUMBERS * explanation.chosen_count for explanation in self.explanations)
+        return not self.is_read_plainly and any(
+            self.count < FEW_NUMBERS * explanation.chosen_count for explanation in self.explanations
+        )
 
     @property
     def has_late_steps_alone(self) -> bool:
@@ -238,7 +282,8 @@ class CheckOutcome:
 
     `file` is as it was named, empty where options alone are the problem. `part` is the title or the number of a part,
     empty where the file is one problem. `before` is there where numbers of the problem were set. `unanswered` has how
-    many numbers of each result are asked for and not given; where that are all of them there is no report.
+    many numbers of each result are asked for and not given; where that are all of them there is no report, otherwise
+    the report has them as `blank`.
     """
 
     file: str

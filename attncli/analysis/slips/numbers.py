@@ -5,7 +5,15 @@ from dataclasses import replace
 from math import isclose, log, sqrt
 from typing import Any
 
-from attncli.analysis.slips.records import Computation, FittedNumber, Variant, plan_slip, problem_slip, text_of
+from attncli.analysis.slips.records import (
+    Computation,
+    FittedNumber,
+    Variant,
+    instead_of,
+    plan_slip,
+    problem_slip,
+    text_of,
+)
 from attncli.analysis.slips.scale import own_scale
 from attncli.analysis.slips.softmax import softmax_node
 from attncli.base.lazy_numpy import Array, np
@@ -53,7 +61,7 @@ def scale_factor(case: Computation, number: float) -> Iterator[Variant]:
     if name is None or case.plan.by_name[name].is_input:
         return
     own = own_scale(case.problem)
-    scales = "" if own is None else f": {text_of(own * number)} instead of {text_of(own)}"
+    scales = "" if own is None else f": {instead_of(own * number, own)}"
     changed = case.with_changed_value(name, multiplied, options={"factor": number})
     softmax = softmax_node(case)
     is_temperature = softmax is not None and softmax.inputs.get("scores") == name and not _has_terms(case)
@@ -96,8 +104,8 @@ def softcap_value(case: Computation, number: float) -> Iterator[Variant]:
     """The softcap is another one."""
     own = case.problem.softcap
     what = "The problem has no softcap, and the scores have one of" if own is None else "The softcap is"
-    instead = "" if own is None else f" instead of {text_of(own)}"
-    yield Variant(replace(case.problem, softcap=number), f"{what} {text_of(number)}{instead}.")
+    cap = text_of(number) if own is None else instead_of(number, own)
+    yield Variant(replace(case.problem, softcap=number), f"{what} {cap}.")
 
 
 def _limits(case: Computation) -> Sequence[float]:
@@ -199,5 +207,5 @@ def norm_eps(case: Computation, number: float) -> Iterator[Variant]:
     if norm is not None:
         changed: dict[str, Any] = {"qk_norm": Operator(norm.record, {**norm.given, "eps": number})}
         own = norm.parameters["eps"]
-        sentence = f"The eps of the norm is {text_of(number)} instead of {text_of(own)}."
+        sentence = f"The eps of the norm is {instead_of(number, own)}."
         yield Variant(replace(case.problem, **changed), sentence)

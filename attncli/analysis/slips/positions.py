@@ -9,6 +9,7 @@ from attncli.analysis.slips.records import (
     Computation,
     FittedNumber,
     Variant,
+    instead_of,
     plan_slip,
     problem_slip,
     text_of,
@@ -78,9 +79,7 @@ def position_offset(case: Computation, number: int) -> Iterator[Variant]:
     count = past + max(case.problem.new_key_count, len(case.problem.query_labels))
     if not rows or 0 <= offset + number <= rows - count:
         changed = Operator(position.record, {**position.given, "offset": offset + number})
-        what = (
-            "without the cache" if number == -past else f"from {text_of(offset + number)} instead of {text_of(offset)}"
-        )
+        what = "without the cache" if number == -past else f"from {instead_of(offset + number, offset)}"
         yield Variant(replace(case.problem, position=changed), f"The positions are counted {what}.")
 
 

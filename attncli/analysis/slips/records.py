@@ -165,6 +165,12 @@ class FittedNumber:
     usual: Sequence[float] = ()
     known: Callable[[Computation], Mapping[str, float]] = lambda _: {}
 
+    def changes_nothing(self, number: Number) -> bool:
+        """Whether a number is a factor that a sentence would write as 1: that is rounding, and no mistake."""
+        if self.name != "factor" or self.is_whole or isinstance(number, tuple) or not number:
+            return False
+        return "1" in (text_of(number), text_of(1 / number))
+
 
 @dataclass(frozen=True, eq=False)
 class Slip:
@@ -262,7 +268,7 @@ def _register(applies_where: str, *, changes_problem: bool, **more: Any) -> Call
     return register
 
 
-DIGITS = 5  # of a number in a sentence
+DIGITS, EVERY_DIGIT = 5, 17  # of a number in a sentence; 17 tell any two apart
 FEW_KEYS = 64  # so many at most may be in tiles of any size
 
 
@@ -273,6 +279,17 @@ def text_of(number: float) -> str:
     ('1.5896', '16')
     """
     return f"{number:.{DIGITS}g}"
+
+
+def instead_of(number: float, right: float) -> str:
+    """A wrong number and the right one, with as many digits as tell them apart.
+
+    >>> instead_of(0.5, 0.25), instead_of(0.1250001, 0.125)
+    ('0.5 instead of 0.25', '0.1250001 instead of 0.125')
+    """
+    texts = ([f"{x:.{digits}g}" for x in (number, right)] for digits in range(DIGITS, EVERY_DIGIT + 1))
+    wrong, own = next((both for both in texts if both[0] != both[1]), (repr(number), repr(right)))
+    return f"{wrong} instead of {own}"
 
 
 def tile_sizes(key_count: int) -> Sequence[int]:

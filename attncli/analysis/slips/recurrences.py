@@ -8,9 +8,9 @@ from attncli.analysis.slips.records import (
     Computation,
     FittedNumber,
     Variant,
+    instead_of,
     plan_slip,
     problem_slip,
-    text_of,
     tile_sizes,
     without,
 )
@@ -284,7 +284,7 @@ def feature_map_eps(case: Computation, number: float) -> Iterator[Variant]:
     recurrence = case.problem.recurrence
     if recurrence is not None and recurrence.parameters.get("feature_map") == "l2":
         own = recurrence.parameters["eps"]
-        sentence = f"The eps of l2, added to the squared length, is {text_of(number)} instead of {text_of(own)}."
+        sentence = f"The eps of l2, added to the squared length, is {instead_of(number, own)}."
         yield from _with_parameters(case.problem, "eps", sentence, eps=number)
 
 

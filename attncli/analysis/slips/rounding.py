@@ -45,7 +45,7 @@ def exponentials_rounded(case: Computation) -> Iterator[Variant]:
         for decimals in _decimals(case, LARGE):
             count = count_of(decimals, "decimal")
             sentence = f"The exponentials of the scores are rounded to {count} before they are divided."
-            yield Variant(case.with_function(node.name, _softmax_of_rounded, decimals=decimals), sentence)
+            yield Variant(case.with_function(node.name, softmax_of_rounded, decimals=decimals), sentence)
 
 
 @problem_slip("the numbers are of a wider type than float16 and bfloat16, and the inputs are none of these")
@@ -192,7 +192,7 @@ def _decimals(case: Computation, size: int) -> list[int]:
     return [decimals for decimals in DECIMALS if 0.5 * 10.0**-decimals >= size * Precision(case.dtype).epsilon]
 
 
-def _softmax_of_rounded(scores: Array, *, decimals: int, temperature: float = 1.0) -> Array:
+def softmax_of_rounded(scores: Array, *, decimals: int, temperature: float = 1.0) -> Array:
     """Exponentials, of which no maximum is subtracted where they do not overflow, rounded and divided by their sum."""
     powers = scores / temperature
     exponentials = np.round(np.exp(powers - np.maximum(finite_max(powers) - LARGEST_POWER, 0)), decimals)

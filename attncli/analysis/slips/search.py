@@ -481,10 +481,13 @@ class _Search:
                 return None if attempt is None else evidence.measure(attempt)
 
             for found in nearest(residuals, candidates, right):
+                if number.changes_nothing(found):
+                    continue
                 for name, value in number.known(case).items():
                     attempt = made(value) if abs(found / value - 1) < NEAR_KNOWN else None
                     if attempt is not None and self._is_accepted(attempt):
-                        yield replace(attempt, remark=f"{text_of(value)} is {name}")
+                        text = text_of(value)
+                        yield replace(attempt, remark="" if text == name else f"{text} is {name}")
                 for value in (found,) if number.is_whole else (*_rounder(found), found):
                     attempt = made(value)
                     if attempt is not None:

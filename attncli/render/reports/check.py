@@ -61,7 +61,8 @@ def check_answer(outcomes: Sequence[CheckOutcome], left_out: Sequence[str], deci
     def sections() -> Iterator[Section]:
         if is_suite or len(outcomes) > 1:
             lines = [line for outcome in outcomes for line in _line(outcome)] if is_suite or is_long else []
-            yield Section("", blocks=(*_summary(outcomes), *lines, *_without_expected(outcomes, left_out)))
+            shared = _shared(outcomes) if is_suite else ()
+            yield Section("", blocks=(*_summary(outcomes), *shared, *lines, *_without_expected(outcomes, left_out)))
         for outcome in () if is_suite else differing if is_long else outcomes:
             own = _outcome_sections(outcome, decimals)
             has_comma = outcome.report is not None and outcome.report.trace.problem.decimal_comma
@@ -82,7 +83,7 @@ def quiet_document(outcomes: Sequence[CheckOutcome]) -> Document:
         blocks: list[Block] = [verdict_line(one.report)]
     else:
         differing = [outcome for outcome in outcomes if not outcome.agrees]
-        blocks = [*_summary(outcomes), *(line for outcome in differing for line in _line(outcome))]
+        blocks = [*_summary(outcomes), *_shared(outcomes), *(line for outcome in differing for line in _line(outcome))]
         blocks = blocks or [*_without_expected(outcomes, ())]
     return Document([Section("", blocks=tuple(blocks))], 0)
 
@@ -148,7 +149,7 @@ def _tolerances(report: CheckReport) -> Iterator[str]:
 
 def explanation_blocks(report: CheckReport) -> Iterator[Block]:
     """The slips that explain the numbers that differ, or that none does; nothing where none was tried."""
-    if report.explanations:
+    if report.explanations and not _is_other_step(report):  # that is said of the cell
         yield Statement("Too few numbers to tell; candidates:" if report.is_undecided else "Explained by:")
         yield Pairs(slip_lines(report.explanations))
         yield Lines(tuple(_telling(report)))
@@ -171,7 +172,7 @@ def explanation_blocks(report: CheckReport) -> Iterator[Block]:
     if report.tried_count:
         singles, pairs = report.tried_count - report.pair_count, count_of(report.pair_count, "pair")
         text = f"Tried {count_of(singles, 'mistake')}{f' and {pairs} of them' if report.pair_count else ''}."
-        if not report.explanations and not report.other_step:
+        if not report.explanations:
             tried = f"{singles} tried{f', and {pairs}' if report.pair_count else ''}"
             numbers = "all of these numbers" if report.parts or report.nearest else "these numbers"
             text = f"No known mistake explains {numbers} ({tried})."
@@ -245,20 +246,18 @@ def verdict(report: CheckReport) -> str:
     """
     if not report.has_verdict:
         text = f"no expected numbers; {_unnoticed(report)}"
-    elif report.agrees:
+    elif not report.differing:
         text = _agreement(report)
     else:
-        differ = count_of_differences(report.differ, report.count)
-        text = f"{differ}; the first step that differs is {report.first_difference}"
-        how = "too few numbers to tell:" if report.is_undecided else "explained by"
+        text = f"{_differences(report)}; the first step that differs is {report.first_difference}"
+        how = "too few numbers to tell: " if report.is_undecided else "explained by "
+        found = explained_by(report)
         if report.explanations:
-            text += f"; {how} {names_of_slips(report.explanations)}"
+            text += f"; {'' if _is_other_step(report) else how}{found}"
         elif report.half_type is not None:
             text += f"; within the error of arithmetic in {report.half_type}"
-        elif report.other_step:
-            text += f"; {'it is that' if report.differ == 1 else 'they are those'} of {report.other_step}"
-        for part in report.parts[:1]:
-            text += f"; explained by {_slip_names(part.explanation)} in {_place(report, part)}"
+        if report.parts:
+            text += f"; explained by {found}"
     return text[0].upper() + text[1:]
 
 
@@ -269,17 +268,29 @@ def short_verdict(report: CheckReport) -> str:
     """
     if not report.has_verdict:
         text = "no expected numbers"
-    elif report.agrees:
+    elif not report.differing:
         text = _agreement(report)
     else:
-        slip = f" ({_slip_names(report.explanations[0])})" if report.explanations else ""
-        text = f"{count_of_differences(report.differ, report.count)}, first in {report.first_difference}{slip}"
+        found = explained_by(report)
+        text = f"{_differences(report)}, first in {report.first_difference}{f' ({found})' if found else ''}"
     return text if report.unnoticed is None else f"{text}; {_unnoticed(report)}"
 
 
 def _agreement(report: CheckReport) -> str:
+    if report.blank:
+        return f"{report.count} of {count_of(report.count + report.blank_count, 'number')} agree{_blanks(report)}"
     text = f"all {report.count} numbers agree" if report.count != 1 else "the number agrees"
     return f"{text} {report.looser}" if report.looser else text
+
+
+def _differences(report: CheckReport) -> str:
+    """`3 of 16 numbers differ`; where numbers were left blank, of all that are asked for."""
+    return count_of_differences(report.differ, report.count + report.blank_count) + _blanks(report)
+
+
+def _blanks(report: CheckReport) -> str:
+    """How many numbers were left blank, behind those that were given."""
+    return f", {report.blank_count} {'is' if report.blank_count == 1 else 'are'} blank" if report.blank else ""
 
 
 def _unnoticed(report: CheckReport) -> str:
@@ -287,6 +298,20 @@ def _unnoticed(report: CheckReport) -> str:
     if report.unnoticed:
         return f"these inputs would not reveal {names_of_slips(report.unnoticed)}"
     return f"these inputs would reveal every mistake{' that was tried' if report.untried else ''}"
+
+
+def explained_by(report: CheckReport) -> str:
+    """The slips that explain the numbers, `a or b`, or those of a part with its place, in a report and in any list."""
+    for part in report.parts[:1]:
+        return f"{_slip_names(part.explanation)} in {_place(report, part)}"
+    if _is_other_step(report):
+        return f"{'it is that' if report.differ == 1 else 'they are those'} of {report.other_step}"
+    return names_of_slips(report.explanations) if report.explanations else ""
+
+
+def _is_other_step(report: CheckReport) -> bool:
+    """Whether the numbers that differ are those of another step, and nothing else explains them."""
+    return [found.slips for found in report.explanations] == [("other_step",)]
 
 
 def names_of_slips(explanations: Sequence[Explanation]) -> str:
@@ -320,9 +345,22 @@ def _summary(outcomes: Sequence[CheckOutcome]) -> Iterator[Statement]:
         yield Statement(f"{', '.join(parts)}.", style=AGREES if agree == len(compared) else DIFFERS)
 
 
+def _shared(outcomes: Sequence[CheckOutcome]) -> Iterator[Statement]:
+    """What is read of the numbers of several files of a class in the same words, once: that they are cut."""
+    reports = [outcome.report for outcome in outcomes if outcome.report is not None]
+    read = [found.sentence for report in reports if report.is_read_plainly for found in report.explanations]
+    of_sheets = {
+        x.reading.sentence for report in reports for x in report.results if x.reading and x.reading.is_of_sheet
+    }
+    for sentence in dict.fromkeys(read):
+        if sentence in of_sheets and read.count(sentence) > 1:
+            yield Statement(f"In {read.count(sentence)} of {len(outcomes)}: {sentence[0].lower()}{sentence[1:]}")
+
+
 def summary_blocks(outcomes: Sequence[CheckOutcome], left_out: Sequence[str]) -> Iterator[Block]:
     """How many of the problems agree, and in which nothing is expected."""
     yield from _summary(outcomes)
+    yield from _shared(outcomes)
     yield from _without_expected(outcomes, left_out)
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import PurePath
 
-from attncli.analysis.check.report import CheckOutcome, CheckReport
+from attncli.analysis.check.report import CheckOutcome
 from attncli.base.lazy_numpy import np
 from attncli.base.text import count_of, delimited_rows, one_line
-from attncli.render.reports.check import names_of_slips
+from attncli.render.reports.check import explained_by
 
 HEADER = ("name", "right", "of", "first_wrong", "explained_by")
 
@@ -33,8 +33,9 @@ def _rows(outcomes: Iterable[CheckOutcome]) -> Iterator[Sequence[object]]:
         right = sum(report.count - report.differ for report in reports)
         of = sum(report.count for report in reports) + sum(sum(outcome.unanswered.values()) for outcome in found)
         wrong = next((outcome for outcome in found if outcome.unanswered or not outcome.agrees), None)
-        first = "" if wrong is None else first_wrong(wrong)
-        explained = "" if wrong is None or wrong.report is None else _explained_by(wrong.report)
+        blank = sum(sum(outcome.unanswered.values()) for outcome in found) if reports else 0
+        first = "" if wrong is None else _with_blanks(first_wrong(wrong), blank)
+        explained = "" if wrong is None or wrong.report is None else explained_by(wrong.report)
         yield PurePath(file).stem, right, of, first, explained
 
 
@@ -47,10 +48,15 @@ def first_wrong(outcome: CheckOutcome) -> str:
             index = tuple(map(int, np.argwhere(result.differs)[0]))
             return f"{result.name}[{','.join(labelled.labels_of_cell(index))}]"
         if result.name in outcome.unanswered:
-            return f"{result.name}: {count_of(outcome.unanswered[result.name], 'number')} not filled in"
+            return result.name + _not_filled_in(outcome.unanswered[result.name])
     name, count = next(iter(outcome.unanswered.items()))
-    return f"{name}: {count_of(count, 'number')} not filled in"
+    return name + _not_filled_in(count)
 
 
-def _explained_by(report: CheckReport) -> str:
-    return names_of_slips(report.explanations) if report.explanations else ""
+def _with_blanks(first: str, blank: int) -> str:
+    """The first wrong number, and how many numbers were left blank where it does not say so of all of them."""
+    return f"{first}; {blank} blank" if blank and not first.endswith(_not_filled_in(blank)) else first
+
+
+def _not_filled_in(count: int) -> str:
+    return f": {count_of(count, 'number')} not filled in"

@@ -50,14 +50,16 @@ def quantity_blocks(report: CheckReport, result: QuantityCheck, decimals: int, a
     The `adjective` says whose the numbers are: `published`; without it they are expected.
     """
     trace = report.trace
+    blank = report.blank.get(result.name, 0)
     if result.agrees:
-        mark, style = ("✓", AGREES) if result.count else (" ", "")
-        yield Statement(f"{mark} {result.name}", f": {_agreement(result)}", style)
+        mark, style = ("✗", DIFFERS) if blank else ("✓", AGREES) if result.count else (" ", "")
+        yield Statement(f"{mark} {result.name}", f": {_agreement(result, blank)}", style)
     else:
         source = f" from {'that' if result.count == 1 else 'those'} {adjective}" if adjective else ""
         text = f"{count_of_differences(result.differ, result.count)}{source}{_consequence(report, result)}"
+        text += f"; {count_of(blank, 'number')} left blank" if blank else ""
         yield Statement(f"✗ {result.name}", f": {text}", DIFFERS)
-        lines = (*_errors(result), *worst_cell_lines(trace, result, adjective), *_other_step(trace, result))
+        lines = (*_errors(result), *worst_cell_lines(trace, result, adjective), *_reading(report, result))
         yield Lines(_indented(lines))
         yield Lines(_indented(worst_arithmetic(trace, result, decimals), "  "), "cyan", "mathematics")
         pattern = find_pattern(result.differs, result.is_given, _query_positions(trace, result.name))
@@ -75,15 +77,33 @@ def _indented(lines: Iterable[str], further: str = "") -> tuple[str, ...]:
     return tuple(INDENTATION + further + line for line in lines)
 
 
-def _agreement(result: QuantityCheck) -> str:
-    """How many numbers agree, to how many digits, and what difference was allowed."""
+def _agreement(result: QuantityCheck, blank: int) -> str:
+    """How many numbers agree, to how many digits, what difference was allowed, and how many are blank."""
     if not result.count:
-        return "no number is compared"
-    numbers = "1 number agrees" if result.count == 1 else f"{result.count} numbers agree"
+        return f"{count_of(blank, 'number')} left blank" if blank else "no number is compared"
+    return _digits_of_agreement(result) + (f"; {count_of(blank, 'number')} left blank" if blank else "")
+
+
+def _digits_of_agreement(result: QuantityCheck) -> str:
+    """`12 numbers agree to 8 digits`; of numbers typed to different decimals `11 numbers agree to 8 digits, 1 to 1`."""
+    numbers = _agreeing(result.count)
     if result.max_abs == 0:
         return f"{numbers} exactly"
+    if result.by_digits:
+        first, *others = result.by_digits
+        each = [f"{_agreeing(first.count)} to {count_of(first.digits, 'digit')}"]
+        each += [f"{group.count} to {group.digits}" for group in others]
+        errors, allowed = (
+            join_words([short_number(getattr(group, name)) for group in result.by_digits])
+            for name in ("max_abs", "tolerance")
+        )
+        return f"{', '.join(each)}; largest errors {errors}, allowed {allowed}"
     digits = f" to {count_of(result.digits, 'digit')}" if result.digits > 0 else ""
     return f"{numbers}{digits}; largest error {short_number(result.max_abs)}, allowed {short_number(result.tolerance)}"
+
+
+def _agreeing(count: int) -> str:
+    return "1 number agrees" if count == 1 else f"{count} numbers agree"
 
 
 def count_of_differences(differ: int, count: int) -> str:
@@ -94,13 +114,15 @@ def count_of_differences(differ: int, count: int) -> str:
 
 def _consequence(report: CheckReport, result: QuantityCheck) -> str:
     """Whether numbers that differ follow from others that differ before them."""
-    if result.follows is None or result.name == report.first_difference:
+    if result.follows is None or result.reading is not None or result.name == report.first_difference:
         return ""
     return ", as the errors above explain" if result.follows else ", which the errors above do not explain"
 
 
 def _errors(result: QuantityCheck) -> Iterator[str]:
     """The largest errors, and how alike both arrays are."""
+    if result.worst is None:  # what differs is the order of the axes
+        return
     if np.isinf(result.max_abs):
         yield "largest error infinite: NaN or an infinity is on one side alone"
         return
@@ -133,9 +155,14 @@ def worst_cell_lines(trace: Trace, result: QuantityCheck, adjective: str = "") -
         yield f"{'worst at' if result.differ > 1 else 'at'} {cell}: {both}"
 
 
-def _other_step(trace: Trace, result: QuantityCheck) -> Iterator[str]:
-    """The step that has the numbers that differ: `2.4142 is in the same cell of dot_products: Qᵢ·Kⱼ`."""
-    name = result.other_step
+def _reading(report: CheckReport, result: QuantityCheck) -> Iterator[str]:
+    """How the numbers that differ can be read, where that is not said of all; such as the step that has them.
+
+    `2.4142 is in the same cell of dot_products: Qᵢ·Kⱼ`
+    """
+    trace, name, reading = report.trace, result.other_step, result.reading
+    if reading is not None and reading.name != "other_step" and not report.is_read_plainly:
+        yield reading.sentence.rstrip(".")
     if name is not None:
         numbers, is_one = result.expected[result.differs], result.differ == 1
         formula = f": {trace[name].formula}" if name in trace else ""

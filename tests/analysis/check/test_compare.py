@@ -41,3 +41,26 @@ def test_a_number_that_is_not_finite_is_worse_than_any_error() -> None:
 
 def test_nothing_is_the_worst_where_all_agree() -> None:
     assert worst([[1, 2], [3, 4]], [[1, 2], [3, 4]]) is None
+
+
+TYPED = np.array([[0.12345678, 0.5, 0.25]])
+UNITS = np.array([[5e-9, 0.05, 5e-9]])
+
+
+def digits(half_units: np.ndarray, right: list[float]) -> list[tuple[int, int, float]]:
+    numbers = ExpectedNumbers(TYPED, np.ones((1, 3), bool), half_units)
+    found = compare.statistics(numbers, np.array([right]), Tolerance(Precision("float64"), ""))
+    return [(group.count, group.digits, round(group.tolerance, 9)) for group in found.by_digits]
+
+
+def test_numbers_typed_to_different_decimals_agree_to_digits_of_their_own() -> None:
+    # Eight digits and one digit, of the largest number of the row, 0.5.
+    assert digits(UNITS, [0.123456782, 0.46, 0.250000001]) == [(2, 8, 5e-9), (1, 1, 0.05)]
+
+
+def test_numbers_typed_alike_have_one_count_of_digits() -> None:
+    assert digits(np.full((1, 3), 5e-9), [0.123456782, 0.5, 0.25]) == []
+
+
+def test_groups_that_agree_to_as_many_digits_are_one() -> None:
+    assert digits(np.array([[5e-9, 0.05, 0.005]]), [0.12345678, 0.46, 0.21]) == [(1, 8, 5e-9), (2, 1, 0.05)]

@@ -10,7 +10,8 @@ import pytest
 
 import attncli
 from attncli.analysis.slips.parts import Part, Priority, SearchLimits
-from attncli.analysis.slips.search import Attempt, Judge, explain, own_attempt, run_attempt, unnoticed
+from attncli.analysis.slips.records import SLIPS
+from attncli.analysis.slips.search import Attempt, Judge, explain, own_attempt, run_attempt, unnoticed, with_slip
 from attncli.ops import registry
 from attncli.problem.spec import ProblemSpec
 from tests.analysis.slips.wrong_attention import attention
@@ -299,3 +300,17 @@ def test_what_goes_unnoticed_on_a_part_is_looked_for_in_all_queries() -> None:
     found = unnoticed(spec, ours(spec, "output"), SearchLimits(part_cells=1))
     assert "no_window" not in names_of(found.explanations)
     assert "window_too_wide" not in names_of(found.explanations)
+
+
+@pytest.mark.parametrize("factor", [1.00003, 0.99998, 1.0])
+def test_a_factor_that_is_written_as_1_is_no_mistake(factor: float) -> None:
+    number = SLIPS["scale_factor"].number
+    assert number is not None
+    assert number.changes_nothing(factor)
+    assert not number.changes_nothing(1.001)
+
+
+def test_two_numbers_in_a_sentence_differ_in_what_is_written() -> None:
+    own = own_attempt(problem(query=[[1.0, 2.0]], key=[[1.0, 0.0], [0.0, 1.0]], softcap=2.0))
+    (attempt,) = with_slip(own, SLIPS["softcap_value"], 2.00000004)
+    assert attempt.sentence == "The softcap is 2.00000004 instead of 2."

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -30,13 +31,13 @@ def load(path: Path) -> dict[str, Any]:
     return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
 
 
-def solve(problem: dict[str, Any], *, root: bool = True) -> dict[str, Any]:
+def solve(problem: dict[str, Any], *, root: bool = True, decimals: int = 4) -> dict[str, Any]:
     """The weights and the output by NumPy, as a student computes them; without the root with its mistake."""
     x, w_q, w_k, w_v = (np.array(problem[key]) for key in ("embeddings", "w_q", "w_k", "w_v"))
     scores = x @ w_q @ (x @ w_k).T / (np.sqrt(w_k.shape[1]) if root else 1)
     terms = np.exp(scores)
     weights = terms / terms.sum(axis=1, keepdims=True)
-    return {"weights": weights.round(4).tolist(), "output": (weights @ (x @ w_v)).round(4).tolist()}
+    return {"weights": weights.round(decimals).tolist(), "output": (weights @ (x @ w_v)).round(decimals).tolist()}
 
 
 def hand_in(path: Path, answer: dict[str, Any]) -> None:
@@ -98,6 +99,63 @@ def test_answers_are_held_against_what_was_handed_out(run: Run, tmp_path: Path) 
         "bo,9,21,output: 12 numbers not filled in,",
         "Cy,0,21,weights: 9 numbers not filled in,",
     ]
+
+
+@pytest.mark.parametrize("handed_out", [False, True])
+def test_a_half_empty_sheet_does_not_pass(handed_out: bool, run: Run, tmp_path: Path) -> None:
+    write_file(tmp_path, "name\nAnn\nBo\n", "class.csv")
+    run("worksheet", "--by-hand", "--seed", "1", "--names", "class.csv", "-o", "exams")
+    answers = tmp_path / "answers"
+    answers.mkdir()
+    for name, first in (("Ann", 1.0), ("Bo", 5.0)):
+        sheet = load(tmp_path / "exams" / f"{name}.yaml")
+        weights = solve(sheet)["weights"]
+        weights[0][0] = round(weights[0][0] * first, 4)
+        sheet["expected"]["weights"] = weights
+        (answers / f"{name}.yaml").write_text("".join(yaml_text(sheet, format_whole)))
+    words = ("--handed-out", "exams") if handed_out else ()
+    ran = run("check", "answers/Ann.yaml", *words)
+    assert (ran.returncode, ran.stdout.splitlines()[0]) == (1, "9 of 21 numbers agree, 12 are blank.")
+    assert "✗ output: 12 numbers left blank" in ran.stdout
+    ran = run("check", "answers", "-q", "--csv", "grades.csv", *words)
+    assert ran.returncode == 1
+    lines = ran.stdout.splitlines()
+    assert lines[:2] == ["0 of 2 agree, 2 differ.", "✗ answers/Ann.yaml: 9 of 21 numbers agree, 12 are blank"]
+    assert lines[2].startswith("✗ answers/Bo.yaml: 1 of 21 numbers differs, 12 are blank, first in weights")
+    ann, bo = csv.DictReader(io.StringIO((tmp_path / "grades.csv").read_text()))
+    assert (ann["right"], ann["of"], ann["first_wrong"]) == ("9", "21", "output: 12 numbers not filled in")
+    assert (bo["right"], bo["of"], bo["first_wrong"]) == ("8", "21", "weights[token_1,token_1]; 12 blank")
+    report = json.loads(run("check", "answers/Ann.yaml", "--json", *words).stdout)
+    assert (report["agrees"], report["blank"]) == (False, 12)
+    run("check", "answers", "--junit", "out.xml", *words)
+    assert 'failures="2"' in (tmp_path / "out.xml").read_text()
+
+
+def test_a_class_that_cuts_is_told_so_once(run: Run, tmp_path: Path) -> None:
+    write_file(tmp_path, "name\nAnn\nBo\n", "class.csv")
+    run("worksheet", "--by-hand", "--seed", "1", "--names", "class.csv", "-o", "exams")
+    for name in ("Ann", "Bo"):
+        path = tmp_path / "exams" / f"{name}.yaml"
+        exact = solve(load(path), decimals=15)
+        hand_in(path, {key: (np.trunc(np.array(table) * 1e3) / 1e3).tolist() for key, table in exact.items()})
+    ran = run("check", "exams")
+    assert ran.stdout.count("cut, not rounded") == 1
+    assert [line.rpartition(" ")[2] for line in ran.stdout.splitlines()[2:]] == ["(cut)", "(cut)"]
+
+
+def test_candidates_are_the_same_in_a_list_a_report_and_the_grades(run: Run, tmp_path: Path) -> None:
+    inputs = "query: [[2, 1]]\nkey: [[1, 0], [0, 1]]\nscore: scaled_dot\n"
+    write_file(
+        tmp_path, f"{inputs}expected: {{scores: [[1.0, 0.5]]}}\n", "a.yaml"
+    )  # divided by d, or twice by its root
+    write_file(tmp_path, f"{inputs}expected: {{scores: [[1.4142, 0.7071]]}}\n", "b.yaml")
+    both = "scale_by_d or scaled_twice"
+    assert both in run("check", "a.yaml").stdout.splitlines()[0]
+    assert (
+        f"✗ a.yaml: 2 of 2 numbers differ, first in scores ({both}"
+        in run("check", "a.yaml", "b.yaml", "--csv", "g.csv").stdout
+    )
+    assert f",{both}" in (tmp_path / "g.csv").read_text().splitlines()[1]
 
 
 def differing(problem: dict[str, Any]) -> int:

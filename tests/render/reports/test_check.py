@@ -301,3 +301,13 @@ def test_a_number_of_another_step_is_said_in_the_verdict_and_below_the_cell() ->
     shown = lines(report)
     assert "    0.5774 is in the same cell of scores: Sᵢⱼ = Qᵢ·Kⱼ / √d" in shown
     assert not any("No known mistake" in line for line in shown)
+
+
+def test_numbers_that_agree_to_different_digits_are_said_as_they_are() -> None:
+    weights = dense_trace(WORDS)["weights"].value
+    given = [[TypedNumber(f"{x:.8f}") for x in row] for row in weights]
+    given[0][0] = TypedNumber(f"{weights[0][0]:.1f}")
+    report = check_problem(WORDS, {"weights": given}, CheckOptions())
+    assert report.agrees
+    (line,) = [line for line in lines(report) if line.startswith("✓ weights")]
+    assert line.startswith(f"✓ weights: {weights.size - 1} numbers agree to 8 digits, 1 to 1; largest errors ")
