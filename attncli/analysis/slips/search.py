@@ -261,7 +261,6 @@ class Evidence:
 
 
 DEFAULT_LIMITS = SearchLimits()
-FEW_TRIED = 16  # numbers in a slip, which is tried also where another one explains what is expected
 FAR = 8.0  # times a number: where that explains what is expected as well, the number is not determined
 MOST_OTHERS = 12  # whole numbers near the one that was found, which may fit as well
 NEAR_KNOWN = 0.02  # a number that people know is tried where the one that was found is so near
@@ -306,9 +305,8 @@ def explain(
         return search.first_of_each(search.accepted(attempts))
 
     alone = rank(explaining(search.singles()))
-    for takes_long in (False, True) if evidence is not None else ():
-        if evidence is not None and all(attempt.is_rounding for attempt in alone):
-            alone = rank(alone + explaining(search.fitted(evidence, takes_long=takes_long)))
+    if evidence is not None and all(attempt.is_rounding for attempt in alone):
+        alone = rank(alone + explaining(search.fitted(evidence)))
     found = [attempt for attempt in alone if not attempt.is_rounding] or alone
     singles = search.tried_count
     if not found and not skips_pairs():
@@ -440,25 +438,12 @@ class _Search:
                 made = self._made(start, slip, candidates[len(candidates) // 4]) if candidates else iter(())
                 yield from (replace(attempt, sentences=(slip.sentence,)) for attempt in made)
 
-    def fitted(self, evidence: Evidence, *, takes_long: bool) -> Iterator[Attempt]:
-        """The slips that have a number, each with the numbers that bring it nearest to what is expected.
-
-        Those that round, and those for which many whole numbers are tried, take long: where few keys make different
-        mistakes the same, there are few numbers.
-        """
+    def fitted(self, evidence: Evidence) -> Iterator[Attempt]:
+        """The slips that have a number, each with the numbers that bring it nearest to what is expected."""
         for slip in self.slips:
             start = None if slip.number is None else self._start(_needs_of(slip), self.limits.fit_cells)
-            if start is None or self.limits.clock() > self.end:
-                continue
-            if takes_long == (slip.is_rounding or self._number_count(start, slip) > FEW_TRIED):
+            if start is not None and self.limits.clock() <= self.end:
                 yield from self._fitted(start, slip, evidence)
-
-    def _number_count(self, start: Attempt, slip: Slip) -> int:
-        """How many whole numbers are tried in a slip."""
-        number = slip.number
-        if number is None or not number.is_whole or number.solve is not None:
-            return 0
-        return len(number.candidates(Computation(start.problem, start.plan, start.dtype)))
 
     def _fitted(self, start: Attempt, slip: Slip, evidence: Evidence) -> Iterator[Attempt]:
         """Each variant of a slip with the numbers that bring it nearest; first with a number that people know."""
