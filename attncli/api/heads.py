@@ -117,7 +117,7 @@ def heads(
     >>> found
     Heads(2 layers, 6 heads: itself)
     >>> found.heads[0].kinds["first token"], found.heads[0].shares["first token"], found.heads[0].label
-    (0.25, 0.25, 'itself 1.00')
+    (0.0, 0.25, 'itself 1.00')
     """
     item = None if batch is None else to_integer(batch, ("batch",), least=None)
     if isinstance(maps, str | PathLike):
