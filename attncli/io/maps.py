@@ -23,9 +23,7 @@ from attncli.problem.numbers import to_booleans, to_counts
 TOKENS = ("tokens", "query_tokens")  # entries of an archive with the words of the keys and of the queries
 SHAPES = "[layers heads n m], [heads n m], or an array of [heads n m] for each layer"
 BATCH_OPTION = "--batch"
-EAGER_HINT = (
-    'a model returns its maps where it is loaded with attn_implementation="eager", and called with output_attentions'
-)
+EAGER_HINT = 'load the model with attn_implementation="eager", and call it with output_attentions=True'
 _NUMBER = re.compile(r"([0-9]+)")
 
 

@@ -57,6 +57,16 @@ def test_a_capture_is_of_its_words_and_rolls_out(tmp_path: Path) -> None:
     assert np.allclose(attncli.heads(MAPS).rollout().sum(axis=-1), 1)
 
 
+def test_a_capture_says_what_is_padding_and_which_keys_queries_see(tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    write_tiny_capture(tmp_path / "c.safetensors", masks=[[1, 1, 1, 1, 0], [1, 1]], window=[1, 0])
+    found = attncli.heads(tmp_path / "c.safetensors").heads
+    own, crossing = found[0], found[8]
+    assert (own.received[-1], crossing.received[-1]) == (0, 0)  # the last key is padding
+    assert np.isnan(own.kinds["offset -2"])  # no query sees two keys back
+    assert np.isnan(own.kinds["separators"])
+
+
 @pytest.mark.parametrize(
     ("maps", "words", "message"),
     [
