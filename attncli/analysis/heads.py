@@ -7,7 +7,7 @@ query that has no earlier occurrence of its token says nothing of induction. Pad
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -233,51 +233,49 @@ RULE = (
 )
 
 
-@dataclass(frozen=True)
-class HeadNumbers:
-    """The numbers of a head, or of the mean of several; NaN where there is none.
+class _OfPlaces:
+    """What follows from the numbers of a head, or of a mean of several."""
 
-    `entropy` (in nats), `effective_keys` (the mean of its exponential) and `distance` (of the weight from the query)
-    are means over the queries that count. `means` has for each place the mean weight there over the queries that have
-    it, `part_of_all` the same over all that count.
-    """
-
-    entropy: float
-    effective_keys: float
-    distance: float
-    means: Mapping[str, float]
+    statistics: Mapping[str, float]
     part_of_all: Mapping[str, float]
-
-    @property
-    def statistics(self) -> Mapping[str, float]:
-        """The numbers that are shown and sorted by, by the names in STATISTICS."""
-        own = {ENTROPY: self.entropy, EFFECTIVE_KEYS: self.effective_keys, DISTANCE: self.distance}
-        return {**own, **self.means}
 
     @property
     def kinds(self) -> Mapping[str, float]:
         """The mean weight on each place over the queries that have it, by the kind of a head that looks there."""
-        return {PLACES[name].kind: number for name, number in self.means.items()}
+        return {place.kind: self.statistics[name] for name, place in PLACES.items()}
 
     @property
     def shares(self) -> Mapping[str, float]:
         """The mean weight on each place over all queries that count, by the same kinds."""
-        return {PLACES[name].kind: number for name, number in self.part_of_all.items()}
+        return {place.kind: self.part_of_all[name] for name, place in PLACES.items()}
 
 
 @dataclass(frozen=True)
-class Head(HeadNumbers):
-    """What one head does: its layer and number, its numbers, and what it is called.
+class HeadNumbers(_OfPlaces):
+    """The means of the numbers of several heads; NaN where there is none."""
 
-    `share` is the mean on the place that it is called by, NaN of other kinds; `received` the sum of the weight on each
-    key, and `sums` the least and the largest sum of the rows that are no distribution, None where all are.
+    statistics: Mapping[str, float]
+    part_of_all: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Head(_OfPlaces):
+    """What one head does: its layer and number, its numbers (NaN where there is none), and what it is called.
+
+    `statistics` has `entropy` (in nats), `effective_keys` (the mean of its exponential) and `distance` (of the weight
+    from the query), means over the queries that count; and for each place the mean weight there over the queries that
+    have it, `part_of_all` over all that count. `share` is that mean on the place that it is called by, NaN of other
+    kinds; `received` the sum of the weight on each key, and `sums` the least and the largest sum of the rows that are
+    no distribution, None where all are.
     """
 
     layer: int
     head: int
+    statistics: Mapping[str, float]
     kind: str
     share: float
-    received: Sequence[float]
+    part_of_all: Mapping[str, float] = field(default_factory=dict)
+    received: Sequence[float] = ()
     sums: tuple[float, float] | None = None
 
     @property
@@ -316,14 +314,14 @@ def layer_heads(maps: Array, sequences: Sequences, layer: int = 0) -> list[Head]
 
     >>> maps = np.array([[[1.0, 0.0], [0.25, 0.75]]])
     >>> found = layer_heads(maps, Sequences(2, 2))[0]
-    >>> found.kinds["first token"], found.shares["first token"], found.kinds["next token"], round(found.entropy, 4)
-    (0.25, 0.625, nan, 0.2812)
+    >>> found.kinds["first token"], found.shares["first token"], found.kinds["next token"]
+    (0.25, 0.625, nan)
     """
     frame = _Layer(sequences, sequences.visible_in(maps))
     return [frame.head(own, layer, number) for number, own in enumerate(maps)]
 
 
-def _of_equal_weights(maps: Array, sequences: Sequences) -> HeadNumbers:
+def _of_equal_weights(maps: Array, sequences: Sequences) -> Head:
     """The numbers of weights that are equal on the keys that the queries of a layer [h n m] may see."""
     visible = sequences.visible_in(maps)
     return _Layer(sequences, visible).head(visible / np.maximum(visible.sum(axis=-1, keepdims=True), 1), 0, 0)
@@ -388,16 +386,15 @@ class _Layer:
         entropy, equal_entropy = _mean(entropies), _mean(np.log(np.maximum(self._seen[is_one], 1)))
         kind, share = kind_of({name: each for name, each in places.items() if each is not None}, entropy, equal_entropy)
         others = sums[counted & ~is_one]
+        distances = np.array([]) if self._distances is None else (own * self._distances).sum(axis=-1)[counted]
+        statistics = {ENTROPY: entropy, EFFECTIVE_KEYS: _mean(np.exp(entropies)), DISTANCE: _mean(distances)}
         return Head(
-            entropy,
-            _mean(np.exp(entropies)),
-            math.nan if self._distances is None else _mean((own * self._distances).sum(axis=-1)[counted]),
-            {name: math.nan if each is None else each.mean for name, each in places.items()},
-            {name: math.nan if each is None else each.of_all for name, each in places.items()},
             layer,
             number,
+            {**statistics, **{name: math.nan if each is None else each.mean for name, each in places.items()}},
             kind,
             share,
+            {name: math.nan if each is None else each.of_all for name, each in places.items()},
             tuple(map(float, own[counted].sum(axis=0))),
             (float(others.min()), float(others.max())) if others.size else None,
         )
@@ -457,13 +454,10 @@ def kind_of(places: Mapping[str, _OnPlace], entropy: float, equal_entropy: float
     return PLACES[name].kind, found[name].mean
 
 
-def mean_of(heads: Sequence[HeadNumbers]) -> HeadNumbers:
+def mean_of(heads: Sequence[Head]) -> HeadNumbers:
     """The mean of each number over some heads, of those that have one; NaN without any."""
     return HeadNumbers(
-        _mean_of_known(each.entropy for each in heads),
-        _mean_of_known(each.effective_keys for each in heads),
-        _mean_of_known(each.distance for each in heads),
-        {name: _mean_of_known(each.means[name] for each in heads) for name in PLACES},
+        {name: _mean_of_known(each.statistics[name] for each in heads) for name in STATISTICS},
         {name: _mean_of_known(each.part_of_all[name] for each in heads) for name in PLACES},
     )
 

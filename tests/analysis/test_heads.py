@@ -35,7 +35,7 @@ def test_a_head_has_the_kind_and_the_means_that_are_worked_out_by_hand(hand: Han
         given = {kind: None if math.isnan(kinds[kind]) else kinds[kind] for kind in expected}
         assert given == {kind: mean if mean is None else pytest.approx(mean) for kind, mean in expected.items()}
     if hand.entropy is not None:
-        assert found.entropy == pytest.approx(hand.entropy, nan_ok=True)
+        assert found.statistics["entropy"] == pytest.approx(hand.entropy, nan_ok=True)
     if hand.received is not None:
         assert found.received == pytest.approx(hand.received)
 
@@ -43,9 +43,9 @@ def test_a_head_has_the_kind_and_the_means_that_are_worked_out_by_hand(hand: Han
 def test_the_entropy_and_the_distance_are_means_over_the_queries() -> None:
     weights = np.array([[0.5, 0.5, 0.0, 0.0], [0.25, 0.25, 0.25, 0.25], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
     found = head_of(weights)
-    assert found.entropy == pytest.approx((math.log(2) + math.log(4) + 0) / 3)  # the last has no weight
-    assert found.effective_keys == pytest.approx((2 + 4 + 1) / 3)
-    assert found.distance == pytest.approx((0.5 + (1 + 0 + 1 + 2) / 4 + 2) / 3)
+    assert found.statistics["entropy"] == pytest.approx((math.log(2) + math.log(4) + 0) / 3)  # the last has no weight
+    assert found.statistics["effective_keys"] == pytest.approx((2 + 4 + 1) / 3)
+    assert found.statistics["distance"] == pytest.approx((0.5 + (1 + 0 + 1 + 2) / 4 + 2) / 3)
 
 
 @pytest.mark.parametrize("places", [7, 10, 23], ids=["bfloat16", "float16", "float32"])
@@ -55,13 +55,13 @@ def test_rows_are_distributions_in_whatever_type_they_are_stored(places: int) ->
     mantissa, exponent = np.frexp(drawn)
     rounded = np.ldexp(np.round(mantissa * 2.0 ** (places + 1)), exponent - places - 1)
     found = head_of(rounded)
-    assert found.entropy == pytest.approx(head_of(drawn).entropy, abs=0.02)
+    assert found.statistics["entropy"] == pytest.approx(head_of(drawn).statistics["entropy"], abs=0.02)
     assert found.sums is None
 
 
 def test_rows_that_are_no_distribution_are_said_to_be_none() -> None:
     found = head_of(np.array([[0.5, 0.48], [0.7, 0.7], [0.5, 0.5]]))
-    assert found.entropy == pytest.approx(math.log(2))
+    assert found.statistics["entropy"] == pytest.approx(math.log(2))
     assert found.sums == pytest.approx((0.98, 1.4))
 
 
@@ -80,7 +80,7 @@ def test_rows_that_are_no_distribution_are_said_to_be_none() -> None:
 def test_a_place_that_no_query_has_has_no_mean(sequences: Sequences, known: set[str]) -> None:
     weights = np.full((1, sequences.queries, sequences.keys), 1 / sequences.keys)
     (found,) = layer_heads(weights, sequences)
-    assert {name for name in PLACES if not math.isnan(found.means[name])} == known
+    assert {name for name in PLACES if not math.isnan(found.statistics[name])} == known
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf])
@@ -89,7 +89,7 @@ def test_rows_without_finite_weights_do_not_count(wrong: float) -> None:
     assert found.shares["first token"] == 0.5
     assert found.kinds["next token"] == 0.25
     nothing = head_of(np.full((2, 2), wrong))
-    assert (nothing.kind, [name for name, mean in nothing.means.items() if not math.isnan(mean)]) == ("mixed", [])
+    assert (nothing.kind, [name for name, mean in nothing.kinds.items() if not math.isnan(mean)]) == ("mixed", [])
 
 
 def test_a_mask_says_which_keys_queries_see() -> None:
@@ -141,7 +141,7 @@ def test_a_mask_alone_does_not_make_a_head_of_the_first_token() -> None:
 def test_the_means_are_over_the_heads_of_a_layer_and_of_all() -> None:
     identity, first = np.eye(3), np.eye(3)[[0, 0, 0]]
     report = head_report([np.stack([identity, first]), first[None]], [Sequences(3, 3)] * 2)
-    assert [means.means["first"] for means in report.layer_means] == [pytest.approx(1 / 2), 1]
+    assert [means.statistics["first"] for means in report.layer_means] == [pytest.approx(1 / 2), 1]
     assert report.mean.shares["first token"] == pytest.approx((1 / 3 + 1 + 1) / 3)
 
 

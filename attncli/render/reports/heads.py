@@ -9,7 +9,6 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from attncli.analysis.heads import (
-    DISTANCE,
     EFFECTIVE_KEYS,
     ENTROPY,
     KINDS,
@@ -207,12 +206,11 @@ def _head_object(model: ModelHeads, head: Head) -> dict[str, Any]:
     return {**own, "share": _number(head.share), **_numbers(head), "received": list(head.received), **weights}
 
 
-def _numbers(numbers: HeadNumbers) -> dict[str, Any]:
+def _numbers(numbers: Head | HeadNumbers) -> dict[str, Any]:
     """The numbers of a head, or of a mean of some; None in place of NaN."""
-    named = {ENTROPY: numbers.entropy, EFFECTIVE_KEYS: numbers.effective_keys, DISTANCE: numbers.distance}
     places = {"kinds": numbers.kinds, "shares": numbers.shares}
     return {
-        **{name: _number(number) for name, number in named.items()},
+        **{name: _number(numbers.statistics[name]) for name in STATISTICS if name not in PLACES},
         **{name: {kind: _number(number) for kind, number in own.items()} for name, own in places.items()},
     }
 
@@ -300,7 +298,7 @@ def _shown(model: ModelHeads) -> Sequence[str]:
     ]
 
 
-def _grid(model: ModelHeads, rows: Sequence[tuple[str, HeadNumbers]], corner: str) -> Grid:
+def _grid(model: ModelHeads, rows: Sequence[tuple[str, Head | HeadNumbers]], corner: str) -> Grid:
     """A table of statistics, a row each."""
     names = _shown(model)
     values = np.array([[numbers.statistics[name] for name in names] for _, numbers in rows])
@@ -311,7 +309,7 @@ def _grid(model: ModelHeads, rows: Sequence[tuple[str, HeadNumbers]], corner: st
 
 def _table(model: ModelHeads) -> Section:
     """The table of the heads that are shown, and what its columns mean."""
-    rows: list[tuple[str, HeadNumbers]] = [(model.label_of(head), head) for head in model.heads]
+    rows: list[tuple[str, Head | HeadNumbers]] = [(model.label_of(head), head) for head in model.heads]
     rows += [("equal weights", model.report.uniform)] if model.view.selects else []
     return Section("", (_grid(model, rows, "layer.head"),), remarks=tuple(_remarks(model)))
 
@@ -336,7 +334,7 @@ def _remarks(model: ModelHeads) -> Iterator[str]:
             f"entropy and keys leave out rows that are no distribution: some have negative weights, or sums of "
             f"{min(sums):.4g} to {max(sums):.4g}"
         )
-    if any(all(isnan(mean) for mean in head.means.values()) for head in model.heads):
+    if any(all(isnan(mean) for mean in head.kinds.values()) for head in model.heads):
         yield "NaN: no row of the head has finite weights with a sum above 0, or the queries see one key alone"
 
 
