@@ -1,5 +1,6 @@
 """A capture of a few layers, computed in NumPy."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,13 +32,17 @@ def _layer(name: str, tensors: dict[str, GivenArray], query_count: int = 5, **ke
     return CapturedLayer(name, keys, *named, tokens=0, query_tokens=int(query_count != 5))
 
 
-def write_tiny_capture(file: Path) -> None:
-    """Write a capture of two layers and a cross-attention."""
+def write_tiny_capture(
+    file: Path, masks: Sequence[Sequence[int]] = (), notes: Sequence[str] = (), **keys: object
+) -> None:
+    """Write a capture of two layers, the first with some keys of a problem, and a cross-attention."""
     tensors: dict[str, GivenArray] = {}
     layers = [
-        _layer("0", tensors, causal=True),
+        _layer("0", tensors, **{"causal": True, **keys}),
         _layer("1", tensors, scale=0.25),
         _layer("decoder.1.cross", tensors, query_count=2),
     ]
     with file.open("wb") as stream:
-        write_capture(stream, Capture((WORDS, STARTS), layers, "tiny", "bert", "float32"), tensors)
+        write_capture(
+            stream, Capture((WORDS, STARTS), layers, "tiny", "bert", "float32", masks=masks, notes=notes), tensors
+        )

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from math import prod
 
-from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import Array
+from attncli.base.lazy_numpy import Array, np
 from attncli.engine.run import run
 from attncli.io import formats
 from attncli.io.assemble import assemble
@@ -14,11 +13,13 @@ from attncli.io.inputs import Inputs
 from attncli.io.maps import BATCH_OPTION, LayerMaps, Maps, read_maps
 from attncli.io.paths import locate, path_of
 from attncli.io.problem_files import Origin, RawValue
+from attncli.plan.build import plan_of
 from attncli.problem.build import build
 from attncli.problem.fields import EXPECTED, WEIGHTS
 from attncli.problem.spec import ProblemSpec
 
 DTYPE = "float64"  # of what the page computes
+VISIBLE = "visible"  # the step that is where every mask lets queries see keys
 
 
 @dataclass(frozen=True)
@@ -61,17 +62,28 @@ def layer_problem(file: ModelFile, layer: int, *, has_inputs: bool) -> ProblemSp
 
 
 def _layer_maps(file: CaptureFile, layer: CapturedLayer, batch: int | None) -> LayerMaps:
-    """The maps of a captured layer: those that the model made, or else those of the layer's problem."""
+    """The maps of a captured layer: those that the model made, or else those of the layer's problem; and its mask."""
     saved = file.weights(layer)
-    if saved is not None:
-        weights, precision = saved.array, Precision(saved.dtype or saved.array.dtype.name)
-    else:
-        document = {key: raw for key, raw in file.document(layer).items() if key != EXPECTED}
-        trace = run(assemble(document), (WEIGHTS,)).trace
-        weights, precision = trace[WEIGHTS].value, trace.precision
-    sequences = file.capture.sequences
-    keys, queries = (None if at is None else tuple(sequences[at]) for at in (layer.tokens, layer.query_tokens))
-    return LayerMaps(layer.name, _of_batch(weights, batch, file.input.name), precision, keys, queries)
+    problem = assemble({key: raw for key, raw in file.document(layer).items() if key != EXPECTED})
+    weights = run(problem, (WEIGHTS,)).trace[WEIGHTS].value if saved is None else saved.array
+    sequences, masks = file.capture.sequences, file.capture.masks
+    sides = (layer.tokens, layer.query_tokens)
+    keys, queries = (None if at is None else tuple(sequences[at]) for at in sides)
+    real_keys, real_queries = (None if at is None or not masks else np.array(masks[at], bool) for at in sides)
+    own = _of_batch(weights, batch, file.input.name)
+    mask = _visible(problem)
+    visible = None if mask is None else np.broadcast_to(mask, (*weights.shape[:-2], *mask.shape[-2:]))
+    seen = None if visible is None else np.asarray(_of_batch(visible, batch, file.input.name).any(axis=0))
+    items = prod(weights.shape[:-3])
+    return LayerMaps(layer.name, own, keys, queries, real_keys, real_queries, seen, items)
+
+
+def _visible(problem: ProblemSpec) -> Array | None:
+    """Which keys queries see [… n m], by the masks of a problem; None where it has no mask."""
+    plan = plan_of(problem)
+    if VISIBLE not in {node.name for node in plan.nodes}:
+        return None
+    return np.asarray(run(problem, (VISIBLE,)).trace[VISIBLE].value)
 
 
 def _of_batch(weights: Array, batch: int | None, where: str) -> Array:

@@ -1,63 +1,113 @@
-"""What each head of a model does: where its weight goes, as shares of all of it, and a word for what has most of it.
+"""What each head of a model does: how much weight it gives to places, and what it is called by that.
 
-The maps of a layer are [h n m]: heads, queries, keys. A share is the sum of a map over some pairs of a query and a key,
-divided by the sum of all of it, as TransformerLens' head detector counts it (`head_detector.py`, error measure "mul").
+The maps of a layer are [h n m]: heads, queries, keys. The weight on a place is a mean over the queries that have it: a
+query that has no earlier occurrence of its token says nothing of induction. Padding never counts.
 """
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from attncli.analysis.rows import row_statistics
-from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 
-ENTROPY, EFFECTIVE_KEYS = "entropy", "effective_keys"
+ENTROPY, EFFECTIVE_KEYS, DISTANCE = "entropy", "effective_keys", "distance"
 UNIFORM, MIXED = "uniform", "mixed"
-# The share from which a head is called by where it looks, as ARENA's exercises on head detectors have it.
-LEAST_SHARE = 0.4
+# The mean from which a place names a head, as ARENA's exercises on head detectors have it.
+LEAST_MEAN = 0.4
 LEAST_UNIFORM = 0.95  # of the entropy that equal weights on the visible keys have
-_SPACES = " \t\n\r▁ĠĊ"  # of the words of tokenizers, which write spaces as signs
-# A word that marks the beginning, the end or a part of a text: [CLS], </s>, <|endoftext|>, <bos>; or punctuation.
+LEAST_LOCAL = 2  # times what equal weights have on a place that is wide
+LOCAL = 4  # keys on either side
+FARTHEST = 8  # the largest offset that has a place
+LEAST_PART = 0.5  # of the queries, which must have an offset that names a head: a far one is had by the last ones alone
+# How far the sum of a row may be from 1: more than the rounding of a thousand weights of bfloat16.
+SUM_TOLERANCE = 1e-2
+_SPACES = " \t\n\r▁ĠĊ"  # of the tokens of tokenizers, which write spaces as signs
+# A token that marks the beginning, the end or a part of a text: [CLS], </s>, <|endoftext|>, <bos>; or punctuation.
 _SPECIAL = re.compile(r"\[[A-Z]+\]|<[^<>\s]+>")
+_PADDING = re.compile("pad", re.IGNORECASE)  # in a special token: [PAD], <pad>, <|finetune_right_pad_id|>
 
 
 @dataclass(frozen=True)
 class Sequences:
-    """The numbers of queries and keys of a map, and the words of both, where they are known."""
+    """The numbers of queries and keys of a map, the tokens of both, which are padding, and which keys queries see.
+
+    `real_keys` [m] and `real_queries` [n] are false for padding; None: all are tokens. `visible` [n m] is the mask of
+    the layer; where it is None it is found in the maps.
+    """
 
     queries: int
     keys: int
     query_tokens: Sequence[str] | None = None
     key_tokens: Sequence[str] | None = None
+    real_keys: Array | None = None
+    real_queries: Array | None = None
+    visible: Array | None = None
 
     @property
     def is_self_attention(self) -> bool:
-        """Whether the queries are the keys: there are as many, and their words are the same."""
+        """Whether the queries are the keys: there are as many, and their tokens are the same."""
         return self.queries == self.keys and self.query_tokens == self.key_tokens
 
     @property
     def has_words(self) -> bool:
-        """Whether the words of queries and keys are known."""
+        """Whether the tokens of queries and keys are known."""
         return self.query_tokens is not None and self.key_tokens is not None
+
+    @cached_property
+    def key_is_real(self) -> Array:
+        """Whether each key is a token [m]."""
+        return np.ones(self.keys, bool) if self.real_keys is None else np.asarray(self.real_keys, bool)
+
+    @cached_property
+    def query_is_real(self) -> Array:
+        """Whether each query is a token [n]: in self-attention those are the keys."""
+        if self.real_queries is not None:
+            return np.asarray(self.real_queries, bool)
+        return self.key_is_real if self.is_self_attention else np.ones(self.queries, bool)
+
+    def visible_in(self, maps: Array) -> Array:
+        """Which real keys each real query sees [n m], by the mask, or by the maps [h n m] of a layer.
+
+        These are all of them, or, where no real query gives weight to a later key, the earlier ones and itself.
+
+        >>> Sequences(2, 2).visible_in(np.array([[[1.0, 0.0], [0.25, 0.75]]])).tolist()
+        [[True, False], [True, True]]
+        """
+        is_real = self.query_is_real[:, None] & self.key_is_real
+        if self.visible is not None:
+            return np.asarray(is_real & np.asarray(self.visible, bool))
+        has_weight = (np.nan_to_num(maps) != 0).any(axis=0) & is_real
+        is_causal = self.queries == self.keys and not np.triu(has_weight, k=1).any()
+        return np.asarray(is_real & np.tri(self.queries, dtype=bool) if is_causal else is_real)
 
 
 @dataclass(frozen=True)
 class Place:
-    """A place that a head may look at: its name, its noun as a head is called by it, and where it is.
+    """A place that a head may look at: its name, the kind of a head that looks there, and where it is.
 
-    `pairs` gives the pairs of a query and a key, a boolean array [n m].
+    `pairs` gives the pairs of a query and a key, a boolean array [n m]. A place of which `few` queries have one is
+    compared with the first token over these, and names a head where at least a `least_part` of the queries have it. A
+    `wide` one names a head that no narrower one names.
     """
 
     name: str
-    noun: str
+    kind: str
     about: str
     pairs: Callable[[Sequences], Array]
     needs_self_attention: bool = True
     needs_words: bool = False
+    is_of_few: bool = False
+    least_part: float = 0
+    is_wide: bool = False
+
+    @property
+    def is_common(self) -> bool:
+        """Whether it is shown of every head, and not only where one is called by it."""
+        return not (self.is_wide or self.least_part)
 
     def pairs_of(self, sequences: Sequences) -> Array | None:
         """Its pairs in some sequences; None where they have no such place, or it is not known."""
@@ -68,8 +118,9 @@ class Place:
 
 
 def _first(sequences: Sequences) -> Array:
+    """The first key that is not padding."""
     pairs = np.zeros((sequences.queries, sequences.keys), bool)
-    pairs[:, 0] = True
+    pairs[:, np.flatnonzero(sequences.key_is_real)[:1]] = True
     return pairs
 
 
@@ -78,7 +129,7 @@ def _diagonal(offset: int) -> Callable[[Sequences], Array]:
 
 
 def _same_words(sequences: Sequences) -> Array:
-    """Whether a query and a key at another place have one word."""
+    """Whether a query and a key at another position have one token."""
     words = np.array(sequences.key_tokens, dtype=object)
     same: Array = np.equal.outer(words, words).astype(bool)
     np.fill_diagonal(same, False)
@@ -86,33 +137,44 @@ def _same_words(sequences: Sequences) -> Array:
 
 
 def _after_earlier(sequences: Sequences) -> Array:
-    """Whether a key comes right after an earlier occurrence of the query's word, and not after the query.
+    """Whether a key comes right after an earlier occurrence of the query's token, and not after the query.
 
     Source: TransformerLens, head_detector.py, get_induction_head_detection_pattern.
     """
     after = np.zeros((sequences.queries, sequences.keys), bool)
-    after[:, 1:] = np.tril(_same_words(sequences))[:, :-1]
+    after[:, 1:] = np.tril(_same_words(sequences) & sequences.key_is_real)[:, :-1]
     return after
 
 
 def _separators(sequences: Sequences) -> Array:
     """Whether a key is a separator, the first key aside."""
-    pairs = np.zeros((sequences.queries, sequences.keys), bool)
-    pairs[:, [at for at, word in enumerate(sequences.key_tokens or ()) if at and is_separator(word)]] = True
-    return pairs
+    tokens = sequences.key_tokens or ()
+    return np.asarray(~_first(sequences) & np.array([is_separator(token) for token in tokens], bool))
+
+
+def _near(sequences: Sequences) -> Array:
+    """Whether a key is at most LOCAL positions from the query."""
+    return np.asarray(_distances(sequences.queries, sequences.keys) <= LOCAL)
+
+
+def _distances(queries: int, keys: int) -> Array:
+    """How far each key is from each query [n m]."""
+    return np.asarray(abs(np.subtract.outer(np.arange(queries), np.arange(keys))))
 
 
 def is_separator(word: str) -> bool:
-    """Whether a word is a mark of a tokenizer, or nothing but punctuation.
+    """Whether a token is a mark of a tokenizer that is not padding, or nothing but punctuation.
 
-    >>> [is_separator(word) for word in ("[SEP]", "</s>", "<|endoftext|>", "Ġ,", "...", "cat", "'s")]
-    [True, True, True, True, True, False, False]
+    >>> [is_separator(word) for word in ("[SEP]", "</s>", "<|endoftext|>", "Ġ,", "...", "[PAD]", "<pad>", "cat", "'s")]
+    [True, True, True, True, True, False, False, False, False]
     """
     bare = word.strip(_SPACES)
-    return bool(_SPECIAL.fullmatch(bare)) or (bool(bare) and not any(map(str.isalnum, bare)))
+    if _SPECIAL.fullmatch(bare):
+        return _PADDING.search(bare) is None
+    return bool(bare) and not any(map(str.isalnum, bare))
 
 
-# In the order in which equal shares count.
+# In the order in which equal means count.
 PLACES: Mapping[str, Place] = {
     place.name: place
     for place in (
@@ -120,27 +182,91 @@ PLACES: Mapping[str, Place] = {
         Place("previous", "previous token", "the key before the query", _diagonal(-1)),
         Place("itself", "itself", "the query's own key", _diagonal(0)),
         Place("next", "next token", "the key after the query", _diagonal(1)),
-        Place("induction", "induction", "what followed an earlier occurrence", _after_earlier, needs_words=True),
-        Place("duplicates", "duplicates", "the same word elsewhere", _same_words, needs_words=True),
+        Place(
+            "induction",
+            "induction",
+            "what followed an earlier occurrence",
+            _after_earlier,
+            needs_words=True,
+            is_of_few=True,
+        ),
+        Place(
+            "duplicates", "duplicate token", "the same token elsewhere", _same_words, needs_words=True, is_of_few=True
+        ),
         Place(
             "separators",
             "separators",
-            "[SEP], </s>, punctuation …; not the first key",
+            "[SEP], </s>, punctuation …; not the first key, not padding",
             _separators,
             needs_self_attention=False,
             needs_words=True,
         ),
+        *(
+            Place(
+                f"offset -{back}",
+                f"offset -{back}",
+                f"the key {back} before the query",
+                _diagonal(-back),
+                is_of_few=True,
+                least_part=LEAST_PART,
+            )
+            for back in range(2, FARTHEST + 1)
+        ),
+        Place("local", "local", f"keys at most {LOCAL} from the query", _near, is_wide=True),
     )
 }
-STATISTICS = (ENTROPY, EFFECTIVE_KEYS, *PLACES)  # of a head, in the order in which they are shown
+FIRST = "first"
+STATISTICS = (ENTROPY, EFFECTIVE_KEYS, DISTANCE, *PLACES)  # of a head, in the order in which they are shown
+# What heads are called, and what that means.
+KINDS: Mapping[str, str] = {
+    UNIFORM: f"at least {LEAST_UNIFORM:.0%} of the entropy that equal weights on the visible keys have",
+    **{place.kind: place.about for place in PLACES.values()},
+    MIXED: f"no place has a mean weight of {LEAST_MEAN} that is more than equal weights have there",
+}
+# How the weight on a place is counted, and what a head is called by.
+RULE = (
+    "The mean weight on a place is over the queries that see a key there and other keys too. A head is named after the "
+    f"place with the largest mean, at least {LEAST_MEAN} and more than equal weights have there. Induction and "
+    "duplicate token are compared with first token over the queries that have them, and the smaller of both names no "
+    "head; so are offsets, which at least half of the queries must have. Local names a head that no narrower place "
+    f"names, with {LEAST_LOCAL} times what equal weights have. Padding never counts."
+)
+
+
+class _OfPlaces:
+    """What follows from the numbers of a head, or of a mean of several."""
+
+    statistics: Mapping[str, float]
+    part_of_all: Mapping[str, float]
+
+    @property
+    def kinds(self) -> Mapping[str, float]:
+        """The mean weight on each place over the queries that have it, by the kind of a head that looks there."""
+        return {place.kind: self.statistics[name] for name, place in PLACES.items()}
+
+    @property
+    def shares(self) -> Mapping[str, float]:
+        """The mean weight on each place over all queries that count, by the same kinds."""
+        return {place.kind: self.part_of_all[name] for name, place in PLACES.items()}
 
 
 @dataclass(frozen=True)
-class Head:
-    """What one head does: its layer and number, its statistics by name, and what it is called.
+class HeadNumbers(_OfPlaces):
+    """The means of the numbers of several heads; NaN where there is none."""
 
-    A statistic is NaN where it has no number: shares of negative weights, an entropy of what is not a distribution, a
-    place that the sequences do not have. `share` is that of the place it is called by; NaN of other kinds.
+    statistics: Mapping[str, float]
+    part_of_all: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Head(_OfPlaces):
+    """What one head does: its layer and number, its numbers (NaN where there is none), and what it is called.
+
+    `statistics` has `entropy` (in nats), `effective_keys` (the mean of its exponential) and `distance` (of the weight
+    from the query), means over the queries that count; and for each place the mean weight there over the queries that
+    have it, `part_of_all` over all that count. `share` is that mean on the place that it is called by, NaN of other
+    kinds; `received` the sum of the weight on each key, and `sums` the least and the largest sum of the rows that are
+    no distribution, None where all are.
     """
 
     layer: int
@@ -148,10 +274,13 @@ class Head:
     statistics: Mapping[str, float]
     kind: str
     share: float
+    part_of_all: Mapping[str, float] = field(default_factory=dict)
+    received: Sequence[float] = ()
+    sums: tuple[float, float] | None = None
 
     @property
     def label(self) -> str:
-        """What it is called, with the share of weight that it has there: `previous token 0.93`."""
+        """What it is called, with the mean weight that it has there: `previous token 0.93`."""
         return self.kind if math.isnan(self.share) else f"{self.kind} {self.share:.2f}"
 
 
@@ -159,109 +288,188 @@ class Head:
 class HeadReport:
     """The heads of some layers, the means over the heads of each layer and over all, and what equal weights would have.
 
-    `uniform` has the statistics of maps whose weights are equal on the keys that queries may see.
+    `uniform` has the numbers of maps whose weights are equal on the keys that queries may see.
     """
 
     heads: tuple[Head, ...]
-    layer_means: tuple[Mapping[str, float], ...]
-    mean: Mapping[str, float]
-    uniform: Mapping[str, float]
+    layer_means: tuple[HeadNumbers, ...]
+    mean: HeadNumbers
+    uniform: HeadNumbers
 
 
-def head_report(layers: Sequence[Array], precisions: Sequence[Precision], sequences: Sequence[Sequences]) -> HeadReport:
-    """What the heads of some layers do, whose maps are [h n m] each, of such types and sequences."""
-    tables = [layer_statistics(*each) for each in zip(layers, sequences, precisions, strict=True)]
-    equal = [layer_statistics(equal_weights(maps)[None], own)[0] for maps, own in zip(layers, sequences, strict=True)]
-    heads = tuple(
-        Head(layer, head, statistics, *kind_of(statistics, equal[layer]))
-        for layer, table in enumerate(tables)
-        for head, statistics in enumerate(table)
-    )
+def head_report(layers: Sequence[Array], sequences: Sequence[Sequences]) -> HeadReport:
+    """What the heads of some layers do, whose maps are [h n m] each, of such sequences."""
+    tables = [layer_heads(maps, own, layer) for layer, (maps, own) in enumerate(zip(layers, sequences, strict=True))]
+    equal = [_of_equal_weights(maps, own) for maps, own in zip(layers, sequences, strict=True)]
     return HeadReport(
-        heads,
+        tuple(head for table in tables for head in table),
         tuple(mean_of(table) for table in tables),
-        mean_of([head.statistics for head in heads]),
+        mean_of([head for table in tables for head in table]),
         mean_of(equal),
     )
 
 
-def layer_statistics(
-    maps: Array, sequences: Sequences, precision: Precision | None = None
-) -> list[Mapping[str, float]]:
-    """The statistics of each head of a layer [h n m].
-
-    The entropy and the effective keys are means over the queries whose weights are a distribution.
+def layer_heads(maps: Array, sequences: Sequences, layer: int = 0) -> list[Head]:
+    """What each head of a layer [h n m] does.
 
     >>> maps = np.array([[[1.0, 0.0], [0.25, 0.75]]])
-    >>> found = layer_statistics(maps, Sequences(2, 2))[0]
-    >>> found["first"], found["previous"], found["itself"], found["next"], round(found["entropy"], 4)
-    (0.625, 0.125, 0.875, 0.0, 0.2812)
+    >>> found = layer_heads(maps, Sequences(2, 2))[0]
+    >>> found.kinds["first token"], found.shares["first token"], found.kinds["next token"]
+    (0.25, 0.625, nan)
     """
-    pairs = {name: place.pairs_of(sequences) for name, place in PLACES.items()}
-    rows = [row_statistics(one, precision) for one in maps]
-    return [
-        {
-            ENTROPY: _mean(own.entropy.tolist()),
-            EFFECTIVE_KEYS: _mean(own.effective_keys.tolist()),
-            **_shares(one, pairs),
-        }
-        for one, own in zip(maps, rows, strict=True)
-    ]
+    frame = _Layer(sequences, sequences.visible_in(maps))
+    return [frame.head(own, layer, number) for number, own in enumerate(maps)]
 
 
-def _shares(weights: Array, pairs: Mapping[str, Array | None]) -> dict[str, float]:
-    """The share of the weight of a map [n m] on some pairs of a query and a key, by name."""
-    wide = weights.astype(np.result_type(weights.dtype, np.float64))
-    total = float(wide.sum())
-    has_shares = total > 0 and math.isfinite(total) and bool((wide >= 0).all())
-    return {
-        name: float(wide[own].sum()) / total if has_shares and own is not None else math.nan
-        for name, own in pairs.items()
-    }
+def _of_equal_weights(maps: Array, sequences: Sequences) -> Head:
+    """The numbers of weights that are equal on the keys that the queries of a layer [h n m] may see."""
+    visible = sequences.visible_in(maps)
+    return _Layer(sequences, visible).head(visible / np.maximum(visible.sum(axis=-1, keepdims=True), 1), 0, 0)
 
 
-def equal_weights(maps: Array) -> Array:
-    """A map [n m] whose weights are equal on the keys that a query of a layer [h n m] may see.
+@dataclass(frozen=True)
+class _Cells:
+    """The pairs of a place in a layer, as rows and columns, and of each query [n]: whether it has the place.
 
-    Where no query gives weight to a later key these are the earlier ones and itself, otherwise the keys that have some
-    weight in any head.
-
-    >>> equal_weights(np.array([[[1.0, 0.0], [0.25, 0.75]]])).tolist()
-    [[1.0, 0.0], [0.5, 0.5]]
+    `equal` is the weight on the place that equal weights on the visible keys have [n].
     """
-    has_weight = (maps != 0).any(axis=0)
-    queries, keys = has_weight.shape
-    is_causal = queries == keys and not np.triu(has_weight, k=1).any()
-    is_visible = np.tri(queries, dtype=bool) if is_causal else np.tile(has_weight.any(axis=0), (queries, 1))
-    return np.asarray(is_visible / np.maximum(is_visible.sum(axis=-1, keepdims=True), 1))
+
+    rows: Array
+    columns: Array
+    has: Array
+    equal: Array
 
 
-def kind_of(statistics: Mapping[str, float], equal: Mapping[str, float]) -> tuple[str, float]:
-    """What a head is called by its statistics, and the share that it is called by; `equal` has those of equal weights.
+@dataclass(frozen=True)
+class _OnPlace:
+    """The weight of a head on a place: the means over the queries that have it, and over all that count.
 
-    It is uniform where it has nearly the entropy of equal weights; otherwise it is called by the place that has most of
-    its weight, from LEAST_SHARE on, where that is more than equal weights have there; and mixed without any.
-
-    >>> kind_of({"entropy": 0.4, "first": 0.1, "previous": 0.9}, {"entropy": 0.7, "first": 0.5, "previous": 0.4})
-    ('previous token', 0.9)
+    `equal` and `first` are what equal weights have there, and what the head has on the first token, over the same
+    queries; `part` is how many of all have it.
     """
-    if statistics[ENTROPY] >= LEAST_UNIFORM * equal[ENTROPY] > 0:
+
+    mean: float
+    of_all: float
+    equal: float
+    first: float
+    part: float
+
+
+class _Layer:
+    """What is the same for all heads of a layer: the places of its queries and keys."""
+
+    def __init__(self, sequences: Sequences, visible: Array) -> None:
+        self._sequences = sequences
+        self._is_real = sequences.key_is_real
+        self._seen = visible.sum(axis=-1)
+        found = {name: place.pairs_of(sequences) for name, place in PLACES.items()}
+        self._places = {name: pairs if pairs is None else self._cells(pairs, visible) for name, pairs in found.items()}
+        is_self = sequences.is_self_attention
+        self._distances = _distances(sequences.queries, sequences.keys) if is_self else None
+
+    def _cells(self, pairs: Array, visible: Array) -> _Cells:
+        """The cells of some pairs of real keys."""
+        own = (pairs & visible).sum(axis=-1)
+        rows, columns = (pairs & self._is_real).nonzero()
+        return _Cells(rows, columns, (own > 0) & (own < self._seen), own / np.maximum(self._seen, 1))
+
+    def head(self, weights: Array, layer: int, number: int) -> Head:
+        """What a head with these weights [n m] does."""
+        own = np.where(self._is_real, weights.astype(np.result_type(weights.dtype, np.float64)), 0)
+        with np.errstate(invalid="ignore", over="ignore"):
+            sums = own.sum(axis=-1)
+            counted = self._sequences.query_is_real & np.isfinite(own).all(axis=-1) & (sums > 0)
+            is_one = counted & (own >= 0).all(axis=-1) & (abs(sums - 1) <= SUM_TOLERANCE)
+        entropies = _entropies(own[is_one])
+        own = np.where(counted[:, None], own, 0)
+        places = self._on_places(own, counted)
+        entropy, equal_entropy = _mean(entropies), _mean(np.log(np.maximum(self._seen[is_one], 1)))
+        kind, share = kind_of({name: each for name, each in places.items() if each is not None}, entropy, equal_entropy)
+        others = sums[counted & ~is_one]
+        distances = np.array([]) if self._distances is None else (own * self._distances).sum(axis=-1)[counted]
+        statistics = {ENTROPY: entropy, EFFECTIVE_KEYS: _mean(np.exp(entropies)), DISTANCE: _mean(distances)}
+        return Head(
+            layer,
+            number,
+            {**statistics, **{name: math.nan if each is None else each.mean for name, each in places.items()}},
+            kind,
+            share,
+            {name: math.nan if each is None else each.of_all for name, each in places.items()},
+            tuple(map(float, own[counted].sum(axis=0))),
+            (float(others.min()), float(others.max())) if others.size else None,
+        )
+
+    def _on_places(self, weights: Array, counted: Array) -> dict[str, _OnPlace | None]:
+        """The weight of a map [n m] on each place; None where no query that counts has it."""
+        found: dict[str, _OnPlace | None] = {}
+        first: Array = np.zeros(len(counted))
+        for name, cells in self._places.items():
+            found[name] = None
+            if cells is None:
+                continue
+            on_place: Array = np.bincount(cells.rows, weights[cells.rows, cells.columns], minlength=len(counted))
+            first = on_place if name == FIRST else first
+            having = cells.has & counted
+            if having.any():
+                found[name] = _OnPlace(
+                    mean=_mean(on_place[having]),
+                    of_all=_mean(on_place[counted]),
+                    equal=_mean(cells.equal[having]),
+                    first=_mean(first[having]),
+                    part=float(having.sum() / counted.sum()),
+                )
+        return found
+
+
+def _entropies(rows: Array) -> Array:
+    """The entropy of each distribution [n m]; 0·ln 0 is 0."""
+    terms = rows * np.log(np.where(rows > 0, rows, 1))
+    return np.asarray(np.maximum(-terms.sum(axis=-1), 0))
+
+
+def kind_of(places: Mapping[str, _OnPlace], entropy: float, equal_entropy: float) -> tuple[str, float]:
+    """What a head is called by the weight on its places, and the mean that it is called by.
+
+    It is uniform where it has nearly the entropy of equal weights; otherwise it is called by the place with the largest
+    mean, from LEAST_MEAN on, where that is more than equal weights have there; and mixed without any. A place of few
+    queries has to have more than the first token over these; then the first token does not name a head that looks for
+    earlier occurrences. Wide places come last.
+    """
+    if entropy >= LEAST_UNIFORM * equal_entropy > 0:
         return UNIFORM, math.nan
-    shares = {name: statistics[name] for name in PLACES if statistics.get(name, math.nan) > equal.get(name, 0)}
-    name = max(shares, key=lambda each: shares[each], default=None)
-    if name is None or shares[name] < LEAST_SHARE:
+    found = {
+        name: each
+        for name, each in places.items()
+        if each.mean >= LEAST_MEAN
+        and each.mean > each.equal * (LEAST_LOCAL if PLACES[name].is_wide else 1)
+        and each.part >= PLACES[name].least_part
+        and (not PLACES[name].is_of_few or each.mean > each.first)
+    }
+    if any(PLACES[name].is_of_few and PLACES[name].needs_words for name in found):
+        found.pop(FIRST, None)  # where the head could look elsewhere it did
+    narrow = [name for name in found if not PLACES[name].is_wide] or list(found)
+    if not narrow:
         return MIXED, math.nan
-    return PLACES[name].noun, shares[name]
+    name = max(narrow, key=lambda each: found[each].mean)
+    return PLACES[name].kind, found[name].mean
 
 
-def mean_of(statistics: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
-    """The mean of each statistic over some heads, of those that have a number; NaN without any."""
-    return {name: _mean([each[name] for each in statistics]) for name in STATISTICS}
+def mean_of(heads: Sequence[Head]) -> HeadNumbers:
+    """The mean of each number over some heads, of those that have one; NaN without any."""
+    return HeadNumbers(
+        {name: _mean_of_known(each.statistics[name] for each in heads) for name in STATISTICS},
+        {name: _mean_of_known(each.part_of_all[name] for each in heads) for name in PLACES},
+    )
 
 
-def _mean(numbers: Sequence[float]) -> float:
-    found = [number for number in numbers if not math.isnan(number)]
-    return sum(found) / len(found) if found else math.nan
+def _mean(numbers: Array) -> float:
+    """The mean of some numbers; NaN without any."""
+    return float(numbers.mean()) if numbers.size else math.nan
+
+
+def _mean_of_known(numbers: Iterable[float]) -> float:
+    """The mean of the numbers that are not NaN; NaN without any."""
+    return _mean(np.array([number for number in numbers if not math.isnan(number)]))
 
 
 def rollout(layers: Sequence[Array]) -> Array:

@@ -13,8 +13,8 @@ from attncli.api.shown import document_html, document_text
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.io.inputs import Inputs
-from attncli.io.maps import maps_of_arrays, with_words
-from attncli.problem.arrays import to_array
+from attncli.io.maps import EAGER_HINT, maps_of_arrays, with_padding, with_words
+from attncli.problem.arrays import GivenArray, to_array
 from attncli.problem.numbers import to_integer
 from attncli.render.document import Document
 from attncli.render.formats import JSON, find_format
@@ -40,9 +40,11 @@ class Heads:
 
     @property
     def heads(self) -> Sequence[Head]:
-        """The heads, layer by layer: each has its `layer` and `head`, its `statistics` by name, `kind` and `share`.
+        """The heads, layer by layer: each has its `layer` and `head`, `kind`, and its numbers, NaN where there is none.
 
-        A statistic is NaN where it has no number.
+        `kinds` and `shares` have the mean weight on each place, over the queries that have it and over all, by the kind
+        of a head that looks there; `statistics` has `entropy`, `effective_keys`, `distance`, and the means of `kinds`
+        by the names of the table's columns.
         """
         return self._model.report.heads
 
@@ -97,13 +99,16 @@ def heads(
     tokens: Sequence[str] | None = None,
     query_tokens: Sequence[str] | None = None,
     batch: int | None = None,
+    lengths: int | Sequence[int] | None = None,
+    mask: Any = None,
 ) -> Heads:
-    """What each head of a model does, by its maps: where its weight goes, as shares of it, and a word for that.
+    """What each head of a model does, by its maps: how much weight it gives to places, and a word for that.
 
     `maps` are one array [layers heads n m], or an array or tensor [heads n m] or [batch heads n m] for each layer, as
     `outputs.attentions` of transformers has them; or the name of a file with such arrays, or of a capture. The `tokens`
     are the words of the keys, and of the queries unless `query_tokens` are given. Of several batch items `batch` says
-    which.
+    which. Padding does not count: `lengths` has how many tokens each batch item begins with, `mask` [items m] 1 for
+    each token and 0 for padding, as tokenizers give it.
 
     Raises AttnError where the maps are something else.
 
@@ -111,18 +116,26 @@ def heads(
     >>> found = heads(np.tile(np.eye(4), (2, 3, 1, 1)), tokens=["the", "cat", "the", "mat"])
     >>> found
     Heads(2 layers, 6 heads: itself)
-    >>> found.heads[0].statistics["first"], found.heads[0].label
-    (0.25, 'itself 1.00')
+    >>> found.heads[0].kinds["first token"], found.heads[0].shares["first token"], found.heads[0].label
+    (0.0, 0.25, 'itself 1.00')
     """
     item = None if batch is None else to_integer(batch, ("batch",), least=None)
     if isinstance(maps, str | PathLike):
         found = read_model_maps(fspath(maps), Inputs(), item)
     else:
         is_list = isinstance(maps, list | tuple)
-        arrays = [to_array(each, ("maps", f"layer {at}")) for at, each in enumerate(maps)] if is_list else []
+        arrays = [_layer_array(each, at) for at, each in enumerate(maps)] if is_list else []
         found = ModelFile(maps_of_arrays(arrays if is_list else to_array(maps, ("maps",)), "maps", item), "maps")
     words = [None if each is None else tuple(map(str, each)) for each in (tokens, query_tokens)]
     for name, own, axis in zip(("tokens", "query_tokens"), words, (-1, -2), strict=True):
         if own is not None and len(own) not in {layer.weights.shape[axis] for layer in found.maps}:
             raise AttnError(f"{len(own)} words, and no layer has so many", where=name)
-    return Heads(ModelFile(with_words(found.maps, *words), found.name, found.capture))
+    known = with_padding(with_words(found.maps, *words), lengths, mask, item, ("lengths", "mask"))
+    return Heads(ModelFile(known, found.name, found.capture))
+
+
+def _layer_array(maps: Any, layer: int) -> GivenArray:
+    """The maps of one layer; raises AttnError where a model did not return them."""
+    if maps is None:
+        raise AttnError("is None", where=("maps", f"layer {layer}"), hint=EAGER_HINT)
+    return to_array(maps, ("maps", f"layer {layer}"))

@@ -48,7 +48,8 @@ class Capture:
     """A run of a model: its sequences of tokens, its layers in their order, and what it is of.
 
     `model` says the folder's name, `model_type` the family, `dtype` the type that was computed in, `source` the version
-    of the library that ran it.
+    of the library that ran it. `masks` has for each sequence a number for each token, 0 for padding; it is empty where
+    there is none. `notes` say what of the run is not in the file, or not as it seems.
     """
 
     sequences: Sequence[Sequence[str]]
@@ -57,6 +58,8 @@ class Capture:
     model_type: str = ""
     dtype: str = ""
     source: str = ""
+    masks: Sequence[Sequence[int]] = ()
+    notes: Sequence[str] = ()
 
     @property
     def tokens(self) -> Sequence[str]:
@@ -79,8 +82,9 @@ class Capture:
         return {**tokens, **layer.keys, **arrays, **({EXPECTED: expected} if expected else {})}
 
     def metadata(self) -> dict[str, str]:
-        """The metadata of the file."""
-        return {FORMAT_KEY: FORMAT, CAPTURE_KEY: json.dumps(asdict(self), ensure_ascii=False)}
+        """The metadata of the file, without what is empty."""
+        content = {name: value for name, value in asdict(self).items() if name in ("sequences", "layers") or value}
+        return {FORMAT_KEY: FORMAT, CAPTURE_KEY: json.dumps(content, ensure_ascii=False)}
 
 
 @dataclass(frozen=True)
@@ -163,6 +167,14 @@ def _check_sequences(capture: Capture, where: str) -> None:
     tokens = [token for tokens in capture.sequences for token in tokens] if are_lists else [None]
     if not all(isinstance(text, str) for text in (*texts, *tokens)):
         raise AttnError(f"{_DAMAGED}: its tokens are not lists of text", where=where)
+    if not isinstance(capture.notes, list | tuple) or not all(isinstance(note, str) for note in capture.notes):
+        raise AttnError(f"{_DAMAGED}: its notes are not a list of text", where=where)
+    are_masks = isinstance(capture.masks, list | tuple) and all(isinstance(mask, list) for mask in capture.masks)
+    lengths = [len(mask) for mask in capture.masks] if are_masks else [-1]
+    if lengths and lengths != [len(tokens) for tokens in capture.sequences]:
+        raise AttnError(f"{_DAMAGED}: its masks are not of its tokens", where=where)
+    if any(number not in (0, 1) for mask in capture.masks for number in mask):
+        raise AttnError(f"{_DAMAGED}: its masks have other numbers than 0 and 1", where=where)
 
 
 def _check_layer(layer: CapturedLayer, count: int, where: ErrorPath) -> None:

@@ -10,19 +10,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
-from attncli.base.lazy_numpy import Array
-from attncli.base.text import join_words
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of, join_words
 from attncli.io.entries import ArchiveEntry
 from attncli.io.formats import read_expected
 from attncli.io.inputs import Input, Inputs
 from attncli.io.paths import STDIN, is_there, locate, path_of
-from attncli.problem.arrays import GivenArray
+from attncli.problem.arrays import GivenArray, to_array
+from attncli.problem.numbers import to_booleans, to_counts
 
 TOKENS = ("tokens", "query_tokens")  # entries of an archive with the words of the keys and of the queries
 SHAPES = "[layers heads n m], [heads n m], or an array of [heads n m] for each layer"
 BATCH_OPTION = "--batch"
+EAGER_HINT = 'load the model with attn_implementation="eager", and call it with output_attentions=True'
 _NUMBER = re.compile(r"([0-9]+)")
 
 
@@ -30,15 +31,19 @@ _NUMBER = re.compile(r"([0-9]+)")
 class LayerMaps:
     """The weights of one layer, [heads n m], under its name, and the words of its keys and queries, where known.
 
-    `precision` is the type to which the weights were rounded. Without words of their own queries have those of the
-    keys, if there are as many.
+    Without words of their own queries have those of the keys, if there are as many. `real_keys` [m] and `real_queries`
+    [n] are false for padding, and `visible` [n m] is the mask; None where they are not known. The weights are those of
+    one of `items` batch items.
     """
 
     name: str
     weights: Array
-    precision: Precision
     key_tokens: tuple[str, ...] | None = None
     query_tokens: tuple[str, ...] | None = None
+    real_keys: Array | None = None
+    real_queries: Array | None = None
+    visible: Array | None = None
+    items: int = 1
 
 
 Maps = tuple[LayerMaps, ...]
@@ -114,6 +119,8 @@ def maps_of_arrays(given: GivenArray | Sequence[GivenArray], where: str, batch: 
     """The maps in one array of all layers, or in an array for each layer; of several batch items those of one."""
     if isinstance(given, GivenArray):
         return tuple(_layers_of_one(given, where, batch))
+    if not given:
+        raise AttnError("has no maps", where=where, hint=EAGER_HINT)
     return _layers({f"{where}, layer {number}": each for number, each in enumerate(given)}, batch)
 
 
@@ -131,6 +138,48 @@ def with_words(layers: Maps, key_tokens: Sequence[str] | None, query_tokens: Seq
         own_keys, own_queries = (own if given is None else _fitting(given, count) for given, own, count in words)
         found.append(replace(layer, key_tokens=own_keys, query_tokens=own_queries))
     return tuple(found)
+
+
+def with_padding(layers: Maps, lengths: Any, mask: Any, batch: int | None, options: Sequence[str]) -> Maps:
+    """Layers that know which keys are padding: by the `lengths` of the batch items, or a `mask` [items m] of 0 and 1.
+
+    In self-attention the queries are these keys too. `options` are what an error calls both. Raises AttnError where
+    there are not as many lengths or rows as batch items, or no layer has so many keys.
+    """
+    if lengths is None and mask is None:
+        return layers
+    if lengths is not None and mask is not None:
+        raise AttnError("contradict each other", where=" and ".join(options), hint="give one of them")
+    where = options[mask is not None]
+    if mask is None:
+        lengths = [lengths] if isinstance(lengths, int) else lengths
+    given = to_array(lengths if mask is None else mask, (where,)).array
+    own = given[None] if given.ndim == 1 and mask is not None else given
+    if own.ndim != (1 if mask is None else 2):
+        hint = "expected a length for each batch item" if mask is None else "expected [items tokens], or one row"
+        raise AttnError(f"has the shape {given.shape}", where=where, hint=hint)
+    if len(own) != layers[0].items:
+        noun = "length" if mask is None else "row"
+        message = f"{count_of(len(own), noun)}, and the maps have {count_of(layers[0].items, 'batch item')}"
+        raise AttnError(message, where=where, hint="one for each batch item")
+    item = own[batch or 0]
+    counts = [layer.weights.shape[-1] for layer in layers]
+    if mask is None:
+        length = int(to_counts(item[None], (where,), None)[0])
+        fits = [0 < length <= count for count in counts]
+        message = f"{length} is not a number of tokens"
+        rows = [np.arange(count) < length for count in counts]
+    else:
+        row = to_booleans(item, (where,), None, "1 for a token, 0 for padding")
+        fits = [len(row) == count for count in counts]
+        message = f"{count_of(len(row), 'number')} in a row"
+        rows = [row] * len(layers)
+    if not any(fits):
+        raise AttnError(f"{message}, and the maps have {count_of(min(counts), 'key')}", where=where)
+    return tuple(
+        replace(layer, real_keys=own_row) if is_fitting else layer
+        for layer, own_row, is_fitting in zip(layers, rows, fits, strict=True)
+    )
 
 
 def _fitting(words: Sequence[str], count: int) -> tuple[str, ...] | None:
@@ -161,6 +210,7 @@ def _as_array(found: Any, where: str) -> GivenArray:
 def _layers_of_one(given: GivenArray, where: str, batch: int | None) -> Iterator[LayerMaps]:
     """The layers of one array: [layers heads n m], [layers batch heads n m], or those of a single layer."""
     array = given.array
+    items = array.shape[1] if array.ndim == 5 else 1
     if array.ndim == 5:  # a stack of the attentions of transformers
         array = _of_batch(array, 1, where, batch)
     elif array.ndim in (2, 3):
@@ -171,12 +221,13 @@ def _layers_of_one(given: GivenArray, where: str, batch: int | None) -> Iterator
     if batch is not None and given.array.ndim != 5:
         raise AttnError("there are no batch items", where=BATCH_OPTION, hint="leave it out")
     for number, weights in enumerate(array):
-        yield LayerMaps(str(number), weights, _precision(given))
+        yield LayerMaps(str(number), weights, items=items)
 
 
 def _layer(given: GivenArray, name: str, where: str, batch: int | None) -> LayerMaps:
     """One layer of several: [heads n m], [batch heads n m], or [n m] of a single head."""
     array = given.array
+    items = len(array) if array.ndim == 4 else 1
     if array.ndim == 4:
         array = _of_batch(array, 0, where, batch)
     elif array.ndim == 2:
@@ -184,12 +235,7 @@ def _layer(given: GivenArray, name: str, where: str, batch: int | None) -> Layer
     _check(array, where)
     if array.ndim != 3:
         raise AttnError(f"has the shape {given.array.shape}", where=where, hint=f"expected {SHAPES}")
-    return LayerMaps(name, array, _precision(given))
-
-
-def _precision(given: GivenArray) -> Precision:
-    """The type to which the numbers of an array were rounded."""
-    return Precision(given.dtype or given.array.dtype.name)
+    return LayerMaps(name, array, items=items)
 
 
 def _of_batch(array: Array, axis: int, where: str, batch: int | None) -> Array:

@@ -1,8 +1,8 @@
 """A capture of a model's run: the model is run as it is, then once more with its attentions recorded."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attncli.base.errors import AttnError
@@ -10,13 +10,16 @@ from attncli.base.memory import missing_memory
 from attncli.base.text import shorten
 from attncli.io.captures import Capture, CapturedLayer
 from attncli.models.captured_layers import LayerMaker, layer_names, place_of, places_of
-from attncli.models.recording import MOST_WEIGHTS, Recorder, counting_calls
-from attncli.models.running import RunnableCheckpoint, TokenizedText, apply, import_packages
-from attncli.models.softmaxes import SoftmaxRecorder
+from attncli.models.recording import MOST_WEIGHTS, AttentionCall, Recorder, counting_calls
+from attncli.models.running import EAGER, MASK, RunnableCheckpoint, TokenizedText, apply, import_packages
+from attncli.models.softmaxes import SoftmaxCall, SoftmaxRecorder
 from attncli.problem.arrays import GivenArray
 
 _COPIES = 3  # of what is recorded, at the most, while it is written
 _MOST_TEXT = 120  # characters of names in a note
+SCORES = "scores"
+# How much outputs of one implementation of attention may differ from those of another, in parts of the largest number.
+_MOST_DIFFERENCE = {"float64": 1e-3, "float32": 1e-3, "float16": 0.03, "bfloat16": 0.1}
 _SIZES = {"float64": 8, "float32": 4}  # bytes of a number; others have 2
 
 
@@ -90,8 +93,19 @@ def capture_run(
 ) -> CapturedRun:
     """Run the model twice, and record the second run; `progress` is told how many attentions of all have run.
 
+    Then it is run once with its default implementation of attention, and it is said where that gives other numbers.
     Raises AttnError where it can't be run or recorded, and where the second run differs from the first.
     """
+    run, plain = _recorded_run(found, request, progress)
+    more = _implementation_notes(found, request, plain)  # of another model: the first one needs no memory now
+    notes = [*run.notes, *more]
+    return replace(run, capture=replace(run.capture, notes=notes), notes=notes)
+
+
+def _recorded_run(
+    found: RunnableCheckpoint, request: CaptureRequest, progress: Callable[[int, int], None]
+) -> tuple[CapturedRun, Any]:
+    """The recorded run of the model, and the outputs of its plain run."""
     model, missing = found.load(request.dtype)
     target = None if request.target is None else request.target.ids
     counts: Counter[str] = Counter()
@@ -105,30 +119,89 @@ def capture_run(
             return True
         return place_of(module, has_two_parts=has_two_parts).number in request.layers
 
-    recorder = Recorder(model, is_wanted, lambda done: progress(done, max(done, total)))
-    with recorder.recording():
+    def tell(done: int) -> None:
+        progress(done, max(done, total))
+
+    recorder = Recorder(model, is_wanted, tell)
+    softmaxes = SoftmaxRecorder(model, lambda module: not recorder.is_calling and is_wanted(module), tell)
+    with recorder.recording(), softmaxes.recording():
         recorded = found.run(model, request.tokens, target)
     _check_equal(plain, recorded, found.where)
     lengths = [len(request.tokens.ids), *([len(request.target.ids)] if request.target is not None else [])]
     maker = LayerMaker(lengths, keeps_weights=recorder.has_weights)
     if recorder.count:
-        layers = _layers(recorder, maker, counts, request, has_two_parts=has_two_parts)
+        calls: Sequence[AttentionCall | SoftmaxCall] = recorder.calls
+        left_out = softmaxes.modules if request.layers is None else []
         notes = _others(found, recorder) if request.layers is None else []
     else:
-        softmaxes = SoftmaxRecorder(model, is_wanted, recorder.progress)
-        with softmaxes.recording():
-            recorded = found.run(model, request.tokens, target)
-        _check_equal(plain, recorded, found.where)
+        calls, left_out = softmaxes.attentions, softmaxes.others
         maker.keeps_weights = softmaxes.weight_size <= MOST_WEIGHTS
-        layers = _layers_of_softmaxes(found, softmaxes, maker, counts, request)
-        names = [layer.name for layer in layers if "scores" in layer.arrays]
-        notes = [f"scores are captured in {_some(names)}: more than products of queries and keys"] if names else []
-        if softmaxes.others:
-            notes.append(f"left out {_some(softmaxes.others)}: attention in blocks, or none")
+        _check_softmaxes(found, softmaxes, request)
+        notes = []
+    modules = [call.module for call in calls]
+    _check_drawn(found, missing, list(counts), modules)
+    layers, repeated = _layers(calls, maker, counts, request, has_two_parts=has_two_parts)
+    names = [layer.name for layer in layers if SCORES in layer.arrays]
+    notes += [f"scores are captured in {_some(names)}: more than products of queries and keys"] if names else []
+    if left_out:
+        places = dict.fromkeys(place_of(name, has_two_parts=has_two_parts).name or name for name in left_out)
+        notes.append(f"left out {_some([*places])}: attention in blocks, or in another form that is not recorded")
+    if repeated:
+        about = "are parts of one attention each, which the model combines: none is the attention of its layer"
+        notes.append(f"{_some(repeated)} {about}")
     if not layers:
         hint = "it numbers its layers from 0" if request.layers is not None else None
         raise AttnError("none of the layers that are asked for has attention", where=found.where, hint=hint)
-    return CapturedRun(_capture(found, request, layers, model), maker.tensors, missing, notes)
+    return CapturedRun(_capture(found, request, layers, model), maker.tensors, missing, notes), plain
+
+
+def _check_softmaxes(found: RunnableCheckpoint, recorder: SoftmaxRecorder, request: CaptureRequest) -> None:
+    """Raise AttnError where no softmax of a model without calls of attention functions multiplies values."""
+    if recorder.attentions or request.layers is not None:
+        return
+    why = "its softmaxes multiply no values in a form that is recorded" if recorder.others else "it has no softmax"
+    message = f"{found.config.model_type} calls no attention function of transformers, and {why}"
+    raise AttnError(message, where=found.where, hint="attn model writes the file of a layer of many families")
+
+
+def _check_drawn(
+    found: RunnableCheckpoint, missing: Sequence[str], order: Sequence[str], attentions: Sequence[str]
+) -> None:
+    """Raise AttnError where a tensor that was drawn is of a module that ran before the last attention.
+
+    `order` has the modules as they ran first, `attentions` those of attentions.
+    """
+    position = {module: at for at, module in enumerate(order)}
+    last = max((position.get(module, -1) for module in attentions), default=-1)
+    found.check_missing([name for name in missing if position.get(name.rpartition(".")[0], last) < last])
+
+
+def _implementation_notes(found: RunnableCheckpoint, request: CaptureRequest, plain: Any) -> list[str]:
+    """What is said where the model gives other numbers with its default implementation of attention."""
+    try:
+        model, _ = found.load(request.dtype, None)
+        name = model.config._attn_implementation
+        if name == EAGER:
+            return []
+        default = found.run(model, request.tokens, None if request.target is None else request.target.ids)
+    except AttnError as error:
+        return [f"captured is eager attention, which was not compared with the default: {error}"]
+    largest = max(_differences(plain, default), default=0.0)
+    if largest <= _MOST_DIFFERENCE[str(model.dtype).rpartition(".")[2]]:
+        return []
+    return [
+        f"captured is eager attention, with which this model's output differs by {largest:.2g} of its largest number "
+        f"from that with {name}, its default"
+    ]
+
+
+def _differences(first: Any, second: Any) -> Iterator[float]:
+    """The largest difference of each tensor of numbers in two outputs, in parts of the largest number of the second."""
+    pairs = zip(apply(lambda tensor: tensor, first), apply(lambda tensor: tensor, second), strict=False)
+    for one, other in pairs:
+        if one.shape == other.shape and one.is_floating_point() and one.numel():
+            size = float(other.abs().max())
+            yield float((one.double() - other.double()).abs().max()) / (size or 1.0)
 
 
 def _some(names: Sequence[str]) -> str:
@@ -141,10 +214,14 @@ def _capture(
 ) -> Capture:
     """The capture of some layers."""
     _, transformers = import_packages()
-    words = [list(tokens.words) for tokens in (request.tokens, request.target) if tokens is not None]
+    sequences = [tokens for tokens in (request.tokens, request.target) if tokens is not None]
+    words = [list(tokens.words) for tokens in sequences]
+    masks = [list(tokens.others.get(MASK, [1] * len(tokens.ids))) for tokens in sequences]
+    has_padding = any(0 in mask for mask in masks)
     dtype = str(model.dtype).rpartition(".")[2]
     source = f"transformers {transformers.__version__}"
-    return Capture(words, layers, found.folder.resolve().name, found.config.model_type, dtype, source)
+    name, family = found.folder.resolve().name, found.config.model_type
+    return Capture(words, layers, name, family, dtype, source, masks if has_padding else ())
 
 
 def _check_equal(plain: Any, recorded: Any, where: str) -> None:
@@ -161,17 +238,25 @@ def _check_equal(plain: Any, recorded: Any, where: str) -> None:
 
 
 def _layers(
-    recorder: Recorder, maker: LayerMaker, counts: Mapping[str, int], request: CaptureRequest, *, has_two_parts: bool
-) -> list[CapturedLayer]:
-    """The layers of recorded calls, those that are asked for."""
-    modules = [call.module for call in recorder.calls]
+    calls: Sequence[AttentionCall | SoftmaxCall],
+    maker: LayerMaker,
+    counts: Mapping[str, int],
+    request: CaptureRequest,
+    *,
+    has_two_parts: bool,
+) -> tuple[list[CapturedLayer], list[str]]:
+    """The layers of recorded calls, those that are asked for; and the names of those that share an attention."""
+    modules = [call.module for call in calls]
     places = places_of(modules, counts, has_two_parts=has_two_parts)
     names = layer_names(modules, places)
-    return [
-        maker.make(name, place, call)
-        for call, place, name in zip(recorder.calls, places, names, strict=True)
+    wanted = [
+        (name, place, call)
+        for name, place, call in zip(names, places, calls, strict=True)
         if request.layers is None or place.number in request.layers
     ]
+    shared = Counter((call.module, place) for _, place, call in wanted)
+    repeated = [name for name, place, call in wanted if shared[call.module, place] > 1]
+    return [maker.make(name, place, call) for name, place, call in wanted], repeated
 
 
 def _others(found: RunnableCheckpoint, recorder: Recorder) -> list[str]:
@@ -182,25 +267,3 @@ def _others(found: RunnableCheckpoint, recorder: Recorder) -> list[str]:
     has_others = bool(others) and not found.config.is_encoder_decoder and len(recorder.calls) < (count or 0)
     noun = "layer" if len(others) == 1 else "layers"
     return [f"left out {noun} {_some(others)}, without a call of an attention function"] if has_others else []
-
-
-def _layers_of_softmaxes(
-    found: RunnableCheckpoint,
-    recorder: SoftmaxRecorder,
-    maker: LayerMaker,
-    counts: Mapping[str, int],
-    request: CaptureRequest,
-) -> list[CapturedLayer]:
-    """The layers of a model whose softmaxes were recorded; raises AttnError where none multiplies values."""
-    calls = recorder.attentions
-    if not calls and request.layers is None:
-        why = "its attention is in blocks" if recorder.others else "it may have no attention"
-        message = f"{found.config.model_type} calls no attention function of transformers, and {why}"
-        raise AttnError(message, where=found.where, hint="attn model writes the file of a layer of many families")
-    modules = [call.module for call in calls]
-    places = places_of(modules, counts, has_two_parts=bool(found.config.is_encoder_decoder))
-    return [
-        maker.make_of_softmax(name, place, call)
-        for call, place, name in zip(calls, places, layer_names(modules, places), strict=True)
-        if request.layers is None or place.number in request.layers
-    ]

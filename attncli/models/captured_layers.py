@@ -102,8 +102,14 @@ class LayerMaker:
     tensors: dict[str, GivenArray] = field(default_factory=dict)
     keeps_weights: bool = True
 
-    def make(self, name: str, place: Place, call: AttentionCall) -> CapturedLayer:
+    def make(self, name: str, place: Place, call: AttentionCall | SoftmaxCall) -> CapturedLayer:
         """The layer of a call."""
+        if isinstance(call, SoftmaxCall):
+            return self._of_softmax(name, place, call)
+        return self._of_call(name, place, call)
+
+    def _of_call(self, name: str, place: Place, call: AttentionCall) -> CapturedLayer:
+        """The layer of a call of an attention function."""
         inputs = {key: to_given(call.arrays[key]) for key in ("query", "key", "value")}
         weights = call.weights if self.keeps_weights else None
         results = {"output": _by_heads(call.output, inputs["query"]), "weights": weights}
@@ -119,7 +125,7 @@ class LayerMaker:
         layer = CapturedLayer(name, keys, arrays, named)
         return self._with_tokens(layer, place, *(inputs[key].array.shape[-2] for key in ("query", "key")))
 
-    def make_of_softmax(self, name: str, place: Place, call: SoftmaxCall) -> CapturedLayer:
+    def _of_softmax(self, name: str, place: Place, call: SoftmaxCall) -> CapturedLayer:
         """The layer of a softmax: of queries and keys where these make its scores, otherwise of the scores."""
         scores = to_given(call.scores)
         queries, count = scores.array.shape[-2:]

@@ -1,5 +1,6 @@
 """The configuration of a checkpoint: its parts, the values of config.json of each, and how its layers rotate."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,6 +12,9 @@ from attncli.models.expressions import Names, evaluate
 from attncli.models.families import CROSS, Family, Part, config_defaults, read_family
 
 MAX_LAYERS = 10_000  # more are a mistake
+_LAYER_COUNT = re.compile(
+    r"(?:^|(?<!window)_)layers?$"
+)  # max_window_layers says from which layer on there are no windows
 _PLACES = ("rope_parameters", "rope_scaling")  # where newer and older files say it
 _OF_ROPE = ("rope_theta", "partial_rotary_factor")  # values of rope, whatever its scaling is
 _PROPORTIONAL = "proportional"  # a scaling that reads partial_rotary_factor itself
@@ -51,9 +55,22 @@ class ModelPart:
         if count is None:
             raise AttnError(f"has no {self.part.layers}", where=where, hint="expected the config of a whole model")
         if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MAX_LAYERS:
-            message = f"{self.part.layers} is {json_excerpt(count)}, which is not a number of layers"
-            raise AttnError(message, where=where, hint=f"expected 1 to {MAX_LAYERS}")
+            raise _not_a_layer_count(self.part.layers, count, where)
         return count
+
+
+def check_layer_counts(config: Mapping[str, Any], where: str) -> None:
+    """Raise AttnError where a number of layers in a configuration, or in one of its parts, is none that a model has."""
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            check_layer_counts(value, where)
+        elif _LAYER_COUNT.search(name) and isinstance(value, int) and value > MAX_LAYERS:
+            raise _not_a_layer_count(name, value, where)
+
+
+def _not_a_layer_count(name: str, value: Any, where: str) -> AttnError:
+    message = f"{name} is {json_excerpt(value)}, which is not a number of layers"
+    return AttnError(message, where=where, hint=f"expected 1 to {MAX_LAYERS}")
 
 
 def model_parts(checkpoint: Checkpoint) -> dict[str, ModelPart]:

@@ -25,6 +25,11 @@ def _without(mapping: Mapping[str, Any] | None, *names: str) -> Mapping[str, Any
     return None if mapping is None else {name: value for name, value in mapping.items() if name not in names}
 
 
+def _smallest(value: Any) -> Any:
+    """The smallest number of a list, or the number: a side of an image may be given as either."""
+    return min(value) if isinstance(value, (list, tuple)) else value
+
+
 _BINARY: Mapping[type[ast.AST], Function] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -54,6 +59,7 @@ _FUNCTIONS: Mapping[str, Function] = {
     "log": math.log,
     "max": max,
     "min": min,
+    "smallest": _smallest,
     "str": str,
     "without": _without,
 }

@@ -20,10 +20,10 @@ from attncli.models.config import ModelPart
 from attncli.models.layer import Entry, LayerRows, find_layer, find_part
 from attncli.models.tensors import TensorReference
 from attncli.ops.registry import look_up
-from attncli.problem.fields import MASKS, PROJECTIONS, STAGES
+from attncli.problem.fields import MASKS, NEEDED, PROJECTIONS, STAGES
 from attncli.problem.spec import FIELDS
 
-QUERIES, POSITIONS = "query_embeddings", "positions"
+QUERIES, POSITIONS, MASK = "query_embeddings", "positions", "mask"
 COMMENT_COLUMN = 40  # where a comment begins, unless the value is longer
 _PANELS = (PROJECTIONS, STAGES, MASKS)  # the keys in which the layers of a model differ
 
@@ -112,7 +112,8 @@ def needed_inputs(entries: Mapping[str, Entry]) -> list[str]:
     """The keys of arrays that no checkpoint has, and without which the layer's attention is another one, or none."""
     queries = [QUERIES] if QUERIES in entries else []
     positions = [POSITIONS] if "position" in entries and _needs_positions(entries["position"]) else []
-    return queries + positions
+    mask = entries[MASK].value if MASK in entries else None
+    return queries + positions + ([MASK] if isinstance(mask, Mapping) and NEEDED in mask else [])
 
 
 def _needs_positions(entry: Entry) -> bool:

@@ -43,6 +43,7 @@ class Recorder:
     def __post_init__(self) -> None:
         self._names = {id(module): name for name, module in self.model.named_modules()}
         self._size = 0
+        self.is_calling = False  # an attention function: what happens in it is recorded
 
     @contextmanager
     def recording(self) -> Iterator[None]:
@@ -69,7 +70,11 @@ class Recorder:
         module = self._names.get(id(given["module"]), type(given["module"]).__name__)
         is_kept = self.is_wanted(module)
         arrays = {name: _copy(given[name]) for name in _ARGUMENTS[1:] if given.get(name) is not None} if is_kept else {}
-        result = function(*values, **named)
+        self.is_calling = True
+        try:
+            result = function(*values, **named)
+        finally:
+            self.is_calling = False
         if is_kept:
             self._keep(module, arrays, given, result)
         self.count += 1

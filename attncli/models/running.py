@@ -2,9 +2,11 @@
 
 import inspect
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,9 +17,13 @@ from attncli.base.memory import format_bytes
 from attncli.base.text import count_of, shorten
 from attncli.io.inputs import Inputs
 from attncli.io.paths import path_of
-from attncli.models.checkpoint import CONFIG, MAX_CONFIG_SIZE, Checkpoint, read_checkpoint
+from attncli.models.checkpoint import CONFIG, MAX_CONFIG_SIZE, MERGE_HINT, Checkpoint, read_checkpoint
+from attncli.models.config import check_layer_counts
+from attncli.models.tensors import has_adapter, root_of
 
 EXTRA = "models"
+MASK = "attention_mask"  # what tokenizers call it: 1 for each token, 0 for padding
+EAGER = "eager"  # the implementation of attention that can be watched
 DTYPES = ("float32", "float16", "bfloat16", "float64")
 _PACKAGES = ("torch", "transformers", "safetensors")
 # The classes of transformers that make a model of a configuration, the one without a head first.
@@ -128,7 +134,7 @@ class RunnableCheckpoint:
             words = self._words(self._tokenizer, ids)
         except AttnError:  # without a tokenizer they have no words
             words = [str(number) for number in ids]
-        return TokenizedText(ids, words, {"attention_mask": [1] * len(ids)})
+        return TokenizedText(ids, words, {MASK: [1] * len(ids)})
 
     def _check_ids(self, ids: Sequence[int], where: str) -> None:
         """Raise AttnError where there are more tokens than positions, or a number of no token."""
@@ -159,10 +165,12 @@ class RunnableCheckpoint:
         first = self.tokens_of_ids([start], None)
         return TokenizedText([start, *target.ids[:-1]], [*first.words, *target.words[:-1]], {})
 
-    def load(self, dtype: str | None) -> tuple[Any, list[str]]:
+    def load(self, dtype: str | None, implementation: str | None = EAGER) -> tuple[Any, list[str]]:
         """The model in a type (None: that of its tensors), and the names of the tensors that its files do not have.
 
-        Raises AttnError where transformers can't load it.
+        `implementation` is that of its attention, None the default. Names in the files may have a root in front, as
+        `attn model` reads them. Raises AttnError where transformers can't load it, and where a tensor of a layer, a
+        norm or embeddings is missing, which it would draw at random.
         """
         torch, transformers = import_packages()
         makers = [getattr(transformers, name) for name in _MAKERS]
@@ -171,10 +179,30 @@ class RunnableCheckpoint:
             message = f"transformers has no model that reads tokens of model_type {self.config.model_type!r}"
             raise AttnError(message, where=self.where, hint=self._code_hint)
         kind = "auto" if dtype is None else getattr(torch, dtype)
-        given = {"dtype": kind, "attn_implementation": "eager", "use_safetensors": True, "output_loading_info": True}
-        with as_attn_errors(self.where, "transformers can't load the model"):
-            model, info = maker.from_pretrained(config=self.config, **self._own, **given)
-        return model.eval(), sorted(info["missing_keys"])
+        given = {"dtype": kind, "attn_implementation": implementation, "use_safetensors": True}
+        given["output_loading_info"] = True
+
+        def load_model(**others: Any) -> tuple[Any, list[str]]:
+            with as_attn_errors(self.where, "transformers can't load the model"):
+                model, info = maker.from_pretrained(config=deepcopy(self.config), **self._own, **given, **others)
+            return model.eval(), sorted(info["missing_keys"])
+
+        model, missing = load_model()
+        root = root_of(self.checkpoint, missing)
+        if root:
+            model, missing = load_model(key_mapping={f"^{re.escape(root)}": ""})
+        self.check_missing([name for name in missing if _is_of_layers(model, name)])
+        return model, missing
+
+    def check_missing(self, names: Sequence[str]) -> None:
+        """Raise AttnError where there is one of some tensors that the checkpoint does not have."""
+        if not names:
+            return
+        name = next((name for name in names if has_adapter(self.checkpoint, name)), None)
+        if name is not None:
+            raise AttnError(f"has an adapter next to the tensor {name}", where=self.where, hint=MERGE_HINT)
+        hint = "transformers would draw what is missing at random: save the whole model"
+        raise AttnError(f"has no tensor {_listed(names)}", where=self.where, hint=hint)
 
     def run(self, model: Any, tokens: TokenizedText, target: Sequence[int] | None) -> Any:
         """What the model makes of tokens, and an encoder-decoder of a `target` too; raises AttnError."""
@@ -201,6 +229,7 @@ def read_runnable(name: str, inputs: Inputs) -> RunnableCheckpoint:
     checkpoint = read_checkpoint(name, inputs)
     if not path_of(name).is_dir() and path_of(name).name != CONFIG:
         raise AttnError("is one file of a model", where=name, hint=f"name its folder: {checkpoint.folder}")
+    check_layer_counts(checkpoint.config, checkpoint.config_name)
     for file in sorted(checkpoint.folder.iterdir()):
         _check_file(file)
     for file in {*checkpoint.files.values()}:
@@ -236,10 +265,22 @@ def missing_tensors(names: Sequence[str]) -> str:
     """What is said of tensors that the files of a checkpoint do not have, and that transformers draws.
 
     >>> missing_tensors(["pooler.dense.bias", "pooler.dense.weight"])
-    'the checkpoint has no pooler.dense.bias, pooler.dense.weight: they are drawn at random'
+    'the checkpoint has no pooler.dense.bias, pooler.dense.weight: drawn at random, and read by no attention'
     """
+    return f"the checkpoint has no {_listed(names)}: drawn at random, and read by no attention"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first of some names, and how many more there are."""
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return f"the checkpoint has no {', '.join(names[:_MOST_NAMES])}{more}: they are drawn at random"
+    return f"{', '.join(names[:_MOST_NAMES])}{more}"
+
+
+def _is_of_layers(model: Any, name: str) -> bool:
+    """Whether a tensor of a model is one of a numbered layer, of embeddings, or of a norm."""
+    module = name.rpartition(".")[0]
+    kind = type(model.get_submodule(module)).__name__
+    return any(word.isdecimal() for word in module.split(".")) or "Embedding" in kind or "Norm" in kind
 
 
 def apply(function: Callable[..., T], value: Any) -> list[T]:

@@ -4,6 +4,7 @@ A softmax whose result is the left factor of a product is that of an attention.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,12 +16,15 @@ from attncli.models.running import import_packages
 _SOFTMAX = ("softmax", "softmax_backward_data")
 _PRODUCTS = ("matmul", "bmm", "__matmul__", "einsum", "baddbmm")
 _SAME = ("to", "type", "type_as", "float", "half", "view", "reshape", "contiguous", "dropout", "masked_fill")
+_EINSUM = re.compile(r"([a-zA-Z]+),([a-zA-Z]+)->([a-zA-Z]+)")  # of two factors
 _TABLES = (3, 4)  # axes of scores: of one batch item [h n m], or [b h n m]
 
 
 @dataclass
 class SoftmaxCall:
     """One softmax in a module: its scores and weights [b h n m], the values that these multiply, and the product.
+
+    The scores had so many `axes`: tables of several heads and items have four, those of attention in blocks more.
 
     `query` and `key` [b h n d] are the factors of the last product before it, which may be what made the scores.
     """
@@ -32,6 +36,7 @@ class SoftmaxCall:
     key: Any | None = None
     value: Any | None = None
     output: Any | None = None
+    axes: int = max(_TABLES)
 
 
 @dataclass
@@ -81,6 +86,12 @@ class SoftmaxRecorder:
         return sum(call.weights.element_size() * call.weights.nelement() for call in self.attentions)
 
     @property
+    def modules(self) -> list[str]:
+        """The modules of softmaxes that multiply values, or whose scores have as many axes as those of attentions."""
+        found = (call for call in self.calls if call.value is not None or call.axes >= max(_TABLES))
+        return list(dict.fromkeys(call.module for call in found))
+
+    @property
     def others(self) -> list[str]:
         """The modules of the other softmaxes, such as those of attention in blocks."""
         return list(dict.fromkeys(call.module for call in self.calls if call.value is None))
@@ -108,8 +119,8 @@ class SoftmaxRecorder:
             call = self._by_address.get(tensors[0].data_ptr()) if tensors else None
             if call is not None and name in _SAME:
                 self._remember(call, result)
-            elif call is not None and call.value is None and _multiplies_rows(tensors[0], tensors[1], result):
-                call.value, call.output = _by_heads(tensors[1]), _by_heads(result)
+            elif call is not None and call.value is None and (product := _product_of(values, tensors, result)):
+                call.value, call.output = map(_by_heads, product)
             elif name in _PRODUCTS and len(tensors) > 1:
                 self._factors = (tensors[-2], tensors[-1], result.shape)
         return result
@@ -117,7 +128,7 @@ class SoftmaxRecorder:
     def _keep_softmax(self, scores: Any, weights: Any) -> None:
         """Keep a softmax; that of more axes than tables have is never one whose values are found."""
         if scores.ndim >= min(_TABLES):
-            call = SoftmaxCall(self._names[-1], _by_heads(scores), _by_heads(weights))
+            call = SoftmaxCall(self._names[-1], _by_heads(scores), _by_heads(weights), axes=scores.ndim)
             if self._factors is not None and _are_of_scores(*self._factors, scores):
                 left, right, _ = self._factors
                 call.query, call.key = _by_heads(left), _by_heads(right.transpose(-1, -2))
@@ -143,6 +154,26 @@ def _are_of_scores(left: Any, right: Any, shape: Sequence[int], scores: Any) -> 
         and tuple(shape[-2:]) == tuple(scores.shape[-2:])
         and math.prod(shape) == scores.numel()
     )
+
+
+def _product_of(values: Sequence[Any], tensors: Sequence[Any], output: Any) -> tuple[Any, Any] | None:
+    """The values [… m e] and the output [… n e] of a product of weights; None where it does not multiply each row.
+
+    einsum writes it in any order of axes: `bnij,jbnd->ibnd`.
+    """
+    weights, value = tensors[:2]
+    if values and isinstance(values[0], str):
+        found = _EINSUM.fullmatch(values[0].replace(" ", ""))
+        own = {*found[2]} - {*found[1]} if found else set()
+        if found is None or len(own) != 1 or "..." in values[0]:
+            return None
+        leading, row, column, feature = found[1][:-2], found[1][-2:-1], found[1][-1], own.pop()
+        try:
+            value = value.permute([found[2].index(letter) for letter in leading + column + feature])
+            output = output.permute([found[3].index(letter) for letter in leading + row + feature])
+        except (ValueError, RuntimeError):  # an axis is summed, or there is another
+            return None
+    return (value, output) if _multiplies_rows(weights, value, output) else None
 
 
 def _multiplies_rows(weights: Any, value: Any, output: Any) -> bool:

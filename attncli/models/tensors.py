@@ -91,8 +91,7 @@ class TensorNames:
     def missing(self, name: str) -> AttnError:
         """The error of a tensor that is not there, with those that are where it should be."""
         where, parts = str(self._checkpoint.folder), name.split(".")
-        wrapped = ".".join(("", *parts[:-1], _BASE_LAYER, ""))
-        if any(wrapped in f".{known}" for known in self._checkpoint.files):
+        if has_adapter(self._checkpoint, name):
             return AttnError(f"has an adapter next to the tensor {name}", where=where, hint=MERGE_HINT)
         others: list[str] = []
         while not others and len(parts) > 1:
@@ -101,6 +100,18 @@ class TensorNames:
             others = [known for known in self._checkpoint.files if f".{prefix}" in f".{known}"]
         hint = f"there are {shorten(', '.join(others), MAX_LISTED)}" if others else None
         return AttnError(f"has no tensor {name}", where=where, hint=hint)
+
+
+def has_adapter(checkpoint: Checkpoint, name: str) -> bool:
+    """Whether a checkpoint has an adapter, as PEFT saves it, around the module of a tensor."""
+    wrapped = ".".join(("", *name.split(".")[:-1], _BASE_LAYER, ""))
+    return any(wrapped in f".{known}" for known in checkpoint.files)
+
+
+def root_of(checkpoint: Checkpoint, names: Sequence[str]) -> str:
+    """What a library put in front of the names of a model's tensors: `_orig_mod.`; "" where it is not one for all."""
+    found = {(full.removesuffix(name)) for name in names for full in checkpoint.names_with_ending(name)}
+    return found.pop() if len(found) == 1 else ""
 
 
 def quantized_value(

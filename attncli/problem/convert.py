@@ -20,7 +20,7 @@ from attncli.problem.arrays import (
     is_array_with_axes,
     to_lists,
 )
-from attncli.problem.fields import Field
+from attncli.problem.fields import NEEDED, Field
 from attncli.problem.mask_expressions import MaskExpression, MaskLeaf, column_path
 from attncli.problem.numbers import (
     MAX_COUNT,
@@ -145,6 +145,8 @@ def _to_mask(field: Field, value: Any) -> GivenArray | Operator | MaskExpression
 
 def _to_one_mask(field: Field, value: Any, path: ErrorPath) -> GivenArray | Operator:
     """A table of booleans, or of 1 and 0; or the operator of a mask."""
+    if isinstance(value, Mapping) and [*value] == [NEEDED]:
+        raise AttnError(f"is needed: {value[NEEDED]}", where=path, hint="give --mask FILE, or a rule", subject=value)
     if chooses_operator("mask", value):
         return to_operator("mask", value, path)
     check_spelling("mask", value, path)

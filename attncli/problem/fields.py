@@ -21,6 +21,7 @@ RESULTS = (
     "present_value",
     "present_state",
 )
+NEEDED = "needed"  # in place of a mask that the user must give: `mask: {needed: why}`
 EXPECTED = "expected"  # the key of a file that has the numbers that are expected of results
 WEIGHTS = "weights"  # the result that statistics are of
 LSE = "lse"  # of each query: the log-sum-exp of its scores, which is computed where it is selected

@@ -3,7 +3,7 @@
 from html import escape
 
 from attncli.analysis.fit import LEAST_FALL, PATIENCE
-from attncli.analysis.heads import LEAST_SHARE, LEAST_UNIFORM, PLACES
+from attncli.analysis.heads import LEAST_LOCAL, LEAST_MEAN, LEAST_UNIFORM, PLACES, SUM_TOLERANCE
 from attncli.render.objects import DEMO_FORMAT, TRY_FORMAT
 from attncli.render.reports.fit import FIT_FORMAT
 from attncli.render.reports.heads import HEADS_FORMAT
@@ -12,7 +12,7 @@ from . import check_json, compare_json
 
 PLACES_TABLE = "\n".join(
     ["| name | a head is called | the pairs |", "| --- | --- | --- |"]
-    + [f"| `{place.name}` | {place.noun} | {escape(place.about, quote=False)} |" for place in PLACES.values()]
+    + [f"| `{place.name}` | {place.kind} | {escape(place.about, quote=False)} |" for place in PLACES.values()]
 )
 DEMO = {
     "format": f"`{DEMO_FORMAT}`",
@@ -80,7 +80,8 @@ HEADS = {
     "format": f"`{HEADS_FORMAT}`",
     "version": "the version of the program",
     "heads": "an object for each head that is shown: `layer` and `head` (numbers from 0), `kind` (what it is called), "
-    "`share` (of its weight there), its statistics, and with `--maps` its `weights`",
+    "`share` (its mean weight there), `entropy`, `effective_keys`, `distance`, `kinds`, `shares`, `received`, and with "
+    "`--maps` its `weights`",
     "layers": "for each layer its number `layer`, `name`, `query_tokens`, `key_tokens`, and the means over its heads",
     "mean": "the means over all heads",
     "equal_weights": "what equal weights on the keys that queries see would have",
@@ -145,16 +146,27 @@ by that of their size, so that these keep their sign. Ctrl-C writes what was fou
     (
         f"""## What heads do
 
-`attn heads` counts where the weight of each head goes. A share is the sum of a map over some pairs of a query and a
-key, divided by the sum of the whole map, as the head detector of TransformerLens has it (`error_measure="mul"`):
+`attn heads` counts how much weight each head gives to places. A query counts if it is a token, not padding, and its
+row has numbers with a sum above 0; padding never counts, as a query or as a key. A query has a place if at least one
+key that it sees is of it, and it sees other keys too. `kinds` has for each place the mean of the weight there over the
+queries that have it, null where none has; `shares` the same over all queries that count.
 
 {PLACES_TABLE}
 
-`entropy` (in nats) and `effective_keys`, its exponential, are means over the queries whose weights are a
-distribution. A head is called by the place with most of its weight, from {LEAST_SHARE} on and where that is more than
-equal weights would have there; `uniform` where its entropy is {LEAST_UNIFORM} or more of that of equal weights; `mixed`
-otherwise. Equal weights are those on all keys that a query sees: the earlier ones and itself where no query of a
-layer gives weight to a later key.
+Queries see the keys that the mask of a capture says; of saved maps all keys, or the earlier ones and itself where no
+query of a layer gives weight to a later key.
+
+A head is `uniform` where its entropy is {LEAST_UNIFORM} or more of that of equal weights on the keys that queries see.
+Otherwise it is named after the place with the largest mean, at least {LEAST_MEAN} and more than equal weights have
+there. Induction and duplicate token are compared with first token over the queries that have them, and the smaller of
+both names no head: a first token where nothing else is possible does not name an induction head. So are offsets, which
+at least half of the queries must have. Local names a head that no narrower place names, with {LEAST_LOCAL} times what
+equal weights have. Otherwise the head is `mixed`.
+
+`entropy` (in nats) and `effective_keys`, its exponential, are means over the queries whose weights are a distribution:
+none is negative, and they sum to 1 within {SUM_TOLERANCE:g}, in whatever type they are stored. `distance` is the mean
+of Σⱼ Aᵢⱼ |i − j|, and `received` has for each key the sum of the weight on it. The rollout is Aₗ = ½ (mean of the
+heads) + ½ I, rows divided by their sum, Rₗ = Aₗ Rₗ₋₁.
 
 `attn heads --json` writes one object, with null in place of a number that is not there:
 """,

@@ -23,6 +23,11 @@ def test_a_capture_is_shown_with_its_tokens_and_layers(run: Run, tmp_path: Path)
     assert lines[-1] == f"attn compute {FILE} --layer decoder.1.cross --head 0"
 
 
+def test_what_a_capture_is_not_is_shown(run: Run, tmp_path: Path) -> None:
+    write_tiny_capture(tmp_path / FILE, notes=["left out 2: attention in blocks"])
+    assert "note: left out 2: attention in blocks" in run("show", FILE).stdout.splitlines()
+
+
 def test_two_layers_of_a_capture_are_compared(run: Run, tmp_path: Path) -> None:
     write_tiny_capture(tmp_path / FILE)
     assert "first difference at scores" in run("compare", FILE, "--layer", "0", "--layer", "1").stdout

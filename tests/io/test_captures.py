@@ -59,6 +59,15 @@ DAMAGE = {
         {"capture": {"layers": [{"name": "0", "keys": {}, "arrays": {}, "results": {}, "tokens": 1}], "sequences": []}},
         "there are no tokens 1",
     ),
+    "masks of other tokens": (
+        {"capture": {"layers": [], "sequences": [["a"]], "masks": [[1, 0]]}},
+        "its masks are not of its tokens",
+    ),
+    "masks of other numbers": (
+        {"capture": {"layers": [], "sequences": [["a"]], "masks": [[2]]}},
+        "its masks have other numbers than 0 and 1",
+    ),
+    "notes that are no text": ({"capture": {"layers": [], "sequences": [], "notes": [1]}}, "its notes are not a list"),
     "tokens that are not text": ({"capture": {"layers": [], "sequences": [[1]]}}, "its tokens are not lists of text"),
     "a key of another program": (
         {"capture": {"layers": [{"name": "0", "keys": {"sclae": 1}, "arrays": {}, "results": {}}], "sequences": []}},

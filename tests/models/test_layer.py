@@ -283,3 +283,26 @@ def test_which_part_has_tensors_is_known_from_the_index_alone(tmp_path: Path) ->
 def test_of_a_part_without_attention_nothing_is_missing(tmp_path: Path) -> None:
     jamba = {**LLAMA, "model_type": "jamba", "attn_layer_period": 9, "attn_layer_offset": 8}
     assert has_tensors(find_part(with_tensors(tmp_path, jamba, ["other"]), None))
+
+
+SWIN = {"model_type": "swin", "image_size": 48, "patch_size": 2, "window_size": 6, "depths": [2, 2, 2, 2]}
+
+
+@pytest.mark.parametrize(
+    ("config", "part", "layer", "is_needed"),
+    [
+        ({**SWIN, "num_heads": [2, 2, 2, 2]}, "stage1", 0, False),
+        ({**SWIN, "num_heads": [2, 2, 2, 2]}, "stage1", 1, True),
+        ({**SWIN, "num_heads": [2, 2, 2, 2]}, "stage2", 1, True),
+        ({**SWIN, "num_heads": [2, 2, 2, 2]}, "stage3", 1, False),  # 6 × 6 patches are one window, which is not shifted
+        ({**SWIN, "num_heads": [2, 2, 2, 2], "image_size": [48, 96]}, "stage3", 1, False),
+        ({"model_type": "gemma3", "text_config": {"num_hidden_layers": 2}}, "decoder", 0, True),
+        ({"model_type": "gemma3_text", "num_hidden_layers": 2}, "decoder", 0, False),
+    ],
+)
+def test_a_layer_whose_mask_no_checkpoint_has_needs_one(
+    config: dict[str, Any], part: str, layer: int, is_needed: bool, tmp_path: Path
+) -> None:
+    found = model_parts(read_checkpoint(str(write_checkpoint(tmp_path, config)), Inputs()))[part]
+    mask = find_layer(found, layer).entries(with_tensors=False).get("mask")
+    assert (mask is not None and [*mask.value] == ["needed"]) == is_needed

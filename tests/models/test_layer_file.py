@@ -110,6 +110,8 @@ def rope(**parameters: Any) -> dict[str, Entry]:
         (rope(scaling={"rope_type": "axial"}), ["positions"]),
         (rope(scaling={"rope_type": "unheard of"}), []),
         ({"query_embeddings": Entry("normal")}, ["query_embeddings"]),
+        ({"mask": Entry("causal")}, []),
+        ({"mask": Entry({"needed": Entry("where the window wraps around")})}, ["mask"]),
         (
             rope(scaling={"rope_type": "axial"}) | {"query_embeddings": Entry("normal")},
             ["query_embeddings", "positions"],

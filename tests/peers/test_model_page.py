@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from attncli.analysis.captured_maps import ModelFile, read_model_maps
-from attncli.base.dtypes import Precision
 from attncli.io.inputs import Inputs
 from attncli.io.maps import LayerMaps
 from attncli.render.page.model_page import render_model
@@ -58,7 +57,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Opened]:
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     """The page of saved maps of two layers of two heads."""
-    layers = tuple(LayerMaps(str(at), maps, Precision("float64"), WORDS) for at, maps in enumerate(MAPS))
+    layers = tuple(LayerMaps(str(at), maps, WORDS) for at, maps in enumerate(MAPS))
     path = tmp_path / "saved.html"
     path.write_text("".join(render_model(ModelFile(layers, "maps.npy"))), encoding="utf-8")
     return path

@@ -151,6 +151,7 @@ except attncli.AttnError as error:
 
 def test_a_data_frame_has_a_row_for_each_head() -> None:
     frame = attncli.heads(MAPS_OF_HEADS).to_pandas()
-    assert frame["previous"].tolist() == [0, 0.75, 0.75, 0.75]
+    assert frame["previous"].tolist() == [0, 1, 1, 1]
+    assert frame["share of previous"].tolist() == [0, 0.75, 0.75, 0.75]
     assert frame["induction"].isna().all()
     assert pd.api.types.is_float_dtype(frame["share"])

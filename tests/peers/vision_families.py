@@ -1,6 +1,7 @@
 """The vision models, and those of text and vision, that are compared: a row for each part of a family."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tests.peers.tiny_models import ITEMS, VOCABULARY, TinyModel, tokens
@@ -108,6 +109,26 @@ WINDOWS = [
     )
     for name in ("swin", "donut-swin", "maskformer-swin")
     for stage in range(4)
+]
+
+
+def shifted_windows(_config: Any) -> dict[str, Any]:
+    """Which patches of a window of 3 × 3 see each other, where windows of 24 × 24 patches are shifted by one."""
+    import numpy as np
+
+    regions = np.zeros((24, 24), int)  # of patches that were neighbours before the image was turned around its edges
+    regions[-3:] += 1
+    regions[-1:] += 1
+    regions[:, -3:] += 10
+    regions[:, -1:] += 10
+    windows = regions.reshape(8, 3, 8, 3).swapaxes(1, 2).reshape(64, 9)
+    return {"mask": np.tile(windows[:, :, None] == windows[:, None], (ITEMS, 1, 1))[:, None]}
+
+
+WINDOWS += [
+    replace(row, layers=(1,), given=shifted_windows, variant="shifted")
+    for row in WINDOWS
+    if row.model_type == "swin" and row.part == "stage1"
 ]
 
 

@@ -25,6 +25,14 @@ OF_GEMMA3 = {
 }
 
 
+def with_image_tokens(config: Any) -> dict[str, Any]:
+    """Tokens, of which six are those of an image, and see each other."""
+    import torch
+
+    kinds = torch.tensor([[0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0]] * ITEMS)
+    return {**tokens(config), "token_type_ids": kinds}
+
+
 def with_other_vectors(config: Any) -> dict[str, Any]:
     """Tokens, and the vectors of another sequence."""
     import torch
@@ -88,7 +96,20 @@ FAMILIES: Sequence[TinyModel] = [
     ),
     rotating("gemma3_text", HEAD_DIM, WINDOW, {"attn_logit_softcapping": 0.7}, variant="capped"),
     rotating("gemma3_text", HEAD_DIM, WINDOW, {"use_bidirectional_attention": True}, variant="bidirectional"),
-    rotating("gemma3", {"text_config": GEMMA3, "vision_config": VISION}, **OF_GEMMA3),
+    rotating(
+        "gemma3",
+        {"text_config": GEMMA3, "vision_config": VISION},
+        inputs=with_image_tokens,
+        given=lambda _config: {"mask": "causal | document:ids=0 1 2 3 3 3 3 3 3 4 5"},
+        variant="image",
+        **OF_GEMMA3,
+    ),
+    rotating(
+        "gemma3",
+        {"text_config": GEMMA3, "vision_config": VISION},
+        given=lambda _config: {"mask": "causal"},
+        **OF_GEMMA3,
+    ),
     rotating("qwen3", HEAD_DIM, variant="full"),
     rotating("phi3", GROUPED, WINDOW),
     rotating(

@@ -118,7 +118,10 @@ SHIELD = [
         **fields,
     )
     for part, fields in (
-        ("decoder", {"module": TEXT_LAYER, "method": "model", "float32": ROPE}),
+        (
+            "decoder",
+            {"module": TEXT_LAYER, "method": "model", "float32": ROPE, "given": lambda _config: {"mask": "causal"}},
+        ),
         ("vision", {"module": VISION_LAYER, "method": "model.model.vision_tower", "inputs": image}),
     )
 ]

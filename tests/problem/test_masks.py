@@ -64,3 +64,10 @@ def test_a_mask_that_does_not_fit_is_refused(keys: dict[str, Any], message: str)
     with pytest.raises(AttnError) as caught:
         Problem(**keys)
     assert str(caught.value).startswith(message)
+
+
+def test_a_mask_that_is_needed_is_asked_for_with_the_reason() -> None:
+    keys = {**ONE, "mask": {"needed": "parts of the image do not see each other"}}
+    with pytest.raises(AttnError, match="mask: is needed: parts of the image do not see each other; give mask=FILE"):
+        Problem(**keys)
+    assert Problem(**{**keys, "mask": np.ones((N, M))}).compute().output.shape == (N, 4)

@@ -7,6 +7,7 @@ import typer
 
 from attncli.base.errors import AttnError
 from attncli.cli import streams
+from attncli.cli.command_group import whole_number
 from attncli.cli.completion import complete_from
 from attncli.cli.option_values import check_stdin, make_inputs, no_effect, read_positions
 from attncli.cli.output import write_answer
@@ -17,7 +18,10 @@ from attncli.cli.problem_options import MaxSize
 if TYPE_CHECKING:
     from attncli.analysis.captured_maps import ModelFile
     from attncli.io.inputs import Inputs
+    from attncli.io.maps import Maps
     from attncli.render.reports.heads import HeadsView, ModelHeads
+
+LENGTHS, MASK_FILE = "--lengths", "--mask-file"
 
 
 @complete_from
@@ -42,6 +46,13 @@ def heads(
     ] = None,
     query_tokens: Annotated[
         str | None, typer.Option(metavar="WORDS|FILE", help="Those of the queries, where they are others.")
+    ] = None,
+    lengths: Annotated[
+        str | None,
+        typer.Option(metavar="N[,N]", help="How many tokens each batch item begins with; the rest is padding."),
+    ] = None,
+    mask_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="1 for each token, 0 for padding, [items tokens].")
     ] = None,
     layer: Annotated[str | None, typer.Option(metavar="N", help="These layers alone: 3, 0-3, -1.")] = None,
     head: Annotated[str | None, typer.Option(metavar="N", help="These heads of each layer alone: 5, 0,2.")] = None,
@@ -69,11 +80,12 @@ def heads(
 
     output_options = replace(output_options, precision=precision)
     output_options.check_format("list of heads", writes_maps)
-    check_stdin(file, tokens, query_tokens)
+    check_stdin(file, tokens, query_tokens, mask_file)
     if top is not None and top < 1:
         raise AttnError(f"{top} is not a number of heads", where="--top", hint="expected a number from 1")
     inputs = make_inputs(max_size)
     found = _read(file, (tokens, query_tokens), inputs, batch)
+    found = replace(found, maps=_without_padding(found.maps, lengths, mask_file, inputs, batch))
     most = max(len(each.weights) for each in found.maps)
     view = HeadsView(
         layers=read_positions(layer, len(found.maps), "--layer", "layer", [each.name for each in found.maps]),
@@ -109,6 +121,22 @@ def _read(file: str, tokens: Sequence[str | None], inputs: "Inputs", batch: int 
                 message = f"{len(own)} words, and the maps have {min(lengths)}"
                 raise AttnError(message, where=option, hint="one for each token, as the tokenizer splits the text")
     return replace(found, maps=with_words(found.maps, *words))
+
+
+def _without_padding(
+    maps: "Maps", lengths: str | None, mask_file: str | None, inputs: "Inputs", batch: int | None
+) -> "Maps":
+    """The maps, which know what of them is padding; raises AttnError where the options do not fit them."""
+    from attncli.io.formats import read_array
+    from attncli.io.maps import with_padding
+    from attncli.io.paths import locate
+
+    numbers = None if lengths is None else [whole_number(part, LENGTHS) for part in lengths.split(",")]
+    mask = None
+    if mask_file is not None:
+        name, entry = locate(mask_file)
+        mask = read_array(inputs.open(name), entry)
+    return with_padding(maps, numbers, mask, batch, (LENGTHS, MASK_FILE))
 
 
 def _idle(view: "HeadsView", options: OutputOptions) -> list[str]:

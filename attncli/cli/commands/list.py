@@ -15,7 +15,16 @@ from attncli.ops import broken_packages, kinds, operators, taken_kinds
 from attncli.ops.registry import plural_of
 
 # The kinds of what is listed and is not an operator; all but the first two are listed where they are asked for.
-SLIP, CONVENTION, BUG, KEY, MODEL, SOURCE, WORD = "slip", "convention", "bug", "key", "model", "source", "word"
+SLIP, CONVENTION, BUG, KEY, MODEL, HEAD, SOURCE, WORD = (
+    "slip",
+    "convention",
+    "bug",
+    "key",
+    "model",
+    "head",
+    "source",
+    "word",
+)
 VOCABULARY = "vocabulary"  # the plural of a word
 
 
@@ -23,7 +32,7 @@ def _listed_kinds() -> dict[str, str]:
     """The kinds of everything that is listed, by their plurals."""
     return (
         {plural_of(kind): kind for kind in kinds()}
-        | {f"{kind}s": kind for kind in (SLIP, CONVENTION, BUG, KEY, MODEL, SOURCE)}
+        | {f"{kind}s": kind for kind in (SLIP, CONVENTION, BUG, KEY, MODEL, HEAD, SOURCE)}
         | {VOCABULARY: WORD}
     )
 
@@ -47,7 +56,8 @@ def list_operators(
     """Write the name and summary of operators, slips and conventions, or those of one kind (its plural or name).
 
     Listed where they are asked for: bugs of public projects, each with the slip that names it; the keys of a problem;
-    models; the sources of all operators in the order of a bibliography; and the words of the small vocabulary.
+    models; what attn heads calls a head, and its rule; the sources of all operators in the order of a bibliography; and
+    the words of the small vocabulary.
     """
     from attncli.render import objects
     from attncli.render.document import pairs_document
@@ -58,7 +68,7 @@ def list_operators(
     known |= {plural.removesuffix("s"): name for plural, name in plurals.items()}  # a normalizer is of `normalize`
     if kind is not None and known.get(kind, kind) not in known.values():
         raise UnknownNameError("kind", kind, plurals)
-    shown = {plural: name for plural, name in plurals.items() if name not in (BUG, KEY, MODEL, SOURCE, WORD)}
+    shown = {plural: name for plural, name in plurals.items() if name not in (BUG, KEY, MODEL, HEAD, SOURCE, WORD)}
     titles = shown if kind is None else {kind: known.get(kind, kind)}
     groups = [(title, list(_summaries(name))) for title, name in titles.items()]
     streams.write_warnings(broken_packages(), strict=strict)
@@ -90,6 +100,11 @@ def _summaries(kind: str) -> Iterator[tuple[str, str]]:
         from attncli.models.families import family_names, read_family
 
         yield from ((name, read_family(name, MODEL).about) for name in family_names())
+    elif kind == HEAD:
+        from attncli.analysis.heads import KINDS, RULE
+
+        yield from KINDS.items()
+        yield "rule", RULE
     elif kind == SOURCE:
         named: dict[str, list[str]] = {}
         for record in (record for each in kinds() for record in operators(each).values()):

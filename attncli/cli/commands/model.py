@@ -164,7 +164,7 @@ def _head(rows: "LayerRows", commands: Mapping[str, str]) -> list[str]:
 
 def _commands(rows: "LayerRows", entries: "Mapping[str, Entry]", file: str) -> dict[str, str]:
     """The commands that compute a layer's file, and what each of them gives to it."""
-    from attncli.models.layer_file import POSITIONS, QUERIES, needed_inputs
+    from attncli.models.layer_file import QUERIES, needed_inputs
     from attncli.problem.fields import option_name
 
     others = {key: f"{option_name(key)} FILE" for key in needed_inputs(entries)}
@@ -179,10 +179,10 @@ def _commands(rows: "LayerRows", entries: "Mapping[str, Entry]", file: str) -> d
         if "tokenizer" in entries:
             inputs["--sentence 'The cat sat'"] = "a text, which tokenizer.json splits: pip install 'attncli[models]'"
     command = f"attn compute {shlex.quote(file)}"
-    positions = [option for key, option in others.items() if key == POSITIONS]  # a seed draws queries, but no positions
+    undrawn = [option for key, option in others.items() if key != QUERIES]  # a seed draws queries alone
     return {
         **{" ".join(filter(None, (command, options, *others.values()))): text for options, text in inputs.items()},
-        " ".join((command, "--seed 1", *positions)): "a try with random numbers",
+        " ".join((command, "--seed 1", *undrawn)): "a try with random numbers",
     }
 
 

@@ -128,9 +128,12 @@ def _inputs(result: RunResult) -> Iterator[Step]:
 def _statistics(model: ModelHeads) -> list[dict[str, str]]:
     """The statistics that some head has a number of: their names, titles and meanings."""
     own = {name for head in model.heads for name, number in head.statistics.items() if not isnan(number)}
-    names = [name for name in STATISTICS if name in own]
+    kinds = {head.kind for head in model.heads}
+    others = {place.name for place in PLACES.values() if not place.is_common and place.kind not in kinds}
+    others.discard((model.view.sort or "").removeprefix("-"))
+    names = [name for name in STATISTICS if name in own - others]
     return [
-        {"name": name, "title": PLACES[name].noun, "about": PLACES[name].about}
+        {"name": name, "title": PLACES[name].kind, "about": PLACES[name].about}
         if name in PLACES
         else {"name": name, "title": name.replace("_", " "), "about": ""}
         for name in names

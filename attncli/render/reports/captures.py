@@ -51,6 +51,7 @@ def capture_lines(capture: Capture, name: str) -> Iterator[str]:
     yield f"{capture.model_type} in {capture.dtype}, folder {capture.model}, by {capture.source}"
     for tokens in capture.sequences:
         yield f"{count_of(len(tokens), 'token')}: {' '.join(tokens)}"
+    yield from (f"note: {note}" for note in capture.notes)
     yield count_of(len(capture.layers), "attention")
     for about, layers in groupby(capture.layers, _about):
         yield f"  {', '.join(layer.name for layer in layers)}: {about}"

@@ -397,7 +397,8 @@ KL divergence, kullback-leibler divergence, relative entropy, kl
 
 induction head, induction heads, induction, previous token head
     A head that looks at what followed an earlier occurrence of the word: after A B … A at B. A head of a layer before
-    it looks at the previous token, so that each key knows its own. attn heads says where the weight of each goes.
+    it looks at the previous token, so that each key knows its own. attn heads --kind induction finds them: it counts
+    the queries that have an earlier occurrence.
     see: weights, entropy, attention rollout
     source: Olsson et al. 2022 (In-context Learning and Induction Heads)
 

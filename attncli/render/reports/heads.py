@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Any
 from attncli.analysis.heads import (
     EFFECTIVE_KEYS,
     ENTROPY,
-    LEAST_SHARE,
+    KINDS,
+    LEAST_LOCAL,
+    LEAST_MEAN,
     LEAST_UNIFORM,
     PLACES,
     STATISTICS,
     Head,
+    HeadNumbers,
     HeadReport,
     Sequences,
     head_report,
     rollout,
     sort_heads,
 )
-from attncli.base.errors import UnknownNameError
+from attncli.base.errors import AttnError, UnknownNameError
 from attncli.base.labels import number_equal_labels, numbered_labels
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.program import __version__
@@ -91,25 +94,28 @@ class ModelHeads:
         return range(count) if self.view.heads is None else [head for head in self.view.heads if head < count]
 
     def sequences_of(self, layer: LayerMaps) -> Sequences:
-        """The numbers of queries and keys of a layer, and their words."""
+        """The numbers of queries and keys of a layer, their words, what is padding, and the mask."""
         queries, keys = layer.weights.shape[-2:]
         query_tokens = layer.query_tokens or (layer.key_tokens if queries == keys else None)
-        return Sequences(queries, keys, query_tokens, layer.key_tokens)
+        words = query_tokens, layer.key_tokens
+        return Sequences(queries, keys, *words, layer.real_keys, layer.real_queries, layer.visible)
 
     @cached_property
     def report(self) -> HeadReport:
         """What the heads that are shown do."""
         own = [self.maps[layer] for layer in self.layers]
         weights = [each.weights[list(self.heads_of(at))] for at, each in zip(self.layers, own, strict=True)]
-        return head_report(weights, [each.precision for each in own], [self.sequences_of(each) for each in own])
+        return head_report(weights, [self.sequences_of(each) for each in own])
 
     @cached_property
     def heads(self) -> Sequence[Head]:
         """The heads that are shown, in their order."""
-        heads = [head for head in self.report.heads if self.view.kind in (None, head.kind)]
-        if self.view.kind is not None and not heads:
-            kinds = dict.fromkeys(head.kind for head in self.report.heads)
-            raise UnknownNameError("kind of head", self.view.kind, kinds, where="--kind")
+        kind = None if self.view.kind is None else self.view.kind.replace(MINUS, "-")
+        heads = [head for head in self.report.heads if kind in (None, head.kind)]
+        if kind is not None and kind not in KINDS:
+            raise UnknownNameError("kind of head", kind, KINDS, where="--kind")
+        if kind is not None and not heads:
+            raise AttnError(f"no head is called {kind}", where="--kind", hint=f"there are {_counts(self)}")
         if self.view.sort is not None:
             heads = sort_heads(heads, self.view.sort)
         elif self.view.top is not None:
@@ -155,6 +161,7 @@ def statistic_name(name: str, option: str) -> str:
     """
     bare = name.removeprefix("-")
     found = next((own for own, heading in HEADINGS.items() if bare == heading), bare)
+    found = next((place.name for place in PLACES.values() if bare == place.kind), found)
     if found not in STATISTICS:
         raise UnknownNameError("statistic", name, STATISTICS, where=option)
     return f"-{found}" if name.startswith("-") else found
@@ -193,14 +200,19 @@ def _words(model: ModelHeads, position: int) -> dict[str, Any]:
 
 
 def _head_object(model: ModelHeads, head: Head) -> dict[str, Any]:
-    """The object of a head: which it is, what it is called, its statistics, and if asked for its weights."""
+    """The object of a head: which it is, what it is called, its numbers, and if asked for its weights."""
     own = {"layer": model.layers[head.layer], "head": model.number_of(head), "kind": head.kind}
     weights = {"weights": model.weights_of(head)} if model.view.maps else {}
-    return {**own, "share": _number(head.share), **_numbers(head.statistics), **weights}
+    return {**own, "share": _number(head.share), **_numbers(head), "received": list(head.received), **weights}
 
 
-def _numbers(statistics: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: _number(number) for name, number in statistics.items()}
+def _numbers(numbers: Head | HeadNumbers) -> dict[str, Any]:
+    """The numbers of a head, or of a mean of some; None in place of NaN."""
+    places = {"kinds": numbers.kinds, "shares": numbers.shares}
+    return {
+        **{name: _number(numbers.statistics[name]) for name in STATISTICS if name not in PLACES},
+        **{name: {kind: _number(number) for kind, number in own.items()} for name, own in places.items()},
+    }
 
 
 def _number(number: float) -> float | None:
@@ -215,9 +227,10 @@ def heads_rows(model: ModelHeads) -> Iterator[Sequence[Any]]:
         for query, row in zip(queries, _rollout(model)[-1].tolist(), strict=True):
             yield [query, *row]
         return
-    yield "layer", "head", "kind", "share", *STATISTICS
+    yield "layer", "head", "kind", "share", *STATISTICS, *(f"share of {name}" for name in PLACES)
     for head in model.heads:
-        numbers = ("" if isnan(number) else number for number in (head.share, *head.statistics.values()))
+        own = (head.share, *head.statistics.values(), *head.part_of_all.values())
+        numbers = ("" if isnan(number) else number for number in own)
         yield model.layers[head.layer], model.number_of(head), head.kind, *numbers
 
 
@@ -270,43 +283,82 @@ def _counts(model: ModelHeads) -> str:
 
 
 def _shown(model: ModelHeads) -> Sequence[str]:
-    """The entropy, the places with a share other than 0 in any head, and that by which they are sorted."""
+    """The entropy, the places with weight of any head, and that by which they are sorted.
+
+    An offset, and the keys around, are a place that every head has weight on: they are shown where a head is called so.
+    """
     always = (ENTROPY, EFFECTIVE_KEYS, (model.view.sort or "").removeprefix("-"))
-    heads = [head.statistics for head in model.heads]
-    return [name for name in STATISTICS if name in always or any(each[name] > 0 for each in heads)]
+    heads, kinds = [head.statistics for head in model.heads], {head.kind for head in model.heads}
+    return [
+        name
+        for name in STATISTICS
+        if name in always
+        or (name in PLACES and PLACES[name].kind in kinds)
+        or (name in PLACES and PLACES[name].is_common and any(each[name] > 0 for each in heads))
+    ]
 
 
-def _grid(model: ModelHeads, rows: Sequence[tuple[str, Mapping[str, float]]], corner: str) -> Grid:
+def _grid(model: ModelHeads, rows: Sequence[tuple[str, Head | HeadNumbers]], corner: str) -> Grid:
     """A table of statistics, a row each."""
     names = _shown(model)
-    values = np.array([[statistics[name] for name in names] for _, statistics in rows]).reshape(len(rows), len(names))
+    values = np.array([[numbers.statistics[name] for name in names] for _, numbers in rows])
     headings = tuple(HEADINGS.get(name, name) for name in names)
-    return Grid(values, tuple(label for label, _ in rows), headings, corner, aligns_columns=True)
+    labels = tuple(label for label, _ in rows)
+    return Grid(values.reshape(len(rows), len(names)), labels, headings, corner, aligns_columns=True)
 
 
 def _table(model: ModelHeads) -> Section:
     """The table of the heads that are shown, and what its columns mean."""
-    rows = [(model.label_of(head), head.statistics) for head in model.heads]
+    rows: list[tuple[str, Head | HeadNumbers]] = [(model.label_of(head), head) for head in model.heads]
     rows += [("equal weights", model.report.uniform)] if model.view.selects else []
-    names = _shown(model)
-    shares = "; ".join(f"{name}: {PLACES[name].about}" for name in names if name in PLACES)
-    remarks = [f"keys: exp(entropy), mean over the queries; shares of all weight on {shares}"]
-    remarks += [
-        f"a head is called by where it has most weight, {LEAST_SHARE} or more and more than equal weights; uniform: "
-        f"{LEAST_UNIFORM} of their entropy or more"
-    ]
+    return Section("", (_grid(model, rows, "layer.head"),), remarks=tuple(_remarks(model)))
+
+
+def _remarks(model: ModelHeads) -> Iterator[str]:
+    """What the columns of the table mean, what a head is called by, and why numbers are missing."""
+    places = "; ".join(f"{name}: {PLACES[name].about}" for name in _shown(model) if name in PLACES)
+    yield (
+        f"keys: exp(entropy), mean over the queries; mean weight, over the queries that see such a key and others, on "
+        f"{places}"
+    )
+    yield (
+        f"a head is named after the place with the largest mean, from {LEAST_MEAN} and above equal weights; local: "
+        f"{LEAST_LOCAL} times equal weights, and no other name; uniform: {LEAST_UNIFORM} of their entropy or more"
+    )
     if not any(model.sequences_of(layer).has_words for layer in model.maps):
-        remarks.append("--tokens names the words, for induction, duplicates and separators")
-    if any(isnan(head.statistics["first"]) for head in model.heads):
-        remarks.append("NaN: weights are negative or not finite, so that there are no shares of them")
-    return Section("", (_grid(model, rows, "layer.head"),), remarks=tuple(remarks))
+        yield "--tokens names the words, for induction, duplicates and separators"
+    yield from _padding_remarks(model)
+    sums = [each for head in model.heads if head.sums is not None for each in head.sums]
+    if sums:
+        yield (
+            f"entropy and keys leave out rows that are no distribution: some have negative weights, or sums of "
+            f"{min(sums):.4g} to {max(sums):.4g}"
+        )
+    if any(all(isnan(mean) for mean in head.kinds.values()) for head in model.heads):
+        yield "NaN: no row of the head has finite weights with a sum above 0, or the queries see one key alone"
+
+
+def _padding_remarks(model: ModelHeads) -> Iterator[str]:
+    """What is padding, or looks like it: keys at an end to which no head of a layer gives weight."""
+    shown = [model.maps[position] for position in model.layers]
+    counts = {int((~np.asarray(each.real_keys, bool)).sum()) for each in shown if each.real_keys is not None} - {0}
+    if counts:
+        yield f"{count_of(max(counts), 'key')} of padding: left out as keys and queries"
+    elif all(each.real_keys is None and each.visible is None for each in shown):
+        used = [(each.weights != 0).any(axis=(0, 1)) for each in shown]
+        ends = {int(np.flatnonzero(own)[-1]) + 1 for own in used if own.any()}
+        most = max(map(len, used))
+        if len(ends) == 1 and (end := max(ends)) < most:
+            unused = count_of(most - end, "key")
+            yield f"no query gives weight to the last {unused}; if they are padding: --lengths {end}"
 
 
 def _means(model: ModelHeads) -> Section:
     """The means over the heads of each layer and over all, and what equal weights would have."""
     report = model.report
     means = zip(model.layers, report.layer_means, strict=True)
-    rows = [(f"layer {model.maps[position].name}", mean) for position, mean in means] if len(model.layers) > 1 else []
+    layers = [(f"layer {model.maps[position].name}", mean) for position, mean in means]
+    rows = layers if len(model.layers) > 1 else []
     rows += [("all heads", report.mean), ("equal weights", report.uniform)]
     return Section("means", (_grid(model, rows, ""),))
 

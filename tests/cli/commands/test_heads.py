@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attncli.analysis.heads import PLACES
+from tests.analysis.heads_by_hand import BLOCK_TWICE, HEADS
 from tests.captures import WORDS as WORDS_OF_CAPTURE
 from tests.captures import write_tiny_capture
 from tests.cli.running import Run
@@ -35,7 +37,7 @@ def heads_of(run: Run, *words: str) -> list[dict[str, Any]]:
 def test_the_table_says_what_each_head_does(run: Run) -> None:
     shown = run("heads", "maps.npy", "--tokens", WORDS).stdout
     assert shown.startswith("2 layers × 2 heads, 5 tokens: ")
-    for start in ("0.0 uniform ", "0.1 previous token 0.80 ", "1.0 first token 1.00 ", "1.1 first token 0.73 "):
+    for start in ("0.0 uniform ", "0.1 previous token 1.00 ", "1.0 first token 1.00 ", "1.1 first token 0.66 "):
         assert sum(line.startswith(start) for line in shown.splitlines()) == 1
     assert "equal weights" in shown
     assert "induction" in shown
@@ -86,7 +88,7 @@ def test_one_batch_item_is_chosen(run: Run, tmp_path: Path) -> None:
     [
         ("--sort first", [(1, 0), (1, 1), (0, 0), (0, 1)]),
         ("--sort=-first --top 1", [(0, 1)]),
-        ("--top 2", [(1, 0), (0, 1)]),
+        ("--top 2", [(0, 1), (1, 0)]),
         ("--layer 1", [(1, 0), (1, 1)]),
         ("--layer=-1 --head 0", [(1, 0)]),
         ("--head 1 --layer 0-1", [(0, 1), (1, 1)]),
@@ -109,8 +111,12 @@ def test_csv_is_one_table_with_every_digit(run: Run, tmp_path: Path) -> None:
     shown = run("heads", "maps.npy", "--format", "csv").stdout
     rows = list(csv.DictReader(io.StringIO(shown)))
     for row, head in zip(rows, heads_of(run, "maps.npy"), strict=True):
+        means = {place.name: head["kinds"][place.kind] for place in PLACES.values()}
+        shares = {f"share of {place.name}": head["shares"][place.kind] for place in PLACES.values()}
+        others = {name: value for name, value in head.items() if name not in ("kinds", "shares", "received")}
+        expected = {**others, **means, **shares}
         assert {name: text or None for name, text in row.items()} == {
-            name: None if value is None else str(value) for name, value in head.items()
+            name: None if value is None else str(value) for name, value in expected.items()
         }
     assert run("heads", "maps.npy", "-o", "heads.csv").returncode == 0
     assert (tmp_path / "heads.csv").read_text(encoding="utf-8") == shown
@@ -149,6 +155,30 @@ def test_words_come_from_a_file_too(run: Run, tmp_path: Path) -> None:
         assert heads_of(run, "maps.npy", "--tokens", text) == expected
 
 
+def test_padding_does_not_count(run: Run, tmp_path: Path) -> None:
+    """The last two queries look at the first key, where there is nothing else to look at."""
+    maps = np.stack([np.eye(5), np.eye(5)[[0, 1, 2, 0, 0]]])[None, :, None]  # layers, batch items, heads
+    np.save(tmp_path / "padded.npy", maps)
+    np.save(tmp_path / "mask.npy", np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]))
+    (tmp_path / "mask.json").write_text("[[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]", encoding="utf-8")
+    item = ["padded.npy", "--batch", "1"]
+    assert heads_of(run, *item)[0]["kinds"]["itself"] == 0.5  # of queries 1 to 4, which see other keys too
+    for option in (["--lengths", "5,3"], ["--mask-file", "mask.npy"], ["--mask-file", "mask.json"]):
+        (found,) = heads_of(run, *item, *option)
+        assert (found["kind"], found["kinds"]["itself"], found["kinds"]["first token"]) == ("itself", 1, 0)
+        assert found["received"] == [1, 1, 1, 0, 0]
+    assert "2 keys of padding: left out as keys and queries" in run("heads", *item, "--lengths", "5,3").stdout
+    hint = "no query gives weight to the last 2 keys; if they are padding: --lengths 3"
+    assert hint in run("heads", *item).stdout
+
+
+def test_rows_that_are_no_distribution_are_said(run: Run, tmp_path: Path) -> None:
+    np.save(tmp_path / "half.npy", np.eye(4)[None] / 2)
+    shown = run("heads", "half.npy").stdout
+    assert "entropy and keys leave out rows that are no distribution" in shown
+    assert "sums of 0.5 to 0.5" in shown
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -157,7 +187,14 @@ def test_words_come_from_a_file_too(run: Run, tmp_path: Path) -> None:
         ("maps.npy --top 0", "--top: 0 is not a number of heads"),
         ("maps.npy --layer 2", "--layer: there is no layer 2; they go from 0 to 1"),
         ("maps.npy --head x", "--head: 'x' is not a head"),
-        ("maps.npy --kind mixed", "--kind: unknown kind of head 'mixed'; expected one of uniform,"),
+        (
+            "maps.npy --kind mixed",
+            "--kind: no head is called mixed; there are 2 first token, 1 uniform, 1 previous token",
+        ),
+        ("maps.npy --kind inductoin", "--kind: unknown kind of head 'inductoin'; did you mean 'induction'?"),
+        ("maps.npy --lengths 6", "--lengths: 6 is not a number of tokens, and the maps have 5 keys"),
+        ("maps.npy --lengths 5,x", "--lengths: "),
+        ("maps.npy --mask-file vector.npy", "--mask-file: 3 numbers in a row, and the maps have 5 keys"),
         ("maps.npy -o heads.npz", "--output heads.npz: no list of heads is written as npz"),
         ("maps.npy --batch 1", "--batch: there are no batch items"),
         ("mask.npy", "mask.npy: holds bool, not weights"),
@@ -187,3 +224,16 @@ def test_a_capture_has_its_words_and_what_is_not_saved_is_computed(run: Run, tmp
     assert np.triu(np.array(found["heads"][0]["weights"]), 1).max() == 0  # the first layer is causal
     lines = run("heads", "captured.safetensors", "--layer", "decoder.1.cross").stdout.splitlines()
     assert sum(line.startswith("decoder.1.cross.") for line in lines) == 4
+
+
+def test_the_list_of_heads_has_what_they_are_called_and_the_rule(run: Run) -> None:
+    shown = " ".join(run("list", "heads").stdout.split())
+    assert all(place.kind in shown for place in PLACES.values())
+    assert "The mean weight on a place is over the queries that see a key there and other keys too." in shown
+
+
+def test_induction_heads_are_found_by_their_kind(run: Run, tmp_path: Path) -> None:
+    np.save(tmp_path / "induction.npy", HEADS["textbook induction"].weights[None])
+    (found,) = heads_of(run, "induction.npy", "--tokens", " ".join(BLOCK_TWICE), "--kind", "induction")
+    assert (found["kinds"]["induction"], found["shares"]["induction"]) == pytest.approx((0.9, 0.4))
+    assert found["kinds"]["separators"] is None

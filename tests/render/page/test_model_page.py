@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from attncli.analysis.captured_maps import ModelFile, read_model_maps
-from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.io.inputs import Inputs
 from attncli.io.maps import LayerMaps
@@ -18,13 +17,11 @@ from attncli.render.reports.heads import HeadsView
 from tests.captures import write_tiny_capture
 from tests.render.page.plans import sections_of
 
-SINGLE = Precision("float32")
-
 
 def maps_file(layers: int, heads: int, tokens: int) -> ModelFile:
     weights = np.random.default_rng(1).dirichlet(np.ones(tokens), size=(layers, heads, tokens)).astype(np.float32)
     words = tuple(f"t{at}" for at in range(tokens))
-    return ModelFile(tuple(LayerMaps(str(at), own, SINGLE, words) for at, own in enumerate(weights)), "maps.npy")
+    return ModelFile(tuple(LayerMaps(str(at), own, words) for at, own in enumerate(weights)), "maps.npy")
 
 
 @pytest.fixture
