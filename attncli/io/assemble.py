@@ -10,7 +10,7 @@ from attncli.base.text import count_of
 from attncli.io.label_files import labels_of_text, names_file, read_labels
 from attncli.io.parse import import_operator, read_inline, read_named, read_text_array
 from attncli.io.paths import is_there, path_of
-from attncli.io.problem_files import PYTHON, Document, Origin, RawValue, check_keys
+from attncli.io.problem_files import PYTHON, Document, Origin, RawValue, check_keys, names_of_parts, to_text
 from attncli.io.tokenizer_file import TokenizerFile
 from attncli.ops.registry import is_operator, look_up, taken_kinds
 from attncli.problem.arrays import ArrayOrigin, GivenArray
@@ -60,8 +60,8 @@ def assemble(document: Mapping[str, RawValue], convention: str | None = None) ->
 def _needs_part(raw: RawValue) -> AttnError:
     """The error of a file whose problems are its parts alone, with how one of them is named."""
     parts = raw.value if isinstance(raw.value, list) else []
-    titles = [str(part.get("title") or number) for number, part in enumerate(parts, 1) if isinstance(part, Mapping)]
-    names = [shlex.quote(f"{raw.origin.name}#{title}") for title in titles]
+    titles = [to_text(part.get("title")) for part in parts if isinstance(part, Mapping)]
+    names = [shlex.quote(f"{raw.origin.name}#{name}") for name in names_of_parts(titles)]
     some = f"{', '.join(names[:2])} … {names[-1]}" if len(names) > MOST_NAMED else ", ".join(names)
     return AttnError(f"has {count_of(len(parts), 'problem')}", where=raw.origin.name, hint=f"name one: {some}")
 
