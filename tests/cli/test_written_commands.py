@@ -121,18 +121,7 @@ WRITERS = {
     "a saved example": ("demo", "luong", "--save", "my luong.yaml"),
     "sheets of a class": ("worksheet", "tokens.yaml", "--by-hand", "--variants", "2", "-o", "a class"),
     "a layer": ("model", str(SAMPLES / "tiny_model"), "--layer", "0", "-o", "a layer.yaml"),
-    "a fit": (
-        "fit",
-        "off.yaml",
-        "--learn",
-        "w_q",
-        "--w-q",
-        "1 0; 0 1",
-        "--target",
-        "weights=0.5 0.5",
-        "-o",
-        "the fit.yaml",
-    ),
+    "a fit": ("fit", "off.yaml", "--learn", "key", "--target", "weights=0.4 0.6", "-o", "the fit.yaml"),
     "a trial": ("try", "kernel.py:attention", "--inputs", "0", "-o", "small case.yaml"),
 }
 
