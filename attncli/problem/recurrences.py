@@ -59,7 +59,7 @@ def check_has_one_order(values: Mapping[str, Any]) -> None:
     layout = _layout_with_tokens_first(values)
     for name in ("decay", "beta"):
         array = values.get(name)
-        if not layout or getattr(array, "ndim", 0) not in (3, len(layout)):
+        if not layout or not isinstance(array, np.ndarray) or array.ndim not in (3, len(layout)):
             continue
         heads, kv_heads = _head_counts(values, layout)
         tokens = values["query"].shape[1]
@@ -67,7 +67,7 @@ def check_has_one_order(values: Mapping[str, Any]) -> None:
         fits_other = array.shape[1] == tokens and array.shape[2] in (kv_heads, 1 if name == "beta" else kv_heads)
         if heads > 1 and fits_own and fits_other:
             other = heads_before_tokens(name, array, values)
-            if not np.array_equal(np.broadcast_to(array, other.shape), other):
+            if not (array == other).all():
                 message = f"fits as (batch, heads, tokens) and as (batch, tokens, heads): there are {tokens} of both"
                 hint = "--as attn reads the first, --as onnx the second"
                 raise AttnError(message, where=name, hint=hint, keys=(name, "query"))
@@ -154,5 +154,5 @@ def _check_array(spec: ProblemSpec, name: str, lengths: Lengths) -> None:
         if size != length.size and (size, letter) != (1, "n"):
             message = f"{name} has {size} {LEGEND[letter]} ({letter}); {length.owner}"
             is_other = len(shape) == 3 and spec.leading.splits_heads and shape[1] == lengths["n"].size
-            hint = "--as onnx reads (batch, tokens, heads · features)" if is_other and name != "past_state" else None
-            raise AttnError(message, where=name, hint=hint, keys=(name, length.key))
+            note = "--as onnx reads (batch, tokens, heads · features)" if is_other and name != "past_state" else None
+            raise AttnError(message, where=name, hint=note, keys=(name, length.key))
