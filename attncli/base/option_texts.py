@@ -8,8 +8,7 @@ _OPTION = rf"(?<![\w'\"-])--(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?:[ =](?P<va
 _OPTIONS = re.compile(f"{_COMMAND}|{_OPTION}")
 _IN_PARENTHESES = re.compile(r" \([^()]*--[a-z][^()]*\)")
 _CLAUSES = re.compile("(; |: )")
-_VALUED = {"as", "batch", "context", "dtype", "head", "init", "layer", "layout", "normalize", "score", "select"}
-_VALUED |= {"vocabulary"}
+_VALUED = {"batch", "context", "dtype", "head", "init", "layer", "layout", "normalize", "score", "select", "vocabulary"}
 _WRITTEN = re.compile(r"[A-Z][A-Z,=]*|-?\d\S*|\S*[=:./_]\S*|'.*'")  # values, not the next word of a sentence
 _LITERAL = re.compile(r"[A-Z][A-Z,=]*|-?\d[\d.]*|'.*'|\[.*\]|.*…")  # those that Python writes as they are
 _LIST = re.compile(r"\d+(,\d+)+")

@@ -127,11 +127,7 @@ def describe(module: Any, function: Any) -> Message:
 
 
 def documented_signature(function: Any) -> inspect.Signature | None:
-    """The signature that the docstring of a compiled function begins with; None where it begins otherwise.
-
-    >>> print(documented_signature(np.dot) or documented_signature(len))
-    None
-    """
+    """The signature that the docstring of a compiled function begins with; None where it begins otherwise."""
     text, name = str(getattr(function, "__doc__", "") or "").lstrip(), getattr(function, "__name__", "")
     if not name or not text.startswith(f"{name}("):
         return None

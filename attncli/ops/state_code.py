@@ -94,8 +94,12 @@ def _mapped(call: CodeCall) -> tuple[list[str], str, str]:
 
 
 def _mapped_name(call: CodeCall, role: str) -> str:
-    """The name of queries or keys behind the feature map: of the step, or of a variable of its own."""
-    return f"{{mapped_{role}}}" if call.has(f"mapped_{role}") else f"mapped_{role}"
+    """The name of queries or keys behind the feature map: of the step, or of a variable of its own.
+
+    A state alone has keys of key heads, where the step of a recurrence may have repeated them.
+    """
+    own = f"mapped_{role}" if "query" in call.shapes else f"mapped_{role}_of_state"
+    return f"{{mapped_{role}}}" if call.has(f"mapped_{role}") else own
 
 
 # The gradient of vectors from that of their features, `found`.
