@@ -4,6 +4,7 @@ pytest imports it at every start: it imports what checks when a test needs it.
 """
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -131,11 +132,11 @@ class ProblemFile(pytest.File):
         from attncli.base.errors import AttnError  # noqa: PLC0415
 
         try:
-            names = [part.name for part in parts_with_expected(self.typed_path)]
+            names = [(part.name, part.selector) for part in parts_with_expected(self.typed_path)]
         except AttnError:
-            names = [""]
-        for number, name in enumerate(names):
-            yield ProblemTest.of_part(self, name or WHOLE_FILE, number)
+            names = [("", "")]
+        for number, (name, selector) in enumerate(names):
+            yield ProblemTest.of_part(self, name or WHOLE_FILE, selector, number)
 
     @property
     def typed_path(self) -> str:
@@ -147,13 +148,14 @@ class ProblemTest(pytest.Item):
     """The test of a part of a problem file: its numbers are those that the file expects."""
 
     parent: ProblemFile
+    selector: str
     number: int
 
     @classmethod
-    def of_part(cls, file: ProblemFile, name: str, number: int) -> Self:
-        """The test of the part with this number, of those with expected numbers."""
+    def of_part(cls, file: ProblemFile, name: str, selector: str, number: int) -> Self:
+        """The test of the part with this number, of those with expected numbers; `selector` names it in its file."""
         test: Self = cls.from_parent(file, name=name)
-        test.number = number
+        test.selector, test.number = selector, number
         return test
 
     def runtest(self) -> None:
@@ -168,5 +170,5 @@ class ProblemTest(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """The file, and the heading of a failure: the command that prints the same."""
-        part = "" if self.name == WHOLE_FILE else f", part {self.name}"
-        return self.path, None, f"attn check {self.parent.typed_path}{part}"
+        typed = self.parent.typed_path + (f"#{self.selector}" if self.selector else "")
+        return self.path, None, f"attn check {shlex.quote(typed)}"

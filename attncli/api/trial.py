@@ -159,7 +159,7 @@ def try_function(
             hint = "give the function that computes them: backward=attention_backward"
             raise AttnError("NumPy's arrays have no gradients", where="backward", hint=hint)
         interface, options = with_autograd(interface), replace(options, library=TORCH)
-    description, _ = describe(raw_values(keys), convention)
+    description, _ = describe(raw_values(keys), convention, layout)
     return Trial(try_kernel(runner, interface, found, description, options))
 
 

@@ -173,10 +173,11 @@ def edited_problem(problem: "ProblemSpec", edits: "Sequence[Edit]") -> "EditedPr
 def with_parts(edited: "EditedProblem", document: "Document", file: str) -> "EditedProblem":
     """A problem with what its file is about, and with the parts of that."""
     from attncli.io.examples import example_of
+    from attncli.io.problem_files import names_of_parts
     from attncli.problem.edits import ProblemPart
 
     example = example_of(document, file)
-    names = [part.title or str(number) for number, part in enumerate(example.parts, 1)]
+    names = names_of_parts([part.title for part in example.parts])
     alone = ("attn", "compute", *edited.command[2:3])
     is_alone = edited.command == alone  # no option of a problem follows the file, which would be over that of the part
     commands = [(*alone[:2], f"{alone[-1]}#{name}") if is_alone else () for name in names]

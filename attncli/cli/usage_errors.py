@@ -10,7 +10,7 @@ from typing import Any
 from attncli.base.errors import AttnError, did_you_mean
 from attncli.base.lazy_numpy import import_object
 from attncli.cli.commands import COMMANDS, CommandRef
-from attncli.io.paths import STDIN, is_there, path_of
+from attncli.io.paths import STDIN, is_there, names_before_marks, path_of
 from attncli.problem.fields import OUTPUT, option_name
 from attncli.problem.numbers import BOOLEAN_WORDS
 
@@ -49,16 +49,19 @@ _TYPE_INSTEAD = {name: text for names, text in _COMMANDS_ELSEWHERE.items() for n
 
 
 def is_problem(word: str) -> bool:
-    """Whether an argument is a file, standard input or a mapping, or has the suffix of a file that can be read."""
+    """Whether an argument is a file, standard input or a mapping, or names a part of a file after a `#`.
+
+    What has the suffix of a file that can be read is one, whether it is there or not.
+    """
+    return word.lstrip().startswith("{") or any(map(_is_file, (word, *names_before_marks(word))))
+
+
+def _is_file(name: str) -> bool:
+    """Whether a name is that of standard input or of a file, or has the suffix of one that can be read."""
     from attncli.io.formats import format_of_suffix
 
-    path = Path(word)
-    return (
-        word == STDIN
-        or word.lstrip().startswith("{")
-        or format_of_suffix(path) is not None
-        or (is_there(path) and not path.is_dir())
-    )
+    path = Path(name)
+    return name == STDIN or format_of_suffix(path) is not None or (is_there(path) and not path.is_dir())
 
 
 def is_part_of_list(word: str) -> bool:

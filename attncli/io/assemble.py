@@ -10,16 +10,17 @@ from attncli.base.text import count_of
 from attncli.io.label_files import labels_of_text, names_file, read_labels
 from attncli.io.parse import import_operator, read_inline, read_named, read_text_array
 from attncli.io.paths import is_there, path_of
-from attncli.io.problem_files import PYTHON, Document, Origin, RawValue, check_keys
+from attncli.io.problem_files import PYTHON, Document, Origin, RawValue, check_keys, names_of_parts, to_text
 from attncli.io.tokenizer_file import TokenizerFile
 from attncli.ops.registry import is_operator, look_up, taken_kinds
 from attncli.problem.arrays import ArrayOrigin, GivenArray
 from attncli.problem.build import LABELLED_AXES, build
 from attncli.problem.convert import labels_of_value, to_field
-from attncli.problem.fields import INPUTS, RANDOM, Field
+from attncli.problem.fields import INPUTS, RANDOM, Field, option_name
+from attncli.problem.layout import LAID_OUT
 from attncli.problem.mask_expressions import MaskLeaf, column_path, is_mask_expression, parse_mask
 from attncli.problem.numbers import is_number
-from attncli.problem.operators import FORMS, chooses_operator, form_of
+from attncli.problem.operators import FORMS, check_has_no_bits, chooses_operator, form_of
 from attncli.problem.spec import DEFAULTS, FIELDS, OPERATOR_FIELDS, ProblemSpec
 from attncli.problem.vocabularies import SMALL_NAME
 
@@ -47,6 +48,8 @@ def assemble(document: Mapping[str, RawValue], convention: str | None = None) ->
     if "parts" in document and not any(FIELDS[key].panel in (INPUTS, RANDOM) for key in given):
         raise _needs_part(document["parts"])
     values = {key: read_value(FIELDS[key], raw) for key, raw in given.items()}
+    for key, value in values.items():
+        _check_has_no_bits(FIELDS[key], value, given[key])
     elsewhere = {key: raw for key, raw in given.items() if raw.origin is not PYTHON}
     _prefer_overriding_labels(values, elsewhere)
     origins = {key: _array_origin(key, raw) for key, raw in elsewhere.items() if raw.origin.options or raw.origin.name}
@@ -60,8 +63,8 @@ def assemble(document: Mapping[str, RawValue], convention: str | None = None) ->
 def _needs_part(raw: RawValue) -> AttnError:
     """The error of a file whose problems are its parts alone, with how one of them is named."""
     parts = raw.value if isinstance(raw.value, list) else []
-    titles = [str(part.get("title") or number) for number, part in enumerate(parts, 1) if isinstance(part, Mapping)]
-    names = [shlex.quote(f"{raw.origin.name}#{title}") for title in titles]
+    titles = [to_text(part.get("title")) for part in parts if isinstance(part, Mapping)]
+    names = [shlex.quote(f"{raw.origin.name}#{name}") for name in names_of_parts(titles)]
     some = f"{', '.join(names[:2])} … {names[-1]}" if len(names) > MOST_NAMED else ", ".join(names)
     return AttnError(f"has {count_of(len(parts), 'problem')}", where=raw.origin.name, hint=f"name one: {some}")
 
@@ -118,6 +121,22 @@ def read_value(field: Field, raw: RawValue) -> Any:
     return value if read is None else read(value, field, origin)
 
 
+def _check_has_no_bits(field: Field, value: Any, raw: RawValue) -> None:
+    """Raise AttnError, which says what to type, where an array of a file may be the bits of floats."""
+    name, origin = field.name, raw.origin
+    if name not in LAID_OUT or not origin.opens_files:  # of Python: `build` says it
+        return
+    entry = next((alias for alias, key in origin.aliases.items() if key == name), name)
+    file = raw.value if isinstance(raw.value, str) else f"{origin.name}#{entry}"
+    is_key = isinstance(raw.value, str) and not origin.options  # of a file, where the text stands
+
+    def typed(dtype: str) -> str:
+        text = f"{dtype}:bits={file}"
+        return f"{name}: {text}" if is_key else f"{option_name(name)} {shlex.quote(text)}"
+
+    check_has_no_bits(value, origin.path(name), typed)
+
+
 def _read_quantized(value: Any, path: ErrorPath, origin: Origin) -> dict[str, Any]:
     """A quantized array with the texts among its arrays read."""
     ((name, given),) = value.items()
@@ -144,6 +163,10 @@ def _read_entries(value: Sequence[str], path: ErrorPath, origin: Origin) -> list
 
 def _read_array(text: str, field: Field, origin: Origin) -> Any:
     """A text in place of an array, which may be a generator where the field is drawn; one number is one row."""
+    name, colon, _ = text.partition(":")
+    if colon and name.strip() in FORMS:
+        name, parameters = read_named(text, origin.path(field.name))
+        return _read_quantized({name: parameters}, (field.name,), origin)
     kind = "generator" if field.is_random_fill else None
     value = read_text_array(text, (field.name,), origin, kind, are_rows_read=field.is_row_table)
     return [[value]] if is_number(value) else value

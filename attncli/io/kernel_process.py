@@ -24,6 +24,7 @@ from attncli.io import kernel_worker
 LEAST_LOAD_SECONDS = 120.0  # to import PyTorch takes a while where the disk is cold
 MAX_PRINTED = 4000  # characters of what a function printed that are kept, its last ones
 SECONDS_BETWEEN_SIGNALS = 0.1  # after so long one that ends the program is seen
+MOST_READ = 2**20  # bytes at a time
 SECONDS_TO_END = 5.0  # of a process that has closed its output
 NPZ_TYPES = "fiub"  # kinds of the arrays in what a command writes
 
@@ -92,13 +93,15 @@ class Returned:
 class CallFailure:
     """Why a call returned nothing: a sentence without its subject, such as `crashes with signal 11 (SIGSEGV)`.
 
-    `is_refusal` is whether a statement of the function's own refuses the input; `cause` tells one failure from another.
+    `is_refusal` is whether a statement of the function's own refuses the input; `cause` tells one failure from another;
+    `is_in_library` is whether no code of the user's own was running, as in a function of a library.
     """
 
     kind: FailureKind
     sentence: str
     cause: str
     is_refusal: bool = False
+    is_in_library: bool = False
 
 
 class Runner(Protocol):
@@ -220,7 +223,9 @@ class KernelProcess:
             stderr=self._errors,
             start_new_session=True,  # Ctrl-C is this process's
         )
-        threading.Thread(target=_read_answers, args=(self._process.stdout, self._answers), daemon=True).start()
+        assert self._process.stdout is not None
+        own = _Pipe(os.dup(self._process.stdout.fileno()))
+        threading.Thread(target=_read_answers, args=(own, self._answers), daemon=True).start()
 
     def _load(self, function: str) -> "Mapping[str, Any] | CallFailure":
         """Import a function in the process; the answer says what it is."""
@@ -252,10 +257,17 @@ class KernelProcess:
         return CallFailure("crashed", sentence, sentence)
 
     def _next_answer(self, end: float) -> Any:
-        """The next answer; raises queue.Empty where there is none until the `end`."""
+        """The next answer, None where the process has ended; raises queue.Empty where there is none until the `end`.
+
+        A process that the function has forked may hold the end of the pipe open after it.
+        """
+        assert self._process is not None
         while True:
+            has_ended = self._process.poll() is not None
             with suppress(queue.Empty):  # in one long wait Python would not see a signal that came just before it
                 return self._answers.get(timeout=SECONDS_BETWEEN_SIGNALS)
+            if has_ended:
+                return None
             if time.monotonic() >= end:
                 raise queue.Empty
 
@@ -265,12 +277,27 @@ class KernelProcess:
             self._process = None
 
 
-def _read_answers(stream: Any, answers: "queue.Queue[Any]") -> None:
-    """Put each message of a stream into a queue, and None at its end."""
+@dataclass(frozen=True)
+class _Pipe:
+    """The end of a pipe, read without a buffer: who closes that would wait for a thread that reads."""
+
+    descriptor: int
+
+    def read(self, size: int) -> bytes:
+        """So many bytes, or those until the end."""
+        found = bytearray()
+        while len(found) < size and (more := os.read(self.descriptor, min(size - len(found), MOST_READ))):
+            found += more
+        return bytes(found)
+
+
+def _read_answers(pipe: _Pipe, answers: "queue.Queue[Any]") -> None:
+    """Put each message of a pipe into a queue, and None at its end."""
     with suppress(OSError, ValueError):
-        while (message := kernel_worker.read_message(stream)) is not None:
+        while (message := kernel_worker.read_message(cast("BinaryIO", pipe))) is not None:
             answers.put(message)
     answers.put(None)
+    os.close(pipe.descriptor)
 
 
 def how_it_ended(status: int | None) -> str:
@@ -293,7 +320,8 @@ def _read_answer(answer: Mapping[str, Any], arrays: Mapping[str, Array]) -> Retu
     if "raised" in answer:
         place = f" ({Path(answer['file']).name}, line {answer['line']})" if answer["file"] else ""
         cause = f"{answer['type']} {answer['file']} {answer['line']}"
-        return CallFailure("raised", f"raises {answer['raised']}{place}", cause, answer["is_refusal"])
+        sentence = f"raises {answer['raised']}{place}"
+        return CallFailure("raised", sentence, cause, answer["is_refusal"], is_in_library=answer["is_in_library"])
     parts = [
         ReturnedPart(part["name"], arrays.get(str(number)), "None" if part["is_none"] else part["type"])
         for number, part in enumerate(answer["parts"])
@@ -377,30 +405,34 @@ class KernelCommand:
             arrays: Any = {argument.name: call.arrays[argument.array or ""] for argument in call.arguments}
             np.savez(given, **arrays)
             words = [word.replace("{in}", str(given)).replace("{out}", str(made)) for word in self.words]
-            try:
-                process = subprocess.Popen(
-                    words,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
-            except OSError as error:
-                message = f"{words[0]!r} can't be started ({error.strerror})"
-                raise AttnError(message, where="--command") from None
-            try:
-                printed, _ = process.communicate(timeout=self.timeout)
-            except subprocess.TimeoutExpired:
-                sentence = f"takes longer than {self.timeout:g} s"
-                return CallFailure("timeout", sentence, sentence)
-            finally:
-                _kill_group(process)
-            self._printed = printed.decode("utf-8", "replace")[-MAX_PRINTED:].strip("\n")
+            # A file: a process that the command leaves behind would hold the end of a pipe open.
+            with tempfile.TemporaryFile() as printed:
+                process = self._started(words, printed)
+                try:
+                    process.wait(self.timeout)
+                except subprocess.TimeoutExpired:
+                    sentence = f"takes longer than {self.timeout:g} s"
+                    return CallFailure("timeout", sentence, sentence)
+                finally:
+                    _kill_group(process)
+                printed.seek(0)
+                self._printed = printed.read().decode("utf-8", "replace")[-MAX_PRINTED:].strip("\n")
             if process.returncode:
                 last = self._printed.splitlines()[-1:] if process.returncode > 0 else []
                 sentence = ": ".join([how_it_ended(process.returncode), *last])
                 return CallFailure("crashed" if process.returncode < 0 else "raised", sentence, sentence)
             return _read_npz(made)
+
+    @staticmethod
+    def _started(words: Sequence[str], printed: Any) -> "subprocess.Popen[bytes]":
+        """The process of the command, which prints into a file; raises AttnError if it can't be started."""
+        try:
+            return subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.STDOUT, start_new_session=True
+            )
+        except OSError as error:
+            message = f"{words[0]!r} can't be started ({error.strerror})"
+            raise AttnError(message, where="--command") from None
 
     @property
     def printed(self) -> str:

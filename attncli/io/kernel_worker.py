@@ -6,6 +6,7 @@ imports is all that there is beside NumPy. What the function prints goes to stan
 A message is the length of its header, the header in JSON, and the numbers of the arrays that the header lists.
 """
 
+import ast
 import faulthandler
 import importlib
 import importlib.util
@@ -25,6 +26,7 @@ import numpy as np
 LENGTH = struct.Struct("<Q")
 WIDER = {"bfloat16": "float32"}  # a type that NumPy does not have, and the one that holds its numbers
 GAP = float("nan")  # between the numbers of an array with gaps: who reads it reads the wrong memory
+STANDARD_LIBRARY = str(Path(os.__file__).parent)
 REFUSALS = ("raise ", "raise\n", "assert ", "assert(")
 NOT_IMPLEMENTED = ("not implemented", "not support", "unsupported", "should not be set")
 
@@ -100,54 +102,108 @@ def functions_of(module: Any) -> list[str]:
 
 def describe(module: Any, function: Any) -> Message:
     """What is known of a function before it is called; its module is None where that is not known."""
+    signature: inspect.Signature | None
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # of a compiled function, which may say nothing of itself
-        signature = None
+        signature = documented_signature(function)
     parameters = [
         {
             "name": parameter.name,
             "kind": parameter.kind.name,
             "has_default": parameter.default is not inspect.Parameter.empty,
-            "annotation": "" if parameter.annotation is inspect.Parameter.empty else str(parameter.annotation),
+            "annotation": "" if parameter.annotation is inspect.Parameter.empty else text_of(parameter.annotation),
         }
         for parameter in (signature.parameters.values() if signature else ())
     ]
     names = {} if module is None else vars(module)
-    modules = {str(getattr(value, "__name__", "")).partition(".")[0] for value in names.values()}
+    modules = {text_of(getattr(value, "__name__", "")).partition(".")[0] for value in names.values()}
     return {
         "parameters": parameters if signature else None,
-        "annotation": str(getattr(signature, "return_annotation", "")),
+        "annotation": text_of(getattr(signature, "return_annotation", "")),
         "uses_torch": "torch" in modules or str(getattr(function, "__module__", "")).startswith("torch"),
         "functions": [] if module is None else functions_of(module),
     }
 
 
+def documented_signature(function: Any) -> inspect.Signature | None:
+    """The signature that the docstring of a compiled function begins with; None where it begins otherwise."""
+    text, name = str(getattr(function, "__doc__", "") or "").lstrip(), getattr(function, "__name__", "")
+    if not name or not text.startswith(f"{name}("):
+        return None
+    depth = [text[: at + 1].count("(") - text[: at + 1].count(")") for at, letter in enumerate(text) if letter == ")"]
+    ends = [at + 1 for at, letter in enumerate(text) if letter == ")"]
+    end = next((end for end, left in zip(ends, depth, strict=True) if left == 0), None)
+    try:
+        (definition,) = ast.parse(f"def {text[:end]}: ...").body
+    except SyntaxError:  # a sentence, or C
+        return None
+    assert isinstance(definition, ast.FunctionDef)
+    given = definition.args
+    named = [*given.posonlyargs, *given.args]
+    defaults = dict(zip(reversed(named), reversed(given.defaults), strict=False))
+    defaults |= {one: default for one, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if default}
+    kinds = {
+        inspect.Parameter.POSITIONAL_ONLY: given.posonlyargs,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD: given.args,
+        inspect.Parameter.VAR_POSITIONAL: [given.vararg] if given.vararg else [],
+        inspect.Parameter.KEYWORD_ONLY: given.kwonlyargs,
+        inspect.Parameter.VAR_KEYWORD: [given.kwarg] if given.kwarg else [],
+    }
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                one.arg,
+                kind,
+                default=ast.unparse(defaults[one]) if one in defaults else inspect.Parameter.empty,
+                annotation=ast.unparse(one.annotation) if one.annotation else inspect.Parameter.empty,
+            )
+            for kind, parameters in kinds.items()
+            for one in parameters
+        ]
+    )
+
+
+def text_of(value: Any) -> str:
+    """A value of the user's as text, which may raise anything: then nothing."""
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - what a class of the user's raises
+        return ""
+
+
 def said_of(error: BaseException) -> str:
     """The type of an exception and the first line of what it says."""
-    lines = str(error).strip().splitlines()
+    lines = text_of(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 def place_of(error: BaseException) -> Message:
     """The file and line of the innermost frame that is no library's, and whether a statement there refuses the input.
 
-    It does where it is a `raise` or an `assert`, or where what is raised says that something is not implemented.
+    It does where it is a `raise` or an `assert`, or where what is raised says that something is not implemented. The
+    error is in a library where no code of the user's own was running.
     """
     here = str(Path(__file__).resolve())
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != here]
-    frames = [frame for frame in frames if not frame.filename.startswith("<")]
+    every = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != here]
+    frames = [frame for frame in every if not frame.filename.startswith("<")]
     own = [frame for frame in frames if "site-packages" not in frame.filename]
     if isinstance(error, SyntaxError) and error.filename:
-        return {"file": error.filename, "line": error.lineno, "is_refusal": False}
-    said = str(error).casefold()
+        return {"file": error.filename, "line": error.lineno, "is_refusal": False, "is_in_library": False}
+    said = text_of(error).casefold()
     refuses = isinstance(error, NotImplementedError) or any(text in said for text in NOT_IMPLEMENTED)
+    is_in_library = all(is_of_a_library(frame.filename) for frame in every)
     if not own:
-        return {"file": None, "line": None, "is_refusal": refuses}
+        return {"file": None, "line": None, "is_refusal": refuses, "is_in_library": is_in_library}
     last = own[-1]
     source = linecache.getline(last.filename, last.lineno or 0).lstrip()
     refuses = refuses or (last is frames[-1] and source.startswith(REFUSALS))
-    return {"file": last.filename, "line": last.lineno, "is_refusal": refuses}
+    return {"file": last.filename, "line": last.lineno, "is_refusal": refuses, "is_in_library": is_in_library}
+
+
+def is_of_a_library(file: str) -> bool:
+    """Whether a file is of an installed package or of Python itself, also of what NumPy and Python generate."""
+    return "site-packages" in file or file.startswith((STANDARD_LIBRARY, "<frozen ", "<__array_function__"))
 
 
 def in_memory(array: Any, memory: str, new: Any) -> Any:
@@ -199,14 +255,14 @@ def make_arrays(arrays: Mapping[str, Any], header: Message) -> dict[str, Any]:
 def to_array(value: Any) -> tuple[Any, str] | None:
     """A value as an array, and the name of its type; None where it is no array of numbers."""
     if not isinstance(value, np.ndarray):
-        if isinstance(value, (str, bytes, type(None))):
+        if isinstance(value, (str, bytes, type(None), list, tuple)):
             return None
-        for method in ("detach", "cpu"):
-            value = getattr(value, method, lambda value=value: value)()
-        name = str(getattr(value, "dtype", "")).removeprefix("torch.")
-        if name in WIDER:
-            return np.asarray(value.float()), name
         try:
+            for method in ("detach", "cpu"):
+                value = getattr(value, method, lambda value=value: value)()
+            name = str(getattr(value, "dtype", "")).removeprefix("torch.")
+            if name in WIDER:
+                return np.asarray(value.float()), name
             value = np.asarray(value)
         except Exception:  # noqa: BLE001 - a tensor of another library may raise anything
             return None
@@ -214,7 +270,9 @@ def to_array(value: Any) -> tuple[Any, str] | None:
 
 
 def results_of(value: Any) -> list[tuple[str | None, Any]]:
-    """What a function returned, part by part, with the names that they have."""
+    """What a function returned, part by part, with the names that they have; a list of numbers is one part."""
+    if is_list_of_numbers(value):
+        return [(None, value)]
     if isinstance(value, Mapping):
         return [(str(name), part) for name, part in value.items()]
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -224,8 +282,28 @@ def results_of(value: Any) -> list[tuple[str | None, Any]]:
     return [(None, value)]
 
 
+def is_list_of_numbers(value: Any) -> bool:
+    """Whether a value is a list or a tuple of Python's numbers, or of such lists."""
+    if not isinstance(value, (list, tuple)) or hasattr(value, "_fields") or not value:
+        return False
+    return all(type(one) in (int, float, bool) or is_list_of_numbers(one) for one in value)
+
+
 def call(functions: Mapping[str, Any], header: Message, arrays: dict[str, Any]) -> tuple[Message, dict[str, Any]]:
-    """Call a function; the answer has what it returned and which of its arguments it has changed, or what it raised."""
+    """Call a function; the answer has what it returned and which of its arguments it has changed, or what it raised.
+
+    A process that the function has forked, and that comes back from it too, ends here: the answer is of the first.
+    """
+    process = os.getpid()
+    try:
+        return called(functions, header, arrays)
+    finally:
+        if os.getpid() != process:
+            os._exit(0)
+
+
+def called(functions: Mapping[str, Any], header: Message, arrays: dict[str, Any]) -> tuple[Message, dict[str, Any]]:
+    """The answer of a call."""
     try:
         made = make_arrays(arrays, header)
         before = {name: found[0].copy() for name, value in made.items() if (found := to_array(value)) is not None}
@@ -250,6 +328,7 @@ def call(functions: Mapping[str, Any], header: Message, arrays: dict[str, Any]) 
     for number, (name, part) in enumerate(returned):
         converted = to_array(part)
         described = type(part).__name__ if converted is None else converted[1]
+        described += " of numbers" if is_list_of_numbers(part) else ""
         parts.append({"name": name, "is_array": converted is not None, "type": described, "is_none": part is None})
         if converted is not None:
             numbers[str(number)] = converted[0]

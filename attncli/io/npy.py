@@ -23,7 +23,7 @@ from attncli.io.entries import WHOLE, ArchiveEntry, ArchiveReader, Index, split_
 from attncli.io.formats import ArrayDescription, Reader
 from attncli.io.inputs import Input, SizeLimit, read_stream
 from attncli.io.paths import opening
-from attncli.problem.arrays import GivenArray
+from attncli.problem.arrays import GivenArray, integers_of_bits
 
 NPY = ".npy"
 MAX_AXES = 32  # of every version of NumPy
@@ -113,7 +113,7 @@ def to_labelled(array: Array, where: str, limit: SizeLimit) -> GivenArray:
             return GivenArray(array)
         case "i" | "u":
             limit.check(8 * array.size, where)
-            return GivenArray(array.astype(np.float64))
+            return GivenArray(array.astype(np.float64), integers=integers_of_bits(array))
         case "f":
             native = array.astype(array.dtype.newbyteorder("="), copy=False)
             return GivenArray(native, dtype=native.dtype.name)

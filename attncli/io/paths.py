@@ -1,7 +1,7 @@
 """Paths: the file and the entry that a text names, and what is said of one that can't be opened, or is never read."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,14 +37,22 @@ def locate(text: str, folder: Path = Path()) -> tuple[str, str]:
     >>> locate("weights.npz#w_q"), locate("words.npy[0:2]")
     (('weights.npz', 'w_q'), ('words.npy', '[0:2]'))
     """
-    marks = [at for at, letter in enumerate(text) if letter == "#"]
     name, slices = split_slices(text)
-    paths = [text, *([name] if slices else []), *(text[:at] for at in reversed(marks))]
+    paths = [text, *([name] if slices else []), *names_before_marks(text)]
     files = ((path, folder / path_of(path)) for path in paths)
     existing = (path for path, file in files if path == STDIN or (is_there(file) and not file.is_dir()))
     by_suffix = (path for path in reversed(paths) if Path(path).suffix)
     path = next(existing, None) or next(by_suffix, text.partition("#")[0])
     return path, text[len(path) :].removeprefix("#")
+
+
+def names_before_marks(text: str) -> Sequence[str]:
+    """What may be the name of a file in `file#entry`: the text before each `#`, the longest first.
+
+    >>> names_before_marks("p.yaml#Head #2")
+    ['p.yaml#Head ', 'p.yaml']
+    """
+    return [text[:at] for at in reversed(range(1, len(text))) if text[at] == "#"]
 
 
 def split_slices(text: str) -> tuple[str, str]:

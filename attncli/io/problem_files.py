@@ -1,6 +1,7 @@
 """Problem files: values by their keys, each with its origin, and the parts of a file that has several problems."""
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from attncli.base.errors import AttnError, ErrorPath, UnknownNameError, did_you_
 from attncli.io import formats
 from attncli.io.entries import expected_entries, own_names
 from attncli.io.inputs import Input, Inputs
-from attncli.io.paths import STDIN, check_is_not_refused, nearest_file, path_of
+from attncli.io.paths import STDIN, check_is_not_refused, locate, nearest_file, path_of
 from attncli.numbers.parsing import with_decimal_points
 from attncli.problem.arrays import ArrayOrigin
 from attncli.problem.build import check_name
@@ -116,28 +117,49 @@ def read_document(name: str, inputs: Inputs | None = None) -> Document:
         raise AttnError("there is no such file or folder", where=name, hint=hint)
     source = inputs.open(name)
     document = _document(*formats.read_problem(source), Origin(source.name, path.parent, inputs=inputs))
-    return _of_part(document, part, source.name) if part else document
+    if not part:
+        return document
+    has_numbers = not formats.formats_of(source)[-1].is_archive  # the parts of a capture are layers, with other numbers
+    return _of_part(document, part, source.name, has_numbers=has_numbers)
 
 
 def _at_part(name: str) -> tuple[str, str]:
     """The file and the part of it in `file#part`; a file of the whole name has precedence.
 
-    >>> _at_part("captured.safetensors#decoder.3.cross"), _at_part("p.yaml")
-    (('captured.safetensors', 'decoder.3.cross'), ('p.yaml', ''))
+    >>> _at_part("captured.safetensors#decoder.3.cross"), _at_part("p.yaml"), _at_part("p.yaml#Head #2")
+    (('captured.safetensors', 'decoder.3.cross'), ('p.yaml', ''), ('p.yaml', 'Head #2'))
     """
-    file, mark, part = name.rpartition("#")
-    return (file, part) if mark and file and not os.path.lexists(path_of(name)) else (name, "")
+    if "#" not in name or os.path.lexists(path_of(name)):
+        return name, ""
+    file, part = locate(name)
+    return (file, part) if file and name[len(file) :].startswith("#") else (name, "")
 
 
-def _of_part(document: Document, name: str, file: str) -> Document:
-    """The document of one part of a file, by its title, or its number where it has none; raises UnknownNameError.
+def names_of_parts(titles: Sequence[str]) -> list[str]:
+    """What names each part of a file after a `#`: its title, or its number where it has none, or others have it too.
 
-    Its title says the file too.
+    >>> names_of_parts(["one head", "", "two heads", "two heads"])
+    ['one head', '2', '3', '4']
+    """
+    return [title if title and titles.count(title) == 1 else str(number) for number, title in enumerate(titles, 1)]
+
+
+def _of_part(document: Document, name: str, file: str, *, has_numbers: bool) -> Document:
+    """The document of one part of a file, by its title or its number, which is never another part's title.
+
+    Its title says the file too. Raises UnknownNameError where there is no such part, AttnError where several have the
+    title.
     """
     parts = file_parts(document, file)
-    part = next((part for part in parts if part.name == name), None)
-    if part is None:
+    numbers = [number for number, part in enumerate(parts, 1) if part.name == name]
+    if len(numbers) > 1:
+        hint = f"name one by its number: {', '.join(shlex.quote(f'{file}#{number}') for number in numbers)}"
+        raise AttnError(f"{len(numbers)} parts are called {name!r}", where=file, hint=hint)
+    if not numbers and has_numbers and name.isascii() and name.isdecimal() and 1 <= int(name) <= len(parts):
+        numbers = [int(name)]
+    if not numbers:
         raise UnknownNameError("part", name, [part.name for part in parts if part.name], where=file)
+    part = parts[numbers[0] - 1]
     keys = {**part.keys, "title": f"{Path(file).name}#{name}"}
     return {**part.problem, **{key: RawValue(value, part.origin) for key, value in keys.items() if value is not None}}
 
@@ -252,6 +274,7 @@ class FilePart:
     """
 
     name: str  # the title or the number; empty where the file has no parts
+    selector: str  # what names it after the file and a `#`: the name, or the number where others have the name
     place: str  # the file and the part, as an error names them
     problem: Document
     own: Mapping[str, Any]
@@ -275,19 +298,20 @@ def file_parts(document: Document, file: str) -> Sequence[FilePart]:
     shared = {key: values[key] for key in (*SHOWN_KEYS, EXPECTED) if key in values}
     parts = values.get("parts")
     if parts is None:
-        return [_part(document, shared, "", file)]
+        return [_part(document, shared, ("", ""), file)]
     if not isinstance(parts, list) or not parts or not all(isinstance(part, Mapping) for part in parts):
         hint = "expected - title: … and the part's keys"
         raise AttnError("is not a list of parts", where=(file, "parts"), hint=hint)
-    names = [to_text(part.get("title")) for part in parts]
-    return [
-        _part(document, {**shared, **part}, name or str(number), f"{file}, part {repr(name) if name else number}")
-        for number, (part, name) in enumerate(zip(parts, names, strict=True), 1)
-    ]
+    titles = [to_text(part.get("title")) for part in parts]
+    found = []
+    for number, (part, title, selector) in enumerate(zip(parts, titles, names_of_parts(titles), strict=True), 1):
+        names = (title or str(number), selector)
+        found.append(_part(document, {**shared, **part}, names, f"{file}, part {repr(title) if title else number}"))
+    return found
 
 
-def _part(document: Document, part: Mapping[str, Any], name: str, place: str) -> FilePart:
-    """A part, whose problem has the keys of the file, replaced by those of the part."""
+def _part(document: Document, part: Mapping[str, Any], names: tuple[str, str], place: str) -> FilePart:
+    """A part with its name and selector, whose problem has the keys of the file, replaced by those of the part."""
     own = {key: value for key, value in part.items() if key not in PART_KEYS}
     for key in own:
         check_name(str(key), where=place, others=PART_KEYS)
@@ -296,7 +320,7 @@ def _part(document: Document, part: Mapping[str, Any], name: str, place: str) ->
     base = {key: raw for key, raw in document.items() if key in FIELDS}
     options = {key: raw for key, raw in base.items() if raw.origin.options}
     problem = {**base, **{key: RawValue(value, origin) for key, value in own.items()}, **options}
-    return FilePart(name, place, problem, own, {key: part.get(key) for key in PART_KEYS}, origin)
+    return FilePart(*names, place, problem, own, {key: part.get(key) for key in PART_KEYS}, origin)
 
 
 def to_text(value: Any) -> str:

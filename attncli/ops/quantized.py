@@ -3,6 +3,7 @@
 Each function returns a matrix [o i], as the weight of PyTorch's `nn.Linear` is stored, in float32.
 """
 
+from attncli.base.dtypes import FLOAT8, float8_numbers
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
@@ -42,6 +43,26 @@ def scaled(weight: Array, scale: Array, *, block: Array | None = None) -> Array:
         _check_shape("scale", scale.reshape(-1), shape[:1], f"a weight of {count_of(shape[0], 'row')}, without block,")
         factors = scale.reshape(-1, 1)
     return _product(weight, factors)
+
+
+def of_bits(bits: Array, *, dtype: str, scale: Array | None = None, block: Array | None = None) -> Array:
+    """The numbers of a type of 8 or 16 bits that are stored as integers, times their scale, if any: see `scaled`.
+
+    Raises AttnError for a number that is not the bits of one.
+
+    Source: the caches of vLLM and TensorRT-LLM, uint8; bfloat16 in NumPy's files, int16 or uint16.
+
+    >>> of_bits(np.array([[0x38, 0xB8]]), dtype="float8_e4m3fn").tolist()
+    [[1.0, -1.0]]
+    >>> of_bits(np.array([[0x3F80, -0x4000]]), dtype="bfloat16", scale=np.array([10.0])).tolist()
+    [[10.0, -20.0]]
+    """
+    width = 8 if dtype in FLOAT8 else 16
+    if bits.size and not (np.all(bits % 1 == 0) and -(2 ** (width - 1)) <= bits.min() and bits.max() < 2**width):
+        raise AttnError(f"bits of {dtype} are integers of {width} bits", hint="give the integers as they are stored")
+    codes = bits.astype(np.int64) % 2**width
+    numbers: Array = float8_numbers(dtype)[codes] if dtype in FLOAT8 else (codes.astype("<u4") << 16).view(np.float32)
+    return numbers if scale is None else scaled(numbers, scale, block=block)
 
 
 def _factors_of_heads(weight: Array, scale: Array) -> Array:

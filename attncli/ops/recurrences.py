@@ -28,7 +28,6 @@ SMALL = 1e-5  # that lightning attention adds, so that the last layer decays too
 
 @structural(code=lambda call: state_code(call, has_decay=call.has("decay"), has_beta=call.has("beta"), is_last=True))
 def present_state(
-    query: Array,
     key: Array,
     value: Array,
     decay: Array | None = None,
@@ -40,10 +39,10 @@ def present_state(
 ) -> Array:
     """The state [… d e] after the last token, for the next call.
 
-    >>> present_state(np.ones((1, 1)), np.array([[2.0]]), np.array([[3.0]]))
+    >>> present_state(np.array([[2.0]]), np.array([[3.0]]))
     array([[6.]])
     """
-    arrays = {"query": query, "key": key, "value": value, "decay": decay, "beta": beta, "past_state": past_state}
+    arrays = {"key": key, "value": value, "decay": decay, "beta": beta, "past_state": past_state}
     return in_chunks(tokens_of(arrays, 1.0, feature_map, eps), CHUNK)[1]
 
 

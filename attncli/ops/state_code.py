@@ -15,7 +15,7 @@ FEATURE_MAPS = {
 def state_code(call: CodeCall, *, has_decay: bool, has_beta: bool, is_last: bool = False) -> str:
     """The lines of a recurrence; where `is_last` those of its last state alone, which keep no other."""
     lines, query, key = _mapped(call)
-    shape = (*call.shape[:-2], call.shapes["query"][-1], call.shapes["value"][-1])
+    shape = (*call.shape[:-2], call.shapes["key"][-1], call.shapes["value"][-1])
     lines.append(f"state = {_start(call, shape)}")
     needs_sums = not is_last and (call.has("key_sums") or bool(call.option("normalize")))
     kept, body = list[str](), list[str]()
@@ -87,15 +87,19 @@ def _mapped(call: CodeCall) -> tuple[list[str], str, str]:
     lines = list[str]()
     if name == "identity":
         return lines, "{query}", "{key}"
-    for role in ("query", "key"):
+    for role in ("query", "key") if "query" in call.shapes else ("key",):  # a state alone has no query
         own = FEATURE_MAPS[name].replace("{x}", f"{{{role}}}")
         lines.append(f"{_mapped_name(call, role)} = {own}")
     return lines, _mapped_name(call, "query"), _mapped_name(call, "key")
 
 
 def _mapped_name(call: CodeCall, role: str) -> str:
-    """The name of queries or keys behind the feature map: of the step, or of a variable of its own."""
-    return f"{{mapped_{role}}}" if call.has(f"mapped_{role}") else f"mapped_{role}"
+    """The name of queries or keys behind the feature map: of the step, or of a variable of its own.
+
+    A state alone has keys of key heads, where the step of a recurrence may have repeated them.
+    """
+    own = f"mapped_{role}" if "query" in call.shapes else f"mapped_{role}_of_state"
+    return f"{{mapped_{role}}}" if call.has(f"mapped_{role}") else own
 
 
 # The gradient of vectors from that of their features, `found`.

@@ -70,8 +70,12 @@ def tokens_of(
     eps: float = 1e-6,
     tap: Tap = no_tap,
 ) -> Tokens:
-    """The tokens of arrays by the names that plans pass, queries and keys mapped; integers become real numbers."""
-    query, key, value = (x for name in ("query", "key", "value") if (x := arrays[name]) is not None)
+    """The tokens of arrays by the names that plans pass, queries and keys mapped; integers become real numbers.
+
+    Where only a state is asked for nothing is read of it, and there are no queries: keys are in their place.
+    """
+    key, value = (x for name in ("key", "value") if (x := arrays[name]) is not None)
+    query = key if (given_query := arrays.get("query")) is None else given_query
     query = tap("mapped_query", map_features(query, feature_map, eps))
     key = tap("mapped_key", map_features(key, feature_map, eps))
     decay, beta, past_state = (arrays.get(name) for name in ("decay", "beta", "past_state"))

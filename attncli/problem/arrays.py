@@ -6,7 +6,7 @@ from itertools import chain
 from os import PathLike
 from typing import Any
 
-from attncli.base.dtypes import HELD_AS_SINGLE
+from attncli.base.dtypes import BFLOAT16, FLOAT8, HELD_AS_SINGLE
 from attncli.base.errors import AttnError, ErrorPath
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, json_excerpt, most_common, one_line, shorten
@@ -316,12 +316,28 @@ FILE_HINT = "give an array; attncli.load reads a problem from files"
 MASKED_HINT = "fill them with .filled(), and give mask or key_lengths for keys that are not there"
 
 
+# The integers in which engines keep floats that NumPy does not have, and the types that these may be.
+FLOATS_IN_INTEGERS: Mapping[str, tuple[str, ...]] = {"uint8": FLOAT8, "int16": (BFLOAT16,), "uint16": (BFLOAT16,)}
+LEAST_OF_FLOATS = 2**13  # the largest of 16 bits is no less where they are floats: bfloat16 has 2⁻⁶³ from there on
+
+
+def integers_of_bits(array: Array) -> str | None:
+    """The type of an array of integers that may be the bits of floats; None of others.
+
+    >>> integers_of_bits(np.ones(2, np.uint8)), integers_of_bits(np.array([-7, 7], np.int16))
+    ('uint8', None)
+    """
+    is_small = array.dtype.itemsize > 1 and (not array.size or array.max() < LEAST_OF_FLOATS)
+    name: str = array.dtype.name
+    return None if is_small or name not in FLOATS_IN_INTEGERS else name
+
+
 @dataclass(frozen=True)
 class GivenArray:
     """An array, the labels of its rows and columns where it has them, and its floating type by `base.dtypes`' names.
 
     `dtype` is None for text, integers and booleans: their type is that of the other arrays. `origin` is where it was
-    read.
+    read. `integers` is the type in which integers were stored, where others keep the bits of a float in it.
     """
 
     array: Array
@@ -329,6 +345,7 @@ class GivenArray:
     dtype: str | None = None
     origin: ArrayOrigin | None = None
     columns: tuple[str, ...] | None = None
+    integers: str | None = None
 
     @property
     def axis_labels(self) -> AxisLabels:
@@ -407,7 +424,7 @@ def _of_numbers(
     if kind == "f":
         return GivenArray(array, labels, name, columns=columns)
     if kind in "iu":  # in float64 products of integers don't wrap
-        return GivenArray(array.astype(np.float64), labels, columns=columns)
+        return GivenArray(array.astype(np.float64), labels, columns=columns, integers=integers_of_bits(array))
     if kind != "b":
         hint = _hint_of_objects(value) if kind == "O" else None
         raise AttnError(f"{json_excerpt(value)} is not a {noun}", where=path, hint=hint, subject=value)

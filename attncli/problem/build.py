@@ -17,7 +17,7 @@ from attncli.problem.layout import laid_out, layout_of, layout_text, other_layou
 from attncli.problem.lengths import bind_lengths, check_labels, check_masks, shape_key_lengths
 from attncli.problem.packed_sequences import check_packed_sequences, with_positions
 from attncli.problem.paged_cache import read_pages
-from attncli.problem.recurrences import shape_state_arrays
+from attncli.problem.recurrences import check_has_one_order, shape_state_arrays
 from attncli.problem.spec import DEFAULTS, FIELDS, LABEL_KEYS, ProblemSpec
 from attncli.problem.tokenizer import TOKENIZER, split_sentence
 from attncli.problem.tokens import TOKEN_KEYS, choose_input, embed, look_up_tokens
@@ -72,6 +72,8 @@ def build(
         from attncli.problem.conventions import find_convention, read_words  # noqa: PLC0415 - most have none
 
         converted, use = read_words(find_convention(convention), converted)
+    elif converted.get("recurrence") is not None:
+        check_has_one_order(converted)
     if converted.get("layout") is not None:
         converted = read_layout(converted)
     if converted.get("cu_seqlens") is not None and convention is None:  # as kernels of packed sequences align them

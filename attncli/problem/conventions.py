@@ -12,6 +12,7 @@ from attncli.ops.records import Operator
 from attncli.problem.convert import to_field
 from attncli.problem.layout import OWN_LAYOUTS, laid_out, layout_text
 from attncli.problem.mask_expressions import TABLE, MaskExpression, MaskLeaf, operators_of_mask
+from attncli.problem.recurrences import heads_before_tokens
 from attncli.problem.spec import DEFAULTS, FIELDS, ConventionUse
 
 Window = tuple[float, float]
@@ -23,13 +24,15 @@ HEADS_SECOND, HEADS_THIRD, HEADS_OF_ONE_ITEM = "bhnd", "bnhd", "nhd"  # orders o
 class Reading:
     """What a framework makes of one word, in a sentence; where attn reads it otherwise, what that is in attn's keys.
 
-    `change` makes of the word's converted value the one that attn reads so. `keys` are in force where the word is
+    `change` makes of the word's converted value the one that attn reads so, `reorder` of the word, its array and the
+    other values that array in attn's order of axes. `keys` are in force where the word is
     given, unless they are given themselves: only together with one of the words in `beside`, where there are any, and
     never together with one in `not_beside`. `limit` says why the framework does not take a value, "" where it does.
     """
 
     text: str
     change: Callable[[Any], Any] | None = None
+    reorder: Callable[[str, Array, Mapping[str, Any]], Array] | None = None
     keys: Mapping[str, Any] = field(default_factory=dict)
     beside: tuple[str, ...] = ()
     not_beside: tuple[str, ...] = ()
@@ -142,6 +145,7 @@ NO_OFFSET = Reading(
     beside=("causal", "window"),
     not_beside=("position",),
 )
+TOKENS_FIRST = Reading("(batch, tokens, heads · features) or (batch, tokens, heads)", reorder=heads_before_tokens)
 LAYER_WEIGHTS = ("w_q", "w_k", "w_v", "w_o")  # those that the layers of frameworks have
 OUT_IN = Reading("stored out_in, x @ W.T", keys={"weight_layout": "out_in"})
 
@@ -156,6 +160,8 @@ ATTN = Convention("attn", "attn, without a convention", "", "attn list, attn sho
         "kv_heads": GROUPED, "sink": Reading("one more key in the softmax, which is dropped"),
         "qk_norm": Reading("of each head, before rope"),
         "query_scale": Reading("of its position, after norm and rope"), "value_norm": Reading("of each head"),
+        "decay": Reading("(batch, heads, tokens, features) or (batch, heads, tokens)"),
+        "beta": Reading("(batch, heads, tokens)"),
         "context_norm": Reading("of each head, before w_o"), "score": Reading("scaled_dot unless it is given"),
         "normalize": Reading("softmax unless it is given"), "context": Reading("weighted_sum unless it is given"),
         **dict.fromkeys((x for x in FIELDS if FIELDS[x].is_weight), Reading("stored in_out, x @ W")),
@@ -170,13 +176,13 @@ TORCH_MHA = Convention("torch-mha", "PyTorch torch.nn.MultiheadAttention", "2.13
         "mask": HIDES, "key_mask": PADDING, "bias": ADDED, "causal": TOP_LEFT,
         **dict.fromkeys((*LAYER_WEIGHTS, "w_qkv"), OUT_IN),  # w_qkv is its in_proj_weight
     }, defaults={"empty_rows": "nan"}, exclusive=(("mask", "bias", "causal"),))
-ONNX = Convention("onnx", "ONNX operator Attention, opset 25", "1.23",
+ONNX = Convention("onnx", "ONNX operators Attention, opset 25, and LinearAttention, opset 27", "1.23",
     "https://onnx.ai/onnx/operators/onnx__Attention.html", {
         "past_key": CACHE_FIRST, "mask": ATTENDS, "bias": ADDED,
         "causal": Reading("top left after any cache; with key_lengths bottom right"), "window": WINDOW,
         "key_lengths": Reading("nonpad_kv_seqlen, the last query is at the last real key",
             keys=AT_END, beside=("causal", "window")),
-        "scale": SCALE, "softcap": BEFORE_ALL, "kv_heads": GROUPED,
+        "scale": SCALE, "softcap": BEFORE_ALL, "kv_heads": GROUPED, "decay": TOKENS_FIRST, "beta": TOKENS_FIRST,
     }, defaults={"empty_rows": "zeros"}, exclusive=(("mask", "bias"), ("past_key", "key_lengths")))
 # 2.1 and later.
 FLASH = Convention("flash", "FlashAttention flash_attn_func", "2.8",
@@ -292,6 +298,9 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
             values[key] = reading.change(value)
             if key not in given:
                 del values["mask"]  # which named the rule
+        if reading.reorder is not None:
+            values[key] = reading.reorder(key, value, given)
+            changes_value = values[key] is not value
         if keys or changes_value:
             changed.setdefault(reading, []).append(_name(convention, key, value))
         in_force |= keys
@@ -304,7 +313,7 @@ def read_words(convention: Convention, given: Mapping[str, Any]) -> tuple[dict[s
     changes += tuple(
         f"{', '.join(names)}: {reading.text}"
         for reading, names in changed.items()
-        if reading.change is not None or reading.keys.items() & in_force.items()  # a later word may win
+        if reading.change or reading.reorder or reading.keys.items() & in_force.items()  # a later word may win
     )
     remarks = tuple(_remarks(convention, words))
     return values, ConventionUse(convention.name, convention.version, changes, remarks)

@@ -21,6 +21,7 @@ from attncli.problem.arrays import (
     to_lists,
 )
 from attncli.problem.fields import NEEDED, Field
+from attncli.problem.layout import LAID_OUT
 from attncli.problem.mask_expressions import MaskExpression, MaskLeaf, column_path
 from attncli.problem.numbers import (
     MAX_COUNT,
@@ -36,8 +37,10 @@ from attncli.problem.numbers import (
 )
 from attncli.problem.operators import (
     PendingRandom,
+    check_has_no_bits,
     check_spelling,
     chooses_operator,
+    form_of,
     named_masks,
     to_array_or_generator,
     to_operator,
@@ -91,6 +94,10 @@ def _to_array(field: Field, value: Any, expected: str) -> GivenArray | PendingRa
         if field.is_random_fill:
             return converted
         raise AttnError("can't be drawn", where=field.name, hint=f"give {expected}", subject=value)
+    if field.name in LAID_OUT:  # as caches are
+        check_has_no_bits(
+            converted, (field.name,), lambda dtype: f'{field.name}={{"{dtype}": {{"bits": {field.name}}}}}'
+        )
     array = converted.array
     if array.dtype.kind == "b" and not field.is_boolean:
         message, hint = "true and false are not numbers", "write 1 and 0"
@@ -240,7 +247,7 @@ def labels_of_value(value: Any) -> AxisLabels:
     """The labels of the rows and columns of an array that is not converted yet; None where it has none."""
     if isinstance(value, GivenArray):
         return value.axis_labels
-    if isinstance(value, Mapping) and not chooses_operator("generator", value):
+    if isinstance(value, Mapping) and not (form_of(value) or chooses_operator("generator", value)):
         return tuple(str(label) for label in value), None
     return frame_labels(value)
 

@@ -109,7 +109,7 @@ _HINTS = {
     "inverse_temperature": "give {scale=2}",
     "sm_scale softmax_scale scale_factor scaling norm_factor": "give {scale=0.5}",
     "unscaled no_scale": "give {scale=1}",
-    "soft_cap logit_softcap logit_cap attn_logit_softcapping": "give {softcap=30}",
+    "soft_cap logit_softcap logit_cap attn_logit_softcapping attn_logits_soft_cap": "give {softcap=30}",
     "topk top_k": "give {normalize=topk:k=2}",
     "softmax_one quiet_softmax off_by_one": "give {normalize=softmax1}",
     "activation normalization normalizer": "give {normalize=softmax}",

@@ -1,7 +1,8 @@
 """Values given by a name and parameters: operators, generators that draw arrays, and quantized arrays."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError, did_you_mean
@@ -9,7 +10,7 @@ from attncli.base.lazy_numpy import import_object, np
 from attncli.base.text import json_excerpt, repr_excerpt
 from attncli.ops.records import Operator, OperatorRecord, Parameter, ParameterMapping, ReadsMapping
 from attncli.ops.registry import is_operator, kind_of, look_up, operators
-from attncli.problem.arrays import LIST_OF_NUMBERS, MATRIX, GivenArray, to_array
+from attncli.problem.arrays import FLOATS_IN_INTEGERS, LIST_OF_NUMBERS, MATRIX, GivenArray, to_array
 from attncli.problem.numbers import (
     MAX_COUNT,
     is_number,
@@ -40,6 +41,7 @@ class QuantizedForm:
     optional_arrays: tuple[str, ...] = ()
     options: Mapping[str, Callable[[Any, ErrorPath], Any]] | None = None
     required_options: tuple[str, ...] = ()
+    constants: Mapping[str, str] = field(default_factory=dict)  # what its function is given, too
 
     @property
     def all_arrays(self) -> tuple[str, ...]:
@@ -65,7 +67,23 @@ FORMS: Mapping[str, QuantizedForm] = {
         ("bits",),
     ),
     "awq": QuantizedForm("attncli.ops.quantized:awq", ("qweight", "qzeros", "scales")),
+    **{
+        dtype: QuantizedForm("attncli.ops.quantized:of_bits", ("bits",), ("scale", "block"), constants={"dtype": dtype})
+        for dtype in dict.fromkeys(chain.from_iterable(FLOATS_IN_INTEGERS.values()))
+    },
 }
+
+
+def check_has_no_bits(given: Any, path: ErrorPath, typed: Callable[[str], str]) -> None:
+    """Raise AttnError where integers may be the bits of floats, which are read if their type is said.
+
+    `typed` makes of the name of a type what is typed for that.
+    """
+    integers = given.integers if isinstance(given, GivenArray) else None
+    if integers is not None:
+        types = FLOATS_IN_INTEGERS[integers]
+        hint = f"type {' or '.join(map(typed, types))}; save integers as another type, such as int64"
+        raise AttnError(f"{integers} may be the bits of {' or '.join(types)}", where=path, hint=hint)
 
 
 def form_of(value: Any) -> str | None:
@@ -106,8 +124,11 @@ def to_numbers(value: Mapping[str, Mapping[str, Any]], path: ErrorPath) -> Given
         for key, entry in present.items()
         if key not in options
     }
+    if name == "fp8":
+        check_has_no_bits(arrays["weight"], (*path, "weight"), lambda dtype: f"{{{dtype}: {{bits: …, scale: …}}}}")
     try:
-        numbers = import_object(form.function)(**{key: found.array for key, found in arrays.items()}, **converted)
+        values = {key: found.array for key, found in arrays.items()}
+        numbers = import_object(form.function)(**values, **converted, **form.constants)
     except AttnError as error:
         raise error.at(*path) from None
     return GivenArray(numbers, origin=arrays[form.arrays[0]].origin)

@@ -5,6 +5,7 @@ from typing import Any
 
 from attncli.base.axes import LEGEND, Letters
 from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.problem.inputs import STATE_ARRAYS
 from attncli.problem.layout import Layout
@@ -16,6 +17,76 @@ LEAVE_TOKENS_OUT = {
     **dict.fromkeys(("key_lengths", "key_mask"), "give sequences without padding, one problem for each length"),
     "cu_seqlens": "give one problem for each sequence",
 }
+
+
+def heads_before_tokens(name: str, array: Array, values: Mapping[str, Any]) -> Array:
+    """`decay` or `beta` with the tokens first, as queries have them, in attn's order: [b g n d] or [b g n].
+
+    In ONNX's operator heads are side by side, [b n g·d] or [b n g]; with layout bnhd they may be apart, [b n g d]. They
+    are those of keys, and no axis where there is one that is not one of queries either. Where queries have other
+    axes, or heads first, the array is as it was. Raises AttnError where the last axis is none of these heads.
+
+    >>> import numpy as np
+    >>> values = {"query": np.zeros((2, 5, 12)), "heads": 4, "kv_heads": 2}
+    >>> heads_before_tokens("decay", np.zeros((2, 5, 6)), values).shape
+    (2, 2, 5, 3)
+    """
+    layout = _layout_with_tokens_first(values)
+    if array.ndim not in (3, len(layout)):
+        return array
+    if array.ndim == len("bnhd"):
+        return array.swapaxes(1, 2)
+    heads, kv_heads = _head_counts(values, layout)
+    last = array.shape[-1]
+    if heads == 1 and "h" not in layout:
+        return array[..., 0] if last == 1 else array
+    if name == "beta" and last == 1:
+        array, last = np.repeat(array, kv_heads, axis=-1), kv_heads
+    if last != kv_heads and (name == "beta" or last % kv_heads):
+        hint = f"expected {kv_heads}" + (" or 1" if name == "beta" else f", or so many of each of the {kv_heads}")
+        raise AttnError(
+            f"has {count_of(last, 'number')} of each token; there are {kv_heads} key heads", where=name, hint=hint
+        )
+    apart = array.reshape(*array.shape[:-1], kv_heads, last // kv_heads).swapaxes(1, 2)
+    return apart[..., 0] if last == kv_heads else apart
+
+
+def check_has_one_order(values: Mapping[str, Any]) -> None:
+    """Raise AttnError where `decay` or `beta` fits with heads before tokens and after them, to other numbers.
+
+    That is where queries have their heads after the tokens: as many tokens as heads tell nothing.
+    """
+    layout = _layout_with_tokens_first(values)
+    for name in ("decay", "beta"):
+        array = values.get(name)
+        if not layout or not isinstance(array, np.ndarray) or array.ndim not in (3, len(layout)):
+            continue
+        heads, kv_heads = _head_counts(values, layout)
+        tokens = values["query"].shape[1]
+        fits_own = array.shape[1] in (heads, kv_heads) and array.shape[2] in (1, tokens)
+        fits_other = array.shape[1] == tokens and array.shape[2] in (kv_heads, 1 if name == "beta" else kv_heads)
+        if heads > 1 and fits_own and fits_other:
+            other = heads_before_tokens(name, array, values)
+            if not (array == other).all():
+                message = f"fits as (batch, heads, tokens) and as (batch, tokens, heads): there are {tokens} of both"
+                hint = "--as attn reads the first, --as onnx the second"
+                raise AttnError(message, where=name, hint=hint, keys=(name, "query"))
+
+
+def _layout_with_tokens_first(values: Mapping[str, Any]) -> str:
+    """The order of the axes of queries where it has the tokens before the heads; empty where it has not."""
+    count = getattr(values.get("query"), "ndim", 0)
+    layout = values.get("layout") or {3: "bnd"}.get(count, "")
+    return layout if layout in ("bnd", "bnhd") and len(layout) == count else ""
+
+
+def _head_counts(values: Mapping[str, Any], layout: str) -> tuple[int, int]:
+    """The numbers of heads of queries and of keys, which are given in this order of axes."""
+    if "h" in layout:
+        key = values.get("key")
+        return values["query"].shape[2], values["query" if getattr(key, "ndim", 0) != len(layout) else "key"].shape[2]
+    heads = int(values.get("heads") or 1)
+    return heads, int(values.get("kv_heads") or heads)
 
 
 def shape_state_arrays(values: Mapping[str, Any], layout: Layout, lengths: Lengths) -> dict[str, Any]:
@@ -82,4 +153,6 @@ def _check_array(spec: ProblemSpec, name: str, lengths: Lengths) -> None:
         length = lengths[letter]
         if size != length.size and (size, letter) != (1, "n"):
             message = f"{name} has {size} {LEGEND[letter]} ({letter}); {length.owner}"
-            raise AttnError(message, where=name, keys=(name, length.key))
+            is_other = len(shape) == 3 and spec.leading.splits_heads and shape[1] == lengths["n"].size
+            note = "--as onnx reads (batch, tokens, heads · features)" if is_other and name != "past_state" else None
+            raise AttnError(message, where=name, hint=note, keys=(name, length.key))

@@ -1,6 +1,7 @@
 """The plugin for pytest: the fixture `attn_check`, and files `*.attn.yaml` as tests."""
 
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import rich.console  # noqa: F401 - first imported while pytest runs in a test it would be dropped, and made anew
 
 import attncli
 from attncli.api import pytest_plugin
@@ -160,6 +162,20 @@ def test_the_failure_of_a_file_is_what_attn_check_prints(
     note = printed.stderr.removeprefix("attn: warning: case.attn.yaml: ").strip()
     assert note.startswith("no key is visible to query_1")
     assert note in found.stdout.lines
+
+
+def test_the_heading_of_a_failed_part_is_the_command_that_prints_the_same(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = f"parts:\n- title: the cat\n  {WRONG}- {WRONG}- title: twice\n  {WRONG}- title: twice\n  {WRONG}"
+    (pytester.path / "my parts.attn.yaml").write_text(FILE + parts)
+    commands = [["check", f"my parts.attn.yaml#{name}"] for name in ("the cat", "2", "3", "4")]
+    printed = [run_in_process(*words, folder=pytester.path) for words in commands]
+    assert [(ran.returncode, ran.stderr) for ran in printed] == [(1, "")] * 4
+    found = run_pytest(pytester, monkeypatch).stdout
+    headings = [shlex.split(line.strip("_ ")) for line in found.lines if line.startswith("_")]
+    assert headings == [["attn", *words] for words in commands]
+    assert all(ran.stdout in found.str() + "\n" for ran in printed)
 
 
 def blocks_of_the_guide() -> list[tuple[str, str]]:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.analysis.kernels.description import describe
+from attncli.api.problem import raw_values
 
 
 def attention(q: Any, k: Any, v: Any, causal: bool = False) -> Any:
@@ -95,3 +97,46 @@ def test_what_can_not_be_tried_is_an_error(function: Any, arguments: dict[str, A
     with pytest.raises(attncli.AttnError) as raised:
         attncli.try_function(function, **arguments)
     assert message in str(raised.value)
+
+
+class Seen(list[Any]):
+    """A right function of arrays [b n h d] that keeps the queries that it is given."""
+
+    def __call__(self, q: Any, k: Any, v: Any) -> Any:
+        self.append(q.copy())
+        return attention(*(x.swapaxes(1, 2) for x in (q, k, v))).swapaxes(1, 2)
+
+
+def test_the_arrays_of_a_problem_are_read_in_the_layout_of_the_function() -> None:
+    query, key = np.random.default_rng(0).standard_normal((2, 2, 5, 3, 4))
+    seen = Seen()
+    assert attncli.try_function(seen, inputs=0, dtype="float64", layout="bnhd", query=query, key=key, value=key)
+    assert any(np.array_equal(one, query) for one in seen)
+
+
+@pytest.mark.parametrize("given", [None, "drawn"])
+def test_gradients_are_tried_on_the_arrays_of_a_problem(given: str | None) -> None:
+    query, key, upstream = np.random.default_rng(1).standard_normal((3, 1, 2, 3, 4))
+    upstream = np.ones_like(upstream) if given != "drawn" else upstream
+    seen: list[Any] = []
+
+    def backward(q: Any, k: Any, v: Any, grad_output: Any) -> Any:
+        seen.append((q.copy(), grad_output.copy()))
+        return attention_backward(q, k, v, grad_output)
+
+    own = {} if given is None else {"grad_output": upstream}
+    keys: dict[str, Any] = {"query": query, "key": key, "value": key, **own}
+    assert attncli.try_function(attention, inputs=0, dtype="float64", backward=backward, **keys)
+    assert [np.array_equal(one, upstream) for q, one in seen if np.array_equal(q, query)] == [True]
+
+
+@pytest.mark.parametrize("axes", ["n h·e", "b n h·e", "b n e", "b h n e"])
+def test_the_gradient_of_the_output_has_the_axes_of_its_problem(axes: str) -> None:
+    b, h, n, d = 2, 1 if axes == "b n e" else 2, 3, 4
+    shapes = {"n h·e": (n, h * d), "b n h·e": (b, n, h * d), "b n e": (b, n, d), "b h n e": (b, h, n, d)}
+    query, upstream = np.random.default_rng(2).standard_normal((2, *shapes[axes]))
+    own = {"heads": h} if "·" in axes else {}
+    found, _ = describe(raw_values({"query": query, "key": query, "value": query, "grad_output": upstream, **own}))
+    assert found.given is not None
+    by_hand = upstream if axes == "b h n e" else upstream.reshape(-1, n, h, d).transpose(0, 2, 1, 3)
+    np.testing.assert_array_equal(found.given.arrays["grad_output"], by_hand)

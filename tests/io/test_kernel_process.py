@@ -1,6 +1,8 @@
 """The process of a user's function, and a command of theirs: what a call gives, and how it may end."""
 
+import re
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from attncli.base.errors import AttnError
 from attncli.io.kernel_process import Argument, Call, CallFailure, KernelCommand, KernelProcess, Returned
+from attncli.io.kernel_worker import documented_signature
 
 SOURCE = """
 import os, time
@@ -27,6 +30,26 @@ def waits(x): time.sleep(60)
 def changes(x):
     x[0] = 9
     return x
+def forks(x):
+    return x + (os.fork() == 0)
+def forks_and_raises(x):
+    if os.fork() == 0:
+        raise SystemExit(1)
+    return x
+def leaves_a_child_behind(x):
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(20)
+    os.abort()
+class Mute(Exception):
+    def __str__(self): raise RuntimeError("no text")
+def raises_without_a_text(x): raise Mute
+class Strange:
+    def detach(self): raise RuntimeError("never")
+def returns_what_can_not_be_read(x): return Strange()
+def lists(x): return x.tolist()
+def tables(x): return ((1, 2.5), (3, True))
+def both(x): return x, x.tolist()
 """
 
 
@@ -40,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def process(folder: Path) -> Iterator[KernelProcess]:
     with KernelProcess(timeout=0.3) as process:
-        for name in ("double", "nan_between", "is_contiguous", "raises", "refuses", "crashes", "waits", "changes"):
+        for name in re.findall(r"^def (\w+)", SOURCE, re.MULTILINE):
             process.load(f"{folder / 'mine.py'}:{name}", name)
         yield process
 
@@ -91,6 +114,71 @@ def test_a_failure_is_said_and_the_next_call_works(
     assert isinstance(found, CallFailure)
     assert (found.kind, found.sentence, found.is_refusal) == (kind, sentence, is_refusal)
     assert call(process, "double").parts[0].array.tolist() == [0, 2, 4]
+
+
+@pytest.mark.parametrize("name", ["forks", "forks_and_raises"])
+def test_a_function_that_forks_answers_once(name: str, process: KernelProcess) -> None:
+    for _ in range(3):
+        found = call(process, name)
+        assert isinstance(found, Returned)
+        assert found.parts[0].array.tolist() == [0, 1, 2]
+        assert call(process, "double").parts[0].array.tolist() == [0, 2, 4]
+
+
+def test_a_process_of_another_session_that_is_left_behind_is_not_waited_for(folder: Path) -> None:
+    with KernelProcess(timeout=15) as process:
+        process.load(f"{folder / 'mine.py'}:leaves_a_child_behind", "leaves_a_child_behind")
+        start = time.monotonic()
+        found = call(process, "leaves_a_child_behind")
+        assert found.sentence == "crashes with signal 6 (SIGABRT)"
+        assert time.monotonic() - start < 5
+
+
+def test_an_exception_whose_text_raises_is_an_exception(process: KernelProcess) -> None:
+    found = call(process, "raises_without_a_text")
+    assert isinstance(found, CallFailure)
+    assert (found.kind, found.sentence) == ("raised", "raises Mute (mine.py, line 31)")
+
+
+@pytest.mark.parametrize(
+    ("name", "types"),
+    [
+        ("lists", ["list of numbers"]),
+        ("tables", ["tuple of numbers"]),
+        ("both", ["float64", "list of numbers"]),
+        ("returns_what_can_not_be_read", ["Strange"]),
+    ],
+)
+def test_what_is_not_an_array_is_one_part_that_says_what_it_is(
+    name: str, types: list[str], process: KernelProcess
+) -> None:
+    found = call(process, name)
+    assert isinstance(found, Returned)
+    assert [part.type for part in found.parts] == types
+    assert found.parts[-1].array is None
+
+
+SIGNATURES = {
+    "f(a, b, c=None, *, scale=1.0) -> Tensor:\n\n    It computes.": "(a, b, c='None', *, scale='1.0')",
+    "\nf(a: array, /, b: int | None = 1, *c, **d) -> array\n": "(a: 'array', /, b: 'int | None' = '1', *c, **d)",
+    "f(a,\n  b=(1, 2))\n": "(a, b='(1, 2)')",
+    "f(a sentence) of words": None,
+    "g(a) is another": None,
+    "f(a": None,
+    "It computes f(a).": None,
+    None: None,
+}
+
+
+@pytest.mark.parametrize(("text", "signature"), SIGNATURES.items())
+def test_a_function_without_a_signature_has_that_of_its_docstring(text: str | None, signature: str | None) -> None:
+    class Compiled:
+        __doc__, __name__ = text, "f"
+
+        def __call__(self) -> None: ...
+
+    found = documented_signature(Compiled())
+    assert (None if found is None else str(found)) == signature
 
 
 @pytest.mark.parametrize(
@@ -164,3 +252,13 @@ def test_a_command_that_is_not_there_is_an_error() -> None:
     with KernelCommand("no-such-program {in} {out}", timeout=1) as command, pytest.raises(AttnError) as error:
         command.call(Call({}, (), "float64"))
     assert error.value.typed == "--command: 'no-such-program' can't be started (No such file or directory)"
+
+
+def test_a_process_that_a_command_leaves_behind_is_not_waited_for(folder: Path) -> None:
+    program = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    time.sleep(20)\nprint('done')\n"
+    (folder / "leaves.py").write_text(program, encoding="utf-8")
+    start = time.monotonic()
+    with KernelCommand(f"{sys.executable} {folder / 'leaves.py'} {{in}} {{out}}", timeout=15) as command:
+        found = command.call(Call({"query": np.ones(2)}, (Argument("query", "query"),), "float64"))
+        assert (found, command.printed) == (CallFailure("result", "writes no {out}", "no file"), "done")
+    assert time.monotonic() - start < 5

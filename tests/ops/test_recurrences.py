@@ -33,6 +33,11 @@ def tokens(record: OperatorRecord, *leading: int, count: int = N, of_features: b
     return {name: array for name, array in arrays.items() if name in record.shapes.arrays}
 
 
+def without_query(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What a state is made of: nothing is read of it."""
+    return {name: array for name, array in arrays.items() if name != "query"}
+
+
 def by_hand(arrays: dict[str, np.ndarray], scale: float) -> tuple[np.ndarray, np.ndarray]:
     """The output and the last state of one head, number by number, from the definition."""
     state = arrays["past_state"].tolist()
@@ -56,7 +61,7 @@ def test_a_recurrence_is_its_loop_by_hand(record: OperatorRecord, of_features: b
     arrays = tokens(record, count=9, of_features=of_features)
     output, state = by_hand(arrays, 0.3)
     np.testing.assert_allclose(record.function(**arrays, scale=0.3), output, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(present_state(**arrays), state, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(present_state(**without_query(arrays)), state, rtol=1e-12, atol=1e-13)
 
 
 @every
@@ -90,13 +95,14 @@ def test_a_state_that_is_handed_on_continues_the_whole(record: OperatorRecord) -
     rows = [name for name in arrays if name != "past_state"]
     at = {name: -1 if name in ("decay", "beta") else -2 for name in rows}
     first, second = ({name: np.split(arrays[name], [50], at[name])[part] for name in rows} for part in (0, 1))
-    state = present_state(**first, past_state=arrays["past_state"])
+    state = present_state(**without_query(first), past_state=arrays["past_state"])
     parts = [
         record.function(**first, past_state=arrays["past_state"]),
         record.function(**second, past_state=state),
     ]
     np.testing.assert_allclose(np.concatenate(parts, axis=-2), record.function(**arrays), rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(present_state(**second, past_state=state), present_state(**arrays), rtol=1e-12)
+    ends = (present_state(**without_query(second), past_state=state), present_state(**without_query(arrays)))
+    np.testing.assert_allclose(*ends, rtol=1e-12)
 
 
 @pytest.mark.parametrize("feature_map", ["elu+1", "relu", "softmax"])
@@ -138,7 +144,30 @@ def test_key_heads_fewer_than_query_heads_repeat_the_state() -> None:
             query[0, head], key[0, head // 2], recurrence="gated_delta", **own, select=["output", "present_state"]
         )
         np.testing.assert_allclose(found.output[0, head], alone.output, rtol=1e-12)
-        np.testing.assert_allclose(found.present_state[0, head], alone.present_state, rtol=1e-12)
+        np.testing.assert_allclose(found.present_state[0, head // 2], alone.present_state, rtol=1e-12)
+    # As past_state has them, so that one is the other of the next call.
+    assert found.present_state.shape == past_state.shape
+    following = attention(query, key, **{**keys, "past_state": found.present_state}).output
+    ends = attention(
+        np.concatenate([query, query], 2),
+        np.concatenate([key, key], 2),
+        recurrence="gated_delta",
+        decay=np.concatenate([decay, decay], 2),
+        beta=np.concatenate([beta, beta], 2),
+        past_state=past_state,
+    ).output
+    np.testing.assert_allclose(following, ends[:, :, 5:], rtol=1e-12)
+
+
+def test_a_decay_of_each_query_head_makes_a_state_of_each() -> None:
+    random = np.random.default_rng(4)
+    query, key = random.standard_normal((1, 4, 5, D)), random.standard_normal((1, 2, 5, D))
+    decay = -random.random((1, 4, 5))
+    found = attention(query, key, recurrence="gated", decay=decay, select=["present_state"]).present_state
+    # By hand: what each token writes is kept by the product of the decays after it.
+    kept = np.exp(decay[..., ::-1].cumsum(-1)[..., ::-1] - decay)
+    by_head = np.repeat(key, 2, axis=1)
+    np.testing.assert_allclose(found, np.einsum("bhn,bhnd,bhne->bhde", kept, by_head, by_head), rtol=1e-12)
 
 
 def test_one_decay_of_each_head_is_that_of_every_token() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from attncli import attention
+from attncli.base.errors import AttnError
 from attncli.ops.recurrences import published_decays
 
 RESULTS = ["output", "present_state"]
@@ -26,15 +27,6 @@ def onnx_cases() -> list[Any]:
     return [case for case in cases if not case.name.endswith("_expanded")]
 
 
-def by_heads(array: np.ndarray, heads: int) -> np.ndarray:
-    """Decays or rates with the heads side by side in the last axis, [b n g·d], as [b g n d], or [b g n] of one each."""
-    *batch, count, size = array.shape
-    if size == 1:  # one for all heads
-        return np.repeat(array.mT, heads, axis=1)
-    apart = array.reshape(*batch, count, heads, size // heads).swapaxes(1, 2)
-    return apart[..., 0] if size == heads else apart
-
-
 def test_results_are_those_of_every_case_of_onnx() -> None:
     cases = onnx_cases()
     assert len(cases) == CASES
@@ -44,9 +36,9 @@ def test_results_are_those_of_every_case_of_onnx() -> None:
         (inputs, outputs), *_ = case.data_sets
         arrays = dict(zip([name for name in node.input if name], inputs, strict=True))
         kv_heads = given["kv_num_heads"].i
-        arrays |= {name: by_heads(arrays[name], kv_heads) for name in ("decay", "beta") if name in arrays}
         found = attention(
-            **arrays,
+            **arrays,  # in the layout of the operator
+            convention="onnx",
             heads=given["q_num_heads"].i,
             kv_heads=kv_heads,
             recurrence=given["update_rule"].s.decode() if "update_rule" in given else "gated_delta",
@@ -56,8 +48,25 @@ def test_results_are_those_of_every_case_of_onnx() -> None:
         output, state = outputs
         tolerance = 2e-3 if output.dtype == np.float16 else 1e-5
         np.testing.assert_allclose(found.output, output, tolerance, tolerance, err_msg=case.name)
-        groups = given["q_num_heads"].i // kv_heads
-        np.testing.assert_allclose(found.present_state[:, ::groups], state, tolerance, tolerance, err_msg=case.name)
+        np.testing.assert_allclose(found.present_state, state, tolerance, tolerance, err_msg=case.name)
+
+
+def test_without_onnx_every_case_of_onnx_is_refused_or_right() -> None:
+    wrong = []
+    for case in onnx_cases():
+        (node,) = case.model.graph.node
+        given = {attribute.name: attribute for attribute in node.attribute}
+        (inputs, (output, _)), *_ = case.data_sets
+        arrays = dict(zip([name for name in node.input if name], inputs, strict=True))
+        rule = given["update_rule"].s.decode() if "update_rule" in given else "gated_delta"
+        scale = given["scale"].f if "scale" in given else None
+        heads = {"heads": given["q_num_heads"].i, "kv_heads": given["kv_num_heads"].i}
+        try:
+            found = attention(**arrays, **heads, recurrence=rule, scale=scale).output
+        except AttnError:
+            continue
+        wrong += [] if np.allclose(found, output, 2e-3, 2e-3) else [case.name]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("name", ["torch_recurrent_gated_delta_rule", "torch_chunk_gated_delta_rule"])

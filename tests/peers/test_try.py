@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.cli.running import run_in_process
@@ -57,6 +58,54 @@ def test_it_passes(words: tuple[str, ...], tmp_path: Path) -> None:
 def test_it_passes_by_its_own_name(tmp_path: Path) -> None:
     words = ("try", "torch.nn.functional:scaled_dot_product_attention", "--inputs", "20", "--json")
     assert json.loads(run_in_process(*words, folder=tmp_path).stdout)["passes"]
+
+
+@pytest.mark.parametrize("words", [("--causal",), ("--causal", "--kv-heads", "2"), ("--scale", "0.3")])
+def test_a_builtin_is_given_what_the_first_line_of_its_docstring_takes(words: tuple[str, ...], tmp_path: Path) -> None:
+    words = ("try", "torch.nn.functional:scaled_dot_product_attention", *words, "--inputs", "20", "--json")
+    found = json.loads(run_in_process(*words, folder=tmp_path).stdout)
+    assert found["passes"], found["smallest"]
+    assert "is_causal, scale, enable_gqa)" in found["called"][0]
+
+
+LAZY = """
+def calls(q, k, v):
+    import torch
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v)
+
+
+def has_methods(q, k, v):
+    return (q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5).softmax(-1) @ v
+"""
+
+
+@pytest.mark.parametrize("name", ["calls", "has_methods"])
+def test_tensors_are_tried_where_arrays_are_none(name: str, tmp_path: Path) -> None:
+    (tmp_path / "lazy.py").write_text(LAZY, encoding="utf-8")
+    found = json.loads(run_in_process("try", f"lazy.py:{name}", "--inputs", "5", "--json", folder=tmp_path).stdout)
+    assert (found["passes"], found["arrays"]) == (True, "torch")
+
+
+@pytest.mark.parametrize("more", [{}, {"grad_output": np.ones((1, 2, 3, 4))}])
+def test_gradients_are_tried_on_the_arrays_of_a_file(more: dict[str, np.ndarray], tmp_path: Path) -> None:
+    arrays = dict(zip(("query", "key", "value"), np.random.default_rng(0).normal(size=(3, 1, 2, 3, 4)), strict=True))
+    np.savez(tmp_path / "in.npz", **arrays, **more)
+    found = tried(tmp_path, "right", "in.npz", "--backward", "--inputs", "0")
+    assert found["passes"], found["smallest"]
+
+
+LIBRARIES = {
+    "mlx.core.fast:scaled_dot_product_attention": "NumPy arrays in any layout: it raises TypeError",
+    "xformers.ops:memory_efficient_attention": "PyTorch tensors in any layout: it raises NotImplementedError",
+}
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_function_of_a_library_that_takes_other_arrays_has_no_verdict(name: str, tmp_path: Path) -> None:
+    pytest.importorskip(name.partition(":")[0])
+    ran = run_in_process("try", name, folder=tmp_path)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith(f"attn: {name.partition(':')[2]}: can't be called with {LIBRARIES[name]}")
 
 
 def test_tokens_before_heads_are_found_by_trying(tmp_path: Path) -> None:

@@ -334,6 +334,7 @@ _PASSED = (
     *("past_key", "past_value", "mask", "bias", "sink", "key_lengths", "key_mask", "causal", "scale", "softcap"),
     *("window", "heads", "kv_heads", *BOUNDS, PAGES, "page_size"),
 )
+PASSED_KEYS = {*_PASSED, "position"}  # keys of a problem that a function may be given
 _MADE = ("grad_output", OUTPUT, LSE)  # what a backward function is given, too
 
 

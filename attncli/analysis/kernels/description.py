@@ -9,19 +9,23 @@ from attncli.io.problem_files import Document, Origin, RawValue
 from attncli.ops.registry import is_operator
 from attncli.problem.arrays import GivenArray
 from attncli.problem.fields import INPUTS, RANDOM
+from attncli.problem.layout import LAID_OUT as OF_LAYOUT
 from attncli.problem.layout import OWN_LAYOUTS
 from attncli.problem.mask_expressions import MaskExpression
 from attncli.problem.spec import FIELDS, ConventionUse, ProblemSpec
 
 SIZES = ("heads", "kv_heads", "dtype")  # keys that say which inputs there are
-ARRAYS = (*LAID_OUT, "past_key", "past_value")  # which are one more input
+ARRAYS = (*LAID_OUT, "past_key", "past_value", "grad_output")  # which are one more input
 LABELS = ("tokens", "query_tokens", "only")
 SAMPLE = (1, 2, 2, 1)  # the shape [b h n d] on which keys are checked
 
 
-def describe(document: Document, convention: str | None = None) -> tuple[Description, ConventionUse | None]:
+def describe(
+    document: Document, convention: str | None = None, layout: str | None = None
+) -> tuple[Description, ConventionUse | None]:
     """What the keys of a problem say of a function, and what a convention makes of them.
 
+    Arrays that have as many axes as the `layout` of the function, and none of their own, are in this order too.
     Raises AttnError for a key that gives arrays a fixed size.
     """
     keys = {key: raw for key, raw in document.items() if key in FIELDS and raw.value is not None}
@@ -30,6 +34,8 @@ def describe(document: Document, convention: str | None = None) -> tuple[Descrip
             _check_has_no_size(key, raw)
     kept = {key: raw for key, raw in keys.items() if key not in (*SIZES, *ARRAYS, *LABELS, "layout")}
     arrays = {key: raw for key, raw in keys.items() if key in (*ARRAYS, *LABELS, "layout")}
+    if layout is not None and "layout" not in arrays and len(layout) in map(_axis_count, arrays.items()):
+        arrays["layout"] = RawValue(layout, Origin())
     given = None
     if any(key in ARRAYS for key in arrays):
         given = _case(assemble({**kept, **arrays, **{key: keys[key] for key in SIZES if key in keys}}, convention))
@@ -44,6 +50,15 @@ def describe(document: Document, convention: str | None = None) -> tuple[Descrip
         raise UnknownNameError("type", str(dtype), TYPES["torch"], where=keys["dtype"].origin.path("dtype"))
     dtypes = None if dtype is None else (str(dtype),)
     return Description(kept, convention, heads, kv_heads, dtypes, given), problem.convention
+
+
+def _axis_count(item: tuple[str, RawValue]) -> int:
+    """How many axes an array has that is given in an order of axes; 0 for another key."""
+    key, raw = item
+    if key not in OF_LAYOUT:
+        return 0
+    value = read_value(FIELDS[key], raw)
+    return value.array.ndim if isinstance(value, GivenArray) else np.ndim(value)
 
 
 def _count(keys: Document, key: str) -> int | None:
@@ -81,9 +96,25 @@ def _case(problem: ProblemSpec) -> KernelCase:
         cached = [_with_heads(problem, f"past_{name}") for name in ("key", "value")]
         past = cached[0].shape[2]
         key, value = (np.concatenate(both, axis=2) for both in zip(cached, (key, value), strict=True))
-    case = KernelCase({"query": query, "key": key, "value": value}, "float64", past=past, about="the problem's own")
+    shape = (*query.shape[:-1], value.shape[-1])
+    upstream = np.ones(shape) if problem.grad_output is None else _of_output(problem, shape)
+    arrays = {"query": query, "key": key, "value": value, "grad_output": upstream}
+    case = KernelCase(arrays, "float64", past=past, about="the problem's own")
     dtype = problem.precision.name
     return case.with_dtype(dtype if dtype in TYPES["torch"] else "float64")
+
+
+def _of_output(problem: ProblemSpec, shape: tuple[int, ...]) -> Array:
+    """The gradient of the output of a problem in the shape [b h n e]; heads that are side by side are split."""
+    given = problem.grad_output
+    assert given is not None
+    batch, heads, tokens, features = shape
+    if problem.leading.splits_heads:
+        given = np.broadcast_to(given, (batch, tokens, heads * features))
+        given = given.reshape(batch, tokens, heads, features).transpose(0, 2, 1, 3)
+    elif given.ndim == 3 and not problem.leading.has_input_head_axis:
+        given = given[:, None]
+    return np.broadcast_to(given, shape)
 
 
 def _with_heads(problem: ProblemSpec, name: str) -> Array:

@@ -1,7 +1,7 @@
 """How a function is called, found by trying: the library of its arrays, their layout, and what inputs it takes."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from attncli.analysis.kernels.calls import (
     LAYOUTS,
@@ -11,10 +11,12 @@ from attncli.analysis.kernels.calls import (
     describe_layout,
     find_returns,
     first_annotation,
+    visible_table,
 )
 from attncli.analysis.kernels.cases import BOUNDS, PAGE_SIZE, PAGES, CaseMaker, Extra, KernelCase, Scope, Sizes
 from attncli.analysis.kernels.report import Failure
 from attncli.analysis.kernels.trial import COMMAND, NUMPY, TORCH, TYPES, Trial, largest_number
+from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.engine.run import run
 from attncli.io.kernel_process import CallFailure, FunctionDescription, Returned
@@ -24,7 +26,11 @@ from attncli.problem.spec import ProblemSpec
 
 PROBE = Sizes(2, 3, 3, 5, 5, 4, 4)  # no two axes that a layout could confuse have the same length
 PLAIN_LAYOUTS = ("bhnd", "hnd", NO_HEADS)  # which differ in how many axes there are, so that the shape tells them apart
-_FAILED, _TIMED_OUT = 3, 4  # how well a call works that gives nothing; no other is tried after one without an end
+# How well a call works: it gives the right numbers, the right shape, or anything else, or it raises in code of the
+# user's own; then, worse, it refuses the arrays, or raises in a library. No other is tried after one without an end.
+_RIGHT, _SHAPE, _OTHER, _RAISED, _REFUSED, _IN_LIBRARY, _TIMED_OUT = range(7)
+_FOUND_NO_ARRAY = ("tensor", "torch")  # in the text of an error where NumPy's arrays are not what a function takes
+_ARRAYS = {NUMPY: "NumPy arrays", TORCH: "PyTorch tensors", COMMAND: ".npz files"}
 LOOSE = 1e-3  # of the largest number: so near are results of the right layout in any type
 
 
@@ -37,29 +43,76 @@ def find_call(trial: Trial, found: FunctionDescription) -> None:
     options = trial.options
     libraries = [options.library] if options.library else _libraries(found)
     layouts = [options.layout] if options.layout else _layouts(trial)
-    candidates = [(library, layout) for library in libraries for layout in layouts]
-    best: tuple[int, Interface] | None = None
-    for library, layout in candidates:
-        interface = replace(trial.interface, library=library, layout=layout)
-        for dtype in ("float64", "float32") if trial.description.dtypes is None else trial.description.dtypes[:1]:
-            quality, changed = _probe(trial, interface, dtype)
-            if quality != _FAILED:
+    best: _Probe | None = None
+    is_done = False
+    for library in libraries:
+        failures = []
+        for layout in layouts:
+            probe = _probe_types(trial, replace(trial.interface, library=library, layout=layout))
+            failures += [probe.failure] if probe.failure is not None else []
+            may_be_taken = best is None or layout in PLAIN_LAYOUTS or probe.quality in (_RIGHT, _REFUSED)
+            if may_be_taken and (best is None or probe.rank < best.rank):
+                best = probe
+            is_done = probe.quality in (_RIGHT, _TIMED_OUT)
+            if is_done:
                 break
-        counts = quality if quality < 2 else 2
-        may_be_taken = best is None or layout in PLAIN_LAYOUTS or quality == 0
-        if may_be_taken and (best is None or counts < best[0]):
-            best = (counts, changed)
-        if quality in (0, _TIMED_OUT):
+        if is_done:
             break
+        if options.library is None and library == NUMPY and TORCH not in libraries and _are_no_tensors(failures):
+            libraries.append(TORCH)
     assert best is not None
-    trial.interface = best[1]
+    _check_can_be_called(trial, best, libraries)
+    trial.interface = best.interface
     if options.returns is not None:
         trial.interface = replace(trial.interface, returns=options.returns)
-    found_or_not = ", found by trying" if best[0] == 0 else ", assumed, for none gave the right numbers (--layout)"
-    how = "" if len(candidates) == 1 else found_or_not
-    arrays = {TORCH: "PyTorch tensors", COMMAND: ".npz files"}.get(trial.interface.library, "NumPy arrays")
+    is_found = best.quality == _RIGHT
+    found_or_not = ", found by trying" if is_found else ", assumed, for none gave the right numbers (--layout)"
+    how = "" if len(libraries) * len(layouts) == 1 else found_or_not
+    arrays = _ARRAYS[trial.interface.library]
     own_layout = describe_layout(trial.interface.layout)
     trial.remarks.append(f"{trial.interface.signature}: {arrays}, {own_layout}{how}")
+
+
+@dataclass(frozen=True)
+class _Probe:
+    """How well a call works, how it is made, and how it failed, if it gave nothing."""
+
+    quality: int
+    interface: Interface
+    failure: CallFailure | None = None
+
+    @property
+    def rank(self) -> int:
+        """The smaller the better: of those that give other numbers and that raise in own code the first is taken."""
+        return min(self.quality, _OTHER) if self.quality <= _RAISED or self.quality == _TIMED_OUT else self.quality
+
+
+def _are_no_tensors(failures: Sequence[CallFailure]) -> bool:
+    """Whether what was raised says that NumPy's arrays are not the tensors that a function takes."""
+    of_types = [one.sentence.casefold() for one in failures if one.cause.startswith(("TypeError ", "AttributeError "))]
+    names_array = any("numpy.ndarray' object has no attribute" in text for text in of_types)
+    return names_array or any(word in text for text in of_types for word in _FOUND_NO_ARRAY)
+
+
+def _check_can_be_called(trial: Trial, best: _Probe, libraries: Sequence[str]) -> None:
+    """Raise AttnError where a library refuses what the function is given in every layout: that is no wrong number."""
+    if best.failure is None or best.quality not in (_REFUSED, _IN_LIBRARY) or not best.failure.is_in_library:
+        return
+    arrays = " or ".join(_ARRAYS[library] for library in libraries)
+    layouts = f"in layout {trial.options.layout}" if trial.options.layout else "in any layout"
+    message = f"can't be called with {arrays} {layouts}: it {best.failure.sentence}"
+    raise AttnError(message, where=trial.interface.function, hint="write a function (query, key, value) that calls it")
+
+
+def _probe_types(trial: Trial, interface: Interface) -> _Probe:
+    """How well a call works, in the first type in which it gives something."""
+    dtypes = ("float64", "float32") if trial.description.dtypes is None else trial.description.dtypes[:1]
+    probes = []
+    for dtype in dtypes:
+        probes.append(_probe(trial, interface, dtype))
+        if probes[-1].failure is None or probes[-1].quality == _TIMED_OUT:
+            return probes[-1]
+    return min(probes, key=lambda probe: probe.quality)
 
 
 def _libraries(found: FunctionDescription) -> list[str]:
@@ -83,8 +136,8 @@ def _layouts(trial: Trial) -> list[str]:
     return [layout for layout in layouts if layout in LAYOUTS] + (["bnd"] if knows_heads else [])
 
 
-def _probe(trial: Trial, interface: Interface, dtype: str) -> tuple[int, Interface]:
-    """How well a call works: 0 the right numbers, 1 the right shape, 2 something else, or that it fails."""
+def _probe(trial: Trial, interface: Interface, dtype: str) -> _Probe:
+    """How well a call works with arrays of a type."""
     scope = _first_scope(trial, interface)
     case = CaseMaker(scope).make(_sizes(PROBE, scope), dtype)
     before, trial.interface = trial.interface, interface
@@ -92,19 +145,26 @@ def _probe(trial: Trial, interface: Interface, dtype: str) -> tuple[int, Interfa
         problem = trial.problem_of(case)
         returned = trial.runner.call(interface.call(case, problem, trial.visible))
         if isinstance(returned, CallFailure):
-            return _TIMED_OUT if returned.kind == "timeout" else _FAILED, interface
+            return _Probe(_quality_of(returned), interface, returned)
         interface = replace(interface, returns=find_returns(returned, case, interface.layout) or (OUTPUT,))
         trial.interface = interface
         results = trial.results(case, returned)
-        if isinstance(results, Failure):
-            return 2, interface
-        reference = _reference(problem, OUTPUT)
-        output = results[OUTPUT].array if OUTPUT in results else None
+        output = None if isinstance(results, Failure) or OUTPUT not in results else results[OUTPUT].array
         if output is None:
-            return 2, interface
-        return (0 if _is_near(output.reshape(reference.shape), reference) else 1), interface
+            return _Probe(_OTHER, interface)
+        reference = _reference(problem, OUTPUT)
+        return _Probe(_RIGHT if _is_near(output.reshape(reference.shape), reference) else _SHAPE, interface)
     finally:
         trial.interface = before
+
+
+def _quality_of(failure: CallFailure) -> int:
+    """How well a call works that gives nothing."""
+    if failure.kind == "timeout":
+        return _TIMED_OUT
+    if failure.is_refusal:
+        return _REFUSED
+    return _IN_LIBRARY if failure.is_in_library else _RAISED
 
 
 def find_mask(trial: Trial) -> None:
@@ -122,11 +182,14 @@ def find_mask(trial: Trial) -> None:
         extras: Sequence[Extra] = ("mask", "bias") if adds_masks else ("mask",)
         case = CaseMaker(scope).make(_sizes(PROBE, scope), dtype, extras=extras)
         found = _output_of(trial, case)
-        sees = case.arrays["mask"].any(axis=-1)
-        right = _reference(trial.problem_of(case), OUTPUT)
+        problem = trial.problem_of(case)
+        visible = visible_table(problem)
+        sees = np.broadcast_to(visible, (*(1,) * (4 - visible.ndim), *visible.shape)).any(axis=-1)  # [b h n]
+        right = _reference(problem, OUTPUT)
         if isinstance(found, dict) and OUTPUT in found:
             output = found[OUTPUT].array.reshape(right.shape)
-            if _is_near(output[..., sees, :], right[..., sees, :]):
+            seen = np.broadcast_to(sees, right.shape[:-1])
+            if _is_near(output[seen], right[seen]):
                 if adds_masks:
                     name = next(one.parameter for one in interface.passed if one.key == "mask")
                     trial.remarks.append(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from attncli.analysis.check.check import check
 from attncli.analysis.check.report import Explanation
-from attncli.analysis.kernels.calls import NO_HEADS, Interface, parameters_said
+from attncli.analysis.kernels.calls import NO_HEADS, PASSED_KEYS, Interface, parameters_said
 from attncli.analysis.kernels.cases import CaseMaker, KernelCase, Scope
 from attncli.analysis.kernels.probing import find_call, find_mask, find_scope
 from attncli.analysis.kernels.report import Failure, Kind, OtherFailure, Smallest, TrialReport
@@ -41,6 +41,7 @@ def try_function(
 
     Raises AttnError where it can't be called as it should be, or refuses all inputs.
     """
+    _check_is_passed(interface, found, description)
     trial = Trial(runner, interface, description, options)
     find_call(trial, found)
     find_mask(trial)
@@ -48,9 +49,23 @@ def try_function(
     return _run(trial, scope)
 
 
+def _check_is_passed(interface: Interface, found: FunctionDescription, description: Description) -> None:
+    """Raise AttnError where a key may be an argument of a function that says nothing of its parameters."""
+    if any(not one.takes_any for one in found.parameters or ()):
+        return
+    keys = [key for key in description.document if key in PASSED_KEYS]
+    if keys:
+        names = join_words(keys)
+        message = f"does not say what its parameters are, so {names} can't be passed"
+        hint = f"write a function (query, key, value) that calls it with {names}"
+        raise AttnError(message, where=interface.function, hint=hint)
+
+
 def _cases(trial: Trial, scope: Scope) -> list[KernelCase]:
     maker = CaseMaker(scope, trial.options.seed)
-    given = [] if trial.description.given is None else [trial.description.given]
+    own = trial.description.given
+    own = own if own is None or trial.options.is_backward else own.without("grad_output")
+    given = [] if own is None else [own]
     return [*given, *maker.systematic(), *maker.drawn(trial.options.inputs)]
 
 

@@ -113,7 +113,7 @@ def try_function(
     document = read_problem_options(problem, keys, read_inputs)
     write_alias_notes(document)
     check_convention(convention)
-    description, use = _description(document, convention)
+    description, use = _description(document, convention, layout)
     streams.write_warnings([] if use is None else use.remarks, strict=strict)
     file = None if output is None else named_file(output, "--output")
     check_is_no_input(file, read_inputs)
@@ -204,11 +204,13 @@ def _number(text: str | None, option: str) -> float | None:
     return to_number_from(value if is_number(value) else text, (option,), 0)
 
 
-def _description(document: "Document", convention: str | None) -> "tuple[Description, ConventionUse | None]":
+def _description(
+    document: "Document", convention: str | None, layout: str | None
+) -> "tuple[Description, ConventionUse | None]":
     """What the keys of a problem say of the function, and what its convention makes of them."""
     from attncli.analysis.kernels.description import describe
 
-    return describe(document, convention)
+    return describe(document, convention, layout)
 
 
 def _interface(
@@ -232,6 +234,7 @@ def _interface(
         return interface, found, options
     if options.library == "numpy" or not (found.uses_torch or options.library == "torch"):
         hint = f"write {own}(q, k, v, grad_output) next to it, or name it with --backward-function"
+        hint += "; of one that takes tensors give --arrays torch" if options.library is None else ""
         raise AttnError("NumPy's arrays have no gradients", where="--backward", hint=hint)
     return with_autograd(interface), found, replace(options, library="torch")
 

@@ -1,5 +1,6 @@
 """`attn worksheet`: an exercise with blanks and its key, or one for each student."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -221,7 +222,7 @@ def _write_folder(
     for file in files:
         check_is_no_input(str(path_of(folder) / file), inputs)
     atomic_write_folder(folder, files)
-    say_written(folder, f"attn check {folder} --csv grades.csv")
+    say_written(folder, f"attn check {shlex.quote(folder)} --csv grades.csv")
 
 
 def _make_sheet(document: "Document", request: SheetRequest, *, strict: bool) -> "Sheet":

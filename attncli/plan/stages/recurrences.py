@@ -70,12 +70,20 @@ def _add_array(builder: PlanBuilder, name: str) -> Node:
 
 
 def _add_present_state(builder: PlanBuilder, inputs: Mapping[str, str], options: Mapping[str, Any]) -> None:
-    """Add the state after the last token, which is computed where it is selected."""
-    features = {"d": builder.current_node("query").axes[-1].length, "e": builder.current_node("value").axes[-1].length}
-    axes = (*builder.score_axes, *(Axis(letter, length) for letter, length in features.items()))
+    """Add the state after the last token, which is computed where it is selected.
+
+    It has the heads of the keys, as `past_state` has them, unless an array is of query heads: a decay of its own.
+    """
+    made_of = {name: builder.nodes[node] for name, node in inputs.items() if name != "query"}
+    sources = {name: node.inputs["x"] if node.stage == "repeat" else node.name for name, node in made_of.items()}
+    before = {name: builder.nodes[source] for name, source in sources.items()}
+    of_keys = before if not any("h" in node.letters for node in before.values()) else made_of
+    value = of_keys["value"]
+    axes = (*value.axes[:-2], Axis("d", builder.current_node("query").axes[-1].length), value.axes[-1])
+    sources = {name: node.name for name, node in of_keys.items()}
     own = {name: options[name] for name in ("feature_map", "eps")}
     builder.add(
-        STATE, "Sₙ", "the state after the last token", axes, "cache", present_state, inputs, own, is_on_demand=True
+        STATE, "Sₙ", "the state after the last token", axes, "cache", present_state, sources, own, is_on_demand=True
     )
     builder.results[STATE] = STATE
 

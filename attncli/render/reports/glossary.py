@@ -273,10 +273,10 @@ packed projections, fused projections, qkv, c_attn, in_proj_weight, query_key_va
     takes one of them out, in quotes: "model.safetensors#c_attn.weight[:, 0:768]".
     see: w_qkv, w_kv, packing, w_qg
 
-quantized weights, quantized, quantization, fp8, gptq, awq, dequantize
+quantized weights, quantized, quantization, fp8, bits, gptq, awq, dequantize
     Weights stored in few bits; in place of a matrix [out in] write {fp8: {weight: …, scale: …, block: [128,
     128]}}, {gptq: {qweight: …, qzeros: …, scales: …, g_idx: …, bits: 4}} or {awq: {qweight: …, qzeros: …, scales:
-    …}}.
+    …}}. Of float8 that is stored as uint8 write {float8_e4m3fn: {bits: …, scale: …}} or {float8_e5m2: …}.
     see: w_q, weight_layout
 
 rope scaling, rope_scaling, rope_parameters, mrope, $scalings

@@ -24,10 +24,11 @@ def try_text(
     inputs: int = 0,
     types: tuple[str, ...] | None = ("float64",),
     convention: str | None = None,
+    found: FunctionDescription | None = None,
     **keys: Any,
 ) -> TrialReport:
-    """The report of the function `attention` of a text, which is to compute what the keys say."""
-    found = described(*names, optional=optional)
+    """The report of the function `attention` of a text, which is to compute what the keys say; `found` describes it."""
+    found = described(*names, optional=optional) if found is None else found
     document = {key: RawValue(value, Origin()) for key, value in keys.items()}
     interface = read_interface(found, "attention")
     description = Description(document, convention, dtypes=types)

@@ -37,6 +37,7 @@ CASE = CaseMaker(Scope()).make(Sizes(2, 6, 3, 5, 7, 4, 11), "float64")
         ("q k v num_heads num_kv_heads", "query key value heads kv_heads"),
         ("q k v attn_bias sinks key_padding_mask", "query key value bias sink key_mask"),
         ("q k v start_pos", "query key value past"),
+        ("query key value attn_logits_soft_cap", "query key value softcap"),
         ("q k v past_key past_value seqlens", "query key value past_key past_value key_lengths"),
         ("key query value", "key query value"),
         ("q k v causal alibi_slopes", "query key value causal alibi_slopes"),

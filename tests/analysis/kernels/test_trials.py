@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from attncli.base.errors import AttnError
+from attncli.io.kernel_process import FunctionDescription, Parameter
 from tests.analysis.kernels import right_kernels
 from tests.analysis.kernels.running import try_text
 from tests.analysis.kernels.wrong_kernels import RIGHT, WRONG
@@ -131,6 +133,25 @@ def test_a_mask_that_is_added_is_found_by_trying() -> None:
     report = tried(ADDED + rows, ", mask=None", empty_rows="nan")
     assert report.passes
     assert "mask: numbers added to the scores, −∞ where a key is hidden, found by trying" in report.called
+
+
+def test_rows_that_only_the_causal_mask_empties_do_not_decide_whether_a_mask_is_added() -> None:
+    """Where the mask leaves a query the keys after its own alone, the causal mask hides those too: NaN, not 0."""
+    change = f"{ADDED}; scores = np.where(np.tri(n, m, dtype=bool), scores, -1e300)"
+    rows = "; scores = np.where((scores == -1e300).all(-1, keepdims=True), np.nan, scores)"
+    report = tried(change + rows, ", mask=None", causal=True, empty_rows="nan")
+    assert report.passes
+    assert "mask: numbers added to the scores, −∞ where a key is hidden, found by trying" in report.called
+
+
+@pytest.mark.parametrize("parameters", [None, (Parameter("args", False, False, True, False, ""),)])
+def test_a_key_is_not_taken_for_the_own_of_a_function_that_says_nothing_of_itself(parameters: Any) -> None:
+    found = FunctionDescription("m:f", parameters, False, ())
+    assert tried(found=found).passes
+    for keys in ({"causal": True}, {"softcap": 2.0, "causal": True}, {"position": "alibi"}):
+        with pytest.raises(AttnError, match="does not say what its parameters are, so ") as error:
+            tried(found=found, **keys)
+        assert all(key in error.value.message for key in keys)
 
 
 def test_a_mask_that_hides_is_a_mistake_unless_a_convention_says_so() -> None:

@@ -111,6 +111,7 @@ def test_nan_of_a_query_that_sees_no_key_may_be_right(run: Run, tmp_path: Path) 
         (("kernel.py:attention", "--inputs", "-1"), "--inputs: -1 is out of range; expected 0 or more"),
         (("kernel.py:attention", "--returns", "outptu"), "--returns: unknown result 'outptu'; did you mean 'output'?"),
         (("kernel.py:attention", "--backward"), "--backward: NumPy's arrays have no gradients; write"),
+        (("numpy:interp",), "interp: can't be called with NumPy arrays in any layout: it raises ValueError"),
         (("kernel.py:attention", "--as", "flush"), "--as: unknown convention 'flush'; did you mean 'flash'?"),
         (
             ("kernel.py:attention", "--as", "jax", "--softcap", "2", "--strict"),

@@ -275,14 +275,14 @@ defineFunction("gated_delta", RECURRENCE);
 defineFunction("present_state", {
   compute(inputs, { feature_map: name, eps }) {
     const key = FEATURE_MAPS[name].compute(inputs.key, eps);
-    return lastStates(statesOf({ ...inputs, key }, commonLeading(inputs.query, key, inputs.value)).after);
+    return lastStates(statesOf({ ...inputs, key }, commonLeading(key, inputs.value)).after);
   },
   reads: MADE_OF,
   index: Object.fromEntries(MADE_OF.map((role) => [role, ofAllTokens(role)])),
   work: (cell) => [[`the state after the last token: ${cell.write(cell.number)}`]],
 });
 
-/** The cells of a role of all tokens and key features, of one head and one value feature. */
+/** The cells of a role of all tokens and key features, of one head, which may be one of keys, and one value feature. */
 function ofAllTokens(role) {
-  return (cell, source) => atToken(role, ({ at: { b, h, e } }) => ({ b, h, e }))(cell, source);
+  return (cell, source) => atToken(role, ({ at: { b, h, g, e } }) => ({ b, h, g, e }))(cell, source);
 }
