@@ -44,9 +44,7 @@ def main() -> NoReturn:
     except (KeyboardInterrupt, EndedBySignal) as end:
         _end(end)
     except Exception as error:  # noqa: BLE001 - whatever it is, Python would end with 1, which says that numbers differ
-        status = FAILED  # where memory does not even suffice for the report
-        with suppress(Exception):
-            status = _report_failure(error)
+        status = _report_failure(error)
     with suppress(Exception):  # no memory is left: the process ends at once all the same
         _handle_ending_signals(signal.SIG_DFL)
     _leave(status)
@@ -66,12 +64,12 @@ def _collect_garbage_later() -> None:
 
 def _report_failure(error: Exception) -> int:
     """Print what was not foreseen on standard error; returns CRASHED, or FAILED where memory does not suffice."""
-    lacks_memory, said = isinstance(error, MemoryError), "there is not enough memory"
-    if not lacks_memory:
+    lacks_memory, said = True, "there is not enough memory"
+    with suppress(MemoryError, ImportError):  # for this report either
         from attncli.base.crash import crash_report, is_lack_of_memory  # noqa: PLC0415 - hardly a process needs it
 
         lacks_memory = is_lack_of_memory(error)
-        said = f"{said} ({error})" if lacks_memory else crash_report(error)
+        said = f"{said} ({error})".removesuffix(" ()") if lacks_memory else crash_report(error)
     with suppress(OSError, AttributeError):  # a standard error that is closed or full: nobody can be told
         print(f"attn: {said}", file=sys.stderr, flush=True)
     return FAILED if lacks_memory else CRASHED

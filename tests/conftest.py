@@ -20,6 +20,7 @@ settings.load_profile("attn")
 
 def pytest_configure() -> None:
     """The processes that tests start import the same copy of attncli as the tests do."""
+    os.environ.pop("PYTHONUNBUFFERED", None)  # of some shells: what processes print is kept without it too
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(TESTED), os.environ.get("PYTHONPATH"))))
 
 
