@@ -64,10 +64,12 @@ def _collect_garbage_later() -> None:
 
 def _report_failure(error: Exception) -> int:
     """Print what was not foreseen on standard error; returns CRASHED, or FAILED where memory does not suffice."""
-    from attncli.base.crash import crash_report, is_lack_of_memory  # noqa: PLC0415 - hardly a process needs it
+    lacks_memory, said = True, "there is not enough memory"
+    with suppress(MemoryError, ImportError):  # for this report either
+        from attncli.base.crash import crash_report, is_lack_of_memory  # noqa: PLC0415 - hardly a process needs it
 
-    lacks_memory = is_lack_of_memory(error)
-    said = f"there is not enough memory ({error})" if lacks_memory else crash_report(error)
+        lacks_memory = is_lack_of_memory(error)
+        said = f"{said} ({error})".removesuffix(" ()") if lacks_memory else crash_report(error)
     with suppress(OSError, AttributeError):  # a standard error that is closed or full: nobody can be told
         print(f"attn: {said}", file=sys.stderr, flush=True)
     return FAILED if lacks_memory else CRASHED

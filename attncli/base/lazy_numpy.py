@@ -3,12 +3,9 @@
 Help and completion read the records of operators, whose functions compute with NumPy; they start faster without it.
 """
 
-import sys
 from importlib import import_module
 from math import isfinite
 from typing import TYPE_CHECKING, Any
-
-from attncli.base.address_space import check_numpy_fits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,8 +21,6 @@ else:
         """The module `numpy`: an attribute is looked up once and then kept."""
 
         def __getattr__(self, name: str) -> Any:
-            if "numpy" not in sys.modules:
-                check_numpy_fits()
             import numpy  # noqa: PLC0415 - NumPy is loaded here, at its first use
 
             value = getattr(numpy, name)

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from attncli.base.address_space import check_numpy_fits
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import import_object
 from attncli.cli import streams, usage_errors
@@ -112,6 +113,11 @@ def whole_number(text: str, option: str) -> int:
 
 class Command(_OwnHelp, TyperCommand):
     """One command."""
+
+    def invoke(self, context: Any) -> Any:
+        """Run the command, if NumPy fits in memory: its library would end the process with the status DIFFERS."""
+        check_numpy_fits()
+        return super().invoke(context)
 
 
 class CommandGroup(_OwnHelp, TyperGroup):

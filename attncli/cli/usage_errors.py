@@ -27,6 +27,7 @@ _WRITES = ("--output", "-o")
 _PART_OF_LIST = re.compile(r"[\[\](),;\d.eE+-]*\d[\[\](),;\d.eE+-]*|\[[^\[\]]+|[^\[\]]+(,|\]+)")
 _NUMBER = re.compile(r"-[\d.]")
 _OPTION = re.compile(r"--[\w-]+")
+_A_COMMAND = re.compile(rf"\battn (?:{'|'.join(COMMANDS)})\b")
 _WORD = re.compile(r"[^\W\d_]+(['’-][^\W\d_]+)*")
 _WORD_PARTS = re.compile(r"[\W_]+")
 _PUNCTUATION = ".,;:!?…"
@@ -42,6 +43,7 @@ _COMMANDS_ELSEWHERE = {
     "new create start template": "attn init {words}",
     "random draw sample": "attn generate {words}",
     "ls catalogue catalog": "attn list {words}",
+    "train learn optimize optimise": "attn fit {words}",
     "load layer checkpoint": "attn model {words}",
     "plot picture figure": "attn compute -o weights.svg {words}",
 }
@@ -259,7 +261,7 @@ def _unknown_option(
     known = [opt for p in parameters if p.param_type_name == "option" for opt in (*p.opts, *p.secondary_opts)]
     hint = hint_elsewhere(name, is_option=True, value=value) if name.startswith("--") else None
     named = set(_OPTION.findall(hint or ""))
-    if not named <= {*known, "--layer"}:
+    if not named <= {*known} and not _A_COMMAND.search(hint or ""):  # which says itself what has the option
         is_near = ref is not None and ref.has_problem and named <= _of_compute()
         hint = f"attn compute has it: {hint}" if is_near else None
     if hint is None:

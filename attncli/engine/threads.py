@@ -222,7 +222,7 @@ def _dask(address: str) -> Iterator[Run]:
         pool = client.get_executor(retries=RETRIES, pure=False)
         yield partial(
             submit_blocks,
-            prepare=lambda task: partial(pool.submit, compute, client.scatter(task, broadcast=True)),
+            prepare=lambda task: partial(pool.submit, compute_on_worker, client.scatter(task, broadcast=True)),
             ahead=4 * count,
         )
     except (KilledWorker, FutureCancelledError) as error:
@@ -237,6 +237,12 @@ def compute(
     """Compute a block of a task, wherever it runs; raises Cancelled at a yield where `is_cancelled()`."""
     with begin(task, block, query_inputs) as begun:
         return begun.finish(is_cancelled)
+
+
+def compute_on_worker(task: BlockTask, block: Block, query_inputs: Mapping[str, Array]) -> BlockResult:
+    """Compute a block in a worker of Dask, with one BLAS thread, as here: it may have been started with more."""
+    with one_blas_thread():
+        return compute(task, block, query_inputs)
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,13 @@ import re
 from collections.abc import Sequence
 
 from attncli.base.errors import AttnError
-from attncli.base.text import first_duplicate
+from attncli.base.text import first_duplicate, shorten
 from attncli.io.inputs import Inputs
 
 HEADINGS = ("name", "names", "student", "students")  # of the column of names, in a first row
 FIRST_NAMES = ("first name", "first names", "given name", "firstname")
 LAST_NAMES = ("last name", "surname", "family name", "lastname")
+MAX_NAME_BYTES = 200  # of a name: systems allow 255 for that of a file, with its suffixes
 # What a system reads in the name of a file as more than a character.
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')
 
@@ -20,13 +21,16 @@ def read_names(file: str, inputs: Inputs) -> list[str]:
 
     First and last names in two columns, as learning platforms export them, are one name.
 
-    Raises AttnError where there are none, or where two would have files of the same name.
+    Raises AttnError where there are none, where one is too long, or where two would have files of the same name.
     """
     source = inputs.open(file)
     text = source.text()
     first = text.lstrip().partition("\n")[0]
     delimiter = next((mark for mark in "\t;," if mark in first), ",")
-    rows = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines(), delimiter=delimiter)]
+    try:
+        rows = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines(), delimiter=delimiter)]
+    except csv.Error as error:
+        raise AttnError(f"is not a list of names ({error})", where=source.name, hint="write one a row") from None
     rows = [row for row in rows if any(row)]
     columns = _columns(rows[0]) if rows else []
     names = [" ".join(row[at] for at in columns or [0] if at < len(row)).strip() for row in rows[bool(columns) :]]
@@ -35,6 +39,10 @@ def read_names(file: str, inputs: Inputs) -> list[str]:
     if not all(names):
         raise AttnError("a row has no name", where=source.name)
     stems = [stem.casefold() for stem in file_stems(names)]
+    for name in names:
+        if len(name.encode()) > MAX_NAME_BYTES:
+            message, hint = f"{shorten(name)!r} is too long for the name of a file", f"expected {MAX_NAME_BYTES} bytes"
+            raise AttnError(message, where=source.name, hint=f"{hint} at most")
     if len({*stems}) < len(stems):
         name = names[stems.index(first_duplicate(stems))]
         raise AttnError(f"{name!r} is there twice", where=source.name, hint="tell both apart")

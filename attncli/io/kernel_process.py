@@ -214,7 +214,7 @@ class KernelProcess:
     def _start(self) -> None:
         if self._process is not None:
             return
-        words = [sys.executable, "-P", str(Path(kernel_worker.__file__))]
+        words = [sys.executable, "-u", "-P", str(Path(kernel_worker.__file__))]  # -u: what is printed is there at once
         self._answers = queue.Queue()
         self._process = subprocess.Popen(
             words,

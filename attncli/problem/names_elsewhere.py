@@ -9,7 +9,7 @@ from attncli.problem.spec import FIELDS
 
 _CONVENTION = "give --as"
 _NO_DROPOUT = "leave it out: attn computes inference, which has no dropout"
-_NO_TRAINING = "leave it out: attn trains nothing"
+_FIT = "attn fit learns: "
 _ONE_LAYER = "leave it out: attn computes one layer; attn model --layer N picks it"
 _ONE_PROCESSOR = "leave it out: attn computes on the CPU"
 _NO_NETWORK = "leave it out: attn computes attention, not the feed-forward layer after it"
@@ -120,7 +120,9 @@ _HINTS = {
     "dropout dropout_p attn_dropout attention_dropout dropout_rate p": _NO_DROPOUT,
     "backward grad grads gradients autograd requires_grad with_grad": "give {gradient}; in Python gradient=True",
     "do dout d_out dy grad_out grad_outputs upstream_gradient": "give {grad_output}",
-    "lr learning_rate epochs train training": _NO_TRAINING,
+    "lr learning_rate step_size": f"{_FIT}give {{rate=0.05}}",
+    "epochs iterations num_steps max_iter": f"{_FIT}give {{steps=1000}}",
+    "train training learning trainable": f"{_FIT}give {{learn}} w_q and {{target}} output=FILE",
     # positions and the cache
     "rotary rope_theta theta": "give {position=rope:base=10000}",
     "alibi_slopes": "give {position=alibi}",
@@ -187,8 +189,9 @@ def hint_elsewhere(name: str, *, is_option: bool = False, value: str | None = No
     template = _ROWS.get(plain) or _hint_of_operator(plain)
     if template is None:
         return None
-    if value is not None and _NUMBER.fullmatch(value) and (one := _ONE_NUMBER.fullmatch(template)):
-        return f"give {_assigned(one['name'], (one['operator'] or '') + value, is_option=is_option)}"
+    before = _FIT if template.startswith(_FIT) else ""
+    if value is not None and _NUMBER.fullmatch(value) and (one := _ONE_NUMBER.fullmatch(template, len(before))):
+        return f"{before}give {_assigned(one['name'], (one['operator'] or '') + value, is_option=is_option)}"
     return _NAME.sub(lambda found: _written(found[1], found[2], is_option=is_option), template)
 
 

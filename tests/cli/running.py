@@ -1,14 +1,11 @@
 """`attn` called in this process or started in one of its own, also on a terminal: what it printed and how it ended."""
 
-import fcntl
 import io
 import os
-import pty
 import re
 import struct
 import subprocess
 import sys
-import termios
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir
@@ -95,9 +92,8 @@ def on_a_terminal(
     It is called in this process or, for what belongs to the system (a pager) or to a process
     (Rich keeps a style's codes for the first kind of terminal that it meets), started in one of its own.
     """
-    reading_end, terminal = pty.openpty()
+    reading_end, terminal = open_terminal(width)
     os.write(reading_end, typed.encode())
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     variables = {name: value for name, value in environment(None).items() if name not in ("COLUMNS", "LINES")}
     variables |= {"TERM": "xterm-256color", **(env or {})}
     call = _start_on if is_process else _call_on
@@ -110,6 +106,17 @@ def on_a_terminal(
     os.close(reading_end)
     assert ended == status
     return shown.result().decode().replace("\r\n", "\n")
+
+
+def open_terminal(width: int) -> tuple[int, int]:
+    """The end of a new pseudo-terminal of that width that reads what is written to the other, and that other."""
+    import fcntl  # these are not on Windows
+    import pty
+    import termios
+
+    reading_end, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    return reading_end, terminal
 
 
 def read_terminal(reading_end: int) -> bytes:

@@ -1,17 +1,14 @@
 """Texts in chunks: what one call writes, and how the lines are counted; and messages, broken between words."""
 
-import fcntl
 import os
-import pty
-import struct
 import sys
-import termios
 
 import pytest
 
 from attncli.cli.streams import BUFFER_SIZE, buffer_chunks, write_error
 from attncli.cli.terminal import ProgressBar
 from attncli.render.target import wrapped_words
+from tests.cli.running import open_terminal, read_terminal
 
 
 @pytest.mark.parametrize(
@@ -57,11 +54,11 @@ def test_wide_characters_count_twice_where_a_message_is_broken() -> None:
 
 
 def test_the_width_of_a_message_is_that_of_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal, other = pty.openpty()
-    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 30, 0, 0))
+    reading_end, terminal = open_terminal(30)
     monkeypatch.delenv("COLUMNS", raising=False)
-    with os.fdopen(other, "w", encoding="utf-8") as stream:
+    with os.fdopen(terminal, "w", encoding="utf-8") as stream:
         monkeypatch.setattr(sys, "stderr", stream)  # standard output is a pipe of pytest
         write_error("reading embeddings from the terminal")
-        assert os.read(terminal, 100).decode().split("\r\n") == ["attn: reading embeddings from", "the terminal", ""]
-    os.close(terminal)
+    shown = read_terminal(reading_end).decode()  # one read may get half a line
+    os.close(reading_end)
+    assert shown.split("\r\n") == ["attn: reading embeddings from", "the terminal", ""]

@@ -4,6 +4,7 @@ import email
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -74,6 +75,32 @@ def test_the_workflows_run_the_steps_of_a_whole_run() -> None:
     assert steps_called(workflow) >= whole - {"programs"}  # which `peers` calls
 
 
+def run_step(step: str, folder: Path, programs: list[str], user: int) -> subprocess.CompletedProcess[str]:
+    """A step of .ci/run where only these programs are on the path, for a user of that number."""
+    for name in programs:
+        (folder / name).symlink_to(shutil.which(name))
+    (folder / "id").write_text(f"#!/bin/sh\necho {user}\n", encoding="utf-8")
+    (folder / "id").chmod(0o755)
+    command = ["bash", str(ROOT / ".ci/run"), step]
+    return subprocess.run(command, env={"PATH": str(folder)}, capture_output=True, text=True, check=False)
+
+
+def test_who_is_not_root_is_told_which_packages_are_missing(tmp_path: Path) -> None:
+    programs = ["bash", "dirname", "grep", "mktemp", "rm", "sh", "env"]
+    ran = run_step("programs", tmp_path, programs, 1000)
+    assert ran.returncode == 1
+    said = r"missing, and only root can install them: apt-get install jq texlive-latex-base .* fish\n"
+    assert re.fullmatch(said, ran.stderr)
+
+
+def test_who_is_not_root_needs_nothing_where_all_packages_are_there(tmp_path: Path) -> None:
+    for name in ("jq", "pdflatex", "soffice", "chromium", "mandoc", "zsh", "fish"):
+        (tmp_path / name).write_text("#!/bin/sh\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    ran = run_step("programs", tmp_path, ["bash", "dirname", "grep", "mktemp", "rm", "sh", "env"], 1000)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 def test_the_workflows_test_every_python_that_the_package_names() -> None:
     workflow = (ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8")
     versions = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
@@ -92,7 +119,7 @@ def test_the_hook_of_pre_commit_checks_a_file(tmp_path: Path) -> None:
     (hook,) = hooks
     (program, *words) = hook["entry"].split()
     assert program in PROJECT["scripts"]
-    for name, expected, status in (("right", "[[1]]", 0), ("wrong", "[[2]]", 1)):
+    for name, expected, status in (("right", "[[1]]", 0), ("wrong", "[[2]]", 1), ("--quiet", "[[1]]", 0)):
         file = tmp_path / f"{name}.attn.yaml"
         file.write_text(f"query: [[1]]\nkey: [[1]]\nexpected: {{output: {expected}}}\n", encoding="utf-8")
         assert re.search(hook["files"], file.name)

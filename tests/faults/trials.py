@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import resource
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -112,6 +111,8 @@ def fail_file(calls: Calls) -> None:
 
 def fail_write(calls: Calls) -> None:
     """From here on files can't be longer than so many bytes."""
+    import resource  # not on Windows
+
     resource.setrlimit(resource.RLIMIT_FSIZE, (calls.failing, resource.RLIM_INFINITY))
 
 

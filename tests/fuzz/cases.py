@@ -6,7 +6,6 @@ import json
 import math
 import os
 import re
-import resource
 import shutil
 import signal
 import sys
@@ -121,6 +120,8 @@ def limits(seconds: float) -> Iterator[None]:
 
     def stop(_number: int, _frame: Any) -> NoReturn:
         raise TooSlowError
+
+    import resource  # not on Windows
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

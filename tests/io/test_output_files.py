@@ -1,7 +1,6 @@
 """Output files: a file or folder is complete, or left as it was; and the space there is for it."""
 
 import os
-import resource
 import shutil
 import stat
 import threading
@@ -35,6 +34,8 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_write_that_fails_half_way_leaves_the_old_file(tmp_path: Path) -> None:
+    import resource  # not on Windows
+
     path = tmp_path / "x.csv"
     path.write_text("old")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)

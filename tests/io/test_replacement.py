@@ -44,7 +44,7 @@ def test_a_file_is_replaced_and_keeps_its_permissions(mode: int, tmp_path: Path)
     assert names(tmp_path) == ["x.csv"]
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.root
 def test_a_file_keeps_its_owner(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("old")

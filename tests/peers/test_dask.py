@@ -31,6 +31,18 @@ def cluster() -> Iterator[Any]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def cluster_of_many_threads() -> Iterator[Any]:
+    """Two worker processes whose BLAS has two threads each, as where workers are started without a nanny."""
+    distributed, dask = pytest.importorskip("distributed"), pytest.importorskip("dask")
+    threads = {"OPENBLAS_NUM_THREADS": 2, "OMP_NUM_THREADS": 2}
+    with (
+        dask.config.set({"distributed.nanny.pre-spawn-environ": threads}),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as found,
+    ):
+        yield found
+
+
 @pytest.mark.parametrize(
     "keys",
     [
@@ -49,6 +61,18 @@ def test_a_cluster_computes_the_results_of_threads(cluster: Any, keys: dict[str,
     here, there = one.compute(select), one.compute(select, executor=cluster.scheduler_address)
     for name in select:
         np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
+
+
+@pytest.mark.parametrize("name", ["output", "grad_query"])
+def test_workers_that_were_given_more_threads_give_the_bytes_of_threads(
+    cluster_of_many_threads: Any, name: str
+) -> None:
+    """Products of two threads have other last digits: here in rows of 1,777 weights and 200 columns."""
+    draw = np.random.default_rng(0)
+    query, key, value = (draw.standard_normal((1777, 200)).astype(np.float32) for _ in range(3))
+    one = Problem(query=query, key=key, value=value, normalize="entmax:alpha=1.3", grad_output="ones")
+    here, there = (one.compute((name,), executor=ex) for ex in ("threads", cluster_of_many_threads.scheduler_address))
+    np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
 
 
 def test_projections_beside_a_cluster_are_those_of_threads(cluster: Any) -> None:

@@ -1,20 +1,33 @@
 """Names of other libraries: each has what to give in its place, as an option and as a key."""
 
 import re
+from inspect import signature
 
 import pytest
 
 from attncli.api.problem import Problem
 from attncli.base.errors import UnknownNameError
+from attncli.cli.commands.fit import fit
 from attncli.cli.output_options import OutputOptions
 from attncli.problem import names_elsewhere
 from attncli.problem.names_elsewhere import hint_elsewhere
 from attncli.problem.spec import FIELDS
 
 ROWS = vars(names_elsewhere)["_ROWS"]
+OF_OTHER_COMMANDS = ("as", "set", "layer", "against", "rtol", "atol")
 OPTIONS = {
     f"--{name.replace('_', '-')}"
-    for name in (*FIELDS, *OutputOptions.rows(), "as", "set", "layer", "against", "rtol", "atol", "force")
+    for name in (
+        *FIELDS,
+        *OutputOptions.rows(),
+        *signature(fit).parameters,
+        "as",
+        "set",
+        "layer",
+        "against",
+        "rtol",
+        "atol",
+    )
 }
 
 # What a user of PyTorch, NumPy, ONNX or transformers types, as an option and as a key, and what to give.

@@ -28,7 +28,7 @@ from attncli.cli.option_values import (
     write_alias_notes,
 )
 from attncli.cli.output import write_answer
-from attncli.cli.output_file import check_is_no_input, named_file
+from attncli.cli.output_file import check_is_new, check_is_no_input, named_file
 from attncli.cli.output_options import OutputOptions, with_output_options, writes_checks
 from attncli.cli.problem_options import As, EditTexts, Layers, MaxSize, Strict, with_problem_options
 from attncli.cli.terminal import ProgressBar
@@ -128,6 +128,7 @@ def check(
         str | None,
         typer.Option("--csv", metavar="FILE", help="Also write the grades of a class, a row for each file."),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", hidden=True, help="Let --csv replace a file.")] = False,
     handed_out: Annotated[
         str | None,
         typer.Option(metavar="FOLDER", help="Exercises of attn worksheet: say what was changed."),
@@ -153,6 +154,7 @@ def check(
     problems = at_layers(problems or (), layers or ())
     junit = None if junit is None else named_file(junit, "--junit")
     csv = None if csv is None else named_file(csv, "--csv")
+    check_is_new(csv, force=force, idle="only --csv needs it")
     check_stdin(*(problems or ()), *(text.partition("=")[2] or text for text in against or ()), *keys.values())
     check_convention(convention)
     inputs = make_inputs(max_size)

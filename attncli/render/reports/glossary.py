@@ -259,9 +259,20 @@ dropout, attention dropout
     see: weights, training
     source: Srivastava et al. 2014
 
-training, backward pass, gradient, gradients, backpropagation, loss
-    Changes the weight matrices until the output is as wanted. attn computes the forward pass and trains nothing.
-    see: projection, output
+training, train, learning, learn, optimizer, adam, learning rate
+    Changes weights step by step, each against its gradient, until a loss is small. attn fit learns weights and other
+    numbers of one attention from a target, by Adam.
+    see: loss, gradient, projection
+
+loss, loss function, objective, mean squared error, mse
+    One number that says how far a result is from what it is to be, which training makes smaller. That of attn fit is
+    the mean of the squared differences from the target; of several targets, the sum of theirs.
+    see: training, gradient, grad_output
+
+gradient, gradients, backward pass, backward, backpropagation, backprop
+    How much a loss grows with each number. --gradient computes it for every step and array, from the output back;
+    it begins with grad_output, the gradient of the loss by the output.
+    see: grad_output, loss, training
 
 residual stream, hidden state, hidden states, pre-norm, residual connection, skip connection
     What goes from layer to layer, each of which adds its output to it; a layer's norm makes its input of it.

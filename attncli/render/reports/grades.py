@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from attncli.analysis.check.report import CheckOutcome
 from attncli.base.lazy_numpy import np
-from attncli.base.text import count_of, delimited_rows, one_line
+from attncli.base.text import count_of, delimited_rows, one_line, without_formula
 from attncli.render.reports.check import explained_by
 
 HEADER = ("name", "right", "of", "first_wrong", "explained_by")
@@ -15,9 +15,11 @@ HEADER = ("name", "right", "of", "first_wrong", "explained_by")
 def grades_csv(outcomes: Iterable[CheckOutcome]) -> str:
     """The file: a row for each file; a number that is not filled in counts, and is not right.
 
-    Of one that can't be checked there is the reason in place of the first wrong number, and no count.
+    Of one that can't be checked there is the reason in place of the first wrong number, and no count. Text that a
+    spreadsheet takes for a formula, such as a student's name of a file, has an apostrophe before it.
     """
-    return delimited_rows([HEADER, *_rows(outcomes)])
+    rows = [[without_formula(cell) if isinstance(cell, str) else cell for cell in row] for row in _rows(outcomes)]
+    return delimited_rows([HEADER, *rows])
 
 
 def _rows(outcomes: Iterable[CheckOutcome]) -> Iterator[Sequence[object]]:

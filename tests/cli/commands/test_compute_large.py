@@ -4,7 +4,6 @@ import ast
 import io
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -70,6 +69,8 @@ def test_an_interrupt_ends_it_and_leaves_nothing_behind(work: str, tmp_path: Pat
     file = tmp_path / LONG[work].rsplit(maxsplit=1)[-1]
     file.write_text("old")
     before = names(tmp_path)
+    import pty  # not on Windows
+
     reading_end, terminal = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "attncli", "compute", *LONG[work].split()],

@@ -92,6 +92,23 @@ def test_a_word_that_is_no_key_says_what_there_is_in_its_place(word: str, told: 
     assert told in " ".join(run("show", *word.split()).stdout.split())
 
 
+@pytest.mark.parametrize(
+    ("word", "command"),
+    [
+        ("training", "attn fit"),
+        ("train", "attn fit"),
+        ("learn", "attn fit"),
+        ("loss", "attn fit"),
+        ("gradient", "--gradient"),
+        ("backpropagation", "--gradient"),
+    ],
+)
+def test_a_word_of_training_names_what_learns_or_differentiates(word: str, command: str, run: Run) -> None:
+    shown = run("show", word).stdout
+    assert command in shown
+    assert "trains nothing" not in shown
+
+
 def test_a_name_of_another_library_says_what_to_give(run: Run) -> None:
     assert run("show", "num_heads").stderr == "attn: unknown name 'num_heads'; give --heads, as in --heads 2\n"
 

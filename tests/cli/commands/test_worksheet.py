@@ -158,6 +158,29 @@ def test_candidates_are_the_same_in_a_list_a_report_and_the_grades(run: Run, tmp
     assert f",{both}" in (tmp_path / "g.csv").read_text().splitlines()[1]
 
 
+def test_a_file_that_a_student_named_is_no_formula_in_the_grades(run: Run, tmp_path: Path) -> None:
+    names = ["=cmd()", "+1+2", "-2-3", "@sum", "Ann", "-7"]
+    (tmp_path / "answers").mkdir()
+    for name in names:
+        write_file(tmp_path, "query: [[1]]\nkey: [[1]]\nexpected: {output: [[1]]}\n", f"answers/{name}.yaml")
+    assert run("check", "answers", "--csv", "grades.csv").returncode == 0
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "grades.csv").read_text())))
+    assert sorted(row["name"] for row in rows) == ["'+1+2", "'-2-3", "'=cmd()", "'@sum", "-7", "Ann"]
+
+
+def test_grades_replace_a_file_where_they_are_told_to(run: Run, tmp_path: Path) -> None:
+    write_file(tmp_path, "query: [[1]]\nkey: [[1]]\nexpected: {output: [[1]]}\n", "p.yaml")
+    write_file(tmp_path, "mine", "grades.csv")
+    ran = run("check", "p.yaml", "--csv", "grades.csv")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == "attn: grades.csv: already exists; choose another name, or --force\n"
+    assert (tmp_path / "grades.csv").read_text() == "mine"
+    assert run("check", "p.yaml", "--csv", "grades.csv", "--force").returncode == 0
+    assert (tmp_path / "grades.csv").read_text().splitlines()[1:] == ["p,1,1,,"]
+    ran = run("check", "p.yaml", "--force", "--quiet")
+    assert (ran.returncode, ran.stderr) == (0, "attn: warning: --force has no effect: only --csv needs it\n")
+
+
 def differing(problem: dict[str, Any]) -> int:
     """How many numbers the forgotten root changes."""
     right, wrong = solve(problem), solve(problem, root=False)
@@ -221,6 +244,14 @@ ERRORS = [
     ("p.yaml -o a --variants 3", "attn: --variants: needs --by-hand, which draws them; add --by-hand"),
     ("--by-hand -o a --variants 0", "attn: --variants: 0 is not a number of variants; expected a number from 1"),
     ("--by-hand -o a --names twice.csv", "attn: --names, twice.csv: 'Ann' is there twice; tell both apart"),
+    (
+        "--by-hand -o a --names long.csv",
+        "attn: --names, long.csv: is not a list of names (field larger than",
+    ),
+    (
+        "--by-hand -o a --names b.csv",
+        f"attn: --names, b.csv: '{37 * 'é'}...' is too long for the name of a ",
+    ),
     ("--by-hand -o a.tex --variants 2", "attn: --output a.tex: is to be a folder of sheets; write -o a --format tex"),
     ("--by-hand -o a --variants 2 --format doc", "attn: --format: unknown format 'doc'; expected one of md, tex, "),
     ("p.yaml -o a.md --format md", "attn: --format: the suffix of the file says it; leave out --format"),
@@ -236,6 +267,8 @@ def test_what_cannot_be_written_is_said_and_no_file_is_touched(
     write_file(tmp_path, PROBLEM.format(x=1).replace("value: [[1, 0], [0, 3]]", "value: {file: v.csv}"), "q.yaml")
     write_file(tmp_path, PROBLEM.format(x=1), "p.yaml")
     write_file(tmp_path, "Ann\nann\n", "twice.csv")
+    write_file(tmp_path, f"Ann\n{140_000 * 'b'}\n", "long.csv")
+    write_file(tmp_path, f"Ann\n{101 * 'é'}\n", "b.csv")
     (tmp_path / "full").mkdir()
     write_file(tmp_path, "x", "full/x")
     if words.endswith("-o p.md"):
