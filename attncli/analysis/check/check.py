@@ -74,6 +74,9 @@ def _explained(report: CheckReport, checker: Checker, expected: Mapping[str, Any
     other = _other_layout(checker.problem, expected, checker.options)
     if other is not None:
         return replace(report, explanations=(other,), tried_count=1)
+    rounded = _rounded_in_the_end(checker)
+    if rounded is not None:
+        return replace(report, explanations=(rounded,))
     with np.errstate(all="ignore"):  # what is read may be infinite; a mistake may divide by 0
         plain = read_plainly(checker, report.results)
         report = replace(report, results=plain.results)
@@ -133,6 +136,32 @@ def _looser(checker: Checker, report: CheckReport) -> CheckReport | None:
         if found.explanations:
             return replace(report, explanations=explanations(found.explanations), tried_count=found.tried_count)
     return replace(report, results=results)
+
+
+def _rounded_in_the_end(checker: Checker) -> Explanation | None:
+    """The mistake of numbers that are right but for one rounding to a half type, which their bits tell; else None.
+
+    Or they are those of a right kernel of that type. Which way a number is rounded that is nearly in the middle does
+    not matter, as it would to an attempt of a slip.
+    """
+    problem, numbers = checker.problem, checker.quantities
+    types = {half_type_of(x.array[x.is_given]) if is_wide(x) else None for x in numbers.values()}
+    dtype = types.pop() if len(types) == 1 else None
+    if dtype is None or problem.precision.name in HALF:
+        return None
+    in_half = {name: with_half_units(replace(x, dtype=dtype)) for name, x in numbers.items()}
+    for spec, sentence in (
+        (problem, f"The output alone is rounded to {dtype}."),
+        (
+            replace(problem, dtype=dtype),
+            f"The inputs and the output are rounded to {dtype}, as by a right kernel of it.",
+        ),
+    ):
+        reference = compute_reference(spec, list(numbers), checker.options)
+        own = Checker(spec, reference, in_half, checker.options)
+        if all(own.compare(name).agrees for name in numbers):
+            return Explanation(("output_in_half",), sentence)
+    return None
 
 
 def _other_layout(problem: ProblemSpec, expected: Mapping[str, Any], options: CheckOptions) -> Explanation | None:

@@ -150,11 +150,11 @@ def _blocks(case: Computation) -> Sequence[float]:
 
 
 def _float8_factors(case: Computation) -> Sequence[float]:
-    return FLOAT8_FACTORS if softmax_node(case) is not None and case.dtype not in HALF else []
+    return FLOAT8_FACTORS if softmax_node(case) is not None else []
 
 
 @plan_slip(
-    "weights are a softmax, of no half type",
+    "weights are a softmax",
     is_rounding=True,
     number=FittedNumber("factor", _float8_factors, is_whole=True),
 )

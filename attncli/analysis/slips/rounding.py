@@ -76,15 +76,10 @@ def tf32_products(case: Computation) -> Iterator[Variant]:
 
 @plan_slip("there is an output, of a wider type than float16 and bfloat16", is_paired=False, is_rounding=True)
 def output_in_half(case: Computation) -> Iterator[Variant]:
-    """The output alone is rounded to half precision, or the inputs and the output are, and nothing between them."""
-    inputs = [node.name for node in case.plan.nodes if node.is_input]
+    """The output alone is rounded to half precision."""
     for dtype in half_types(case) if "output" in case.plan.results else ():
-        options = {"dtype": dtype}
-        changed = case.with_changed_value(case.plan.resolve("output"), to_type, options=options)
+        changed = case.with_changed_value(case.plan.resolve("output"), to_type, options={"dtype": dtype})
         yield Variant(changed, f"The output alone is rounded to {dtype}.")
-        for name in inputs:
-            changed = changed.with_changed_value(name, to_type, options=options)
-        yield Variant(changed, f"The inputs and the output are rounded to {dtype}, and nothing between them.")
 
 
 @plan_slip("there are weights, of a type that is not the narrowest", is_paired=False, is_rounding=True)

@@ -418,7 +418,8 @@ class _Search:
         paired = [slip for slip in self.slips if slip.is_paired]
         slips = sorted(paired, key=lambda slip: not slip.changes_problem)
         if self.only_alone:
-            self.untried.append(f"pairs with {', '.join(self.only_alone)}: not tried, because they need all queries")
+            names = ", ".join(self.only_alone)
+            self.untried.append(f"pairs with {names}: not tried, because they compute all queries, which takes long")
         for at, slip in enumerate(slips):
             firsts: dict[_Needs, list[Attempt]] = {}
             for second in slips[at + 1 :]:

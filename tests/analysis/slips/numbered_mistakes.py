@@ -693,15 +693,6 @@ MISTAKES = [
     ),
     Mistake("output_in_half", None, lambda k, _: plain(k).astype(np.float16).astype(np.float64)),
     Mistake(
-        "output_in_half",
-        None,
-        lambda k, _: (
-            plain({name: x.astype(np.float16).astype(np.float64) for name, x in k.items()})
-            .astype(np.float16)
-            .astype(np.float64)
-        ),
-    ),
-    Mistake(
         "heads_not_transposed",
         None,
         lambda k, _: plain(k).reshape(1, N, HEADS, D).swapaxes(1, 2),
