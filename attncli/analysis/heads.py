@@ -54,8 +54,8 @@ class Sequences:
 
     @property
     def has_words(self) -> bool:
-        """Whether the tokens of queries and keys are known."""
-        return self.query_tokens is not None and self.key_tokens is not None
+        """Whether the tokens of the keys are known; in self-attention they are those of the queries too."""
+        return self.key_tokens is not None
 
     @cached_property
     def key_is_real(self) -> Array:

@@ -52,6 +52,8 @@ RESULT = {
     "`parameters`; null where they can't",
     "half_type": "the half type of the numbers where the problem has a finer one and `--dtype` would allow them",
     "remarks": "sentences: which shapes were matched, which part was checked",
+    "is_array": "whether the numbers are those of a program, with a type of their own, and not typed",
+    "looser": "where numbers agree only if every step is rounded to a half type: that, in words; otherwise empty",
     "error_shapes": "what the error looks like where no slip explains it: `name`, `sentence`, `parameters`",
 }
 
