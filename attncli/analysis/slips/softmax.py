@@ -267,9 +267,15 @@ def _largest_score(problem: ProblemSpec) -> float:
 
 
 def _softmax_without_maximum(scores: Array, *, dtype: str, temperature: float = 1.0) -> Array:
-    """Exponentials, rounded to a type, divided by their sum in that type; a row without visible keys stays 0."""
+    """Exponentials, rounded to a type, divided by their sum in that type; a row without visible keys stays 0.
+
+    Rows in which nothing overflows or vanishes are as they should be: rounding them is another matter.
+    """
     precision = Precision(dtype)
     exponentials = precision.round(np.exp(precision.widen(precision.round(scores)) / temperature))
     total = precision.round(exponentials.sum(axis=-1, keepdims=True))
     is_empty = (scores == -np.inf).all(axis=-1, keepdims=True)
-    return precision.round(np.where(is_empty, 0, exponentials / total).astype(exponentials.dtype))
+    smallest = np.finfo(precision.numpy_name).tiny / precision.epsilon
+    is_right = np.isfinite(total) & (exponentials.max(axis=-1, keepdims=True) >= smallest)
+    wrong = precision.round(np.where(is_empty, 0, exponentials / total).astype(exponentials.dtype))
+    return np.where(is_right, softmax(scores, temperature=temperature), wrong).astype(scores.dtype)
