@@ -13,6 +13,7 @@ APART = 3  # of sizes that are tried at first: each differs from the one before 
 STARTS = 2  # candidates that the search goes on from
 MAX_STEPS, MAX_STEP = 24, 1.0
 MAX_LOGARITHM = 100.0  # of a number that is still one of a mistake
+SAME = 9  # decimals of a distance, by that of the right computation, which tell no numbers apart beyond them
 PRECISE = 1e-13  # a change of the logarithm that moves no digit that matters
 MUCH_NEARER = 0.1  # of the right computation's distance, from which a solution is worth a try
 HALVINGS = 6  # of a step that does not come nearer
@@ -26,7 +27,9 @@ def nearest_whole(residuals: Residuals, candidates: Sequence[float], right: floa
     `right` is the size of the right computation's residuals.
     """
     sizes = [(size_of(residuals(number)), number) for number in candidates]
-    nearer = sorted((size, at) for at, (size, _) in enumerate(sizes) if size < right)
+    # Of those that are the same the first comes first, whatever their rounding.
+    unit = right if math.isfinite(right) else 1.0
+    nearer = sorted((round(size / unit, SAME), at) for at, (size, _) in enumerate(sizes) if size < right)
     yield from (sizes[at][1] for _, at in nearer[:STARTS])
 
 

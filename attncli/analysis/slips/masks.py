@@ -133,7 +133,7 @@ def mask_transposed(case: Computation) -> Iterator[Variant]:
 def mask_after_softmax(case: Computation) -> Iterator[Variant]:
     """The mask is applied after the softmax: weights become 0, and the others of their row no longer sum to 1."""
     if rules_of(case):
-        unmasked = _with_masked_scores(case, _leave)
+        unmasked = with_masked_scores(case, _leave)
         yield Variant(unmasked.with_changed_value("weights", _hide_weights, {"visible": "visible"}))
 
 
@@ -141,23 +141,23 @@ def mask_after_softmax(case: Computation) -> Iterator[Variant]:
 def masked_with_zero(case: Computation) -> Iterator[Variant]:
     """Masked scores are set to 0 instead of −∞, and take part in the softmax with exp(0) = 1."""
     if rules_of(case):
-        yield Variant(_with_masked_scores(case, _fill, fill=0.0))
+        yield Variant(with_masked_scores(case, _fill, fill=0.0))
 
 
 @plan_slip("there is a mask")
 def mask_added(case: Computation) -> Iterator[Variant]:
     """The mask is added to the scores as a number: visible keys get 1 more, and no key is hidden."""
     if rules_of(case):
-        yield Variant(_with_masked_scores(case, _add_visible))
+        yield Variant(with_masked_scores(case, _add_visible))
 
 
 @plan_slip("the masks hide all keys from a query")
 def masked_with_finite(case: Computation) -> Iterator[Variant]:
     """Rows that see no key get the mean of the values: masked scores are a large negative number instead of −∞."""
     if _has_empty_rows(case):
-        yield Variant(_with_masked_scores(case, _fill, fill=FINITE_FILL))
+        yield Variant(with_masked_scores(case, _fill, fill=FINITE_FILL))
         sentence = "Rows that see no key see all of them: a large negative number is added to masked scores."
-        yield Variant(_with_masked_scores(case, _add_fill), sentence)
+        yield Variant(with_masked_scores(case, add_fill, fill=FINITE_FILL), sentence)
 
 
 @plan_slip("the masks hide all keys from a query")
@@ -260,6 +260,31 @@ def _causal_by_tiles(query_positions: Array, key_positions: Array, *, tile: int)
     """True where a key's tile is not after the query's."""
     visible: Array = key_positions // tile <= query_positions[..., :, None] // tile
     return visible
+
+
+@plan_slip("the attention is causal", number=FittedNumber("tile", _tiles, is_whole=True))
+def causal_within_tiles(case: Computation, number: int) -> Iterator[Variant]:
+    """The causal mask counts the queries from the beginning of their tile, or both queries and keys from theirs."""
+    node = rules_of(case).get("causal")
+    if node is not None:
+        of_tile = f"tile of {number}"
+        for of_keys, sentence in (
+            (False, f"The causal mask counts queries from the beginning of their {of_tile}, and keys from the first."),
+            (
+                True,
+                f"Each {of_tile} keys has the causal mask of the first, also where all its keys are before the query.",
+            ),
+        ):
+            options = {**node.options, "tile": number, "of_keys": of_keys}
+            yield Variant(case.with_nodes(replace(node, function=_causal_within_tiles, options=options)), sentence)
+
+
+def _causal_within_tiles(query_positions: Array, key_positions: Array, *, tile: int, of_keys: bool) -> Array:
+    """True where a key is not after the query, whose position is counted from its tile; that of the key too, or not."""
+    queries, keys = query_positions[..., :, None], key_positions
+    if not of_keys:
+        return np.asarray(keys <= queries % tile)
+    return np.asarray((keys % tile <= queries % tile) & (keys // tile <= queries // tile))
 
 
 def _widths(case: Computation) -> Sequence[float]:
@@ -518,7 +543,7 @@ def _aligned(case: Computation, nodes: Mapping[str, Node], sentence: str) -> Ite
     yield Variant(case.with_nodes(*others, aligned, *changed), sentence)
 
 
-def _with_masked_scores(case: Computation, function: Function, **options: Any) -> Computation:
+def with_masked_scores(case: Computation, function: Function, **options: Any) -> Computation:
     """The computation in which the masked scores are another function of the scores and of what is visible."""
     masked = case.before_changes("masked_scores")
     return case.with_nodes(replace(masked, function=function, options=options))
@@ -536,8 +561,9 @@ def _fill(scores: Array, visible: Array, *, fill: float) -> Array:
     return np.where(visible, scores, fill)
 
 
-def _add_fill(scores: Array, visible: Array) -> Array:
-    return scores + np.where(visible, 0, FINITE_FILL)
+def add_fill(scores: Array, visible: Array, *, fill: float) -> Array:
+    """The scores, to which a number is added where a key is hidden."""
+    return scores + np.where(visible, 0, fill)
 
 
 def _add_visible(scores: Array, visible: Array) -> Array:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from math import isclose, log, sqrt
 from typing import Any
 
+from attncli.analysis.slips.masks import add_fill, with_masked_scores
 from attncli.analysis.slips.records import (
     Computation,
     FittedNumber,
@@ -173,10 +174,12 @@ def _known_magnitudes(_case: Computation) -> Mapping[str, float]:
 
 @plan_slip("there is a mask", number=FittedNumber("value", _magnitudes, known=_known_magnitudes))
 def mask_value(case: Computation, number: float) -> Iterator[Variant]:
-    """Masked scores are a number that is not small enough instead of −∞, and take part in the softmax."""
+    """Masked scores are a number that is not small enough instead of −∞, or get that added, and take part."""
     if {"visible", "masked_scores"} <= case.plan.by_name.keys():
         changed = case.with_changed_value("masked_scores", _filled, options={"value": -number})
         yield Variant(changed, f"Masked scores are −{text_of(number)} instead of −∞, and take part in the softmax.")
+        sentence = f"Masked scores get −{text_of(number)} added instead of −∞, and take part in the softmax."
+        yield Variant(with_masked_scores(case, add_fill, fill=-number), sentence)
 
 
 def _filled(x: Array, *, value: float) -> Array:

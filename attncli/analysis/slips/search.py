@@ -262,7 +262,7 @@ class Evidence:
 
 DEFAULT_LIMITS = SearchLimits()
 FAR = 8.0  # times a number: where that explains what is expected as well, the number is not determined
-MOST_OTHERS = 12  # whole numbers near the one that was found, which may fit as well
+MOST_OTHERS = 40  # whole numbers near the one that was found, which may fit as well
 NEAR_KNOWN = 0.02  # a number that people know is tried where the one that was found is so near
 
 

@@ -131,6 +131,18 @@ def lse_without_sink(case: Computation) -> Iterator[Variant]:
         yield Variant(case.with_inputs(LSE, scores=case.plan["masked_scores"].name))
 
 
+@plan_slip("the log-sum-exp is checked", is_paired=False)
+def lse_without_maximum(case: Computation) -> Iterator[Variant]:
+    """The log-sum-exp lacks the maximum that was subtracted: it is log Σ exp(s − max)."""
+    node = case.node(LSE)
+    if node is not None:
+        yield Variant(case.with_changed_value(LSE, _without_maximum, {"scores": node.inputs["scores"]}))
+
+
+def _without_maximum(lse: Array, *, scores: Array) -> Array:
+    return lse - finite_max(scores)[..., 0]
+
+
 def _in_base_2(lse: Array) -> Array:
     return lse / log(2)
 

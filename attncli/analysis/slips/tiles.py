@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from math import e, exp, log
 
 from attncli.analysis.slips.records import (
@@ -97,6 +98,24 @@ def nothing_rescaled(case: Computation, number: int) -> Iterator[Variant]:
 
 
 @plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
+def denominator_of_last_tile(case: Computation, number: int) -> Iterator[Variant]:
+    """In the online softmax the sum of exponentials is that of the last tile alone."""
+    sentence = f"The sum of exponentials is that of the last tile of {count_of(number, 'key')} alone."
+    yield from _with_context(case, _online, sentence, tile=number, rescales_values=True, keeps_sum=False)
+
+
+@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
+def tail_stale(case: Computation, number: int) -> Iterator[Variant]:
+    """What a tail does not fill of its tile still has the keys and values of the tile before, which take part."""
+    missing = -case.key_count % number
+    if missing and case.key_count > number:
+        sentence = (
+            f"The last tile of {number} keys still has {count_of(missing, 'key')} of the one before, which take part."
+        )
+        yield from _with_context(case, _with_stale_tail, sentence, tile=number)
+
+
+@plan_slip(WHERE, number=FittedNumber("tile", _tile_sizes, is_whole=True))
 def rescaled_in_another_base(case: Computation, number: int) -> Iterator[Variant]:
     """In the online softmax sums are rescaled by powers of another base than that of the exponentials."""
     for factor, wrong in ((1 / log(2), "exp((m − m′)/ln 2)"), (log(2), "2^(m − m′)")):
@@ -130,25 +149,27 @@ def tail_dropped(case: Computation, number: int) -> Iterator[Variant]:
 def splits_averaged(case: Computation, number: int) -> Iterator[Variant]:
     """The results of splits of the keys are averaged without the weights that their sums give them."""
     sentence = f"The results of {number} splits of the keys are averaged, each with the same weight."
-    yield from _with_context(case, _merged_splits, sentence, splits=number, base=1.0)
+    for spreads in (False, True):
+        yield from _with_context(case, _merged_splits, sentence, splits=number, base=1.0, spreads=spreads)
 
 
 @plan_slip(WHERE, number=FittedNumber("splits", _splits, is_whole=True))
 def splits_merged_in_base_2(case: Computation, number: int) -> Iterator[Variant]:
     """The results of splits are merged by powers of 2 of a natural log-sum-exp, or by powers of e of one in base 2."""
     sentence = f"{number} splits of the keys are merged by powers of 2 of natural log-sum-exps, instead of powers of e."
-    yield from _with_context(case, _merged_splits, sentence, splits=number, base=2.0)
-    sentence = (
-        f"{number} splits of the keys are merged by powers of e of log-sum-exps in base 2, instead of powers of 2."
-    )
-    yield from _with_context(case, _merged_splits, sentence, splits=number, base=exp(1 / log(2)))
+    other = f"{number} splits of the keys are merged by powers of e of log-sum-exps in base 2, instead of powers of 2."
+    for base, text in ((2.0, sentence), (exp(1 / log(2)), other)):
+        for spreads in (False, True):
+            yield from _with_context(case, _merged_splits, text, splits=number, base=base, spreads=spreads)
 
 
 @plan_slip(WHERE, number=FittedNumber("splits", _splits, is_whole=True))
 def splits_merged_without_maxima(case: Computation, number: int) -> Iterator[Variant]:
     """The results of splits are merged by their sums of exponentials, without the maxima that were subtracted."""
     sentence = f"{number} splits of the keys are merged by their sums of exponentials, without their maxima."
-    yield from _with_context(case, _merged_splits, sentence, splits=number, base=e, keeps_maxima=False)
+    for spreads in (False, True):
+        options = {"splits": number, "base": e, "keeps_maxima": False, "spreads": spreads}
+        yield from _with_context(case, _merged_splits, sentence, **options)
 
 
 @plan_slip(LOW, is_paired=False, number=FittedNumber("value", _starts, is_whole=True, usual=STARTS))
@@ -216,10 +237,11 @@ def _online(
     temperature: float,
     tile: int,
     rescales_values: bool,
-    rescales_sum: bool,
+    rescales_sum: bool = True,
+    keeps_sum: bool = True,
     power: float = 1.0,
 ) -> Array:
-    """A weighted sum, tile by tile, with or without the factors of a new maximum."""
+    """A weighted sum, tile by tile, with or without the factors of a new maximum, or the sum of what was before."""
     shape = scores.shape[:-1]
     largest, total = np.full(shape, -np.inf), np.zeros(shape)
     values = np.zeros((*shape, value.shape[-1]))
@@ -231,7 +253,8 @@ def _online(
             factor = np.where(np.isneginf(largest), 0, np.exp(power * (largest - finite)))
             exponentials = np.exp(part - finite[..., None])
         values = (values * factor[..., None] if rescales_values else values) + exponentials @ part_values
-        total = (total * factor if rescales_sum else total) + exponentials.sum(axis=-1)
+        before = total * factor if rescales_sum else total
+        total = (before if keeps_sum else 0) + exponentials.sum(axis=-1)
         largest = new
     return _quotient(values, total)
 
@@ -254,6 +277,14 @@ def _without_tail(scores: Array, value: Array, *, temperature: float, count: int
     return _attended(scores[..., :-count] / temperature, value[..., :-count, :])[0]
 
 
+def _with_stale_tail(scores: Array, value: Array, *, temperature: float, tile: int) -> Array:
+    """A weighted sum with the keys again that the tile before has where the last tile has none."""
+    keys = scores.shape[-1]
+    again = slice(keys - tile, keys // tile * tile)
+    scores = np.concatenate([scores, scores[..., again]], axis=-1)
+    return _attended(scores / temperature, np.concatenate([value, value[..., again, :]], axis=-2))[0]
+
+
 def _attended(scores: Array, value: Array) -> tuple[Array, Array, Array]:
     """The weighted sum, the logarithm of the sum and the maximum of each row; 0, −∞ and 0 where no key is visible."""
     largest = scores.max(axis=-1, keepdims=True)
@@ -265,14 +296,23 @@ def _attended(scores: Array, value: Array) -> tuple[Array, Array, Array]:
 
 
 def _merged_splits(
-    scores: Array, value: Array, *, temperature: float, splits: int, base: float, keeps_maxima: bool = True
+    scores: Array,
+    value: Array,
+    *,
+    temperature: float,
+    splits: int,
+    base: float,
+    keeps_maxima: bool = True,
+    spreads: bool = False,
 ) -> Array:
     """Weighted sums of nearly equal splits, merged with the weights base^lse, in which maxima may be left out."""
     keys = scores.shape[-1]
     size = -(-keys // splits)
+    bounds = [*range(0, keys, size), keys]
+    if spreads:  # the first ones have one more
+        bounds = [at * (keys // splits) + min(at, keys % splits) for at in range(splits + 1)]
     parts = [
-        _attended(scores[..., first : first + size] / temperature, value[..., first : first + size, :])
-        for first in range(0, keys, size)
+        _attended(scores[..., first:end] / temperature, value[..., first:end, :]) for first, end in pairwise(bounds)
     ]
     outputs, sums, maxima = map(np.stack, zip(*parts, strict=True))
     sums = sums + maxima if keeps_maxima else sums

@@ -133,14 +133,32 @@ def in_tiles(keys: Keys, tile: int, *, values_too: bool, sum_too: bool, power: f
     return output[None]
 
 
-def in_splits(keys: Keys, count: int, base: float, *, without_maxima: bool = False) -> np.ndarray:
+def in_splits(
+    keys: Keys, count: int, base: float, *, without_maxima: bool = False, is_spread: bool = False
+) -> np.ndarray:
     """Splits of the keys, merged with the weights base^lse; 1 for all of them alike."""
     scores, values, size = scores_of(keys), values_of(keys), -(-M // count)
-    parts = [slice(first, first + size) for first in range(0, M, size)]
+    ranges = (
+        np.array_split(np.arange(M), count) if is_spread else [range(at, min(at + size, M)) for at in range(0, M, size)]
+    )
+    parts = [slice(own[0], own[-1] + 1) for own in ranges]
     outputs = np.stack([output_of(scores[..., part], values[:, part])[0] for part in parts])
     powers = exponentials if without_maxima else np.exp
     shares = np.stack([base ** np.log(powers(scores[..., part]).sum(axis=-1)) for part in parts])
     return ((shares / shares.sum(axis=0))[..., None] * outputs).sum(axis=0)[None]
+
+
+def of_last_tile(keys: Keys, tile: int) -> np.ndarray:
+    """Sums of values by the exponentials of the last tile alone."""
+    powers = exponentials(scores_of(keys))
+    return (powers @ values_of(keys) / powers[..., (M - 1) // tile * tile :].sum(axis=-1, keepdims=True))[None]
+
+
+def seen(query: int, key: int, tile: int, *, of_keys: bool) -> bool:
+    """Whether a query sees a key by their places in tiles, or by its place alone."""
+    if of_keys:
+        return key % tile <= query % tile and key // tile <= query // tile
+    return key <= query % tile
 
 
 def causal(shift: int, left: float = np.inf) -> np.ndarray:
@@ -590,6 +608,35 @@ MISTAKES = [
     ),
     Mistake("tail_dropped", 7, lambda k, t: output_of(scores_of(k)[..., :-t], values_of(k)[:, :-t])),
     Mistake("splits_averaged", 4, lambda k, s: in_splits(k, s, 1.0)),
+    Mistake("splits_averaged", 7, lambda k, s: in_splits(k, s, 1.0, is_spread=True)),
+    Mistake("splits_merged_in_base_2", 7, lambda k, s: in_splits(k, s, 2.0, is_spread=True)),
+    Mistake("denominator_of_last_tile", 8, of_last_tile),
+    Mistake(
+        "tail_stale",
+        8,
+        lambda k, t: output_of(
+            scores_of(k)[..., [*range(M), *range(M - t, M // t * t)]],
+            values_of(k)[:, [*range(M), *range(M - t, M // t * t)]],
+        ),
+    ),
+    *(
+        Mistake(
+            "causal_within_tiles",
+            8,
+            lambda k, t, of_keys=of_keys: output_of(
+                np.where([[seen(i, j, t, of_keys=of_keys) for j in range(M)] for i in range(N)], scores_of(k), -np.inf),
+                values_of(k),
+            ),
+            {"causal": True},
+        )
+        for of_keys in (False, True)
+    ),
+    Mistake(
+        "mask_value",
+        4.0,
+        lambda k, x: output_of(scores_of(k) - x * ~np.asarray(k["mask"], dtype=bool), values_of(k)),
+        MASK,
+    ),
     Mistake("splits_merged_in_base_2", 3, lambda k, s: in_splits(k, s, 2.0)),
     Mistake("splits_merged_without_maxima", 4, lambda k, s: in_splits(k, s, np.e, without_maxima=True)),
     Mistake("heads_permuted", (2, 0, 3, 1), lambda k, o: plain(k)[:, list(o)]),

@@ -527,7 +527,10 @@ def table_weights(table: np.ndarray, sink: float | None, mistakes: Keys, without
 
 def log_sum_exp(keys: Keys, **mistakes: Any) -> np.ndarray:
     """The log-sum-exp [h n] of keys without masks, computed with these mistakes."""
-    total = np.exp(attention(keys)["scores"]).sum(axis=2)
+    scores = attention(keys)["scores"]
+    total = np.exp(scores).sum(axis=2)
     if "sink" in keys and not {"no_sink", "lse_without_sink"} & set(mistakes):
         total = total + np.exp(keys["sink"])[:, None]
+    if "lse_without_maximum" in mistakes:
+        return np.log(total) - np.maximum(scores.max(axis=2), keys["sink"][:, None])
     return np.log2(total) if "lse_in_base_2" in mistakes else np.log(total)
