@@ -150,17 +150,15 @@ def _rounded_in_the_end(checker: Checker) -> Explanation | None:
     if dtype is None or problem.precision.name in HALF:
         return None
     in_half = {name: with_half_units(replace(x, dtype=dtype)) for name, x in numbers.items()}
-    for spec, sentence in (
-        (problem, f"The output alone is rounded to {dtype}."),
-        (
-            replace(problem, dtype=dtype),
-            f"The inputs and the output are rounded to {dtype}, as by a right kernel of it.",
-        ),
+    of_kernel = f"The inputs and the output are rounded to {dtype}, as by a right kernel of that type."
+    for spec, slip, sentence in (
+        (problem, "output_in_half", f"The output alone is rounded to {dtype}."),
+        (replace(problem, dtype=dtype), "half_precision", of_kernel),
     ):
         reference = compute_reference(spec, list(numbers), checker.options)
         own = Checker(spec, reference, in_half, checker.options)
         if all(own.compare(name).agrees for name in numbers):
-            return Explanation(("output_in_half",), sentence)
+            return Explanation((slip,), sentence)
     return None
 
 
