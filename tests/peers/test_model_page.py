@@ -93,9 +93,9 @@ def test_heads_are_sorted_and_chosen_by_what_they_do(saved: Path, opened: Opened
     page = opened(saved)
     in_order = ["layer 0, head 0", "layer 0, head 1", "layer 1, head 0", "layer 1, head 1"]
     assert [name.split(":")[0] for name in names(page)] == in_order
-    assert names(page)[1] == "layer 0, head 1: previous token 0.80"
+    assert names(page)[1] == "layer 0, head 1: previous token 1.00"
     page.get_by_label("Sort by").select_option("previous token")
-    assert names(page)[0] == "layer 0, head 1: previous token 0.80, previous 0.80"
+    assert names(page)[0] == "layer 0, head 1: previous token 1.00, previous 1.00"
     assert page.locator(".model-numbers tbody tr").first.text_content().startswith("0.1previous")
     page.locator("#model-kind").select_option(label="uniform (1)")
     assert len(names(page)) == 1
@@ -104,7 +104,7 @@ def test_heads_are_sorted_and_chosen_by_what_they_do(saved: Path, opened: Opened
 def test_a_click_opens_a_head_with_its_sentence_and_lines(saved: Path, opened: Opened) -> None:
     page = opened(saved)
     page.get_by_role("button", name="layer 0, head 1").click()
-    assert title(page) == "Layer 0, head 1: previous token 0.80"
+    assert title(page) == "Layer 0, head 1: previous token 1.00"
     assert page.evaluate("document.activeElement.textContent") == title(page)
     page.locator(".word").nth(2).hover()
     assert page.locator(".sentence-says").inner_text().startswith("Head 1: . looks at cat#1 1.000")
@@ -120,7 +120,7 @@ def test_keys_walk_through_the_maps_and_a_link_opens_one(saved: Path, opened: Op
     page.get_by_role("button", name="↑ All heads").press("Enter")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowRight")
-    assert page.evaluate("document.activeElement.title") == "layer 0, head 1: previous token 0.80"
+    assert page.evaluate("document.activeElement.title") == "layer 0, head 1: previous token 1.00"
     page.keyboard.press("Enter")
     assert title(page).startswith("Layer 0, head 1")
     assert page.url.endswith("#head=0.1")

@@ -12,7 +12,7 @@ from attncli.analysis.kernels.cases import CaseMaker, KernelCase, Scope
 from attncli.analysis.kernels.probing import find_call, find_mask, find_scope
 from attncli.analysis.kernels.report import Failure, Kind, OtherFailure, Smallest, TrialReport
 from attncli.analysis.kernels.shrink import Shrinker
-from attncli.analysis.kernels.trial import Description, Trial, TrialOptions
+from attncli.analysis.kernels.trial import COMMAND, Description, Trial, TrialOptions
 from attncli.base.errors import AttnError
 from attncli.base.text import count_of, join_words
 from attncli.io.kernel_process import CallFailure, FunctionDescription, Runner
@@ -41,7 +41,8 @@ def try_function(
 
     Raises AttnError where it can't be called as it should be, or refuses all inputs.
     """
-    _check_is_passed(interface, found, description)
+    if options.library != COMMAND:  # what a program has built in is said by the options
+        _check_is_passed(interface, found, description)
     trial = Trial(runner, interface, description, options)
     find_call(trial, found)
     find_mask(trial)

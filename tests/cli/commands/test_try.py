@@ -159,7 +159,7 @@ def test_its_examples_run_as_they_are(example: str, run: Run, tmp_path: Path) ->
     (tmp_path / "kernel").chmod(0o755)
     program, *words = shlex.split(example)
     ran = run(*words)
-    assert (program, ran.returncode) == ("attn", 0), ran.stdout
+    assert (program, ran.returncode) == ("attn", 0), ran.stdout + ran.stderr
     assert " passes all " in ran.stdout
 
 
