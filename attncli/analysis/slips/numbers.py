@@ -178,7 +178,7 @@ def mask_value(case: Computation, number: float) -> Iterator[Variant]:
     if {"visible", "masked_scores"} <= case.plan.by_name.keys():
         changed = case.with_changed_value("masked_scores", _filled, options={"value": -number})
         yield Variant(changed, f"Masked scores are −{text_of(number)} instead of −∞, and take part in the softmax.")
-        sentence = f"Masked scores get −{text_of(number)} added instead of −∞, and take part in the softmax."
+        sentence = f"−{text_of(number)} is added to masked scores instead of −∞, and they take part in the softmax."
         yield Variant(with_masked_scores(case, add_fill, fill=-number), sentence)
 
 
