@@ -95,9 +95,9 @@ class Parser:
             square = self.atom()  # of which rounding may have made 0
             low = np.where(square.high < 0, square.low, np.maximum(square.low, 0))
             return Interval(low, square.high).through(np.sqrt)
-        if token == "[":
-            return self.vector()
-        if token in ("exp", "tanh", "ln", "cos", "sin", "max", "min") and self.take("("):
+        if token in ("∛", "["):
+            return self.atom().through(np.cbrt) if token == "∛" else self.vector()
+        if token in ("exp", "tanh", "ln", "cos", "sin", "arctan", "max", "min") and self.take("("):
             arguments = [self.sum()]
             while self.take(","):
                 arguments.append(self.sum())
@@ -114,7 +114,7 @@ class Parser:
             for other in arguments[1:]:
                 value = value.through({"max": np.maximum, "min": np.minimum}[name], other)
             return value
-        return arguments[0].through({"exp": np.exp, "tanh": np.tanh, "ln": np.log}[name])
+        return arguments[0].through({"exp": np.exp, "tanh": np.tanh, "ln": np.log, "arctan": np.arctan}[name])
 
     def vector(self) -> Interval:
         entries = []

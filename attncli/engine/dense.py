@@ -131,8 +131,9 @@ def call(node: Node, arguments: Mapping[str, Any]) -> Array:
         return np.asarray(node.function(**arguments, **node.options))
     record = node.record
     assert record is not None
+    own = {name: value.copy() if hasattr(value, "copy") else value for name, value in arguments.items()}  # to write in
     with failures_named(record, "function"):
-        result = np.asarray(node.function(**arguments, **node.options))
+        result = np.asarray(node.function(**own, **node.options))
     kinds, what = ("b", "true and false") if record.kind == "mask" else ("fiu", "real numbers")
     if result.dtype.kind not in kinds or result.ndim != len(node.axes):
         found = f"{count_of(result.ndim, 'axis')} of {result.dtype}"

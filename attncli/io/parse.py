@@ -7,6 +7,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, did_you_mean
@@ -15,6 +16,7 @@ from attncli.io import formats
 from attncli.io.inputs import Input
 from attncli.io.paths import STDIN, check_is_not_refused, is_there, locate, nearest_file, path_of
 from attncli.io.problem_files import Origin
+from attncli.ops import decorators
 from attncli.ops.records import OperatorRecord
 from attncli.ops.registry import is_operator, kind_of, operators
 from attncli.problem.arrays import ArrayOrigin
@@ -42,8 +44,8 @@ def import_operator(kind: str, text: str, path: ErrorPath) -> str:
     """A text with the name of the operator that a function of the user's is: `mine:powers:power=2` to `powers:power=2`.
 
     `MODULE:FUNCTION` and `FILE.py:FUNCTION` import the module, which runs its code; the working folder is among those
-    that it is looked for in. Any other text stays as it is. Raises AttnError where the module can't be imported or the
-    function is not an operator of the kind.
+    that it is looked for in. A function without a decorator is registered as one of the kind. Any other text stays as
+    it is. Raises AttnError where the module can't be imported or the function is not an operator of the kind.
     """
     match = _OWN_OPERATOR.fullmatch(text)
     if match is None or is_operator(kind, match["module"]):
@@ -58,11 +60,17 @@ def import_operator(kind: str, text: str, path: ErrorPath) -> str:
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the import of another's module may raise anything
         message = f"{match['module']} can't be imported ({type(error).__name__}: {error})"
         raise AttnError(message, where=path, hint="give MODULE:FUNCTION, or FILE.py:FUNCTION") from None
-    record = getattr(getattr(module, function, None), "record", None)
+    found = getattr(module, function, None)
+    if isinstance(found, FunctionType) and not hasattr(found, "record"):
+        decorator = getattr(decorators, {"normalize": "normalizer"}.get(kind_of(kind), kind_of(kind)))
+        found = decorator(found)
+    record = getattr(found, "record", None)
     if not isinstance(record, OperatorRecord) or record.kind != kind_of(kind):
-        decorator = {"normalize": "normalizer"}.get(kind_of(kind), kind_of(kind))
-        message, hint = f"{match['module']} has no {kind_of(kind)} {function!r}", f"write @attncli.{decorator} above it"
-        raise AttnError(message, where=path, hint=hint)
+        names = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
+        hint = f"it has {', '.join(names)}" if names else "write a function, def NAME(…)"
+        if isinstance(record, OperatorRecord):
+            hint = f"it is a {record.kind}"
+        raise AttnError(f"{match['module']} has no {kind_of(kind)} {function!r}", where=path, hint=hint)
     return f"{record.name}{match['parameters']}"
 
 

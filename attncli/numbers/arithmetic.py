@@ -60,7 +60,7 @@ class ArithmeticWriter:
         >>> write(0.125), write(np.array([1, -2]))
         ('0.12', '[1 −2]')
         """
-        return number(value).text(self._style)
+        return number(value).text(self.style)
 
     def equation(self, term: Term, result: Any, *, name: str = "", letter: str = "") -> str:
         """The line `name = term = result`: what the result is computed from, and the number in the table of the step.
@@ -123,13 +123,13 @@ class ArithmeticWriter:
         return self.keys[self.column]
 
     @property
-    def _style(self) -> Style:
+    def style(self) -> Style:
         """How results are written."""
         return Style(self.decimals, self.has_exponents, self.max_terms)
 
     def _written(self, term: Term, result: Number) -> str:
         """`term = result`, `term ≈ result`, or what the type of the result has made of the term's value."""
-        styles = [replace(self._style, decimals=self.decimals + extra) for extra in range(MAX_EXTRA_DECIMALS + 1)]
+        styles = [replace(self.style, decimals=self.decimals + extra) for extra in range(MAX_EXTRA_DECIMALS + 1)]
         text = self._equal_text(term, result, styles)
         if text:
             return text
@@ -148,7 +148,7 @@ class ArithmeticWriter:
             return self._equation_text(term.text(styles[-1]), "≈", self._result_text(result, value, is_exact=False))
         unrounded = replace(self, dtype="")._written(term, Number(exact_value, result.is_vector))
         means = f"in {self.dtype}" if self._is_rounded(exact_value, result) else UNROUNDED
-        return f"{unrounded}, {means} {result.text(self._style)}"
+        return f"{unrounded}, {means} {result.text(self.style)}"
 
     def _is_rounded(self, value: Vector, result: Number) -> bool:
         """Whether a result is the value in its type; it is not where numbers were read before they were rounded."""
@@ -184,25 +184,25 @@ class ArithmeticWriter:
             return all(
                 left.is_finite()
                 and right.is_finite()
-                and abs(left - right) <= (CLOSE * abs(right) if self._style.rounded(right) else self._style.unit(right))
+                and abs(left - right) <= (CLOSE * abs(right) if self.style.rounded(right) else self.style.unit(right))
                 for left, right in pairs
             )
 
     def _agrees(self, value: Decimal, entry: float | Decimal, tolerance: Decimal) -> bool:
         """Whether a number is that of one entry of the result."""
-        rounded = self._style.rounded(entry)
+        rounded = self.style.rounded(entry)
         if not (value.is_finite() and rounded.is_finite()):
             return str(value) == str(rounded)
-        return abs(value - rounded) <= self._style.unit(entry) * (tolerance + ROUNDING)
+        return abs(value - rounded) <= self.style.unit(entry) * (tolerance + ROUNDING)
 
     def _result_text(self, result: Number, values: Vector, *, is_exact: bool) -> str:
         """The result; zeros at its end say that it is rounded, or that the values come from rounded numbers."""
         texts = []
         for at, entry in enumerate(result.entries):
             value = values[at % len(values)]  # one number is that of every entry
-            shows_all = self._style.rounded(value) == value and (is_exact or value == 0 == entry)
-            texts.append(self._style.text(value) if shows_all else self._style.padded(entry))
-        return result.text_of(texts, self._style)
+            shows_all = self.style.rounded(value) == value and (is_exact or value == 0 == entry)
+            texts.append(self.style.text(value) if shows_all else self.style.padded(entry))
+        return result.text_of(texts, self.style)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ entry by entry. A value is computed with 50 digits; what has no value is NaN, wh
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from decimal import Context, Decimal, localcontext
+from decimal import ROUND_FLOOR, Context, Decimal, localcontext
 from functools import partial, reduce
 from typing import Any
 
@@ -203,6 +203,43 @@ def largest(terms: Iterable[Any]) -> Term:
     return _function("max", lambda *values: reduce(Decimal.max, values), *terms)
 
 
+def smallest(terms: Iterable[Any]) -> Term:
+    """The smallest of some numbers, of vectors entry by entry.
+
+    >>> smallest([1, -2]).text(Style(4))
+    'min(1, −2)'
+    """
+    return _function("min", lambda *values: reduce(Decimal.min, values), *terms)
+
+
+def floor(x: Any) -> Term:
+    """The largest whole number that is not greater.
+
+    >>> floor(number(7) / 2).text(Style(4)), floor(number(7) / 2).value(None)
+    ('⌊7/2⌋', (Decimal('3'),))
+    """
+    to_whole = partial(Decimal.to_integral_value, rounding=ROUND_FLOOR)
+    return _Operation((number(x),), lambda operands, style, _: f"⌊{operands[0].text(style)}⌋", to_whole)
+
+
+def remainder(x: Any, y: Any) -> Term:
+    """What is left of a number after a whole multiple of another, with the sign of that.
+
+    >>> remainder(number(-7), 2).text(Style(4)), remainder(number(-7), 2).value(None)
+    ('−7 mod 2', (Decimal('1'),))
+    """
+    return _Operation((number(x), number(y)), _infix(" mod ", PRODUCT, POWER), _remainder, PRODUCT)
+
+
+def arctan(x: Any) -> Term:
+    """The angle, in radians, of which a number is the tangent.
+
+    >>> arctan(1).text(Style(4)), round(arctan(1).value(None)[0], 8)
+    ('arctan(1)', Decimal('0.78539816'))
+    """
+    return _function("arctan", _arctan, x)
+
+
 def exp(x: Any) -> Term:
     """The exponential.
 
@@ -255,6 +292,19 @@ def sqrt(x: Any) -> Term:
     ('√3', '√(3 + 1)')
     """
     return _Operation((number(x),), lambda operands, style, _: f"√{_part(operands[0], style, ATOM)}", Decimal.sqrt)
+
+
+def cube_root(x: Any) -> Term:
+    """The cube root, negative of a negative number.
+
+    >>> cube_root(-8).text(Style(4)), round(cube_root(-8).value(None)[0], 8)
+    ('∛(−8)', Decimal('-2.00000000'))
+    """
+
+    def compute(x: Decimal) -> Decimal:
+        return (abs(x) ** (Decimal(1) / 3)).copy_sign(x)
+
+    return _Operation((number(x),), lambda operands, style, _: f"∛{_part(operands[0], style, ATOM)}", compute)
 
 
 def absolute(x: Any) -> Term:
@@ -353,6 +403,29 @@ def _tanh(x: Decimal) -> Decimal:
     with localcontext(CONTEXT):
         power = (-2 * abs(x)).exp()
         return ((1 - power) / (1 + power)).copy_sign(x)
+
+
+def _remainder(x: Decimal, y: Decimal) -> Decimal:
+    """A number less the largest whole multiple of another that is not greater."""
+    return x - y * (x / y).to_integral_value(rounding=ROUND_FLOOR)
+
+
+def _arctan(x: Decimal) -> Decimal:
+    """The angle of a tangent, by the series of a sixteenth of it.
+
+    >>> round(_arctan(Decimal(-2)), 8)
+    Decimal('-1.10714872')
+    """
+    with localcontext(CONTEXT):
+        for _ in range(4):  # the tangent of half the angle
+            x = x / (1 + (1 + x * x).sqrt())
+        summand = total = x
+        count = 1
+        while abs(summand) > _SMALLEST_SUMMAND:
+            summand *= -x * x
+            count += 2
+            total += summand / count
+        return 16 * total
 
 
 def _cos(x: Decimal) -> Decimal:

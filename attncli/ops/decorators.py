@@ -1,12 +1,15 @@
 """The decorators that register operators, one for each kind, and the one of structural functions.
 
-An operator is one function with one decorator, whose keywords are fields of the operator's record. Where the record is
-incomplete or the name is taken, AttnError is raised, as `attncli.ops.registry.register` says.
+An operator is one function with one decorator, whose keywords are fields of the operator's record. Of an operator of
+your own every keyword may be left out, and the brackets with them (`@attncli.score`): its arrays then have the usual
+axes, and its worked lines, derivatives and code are read off its function. Where the record is incomplete or the name
+is taken, AttnError is raised, as `attncli.ops.registry.register` says.
 
-`by_hand` writes the worked lines of one cell: it gets an `attncli.numbers.arithmetic.ArithmeticWriter`,
-and by name the operator's arguments in that cell (the query [d], the key [d]; the whole row for a normalizer, all keys
-for a context), its inner quantities, its result and its parameters. What is computed from what is said with the terms
-of `attncli.numbers.terms`; the writer finds the digits with which the line is true.
+What reads better by hand than read off the function may be given. `by_hand` writes the worked lines of one cell: it
+gets an `attncli.numbers.arithmetic.ArithmeticWriter`, and by name the operator's arguments in that cell (the query [d],
+the key [d]; the whole row for a normalizer, all keys for a context), its inner quantities, its result and its
+parameters. What is computed from what is said with the terms of `attncli.numbers.terms`; the writer finds the digits
+with which the line is true.
 
 `code` is what a person would write in NumPy: lines of which the last is the value, with arguments, parameters and inner
 quantities in braces (`"{query} @ {key}.mT * {scale}"`), or a function of an `attncli.ops.code.CodeCall` that returns
@@ -14,8 +17,9 @@ them. PyTorch's names follow from NumPy's; where these are not enough an `attncl
 """
 
 from collections.abc import Callable, Mapping
+from functools import wraps
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol, overload
 
 from attncli.ops.code import Code, CodeRule
 from attncli.ops.derivatives import Derivatives
@@ -33,7 +37,34 @@ from attncli.ops.records import (
     Quantity,
     StructuralRecord,
 )
-from attncli.ops.registry import P, R, R_co, Register, register
+from attncli.ops.registry import OperatorFunction, P, R, R_co, Register, register
+
+K = ParamSpec("K")
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class DecoratorOfKind(Protocol[K]):
+    """A decorator with or without brackets: `@score` and `@score(formula="…")`."""
+
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> OperatorFunction[P, R]: ...  # type: ignore[overload-overlap] # a keyword is never a function alone
+
+    @overload
+    def __call__(self, *args: K.args, **fields: K.kwargs) -> Register: ...
+
+
+def _or_bare(decorator: Callable[K, Register]) -> DecoratorOfKind[K]:
+    """A decorator of functions that may be written without brackets."""
+
+    @wraps(decorator)
+    def with_or_without(*functions: Any, **fields: Any) -> Any:
+        register_function: Any = made(**fields)
+        return register_function(*functions) if functions else register_function
+
+    made: Any = decorator
+    either: Any = with_or_without
+    found: DecoratorOfKind[K] = either
+    return found
 
 
 class StructuralFunction(Protocol[P, R_co]):
@@ -46,12 +77,13 @@ class StructuralFunction(Protocol[P, R_co]):
         ...
 
 
+@_or_bare
 def score(
     *,
-    formula: str,
-    shapes: str,
-    source: str,
-    example: Mapping[str, Any],
+    formula: str = "",
+    shapes: str = "",
+    source: str = "",
+    example: Mapping[str, Any] = NOTHING,
     inner: tuple[Quantity, ...] = (),
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
@@ -87,12 +119,13 @@ def score(
     return register("score", **locals())
 
 
+@_or_bare
 def normalizer(
     *,
-    formula: str,
-    shapes: str,
-    source: str,
-    example: Mapping[str, Any],
+    formula: str = "",
+    shapes: str = "",
+    source: str = "",
+    example: Mapping[str, Any] = NOTHING,
     inner: tuple[Quantity, ...] = (),
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
@@ -125,12 +158,13 @@ def normalizer(
     return register("normalize", **locals())
 
 
+@_or_bare
 def context(
     *,
-    formula: str,
-    shapes: str,
-    source: str,
-    example: Mapping[str, Any],
+    formula: str = "",
+    shapes: str = "",
+    source: str = "",
+    example: Mapping[str, Any] = NOTHING,
     inner: tuple[Quantity, ...] = (),
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
@@ -162,12 +196,13 @@ def context(
     return register("context", **locals())
 
 
+@_or_bare
 def recurrence(
     *,
-    formula: str,
-    shapes: str,
-    source: str,
-    example: Mapping[str, Any],
+    formula: str = "",
+    shapes: str = "",
+    source: str = "",
+    example: Mapping[str, Any] = NOTHING,
     inner: tuple[Quantity, ...] = (),
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
@@ -201,12 +236,13 @@ def recurrence(
     return register("recurrence", **locals())
 
 
+@_or_bare
 def difference(
     *,
-    formula: str,
-    shapes: str,
-    source: str,
-    example: Mapping[str, Any],
+    formula: str = "",
+    shapes: str = "",
+    source: str = "",
+    example: Mapping[str, Any] = NOTHING,
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
     code: Code | CodeRule | None = None,
@@ -228,13 +264,14 @@ def difference(
     return register("difference", **locals())
 
 
+@_or_bare
 def position(
     *,
-    formula: str,
-    shapes: str,
-    source: str,
-    example: Mapping[str, Any],
-    acts_on: ActsOn,
+    formula: str = "",
+    shapes: str = "",
+    source: str = "",
+    example: Mapping[str, Any] = NOTHING,
+    acts_on: ActsOn | None = None,
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
     code: Code | CodeRule | None = None,
@@ -251,7 +288,7 @@ def position(
     `acts_on` says what it changes: "embeddings" (positions [n] and the number of features to vectors [n x], which are
     added), "query_and_key" (x [n d] and positions [n] to [n d]), "products" (query, query_positions and key_positions
     to numbers [n m] that are added to dot products), "scores" (query_positions [n] and key_positions [m] to a bias
-    [n m]; with an argument `heads`, their number or None, to [h n m]).
+    [n m]; with an argument `heads`, their number or None, to [h n m]). Without it the arguments say.
     The keywords are fields of `attncli.ops.records.OperatorRecord`.
 
     >>> from attncli import attention
@@ -272,12 +309,13 @@ def position(
     return register("position", **locals())
 
 
+@_or_bare
 def mask(
     *,
-    formula: str,
-    shapes: str,
-    source: str,
-    example: Mapping[str, Any],
+    formula: str = "",
+    shapes: str = "",
+    source: str = "",
+    example: Mapping[str, Any] = NOTHING,
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
     code: Code | CodeRule | None = None,
@@ -308,12 +346,13 @@ def mask(
     return register("mask", **locals())
 
 
+@_or_bare
 def norm(
     *,
-    formula: str,
-    shapes: str,
-    source: str,
-    example: Mapping[str, Any],
+    formula: str = "",
+    shapes: str = "",
+    source: str = "",
+    example: Mapping[str, Any] = NOTHING,
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
     code: Code | CodeRule | None = None,
@@ -341,12 +380,13 @@ def norm(
     return register("norm", **locals())
 
 
+@_or_bare
 def query_scale(
     *,
-    formula: str,
-    shapes: str,
-    source: str,
-    example: Mapping[str, Any],
+    formula: str = "",
+    shapes: str = "",
+    source: str = "",
+    example: Mapping[str, Any] = NOTHING,
     formula_in_force: FormulaInForce | None = None,
     by_hand: ByHand | None = None,
     code: Code | CodeRule | None = None,
@@ -374,8 +414,14 @@ def query_scale(
     return register("query_scale", **locals())
 
 
+@_or_bare
 def generator(
-    *, formula: str, shapes: str, source: str, example: Mapping[str, Any], is_drawn: bool = False
+    *,
+    formula: str = "",
+    shapes: str = "",
+    source: str = "",
+    example: Mapping[str, Any] = NOTHING,
+    is_drawn: bool = False,
 ) -> Register:
     """Register a generator: a stream of random numbers and a shape to an array of that shape.
 

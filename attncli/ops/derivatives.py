@@ -39,6 +39,9 @@ class DerivativeRecord:
     is_whole: bool = False  # the gradient has no axes but those of the argument, which does not broadcast
     symbol: str = ""  # of a number among the options, by which it is the derivative; none of an array
     code: Code | CodeRule | None = None  # what a person would write for it; None where nothing is known
+    is_recorded: bool = False  # read off a record of the function, as its lines and its code are
+    # Why one that is read off a record is not to be believed, by the shapes of what it reads and the options.
+    objection: Callable[[Mapping[str, tuple[int, ...]], Mapping[str, Any]], str] | None = None
     keeps_sign: bool = False  # whether a number that multiplies is fitted without a change of its sign
 
     def formula_with(self, symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
@@ -54,7 +57,10 @@ class Derivative(Protocol):
     broadcasts.
     """
 
-    record: DerivativeRecord
+    @property
+    def record(self) -> DerivativeRecord:
+        """What is known of it."""
+        ...
 
     def __call__(self, grad: Array, *args: Any, **kwargs: Any) -> Array:
         """The gradient of the argument, from that of the result."""

@@ -280,12 +280,14 @@ def differential(
     0.2
     """
     if lambda_full is not None:
-        return np.asarray(lambda_full)
+        given: Array = np.add(lambda_full, 0.0)
+        return given
     begin = initial_lambda(lambda_init, layer)
     if lambda_q1 is None or lambda_k1 is None or lambda_q2 is None or lambda_k2 is None:
         return np.asarray(begin)
     grown = [np.exp((left * right).sum(axis=-1)) for left, right in ((lambda_q1, lambda_k1), (lambda_q2, lambda_k2))]
-    return np.asarray(grown[0] - grown[1] + begin)
+    difference: Array = grown[0] - grown[1] + begin
+    return difference
 
 
 @derivative("{d_x}: {d_result} in the heads of its map, 0 in the others", is_whole=True, code=_map_gradient_code)

@@ -132,7 +132,7 @@ def alibi(
     """
     if slopes is None:
         slopes = published_slopes(shape=(heads or 1,))
-    slope = per_head(np.asarray(slopes), heads)
+    slope = per_head(np.atleast_1d(slopes), heads)
     distances = abs(query_positions[..., :, None] - key_positions)
     # In the type of the slopes, once for all heads: products of integers and float32 would be float64, of each head.
     bias: Array = slope * -distances.astype(np.result_type(slope, np.float32))

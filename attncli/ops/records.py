@@ -372,8 +372,8 @@ class OperatorRecord:
 
     @property
     def summary(self) -> str:
-        """The first sentence of the function's docstring."""
-        return (self.function.__doc__ or "").partition("\n")[0]
+        """The first sentence of the function's docstring; of one that has none its formula."""
+        return (self.function.__doc__ or "").strip().partition("\n")[0] or self.formula
 
     @property
     def definition(self) -> Iterator[tuple[str, str]]:

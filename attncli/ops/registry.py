@@ -7,7 +7,7 @@ whose decorators register.
 
 import copyreg
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from inspect import CO_VARARGS, CO_VARKEYWORDS
@@ -87,6 +87,31 @@ RESULT_AXES: Mapping[str, Letters] = {
     "products": ("n", "m"),
     "scores": ("n", "m"),
     "generator": (),
+}
+
+# The axes of arguments where an operator of the user's does not say them; under "" those that all kinds have alike.
+USUAL_AXES: Mapping[str, Mapping[str, str]] = {
+    "": {
+        "query": "n d", "key": "m d", "value": "m e", "x": "n d", "scores": "n m", "weights": "n m", "visible": "n m",
+        "positions": "n", "query_positions": "n", "key_positions": "m", "table": "n m", "query_rows": "n",
+        "decay": "n", "beta": "n", "past_state": "d e",
+    },
+    "recurrence": {"key": "n d", "value": "n e"},
+}  # fmt: skip
+# How the result and the arguments are written in the formula of such an operator.
+USUAL_FORMULAS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "score": ("Sᵢⱼ", {"query": "Qᵢ", "key": "Kⱼ", "query_positions": "posᵢ", "key_positions": "j"}),
+    "normalize": ("Aᵢ", {"scores": "Sᵢ"}),
+    "context": ("Cᵢ", {"weights": "Aᵢ", "value": "V", "query": "Qᵢ"}),
+    "recurrence": ("C", {"query": "Q", "key": "K", "value": "V"}),
+    "difference": ("λ", {}),
+    "mask": ("", {"query_positions": "posᵢ", "key_positions": "j"}),
+    "norm": ("x̂", {}),
+    "query_scale": ("κᵢ", {"positions": "posᵢ"}),
+    "embeddings": ("P", {"positions": "pos"}),
+    "query_and_key": ("x'", {"positions": "pos"}),
+    "products": ("Bᵢⱼ", {"query": "Qᵢ", "key": "Kⱼ", "query_positions": "posᵢ", "key_positions": "j"}),
+    "scores": ("Bᵢⱼ", {"query_positions": "posᵢ", "key_positions": "j"}),
 }
 
 _RECORDS: dict[str, dict[str, OperatorRecord]] = {kind: {} for kind in ARGUMENTS}
@@ -183,6 +208,13 @@ def record_of(function: Callable[..., Any]) -> OperatorRecord | StructuralRecord
     """The record that hangs on a function; one without fields where the function has none."""
     record: OperatorRecord | StructuralRecord | DerivativeRecord = getattr(function, "record", _STRUCTURAL)
     return record
+
+
+def is_recorded(record: object) -> bool:
+    """Whether what a record lacks is read off its function: that of an operator of another package, or a derivative."""
+    if isinstance(record, DerivativeRecord):
+        return record.is_recorded
+    return isinstance(record, OperatorRecord) and not record.is_built_in
 
 
 def broken_packages() -> Sequence[str]:
@@ -283,14 +315,17 @@ def register(kind: str, **fields: Any) -> Register:
         if not isinstance(fields["shapes"], str) or not isinstance(fields["example"], Mapping):
             hint = "expected shapes='scores[n m] -> [n m]' and example={'scores': …, 'gives': …}"
             raise AttnError("its shapes are not a text, or its example is not a mapping", where=where, hint=hint)
-        signature = parse(fields["shapes"])
+        passed = ARGUMENTS[kind] | set(fields.get("derived", ()))
+        arguments = tuple(x for x in _positional(code) if x in passed or _is_built_in(code))
+        known = {**fields, **({} if _is_built_in(code) else _usual_fields(kind, name, code, arguments, fields))}
+        signature = parse(known["shapes"])
         record = OperatorRecord(
             kind=kind,
             name=name,
             function=function,
-            arguments=tuple(code.__code__.co_varnames[: code.__code__.co_argcount]),
-            parameters=_parameters(code, signature, where),
-            **{**fields, "shapes": signature, "example": MappingProxyType(dict(fields["example"]))},
+            arguments=arguments,
+            parameters=_parameters(code, arguments, signature, where),
+            **{**known, "shapes": signature, "example": MappingProxyType(dict(fields["example"]))},
         )
         _check(record, code, where)
         _RECORDS[kind][name] = code.record = record
@@ -301,13 +336,57 @@ def register(kind: str, **fields: Any) -> Register:
     return decorate
 
 
+def _is_built_in(function: Any) -> bool:
+    """Whether a function is one of this package's."""
+    return str(function.__module__).startswith("attncli.")
+
+
+def _positional(function: Any) -> tuple[str, ...]:
+    """The names before `*` of a function's signature."""
+    names: tuple[str, ...] = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return names
+
+
+def _usual_fields(
+    kind: str, name: str, function: Any, arguments: Sequence[str], fields: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """What is usual where a field of an operator of the user's is left out: its axes, a formula, its file as source."""
+    known: dict[str, Any] = {}
+    acts_on = fields.get("acts_on")
+    if kind == "position" and acts_on is None:
+        known["acts_on"] = acts_on = _acts_on(arguments)
+    if not fields["shapes"]:
+        axes = {
+            argument: USUAL_AXES.get(kind, {}).get(argument, USUAL_AXES[""].get(argument)) for argument in arguments
+        }
+        result = "n e" if kind == "context" else " ".join(RESULT_AXES[acts_on or kind])
+        known["shapes"] = ", ".join(f"{argument}[{own}]" for argument, own in axes.items() if own) + f" -> [{result}]"
+    if not fields["formula"]:
+        result, written = USUAL_FORMULAS.get(acts_on or kind, ("x", {}))
+        named = ", ".join(written.get(argument, argument) for argument in arguments if argument != "heads")
+        known["formula"] = f"{result} = {name}({named})" if kind != "mask" else f"visible where {name}({named})"
+    if not fields["source"]:
+        file = function.__code__.co_filename.replace("\\", "/").rpartition("/")[2]
+        known["source"] = f"{file}, line {function.__code__.co_firstlineno}"
+    return known
+
+
+def _acts_on(arguments: Collection[str]) -> ActsOn:
+    """What a position scheme acts on, by its arguments."""
+    if "x" in arguments:
+        return "query_and_key"
+    if "query" in arguments or "key" in arguments:
+        return "products"
+    return "scores" if "key_positions" in arguments else "embeddings"
+
+
 def _check(record: OperatorRecord, function: Any, where: str) -> None:
     """Raise AttnError where a record is incomplete or its name is taken."""
     other = registered(record.kind).get(record.name)
     if other is not None:
         modules = f"{other.function.__module__} and {function.__module__}"
         raise AttnError(f"{record.kind} {record.name!r} is registered twice, in {modules}")
-    docstring = record.summary if sys.flags.optimize < 2 else "-OO leaves none"
+    docstring = function.__doc__ if sys.flags.optimize < 2 and record.is_built_in else "-OO leaves none"
     for what, text in (("formula", record.formula), ("source", record.source), ("docstring", docstring)):
         if not text:
             raise AttnError(f"has no {what}", where=where)
@@ -334,7 +413,7 @@ def _check_arguments(record: OperatorRecord, function: Any, where: str) -> None:
             raise AttnError(f"its keyword {name!r} has no function for a default", where=where, hint=hint)
     own = {parameter.name for parameter in record.parameters} | {TAP}
     passed = ARGUMENTS[record.kind] | set(record.derived)
-    for name in (*record.arguments, *record.shapes.arrays):
+    for name in (*_positional(function), *record.shapes.arrays):
         if name not in passed | own:
             hint = f"a {record.kind} gets {', '.join(sorted(passed))}; its own parameters follow *"
             raise AttnError(f"has an argument {name!r} that no plan hands it", where=where, hint=hint)
@@ -353,7 +432,8 @@ def _check_shapes(record: OperatorRecord, where: str) -> None:
 
 def _check_example(record: OperatorRecord, where: str) -> None:
     """Raise AttnError where the example lacks its result or names something else than arguments."""
-    if record.kind != "generator" and "gives" not in record.example:
+    is_left_out = not record.is_built_in and not record.example
+    if record.kind != "generator" and not is_left_out and "gives" not in record.example:
         raise AttnError("its example does not say what it gives", where=where, hint="add 'gives': the result")
     known = {*record.arguments, *(parameter.name for parameter in record.parameters), "gives"}
     for name in record.example:
@@ -371,15 +451,17 @@ def _append_definition(function: Any, record: OperatorRecord) -> None:
     function.__doc__ = f"\n{margin}".join([f"{function.__doc__.rstrip()}\n", *DEFINITION.split("\n"), *facts, ""])
 
 
-def _parameters(function: Any, shapes: Signature, where: str) -> tuple[Parameter, ...]:
-    """Read the keyword parameters off a function's signature, apart from `tap` and `matmul`."""
-    defaults, annotations = function.__kwdefaults__ or {}, function.__annotations__
+def _parameters(function: Any, arguments: Sequence[str], shapes: Signature, where: str) -> tuple[Parameter, ...]:
+    """Read the parameters off a function's signature: what is none of the arguments, apart from `tap` and `matmul`."""
+    names, last = _positional(function), function.__defaults__ or ()
+    defaults = dict(zip(names[len(names) - len(last) :], last, strict=True)) | (function.__kwdefaults__ or {})
+    annotations = function.__annotations__
     if any(isinstance(annotation, str) for annotation in annotations.values()):  # from __future__ import annotations
         annotations = get_type_hints(function, include_extras=True)
     return tuple(
-        _parameter(name, annotations.get(name), defaults.get(name, REQUIRED), shapes, where)
-        for name in _keywords(function)
-        if name not in (TAP, MATMUL)
+        _parameter(name, annotations.get(name), defaults.get(name, REQUIRED), arguments, shapes, where)
+        for name in (*names, *_keywords(function))
+        if name not in (*arguments, TAP, MATMUL)
     )
 
 
@@ -390,7 +472,9 @@ def _keywords(function: Any) -> tuple[str, ...]:
     return names
 
 
-def _parameter(name: str, annotation: Any, default: Any, shapes: Signature, where: str) -> Parameter:
+def _parameter(
+    name: str, annotation: Any, default: Any, arguments: Sequence[str], shapes: Signature, where: str
+) -> Parameter:
     """One parameter: its kind by its annotation, or an array where the shapes name it."""
     extras: Iterable[Any] = ()
     if get_origin(annotation) is Annotated:
@@ -403,6 +487,8 @@ def _parameter(name: str, annotation: Any, default: Any, shapes: Signature, wher
     for words in (annotation, *get_args(annotation)):  # of one that may be None
         if get_origin(words) is Literal:
             return Parameter(name, "word", default, words=get_args(words))
+    if annotation is None and isinstance(default, (bool, int, float)):
+        annotation = type(default)
     types = set(get_args(annotation) or (annotation,)) - {type(None)}
     mapping = next((extra for extra in extras if isinstance(extra, ReadsMapping)), None)
     if mapping is not None:
@@ -410,7 +496,9 @@ def _parameter(name: str, annotation: Any, default: Any, shapes: Signature, wher
     if types == {bool}:
         return Parameter(name, "boolean", default)
     if not types or not types <= {int, float}:
-        hint = "expected int, float, bool or a Literal of words; arrays are named in the shapes"
+        hint = "expected int, float, bool or a Literal of words, or a default; arrays are named in shapes="
+        if default is REQUIRED and annotation is None and arguments:
+            hint = f"it is called with {', '.join(arguments)}; {hint}"
         raise AttnError(f"its parameter {name!r} has a type that nothing reads", where=where, hint=hint)
     limits = next((extra for extra in extras if isinstance(extra, Range)), Range())
     return Parameter(name, "number" if float in types else "integer", default, range=limits, mapping=mapping)

@@ -12,7 +12,7 @@ from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number, products, total
 from attncli.ops.derivatives import DerivativeRecord
 from attncli.ops.records import ByHand, OperatorRecord
-from attncli.ops.registry import failures_named, record_of
+from attncli.ops.registry import failures_named, is_recorded, record_of
 from attncli.ops.rope import rope_x
 from attncli.ops.structural import project, project_x
 from attncli.plan.builder import symbols_of
@@ -205,7 +205,18 @@ def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
     if step.function is project:
         return [_projection(trace, step, at, write)]
     lines = _lines_of_record(trace, step, at, write)
+    if not lines and is_read_off(step):
+        from attncli.render.recorded_lines import recorded_step_lines  # noqa: PLC0415 - most functions have lines
+
+        lines = recorded_step_lines(trace, step, at, write)
+        lines += _row_sum(step, at, write)
     return lines or (linear_gradient_lines(trace, step, at, write) if is_gradient and has_lines(step) else [])
+
+
+def is_read_off(step: Step) -> bool:
+    """Whether the lines of a step are read off a record of what its function does."""
+    record: Any = None if step.function is None else record_of(step.function)
+    return is_recorded(record) and record.by_hand is None
 
 
 def _lines_of_record(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter) -> list[str]:
@@ -247,7 +258,12 @@ def has_lines(step: Step) -> bool:
     if step.function is None:
         return False
     is_computed_gradient = step.stage == GRADIENT and bool(step.inputs)
-    return is_computed_gradient or step.function is project or record_of(step.function).by_hand is not None
+    return (
+        is_computed_gradient
+        or is_read_off(step)
+        or step.function is project
+        or record_of(step.function).by_hand is not None
+    )
 
 
 def _call(record: OperatorRecord | None, write_by_hand: ByHand, *args: Any, **arguments: Any) -> list[str]:

@@ -49,7 +49,8 @@ def modules(tmp_path: Path) -> Iterator[None]:
     sys.path[:] = path
     for name in {*sys.modules} - names:
         del sys.modules[name]
-    _RECORDS["score"].pop("multiple", None)
+    for name in ("multiple", "plain"):
+        _RECORDS["score"].pop(name, None)
     _RECORDS["mask"].pop("even", None)
 
 
@@ -66,6 +67,11 @@ def test_a_score_is_named_by_its_module_or_file(score: str, scores: str, run: Ru
     assert (ran.stderr, ran.stdout) == ("", f",key_1,key_2,key_3\nquery_1,{scores}\n")
 
 
+def test_a_function_needs_no_decorator(run: Run) -> None:
+    ran = run(*WORDS, "scores", "--score", "own_scores.py:plain")
+    assert (ran.stderr, ran.stdout) == ("", ",key_1,key_2,key_3\nquery_1,1.0,0.0,3.0\n")
+
+
 def test_a_mask_is_too(run: Run) -> None:
     ran = run(*WORDS, "weights", "--score", "dot", "--mask", "own_scores:even")
     assert ran.stdout.splitlines()[1].split(",")[2] == "0.0"
@@ -79,8 +85,8 @@ def test_it_is_varied_with_others(run: Run) -> None:
 @pytest.mark.parametrize(
     ("score", "message"),
     [
-        ("own_scores:plain", "--score: own_scores has no score 'plain'; write @attncli.score above it"),
-        ("own_scores:even", "--score: own_scores has no score 'even'; write @attncli.score above it"),
+        ("own_scores:odd", "--score: own_scores has no score 'odd'; it has multiple, even, plain"),
+        ("own_scores:even", "--score: own_scores has no score 'even'; it is a mask"),
         ("leaving:f", "--score: leaving can't be imported (SystemExit: 3); give MODULE:FUNCTION, or FILE.py:FUNCTION"),
         ("nowhere:f", "--score: nowhere can't be imported (ModuleNotFoundError: No module named 'nowhere'); give"),
         ("gaussian:sigma", "--score: 'sigma' is not key=value"),

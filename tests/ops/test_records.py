@@ -173,7 +173,7 @@ def with_a_text(query: Any, key: Any, *, text: str = "") -> Any:
     return query
 
 
-def without_a_type(query: Any, key: Any, *, power=1) -> Any:  # type: ignore[no-untyped-def] # what the test is about
+def without_a_type(query: Any, key: Any, *, power=None) -> Any:  # type: ignore[no-untyped-def] # what the test is about
     """A score with something."""
     return query
 
@@ -231,7 +231,10 @@ def test_a_position_says_what_it_acts_on_in_a_known_word() -> None:
         (of_anything, {}, "takes any arguments; name them: parameters follow"),
     ],
 )
-def test_an_incomplete_record_is_refused(function: Any, fields: dict[str, Any], message: str) -> None:
+def test_an_incomplete_record_of_this_package_is_refused(
+    function: Any, fields: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(function, "__module__", "attncli.test_records")
     with pytest.raises(AttnError, match=message):
         attncli.score(**{**FIELDS, **fields})(function)
     assert function.__name__ not in operators("score")
@@ -282,7 +285,7 @@ source        this test"""
 
 
 @pytest.mark.usefixtures("restored_registry")
-def test_a_mask_may_have_no_sign_and_a_position_needs_acts_on() -> None:
+def test_a_mask_may_have_no_sign() -> None:
     def shifted(query_positions: Any, key_positions: Any) -> Any:
         """A mask."""
 
@@ -290,8 +293,46 @@ def test_a_mask_may_have_no_sign_and_a_position_needs_acts_on() -> None:
         formula="0", shapes="query_positions[n], key_positions[m] -> [n m]", source="x", example={"gives": []}
     )
     assert record(shifted).record.sign is None
-    with pytest.raises(TypeError, match="acts_on"):
-        attncli.position(formula="0", shapes="-> [n m]", source="x", example={"gives": []})
+
+
+USUAL = {
+    "score": "query[n d], key[m d] → [n m]",
+    "normalizer": "scores[n m] → [n m]",
+    "context": "weights[n m], value[m e] → [n e]",
+    "norm": "x[n d] → [n d]",
+    "query_scale": "positions[n] → [n]",
+    "mask": "query_positions[n], key_positions[m] → [n m]",
+}
+
+
+@pytest.mark.usefixtures("restored_registry")
+@pytest.mark.parametrize(("decorator", "shapes"), USUAL.items())
+def test_an_operator_of_your_own_needs_no_field(decorator: str, shapes: str) -> None:
+    names = [part.partition("[")[0] for part in shapes.partition(" → ")[0].split(", ")]
+    code = f"def own({', '.join(names)}, width=2.5, *, is_wide=False):\n    return {names[0]} * width"
+    found: dict[str, Any] = {}
+    exec(compile(code, "/some/where/mine.py", "exec"), found)
+    record = getattr(attncli, decorator)(found["own"]).record
+    facts = dict(record.definition)
+    assert (facts["shapes"], facts["source"]) == (shapes, "mine.py, line 1")
+    assert "own(" in record.formula
+    assert [str(parameter) for parameter in record.parameters] == ["width: number = 2.5", "is_wide: true|false = false"]
+
+
+@pytest.mark.usefixtures("restored_registry")
+@pytest.mark.parametrize(
+    ("names", "acts_on"),
+    [
+        ("positions, features", "embeddings"),
+        ("x, positions", "query_and_key"),
+        ("query, query_positions, key_positions", "products"),
+        ("query_positions, key_positions, heads", "scores"),
+    ],
+)
+def test_the_arguments_of_a_position_say_what_it_acts_on(names: str, acts_on: str) -> None:
+    found: dict[str, Any] = {}
+    exec(f"def own({names}):\n    return None", found)
+    assert attncli.position(found["own"]).record.acts_on == acts_on
 
 
 positions = st.lists(st.integers(-3, 9), min_size=1, max_size=5).map(sorted).map(np.array)

@@ -259,26 +259,6 @@ def test_an_operator_without_a_derivative_is_an_error_by_its_name(kind: str, nam
         plan_of(problem(**keys, **{kind: name}))
 
 
-@pytest.mark.usefixtures("restored_registry")
-def test_an_operator_of_another_package_without_a_derivative_is_an_error_by_its_name() -> None:
-    from attncli.ops.decorators import score
-
-    @score(
-        formula="Sᵢⱼ = Qᵢ·Kⱼ",
-        shapes="query[n d], key[m d] -> [n m]",
-        source="a test",
-        example={"query": [[1]], "key": [[1]], "gives": [[1]]},
-    )
-    def dot_of_a_test(query: np.ndarray, key: np.ndarray) -> np.ndarray:
-        """The dot product."""
-        product: np.ndarray = query @ key.mT
-        return product
-
-    keys = {"query": np.eye(2), "key": np.eye(2), "value": np.eye(2), "grad_output": [[1.0]]}
-    with pytest.raises(AttnError, match="score dot_of_a_test has no derivative"):
-        plan_of(problem(**keys, score="dot_of_a_test"))
-
-
 @pytest.mark.parametrize("junk", [np.nan, np.inf])
 def test_what_a_masked_key_has_changes_no_gradient(junk: float) -> None:
     shape = {"embeddings": normal(7, 12), "query_embeddings": normal(5, 12), "heads": 3, "key_lengths": 4}

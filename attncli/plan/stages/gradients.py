@@ -15,6 +15,7 @@ from attncli.ops.derivatives import (
     add_all,
     unchanged,
 )
+from attncli.ops.records import OperatorRecord
 from attncli.ops.registry import record_of
 from attncli.ops.structural import identity, sum_over
 from attncli.plan.builder import PlanBuilder, symbols_of
@@ -187,7 +188,24 @@ def derivative_by(node: Node, option: str) -> Derivative:
 def _derivatives(node: Node) -> Derivatives | None:
     """The derivatives of the function of a node, as its record has them."""
     record = None if node.function is None else record_of(node.function)
-    return None if record is None or isinstance(record, DerivativeRecord) else record.derivatives
+    if record is None or isinstance(record, DerivativeRecord):
+        return None
+    if not isinstance(record, OperatorRecord):
+        return record.derivatives
+    from attncli.ops.recording.derivatives import derivatives_of  # noqa: PLC0415 - it loads NumPy, and gradients need it
+
+    return derivatives_of(record)
+
+
+def _objection(builder: PlanBuilder, node: Node, found: Derivative | NoDerivative | None) -> str:
+    """Why there is no derivative by an argument or a number, or none that may be believed; nothing where there is."""
+    if found is None or isinstance(found, NoDerivative):
+        return "" if found is None else found.reason
+    if found.record.objection is None:
+        return ""
+    return found.record.objection(
+        {name: builder.nodes[source].shape for name, source in node.inputs.items()}, node.options
+    )
 
 
 def _add_gradient_of_number(builder: PlanBuilder, node: Node, option: str, gradient: Node) -> None:
@@ -231,10 +249,12 @@ def _add_gradient(backward: _Backward, node: Node, argument: str, gradient: Node
     builder = backward.builder
     source = builder.nodes[node.inputs[argument]]
     found = (_derivatives(node) or {}).get(argument)
-    if found is None or isinstance(found, NoDerivative):
+    reason = _objection(builder, node, found)
+    if reason or found is None or isinstance(found, NoDerivative):
         what = node.name if node.record is None else f"{node.record.kind} {node.record.name}"
-        reason = f": {found.reason}" if isinstance(found, NoDerivative) else ""
-        raise AttnError(f"{what} has no derivative{reason}", where="grad_output", hint="leave out one of the two")
+        by = f" by {argument}" if reason and found is not None and not isinstance(found, NoDerivative) else ""
+        message = f"{what} has no derivative{by}{f': {reason}' if reason else ''}"
+        raise AttnError(message, where="grad_output", hint="leave out one of the two")
     inputs, options, numbers = _read_by(found, node, gradient)
     axes = source.axes if found.record.is_whole else _axes(node, source)
     is_whole = axes == source.axes

@@ -8,11 +8,12 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array
 from attncli.engine.dense import evaluate_input
 from attncli.ops.code import CodeCall, NoCode
-from attncli.ops.registry import record_of
+from attncli.ops.recording.arrays import NotRecordedError
+from attncli.ops.registry import is_recorded, record_of
 from attncli.plan.graph import Node
 from attncli.plan.trace import Trace
 from attncli.render.code.literals import ArrayWriter
-from attncli.render.code.names import TITLES, variable_of
+from attncli.render.code.names import TITLES, in_torch, variable_of
 from attncli.render.code.templates import filled, template_of
 from attncli.render.view import View, explained_names
 
@@ -63,10 +64,33 @@ class StepWriter:
             return [f"{variable} = {first}{comment}", *more]
         record, call = record_of(node.function) if node.function is not None else None, self._call(node)
         template = template_of(record, call, self.library)
-        if not isinstance(template, str):
+        if template is None and is_recorded(record):
+            *before, value = self._recorded(node, call)
+        elif not isinstance(template, str):
             raise self._refusal(node, template)
-        *before, value = filled(template, record, call, self.library, self._ranks)
+        else:
+            *before, value = filled(template, record, call, self.library, self._ranks)
         return [*map(self._with_axes, before), f"{variable} = {value}{comment}"]
+
+    def _recorded(self, node: Node, call: CodeCall) -> list[str]:
+        """The lines of a node whose function says what it computes; raises AttnError where it can't be read off."""
+        from attncli.ops.recording.code import code_of  # noqa: PLC0415 - most operators have rules
+        from attncli.ops.recording.derivatives import GRAD, recording_of  # noqa: PLC0415
+        from attncli.ops.recording.guard import check_follows, numbers_for  # noqa: PLC0415
+
+        shapes, values = call.shapes, call.values
+        arrays = {name: values[name] if name in values else numbers_for(name, shapes[name], 0) for name in node.inputs}
+        try:
+            made = recording_of(node.function, arrays, node.options)
+            if made is None:
+                return [f"0 * {call.variables[GRAD]}"]
+            reason = check_follows(made, node.function, node.options)
+            lines = code_of(made, call.variables, self._ranks)
+        except NotRecordedError as error:
+            raise self._refusal(node, NoCode(str(error))) from None
+        if reason:
+            raise self._refusal(node, NoCode(reason))
+        return list(map(in_torch, lines)) if self.library == "torch" else lines
 
     def _refusal(self, node: Node, reason: NoCode | None) -> AttnError:
         """The error of a node whose function has no code."""

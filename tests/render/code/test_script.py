@@ -144,19 +144,17 @@ def test_equal_names_of_files_in_parts_are_told_apart() -> None:
 
 
 @pytest.mark.usefixtures("restored_registry")
-def test_an_operator_without_code_is_refused_by_name() -> None:
-    @normalizer(
-        formula="Aᵢⱼ = Sᵢⱼ / 2",
-        shapes="scores[n m] -> [n m]",
-        source="an example",
-        example={"scores": [[2]], "gives": [[1]]},
-    )
+def test_an_operator_that_can_not_be_followed_is_refused_by_name_with_the_line() -> None:
+    @normalizer
     def halves(scores: np.ndarray) -> np.ndarray:
         """Half of each score."""
-        return scores / 2
+        return np.array(scores) / 2
 
     view = every_step(problem(query=[[1]], key=[[1]], normalize="halves"))
-    with pytest.raises(AttnError, match="normalize halves has no code in NumPy"):
+    message = (
+        r"normalize halves can't be written as code: line \d+: return np.array\(scores\) / 2: an array that leaves"
+    )
+    with pytest.raises(AttnError, match=message):
         script_of(view)
 
 

@@ -1,0 +1,194 @@
+"""Derivatives of operators from records of their functions, and when such a record may be believed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Any
+
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops.derivatives import Derivative, DerivativeRecord, Derivatives, NoDerivative
+from attncli.ops.recording.arrays import NotRecordedError, Recorded
+from attncli.ops.recording.expression import argument
+from attncli.ops.recording.guard import COUNTED, copies, numbers_for
+from attncli.ops.recording.record import Recording, record
+from attncli.ops.recording.reverse import gradient
+from attncli.ops.records import OperatorRecord
+from attncli.ops.registry import NO_ARRAYS
+
+GRAD = "grad"
+WITH_NUMBERS = frozenset({"score", "normalize", "context"})  # whose numbers are learned
+WITHOUT_DERIVATIVES = frozenset({"mask", "generator"})
+STEP, TOLERANCE, TRIES = 1e-6, 1e-4, 3  # of a difference in place of a derivative
+MAX_TOKENS = 6  # queries and keys that a record is tried with
+
+
+@dataclass(frozen=True)
+class RecordedDerivative:
+    """The derivative of an operator by one of its arguments: each call is recorded, and the record read backwards.
+
+    >>> from attncli.ops.scores import dot
+    >>> by_key = RecordedDerivative(dot.record, "key")
+    >>> by_key(np.array([[1.0]]), query=np.array([[2.0, 3.0]]), key=np.array([[5.0, 7.0]]))
+    array([[2., 3.]])
+    """
+
+    operator: OperatorRecord
+    argument: str
+
+    @cached_property
+    def record(self) -> DerivativeRecord:
+        """What is known of it: it reads all that the function reads."""
+        parameters = self.operator.parameters
+        arrays = [parameter.name for parameter in parameters if parameter.kind == "array"]
+        numbers = [parameter.name for parameter in parameters if parameter.kind != "array"]
+        is_number = self.argument in numbers
+        return DerivativeRecord(
+            "{d_argument} = Σ {d_result} ∂{result}/∂{argument}",
+            reads=(*(name for name in self.operator.arguments if name not in NO_ARRAYS), *arrays),
+            options=(*(name for name in self.operator.arguments if name in NO_ARRAYS), *numbers),
+            is_whole=True,
+            symbol=self.argument if is_number else "",
+            is_recorded=True,
+            objection=None if self.operator.is_built_in else self.objection,
+        )
+
+    @property
+    def __name__(self) -> str:
+        return f"{self.operator.function.__name__}_{self.argument}"
+
+    def __call__(self, grad: Array, **given: Any) -> Array:
+        """The gradient of the argument, from that of the result and what the function is called with."""
+        made = self.recorded(grad, given)
+        of = given[self.argument]
+        if made is None:
+            return np.zeros(np.shape(of), grad.dtype)
+        found = np.asarray(made.result.value)
+        return found if found.dtype == grad.dtype else found.astype(grad.dtype)
+
+    def objection(self, shapes: Mapping[str, tuple[int, ...]], options: Mapping[str, Any]) -> str:
+        """Why it is not to be believed; nothing where it is.
+
+        The function is recorded with other numbers, of the shapes of its arrays with few tokens, without the axes of
+        batch items and heads. The record has to have the function's value, and the gradient the slope of differences.
+        """
+        given = tuple((name, _few(self.operator, name, shape)) for name, shape in shapes.items())
+        return _objection(_Tried(self.operator, self.argument, given, dict(options), repr(sorted(options.items()))))
+
+    def recorded(self, grad: Array, given: Mapping[str, Any]) -> Recording | None:
+        """The record of the gradient, whose arguments have that of the result too; None where it is 0 throughout.
+
+        Raises NotRecordedError.
+        """
+        arrays, options = arrays_of(self.operator, given, self.argument)
+        made = record(self.operator.function, arrays, options)
+        seed = argument(GRAD, np.asarray(grad))
+        with np.errstate(all="ignore"):
+            found = gradient(made.result, made.arguments[self.argument], Recorded(seed, []))
+        if found is None:
+            return None
+        return Recording(found.expression, {**made.arguments, GRAD: seed}, made.names, made.taps, made.branches)
+
+
+def arrays_of(
+    operator: OperatorRecord, given: Mapping[str, Any], number: str = ""
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is recorded of what a function is called with, its arrays and one number by its name; and the rest."""
+    others = {parameter.name for parameter in operator.parameters if parameter.kind != "array"} | NO_ARRAYS
+    arrays = {
+        name: value
+        for name, value in given.items()
+        if name == number or (name not in others and hasattr(value, "shape"))
+    }
+    return arrays, {name: value for name, value in given.items() if name not in arrays}
+
+
+def recording_of(function: Any, arrays: Mapping[str, Any], options: Mapping[str, Any]) -> Recording | None:
+    """The record of a call of an operator's function, or of the derivative of one; None of a gradient that is 0.
+
+    Raises NotRecordedError.
+    """
+    if isinstance(function, RecordedDerivative):
+        given = {name: value for name, value in arrays.items() if name != GRAD}
+        return function.recorded(arrays[GRAD], {**given, **options})
+    numbers, others = arrays_of(function.record, {**arrays, **options})
+    return record(function, numbers, others)
+
+
+def derivatives_of(operator: OperatorRecord) -> Derivatives | None:
+    """The derivatives of an operator: those of its record, and of its other arrays and numbers from its function.
+
+    Of what counts there is none, and of masks and generators there are none at all. Numbers of this package's own
+    operators that say how something is computed, as the base of rope or a small number under a root, have none.
+    """
+    if operator.kind in WITHOUT_DERIVATIVES:
+        return None
+    names = [name for name in operator.arguments if name not in NO_ARRAYS]
+    has_numbers = operator.kind in WITH_NUMBERS or not operator.is_built_in
+    kinds = ("array", "number") if has_numbers else ("array",)
+    names += [parameter.name for parameter in operator.parameters if parameter.kind in kinds]
+    names += [name for name in operator.derivatives or {} if name not in names]
+    counted = COUNTED | {parameter.name for parameter in operator.parameters if parameter.is_counts}
+    given = operator.derivatives or {}
+    found: dict[str, Derivative | NoDerivative | None] = {}
+    for name in names:
+        recorded = None if name in counted else RecordedDerivative(operator, name)
+        found[name] = given.get(name, recorded)
+    return found
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """What a record is tried with; the same is tried once."""
+
+    operator: OperatorRecord
+    name: str
+    shapes: tuple[tuple[str, tuple[int, ...]], ...]
+    options: Mapping[str, Any] = field(compare=False)
+    options_text: str
+
+
+def _few(operator: OperatorRecord, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of an array with few tokens; of an array that plans pass without the axes before its own."""
+    letters = operator.shapes.arrays.get(name, ())
+    own = shape[len(shape) - len(letters) :] if name in operator.arguments else shape
+    named = (*("",) * (len(own) - len(letters)), *letters)
+    return tuple(
+        min(size, MAX_TOKENS) if letter in ("n", "m") else size for letter, size in zip(named, own, strict=True)
+    )
+
+
+@cache
+def _objection(tried: _Tried) -> str:
+    """Why a derivative is not to be believed, by what it gives with other numbers."""
+    agreed, refusal = 0, ""
+    for seed in range(TRIES):
+        given = {key: numbers_for(key, shape, seed) for key, shape in tried.shapes} | dict(tried.options)
+        try:
+            refusal = _difference(tried, given, seed)
+        except NotRecordedError as error:
+            return f"{error.message} ({error.where})" if error.where else error.message
+        agreed += not refusal
+    return "" if agreed * 2 > TRIES else refusal
+
+
+def _difference(tried: _Tried, given: dict[str, Any], seed: int) -> str:
+    """How a gradient differs from differences of the function, or a record from the function; nothing where neither."""
+    function, of = tried.operator.function, given[tried.name]
+    with np.errstate(all="ignore"):
+        value = np.asarray(function(**copies(given)))
+        if not np.array_equal(value, np.asarray(function(**copies(given))), equal_nan=True):
+            return "it gives other numbers when it is called again"
+        stream = np.random.default_rng(seed)
+        grad, way = stream.standard_normal(value.shape), stream.standard_normal(np.shape(of))
+        arrays, options = arrays_of(tried.operator, copies(given), tried.name)
+        made = record(function, arrays, options)
+        if not np.allclose(made.result.value, value, rtol=1e-9, atol=1e-12, equal_nan=True):
+            return "its record has other numbers than the function"
+        slope = float(np.sum(RecordedDerivative(tried.operator, tried.name)(grad, **copies(given)) * way))
+        ends = [np.asarray(function(**copies({**given, tried.name: of + step * way}))) for step in (STEP, -STEP)]
+        is_finite = np.isfinite(ends[0]) & np.isfinite(ends[1])
+        differences = np.where(is_finite, grad * (ends[0] - ends[1]), 0) / (2 * STEP)
+    found = float(differences.sum())
+    if abs(found - slope) <= TOLERANCE * (1 + abs(differences).sum()):
+        return ""
+    return f"its record has the slope {slope:.6g} where differences have {found:.6g}"

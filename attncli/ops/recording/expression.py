@@ -1,0 +1,177 @@
+"""Expressions: arrays with the calls of NumPy's functions that made them, down to the arguments of a recorded call."""
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from attncli.base.lazy_numpy import Array, np
+
+ARGUMENT, CONSTANT = "argument", "constant"
+GET_ITEM, SET_ITEM, SCATTER, RUNNING_MAX = "get_item", "set_item", "scatter", "running_max"
+# The functions that only move numbers, and which of their operands have them: 0 is the first.
+MOVES: Mapping[str, tuple[int, ...]] = {
+    GET_ITEM: (0,),
+    SET_ITEM: (0, 2),
+    **dict.fromkeys(
+        (
+            "reshape", "swapaxes", "transpose", "matrix_transpose", "moveaxis", "broadcast_to", "repeat", "tile",
+            "squeeze", "expand_dims", "flip", "roll", "rot90", "take", "take_along_axis", "diagonal", "triu", "tril",
+            "pad", "concatenate", "stack", "hstack", "vstack", "column_stack", "dstack",
+        ),
+        (0,),
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Expression:
+    """An array, and the call of a function that made it.
+
+    The function is one of NumPy's by its name, or one of this module's; an argument has the name that it was recorded
+    by. Operands may have expressions in lists and tuples.
+    """
+
+    function: str
+    operands: tuple[Any, ...]
+    options: Mapping[str, Any] = field(repr=False)
+    value: Any = field(repr=False)  # an array, or a number of Python's
+    line: str = ""  # of the recorded function's source, where there is one
+
+    @cached_property
+    def sources(self) -> tuple["Expression", ...]:
+        """The expressions among the operands, in order."""
+        return tuple(_expressions_in(self.operands))
+
+    @property
+    def name(self) -> str:
+        """The name of an argument."""
+        assert self.function == ARGUMENT
+        return str(self.operands[0])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of its axes."""
+        return np.shape(self.value)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it has no argument behind it."""
+        return self.function == CONSTANT
+
+    @cached_property
+    def places(self) -> tuple[tuple["Expression", ...], Array]:
+        """Of a function that only moves numbers: the arrays that have them, and where each of its own comes from.
+
+        Numbers are counted from 1, through all the arrays; 0 is a number that the function filled in, 0.
+        """
+        positions, found = MOVES[self.function], list[Expression]()
+
+        def numbered(source: Expression) -> Array:
+            start = 1 + sum(np.size(one.value) for one in found)
+            found.append(source)
+            return np.arange(start, start + np.size(source.value)).reshape(source.shape)
+
+        operands = tuple(
+            _replaced(operand, numbered if at in positions else lambda one: one.value)
+            for at, operand in enumerate(self.operands)
+        )
+        places: Array = np.asarray(function_of(self.function)(*operands, **self.options))
+        return tuple(found), places
+
+
+def constant(value: Any) -> Expression:
+    """A number or an array that does not depend on any argument; a number of Python's keeps its type."""
+    return Expression(CONSTANT, (), {}, value if isinstance(value, (bool, int, float)) else np.asarray(value))
+
+
+def argument(name: str, value: Array) -> Expression:
+    """An argument of what is recorded."""
+    return Expression(ARGUMENT, (name,), {}, value)
+
+
+def called(function: str, operands: tuple[Any, ...], options: Mapping[str, Any], line: str = "") -> Expression:
+    """The expression of a call, with its value."""
+    values = tuple(_replaced(operand, lambda one: one.value) for operand in operands)
+    return Expression(function, operands, options, function_of(function)(*values, **options), line)
+
+
+def ordered(*results: Expression) -> list[Expression]:
+    """The expressions that some are made of, each after its sources; without recursion, as loops make long chains."""
+    found, pending = dict[Expression, None](), [(result, False) for result in reversed(results)]
+    while pending:
+        expression, are_sources_done = pending.pop()
+        if expression in found:
+            continue
+        if are_sources_done:
+            found[expression] = None
+        else:
+            pending.append((expression, True))
+            pending += [(source, False) for source in reversed(expression.sources) if source not in found]
+    return list(found)
+
+
+def evaluate(result: Expression, arguments: Mapping[str, Array]) -> Array:
+    """The value of an expression with other arguments, by their names.
+
+    >>> x = argument("x", np.array([1.0, 2.0]))
+    >>> evaluate(called("multiply", (x, constant(3.0)), {}), {"x": np.array([5.0])})
+    array([15.])
+    """
+    values = dict[Expression, Array]()
+    for expression in ordered(result):
+        if expression.function == ARGUMENT:
+            values[expression] = arguments[expression.name]
+        elif expression.is_constant:
+            values[expression] = expression.value
+        else:
+            operands = (_replaced(operand, values.__getitem__) for operand in expression.operands)
+            values[expression] = function_of(expression.function)(*operands, **expression.options)
+    return values[result]
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    """The function of an expression, by its name."""
+    own: dict[str, Callable[..., Any]] = {
+        GET_ITEM: operator.getitem,
+        SET_ITEM: _set_item,
+        SCATTER: _scatter,
+        RUNNING_MAX: lambda x, axis: np.maximum.accumulate(x, axis=axis),
+        "astype": lambda x, kind: x.astype(kind),
+    }
+    return own.get(name) or getattr(np, name)
+
+
+def _set_item(x: Array, index: Any, value: Array) -> Array:
+    """A copy of an array, other numbers at an index."""
+    x = x.copy()
+    x[index] = value
+    return x
+
+
+def _scatter(x: Array, places: Array, start: int, shape: tuple[int, ...]) -> Array:
+    """The sums of numbers that belong to the same place of an array of a shape, whose places begin at `start`."""
+    total = np.zeros(shape, x.dtype).reshape(-1)
+    counted = (places >= start) & (places < start + total.size)
+    np.add.at(total, places[counted] - start, np.broadcast_to(x, places.shape)[counted])
+    return total.reshape(shape)
+
+
+def _expressions_in(operand: Any) -> Iterator[Expression]:
+    """The expressions in an operand, at any depth of lists and tuples."""
+    if isinstance(operand, Expression):
+        yield operand
+    elif isinstance(operand, (list, tuple)):
+        for part in operand:
+            yield from _expressions_in(part)
+
+
+def _replaced(operand: Any, value_of: Callable[[Expression], Any]) -> Any:
+    """An operand whose expressions are replaced."""
+    if isinstance(operand, Expression):
+        return value_of(operand)
+    if isinstance(operand, (list, tuple)):
+        parts = [_replaced(part, value_of) for part in operand]
+        return parts if isinstance(operand, list) else tuple(parts)
+    return operand

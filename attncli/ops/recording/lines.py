@@ -1,0 +1,403 @@
+"""Worked lines of a cell from a record: the terms that it is made of, down to the numbers of the arguments."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+from attncli.base.lazy_numpy import Array, np
+from attncli.base.text import count_of
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.numbers.terms import (
+    Number,
+    Term,
+    absolute,
+    arctan,
+    cos,
+    cube_root,
+    exp,
+    floor,
+    largest,
+    ln,
+    number,
+    parameter,
+    remainder,
+    sin,
+    smallest,
+    sqrt,
+    tanh,
+    total,
+)  # fmt: skip
+from attncli.ops.recording.arrays import REDUCTIONS, NotRecordedError
+from attncli.ops.recording.expression import ARGUMENT, MOVES, RUNNING_MAX, SCATTER, Expression, ordered
+
+MAX_OWN_CELLS = 2  # of an array whose numbers have lines of their own
+MAX_LINES = 12  # of numbers on the way
+MAX_INLINE = 2  # terms of a sum that stands in brackets among others
+# Functions that are written where they stand, also where their numbers recur.
+_SIMPLE = frozenset({"negative", "add", "subtract", "multiply", "absolute", "maximum", "minimum", "where", "astype"})
+_JOINED = {
+    "bitwise_and": " and ", "logical_and": " and ", "bitwise_or": " or ", "logical_or": " or ", "invert": "",
+    "logical_not": "",
+}  # fmt: skip
+_SIGNS = {"less": "<", "less_equal": "≤", "greater": ">", "greater_equal": "≥", "equal": "=", "not_equal": "≠"}
+_OPPOSITE_SIGNS = {"less": "greater_equal", "less_equal": "greater", "equal": "not_equal"}
+_OPPOSITE_SIGNS |= {sign: opposite for opposite, sign in _OPPOSITE_SIGNS.items()}
+
+TermOf = Callable[..., Term]
+# What a person writes for a function of terms.
+TERMS: Mapping[str, TermOf] = {
+    "negative": lambda x: -x,
+    "absolute": absolute,
+    "exp": exp,
+    "exp2": lambda x: number(2) ** x,
+    "expm1": lambda x: exp(x) - 1,
+    "log": ln,
+    "log2": lambda x: ln(x) / ln(2),
+    "log10": lambda x: ln(x) / ln(10),
+    "log1p": lambda x: ln(1 + x),
+    "sqrt": sqrt,
+    "cbrt": cube_root,
+    "square": lambda x: x**2,
+    "reciprocal": lambda x: 1 / x,
+    "sin": sin,
+    "cos": cos,
+    "tan": lambda x: sin(x) / cos(x),
+    "arctan": arctan,
+    "arcsin": lambda x: arctan(x / sqrt(1 - x**2)),
+    "arcsinh": lambda x: ln(x + sqrt(x**2 + 1)),
+    "sinh": lambda x: (exp(x) - exp(-x)) / 2,
+    "cosh": lambda x: (exp(x) + exp(-x)) / 2,
+    "tanh": tanh,
+    "add": lambda x, y: y if _is(x, 0) else x if _is(y, 0) else x + y,
+    "subtract": lambda x, y: x if _is(y, 0) else x - y,
+    "multiply": lambda x, y: y if _is(x, 1) else x if _is(y, 1) else x * y,
+    "divide": lambda x, y: x if _is(y, 1) else x / y,
+    "power": lambda x, y: x if _is(y, 1) else sqrt(x) if _is(y, 0.5) else x**y,
+    "maximum": lambda x, y: largest([x, y]),
+    "minimum": lambda x, y: smallest([x, y]),
+    "logaddexp": lambda x, y: ln(exp(x) + exp(y)),
+    "hypot": lambda x, y: sqrt(x**2 + y**2),
+    "floor": floor,
+    "remainder": remainder,
+    "astype": lambda x: x,
+}
+
+
+def recorded_lines(
+    write: ArithmeticWriter,
+    result: Expression,
+    flats: Array,
+    value: Any,
+    *,
+    given: Mapping[Expression, Array],
+    names: Mapping[Expression, str],
+    name: str = "",
+    letter: str = "",
+) -> list[str]:
+    """The lines of one number of a result, or of a vector: of what it is made of, and its own last.
+
+    `flats` are its places among the numbers of the result, `value` what the step has there. What is `given` is not
+    worked out; other numbers on the way are named as in `names`.
+    """
+    worked = _Worked(write, result, given, names, letter)
+    worked.demand(result, flats)
+    term = worked.term(result, flats, is_root=True)
+    lines = [*worked.lines, *worked.conditions]
+    if worked.left_out:
+        lines.append(f"… {count_of(worked.left_out, 'number')} on the way computed alike …")
+    own = write.equation(term, value, name=name, letter=letter)
+    return [*dict.fromkeys(lines), own]
+
+
+def recorded_verdict(write: ArithmeticWriter, result: Expression, flat: int) -> str:
+    """What makes one truth of a mask true or false."""
+    worked = _Worked(write, result, {}, {}, "")
+    places = np.array([flat])
+    worked.demand(result, places)
+    return worked.condition(result, places)
+
+
+class _Worked:
+    """The terms and the lines of what one cell is made of."""
+
+    def __init__(
+        self,
+        write: ArithmeticWriter,
+        result: Expression,
+        given: Mapping[Expression, Array],
+        names: Mapping[Expression, str],
+        letter: str,
+    ) -> None:
+        self.write = write
+        self.steps = ordered(result)
+        self.given = given
+        self.names = names
+        self.letter = letter
+        self.lines = list[str]()
+        self.conditions = list[str]()
+        self.left_out = 0
+        self._cells = dict[Expression, int]()  # how many numbers of each are read
+        self._uses = dict[Expression, int]()  # and by how many functions
+        self._own = dict[tuple[Expression, bytes], Term]()
+        self._numbered = dict[str, int]()  # how many numbers without a name have a sign
+
+    def demand(self, result: Expression, flats: Array) -> None:
+        """Count the numbers of each expression that are read."""
+        needed = {result: [flats]}
+        for step in reversed(self.steps):
+            if step not in needed:
+                continue
+            places = np.unique(np.concatenate([part.ravel() for part in needed[step]]))
+            self._cells[step] = len(places) if len(flats) == 1 else -(-len(places) // len(flats))
+            if self._is_leaf(step):
+                continue
+            for source, own in _read(step, places):
+                needed.setdefault(source, []).append(own)
+                self._uses[source] = self._uses.get(source, 0) + 1
+
+    def term(self, step: Expression, flats: Array, *, is_root: bool = False) -> Term:
+        """The term of one number, or of a vector of as many as there are places."""
+        if self._is_leaf(step):
+            return self._number(step, flats)
+        key = (step, flats.tobytes())
+        if not is_root and key in self._own:
+            return self._own[key]
+        if not is_root and self._has_own_line(step):
+            self._own[key] = found = self._with_line(step, flats)
+            return found
+        return self._written(step, flats, is_root=is_root)
+
+    def _is_leaf(self, step: Expression) -> bool:
+        """Whether a number is known: an argument, a constant, what passed through a tap."""
+        return step in self.given or step.function == ARGUMENT or step.is_constant
+
+    def _number(self, step: Expression, flats: Array) -> Term:
+        """Numbers as they are; one where all are the same one."""
+        if isinstance(step.value, (int, float)):  # written in the function
+            return parameter(step.value)
+        values = np.asarray(self.given.get(step, step.value)).ravel()[flats]
+        if values.dtype.kind == "b":
+            values = values.astype(int)
+        return number(values[0]) if len(np.unique(flats)) == 1 else number(list(map(float, values)))
+
+    def _has_own_line(self, step: Expression) -> bool:
+        """Whether the numbers of a step have lines of their own: sums inside others, and what has a name or recurs."""
+        if step.function in MOVES or step.function not in (*TERMS, *_SUMS, "where"):
+            return False
+        if self._cells.get(step, 0) > MAX_OWN_CELLS:
+            return self._count_of_terms(step) > MAX_INLINE and step.function in _SUMS
+        if step.function in _SUMS and self._count_of_terms(step) > 1:
+            return True
+        return step.function not in _SIMPLE and (step in self.names or self._uses.get(step, 0) > 1)
+
+    def _count_of_terms(self, step: Expression) -> int:
+        """How many terms a sum has."""
+        return max((own.shape[1] for _, own in _read(step, np.zeros(1, int))), default=0)
+
+    def _with_line(self, step: Expression, flats: Array) -> Term:
+        """A number with a line of its own; beyond so many lines the number alone."""
+        if len(self.lines) >= MAX_LINES or self._cells.get(step, 0) > MAX_LINES:
+            self.left_out += 1
+            return self._number(step, flats)
+        term = self._written(step, flats)
+        if isinstance(term, Number):
+            return term
+        made = self.write.computed(self._name(step, flats), term, letter=self.letter)
+        self.lines.append(made.line)
+        return made
+
+    def _name(self, step: Expression, flats: Array) -> str:
+        """The name of a number on the way: the function's variable with its index, otherwise Σ, Σ₂ and so on."""
+        if step in self.names:
+            index = ", ".join(str(at[0]) for at in np.unravel_index(flats, step.shape))
+            is_one = self._cells.get(step, 0) == 1 or len(flats) > 1
+            return self.names[step] if is_one else f"{self.names[step]}[{index}]"
+        sign = step.function if step.function in ("max", "min") else "Σ" if step.function in _SUMS else "x"
+        self._numbered[sign] = count = self._numbered.get(sign, 0) + 1
+        return sign if count == 1 else sign + str(count).translate(_SUBSCRIPTS)
+
+    def _written(self, step: Expression, flats: Array, *, is_root: bool = False) -> Term:
+        """The term of a step from those of what it reads; that of a result is not behind its sign or its place."""
+        name = step.function
+        if name == "where" or name in MOVES:
+            return (self._chosen if name == "where" else self._moved)(step, flats, is_root=is_root)
+        if (name not in _SUMS and name not in TERMS) or (name not in _SUMS and self._reads_infinite(step, flats)):
+            return self._number(step, flats)
+        read = _read(step, flats)
+        if is_root and name == "negative" and read[0][0] not in self.names:
+            return -self.term(read[0][0], read[0][1][:, 0], is_root=True)
+        parts = [[self.term(source, own[:, at]) for at in range(own.shape[1])] for source, own in read]
+        if name in ("matmul", "einsum"):
+            return total(reduce(lambda x, y: x * y, factors) for factors in zip(*parts, strict=True))
+        if name in _SUMS:
+            return _SUMS[name](parts[0])
+        return TERMS[name](*(terms[0] for terms in parts))
+
+    def _reads_infinite(self, step: Expression, flats: Array) -> bool:
+        """Whether a number is made of −∞ or ∞: nothing can be redone with it."""
+        return any(np.isinf(np.ravel(source.value)[own]).any() for source, own in _read(step, flats))
+
+    def _moved(self, step: Expression, flats: Array, *, is_root: bool) -> Term:
+        """The term of numbers where they came from; of several arrays the numbers themselves."""
+        sources, places = step.places
+        found, start = places.ravel()[flats], 1
+        for source in sources:
+            end = start + int(np.size(source.value))
+            if (found >= start).all() and (found < end).all():
+                return self.term(source, found - start, is_root=is_root and source not in self.names)
+            start = end
+        return self._number(step, flats)
+
+    def _chosen(self, step: Expression, flats: Array, *, is_root: bool) -> Term:
+        """The term of what a condition chose, of a result with the condition as a line; of a vector of both numbers."""
+        condition, *choices = step.operands
+        chosen = np.broadcast_to(condition.value, step.shape).ravel()[flats]
+        if chosen.any() != chosen.all():
+            return self._number(step, flats)
+        choice = choices[0 if chosen.all() else 1]
+        if is_root and len(flats) == 1:
+            text = self.condition(condition, _at_same(condition, step, flats))
+            self.conditions += [text] if text not in ("true", "false") else []
+        return self.term(choice, _at_same(choice, step, flats))
+
+    def condition(self, step: Expression, flats: Array) -> str:
+        """What makes a truth true or false, in numbers: `2 − 1 ≥ 0`, `−1 ≤ 0`, and such with "and" or "or"."""
+        is_true = bool(np.ravel(step.value)[flats[0]])
+        if step.function in _SIGNS:
+            sides = [self.term(source, own[:, 0]) for source, own in _read(step, flats)]
+            sign = _SIGNS[step.function if is_true else _OPPOSITE_SIGNS[step.function]]
+            return f" {sign} ".join(side.text(self.write.style) for side in sides)
+        if step.function in MOVES or step.function in _JOINED:  # of one part itself
+            parts = dict.fromkeys(self.condition(source, own[:, 0]) for source, own in _read(step, flats))
+            return _JOINED.get(step.function, "").join(parts)
+        return "true" if is_true else "false"
+
+
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+_SUMS: Mapping[str, Callable[[Sequence[Term]], Term]] = {
+    "sum": total,
+    "mean": lambda terms: total(terms) / len(terms),
+    "max": lambda terms: largest(terms) if len(terms) > 1 else terms[0],
+    "min": lambda terms: smallest(terms) if len(terms) > 1 else terms[0],
+    "cumsum": total,
+    RUNNING_MAX: lambda terms: largest(terms) if len(terms) > 1 else terms[0],
+    "matmul": total,
+    "einsum": total,
+    SCATTER: total,
+}
+
+
+def _is(term: Term, value: float) -> bool:
+    """Whether a term is a number and has a value."""
+    return getattr(term, "entries", None) == (value,) and not term.is_vector and not getattr(term, "line", "")
+
+
+def _numbers(expression: Expression) -> Array:
+    """The numbers of the places of an array, in its shape."""
+    return np.arange(np.size(expression.value)).reshape(expression.shape)
+
+
+def _at_same(source: Expression, step: Expression, flats: Array) -> Array:
+    """The places of an operand that belong to those of what is computed from it number by number."""
+    if not step.shape:
+        return np.zeros(len(flats), int)
+    found: Array = np.broadcast_to(_numbers(source), step.shape)[np.unravel_index(flats, step.shape)]
+    return found
+
+
+def _read(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
+    """What the numbers at some places are made of: of each operand the places for each of them, [count terms]."""
+    name = step.function
+    if name in _READERS:
+        return _READERS[name](step, flats)
+    return [(one, _at_same(one, step, flats)[:, None]) for one in step.sources]
+
+
+def _read_by_scatter(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
+    """The places of all numbers that were added up."""
+    source, places, start, _ = step.operands
+    of_each = [np.flatnonzero(places.ravel() == start + at) for at in flats]
+    numbers = np.broadcast_to(_numbers(source), places.shape).ravel()
+    width = max(map(len, of_each), default=0)
+    if any(len(part) != width for part in of_each):
+        raise NotRecordedError("the gradient of numbers that were moved unevenly has no lines")
+    return [(source, np.array([numbers[part] for part in of_each]).reshape(len(flats), width))]
+
+
+def _read_by_reduction(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
+    """The places of the numbers along the axes that were reduced."""
+    source, axes = step.operands[0], tuple(step.options["axis"])
+    moved = np.moveaxis(_numbers(source), axes, range(-len(axes), 0))
+    return [(source, moved.reshape(max(np.size(step.value), 1), -1)[flats])]
+
+
+def _read_by_move(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
+    """The places that moved numbers come from, in each array."""
+    sources, places = step.places
+    found, start, read = places.ravel()[flats], 1, list[tuple[Expression, Array]]()
+    for source in sources:
+        end = start + int(np.size(source.value))
+        own = found[(found >= start) & (found < end)] - start
+        if own.size:
+            read.append((source, own[:, None]))
+        start = end
+    return read
+
+
+def _read_by_running_sum(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
+    """The places up to that of one number, along the axis of a running sum or maximum."""
+    source = step.operands[0]
+    if len(flats) != 1:
+        raise NotRecordedError("a vector of running sums has no lines")
+    axis = step.options.get("axis")
+    if axis is None:
+        return [(source, np.arange(int(flats[0]) + 1)[None])]
+    index: list[Any] = list(np.unravel_index(int(flats[0]), step.shape))
+    index[axis] = slice(0, int(index[axis]) + 1)
+    return [(source, _numbers(source)[tuple(index)][None])]
+
+
+def _read_by_product(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
+    """The places of the row and the column of each number of a product of matrices."""
+    left, right = step.operands
+    of_left, of_right = _numbers(left), _numbers(right)
+    of_left = of_left[None, :] if of_left.ndim == 1 else of_left
+    of_right = of_right[:, None] if of_right.ndim == 1 else of_right
+    leading = np.broadcast_shapes(of_left.shape[:-2], of_right.shape[:-2])
+    shape = (*leading, of_left.shape[-2], of_right.shape[-1])
+    *before, row, column = np.unravel_index(flats, shape)
+    of_left = np.broadcast_to(of_left, (*leading, *of_left.shape[-2:]))
+    of_right = np.broadcast_to(of_right, (*leading, *of_right.shape[-2:]))
+    return [(left, of_left[(*before, row)]), (right, of_right.swapaxes(-1, -2)[(*before, column)])]
+
+
+def _read_by_einsum(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
+    """The places of the factors of each number of `np.einsum`."""
+    subscripts, *factors = step.operands
+    inputs, result = subscripts.split("->")
+    terms = inputs.split(",")
+    lengths = {
+        x: size for term, one in zip(terms, factors, strict=True) for x, size in zip(term, one.shape, strict=True)
+    }
+    summed = [x for x in lengths if x not in result]
+    inner = np.indices([lengths[x] for x in summed]).reshape(len(summed), -1)
+    outer = np.unravel_index(flats, step.shape) if result else ()
+    at = {x: index[:, None] for x, index in zip(result, outer, strict=True)} | dict(
+        zip(summed, inner[:, None, :], strict=True)
+    )
+    count = inner.shape[1] if summed else 1
+    return [
+        (one, np.broadcast_to(_numbers(one)[tuple(at[x] for x in term)], (len(flats), count)))
+        for term, one in zip(terms, factors, strict=True)
+    ]
+
+
+_READERS: Mapping[str, Callable[[Expression, Array], list[tuple[Expression, Array]]]] = {
+    **dict.fromkeys(MOVES, _read_by_move),
+    **dict.fromkeys(REDUCTIONS, _read_by_reduction),
+    SCATTER: _read_by_scatter,
+    "cumsum": _read_by_running_sum,
+    RUNNING_MAX: _read_by_running_sum,
+    "matmul": _read_by_product,
+    "einsum": _read_by_einsum,
+}

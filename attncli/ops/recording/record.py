@@ -1,0 +1,84 @@
+"""Record a function: call it with arrays that write down what is done to them."""
+
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import np
+from attncli.ops.recording.arrays import NotRecordedError, Recorded
+from attncli.ops.recording.expression import Expression, argument, constant
+from attncli.ops.records import TAP
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """What a call of a function computed, from its arguments down.
+
+    `names` has what passed through `tap` and what the function's variables held when it returned, as they are named
+    there. `branches` are the lines that asked for the truth of numbers: with other numbers the record may be another.
+    """
+
+    result: Expression
+    arguments: Mapping[str, Expression]
+    names: Mapping[Expression, str]
+    taps: Mapping[str, Expression]
+    branches: tuple[str, ...]
+
+
+def record(function: Callable[..., Any], arrays: Mapping[str, Any], options: Mapping[str, Any]) -> Recording:
+    """Call a function with arrays that are recorded, by the names of its arguments, and with options that are not.
+
+    Raises NotRecordedError where it does something that can't be followed.
+
+    >>> made = record(lambda x, *, power: x**power, {"x": np.array([2.0, 3.0])}, {"power": 2})
+    >>> made.result.function, made.result.value
+    ('power', array([4., 9.]))
+    """
+    branches = list[str]()
+    arguments = {name: argument(name, value) for name, value in arrays.items()}
+    given: dict[str, Any] = {name: Recorded(found, branches) for name, found in arguments.items()}
+    taps, variables = dict[str, Expression](), dict[str, Any]()
+
+    def tap(name: str, value: Any) -> Any:
+        taps[name] = value.expression if isinstance(value, Recorded) else constant(value)
+        return value
+
+    if TAP in (getattr(function, "__kwdefaults__", None) or {}):
+        given[TAP] = tap
+    with np.errstate(all="ignore"), _variables_of(function, variables):
+        try:
+            found = function(**given, **options)
+        except AttnError:
+            raise
+        except Exception as error:  # an array that is recorded is not all that one of NumPy's is
+            raise NotRecordedError(f"it can't be followed ({type(error).__name__}: {error})") from error
+    result = found.expression if isinstance(found, Recorded) else constant(found)
+    named = {value.expression: name for name, value in variables.items() if isinstance(value, Recorded)}
+    names = named | {expression: name for name, expression in taps.items()}
+    own = set(arguments.values())
+    return Recording(
+        result,
+        arguments,
+        {expression: name for expression, name in names.items() if expression not in own},
+        taps,
+        tuple(dict.fromkeys(branches)),
+    )
+
+
+@contextmanager
+def _variables_of(function: Callable[..., Any], found: dict[str, Any]) -> Any:
+    """A block in which the variables of a function, when it returns, are added to `found`."""
+    code, before = getattr(function, "__code__", None), sys.getprofile()
+
+    def at_return(frame: Any, event: str, _argument: Any) -> None:
+        if event == "return" and frame.f_code is code:
+            found.update(frame.f_locals)
+
+    sys.setprofile(at_return)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)

@@ -1,0 +1,58 @@
+"""Worked lines of steps whose functions have none by hand: read off a record of what they do with the numbers."""
+
+from attncli.base.lazy_numpy import Array, np
+from attncli.numbers.arithmetic import ArithmeticWriter
+from attncli.ops.masks import verdict
+from attncli.ops.recording.arrays import NotRecordedError
+from attncli.ops.recording.derivatives import recording_of
+from attncli.ops.recording.lines import recorded_lines, recorded_verdict
+from attncli.ops.recording.record import Recording
+from attncli.plan.graph import GRADIENT
+from attncli.plan.trace import AxisPositions, Step, Trace
+from attncli.render.linear_gradients import name_of_number
+
+
+def recorded_step_lines(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter) -> list[str]:
+    """The lines of a step at the positions in `at`: of a vector on its last axis all numbers, or one where it is long.
+
+    Where the function can't be recorded that is the line, with the line of the function.
+    """
+    try:
+        arrays = {name: _exact(trace[source].value) for name, source in step.inputs.items()}
+        made = recording_of(step.function, arrays, step.options)
+        if made is None:
+            return [f"nothing of it is read: {write(0.0)}"]
+        if not np.allclose(made.result.value, step.value, rtol=1e-2, atol=1e-3, equal_nan=True):
+            raise NotRecordedError("its record has other numbers than the function")
+        return _lines(trace, step, at, write, made)
+    except NotRecordedError as error:
+        return [f"no arithmetic: {error.message}{f' ({error.where})' if error.where else ''}"]
+
+
+def _exact(value: Array) -> Array:
+    """Numbers of any floating-point type as those of Python: what is worked is not rounded on the way."""
+    return np.asarray(value, np.float64) if value.dtype.kind == "f" else value
+
+
+def _lines(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter, made: Recording) -> list[str]:
+    """The lines of the numbers of a step at some positions."""
+    shape, places = step.value.shape, np.arange(step.value.size).reshape(step.value.shape)
+    is_row = bool(shape) and step.axes[-1] not in at and not write.is_long(shape[-1])
+    index = tuple(
+        min(at[letter], size - 1) if letter in at else slice(None) if is_row and axis == len(shape) - 1 else 0
+        for axis, (letter, size) in enumerate(zip(step.axes, shape, strict=True))
+    )
+    if not is_row and shape and step.axes[-1] not in at:
+        index = (*index[:-1], min(write.feature, shape[-1] - 1))
+    flats = np.atleast_1d(places[index])
+    if step.value.dtype.kind == "b":
+        return verdict(recorded_verdict(write, made.result, int(flats[0])), step.value[index])
+    known = {made.taps[name]: trace[own].value for name, own in step.node.taps.items() if name in made.taps}
+    value, letter = _exact(step.value)[index], step.axes[-1] if shape else ""
+    is_gradient = step.stage == GRADIENT
+    if is_gradient or (shape and not is_row and letter not in at):
+        named = {axis: int(one) for axis, one in zip(step.axes, index, strict=True) if not isinstance(one, slice)}
+        name = name_of_number(trace, step, named)
+    else:
+        name = ""
+    return recorded_lines(write, made.result, flats, value, given=known, names=made.names, name=name, letter=letter)
