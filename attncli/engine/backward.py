@@ -32,6 +32,7 @@ from attncli.engine.threads import Cancelled, one_thread_each, run_all, threads_
 from attncli.engine.tile_plan import can_tile
 from attncli.engine.tiles import key_tiles
 from attncli.ops.masks import apply_mask, apply_mask_scores
+from attncli.ops.recording.derivatives import derivatives_of
 from attncli.ops.records import TAP, OperatorRecord
 from attncli.ops.structural import repeat_kv, with_column, with_column_sink
 from attncli.plan.build import plan_of
@@ -153,7 +154,7 @@ class _Exponentials:
         if node.function is self.record.function:
             shift = values[LSE] / rule.exp_scale(self.parameters)
             return rule.numerator(values[node.inputs["scores"]], shift, out=None, **self.parameters)
-        if self.record.derivatives is not None and node.function is self.record.derivatives["scores"]:
+        if node.function == (derivatives_of(self.record.function) or {}).get("scores"):
             grad, weights = values[node.inputs["grad"]], values[node.inputs["forward"]]
             return rule.gradient(grad, weights, values[ROW_SUMS], **node.options)
         return None

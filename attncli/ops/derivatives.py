@@ -74,7 +74,16 @@ class NoDerivative:
     reason: str
 
 
-Derivatives = Mapping[str, Derivative | NoDerivative | None]
+@dataclass(frozen=True)
+class ByNumber:
+    """The symbol of a number that is a parameter, `{argument}`, and the formula of the derivative by it."""
+
+    symbol: str
+    formula: Formula
+
+
+# By argument: None where it is no real number. Of a formula alone the derivative is read off a record of the function.
+Derivatives = Mapping[str, Derivative | NoDerivative | Formula | ByNumber | None]
 
 
 def derivative(formula: Formula, **more: Any) -> Callable[[Callable[..., Array]], Derivative]:

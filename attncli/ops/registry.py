@@ -211,10 +211,12 @@ def record_of(function: Callable[..., Any]) -> OperatorRecord | StructuralRecord
 
 
 def is_recorded(record: object) -> bool:
-    """Whether what a record lacks is read off its function: that of an operator of another package, or a derivative."""
+    """Whether what a record lacks, such as worked lines and code, is read off its function."""
+    if isinstance(record, OperatorRecord):
+        return record.kind != "generator"
     if isinstance(record, DerivativeRecord):
         return record.is_recorded
-    return isinstance(record, OperatorRecord) and not record.is_built_in
+    return isinstance(record, StructuralRecord) and not record.is_exact
 
 
 def broken_packages() -> Sequence[str]:

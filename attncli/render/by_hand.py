@@ -216,7 +216,8 @@ def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
 def is_read_off(step: Step) -> bool:
     """Whether the lines of a step are read off a record of what its function does."""
     record: Any = None if step.function is None else record_of(step.function)
-    return is_recorded(record) and record.by_hand is None
+    is_derivative_or_operator = isinstance(record, (DerivativeRecord, OperatorRecord))
+    return is_derivative_or_operator and is_recorded(record) and record.by_hand is None
 
 
 def _lines_of_record(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter) -> list[str]:

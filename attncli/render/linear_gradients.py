@@ -12,7 +12,7 @@ from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import products, total
 from attncli.ops.derivatives import add_all
-from attncli.ops.registry import record_of
+from attncli.ops.recording.derivatives import derivatives_of
 from attncli.ops.structural import identity, sum_over
 from attncli.plan.graph import Node, gradient_name
 from attncli.plan.trace import AxisPositions, Step, Trace
@@ -126,8 +126,8 @@ def _differentiated(trace: Trace, step: Step) -> tuple[Node, str]:
         for node in plan.nodes
         if gradient_name(node.name) == gradient or (gradient == gradient_name(OUTPUT) and node is plan[OUTPUT])
     )
-    record: Any = record_of(node.function) if node.function is not None else None
-    arguments = [name for name, found in record.derivatives.items() if found is step.function and name in node.inputs]
+    derivatives = derivatives_of(node.function) or {}
+    arguments = [name for name, found in derivatives.items() if found == step.function and name in node.inputs]
     named = (name for name in arguments if step.name.startswith(gradient_name(node.inputs[name])))
     return node, next(named, arguments[0])
 

@@ -1,10 +1,12 @@
 """Worked lines of steps whose functions have none by hand: read off a record of what they do with the numbers."""
 
+from attncli.base.axes import SYMBOLS
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops.masks import verdict
 from attncli.ops.recording.arrays import NotRecordedError
-from attncli.ops.recording.derivatives import recording_of
+from attncli.ops.recording.derivatives import is_of_this_package, recording_of
+from attncli.ops.recording.expression import Expression
 from attncli.ops.recording.lines import recorded_lines, recorded_verdict
 from attncli.ops.recording.record import Recording
 from attncli.plan.graph import GRADIENT
@@ -15,7 +17,8 @@ from attncli.render.linear_gradients import name_of_number
 def recorded_step_lines(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter) -> list[str]:
     """The lines of a step at the positions in `at`: of a vector on its last axis all numbers, or one where it is long.
 
-    Where the function can't be recorded that is the line, with the line of the function.
+    Where the function of somebody else's operator can't be recorded that is the line, with the line of the function; of
+    others there are none then.
     """
     try:
         arrays = {name: _exact(trace[source].value) for name, source in step.inputs.items()}
@@ -26,6 +29,8 @@ def recorded_step_lines(trace: Trace, step: Step, at: AxisPositions, write: Arit
             raise NotRecordedError("its record has other numbers than the function")
         return _lines(trace, step, at, write, made)
     except NotRecordedError as error:
+        if is_of_this_package(step.function):
+            return []
         return [f"no arithmetic: {error.message}{f' ({error.where})' if error.where else ''}"]
 
 
@@ -55,4 +60,23 @@ def _lines(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter,
         name = name_of_number(trace, step, named)
     else:
         name = ""
-    return recorded_lines(write, made.result, flats, value, given=known, names=made.names, name=name, letter=letter)
+    names = {**made.names, **_symbols(step, made, write)}
+    return recorded_lines(write, made.result, flats, value, given=known, names=names, name=name, letter=letter)
+
+
+def _symbols(step: Step, made: Recording, write: ArithmeticWriter) -> dict[Expression, str]:
+    """The inner quantities of an operator by their formulas, as `Q(cat)·K(sat)`, where these name what they are of."""
+    record = step.record
+    if record is None:
+        return {}
+    labels = {"ᵢ": f"({write.query})", "ⱼ": f"({write.key})"}
+    found = dict[Expression, str]()
+    for quantity in record.inner:
+        text = quantity.formula
+        for argument in record.arguments:
+            text = text.replace(SYMBOLS.get(argument, argument), write.symbol(argument))
+        for letter, label in labels.items():
+            text = text.replace(letter, label)
+        if quantity.name in made.taps and not any(sign in quantity.formula for sign in "=Σ"):
+            found[made.taps[quantity.name]] = text
+    return found

@@ -9,6 +9,7 @@ import pytest
 from attncli.base.errors import AttnError
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops.derivatives import Derivative, NoDerivative
+from attncli.ops.recording.derivatives import derivatives_of as every_derivative_of
 from attncli.ops.records import OperatorRecord
 from tests.equations import assert_equations_hold
 from tests.ops.values import RECORDS, arguments, calls, inner_values, length, parameters_off_default, with_derived
@@ -40,6 +41,11 @@ def like(array: np.ndarray, seed: int) -> np.ndarray:
     return np.asarray(np.random.default_rng(seed).standard_normal(np.shape(array)), np.longdouble)
 
 
+def all_derivatives_of(function: Any) -> Mapping[str, Derivative | NoDerivative | None]:
+    """What is known of the derivatives of a function, by its arguments and numbers."""
+    return every_derivative_of(function) or {}
+
+
 def slope(function: Callable[[np.ndarray], np.ndarray], at: np.ndarray, direction: np.ndarray) -> np.ndarray:
     """How fast a function grows from a point in a direction, by a central difference."""
     difference: np.ndarray = (function(at + STEP * direction) - function(at - STEP * direction)) / (2 * STEP)
@@ -48,7 +54,7 @@ def slope(function: Callable[[np.ndarray], np.ndarray], at: np.ndarray, directio
 
 def derivatives_of(record: OperatorRecord) -> Iterator[tuple[str, Derivative]]:
     """The arguments that an operator has derivatives by, each with it."""
-    for name, found in (record.derivatives or {}).items():
+    for name, found in all_derivatives_of(record.function).items():
         if found is not None and not isinstance(found, NoDerivative):
             yield name, found
 
@@ -108,16 +114,15 @@ def test_a_function_is_linear_in_an_argument_whose_derivative_has_no_lines(recor
 
 @of_operators(WITH_DERIVATIVES)
 def test_an_operator_says_of_every_array_and_number_whether_it_has_a_derivative(record: OperatorRecord) -> None:
-    assert record.derivatives is not None
     code = record.function.__code__
     arrays = {*record.shapes.arrays, *record.derived} & {*code.co_varnames}
     numbers = {p.name for p in record.parameters if p.kind == "number"} if record.kind in WITH_NUMBERS else set()
-    assert {*record.derivatives} == arrays | numbers
+    assert {*all_derivatives_of(record.function)} == arrays | numbers
 
 
-@of_operators([record for record in WITH_DERIVATIVES if None in (record.derivatives or {}).values()])
+@of_operators([record for record in WITH_DERIVATIVES if None in all_derivatives_of(record.function).values()])
 def test_arrays_without_gradients_are_positions_masks_and_draws(record: OperatorRecord) -> None:
-    constants = {name for name, found in (record.derivatives or {}).items() if found is None}
+    constants = {name for name, found in all_derivatives_of(record.function).items() if found is None}
     assert constants <= {"positions", "query_positions", "key_positions", "visible", "draws", "attention_factor"}
 
 
@@ -125,7 +130,7 @@ def test_operators_that_jump_have_no_derivative() -> None:
     jumping = [
         record.name
         for record in RECORDS
-        if any(isinstance(x, NoDerivative) for x in (record.derivatives or {}).values())
+        if any(isinstance(x, NoDerivative) for x in all_derivatives_of(record.function).values())
     ]
     assert jumping == ["hardmax", "argmax", "sample"]
 

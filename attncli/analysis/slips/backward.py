@@ -21,13 +21,14 @@ from attncli.analysis.slips.scale import own_scale
 from attncli.analysis.slips.softmax import softmax_node
 from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of, join_words
-from attncli.ops.contexts import weighted_sum_value, weighted_sum_weights
-from attncli.ops.elementwise import softcap_scores
+from attncli.ops.contexts import weighted_sum
+from attncli.ops.elementwise import softcap, softcap_scores
 from attncli.ops.log_sum_exp import log_sum_exp
-from attncli.ops.masks import apply_mask_scores
-from attncli.ops.normalizers import safe_divide, softmax_scores
-from attncli.ops.rope import rope, rope_x
-from attncli.ops.structural import identity, repeat_kv, repeat_kv_x, sum_over, with_column_sink, without_column
+from attncli.ops.masks import apply_mask
+from attncli.ops.normalizers import safe_divide, softmax
+from attncli.ops.recording.derivatives import derivatives_of
+from attncli.ops.rope import rope
+from attncli.ops.structural import identity, repeat_kv, sum_over, with_column, without_column
 from attncli.plan.build import build_plan
 from attncli.plan.graph import GRADIENT, Node, Plan, gradient_name
 
@@ -40,22 +41,29 @@ SYMBOLS = {"query": "dQ", "key": "dK", "value": "dV"}
 TILES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
-def _gradients(case: Computation, function: object) -> list[Node]:
-    """The nodes of the backward pass that are computed by a derivative."""
+def _gradients(case: Computation, function: object, argument: str) -> list[Node]:
+    """The nodes of the backward pass that are computed by the derivative of a function by one of its arguments."""
+    derivative = (derivatives_of(function) or {}).get(argument)
+    return [node for node in case.plan.nodes if node.stage == GRADIENT and node.function == derivative]
+
+
+def _nodes_of(case: Computation, function: object) -> list[Node]:
+    """The nodes of the backward pass that a function computes."""
     return [node for node in case.plan.nodes if node.stage == GRADIENT and node.function is function]
 
 
 def _scores_gradient(case: Computation) -> Node | None:
     """The gradient of the scores that a softmax reads."""
-    return next(iter(_gradients(case, softmax_scores)), None)
+    return next(iter(_gradients(case, softmax, "scores")), None)
 
 
 def _products(case: Computation) -> dict[str, Node]:
     """The products that dQ, dK and dV are: the gradients of what score and context read, before heads are added."""
     score = case.node_of_stage("score")
-    derivatives = None if score is None or score.record is None else score.record.derivatives
-    functions = {name: (derivatives or {}).get(name) for name in ("query", "key")} | {"value": weighted_sum_value}
-    found = ((name, node) for name, function in functions.items() for node in _gradients(case, function))
+    functions: dict[str, object] = {"value": weighted_sum}
+    if score is not None and score.record is not None:
+        functions = {"query": score.function, "key": score.function} | functions
+    found = ((name, node) for name, function in functions.items() for node in _gradients(case, function, name))
     return dict(found)
 
 
@@ -128,7 +136,7 @@ def gradient_factor(case: Computation, number: float) -> Iterator[Variant]:
 def weights_gradient_factor(case: Computation, number: float) -> Iterator[Variant]:
     """The gradient of the weights is multiplied by a factor, as that of a dropout, and the row sums D are not."""
     of_scores = _scores_gradient(case)
-    if of_scores is not None and _gradients(case, weighted_sum_weights):
+    if of_scores is not None and _gradients(case, weighted_sum, "weights"):
         changed = case.with_function(of_scores.name, _with_factors, of_weights=number)
         yield Variant(changed, f"The gradient of the weights, dP, is {times(number)}, and the row sums D are not.")
 
@@ -178,7 +186,7 @@ def row_sums_of_another_query(case: Computation) -> Iterator[Variant]:
 @backward_slip("weights are a softmax, of a wider type than float16 and bfloat16", is_paired=False)
 def row_sums_of_rounded_output(case: Computation) -> Iterator[Variant]:
     """The row sums D are made of an output that was rounded to half precision."""
-    node, of_weights = _scores_gradient(case), _gradients(case, weighted_sum_weights)
+    node, of_weights = _scores_gradient(case), _gradients(case, weighted_sum, "weights")
     if node is None or not of_weights:
         return
     for dtype in half_types(case):
@@ -228,7 +236,7 @@ def _with_sums_of_output(
 @backward_slip("there is a softcap")
 def softcap_left_out_backwards(case: Computation) -> Iterator[Variant]:
     """The softcap has no backward pass: its factor 1 − tanh² is left out."""
-    for node in _gradients(case, softcap_scores):
+    for node in _gradients(case, softcap, "scores"):
         yield Variant(case.with_identity(node.name, "grad"))
 
 
@@ -236,7 +244,7 @@ def softcap_left_out_backwards(case: Computation) -> Iterator[Variant]:
 def softcap_factor_of_other_scores(case: Computation) -> Iterator[Variant]:
     """The softcap's factor 1 − tanh² is taken of other scores than those that are capped."""
     softmax = softmax_node(case)
-    for node in _gradients(case, softcap_scores):
+    for node in _gradients(case, softcap, "scores"):
         capped = node.inputs["forward"]
         changes: list[tuple[str, Function, str]] = [
             (capped, _capped_twice, "of the capped scores, which are capped twice")
@@ -291,7 +299,7 @@ def groups_tiled_backwards(case: Computation) -> Iterator[Variant]:
 
 def _of_groups(case: Computation, sentence: str, reduce: Callable[[Array], Array]) -> Iterator[Variant]:
     """The plans in which the query heads [… g r m c] of a group give dK and dV otherwise."""
-    for names, what, is_several in _choices(_by_role(_gradients(case, repeat_kv_x))):
+    for names, what, is_several in _choices(_by_role(_gradients(case, repeat_kv, "x"))):
         changed = case
         for name in names:
             changed = changed.with_function(name, _OfGroup(reduce))
@@ -339,7 +347,7 @@ def _tiled(of_groups: Array) -> Array:
 )
 def broadcast_gradient_not_summed(case: Computation) -> Iterator[Variant]:
     """The gradient of an array that broadcasts, as a bias does, is not summed over what it broadcasts over."""
-    for node in _gradients(case, sum_over):
+    for node in _nodes_of(case, sum_over):
         letters = case.plan.by_name[node.inputs["x"]].letters
         over = ", ".join(letters[at] for at in node.options["axes"])
         for function, what in (
@@ -386,14 +394,14 @@ def _with_weights(
     case = case.with_nodes(
         again,
         replace(of_scores, function=_with_other_weights, inputs={**of_scores.inputs, **read}),
-        *(_identity_of(node, "grad") for node in _gradients(case, apply_mask_scores)),
+        *(_identity_of(node, "grad") for node in _gradients(case, apply_mask, "scores")),
     )
     return _with_weights_of_values(case, again)
 
 
 def _with_weights_of_values(case: Computation, weights: Node) -> Computation:
     """The computation in which dV is made of other weights, without the column of a sink."""
-    softmax, of_values = softmax_node(case), _gradients(case, weighted_sum_value)
+    softmax, of_values = softmax_node(case), _gradients(case, weighted_sum, "value")
     assert softmax is not None
     readers = {
         node.name
@@ -478,7 +486,7 @@ def _of_shifted_lse(scores: Array, own: Array, *, axis: int, shift: int, tempera
 def sink_left_out_backwards(case: Computation) -> Iterator[Variant]:
     """The sink's term is left out of the backward pass: of the log-sum-exp that weights are made of, or of D."""
     node = _scores_gradient(case)
-    if node is None or case.problem.sink is None or not _gradients(case, with_column_sink):
+    if node is None or case.problem.sink is None or not _gradients(case, with_column, "sink"):
         return
     made = "The backward pass makes the weights of a log-sum-exp without the sink's term"
     yield from _again(case, _without_sink, f"{made}.", keeps_sink=True)
@@ -502,7 +510,7 @@ def _with_sums_without_sink(grad: Array, forward: Array, *, temperature: float =
 @backward_slip("there is a sink")
 def sink_gradient_sign(case: Computation) -> Iterator[Variant]:
     """The gradient of the sink has the wrong sign."""
-    for node in _gradients(case, with_column_sink):
+    for node in _gradients(case, with_column, "sink"):
         yield Variant(case.with_changed_value(node.name, np.negative))
 
 
@@ -604,7 +612,7 @@ def value_gradient_of_rounded_weights(case: Computation) -> Iterator[Variant]:
 def _with_values_of(case: Computation, sentence: str, weights: Function, **options: Any) -> Iterator[Variant]:
     """The plan in which dV alone is made of other weights."""
     softmax = softmax_node(case)
-    if softmax is not None and _gradients(case, weighted_sum_value):
+    if softmax is not None and _gradients(case, weighted_sum, "value"):
         name, given = case.new_name("weights_of_values"), {**softmax.options, **options}
         again = replace(softmax, name=name, function=weights, stage=GRADIENT, taps={}, options=given)
         yield Variant(_with_weights_of_values(case.with_nodes(again), again), sentence)
@@ -626,7 +634,7 @@ def _rounded_weights(scores: Array, *, dtype: str, temperature: float = 1.0) -> 
 @backward_slip(TURNED)
 def rope_turned_again(case: Computation) -> Iterator[Variant]:
     """Rope turns dQ, dK or both the same way as queries and keys, not back."""
-    for names, what, is_several in _choices(_by_role(_gradients(case, rope_x))):
+    for names, what, is_several in _choices(_by_role(_gradients(case, rope, "x"))):
         nodes = [case.plan.by_name[name] for name in names]
         turned = (replace(node, options={**node.options, "reverse": not node.options.get("reverse")}) for node in nodes)
         are = "are" if is_several else "is"
@@ -636,7 +644,7 @@ def rope_turned_again(case: Computation) -> Iterator[Variant]:
 @backward_slip(TURNED)
 def rope_not_turned_back(case: Computation) -> Iterator[Variant]:
     """Rope does not turn dQ, dK or both back."""
-    for names, what, is_several in _choices(_by_role(_gradients(case, rope_x))):
+    for names, what, is_several in _choices(_by_role(_gradients(case, rope, "x"))):
         nodes = (_identity_of(case.plan.by_name[name], "grad") for name in names)
         yield Variant(case.with_nodes(*nodes), f"{what} {'are' if is_several else 'is'} not turned back by rope.")
 

@@ -3,6 +3,7 @@
 import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from string import ascii_letters
 from types import FrameType
@@ -229,6 +230,10 @@ class Recorded(NDArrayOperatorsMixin):
     def mT(self) -> "Recorded":  # noqa: N802 - NumPy's name
         """The matrices transposed."""
         return self._made("swapaxes", self, -1, -2)
+
+    def with_value(self, value: Any) -> "Recorded":
+        """The same record with a value that was computed with less rounding."""
+        return Recorded(replace(self.expression, value=value), self.branches)
 
     def reshape(self, *shape: Any, **options: Any) -> "Recorded":
         """The same numbers in another shape."""

@@ -1,4 +1,4 @@
-"""Derivatives of operators from records of their functions, and when such a record may be believed."""
+"""Derivatives of functions of plans from records of what they do, and when such a record may be believed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,13 +6,13 @@ from functools import cache, cached_property
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.ops.derivatives import Derivative, DerivativeRecord, Derivatives, NoDerivative
+from attncli.ops.derivatives import ByNumber, Derivative, DerivativeRecord, Formula, NoDerivative
 from attncli.ops.recording.arrays import NotRecordedError, Recorded
 from attncli.ops.recording.expression import argument
 from attncli.ops.recording.guard import COUNTED, copies, numbers_for
 from attncli.ops.recording.record import Recording, record
 from attncli.ops.recording.reverse import gradient
-from attncli.ops.records import OperatorRecord
+from attncli.ops.records import MATMUL, TAP, OperatorRecord, StructuralRecord
 from attncli.ops.registry import NO_ARRAYS
 
 GRAD = "grad"
@@ -24,37 +24,37 @@ MAX_TOKENS = 6  # queries and keys that a record is tried with
 
 @dataclass(frozen=True)
 class RecordedDerivative:
-    """The derivative of an operator by one of its arguments: each call is recorded, and the record read backwards.
+    """The derivative of a function of plans by one of its arguments: each call is recorded, and read backwards.
 
     >>> from attncli.ops.scores import dot
-    >>> by_key = RecordedDerivative(dot.record, "key")
+    >>> by_key = RecordedDerivative(dot, "key")
     >>> by_key(np.array([[1.0]]), query=np.array([[2.0, 3.0]]), key=np.array([[5.0, 7.0]]))
     array([[2., 3.]])
     """
 
-    operator: OperatorRecord
+    function: Any
     argument: str
+    formula: Formula = "{d_argument} = Σ {d_result} ∂{result}/∂{argument}"
+    symbol: str = ""  # of a number that is a parameter
 
     @cached_property
     def record(self) -> DerivativeRecord:
         """What is known of it: it reads all that the function reads."""
-        parameters = self.operator.parameters
-        arrays = [parameter.name for parameter in parameters if parameter.kind == "array"]
-        numbers = [parameter.name for parameter in parameters if parameter.kind != "array"]
-        is_number = self.argument in numbers
+        code = self.function.__code__
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         return DerivativeRecord(
-            "{d_argument} = Σ {d_result} ∂{result}/∂{argument}",
-            reads=(*(name for name in self.operator.arguments if name not in NO_ARRAYS), *arrays),
-            options=(*(name for name in self.operator.arguments if name in NO_ARRAYS), *numbers),
+            self.formula,
+            reads=tuple(name for name in names if name not in (TAP, MATMUL)),
+            options=(),
             is_whole=True,
-            symbol=self.argument if is_number else "",
+            symbol=self.symbol,
             is_recorded=True,
-            objection=None if self.operator.is_built_in else self.objection,
+            objection=None if is_of_this_package(self) else self.objection,
         )
 
     @property
     def __name__(self) -> str:
-        return f"{self.operator.function.__name__}_{self.argument}"
+        return f"{self.function.__name__}_{self.argument}"
 
     def __call__(self, grad: Array, **given: Any) -> Array:
         """The gradient of the argument, from that of the result and what the function is called with."""
@@ -71,16 +71,16 @@ class RecordedDerivative:
         The function is recorded with other numbers, of the shapes of its arrays with few tokens, without the axes of
         batch items and heads. The record has to have the function's value, and the gradient the slope of differences.
         """
-        given = tuple((name, _few(self.operator, name, shape)) for name, shape in shapes.items())
-        return _objection(_Tried(self.operator, self.argument, given, dict(options), repr(sorted(options.items()))))
+        given = tuple((name, _few(self.function.record, name, shape)) for name, shape in shapes.items())
+        return _objection(_Tried(self.function, self.argument, given, dict(options), repr(sorted(options.items()))))
 
     def recorded(self, grad: Array, given: Mapping[str, Any]) -> Recording | None:
         """The record of the gradient, whose arguments have that of the result too; None where it is 0 throughout.
 
         Raises NotRecordedError.
         """
-        arrays, options = arrays_of(self.operator, given, self.argument)
-        made = record(self.operator.function, arrays, options)
+        arrays, options = arrays_of(self.function.record, given, self.argument)
+        made = record(self.function, arrays, options)
         seed = argument(GRAD, np.asarray(grad))
         with np.errstate(all="ignore"):
             found = gradient(made.result, made.arguments[self.argument], Recorded(seed, []))
@@ -90,10 +90,11 @@ class RecordedDerivative:
 
 
 def arrays_of(
-    operator: OperatorRecord, given: Mapping[str, Any], number: str = ""
+    function_record: OperatorRecord | StructuralRecord | DerivativeRecord, given: Mapping[str, Any], number: str = ""
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """What is recorded of what a function is called with, its arrays and one number by its name; and the rest."""
-    others = {parameter.name for parameter in operator.parameters if parameter.kind != "array"} | NO_ARRAYS
+    parameters = function_record.parameters if isinstance(function_record, OperatorRecord) else ()
+    others = {parameter.name for parameter in parameters if parameter.kind != "array"} | NO_ARRAYS
     arrays = {
         name: value
         for name, value in given.items()
@@ -103,7 +104,7 @@ def arrays_of(
 
 
 def recording_of(function: Any, arrays: Mapping[str, Any], options: Mapping[str, Any]) -> Recording | None:
-    """The record of a call of an operator's function, or of the derivative of one; None of a gradient that is 0.
+    """The record of a call of a function of plans, or of the derivative of one; None of a gradient that is 0.
 
     Raises NotRecordedError.
     """
@@ -114,25 +115,45 @@ def recording_of(function: Any, arrays: Mapping[str, Any], options: Mapping[str,
     return record(function, numbers, others)
 
 
-def derivatives_of(operator: OperatorRecord) -> Derivatives | None:
-    """The derivatives of an operator: those of its record, and of its other arrays and numbers from its function.
+def is_of_this_package(function: Any) -> bool:
+    """Whether a function of plans, or that of a derivative, is one of this package's."""
+    own = function.function if isinstance(function, RecordedDerivative) else function
+    return str(own.__module__).startswith("attncli.")
 
-    Of what counts there is none, and of masks and generators there are none at all. Numbers of this package's own
-    operators that say how something is computed, as the base of rope or a small number under a root, have none.
+
+@cache
+def derivatives_of(function: Any) -> Mapping[str, Derivative | NoDerivative | None] | None:
+    """The derivatives of a function of plans, by its arguments and numbers; None where there are none.
+
+    Where its record has a formula alone, and of other arrays and numbers of operators, they are from records of the
+    function. Of what counts there is none, and of masks and generators there are none at all. Numbers of this package's
+    own operators that say how something is computed, as the base of rope or a small number under a root, have none.
     """
-    if operator.kind in WITHOUT_DERIVATIVES:
+    own = function.record
+    given = own.derivatives or {}
+    if isinstance(own, StructuralRecord):
+        return None if own.derivatives is None else {name: _resolved(function, name, given[name]) for name in given}
+    if own.kind in WITHOUT_DERIVATIVES:
         return None
-    names = [name for name in operator.arguments if name not in NO_ARRAYS]
-    has_numbers = operator.kind in WITH_NUMBERS or not operator.is_built_in
+    names = [name for name in own.arguments if name not in NO_ARRAYS]
+    has_numbers = own.kind in WITH_NUMBERS or not own.is_built_in
     kinds = ("array", "number") if has_numbers else ("array",)
-    names += [parameter.name for parameter in operator.parameters if parameter.kind in kinds]
-    names += [name for name in operator.derivatives or {} if name not in names]
-    counted = COUNTED | {parameter.name for parameter in operator.parameters if parameter.is_counts}
-    given = operator.derivatives or {}
+    numbers = {parameter.name for parameter in own.parameters if parameter.kind == "number"}
+    names += [parameter.name for parameter in own.parameters if parameter.kind in kinds]
+    counted = COUNTED | {parameter.name for parameter in own.parameters if parameter.is_counts}
     found: dict[str, Derivative | NoDerivative | None] = {}
-    for name in names:
-        recorded = None if name in counted else RecordedDerivative(operator, name)
-        found[name] = given.get(name, recorded)
+    for name in dict.fromkeys((*names, *given)):
+        usual = ByNumber(name, RecordedDerivative.formula) if name in numbers else RecordedDerivative.formula
+        found[name] = _resolved(function, name, given.get(name, None if name in counted else usual))
+    return found
+
+
+def _resolved(function: Any, name: str, given: Any) -> Derivative | NoDerivative | None:
+    """A derivative as a record has it: itself, or from records of the function where there is but a formula."""
+    if isinstance(given, ByNumber):
+        return RecordedDerivative(function, name, given.formula, given.symbol)
+    is_formula = isinstance(given, str) or (callable(given) and not hasattr(given, "record"))
+    found: Derivative | NoDerivative | None = RecordedDerivative(function, name, given) if is_formula else given
     return found
 
 
@@ -140,7 +161,7 @@ def derivatives_of(operator: OperatorRecord) -> Derivatives | None:
 class _Tried:
     """What a record is tried with; the same is tried once."""
 
-    operator: OperatorRecord
+    function: Any
     name: str
     shapes: tuple[tuple[str, tuple[int, ...]], ...]
     options: Mapping[str, Any] = field(compare=False)
@@ -173,18 +194,18 @@ def _objection(tried: _Tried) -> str:
 
 def _difference(tried: _Tried, given: dict[str, Any], seed: int) -> str:
     """How a gradient differs from differences of the function, or a record from the function; nothing where neither."""
-    function, of = tried.operator.function, given[tried.name]
+    function, of = tried.function, given[tried.name]
     with np.errstate(all="ignore"):
         value = np.asarray(function(**copies(given)))
         if not np.array_equal(value, np.asarray(function(**copies(given))), equal_nan=True):
             return "it gives other numbers when it is called again"
         stream = np.random.default_rng(seed)
         grad, way = stream.standard_normal(value.shape), stream.standard_normal(np.shape(of))
-        arrays, options = arrays_of(tried.operator, copies(given), tried.name)
+        arrays, options = arrays_of(function.record, copies(given), tried.name)
         made = record(function, arrays, options)
         if not np.allclose(made.result.value, value, rtol=1e-9, atol=1e-12, equal_nan=True):
             return "its record has other numbers than the function"
-        slope = float(np.sum(RecordedDerivative(tried.operator, tried.name)(grad, **copies(given)) * way))
+        slope = float(np.sum(RecordedDerivative(function, tried.name)(grad, **copies(given)) * way))
         ends = [np.asarray(function(**copies({**given, tried.name: of + step * way}))) for step in (STEP, -STEP)]
         is_finite = np.isfinite(ends[0]) & np.isfinite(ends[1])
         differences = np.where(is_finite, grad * (ends[0] - ends[1]), 0) / (2 * STEP)

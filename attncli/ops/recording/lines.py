@@ -96,8 +96,8 @@ def recorded_lines(
 ) -> list[str]:
     """The lines of one number of a result, or of a vector: of what it is made of, and its own last.
 
-    `flats` are its places among the numbers of the result, `value` what the step has there. What is `given` is not
-    worked out; other numbers on the way are named as in `names`.
+    `flats` are its places among the numbers of the result, `value` what the step has there. What is `given` has the
+    numbers that are given, in lines of their own where few are read; numbers on the way are named as in `names`.
     """
     worked = _Worked(write, result, given, names, letter)
     worked.demand(result, flats)
@@ -168,8 +168,9 @@ class _Worked:
         return self._written(step, flats, is_root=is_root)
 
     def _is_leaf(self, step: Expression) -> bool:
-        """Whether a number is known: an argument, a constant, what passed through a tap."""
-        return step in self.given or step.function == ARGUMENT or step.is_constant
+        """Whether a number is not worked out: an argument, a constant, one of many that another step has."""
+        is_many = step in self.given and self._cells.get(step, 0) > MAX_OWN_CELLS
+        return is_many or step.function == ARGUMENT or step.is_constant
 
     def _number(self, step: Expression, flats: Array) -> Term:
         """Numbers as they are; one where all are the same one."""
@@ -182,6 +183,8 @@ class _Worked:
 
     def _has_own_line(self, step: Expression) -> bool:
         """Whether the numbers of a step have lines of their own: sums inside others, and what has a name or recurs."""
+        if step in self.given:
+            return True
         if step.function in MOVES or step.function not in (*TERMS, *_SUMS, "where"):
             return False
         if self._cells.get(step, 0) > MAX_OWN_CELLS:
@@ -200,6 +203,12 @@ class _Worked:
             self.left_out += 1
             return self._number(step, flats)
         term = self._written(step, flats)
+        if step in self.given:
+            known = self._number(step, flats)
+            assert isinstance(known, Number)
+            value = known.entries if known.is_vector else known.entries[0]
+            self.lines.append(self.write.equation(term, value, name=self._name(step, flats), letter=self.letter))
+            return known
         if isinstance(term, Number):
             return term
         made = self.write.computed(self._name(step, flats), term, letter=self.letter)

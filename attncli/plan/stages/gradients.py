@@ -10,12 +10,10 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.ops.derivatives import (
     Derivative,
     DerivativeRecord,
-    Derivatives,
     NoDerivative,
     add_all,
     unchanged,
 )
-from attncli.ops.records import OperatorRecord
 from attncli.ops.registry import record_of
 from attncli.ops.structural import identity, sum_over
 from attncli.plan.builder import PlanBuilder, symbols_of
@@ -185,16 +183,14 @@ def derivative_by(node: Node, option: str) -> Derivative:
     return found
 
 
-def _derivatives(node: Node) -> Derivatives | None:
-    """The derivatives of the function of a node, as its record has them."""
+def _derivatives(node: Node) -> Mapping[str, Derivative | NoDerivative | None] | None:
+    """The derivatives of the function of a node, by its arguments and numbers; None where there are none."""
     record = None if node.function is None else record_of(node.function)
-    if record is None or isinstance(record, DerivativeRecord):
+    if record is None or isinstance(record, DerivativeRecord) or not hasattr(node.function, "record"):
         return None
-    if not isinstance(record, OperatorRecord):
-        return record.derivatives
-    from attncli.ops.recording.derivatives import derivatives_of  # noqa: PLC0415 - it loads NumPy, and gradients need it
+    from attncli.ops.recording.derivatives import derivatives_of  # noqa: PLC0415 - it loads NumPy, as gradients do
 
-    return derivatives_of(record)
+    return derivatives_of(node.function)
 
 
 def _objection(builder: PlanBuilder, node: Node, found: Derivative | NoDerivative | None) -> str:

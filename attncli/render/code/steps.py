@@ -75,7 +75,7 @@ class StepWriter:
     def _recorded(self, node: Node, call: CodeCall) -> list[str]:
         """The lines of a node whose function says what it computes; raises AttnError where it can't be read off."""
         from attncli.ops.recording.code import code_of  # noqa: PLC0415 - most operators have rules
-        from attncli.ops.recording.derivatives import GRAD, recording_of  # noqa: PLC0415
+        from attncli.ops.recording.derivatives import GRAD, is_of_this_package, recording_of  # noqa: PLC0415
         from attncli.ops.recording.guard import check_follows, numbers_for  # noqa: PLC0415
 
         shapes, values = call.shapes, call.values
@@ -84,7 +84,7 @@ class StepWriter:
             made = recording_of(node.function, arrays, node.options)
             if made is None:
                 return [f"0 * {call.variables[GRAD]}"]
-            reason = check_follows(made, node.function, node.options)
+            reason = "" if is_of_this_package(node.function) else check_follows(made, node.function, node.options)
             lines = code_of(made, call.variables, self._ranks)
         except NotRecordedError as error:
             raise self._refusal(node, NoCode(str(error))) from None
