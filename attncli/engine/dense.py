@@ -69,10 +69,10 @@ class DenseEngine:
         weights = self.plan.results.get("weights")
         with np.errstate(all="ignore"):  # `engine.nonfinite` reports it
             for node in nodes:
+                if node.notes:
+                    self.notes[node.name] = node.notes
                 if node.is_input:
                     self.values[node.name] = evaluate_input(node, self.problem, self.precision)
-                    if node.notes:
-                        self.notes[node.name] = node.notes
                 elif node.tapped_from is None:
                     self.values[node.name] = self._computed(node)
                 if node.name == weights and (notes := self._empty_rows(node)):

@@ -34,7 +34,7 @@ def run(
     select = (names,) if isinstance(names, str) else tuple(names)
     plan = plan_of(problem).for_results(select)
     nodes = [plan[name] for name in select]  # raises before anything is computed
-    is_dense = every_step or not is_large(plan, options.sizes)
+    is_dense = every_step or not is_large(plan, options.sizes) or _has_mixing_operators(plan)
     has_gradients = _needs_gradients(plan, select)
     if not is_dense and plan.has_gradients and not has_gradients:
         problem = replace(problem, grad_output=None)
@@ -70,6 +70,25 @@ def _needs_gradients(plan: Plan, select: Iterable[str]) -> bool:
     """Whether selected results are those that the backward pass begins with, or makes."""
     needed = (plan.by_name[name] for name in plan.needed_for(select))
     return any(node.stage == GRADIENT or node.source == ("grad_output",) for node in needed)
+
+
+def _has_mixing_operators(plan: Plan) -> bool:
+    """Whether an operator of another package reads other queries or keys than those it computes a number for.
+
+    A block does not have these, so that such plans are computed whole.
+    """
+    own = [node for node in plan.nodes if node.record is not None and not node.is_built_in]
+    own = [node for node in own if node.is_pair_table or node.stage == "context"]
+    if not own:
+        return False
+    from attncli.ops.recording.guard import reads_other_cells  # noqa: PLC0415 - most operators are this package's
+
+    shapes = {node.name: node.shape for node in plan.nodes}
+    return any(
+        reads_other_cells(node.record, {name: shapes[source] for name, source in node.inputs.items()}, node.options)
+        for node in own
+        if node.record is not None
+    )
 
 
 def is_large(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:

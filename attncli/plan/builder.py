@@ -55,6 +55,12 @@ def options_beside(operator: Operator, arrays: Collection[str]) -> dict[str, Any
     return {name: value for name, value in operator.options.items() if name not in used}
 
 
+def numbers_of(key: str, operator: Operator) -> dict[str, tuple[str, str]]:
+    """The real numbers among the options of an operator, with their paths from its key."""
+    real = {parameter.name for parameter in operator.record.parameters if parameter.kind == "number"}
+    return {name: (key, name) for name, x in operator.options.items() if name in real and isinstance(x, float)}
+
+
 # The keys whose operators may read derived arrays.
 STAGE_KEYS = ("position", "query_scale", "score", "normalize", "context", "recurrence")
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -268,9 +274,7 @@ class PlanBuilder:
     ) -> Node:
         """Add the node of an operator, with its inputs and options; the stage is its key unless it is another."""
         function, inputs = operator.record.function, self.inputs_of(key, operator)
-        real = {p.name for p in operator.record.parameters if p.kind == "number"}
-        numbers = {name: (key, name) for name, x in operator.options.items() if name in real and isinstance(x, float)}
-        options = {**options, **options_beside(operator, inputs)}
+        numbers, options = numbers_of(key, operator), {**options, **options_beside(operator, inputs)}
         return self.add(
             name, symbol, "", axes, stage or key, function, inputs, options, role=role, numbers=numbers, inner=inner
         )

@@ -57,7 +57,7 @@ class Node:
     tapped_from: str | None = None
     taps: Mapping[str, str] = field(default_factory=dict)  # name of an inner quantity: the node that it is
     is_lookup: bool = False  # of an input: read by the indices of queries and keys, and never sliced along them
-    notes: tuple[str, ...] = ()  # warnings that follow from lengths alone
+    notes: tuple[str, ...] = ()  # warnings that follow from lengths and operators alone
     purpose: str = ""  # what it is for, in one sentence
     is_on_demand: bool = False  # computed where it is selected alone: nothing else reads it
 

@@ -278,10 +278,10 @@ class Recorded(NDArrayOperatorsMixin):
         return int(self.value.__index__())
 
     def __float__(self) -> float:
-        raise _not_recorded("a number that leaves its array")
+        raise _not_recorded("a number that is taken out of its array")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        raise _not_recorded("an array that leaves the recording", "leave out np.asarray and np.array: it is an array")
+        raise _not_recorded("what copies the numbers out of an array, as np.asarray and np.vectorize do,")
 
     def __repr__(self) -> str:
         return repr(self.value)
@@ -329,10 +329,23 @@ def line_outside() -> str:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and (frame.f_code.co_filename.startswith(_FOLDERS) or frame.f_code.co_filename[0] == "<"):
         frame = frame.f_back
-    if frame is None:
-        return ""
-    source = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
-    return f"line {frame.f_lineno}: {source}" if source else ""
+    return "" if frame is None else _line(frame.f_code.co_filename, frame.f_lineno)
+
+
+def line_of(error: Exception, function: Callable[..., Any]) -> str:
+    """The line of the file of a function at which an error was raised."""
+    file, line, traceback = function.__code__.co_filename, "", error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == file:
+            line = _line(file, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return line
+
+
+def _line(file: str, number: int) -> str:
+    """A line of a file, as it is named."""
+    source = linecache.getline(file, number).strip()
+    return f"line {number}: {source}" if source else ""
 
 
 def _not_recorded(what: str, hint: str = "") -> NotRecordedError:

@@ -22,7 +22,7 @@ OPERATORS: Mapping[str, tuple[str, int]] = {
 
 
 def code_of(made: Recording, variables: Mapping[str, str], taken: Container[str] = ()) -> list[str]:
-    r"""The lines of a record, of which the last is the value; arguments and taps are called as in `variables`.
+    r"""The lines of a record, of which the last is the value; arrays and taps are called as in `variables`.
 
     Other variables are those of the function, with an underscore where a name is `taken`. Raises NotRecordedError where
     something can't be written.
@@ -111,9 +111,9 @@ class _Writer:
 
     def _written(self, step: Expression) -> tuple[str, int]:
         """The text of a step, and how closely it binds."""
-        if step.function == ARGUMENT:
+        if step.function == ARGUMENT and step.name in self.variables:
             return self.variables[step.name], ATOM
-        if step.is_constant:
+        if step.is_constant or step.function == ARGUMENT:  # of a number its value
             return _constant(step)
         if step.function in OPERATORS:
             return self._operator(step)

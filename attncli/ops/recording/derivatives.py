@@ -9,7 +9,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.ops.derivatives import ByNumber, Derivative, DerivativeRecord, Formula, NoDerivative
 from attncli.ops.recording.arrays import NotRecordedError, Recorded
 from attncli.ops.recording.expression import argument
-from attncli.ops.recording.guard import COUNTED, copies, numbers_for
+from attncli.ops.recording.guard import COUNTED, copies, few_tokens, numbers_for
 from attncli.ops.recording.record import Recording, record
 from attncli.ops.recording.reverse import gradient
 from attncli.ops.records import MATMUL, TAP, OperatorRecord, StructuralRecord
@@ -19,7 +19,6 @@ GRAD = "grad"
 WITH_NUMBERS = frozenset({"score", "normalize", "context"})  # whose numbers are learned
 WITHOUT_DERIVATIVES = frozenset({"mask", "generator"})
 STEP, TOLERANCE, TRIES = 1e-6, 1e-4, 3  # of a difference in place of a derivative
-MAX_TOKENS = 6  # queries and keys that a record is tried with
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class RecordedDerivative:
         The function is recorded with other numbers, of the shapes of its arrays with few tokens, without the axes of
         batch items and heads. The record has to have the function's value, and the gradient the slope of differences.
         """
-        given = tuple((name, _few(self.function.record, name, shape)) for name, shape in shapes.items())
+        given = tuple((name, few_tokens(self.function.record, name, shape)) for name, shape in shapes.items())
         return _objection(_Tried(self.function, self.argument, given, dict(options), repr(sorted(options.items()))))
 
     def recorded(self, grad: Array, given: Mapping[str, Any]) -> Recording | None:
@@ -168,16 +167,6 @@ class _Tried:
     options_text: str
 
 
-def _few(operator: OperatorRecord, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of an array with few tokens; of an array that plans pass without the axes before its own."""
-    letters = operator.shapes.arrays.get(name, ())
-    own = shape[len(shape) - len(letters) :] if name in operator.arguments else shape
-    named = (*("",) * (len(own) - len(letters)), *letters)
-    return tuple(
-        min(size, MAX_TOKENS) if letter in ("n", "m") else size for letter, size in zip(named, own, strict=True)
-    )
-
-
 @cache
 def _objection(tried: _Tried) -> str:
     """Why a derivative is not to be believed, by what it gives with other numbers."""
@@ -188,6 +177,8 @@ def _objection(tried: _Tried) -> str:
             refusal = _difference(tried, given, seed)
         except NotRecordedError as error:
             return f"{error.message} ({error.where})" if error.where else error.message
+        except Exception as error:  # noqa: BLE001 - somebody else's function may raise anything with few tokens
+            return f"it can't be tried with few tokens ({type(error).__name__}: {error})"
         agreed += not refusal
     return "" if agreed * 2 > TRIES else refusal
 

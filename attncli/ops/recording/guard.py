@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from attncli.base.axes import Letters
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.recording.expression import evaluate
 from attncli.ops.recording.record import Recording
+from attncli.ops.records import OperatorRecord
+
+MAX_TOKENS = 6  # queries and keys that a function is tried with
 
 # Arguments that are whole numbers or truths, of which a gradient does not pass on.
 COUNTED = frozenset({
@@ -21,6 +25,7 @@ def check_follows(made: Recording, function: Any, options: Mapping[str, Any]) ->
     """
     if made.branches:
         return f"it has other steps with other numbers: {made.branches[0]}"
+    options = {name: value for name, value in options.items() if name not in made.arguments}
     for seed in range(2):
         given = {
             name: found.value if name in COUNTED else numbers_for(name, found.shape, seed)
@@ -48,3 +53,46 @@ def numbers_for(name: str, shape: tuple[int, ...], seed: int) -> Array:
 def copies(given: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments that a function may write into."""
     return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in given.items()}
+
+
+def reads_other_cells(
+    operator: OperatorRecord, shapes: Mapping[str, tuple[int, ...]], options: Mapping[str, Any]
+) -> bool:
+    """Whether a number that an operator computes for a query, or a pair, depends on other queries, or other keys.
+
+    It is tried with few of them: the first alone have to give what they give among all. What reads whole rows, as a
+    normalizer and a context do, may depend on other keys.
+    """
+    given = {name: numbers_for(name, few_tokens(operator, name, shape), 0) for name, shape in shapes.items()}
+    letters = ("n",) if operator.kind in ("normalize", "context") else ("n", "m")
+    try:
+        with np.errstate(all="ignore"):
+            return any(_reads_others(operator, given, options, letter) for letter in letters)
+    except Exception:  # noqa: BLE001 - somebody else's function may raise anything with few tokens
+        return True
+
+
+def _reads_others(operator: OperatorRecord, given: Mapping[str, Any], options: Mapping[str, Any], letter: str) -> bool:
+    """Whether the first rows of a result are others where the last rows of what it is made of are left out."""
+    letters = operator.shapes.arrays
+    whole = np.asarray(operator.function(**copies(given), **options))
+    first = {name: _first_half(letters.get(name, ()), letter, x) for name, x in given.items()}
+    part = np.asarray(operator.function(**copies(first), **options))
+    expected = _first_half(operator.shapes.result, letter, whole)
+    return part.shape != expected.shape or not np.allclose(part, expected, rtol=1e-9, atol=1e-12, equal_nan=True)
+
+
+def _first_half(letters: Letters, letter: str, array: Array) -> Array:
+    """An array whose axis of a letter, if it has one, is half as long."""
+    if letter not in letters or not array.ndim:
+        return array
+    axis = array.ndim - len(letters) + letters.index(letter)
+    return np.take(array, np.arange(array.shape[axis] // 2), axis=axis)
+
+
+def few_tokens(operator: OperatorRecord, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of an array with few tokens; of an array that plans pass without the axes before its own."""
+    letters = operator.shapes.arrays.get(name, ())
+    own = shape[len(shape) - len(letters) :] if name in operator.arguments else shape
+    named = (*("",) * (len(own) - len(letters)), *letters)
+    return tuple(min(n, MAX_TOKENS) if x in ("n", "m") else n for x, n in zip(named, own, strict=True))

@@ -8,7 +8,7 @@ from typing import Any
 
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
-from attncli.ops.recording.arrays import NotRecordedError, Recorded
+from attncli.ops.recording.arrays import NotRecordedError, Recorded, line_of
 from attncli.ops.recording.expression import Expression, argument, constant
 from attncli.ops.records import TAP
 
@@ -54,7 +54,8 @@ def record(function: Callable[..., Any], arrays: Mapping[str, Any], options: Map
         except AttnError:
             raise
         except Exception as error:  # an array that is recorded is not all that one of NumPy's is
-            raise NotRecordedError(f"it can't be followed ({type(error).__name__}: {error})") from error
+            message = f"it can't be followed ({type(error).__name__}: {error})"
+            raise NotRecordedError(message, where=line_of(error, function) or None) from error
     result = found.expression if isinstance(found, Recorded) else constant(found)
     named = {value.expression: name for name, value in variables.items() if isinstance(value, Recorded)}
     names = named | {expression: name for name, expression in taps.items()}

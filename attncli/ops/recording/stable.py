@@ -8,8 +8,8 @@ def stable(plain: Callable[..., Any], safe: Callable[..., Any], *arrays: Any) ->
     """`safe(*arrays)`, which is `plain(*arrays)` computed without overflow; lines, code and gradients are of `plain`.
 
     >>> import math
-    >>> stable(lambda x, y: math.sqrt(x * x + y * y), math.hypot, 3e200, 4e200)
-    5e+200
+    >>> stable(lambda x: math.log(1 + math.exp(x)), lambda x: max(x, 0) + math.log1p(math.exp(-abs(x))), 1000.0)
+    1000.0
     """
     recorded = [array for array in arrays if hasattr(array, "with_value")]
     if not recorded:

@@ -1,7 +1,7 @@
 """The gradients: from that of the output back to every step and array, by the derivatives of the functions between."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attncli.base.axes import COUNTED_FROM_0, format_lengths
@@ -85,7 +85,7 @@ def _differentiate(
         more = {"purpose": OUTPUT_GRADIENT, **given}
         seed = gradient_name(OUTPUT) if paths is None else loss_gradient_name(name)
         ways[name] = [builder.add_given(seed, symbol_of(end), end.axes, **more)]
-    gradients = dict[str, str]()
+    gradients, of_numbers = dict[str, str](), dict[tuple[str, ...], list[Node]]()
     for node in reversed(forward):
         found = ways.get(node.name)
         if found is None:
@@ -100,7 +100,11 @@ def _differentiate(
                 found.append(_add_gradient(backward, node, argument, gradient, len(found) + 1))
         for option, path in node.numbers.items():
             if backward.wants(path):
-                _add_gradient_of_number(builder, node, option, gradient)
+                is_part = sum(path in other.numbers.values() for other in forward if has_derivative(other, option)) > 1
+                found = _add_gradient_of_number(backward, node, option, gradient, is_part=is_part)
+                of_numbers.setdefault(path, []).extend(found)
+    for path, parts in of_numbers.items():
+        _add_sum_of_number(builder, path, parts)
     _set_results(builder, gradients)
 
 
@@ -151,7 +155,7 @@ def _varying(nodes: Iterable[Node], paths: Collection[tuple[str, ...]] | None) -
             is_first = paths is None or node.source in paths
         else:
             is_first = any(
-                path in paths if paths is not None else not node.inputs and has_derivative(node, option)
+                path in paths if paths is not None else has_derivative(node, option)
                 for option, path in node.numbers.items()
             )
         if is_first or (
@@ -172,7 +176,7 @@ def _is_constant(node: Node, argument: str) -> bool:
 
 def has_derivative(node: Node, option: str) -> bool:
     """Whether the function of a node has a derivative by a number among its options."""
-    return option in (_derivatives(node) or {})
+    return (_derivatives(node) or {}).get(option) is not None
 
 
 def derivative_by(node: Node, option: str) -> Derivative:
@@ -204,10 +208,24 @@ def _objection(builder: PlanBuilder, node: Node, found: Derivative | NoDerivativ
     )
 
 
-def _add_gradient_of_number(builder: PlanBuilder, node: Node, option: str, gradient: Node) -> None:
-    """Add the gradient of a number among the options of a node, where its function has one; it is read by nobody."""
+def _add_gradient_of_number(
+    backward: _Backward, node: Node, option: str, gradient: Node, *, is_part: bool
+) -> list[Node]:
+    """Add the gradient of a number among the options of a node, or its part of it; none where its function has none.
+
+    Where it has one that can't be had, that is a warning, or an error where it is asked for.
+    """
     if not has_derivative(node, option):
-        return
+        return []
+    builder = backward.builder
+    reason = _objection(builder, node, derivative_by(node, option))
+    if reason:
+        message = f"{_name_of(node)} has no derivative by {option}: {reason}"
+        if backward.paths is not None:
+            raise AttnError(message, hint=f"learn something else than {option}")
+        last = builder.nodes[gradient.name]
+        builder.nodes[gradient.name] = replace(last, notes=(*last.notes, message))
+        return []
     found, path = derivative_by(node, option), node.numbers[option]
     symbol = f"d{found.record.symbol}"
     inputs, options, numbers = _read_by(found, node, gradient)
@@ -215,7 +233,19 @@ def _add_gradient_of_number(builder: PlanBuilder, node: Node, option: str, gradi
     formula, name = found.record.formula_with(symbols, node.options), ".".join(path)
     purpose = purpose_of_number(node, name)
     more: dict[str, Any] = {"numbers": numbers, "purpose": purpose, "is_on_demand": True}
-    builder.add(gradient_name(name), symbol, formula, (), GRADIENT, found, inputs, options, **more)
+    own = f"{gradient_name(name)}_from_{node.name}" if is_part else gradient_name(name)
+    return [builder.add(own, symbol, formula, (), GRADIENT, found, inputs, options, **more)]
+
+
+def _add_sum_of_number(builder: PlanBuilder, path: tuple[str, ...], parts: Sequence[Node]) -> None:
+    """Add the gradient of a number that several steps read: the sum of what each of them has."""
+    name = gradient_name(".".join(path))
+    if not parts or name in builder.nodes:
+        return
+    symbol, inputs = parts[0].symbol, {f"from_{at}": part.name for at, part in enumerate(parts)}
+    formula = f"{symbol}: the sum of what {' and '.join(part.name for part in parts)} have"
+    more: dict[str, Any] = {"purpose": parts[0].purpose, "is_on_demand": True}
+    builder.add(name, symbol, formula, (), GRADIENT, add_all, inputs, **more)
 
 
 def _read_by(
@@ -247,9 +277,8 @@ def _add_gradient(backward: _Backward, node: Node, argument: str, gradient: Node
     found = (_derivatives(node) or {}).get(argument)
     reason = _objection(builder, node, found)
     if reason or found is None or isinstance(found, NoDerivative):
-        what = node.name if node.record is None else f"{node.record.kind} {node.record.name}"
         by = f" by {argument}" if reason and found is not None and not isinstance(found, NoDerivative) else ""
-        message = f"{what} has no derivative{by}{f': {reason}' if reason else ''}"
+        message = f"{_name_of(node)} has no derivative{by}{f': {reason}' if reason else ''}"
         raise AttnError(message, where="grad_output", hint="leave out one of the two")
     inputs, options, numbers = _read_by(found, node, gradient)
     axes = source.axes if found.record.is_whole else _axes(node, source)
@@ -268,6 +297,11 @@ def _add_gradient(backward: _Backward, node: Node, argument: str, gradient: Node
         function, inputs = identity, {"x": gradient.name}
     last = builder.add(own_name, own_symbol, formula, axes, GRADIENT, function, inputs, options, **more)
     return last if is_whole else _add_sum_over(builder, last, source, name, symbol)
+
+
+def _name_of(node: Node) -> str:
+    """An operator by its kind and name; another step by its name."""
+    return node.name if node.record is None else f"{node.record.kind} {node.record.name}"
 
 
 def _readers(backward: _Backward, source: Node) -> list[Node]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from attncli.ops import look_up, query_scales, structural
 from attncli.ops.norms import NORM, USES, is_after_rope, is_over_all
 from attncli.ops.records import Operator
-from attncli.plan.builder import PlanBuilder, options_beside
+from attncli.plan.builder import PlanBuilder, numbers_of, options_beside
 from attncli.plan.graph import Axes, Axis, Node, axes_of
 from attncli.plan.stages.differences import pair_values
 from attncli.plan.stages.indices import given_positions, has_given_positions, rotation_positions
@@ -140,7 +140,8 @@ def add_norm(builder: PlanBuilder, key: str, source: Node, name: str, symbol: st
             own_symbol = f"{parameter.symbol}_{source.symbol[0]}"
             inputs[parameter.name] = builder.add_parameter(path, own_symbol, letters, array, norm).name
     options = {parameter: value for parameter, value in given.items() if parameter not in inputs}
-    return builder.add(name, symbol, "", source.axes, key, norm.function, inputs, options, role=new_role)
+    more = {"role": new_role, "numbers": numbers_of(key, operator)}
+    return builder.add(name, symbol, "", source.axes, key, norm.function, inputs, options, **more)
 
 
 def rotate(builder: PlanBuilder) -> None:
@@ -192,7 +193,8 @@ def _rotate(builder: PlanBuilder, position: Operator, parts: Mapping[str, str]) 
         source = builder.current_node(part)
         name, symbol, function = f"rotated_{role}", f"{source.symbol}ᵣ", position.record.function
         inputs = {"x": source.name, "positions": rotation_positions(builder, role), **arrays}
-        builder.add(name, symbol, "", source.axes, "position", function, inputs, options, role=part)
+        more = {"role": part, "numbers": numbers_of("position", position)}
+        builder.add(name, symbol, "", source.axes, "position", function, inputs, options, **more)
 
 
 def normalize_table(builder: PlanBuilder) -> None:
@@ -218,7 +220,8 @@ def scale_queries(builder: PlanBuilder) -> None:
         axes = (*before, Axis("h", layout.heads), axes[-1]) if layout.has_heads else axes
     inputs = {"positions": positions.name, **builder.add_arrays("query_scale", scale)}
     stage, function = "query_scale", scale.record.function
-    factors = builder.add("query_scales", "κ", "", axes, stage, function, inputs, options)
+    numbers = numbers_of("query_scale", scale)
+    factors = builder.add("query_scales", "κ", "", axes, stage, function, inputs, options, numbers=numbers)
     source = builder.current_node("query")
     symbol, formula = f"{source.symbol[0]}ˢ", f"κ {source.symbol}"
     inputs = {"x": source.name, "factors": factors.name}

@@ -5,7 +5,7 @@ from typing import Any
 from attncli.base.axes import Letters
 from attncli.ops import elementwise, indices, positions, structural
 from attncli.ops.records import Operator, format_value
-from attncli.plan.builder import PlanBuilder
+from attncli.plan.builder import PlanBuilder, numbers_of
 from attncli.plan.graph import GIVEN, LOOK_UP, Axes, Axis, Node, axes_of
 from attncli.plan.stages.heads import ROPE_KEY, add_norm
 from attncli.problem.fields import Field
@@ -191,8 +191,9 @@ def _add_position_vectors(builder: PlanBuilder, sequence: str, symbol: str, posi
     axes, function = (*at.axes, features), position.record.function
     inputs = {"positions": at.name, **builder.add_arrays("position", position)}
     own = {"features": features.length} if "features" in position.record.arguments else {}
-    options = {**own, **position.options}
-    return builder.add(f"{sequence}_position_vectors", f"P_{symbol}", "", axes, "position", function, inputs, options)
+    options, numbers = {**own, **position.options}, numbers_of("position", position)
+    name, symbol = f"{sequence}_position_vectors", f"P_{symbol}"
+    return builder.add(name, symbol, "", axes, "position", function, inputs, options, numbers=numbers)
 
 
 def _add_embeddings_made(builder: PlanBuilder, axes: Axes) -> Node:

@@ -178,9 +178,9 @@ def test_every_line_of_a_number_is_true_with_the_digits_that_are_written(functio
 
 
 REFUSED: Mapping[str, tuple[Function, str]] = {
-    "float": (lambda x: x * float(x[0, 0]), "a number that leaves its array can't be followed"),
-    "vectorize": (lambda x: np.vectorize(abs)(x) + 1, "an array that leaves the recording can't be followed"),
-    "asarray": (lambda x: np.asarray(x) * 2, "an array that leaves the recording can't be followed; leave out"),
+    "float": (lambda x: x * float(x[0, 0]), "a number that is taken out of its array can't be followed"),
+    "vectorize": (lambda x: np.vectorize(abs)(x) + 1, "what copies the numbers out of an array"),
+    "asarray": (lambda x: np.asarray(x) * 2, "what copies the numbers out of an array, as np.asarray"),
     "write into zeros": (lambda x: np.copyto(np.zeros(x.shape), x), "begin with np.zeros_like"),
     "unknown": (lambda x: np.fft.fft(x) + 1, "can't be followed"),
     "attribute": (lambda x: x.tolist(), "the attribute .tolist of an array can't be followed"),

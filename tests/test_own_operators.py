@@ -1,0 +1,277 @@
+"""Operators of somebody else, plain functions of NumPy: they have all that this package's have, or say why not."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.base.errors import AttnError
+from attncli.engine.options import BlockSizes, RunOptions
+from attncli.engine.run import run
+from attncli.ops.registry import _RECORDS
+from attncli.render.view import View
+from tests.arrays import normal
+from tests.equations import assert_equations_hold
+from tests.problems import dense_trace, problem
+from tests.render.code.scripts import differing_steps, every_step, run_script, script_of
+from tests.render.explanations import explained
+
+Array = Any
+STEP = 1e-6
+
+
+def student(query: Array, key: Array, nu: float = 1.5) -> Array:
+    squared = ((query[..., :, None, :] - key[..., None, :, :]) ** 2).sum(axis=-1)
+    return -(nu + 1) / 2 * np.log1p(squared / nu)
+
+
+def widths(query: Array, key: Array, *, width: Array) -> Array:
+    return -np.linalg.norm((query[..., :, None, :] - key[..., None, :, :]) / width, axis=-1)
+
+
+def powers(scores: Array, power: float = 3.0) -> Array:
+    kept = np.where(np.isfinite(scores), np.maximum(scores + 4, 0), 0) ** power
+    return kept / kept.sum(axis=-1, keepdims=True)
+
+
+def in_place(scores: Array) -> Array:
+    scores -= scores.max(axis=-1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=-1, keepdims=True)
+    return scores
+
+
+def geometric(weights: Array, value: Array) -> Array:
+    return np.exp(weights @ np.log(value**2 + 1))
+
+
+def centered(x: Array, eps: float = 1e-3) -> Array:
+    x = x - x.mean(axis=-1, keepdims=True)
+    return x / np.sqrt(x.var(axis=-1, keepdims=True) + eps)
+
+
+def bump(query_positions: Array, key_positions: Array, width: float = 2.0) -> Array:
+    return -(((query_positions[..., :, None] - key_positions) / width) ** 2)
+
+
+def tilted(x: Array, positions: Array, slope: float = 0.1) -> Array:
+    return x * (1 + slope * positions[..., :, None])
+
+
+def shrinking(positions: Array, factor: float = 0.5) -> Array:
+    return 1 / (1 + factor * positions)
+
+
+def even(query_positions: Array, key_positions: Array, step: int = 2) -> Array:
+    return ((query_positions[..., :, None] - key_positions) % step == 0) | (key_positions == 0)
+
+
+# By the key that takes each operator: the decorator, how it is registered, and what else is given.
+OPERATORS: Mapping[str, tuple[Any, Callable[..., Any], Mapping[str, Any]]] = {
+    "score student": (attncli.score, student, {}),
+    "score widths": (
+        attncli.score(shapes="query[n d], key[m d], width[d] -> [n m]"),
+        widths,
+        {"width": [1.0, 2.0, 0.5, 1.5]},
+    ),
+    "normalize powers": (attncli.normalizer, powers, {}),
+    "normalize in_place": (attncli.normalizer, in_place, {}),
+    "context geometric": (attncli.context, geometric, {}),
+    "qk_norm centered": (attncli.norm, centered, {}),
+    "position bump": (attncli.position, bump, {}),
+    "position tilted": (attncli.position, tilted, {}),
+    "query_scale shrinking": (attncli.query_scale, shrinking, {}),
+    "mask even": (attncli.mask, even, {}),
+}
+KEYS = {"query": normal(2, 5, 4), "key": normal(2, 7, 4, seed=1), "value": normal(2, 7, 3, seed=2)}
+HEADS = {
+    "embeddings": normal(6, 8), "heads": 2, "causal": True,
+    **{name: normal(8, 8, seed=seed) / 3 for seed, name in enumerate(("w_q", "w_k", "w_v"))},
+}  # fmt: skip
+of_operators = pytest.mark.parametrize("name", OPERATORS)
+of_differentiable = pytest.mark.parametrize("name", [name for name in OPERATORS if not name.startswith("mask")])
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    """All of them are registered, and taken back."""
+    before = {kind: dict(records) for kind, records in _RECORDS.items()}
+    for decorator, function, _ in OPERATORS.values():
+        decorator(function)
+    yield
+    for kind, records in before.items():
+        _RECORDS[kind].clear()
+        _RECORDS[kind].update(records)
+
+
+def keys_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a problem with an operator."""
+    key, operator = name.split()
+    return {**given, key: {operator: {"width": np.array([1.0, 2.0, 0.5, 1.5])}} if operator == "widths" else operator}
+
+
+def test_scores_are_those_of_the_function() -> None:
+    found = dense_trace(problem(**keys_of("score student", KEYS)))["scores"].value
+    query, key = KEYS["query"].tolist(), KEYS["key"].tolist()
+    for item, row, column in np.ndindex(found.shape):
+        distance = math.dist(query[item][row], key[item][column])
+        assert found[item, row, column] == pytest.approx(-2.5 / 2 * math.log(1 + distance**2 / 1.5), rel=1e-12)
+
+
+@of_operators
+def test_what_is_given_and_what_is_printed_is_not_written_into(name: str) -> None:
+    given = {key: value.copy() for key, value in KEYS.items()}
+    spec = problem(**keys_of(name, given))
+    trace = dense_trace(spec)
+    for key, value in KEYS.items():
+        np.testing.assert_array_equal(given[key], value)
+        np.testing.assert_array_equal(getattr(spec, key), value)
+    for step in trace.steps:
+        if step.function is not None and step.inputs:
+            again = step.function(
+                **{x: trace[source].value.copy() for x, source in step.inputs.items()}, **step.options
+            )
+            np.testing.assert_allclose(again, step.value, rtol=1e-12, err_msg=step.name)
+
+
+@of_operators
+@pytest.mark.parametrize("given", [KEYS, HEADS], ids=["batch items", "heads"])
+def test_every_line_is_true(name: str, given: Mapping[str, Any]) -> None:
+    spec = problem(**keys_of(name, given))
+    spec = spec if name.startswith("mask") else spec.with_gradient()
+    sections = explained(View(run(spec), explain=True))
+    for section in sections.values():
+        assert_equations_hold([line for line in section.arithmetic if not set("<>≥≤≠") & set(line)], 4)
+    kind, operator = name.split()
+    if kind != "mask":
+        assert next(section for section in sections.values() if f"{operator}(" in section.formula).arithmetic
+
+
+@of_differentiable
+@pytest.mark.parametrize("given", [KEYS, HEADS], ids=["batch items", "heads"])
+def test_gradients_are_the_slopes_of_differences(name: str, given: Mapping[str, Any]) -> None:
+    spec = problem(**keys_of(name, given)).with_gradient()
+    trace = dense_trace(spec)
+    grad = trace["grad_output"].value
+    arrays = [key for key in given if key not in ("heads", "causal")]
+    for key in arrays:
+        way = normal(*np.shape(given[key]), seed=9)
+        ends = [
+            dense_trace(problem(**keys_of(name, {**given, key: given[key] + step * way})))["output"].value
+            for step in (STEP, -STEP)
+        ]
+        slope = (grad * (ends[0] - ends[1])).sum() / (2 * STEP)
+        np.testing.assert_allclose((trace[f"grad_{key}"].value * way).sum(), slope, rtol=1e-5, atol=1e-7, err_msg=key)
+
+
+@of_differentiable
+def test_gradients_by_the_numbers_and_arrays_of_an_operator_are_too(name: str) -> None:
+    key, operator = name.split()
+    decorator_record = _RECORDS[{"qk_norm": "norm"}.get(key, key)][operator]
+    trace = dense_trace(problem(**keys_of(name, KEYS)).with_gradient())
+    for parameter in decorator_record.parameters:
+        own = np.array([1.0, 2.0, 0.5, 1.5]) if parameter.kind == "array" else parameter.default
+        way = normal(*np.shape(own), seed=9) if np.ndim(own) else 1.0
+        ends = [
+            dense_trace(problem(**{**KEYS, key: {operator: {parameter.name: own + step * way}}}))["output"].value
+            for step in (STEP, -STEP)
+        ]
+        slope = (trace["grad_output"].value * (ends[0] - ends[1])).sum() / (2 * STEP)
+        found = trace[trace.plan.results.get(f"grad_{key}.{parameter.name}", f"grad_{key}.{parameter.name}")].value
+        np.testing.assert_allclose((found * way).sum(), slope, rtol=1e-5, atol=1e-7, err_msg=parameter.name)
+
+
+@of_operators
+def test_scripts_run_alone_and_agree(name: str, tmp_path: Path) -> None:
+    spec = problem(**keys_of(name, HEADS if name != "score widths" else KEYS))
+    view = every_step(spec if name.startswith("mask") else spec.with_gradient())
+    text = script_of(view, folder=tmp_path)
+    assert "attncli" not in text
+    assert differing_steps(run_script(text, tmp_path), view.result.trace, 1e-9) == []
+
+
+@of_operators
+def test_blocks_have_the_same_numbers(name: str) -> None:
+    spec = problem(**keys_of(name, KEYS))
+    spec = spec if name.startswith("mask") else spec.with_gradient()
+    select = [key for key in ("output", "grad_query", "grad_key", "grad_value") if key in spec.default_selection]
+    expected = run(spec, select, every_step=True).trace
+    sizes = BlockSizes(dense_cells=1, row_cells=8, tile_cells=8, masked_rows=2)
+    found = run(spec, select, options=RunOptions(sizes=sizes)).trace
+    for key in select:
+        np.testing.assert_allclose(found[key].value, expected[key].value, rtol=1e-10, atol=1e-12, err_msg=key)
+
+
+def test_a_score_that_reads_other_keys_is_computed_whole() -> None:
+    @attncli.score
+    def less_the_mean(query: Array, key: Array) -> Array:
+        products = query @ key.swapaxes(-1, -2)
+        return products * (1 + products.mean(axis=-1, keepdims=True))
+
+    spec = problem(**KEYS, score="less_the_mean")
+    sizes = BlockSizes(dense_cells=1, row_cells=8, tile_cells=8, masked_rows=2)
+    found = run(spec, ["output"], options=RunOptions(sizes=sizes)).trace["output"].value
+    np.testing.assert_allclose(found, run(spec, ["output"], every_step=True).trace["output"].value, rtol=1e-12)
+
+
+def weighted_median(weights: Array, value: Array) -> Array:
+    order = np.argsort(value, axis=-2)[..., 0]
+    sorted_weights = np.take_along_axis(weights, order[..., None, :], axis=-1)
+    middle = (sorted_weights.cumsum(axis=-1) >= 0.5).argmax(axis=-1)
+    rows = np.take_along_axis(order, middle, axis=-1)
+    return np.take_along_axis(value, rows[..., None], axis=-2)
+
+
+REFUSED: Mapping[str, tuple[Any, Callable[..., Any], str]] = {
+    "context weighted_median": (
+        attncli.context,
+        weighted_median,
+        r"has no derivative by weights: it jumps where np\.argmax has another answer.*\(line \d+: middle = ",
+    ),
+    "score of_a_float": (
+        attncli.score,
+        lambda query, key: query @ key.mT * float(query[..., 0, 0].ravel()[0]),
+        r"has no derivative by query: a number that is taken out of its array can't be followed \(line \d+: ",
+    ),
+    "score of_a_loop": (
+        attncli.score,
+        lambda query, key: np.vectorize(math.erf)(query @ key.mT),
+        r"has no derivative by query: what copies the numbers out of an array, as np.asarray and np.vectorize do",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_derivative_is_refused_by_name_with_the_reason_and_the_line(name: str) -> None:
+    decorator, function, message = REFUSED[name]
+    kind, operator = name.split()
+    function.__name__ = operator
+    decorator(function)
+    with pytest.raises(AttnError, match=f"{name} {message}"):
+        dense_trace(problem(**KEYS, **{kind: operator}).with_gradient())
+
+
+def test_a_number_without_a_gradient_is_named_in_a_warning() -> None:
+    @attncli.score
+    def rooted(query: Array, key: Array, nu: float = 2.0) -> Array:
+        return query @ key.swapaxes(-1, -2) / math.sqrt(nu)
+
+    trace = dense_trace(problem(**KEYS, score="rooted").with_gradient())
+    assert "grad_score.nu" not in trace
+    (note,) = trace.notes
+    assert note.startswith("score rooted has no derivative by nu: a number that is taken out of its array")
+
+
+def test_what_can_not_be_followed_has_a_line_that_says_so() -> None:
+    @attncli.score
+    def copied(query: Array, key: Array) -> Array:
+        return np.array(query) @ key.swapaxes(-1, -2)
+
+    sections = explained(View(run(problem(**KEYS, score="copied")), explain=True))
+    (line,) = sections["scores"].arithmetic
+    assert line.startswith("no arithmetic: what copies the numbers out of an array")
+    assert "np.array(query) @" in line
