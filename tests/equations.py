@@ -15,7 +15,7 @@ TOKENS = re.compile(r"\s*(\d+(?:\.\d+)?(?:e[+−-]\d+)?|NaN|∞|[a-z]+|[-+−·/
 EPSILONS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52, "longdouble": 2.0**-63}
 SLACK = 1e-15  # of the evaluation itself, relative
 STATEMENT = r"by iteration until"  # of a number that no line gives
-LOOK_UP = r"table\[|V\w*\(|C\("  # the left sides that are no arithmetic
+LOOK_UP = r"\w+\[[\d, ]+\]|V\w*\(|C\("  # the left sides that are no arithmetic
 SENTENCE_END = r"(?:, rounded down.*|: beyond the table.*| \(over [^)]*\))$"
 
 

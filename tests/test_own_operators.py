@@ -122,6 +122,25 @@ def test_scores_are_those_of_the_function() -> None:
         assert found[item, row, column] == pytest.approx(-2.5 / 2 * math.log(1 + distance**2 / 1.5), rel=1e-12)
 
 
+def test_a_function_is_a_value_in_python() -> None:
+    def products(query: Array, key: Array, kind: str = "plain") -> Array:
+        return query @ key.swapaxes(-1, -2) * (2 if kind == "twice" else 1)
+
+    query, key = [[1, 2]], [[1, 0], [0, 1]]
+    assert attncli.attention(query, key, score=products, select="scores").scores.tolist() == [[1, 2]]
+    twice = {"products": {"kind": "twice"}}
+    assert attncli.attention(query, key, score=twice, select="scores").scores.tolist() == [[2, 4]]
+
+
+def test_a_result_of_another_shape_is_refused() -> None:
+    def turned(query: Array, key: Array) -> Array:
+        return key @ query.swapaxes(-1, -2)
+
+    message = r"score turned: its function returned the shape 2 × 1; expected \[n m\], m = 2"
+    with pytest.raises(AttnError, match=message):
+        attncli.attention([[1, 2]], [[1, 0], [0, 1]], score=turned)
+
+
 @of_operators
 def test_what_is_given_and_what_is_printed_is_not_written_into(name: str) -> None:
     given = {key: value.copy() for key, value in KEYS.items()}
@@ -145,7 +164,8 @@ def test_every_line_is_true(name: str, given: Mapping[str, Any]) -> None:
     spec = spec if name.startswith("mask") else spec.with_gradient()
     sections = explained(View(run(spec), explain=True))
     for section in sections.values():
-        assert_equations_hold([line for line in section.arithmetic if not set("<>≥≤≠") & set(line)], 4)
+        lines = [line for line in section.arithmetic if not line.endswith((": visible", ": hidden"))]
+        assert_equations_hold([line for line in lines if not set("<>≥≤≠") & set(line)], 4)
     kind, operator = name.split()
     if kind != "mask":
         assert next(section for section in sections.values() if f"{operator}(" in section.formula).arithmetic
@@ -204,6 +224,12 @@ def test_blocks_have_the_same_numbers(name: str) -> None:
     found = run(spec, select, options=RunOptions(sizes=sizes)).trace
     for key in select:
         np.testing.assert_allclose(found[key].value, expected[key].value, rtol=1e-10, atol=1e-12, err_msg=key)
+
+
+def test_a_mask_says_what_is_true_of_a_cell() -> None:
+    sections = explained(View(run(problem(**KEYS, mask="even")), explain=True))
+    lines = [line for section in sections.values() for line in section.arithmetic if line.endswith(": visible")]
+    assert lines == ["(0 − 2) mod 2 = 0: visible"]
 
 
 def test_a_score_that_reads_other_keys_is_computed_whole() -> None:

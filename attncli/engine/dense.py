@@ -14,6 +14,7 @@ from math import prod
 from types import EllipsisType
 from typing import Any
 
+from attncli.base.axes import format_lengths
 from attncli.base.dtypes import Precision
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, all_true, np
@@ -139,6 +140,18 @@ def call(node: Node, arguments: Mapping[str, Any]) -> Array:
         found = f"{count_of(result.ndim, 'axis')} of {result.dtype}"
         hint = f"expected {what} with the axes [{' '.join(node.letters)}]"
         raise AttnError(f"its function returned {found}", where=f"{record.kind} {record.name}", hint=hint)
+    lengths = dict[str, int]()
+    for name, letters in record.shapes.arrays.items():
+        if name in own:
+            lengths |= dict(zip(reversed(letters), reversed(np.shape(own[name])), strict=False))
+    for letter, size in zip(reversed(record.shapes.result), reversed(result.shape), strict=False):
+        if size not in (1, lengths.get(letter, size)):
+            found, hint = (
+                format_lengths(result.shape),
+                f"expected [{' '.join(node.letters)}], {letter} = {lengths[letter]}",
+            )
+            message = f"its function returned the shape {found}"
+            raise AttnError(message, where=f"{record.kind} {record.name}", hint=hint)
     return result
 
 

@@ -16,7 +16,7 @@ from attncli.io import formats
 from attncli.io.inputs import Input
 from attncli.io.paths import STDIN, check_is_not_refused, is_there, locate, nearest_file, path_of
 from attncli.io.problem_files import Origin
-from attncli.ops import decorators
+from attncli.ops.decorators import registered_function
 from attncli.ops.records import OperatorRecord
 from attncli.ops.registry import is_operator, kind_of, operators
 from attncli.problem.arrays import ArrayOrigin
@@ -62,8 +62,7 @@ def import_operator(kind: str, text: str, path: ErrorPath) -> str:
         raise AttnError(message, where=path, hint="give MODULE:FUNCTION, or FILE.py:FUNCTION") from None
     found = getattr(module, function, None)
     if isinstance(found, FunctionType) and not hasattr(found, "record"):
-        decorator = getattr(decorators, {"normalize": "normalizer"}.get(kind_of(kind), kind_of(kind)))
-        found = decorator(found)
+        found = registered_function(kind_of(kind), found)
     record = getattr(found, "record", None)
     if not isinstance(record, OperatorRecord) or record.kind != kind_of(kind):
         names = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]

@@ -459,3 +459,12 @@ def structural(
         return recorded
 
     return decorate
+
+
+def registered_function(kind: str, function: Callable[P, R]) -> OperatorFunction[P, R]:
+    """Register a plain function as an operator of a kind."""
+    decorators: Mapping[str, Callable[[Callable[P, R]], OperatorFunction[P, R]]] = {
+        "score": score, "normalize": normalizer, "context": context, "recurrence": recurrence, "difference": difference,
+        "position": position, "mask": mask, "norm": norm, "query_scale": query_scale, "generator": generator,
+    }  # fmt: skip
+    return decorators[kind](function)

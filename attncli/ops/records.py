@@ -284,7 +284,7 @@ class Parameter:
             case "array":
                 what = f"[{' '.join(self.letters)}]"
             case "word":
-                what = "|".join(self.words)
+                what = "|".join(self.words) or "word"
             case "boolean":
                 what = "true|false"
             case _:

@@ -489,7 +489,7 @@ def _parameter(
     for words in (annotation, *get_args(annotation)):  # of one that may be None
         if get_origin(words) is Literal:
             return Parameter(name, "word", default, words=get_args(words))
-    if annotation is None and isinstance(default, (bool, int, float)):
+    if annotation is None and isinstance(default, (bool, int, float, str)):
         annotation = type(default)
     types = set(get_args(annotation) or (annotation,)) - {type(None)}
     mapping = next((extra for extra in extras if isinstance(extra, ReadsMapping)), None)
@@ -497,6 +497,8 @@ def _parameter(
         types = {kind for kind in types if not issubclass(kind, ParameterMapping)}
     if types == {bool}:
         return Parameter(name, "boolean", default)
+    if types == {str} and arguments is not None and not where.partition(" in ")[2].startswith("attncli."):
+        return Parameter(name, "word", default)  # any: the function says which it knows
     if not types or not types <= {int, float}:
         hint = "expected int, float, bool or a Literal of words, or a default; arrays are named in shapes="
         if default is REQUIRED and annotation is None and arguments:

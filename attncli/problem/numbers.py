@@ -43,13 +43,13 @@ def is_number(value: Any) -> bool:
 
 
 def to_word(value: Any, words: tuple[str, ...], path: ErrorPath) -> str:
-    """One of some choices; a type of NumPy's or PyTorch's is its name.
+    """One of some choices, or any word where there are none; a type of NumPy's or PyTorch's is its name.
 
     >>> to_word(np.dtype("float32"), ("float32", "float64"), ("dtype",))
     'float32'
     """
     word = value if isinstance(value, str) else _name_of_type(value)
-    if word not in words:
+    if word is None or (words and word not in words):
         name = repr_excerpt(value) if word is None else word
         raise UnknownNameError("word", name, words, where=path, subject=value)
     return word

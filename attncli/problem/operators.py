@@ -3,11 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from types import FunctionType
 from typing import Any
 
 from attncli.base.errors import AttnError, ErrorPath, UnknownNameError, did_you_mean
 from attncli.base.lazy_numpy import import_object, np
 from attncli.base.text import json_excerpt, repr_excerpt
+from attncli.ops.decorators import registered_function
 from attncli.ops.records import Operator, OperatorRecord, Parameter, ParameterMapping, ReadsMapping
 from attncli.ops.registry import is_operator, kind_of, look_up, operators
 from attncli.problem.arrays import FLOATS_IN_INTEGERS, LIST_OF_NUMBERS, MATRIX, GivenArray, to_array
@@ -188,7 +190,9 @@ def to_array_or_generator(value: Any, path: ErrorPath, noun: str = MATRIX) -> Gi
 
 
 def _name_and_parameters(kind: str, value: Any, path: ErrorPath) -> tuple[str, Mapping[str, Any]]:
-    """The name of the operator that a value chooses, and the parameters that it gives."""
+    """The name of the operator that a value chooses, and the parameters that it gives; a function is registered."""
+    if isinstance(value, FunctionType) and not hasattr(value, "record"):
+        value = registered_function(kind_of(kind), value)
     record = value if isinstance(value, OperatorRecord) else getattr(value, "record", None)
     if isinstance(record, OperatorRecord):
         if record.kind not in (kind, kind_of(kind)):

@@ -180,7 +180,7 @@ def _parameter(parameter: Parameter) -> Schema:
         case "array":
             return _ARRAY
         case "word":
-            return {"enum": [*parameter.words]}
+            return {"enum": [*parameter.words]} if parameter.words else {"type": "string"}
         case "boolean":
             return {"type": "boolean"}
         case "integer":

@@ -173,6 +173,27 @@ def _reduced(writer: _Writer, step: Expression, x: Expression) -> str:
     return f"{writer.text(x, CALL)}.{step.function}({', '.join(arguments)})"
 
 
+def _of_arrays(writer: _Writer, step: Expression, *operands: Expression) -> str:
+    """A function that takes arrays alone in PyTorch: a number is an array of one."""
+    texts = (f"np.array({float(x.value)})" if x.is_constant and not x.shape else writer.text(x) for x in operands)
+    return f"np.{step.function}({', '.join(texts)})"
+
+
+def _transposed(writer: _Writer, x: Expression, axes: Any = None) -> str:
+    """An array with its axes in another order; without one in the opposite order."""
+    if axes is None and len(x.shape) == 2:
+        return f"{writer.text(x, CALL)}.T"
+    order = tuple(axes) if axes is not None else tuple(reversed(range(len(x.shape))))
+    return f"np.transpose({writer.text(x)}, {order})"
+
+
+def _order(step: Expression) -> tuple[int, ...]:
+    """The order of the axes that `np.moveaxis` gives."""
+    x, source, destination = step.operands
+    numbers = np.moveaxis(np.empty(range(2, 2 + len(x.shape))), source, destination).shape
+    return tuple(size - 2 for size in numbers)
+
+
 def _uneven(_writer: _Writer, step: Expression, *_operands: Any) -> str:
     raise NotRecordedError("numbers that are moved unevenly have no code", where=step.line or None)
 
@@ -197,6 +218,10 @@ WRITTEN: Mapping[str, tuple[int, Callable[..., str]]] = {
     ),
     "reshape": (CALL, lambda writer, step, x, _shape: f"{writer.text(x, CALL)}.reshape({_listed(step.shape)})"),
     "swapaxes": (CALL, lambda writer, _step, x, one, other: f"{writer.text(x, CALL)}.swapaxes({one}, {other})"),
+    "transpose": (CALL, lambda writer, _step, x, *axes: _transposed(writer, x, *axes)),
+    "moveaxis": (CALL, lambda writer, step, x, *_axes: _transposed(writer, x, _order(step))),
+    "logaddexp": (CALL, _of_arrays),
+    "hypot": (CALL, _of_arrays),
     "squeeze": (CALL, lambda writer, step, x: f"{writer.text(x, CALL)}.squeeze({_listed(step.options['axis'])})"),
     "expand_dims": (CALL, lambda writer, step, x, *_axis: f"{writer.text(x, CALL)}[{_new_axes(step)}]"),
 }

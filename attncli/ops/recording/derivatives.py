@@ -9,7 +9,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.ops.derivatives import ByNumber, Derivative, DerivativeRecord, Formula, NoDerivative
 from attncli.ops.recording.arrays import NotRecordedError, Recorded
 from attncli.ops.recording.expression import argument
-from attncli.ops.recording.guard import COUNTED, copies, few_tokens, numbers_for
+from attncli.ops.recording.guard import COUNTED, OTHER_NUMBERS, copies, few_tokens, numbers_for
 from attncli.ops.recording.record import Recording, record
 from attncli.ops.recording.reverse import gradient
 from attncli.ops.records import MATMUL, TAP, OperatorRecord, StructuralRecord
@@ -56,7 +56,20 @@ class RecordedDerivative:
         return f"{self.function.__name__}_{self.argument}"
 
     def __call__(self, grad: Array, **given: Any) -> Array:
-        """The gradient of the argument, from that of the result and what the function is called with."""
+        """The gradient of the argument, from that of the result and what the function is called with.
+
+        Raises NotRecordedError, with the name of the operator, where the function can't be followed with these numbers.
+        """
+        try:
+            return self.value(grad, given)
+        except NotRecordedError as error:
+            own = self.function.record
+            name = f"{own.kind} {own.name}" if isinstance(own, OperatorRecord) else self.function.__name__
+            message = f"{name} has no derivative by {self.argument} with these numbers: {error.message}"
+            raise NotRecordedError(message, where=error.where) from error
+
+    def value(self, grad: Array, given: Mapping[str, Any]) -> Array:
+        """The same; raises NotRecordedError as it is."""
         made = self.recorded(grad, given)
         of = given[self.argument]
         if made is None:
@@ -189,14 +202,14 @@ def _difference(tried: _Tried, given: dict[str, Any], seed: int) -> str:
     with np.errstate(all="ignore"):
         value = np.asarray(function(**copies(given)))
         if not np.array_equal(value, np.asarray(function(**copies(given))), equal_nan=True):
-            return "it gives other numbers when it is called again"
+            return OTHER_NUMBERS
         stream = np.random.default_rng(seed)
         grad, way = stream.standard_normal(value.shape), stream.standard_normal(np.shape(of))
         arrays, options = arrays_of(function.record, copies(given), tried.name)
         made = record(function, arrays, options)
         if not np.allclose(made.result.value, value, rtol=1e-9, atol=1e-12, equal_nan=True):
             return "its record has other numbers than the function"
-        slope = float(np.sum(RecordedDerivative(function, tried.name)(grad, **copies(given)) * way))
+        slope = float(np.sum(RecordedDerivative(function, tried.name).value(grad, copies(given)) * way))
         ends = [np.asarray(function(**copies({**given, tried.name: of + step * way}))) for step in (STEP, -STEP)]
         is_finite = np.isfinite(ends[0]) & np.isfinite(ends[1])
         differences = np.where(is_finite, grad * (ends[0] - ends[1]), 0) / (2 * STEP)

@@ -9,6 +9,7 @@ from attncli.ops.recording.expression import evaluate
 from attncli.ops.recording.record import Recording
 from attncli.ops.records import OperatorRecord
 
+OTHER_NUMBERS = "it gives other numbers when it is called again"
 MAX_TOKENS = 6  # queries and keys that a function is tried with
 
 # Arguments that are whole numbers or truths, of which a gradient does not pass on.
@@ -33,6 +34,8 @@ def check_follows(made: Recording, function: Any, options: Mapping[str, Any]) ->
         }
         with np.errstate(all="ignore"):
             value = np.asarray(function(**copies(given), **options))
+            if not np.array_equal(value, np.asarray(function(**copies(given), **options)), equal_nan=True):
+                return OTHER_NUMBERS
             own = np.asarray(evaluate(made.result, copies(given)))
         if not np.allclose(own, value, rtol=1e-9, atol=1e-12, equal_nan=True):
             return "with other numbers its record has another result than the function"
@@ -63,11 +66,12 @@ def reads_other_cells(
     It is tried with few of them: the first alone have to give what they give among all. What reads whole rows, as a
     normalizer and a context do, may depend on other keys.
     """
-    given = {name: numbers_for(name, few_tokens(operator, name, shape), 0) for name, shape in shapes.items()}
     letters = ("n",) if operator.kind in ("normalize", "context") else ("n", "m")
+    few = {name: few_tokens(operator, name, shape) for name, shape in shapes.items()}
+    several = [{name: numbers_for(name, shape, seed) for name, shape in few.items()} for seed in range(3)]
     try:
         with np.errstate(all="ignore"):
-            return any(_reads_others(operator, given, options, letter) for letter in letters)
+            return any(_reads_others(operator, given, options, letter) for given in several for letter in letters)
     except Exception:  # noqa: BLE001 - somebody else's function may raise anything with few tokens
         return True
 

@@ -35,10 +35,9 @@ MAX_LINES = 12  # of numbers on the way
 MAX_INLINE = 2  # terms of a sum that stands in brackets among others
 # Functions that are written where they stand, also where their numbers recur.
 _SIMPLE = frozenset({"negative", "add", "subtract", "multiply", "absolute", "maximum", "minimum", "where", "astype"})
-_JOINED = {
-    "bitwise_and": " and ", "logical_and": " and ", "bitwise_or": " or ", "logical_or": " or ", "invert": "",
-    "logical_not": "",
-}  # fmt: skip
+_JOINED = frozenset({"bitwise_and", "logical_and", "bitwise_or", "logical_or", "invert", "logical_not"})
+# With which truth one part says that of the whole.
+_DECIDING = {"bitwise_or": True, "logical_or": True, "bitwise_and": False, "logical_and": False}
 _SIGNS = {"less": "<", "less_equal": "≤", "greater": ">", "greater_equal": "≥", "equal": "=", "not_equal": "≠"}
 _OPPOSITE_SIGNS = {"less": "greater_equal", "less_equal": "greater", "equal": "not_equal"}
 _OPPOSITE_SIGNS |= {sign: opposite for opposite, sign in _OPPOSITE_SIGNS.items()}
@@ -102,6 +101,7 @@ def recorded_lines(
     worked = _Worked(write, result, given, names, letter)
     worked.demand(result, flats)
     term = worked.term(result, flats, is_root=True)
+    name = name or (worked.place_of(result, flats) if isinstance(term, Number) and not worked.lines else "")
     lines = [*worked.lines, *worked.conditions]
     if worked.left_out:
         lines.append(f"… {count_of(worked.left_out, 'number')} on the way computed alike …")
@@ -151,9 +151,21 @@ class _Worked:
             self._cells[step] = len(places) if len(flats) == 1 else -(-len(places) // len(flats))
             if self._is_leaf(step):
                 continue
-            for source, own in _read(step, places):
+            for source, own in _read_of_each(step, places):
                 needed.setdefault(source, []).append(own)
                 self._uses[source] = self._uses.get(source, 0) + 1
+
+    def place_of(self, step: Expression, flats: Array) -> str:
+        """Where a number that was only moved stands in its argument: `table[2]`; nothing of others."""
+        while step.function in MOVES:
+            read = _read(step, flats)
+            if len(read) != 1 or len(read[0][1]) != len(flats):
+                return ""
+            step, flats = read[0][0], read[0][1][:, 0]
+        if step.function != ARGUMENT or not step.shape or len(flats) > 1:
+            return ""
+        index = ", ".join(str(at[0]) for at in np.unravel_index(flats, step.shape))
+        return f"{step.name}[{index}]"
 
     def term(self, step: Expression, flats: Array, *, is_root: bool = False) -> Term:
         """The term of one number, or of a vector of as many as there are places."""
@@ -230,7 +242,8 @@ class _Worked:
         name = step.function
         if name == "where" or name in MOVES:
             return (self._chosen if name == "where" else self._moved)(step, flats, is_root=is_root)
-        if (name not in _SUMS and name not in TERMS) or (name not in _SUMS and self._reads_infinite(step, flats)):
+        is_sum = name in _SUMS and not (name in _UNEVEN and len(flats) > 1)
+        if not is_sum and (name not in TERMS or self._reads_infinite(step, flats)):
             return self._number(step, flats)
         read = _read(step, flats)
         if is_root and name == "negative" and read[0][0] not in self.names:
@@ -270,15 +283,18 @@ class _Worked:
         return self.term(choice, _at_same(choice, step, flats))
 
     def condition(self, step: Expression, flats: Array) -> str:
-        """What makes a truth true or false, in numbers: `2 − 1 ≥ 0`, `−1 ≤ 0`, and such with "and" or "or"."""
+        """What makes a truth true or false, in numbers: `2 − 1 ≥ 0`, `−1 ≤ 0`, and several with "and"."""
         is_true = bool(np.ravel(step.value)[flats[0]])
         if step.function in _SIGNS:
             sides = [self.term(source, own[:, 0]) for source, own in _read(step, flats)]
             sign = _SIGNS[step.function if is_true else _OPPOSITE_SIGNS[step.function]]
             return f" {sign} ".join(side.text(self.write.style) for side in sides)
-        if step.function in MOVES or step.function in _JOINED:  # of one part itself
-            parts = dict.fromkeys(self.condition(source, own[:, 0]) for source, own in _read(step, flats))
-            return _JOINED.get(step.function, "").join(parts)
+        if step.function in MOVES or step.function in _JOINED:
+            parts = [(source, own[:, 0]) for source, own in _read(step, flats)]
+            deciding = _DECIDING.get(step.function)
+            if deciding == is_true:  # by itself: one true part of "or", one false part of "and"
+                parts = [part for part in parts if bool(np.ravel(part[0].value)[part[1][0]]) == is_true]
+            return " and ".join(dict.fromkeys(self.condition(*part) for part in parts))
         return "true" if is_true else "false"
 
 
@@ -320,6 +336,13 @@ def _read(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
     if name in _READERS:
         return _READERS[name](step, flats)
     return [(one, _at_same(one, step, flats)[:, None]) for one in step.sources]
+
+
+def _read_of_each(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
+    """What the numbers at some places are made of, also where one is made of more than another."""
+    if step.function not in _UNEVEN:
+        return _read(step, flats)
+    return [part for at in flats for part in _read(step, np.array([at]))]
 
 
 def _read_by_scatter(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
@@ -401,6 +424,7 @@ def _read_by_einsum(step: Expression, flats: Array) -> list[tuple[Expression, Ar
     ]
 
 
+_UNEVEN = (SCATTER, "cumsum", RUNNING_MAX)  # whose numbers are made of more or of fewer others
 _READERS: Mapping[str, Callable[[Expression, Array], list[tuple[Expression, Array]]]] = {
     **dict.fromkeys(MOVES, _read_by_move),
     **dict.fromkeys(REDUCTIONS, _read_by_reduction),

@@ -391,6 +391,8 @@ _OPPOSITES: Mapping[str, Callable[[Expression, Expression, Any, Array], Any]] = 
         grad, *(tuple(np.argsort(axes).tolist()) for axes in step.operands[1:])
     ),
     "broadcast_to": _sum_of_copies,
+    "moveaxis": lambda step, _source, grad, _places: np.moveaxis(grad, step.operands[2], step.operands[1]),
+    "flip": lambda step, _source, grad, _places: np.flip(grad, *step.operands[1:], **step.options),
     "concatenate": _joined_back,
     "stack": _joined_back,
 }

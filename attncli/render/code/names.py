@@ -14,6 +14,7 @@ _TAKEN = frozenset({*keyword.kwlist, *dir(builtins), *MODULES.values()})
 _TORCH_NAMES: tuple[tuple[str, str], ...] = (
     (r"np\.sqrt\((\d[\d.e+-]*)\)", r"\1 ** 0.5"),
     (r"np\.concatenate\(", "torch.cat("),
+    (r"np\.transpose\(", "torch.permute("),
     (r"np\.take_along_axis\(", "torch.take_along_dim("),
     (r"\.repeat\(", ".repeat_interleave("),
     (r"\.max\(axis=", ".amax(axis="),
