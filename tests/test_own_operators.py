@@ -136,7 +136,7 @@ def test_a_result_of_another_shape_is_refused() -> None:
     def turned(query: Array, key: Array) -> Array:
         return key @ query.swapaxes(-1, -2)
 
-    message = r"score turned: its function returned the shape 2 × 1; expected \[n m\], m = 2"
+    message = r"score turned: its function returned the shape 2 × 1; expected \[n m\], n = 1"
     with pytest.raises(AttnError, match=message):
         attncli.attention([[1, 2]], [[1, 0], [0, 1]], score=turned)
 

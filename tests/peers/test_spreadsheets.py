@@ -21,6 +21,18 @@ from attncli.problem.spec import ProblemSpec
 from attncli.render.worksheet import Sheet, render_sheet, shown_steps
 
 pytestmark = pytest.mark.peer
+
+
+def student(query: Any, key: Any, nu: float = 2.0) -> Any:
+    squared = ((query[..., :, None, :] - key[..., None, :, :]) ** 2).sum(axis=-1)
+    return -np.log1p(squared / nu)
+
+
+def shares(scores: Any) -> Any:
+    kept = np.where(np.isfinite(scores), np.maximum(scores + 4, 0), 0) ** 2
+    return kept / kept.sum(axis=-1, keepdims=True)
+
+
 SMALL = {"query": [[1, 0, 2, 1], [0, 1, 1, 0]], "key": [[1, 1, 0, 0], [0, 2, 1, 1], [1, 0, 0, 1]]}
 VALUE = {"value": [[1, 0, 3, 1], [0, 2, 1, 5], [3, 1, 2, 2]]}
 NARROW = [[1, 2], [3, 4], [0, 5]]
@@ -83,7 +95,16 @@ def table(rows: list[list[Any]], shape: tuple[int, ...]) -> np.ndarray:
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_formulas_of_a_key_compute_every_step(name: str, tmp_path: Path) -> None:
-    sheet = make(PROBLEMS[name])
+    check_formulas(PROBLEMS[name], tmp_path)
+
+
+@pytest.mark.usefixtures("restored_registry")
+def test_functions_of_somebody_else_have_formulas(tmp_path: Path) -> None:
+    check_formulas(build({**SMALL, **VALUE, "causal": True, "score": student, "normalize": shares}), tmp_path)
+
+
+def check_formulas(problem: ProblemSpec, tmp_path: Path) -> None:
+    sheet = make(problem)
     _, key = render_sheet(sheet, ".xlsx")
     found, trace = calculated(key, tmp_path), sheet.result.trace
     compared = [step for step in trace if step.name in found]

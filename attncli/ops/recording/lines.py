@@ -424,6 +424,7 @@ def _read_by_einsum(step: Expression, flats: Array) -> list[tuple[Expression, Ar
     ]
 
 
+read_cells = _read
 _UNEVEN = (SCATTER, "cumsum", RUNNING_MAX)  # whose numbers are made of more or of fewer others
 _READERS: Mapping[str, Callable[[Expression, Array], list[tuple[Expression, Array]]]] = {
     **dict.fromkeys(MOVES, _read_by_move),
