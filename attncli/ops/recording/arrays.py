@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from string import ascii_letters
 from types import FrameType
 from typing import Any
 
@@ -59,6 +58,7 @@ METHODS = frozenset({
     "clip", "swapaxes", "squeeze", "repeat", "take", "dot", "ravel", "diagonal", "trace", "copy", "round",
     "searchsorted",
 })  # fmt: skip
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"  # `string` takes 5 ms to import
 _PLAIN = frozenset({"shape", "ndim", "size", "result_type", "iscomplexobj", "isrealobj", "can_cast"})  # read no number
 _FOLDERS = tuple(str(Path(file).parent) for file in (__file__, numpy_file))
 
@@ -356,7 +356,7 @@ def _not_recorded(what: str, hint: str = "") -> NotRecordedError:
 def _einsum(subscripts: str, *operands: Any, **_: Any) -> Recorded:
     """`np.einsum` with the letters of every axis, also of those that `...` and a missing `->` leave out."""
     inputs, arrow, result = subscripts.replace(" ", "").partition("->")
-    terms, free = inputs.split(","), [x for x in ascii_letters if x not in subscripts]
+    terms, free = inputs.split(","), [x for x in LETTERS if x not in subscripts]
     pairs = zip(terms, operands, strict=True)
     hidden = [np.ndim(x) - len(term.replace("...", "")) if "..." in term else 0 for term, x in pairs]
     leading = "".join(free[: max(hidden)])
