@@ -244,6 +244,22 @@ def test_a_score_that_reads_other_keys_is_computed_whole() -> None:
     np.testing.assert_allclose(found, run(spec, ["output"], every_step=True).trace["output"].value, rtol=1e-12)
 
 
+def test_a_query_alone_is_not_computed_by_what_reads_the_others() -> None:
+    @attncli.normalizer
+    def of_all(scores: Array) -> Array:
+        return scores / scores.sum(axis=(-2, -1), keepdims=True)
+
+    with pytest.raises(AttnError, match="only: normalize of_all reads other queries or keys than those of a number"):
+        attncli.attention(KEYS["query"][0], KEYS["key"][0], normalize="of_all", only=[1])
+
+
+def test_the_gradient_of_a_number_that_queries_and_keys_share_is_the_sum() -> None:
+    spec = problem(**KEYS, qk_norm="centered").with_gradient()
+    trace = run(spec, ["grad_qk_norm.eps"]).trace
+    parts = [trace[f"grad_qk_norm.eps_from_normalized_{role}"].value for role in ("query", "key")]
+    assert trace["grad_qk_norm.eps"].value == pytest.approx(sum(parts))
+
+
 def weighted_median(weights: Array, value: Array) -> Array:
     order = np.argsort(value, axis=-2)[..., 0]
     sorted_weights = np.take_along_axis(weights, order[..., None, :], axis=-1)

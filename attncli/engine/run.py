@@ -4,9 +4,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
+from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, all_finite
 from attncli.engine.dense import DenseEngine
 from attncli.engine.options import BlockSizes, RunOptions
+from attncli.ops.records import OperatorRecord
 from attncli.plan.build import plan_of
 from attncli.plan.graph import GRADIENT, Plan
 from attncli.plan.trace import RunResult, Trace
@@ -34,7 +36,11 @@ def run(
     select = (names,) if isinstance(names, str) else tuple(names)
     plan = plan_of(problem).for_results(select)
     nodes = [plan[name] for name in select]  # raises before anything is computed
-    is_dense = every_step or not is_large(plan, options.sizes) or _has_mixing_operators(plan)
+    mixing = _mixing_operator(plan)
+    if mixing is not None and problem.only is not None:
+        message = f"{mixing.kind} {mixing.name} reads other queries or keys than those of a number"
+        raise AttnError(message, where="only", hint="leave out only: others would be missing")
+    is_dense = every_step or not is_large(plan, options.sizes) or mixing is not None
     has_gradients = _needs_gradients(plan, select)
     if not is_dense and plan.has_gradients and not has_gradients:
         problem = replace(problem, grad_output=None)
@@ -72,23 +78,22 @@ def _needs_gradients(plan: Plan, select: Iterable[str]) -> bool:
     return any(node.stage == GRADIENT or node.source == ("grad_output",) for node in needed)
 
 
-def _has_mixing_operators(plan: Plan) -> bool:
-    """Whether an operator of another package reads other queries or keys than those it computes a number for.
+def _mixing_operator(plan: Plan) -> OperatorRecord | None:
+    """The operator of another package, if there is one, that reads other queries or keys than those of a number.
 
-    A block does not have these, so that such plans are computed whole.
+    A block does not have these, nor a plan of some queries, so that such plans are computed whole.
     """
     own = [node for node in plan.nodes if node.record is not None and not node.is_built_in]
     own = [node for node in own if node.is_pair_table or node.stage == "context"]
     if not own:
-        return False
+        return None
     from attncli.ops.recording.guard import reads_other_cells  # noqa: PLC0415 - most operators are this package's
 
-    shapes = {node.name: node.shape for node in plan.nodes}
-    return any(
-        reads_other_cells(node.record, {name: shapes[source] for name, source in node.inputs.items()}, node.options)
-        for node in own
-        if node.record is not None
-    )
+    for node in own:
+        shapes = {name: plan.by_name[source].shape for name, source in node.inputs.items()}
+        if node.record is not None and reads_other_cells(node.record, shapes, node.options):
+            return node.record
+    return None
 
 
 def is_large(plan: Plan, sizes: BlockSizes = LOCAL.sizes) -> bool:

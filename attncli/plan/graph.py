@@ -182,12 +182,13 @@ class Plan:
     not_selected: tuple[str, ...] = ()  # nodes on demand that it was left without
 
     def for_results(self, names: Iterable[str]) -> "Plan":
-        """The plan of a run that selects these results or nodes: of the nodes on demand it has those alone.
+        """The plan of a run that selects these results or nodes: of the nodes on demand it has what these need alone.
 
         Raises as `resolve` does.
         """
         selected = {self.resolve(name) for name in names}
-        left_out = tuple(name for name in self._on_demand if name not in selected)
+        needed = self.needed_for(selected.intersection(self._on_demand))
+        left_out = tuple(name for name in self._on_demand if name not in needed)
         if not left_out:
             return self
         if left_out not in self._smaller_plans:

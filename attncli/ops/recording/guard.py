@@ -67,7 +67,7 @@ def reads_other_cells(
     normalizer and a context do, may depend on other keys.
     """
     letters = ("n",) if operator.kind in ("normalize", "context") else ("n", "m")
-    few = {name: few_tokens(operator, name, shape) for name, shape in shapes.items()}
+    few = {name: few_tokens(operator, name, shape, least=MAX_TOKENS) for name, shape in shapes.items()}
     several = [{name: numbers_for(name, shape, seed) for name, shape in few.items()} for seed in range(3)]
     try:
         with np.errstate(all="ignore"):
@@ -94,9 +94,12 @@ def _first_half(letters: Letters, letter: str, array: Array) -> Array:
     return np.take(array, np.arange(array.shape[axis] // 2), axis=axis)
 
 
-def few_tokens(operator: OperatorRecord, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+def few_tokens(operator: OperatorRecord, name: str, shape: tuple[int, ...], least: int = 1) -> tuple[int, ...]:
     """The shape of an array with few tokens; of an array that plans pass without the axes before its own."""
     letters = operator.shapes.arrays.get(name, ())
     own = shape[len(shape) - len(letters) :] if name in operator.arguments else shape
     named = (*("",) * (len(own) - len(letters)), *letters)
-    return tuple(min(n, MAX_TOKENS) if x in ("n", "m") else n for x, n in zip(named, own, strict=True))
+    return tuple(
+        max(least, min(size, MAX_TOKENS)) if letter in ("n", "m") else size
+        for letter, size in zip(named, own, strict=True)
+    )
