@@ -153,7 +153,21 @@ def write_problem(problem: "ProblemSpec", file: str, inputs: "Inputs", example: 
         for name in files:
             check_is_no_input(str(path / name), inputs)
         atomic_write_folder(file, files)
+    streams.write_notes(own_operator_notes(problem, file))
     say_written(file, f"attn compute {shlex.quote(str(path / PROBLEM_FILE) if path.is_dir() else file)}")
+
+
+def own_operator_notes(problem: "ProblemSpec", file: str) -> list[str]:
+    """That a file names operators of another module, whose code it can't bring: the option that does."""
+    from attncli.ops.records import Operator
+
+    found = ((key, value) for key, value in vars(problem).items() if isinstance(value, Operator))
+    return [
+        f"{file} names the {value.record.kind} {value.record.name} and has no code: "
+        f"give --{key.replace('_', '-')} {value.record.function.__module__}:{value} with it"
+        for key, value in found
+        if not value.record.is_built_in
+    ]
 
 
 def check_is_no_input(file: str | None, inputs: "Inputs", option: str = "--output") -> None:

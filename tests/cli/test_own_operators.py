@@ -77,6 +77,15 @@ def test_a_mask_is_too(run: Run) -> None:
     assert ran.stdout.splitlines()[1].split(",")[2] == "0.0"
 
 
+def test_a_problem_that_is_written_says_which_option_brings_the_function(run: Run) -> None:
+    words = ("--score", "own_scores:multiple:times=3")
+    ran = run("generate", *WORDS[1:5], *words, "-o", "made.yaml")
+    option = "--score own_scores:multiple:times=3"
+    assert f"made.yaml names the score multiple and has no code: give {option} with it" in ran.stderr
+    ran = run("compute", "made.yaml", *option.split(), *WORDS[5:], "scores")
+    assert ran.stdout == ",key_1,key_2,key_3\nquery_1,3.0,0.0,9.0\n"
+
+
 def test_it_is_varied_with_others(run: Run) -> None:
     ran = run("compare", *WORDS[1:], "scores", "--score", "own_scores:multiple:times=3,own_scores:multiple,dot")
     assert [row.split(",")[-1] for row in ran.stdout.splitlines()[1::3]] == ["3.0", "2.0", "1.0"]
