@@ -1,6 +1,7 @@
 """Arrays that write down what NumPy's functions do with them: each is an expression, with the value that it has."""
 
 import linecache
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -22,7 +23,9 @@ from attncli.ops.recording.expression import (
     Expression,
     called,
     constant,
+    ordered,
 )
+from attncli.ops.recording.lengths import Length, filled_constant, is_general, length_constant, lengths_of
 
 # The elementwise functions that are recorded as they are; of these the last ones have no slope.
 ELEMENTWISE = frozenset({
@@ -126,6 +129,8 @@ class Recorded(NDArrayOperatorsMixin):
             name = f"linalg_{name}"
         if name == "result_type":
             return np.result_type(*(x.expression.value if isinstance(x, Recorded) else x for x in args))
+        if name in ("shape", "size") and not (args[1:] or options):
+            return getattr(args[0], name)
         if name in _PLAIN:
             return getattr(np, name)(args[0].expression.value, *args[1:], **options)
         options = {key: value for key, value in options.items() if value is not None and key != "dtype"}
@@ -152,7 +157,8 @@ class Recorded(NDArrayOperatorsMixin):
         if function not in MOVES:
             operands = tuple(_as_array(x) if at in numbers else x for at, x in enumerate(operands))
         made = tuple(_operand(x, are_numbers=at in numbers) for at, x in enumerate(operands))
-        return Recorded(called(function, made, options, line_outside()), self.branches)
+        asked = (x.branches for x in operands if isinstance(x, Recorded) and x.branches is not OF_LENGTHS)
+        return Recorded(called(function, made, options, line_outside()), next(asked, self.branches))
 
     def _reduced(self, function: str, x: Any, axis: Any = None, *, keepdims: bool = False, **options: Any) -> Any:
         """The recorded result of a reduction, its axes counted from the last, from −1."""
@@ -201,9 +207,14 @@ class Recorded(NDArrayOperatorsMixin):
         return self.expression.function == ARGUMENT and not self.shape
 
     @property
+    def _is_known(self) -> bool:
+        """Whether it follows from lengths alone."""
+        return is_general() and not any(step.function == ARGUMENT for step in ordered(self.expression))
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of its axes."""
-        return self.expression.shape
+        return lengths_of(self.expression)
 
     @property
     def ndim(self) -> int:
@@ -213,7 +224,7 @@ class Recorded(NDArrayOperatorsMixin):
     @property
     def size(self) -> int:
         """How many numbers it has."""
-        return int(np.size(self.value))
+        return math.prod(self.shape)
 
     @property
     def dtype(self) -> "RecordedType":
@@ -265,6 +276,8 @@ class Recorded(NDArrayOperatorsMixin):
     def __bool__(self) -> bool:
         if self.is_number:
             return True
+        if self._is_known:
+            return bool(self.value)
         self.branches.append(line_outside())
         return bool(self.value)
 
@@ -273,13 +286,21 @@ class Recorded(NDArrayOperatorsMixin):
         return int(self.value.__index__())
 
     def __float__(self) -> float:
+        if self._is_known:
+            return float(self.value)
         raise _not_recorded("a number that leaves its array")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if self._is_known:
+            return np.asarray(self.value, dtype)
         raise _not_recorded("an array that leaves the recording", "leave out np.asarray and np.array: it is an array")
 
     def __repr__(self) -> str:
         return repr(self.value)
+
+
+OF_LENGTHS: list[str] = []  # the branches of numbers that are made of lengths alone, which are none
+Length.recorded = lambda expression: Recorded(expression, OF_LENGTHS)
 
 
 class RecordedType:
@@ -291,6 +312,8 @@ class RecordedType:
 
     def type(self, value: Any) -> Any:
         """A number of this type."""
+        if isinstance(value, Length):
+            return Recorded(length_constant(value), self.branches)
         return value if isinstance(value, Recorded) else Recorded(constant(self.dtype.type(value)), self.branches)
 
     def __getattr__(self, name: str) -> Any:
@@ -309,7 +332,9 @@ def _operand(x: Any, *, are_numbers: bool) -> Any:
         return x.expression
     if isinstance(x, (list, tuple)):
         return type(x)([_operand(part, are_numbers=are_numbers) for part in x])
-    return constant(x) if are_numbers else x
+    if not are_numbers:
+        return x
+    return length_constant(x) if isinstance(x, Length) else constant(x)
 
 
 def _as_array(x: Any) -> Any:
@@ -434,7 +459,7 @@ def _filled(fill: Any) -> Callable[..., Recorded]:
 
     def make(x: Recorded, value: Any = None, **_: Any) -> Recorded:
         made = np.full(x.shape, fill if value is None else value, x.value.dtype if value is None else None)
-        return Recorded(constant(made), x.branches)
+        return Recorded(filled_constant(made, x.expression), x.branches)
 
     return make
 

@@ -1,0 +1,184 @@
+"""Programs of the steps of a page whose functions its scripts do not have: read off records of the functions."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+from typing import Any
+
+from attncli.base.errors import AttnError
+from attncli.base.lazy_numpy import Array, np
+from attncli.ops.recording.arrays import NotRecordedError
+from attncli.ops.recording.derivatives import RecordedDerivative, recording_of
+from attncli.ops.recording.expression import evaluate
+from attncli.ops.recording.guard import COUNTED, copies, numbers_for
+from attncli.ops.recording.lengths import Length, for_any_numbers
+from attncli.ops.recording.program import nothing_program, program_of
+from attncli.ops.recording.record import Recording
+from attncli.plan.graph import GRADIENT, Node, Plan
+from attncli.render.page.document import page_functions
+
+HEADS = "heads"  # an option that follows what is chosen in a page
+_TOKENS = frozenset({"n", "m", "k", "p", "q", "m+1"})
+SPECIAL = (1.0, 1.5, 2.0)  # numbers of options at which a function may have another form, as entmax at α = 1, 1.5 and 2
+OWN_PACKAGE = "attncli."
+
+
+@dataclass(frozen=True)
+class PageProgram:
+    """What the page computes a step by; `program` is None where it can't, and `reason` says why.
+
+    `follows_tokens` and `follows_heads` say whether it holds for other numbers of words, and of heads.
+    """
+
+    program: Mapping[str, Any] | None
+    reason: str = ""
+    follows_tokens: bool = False
+    follows_heads: bool = False
+
+
+NO_PROGRAM = PageProgram(None)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call of a function of a plan, by everything that its program depends on; the same is recorded once."""
+
+    function: Any
+    arguments: tuple[tuple[str, tuple[tuple[str, int], ...], str], ...]  # their letters and lengths, kinds of numbers
+    options_text: str
+    followed: frozenset[str]  # the options that are read when it is computed
+    is_gradient: bool
+    options: Mapping[str, Any] = field(compare=False)
+
+
+def is_in_scripts(node: Node) -> bool:
+    """Whether the scripts of the page have the function of a node."""
+    if node.function is None or isinstance(node.function, RecordedDerivative):
+        return False
+    return function_name(node.function) in page_functions()
+
+
+def function_name(function: Any) -> str:
+    """The name of a function of a plan; the name of another package's function begins with its module.
+
+    >>> from attncli.ops.normalizers import sum_
+    >>> function_name(sum_), function_name(len)
+    ('sum', 'builtins.len')
+    """
+    module, name = str(function.__module__), function.__name__.rstrip("_")
+    return name if module.startswith(OWN_PACKAGE) else f"{module}.{name}"
+
+
+def page_program(plan: Plan, node: Node, settings: Mapping[str, str]) -> PageProgram:
+    """The program of a computed node; `settings` has the options that follow settings of the page."""
+    if not node.inputs or node.is_input or is_in_scripts(node):  # what reads nothing is as it is
+        return NO_PROGRAM
+    arguments = tuple(
+        (
+            name,
+            tuple((axis.letter, axis.length) for axis in plan.by_name[source].axes),
+            _kind(name, plan.by_name[source]),
+        )
+        for name, source in node.inputs.items()
+    )
+    followed = frozenset(name for name in node.options if name in settings or name == HEADS)
+    options = {name: value for name, value in node.options.items()}
+    text = repr(sorted((name, repr(value)) for name, value in options.items()))
+    return _program(_Call(node.function, arguments, text, followed, node.stage == GRADIENT, options))
+
+
+def _kind(argument: str, source: Node) -> str:
+    """The kind of an array's numbers: truths, whole numbers or any."""
+    is_truth = source.is_boolean or argument in ("visible", "key_mask")
+    return "b" if is_truth else "i" if argument in COUNTED else "f"
+
+
+@cache
+def _program(call: _Call) -> PageProgram:
+    """The program of a call, recorded with numbers that nobody gave."""
+    try:
+        made = _written(call, _own_length, 0)
+        if not _is_same(call, made, _own_length, 1):
+            names = ", ".join(sorted(call.followed - {HEADS}))
+            return PageProgram(None, f"it has other steps with another number of {names}")
+    except NotRecordedError as error:
+        return PageProgram(None, f"{error.message} ({error.where})" if error.where else error.message)
+    return PageProgram(
+        made,
+        follows_tokens=_is_same(call, made, lambda letter, length: length + (letter in _TOKENS and length > 1), 0),
+        follows_heads=_is_same(call, made, _more_features, 0),
+    )
+
+
+def _own_length(_letter: str, length: int) -> int:
+    return length
+
+
+def _more_features(letter: str, length: int) -> int:
+    """Twice as many heads and features."""
+    return length if letter in _TOKENS or length == 1 else 2 * length
+
+
+def _is_same(call: _Call, made: Mapping[str, Any], length_of: Callable[[str, int], int], more: int) -> bool:
+    """Whether a call with other lengths, or with larger options, has the same program."""
+    try:
+        return json.dumps(_written(call, length_of, more)) == json.dumps(made)
+    except (NotRecordedError, AttnError):
+        return False
+
+
+def _written(call: _Call, length_of: Callable[[str, int], int], more: int) -> dict[str, Any]:
+    """The program of a call with these lengths. Raises NotRecordedError."""
+    has_more_heads = length_of("h", 2) > 2
+    options, numbers = dict(call.options), dict[str, Any]()
+    for name in call.followed:
+        value = options[name]
+        if isinstance(value, int) and not isinstance(value, bool):
+            options[name] = Length(value * (1 + has_more_heads) if name == HEADS else value + more, "option", name)
+        elif isinstance(value, float):
+            numbers[name] = np.float64(value * (1 + more / 2))
+            del options[name]
+    shapes = {name: tuple(length_of(letter, length) for letter, length in axes) for name, axes, _ in call.arguments}
+    kinds = {name: kind for name, _, kind in call.arguments}
+    samples = [{name: _numbers(name, shape, kinds[name], seed) for name, shape in shapes.items()} for seed in range(2)]
+    with for_any_numbers():
+        made = recording_of(call.function, {**samples[0], **numbers}, options, tuple(numbers))
+    if made is None:
+        return nothing_program(call.function.argument)
+    if not is_built_in(call.function):
+        _check(call, made, {**samples[1], **numbers}, options)
+    for name, special in product(numbers, SPECIAL):
+        _compare(call, made, {**samples[1], **numbers, name: np.float64(special)}, options)
+    return program_of(made, tuple(numbers), is_gradient=call.is_gradient)
+
+
+def _check(call: _Call, made: Recording, given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """Raise NotRecordedError where the record of a user's function may hold for some numbers alone."""
+    if made.branches:
+        raise NotRecordedError("it has other steps with other numbers", where=made.branches[0])
+    _compare(call, made, given, options)
+
+
+def _compare(call: _Call, made: Recording, given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """Raise NotRecordedError where the record has other numbers than the function."""
+    with np.errstate(all="ignore"):
+        value = np.asarray(call.function(**copies({**given, **options})))
+        own = np.asarray(evaluate(made.result, copies(given)))
+    if not np.allclose(own, value, rtol=1e-9, atol=1e-12, equal_nan=True):
+        raise NotRecordedError("with other numbers its record has another result than the function")
+
+
+def is_built_in(function: Any) -> bool:
+    """Whether a function of a plan is one of this package's, or the derivative of one."""
+    owner = function.operator.function if isinstance(function, RecordedDerivative) else function
+    return str(owner.__module__).startswith(OWN_PACKAGE)
+
+
+def _numbers(name: str, shape: tuple[int, ...], kind: str, seed: int) -> Array:
+    """Numbers of an argument that nobody gave: of truths some are true."""
+    if kind == "b":
+        truths: Array = np.random.default_rng([seed, *map(ord, name)]).standard_normal(shape) > -1
+        return truths
+    return numbers_for(name, shape, seed)
