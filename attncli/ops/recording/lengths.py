@@ -98,7 +98,7 @@ class Length(int):
     def __rtruediv__(self, other: Any) -> Any:
         return _number(operator.truediv, other, self)
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: Any, _modulus: Any = None) -> Any:
         return _number(operator.pow, self, other)
 
     def __neg__(self) -> Any:

@@ -5,10 +5,9 @@ move numbers keep their options, so that a program holds for arrays of other len
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
-from attncli.base.lazy_numpy import Array, np
+from attncli.base.lazy_numpy import np
 from attncli.ops.recording.arrays import ELEMENTWISE, REDUCTIONS, STEPWISE, NotRecordedError
 from attncli.ops.recording.expression import (
     ARGUMENT,
@@ -115,15 +114,6 @@ class _Writer:
             return self._moved(step, self.known.__getitem__)
         if name == SCATTER:
             return self._scattered(step)
-        if name in _OF_TRUTHS:
-            if np.asarray(step.value).dtype.kind != "b":
-                raise _no_program(step, "bits of whole numbers")
-            name = _OF_TRUTHS[name]
-        if name in ELEMENTWISE or name in STEPWISE:
-            return self.emit(name, *(self.known[operand] for operand in step.operands))
-        if name in REDUCTIONS:
-            axes = sorted(step.options["axis"])
-            return self.emit(name, self.known[step.operands[0]], axes, int(step.options["keepdims"]))
         write = _WRITERS.get(name)
         if write is None:
             raise _no_program(step, f"np.{name}")
@@ -186,7 +176,7 @@ class _Writer:
         used = sum(part is not None and part is not Ellipsis for part in parts)
         parts[at : at + 1] = [_WHOLE] * (count - used)
         arrays = [place for place, part in enumerate(parts) if isinstance(part, (Expression, np.ndarray, list))]
-        if any(later - former > 1 for former, later in pairwise(arrays)):
+        if arrays and arrays[-1] - arrays[0] >= len(arrays):
             raise _no_program(step, "an index of arrays apart from each other")
         if arrays and any(isinstance(part, int) for part in parts):
             raise _no_program(step, "an index of an array and of a number")
@@ -270,12 +260,6 @@ def _write_along(name: str, default: Any) -> Callable[[_Writer, Expression], Reg
     return lambda writer, step: writer.emit(name, *_along(writer, step, default))
 
 
-def _write_largest(writer: _Writer, step: Expression) -> Register:
-    """The place of the largest or smallest number along an axis."""
-    found = writer.emit(step.function, *_along(writer, step, None))
-    return found
-
-
 def _write_product(writer: _Writer, step: Expression) -> Register:
     """A product of matrices; of vectors as rows or columns."""
     left, right = step.operands
@@ -324,7 +308,22 @@ def _write_rounded(writer: _Writer, step: Expression) -> Register:
     return writer.emit("rint", writer.known[step.operands[0]])
 
 
+def _write_by_number(writer: _Writer, step: Expression) -> Register:
+    """A function of each number; that of bits only of truths."""
+    name = _OF_TRUTHS.get(step.function, step.function)
+    if name != step.function and np.asarray(step.value).dtype.kind != "b":
+        raise _no_program(step, "bits of whole numbers")
+    return writer.emit(name, *(writer.known[operand] for operand in step.operands))
+
+
+def _write_reduced(writer: _Writer, step: Expression) -> Register:
+    axes = sorted(step.options["axis"])
+    return writer.emit(step.function, writer.known[step.operands[0]], axes, int(step.options["keepdims"]))
+
+
 _WRITERS: Mapping[str, Callable[[_Writer, Expression], Register]] = {
+    **dict.fromkeys((*ELEMENTWISE, *STEPWISE), _write_by_number),
+    **dict.fromkeys(REDUCTIONS, _write_reduced),
     "matmul": _write_product,
     "einsum": _write_einsum,
     "astype": _write_cast,

@@ -1,7 +1,7 @@
 """The plans of a page: the problem's own, and those with other choices, and what is known of each of their nodes."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import product

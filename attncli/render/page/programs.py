@@ -16,7 +16,7 @@ from attncli.ops.recording.guard import COUNTED, copies, numbers_for
 from attncli.ops.recording.lengths import Length, for_any_numbers
 from attncli.ops.recording.program import nothing_program, program_of
 from attncli.ops.recording.record import Recording
-from attncli.plan.graph import GRADIENT, Node, Plan
+from attncli.plan.graph import GRADIENT, Axes, Node, Plan
 from attncli.render.page.document import page_functions
 
 HEADS = "heads"  # an option that follows what is chosen in a page
@@ -46,7 +46,7 @@ class _Call:
     """A call of a function of a plan, by everything that its program depends on; the same is recorded once."""
 
     function: Any
-    arguments: tuple[tuple[str, tuple[tuple[str, int], ...], str], ...]  # their letters and lengths, kinds of numbers
+    arguments: tuple[tuple[str, Axes, str], ...]  # with the kinds of their numbers
     options_text: str
     followed: frozenset[str]  # the options that are read when it is computed
     is_gradient: bool
@@ -75,18 +75,11 @@ def page_program(plan: Plan, node: Node, settings: Mapping[str, str]) -> PagePro
     """The program of a computed node; `settings` has the options that follow settings of the page."""
     if not node.inputs or node.is_input or is_in_scripts(node):  # what reads nothing is as it is
         return NO_PROGRAM
-    arguments = tuple(
-        (
-            name,
-            tuple((axis.letter, axis.length) for axis in plan.by_name[source].axes),
-            _kind(name, plan.by_name[source]),
-        )
-        for name, source in node.inputs.items()
-    )
+    sources = {name: plan.by_name[source] for name, source in node.inputs.items()}
+    arguments = tuple((name, own.axes, _kind(name, own)) for name, own in sources.items())
     followed = frozenset(name for name in node.options if name in settings or name == HEADS)
-    options = {name: value for name, value in node.options.items()}
-    text = repr(sorted((name, repr(value)) for name, value in options.items()))
-    return _program(_Call(node.function, arguments, text, followed, node.stage == GRADIENT, options))
+    text = repr(sorted((name, repr(value)) for name, value in node.options.items()))
+    return _program(_Call(node.function, arguments, text, followed, node.stage == GRADIENT, node.options))
 
 
 def _kind(argument: str, source: Node) -> str:
