@@ -4,6 +4,7 @@ import linecache
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
 from pathlib import Path
 from string import ascii_letters
 from types import FrameType
@@ -108,10 +109,8 @@ class Recorded(NDArrayOperatorsMixin):
             raise _not_recorded(
                 f"{ufunc.__name__}.{method}" if method != "__call__" else f"{ufunc.__name__} with options"
             )
-        elif name == "copy":
-            found = inputs[0]
-        elif name == "vecdot":
-            found = (inputs[0] * inputs[1]).sum(axis=-1)
+        elif name in _UFUNCS:
+            found = _UFUNCS[name](*inputs)
         elif name == "matmul" or name in ELEMENTWISE or name in STEPWISE:
             found = self._made(name, *inputs)
         else:
@@ -479,7 +478,12 @@ def _finite(x: Any, *, nan: float = 0.0, posinf: Any = None, neginf: Any = None,
     return np.where(x == -np.inf, limits.min if neginf is None else neginf, x)
 
 
-# The functions that are written in others.
+# The functions of numbers, and of all functions, that are written in others.
+_UFUNCS: Mapping[str, Callable[..., Any]] = {
+    "copy": lambda x: x,
+    "vecdot": lambda x, y: (x * y).sum(axis=-1),
+    "divmod": lambda x, y: (np.floor_divide(x, y), np.remainder(x, y)),
+}
 COMPOSED: Mapping[str, Callable[..., Any]] = {
     "zeros_like": _filled(0),
     "empty_like": _filled(0),
@@ -512,6 +516,9 @@ COMPOSED: Mapping[str, Callable[..., Any]] = {
     "atleast_1d": lambda x: x if x.ndim else x.reshape(1),
     "atleast_2d": lambda x: x if x.ndim > 1 else x.reshape(1, -1),
     "split": _split,
+    "select": lambda conditions, choices, default=0: reduce(
+        lambda rest, own: np.where(own[0], own[1], rest), [*zip(conditions, choices, strict=True)][::-1], default
+    ),
     "trace": lambda x, **options: np.sum(np.diagonal(x, **options), axis=-1),
     "average": lambda x, axis=None, weights=None, keepdims=False: _average(x, axis, weights, keepdims=keepdims),
     "allclose": lambda x, y, **options: bool(np.all(abs(x - y) <= 1e-8 + 1e-5 * abs(y))),

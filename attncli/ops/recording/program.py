@@ -321,12 +321,23 @@ def _write_reduced(writer: _Writer, step: Expression) -> Register:
     return writer.emit(step.function, writer.known[step.operands[0]], axes, int(step.options["keepdims"]))
 
 
+def _write_counted(writer: _Writer, step: Expression) -> Register:
+    """How many of some sorted numbers come before each of others."""
+    bounds, numbers = step.operands
+    if step.options.get("sorter") is not None or len(bounds.shape) != 1:
+        raise _no_program(step, "np.searchsorted with a sorter")
+    own = writer.emit("arrange", writer.known[numbers], [*range(len(numbers.shape)), None])
+    comparison = "less_equal" if step.options.get("side") == "right" else "less"
+    return writer.emit("sum", writer.emit(comparison, writer.known[bounds], own), [-1], 0)
+
+
 _WRITERS: Mapping[str, Callable[[_Writer, Expression], Register]] = {
     **dict.fromkeys((*ELEMENTWISE, *STEPWISE), _write_by_number),
     **dict.fromkeys(REDUCTIONS, _write_reduced),
     "matmul": _write_product,
     "einsum": _write_einsum,
     "astype": _write_cast,
+    "searchsorted": _write_counted,
     "round": _write_rounded,
     "argmax": _write_along("argmax", None),
     "argmin": _write_along("argmin", None),

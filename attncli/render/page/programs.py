@@ -7,6 +7,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+from attncli.base.axes import Letters
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.recording.arrays import NotRecordedError
@@ -20,7 +21,10 @@ from attncli.plan.graph import GRADIENT, Axes, Node, Plan
 from attncli.render.page.document import page_functions
 
 HEADS = "heads"  # an option that follows what is chosen in a page
+LengthOf = Callable[[Letters, str, int], int]  # of an axis of an array with these axes, from its own length
+_HEADS = {"h", "g"}
 _TOKENS = frozenset({"n", "m", "k", "p", "q", "m+1"})
+_WHOLE = COUNTED | {"rows", "lengths", "bounds", "bounds_of_keys", "sequences"}  # arguments with whole numbers
 SPECIAL = (1.0, 1.5, 2.0)  # numbers of options at which a function may have another form, as entmax at α = 1, 1.5 and 2
 OWN_PACKAGE = "attncli."
 
@@ -85,7 +89,7 @@ def page_program(plan: Plan, node: Node, settings: Mapping[str, str]) -> PagePro
 def _kind(argument: str, source: Node) -> str:
     """The kind of an array's numbers: truths, whole numbers or any."""
     is_truth = source.is_boolean or argument in ("visible", "key_mask")
-    return "b" if is_truth else "i" if argument in COUNTED else "f"
+    return "b" if is_truth else "i" if argument in _WHOLE else "f"
 
 
 @cache
@@ -100,21 +104,32 @@ def _program(call: _Call) -> PageProgram:
         return PageProgram(None, f"{error.message} ({error.where})" if error.where else error.message)
     return PageProgram(
         made,
-        follows_tokens=_is_same(call, made, lambda letter, length: length + (letter in _TOKENS and length > 1), 0),
-        follows_heads=_is_same(call, made, _more_features, 0),
+        follows_tokens=_is_same(call, made, _more_tokens, 0),
+        follows_heads=_is_same(call, made, _more_heads, 0) and _is_same(call, made, _more_features, 0),
     )
 
 
-def _own_length(_letter: str, length: int) -> int:
+def _own_length(_letters: Letters, _letter: str, length: int) -> int:
     return length
 
 
-def _more_features(letter: str, length: int) -> int:
-    """Twice as many heads and features."""
-    return length if letter in _TOKENS or length == 1 else 2 * length
+def _more_tokens(_letters: Letters, letter: str, length: int) -> int:
+    """One more query and key."""
+    return length + (letter in _TOKENS and length > 1)
 
 
-def _is_same(call: _Call, made: Mapping[str, Any], length_of: Callable[[str, int], int], more: int) -> bool:
+def _more_heads(letters: Letters, letter: str, length: int) -> int:
+    """Twice as many heads, of as many features each: where they are side by side, twice as many of these."""
+    is_doubled = letter in _HEADS or not (letter in _TOKENS or _HEADS & {*letters})
+    return 2 * length if is_doubled and length > 1 else length
+
+
+def _more_features(_letters: Letters, letter: str, length: int) -> int:
+    """Twice as many features in each head."""
+    return length if letter in _TOKENS or letter in _HEADS or length == 1 else 2 * length
+
+
+def _is_same(call: _Call, made: Mapping[str, Any], length_of: LengthOf, more: int) -> bool:
     """Whether a call with other lengths, or with larger options, has the same program."""
     try:
         return json.dumps(_written(call, length_of, more)) == json.dumps(made)
@@ -122,9 +137,9 @@ def _is_same(call: _Call, made: Mapping[str, Any], length_of: Callable[[str, int
         return False
 
 
-def _written(call: _Call, length_of: Callable[[str, int], int], more: int) -> dict[str, Any]:
+def _written(call: _Call, length_of: LengthOf, more: int) -> dict[str, Any]:
     """The program of a call with these lengths. Raises NotRecordedError."""
-    has_more_heads = length_of("h", 2) > 2
+    has_more_heads = length_of(("h",), "h", 2) > 2
     options, numbers = dict(call.options), dict[str, Any]()
     for name in call.followed:
         value = options[name]
@@ -133,7 +148,10 @@ def _written(call: _Call, length_of: Callable[[str, int], int], more: int) -> di
         elif isinstance(value, float):
             numbers[name] = np.float64(value * (1 + more / 2))
             del options[name]
-    shapes = {name: tuple(length_of(letter, length) for letter, length in axes) for name, axes, _ in call.arguments}
+    shapes = {
+        name: tuple(length_of(tuple(x for x, _ in axes), letter, length) for letter, length in axes)
+        for name, axes, _ in call.arguments
+    }
     kinds = {name: kind for name, _, kind in call.arguments}
     samples = [{name: _numbers(name, shape, kinds[name], seed) for name, shape in shapes.items()} for seed in range(2)]
     with for_any_numbers():
@@ -174,4 +192,6 @@ def _numbers(name: str, shape: tuple[int, ...], kind: str, seed: int) -> Array:
     if kind == "b":
         truths: Array = np.random.default_rng([seed, *map(ord, name)]).standard_normal(shape) > -1
         return truths
+    if kind == "i":
+        return np.broadcast_to(np.arange(shape[-1]) if shape else np.zeros((), np.int64), shape).astype(np.int64)
     return numbers_for(name, shape, seed)
