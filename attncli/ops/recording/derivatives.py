@@ -93,7 +93,8 @@ def arrays_of(
     operator: OperatorRecord, given: Mapping[str, Any], *numbers: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """What is recorded of what a function is called with, its arrays and some numbers by their names; and the rest."""
-    others = {parameter.name for parameter in operator.parameters if parameter.kind != "array"} | NO_ARRAYS
+    kinds = {parameter.name: parameter.kind for parameter in operator.parameters}
+    others = {name for name in (*kinds, *NO_ARRAYS) if kinds.get(name) != "array"}
     arrays = {
         name: value
         for name, value in given.items()

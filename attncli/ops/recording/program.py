@@ -29,6 +29,7 @@ Register = int
 _OF_TRUTHS = {
     "invert": "logical_not", "bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor",
 }  # fmt: skip
+_NEUTRAL = {"add": 0, "subtract": 0, "multiply": 1, "divide": 1, "power": 1}  # numbers that change nothing
 _WHOLE = slice(None)
 
 
@@ -72,7 +73,10 @@ class _Writer:
         self._written: dict[str, Register] = {}
 
     def emit(self, *step: Any) -> Register:
-        """The number of an instruction, which is added where there is none like it."""
+        """The number of an instruction, which is added where there is none like it, and where it changes something."""
+        for at in (2, 1) if step[0] in ("add", "multiply") else (2,) if step[0] in _NEUTRAL else ():
+            if self.steps[step[at]] == ["number", _NEUTRAL[step[0]]]:
+                return int(step[3 - at])
         text = repr(step)
         if text not in self._written:
             self._written[text] = len(self.steps)

@@ -26,7 +26,6 @@ from attncli.problem.spec import ProblemSpec
 from attncli.render.explanation import explained_steps, format_shape, section_of_copies, shapes_of, step_remarks
 from attncli.render.formats.mathml import mathml_line
 from attncli.render.masks import VISIBLE_STEP, signs_of_rules
-from attncli.render.page.document import page_functions
 from attncli.render.page.guide import Story, story_of
 from attncli.render.page.programs import SPECIAL, PageProgram, function_name, is_in_scripts, page_program
 
@@ -277,13 +276,12 @@ def own_scale(problem: ProblemSpec) -> float:
 
 
 def normalizers(problem: ProblemSpec) -> list[Operator]:
-    """The problem's own normalizer and those that a page computes, with their parameters; none where none is read."""
+    """The problem's own normalizer and those of this package, with their parameters; none where none is read."""
     own = problem.normalize
     if not is_read(problem, "normalize"):
         return []
-    records = (record for record in registered("normalize").values() if record is not own.record)
-    computed = (record for record in records if function_name(record.function) in page_functions())
-    return [own, *(Operator(record, _required_parameters(record)) for record in computed)]
+    records = (record for record in registered("normalize").values() if record.is_built_in and record is not own.record)
+    return [own, *(Operator(record, _required_parameters(record)) for record in records)]
 
 
 def _required_parameters(record: OperatorRecord) -> dict[str, Any]:

@@ -25,6 +25,7 @@ LengthOf = Callable[[Letters, str, int], int]  # of an axis of an array with the
 _HEADS = {"h", "g"}
 _TOKENS = frozenset({"n", "m", "k", "p", "q", "m+1"})
 _WHOLE = COUNTED | {"rows", "lengths", "bounds", "bounds_of_keys", "sequences"}  # arguments with whole numbers
+FAR = 100_000  # a position beyond the ends of tables, which have branches for it
 SPECIAL = (1.0, 1.5, 2.0)  # numbers of options at which a function may have another form, as entmax at α = 1, 1.5 and 2
 OWN_PACKAGE = "attncli."
 
@@ -97,6 +98,8 @@ def _program(call: _Call) -> PageProgram:
     """The program of a call, recorded with numbers that nobody gave."""
     try:
         made = _written(call, _own_length, 0)
+        if not _is_same(call, made, _own_length, 0, seed=1):
+            return PageProgram(None, "it has other steps with other numbers")
         if not _is_same(call, made, _own_length, 1):
             names = ", ".join(sorted(call.followed - {HEADS}))
             return PageProgram(None, f"it has other steps with another number of {names}")
@@ -129,15 +132,15 @@ def _more_features(_letters: Letters, letter: str, length: int) -> int:
     return length if letter in _TOKENS or letter in _HEADS or length == 1 else 2 * length
 
 
-def _is_same(call: _Call, made: Mapping[str, Any], length_of: LengthOf, more: int) -> bool:
-    """Whether a call with other lengths, or with larger options, has the same program."""
+def _is_same(call: _Call, made: Mapping[str, Any], length_of: LengthOf, more: int, seed: int = 0) -> bool:
+    """Whether a call with other lengths, with larger options, or with other numbers has the same program."""
     try:
-        return json.dumps(_written(call, length_of, more)) == json.dumps(made)
+        return json.dumps(_written(call, length_of, more, seed)) == json.dumps(made)
     except (NotRecordedError, AttnError):
         return False
 
 
-def _written(call: _Call, length_of: LengthOf, more: int) -> dict[str, Any]:
+def _written(call: _Call, length_of: LengthOf, more: int, seed: int = 0) -> dict[str, Any]:
     """The program of a call with these lengths. Raises NotRecordedError."""
     has_more_heads = length_of(("h",), "h", 2) > 2
     options, numbers = dict(call.options), dict[str, Any]()
@@ -153,9 +156,18 @@ def _written(call: _Call, length_of: LengthOf, more: int) -> dict[str, Any]:
         for name, axes, _ in call.arguments
     }
     kinds = {name: kind for name, _, kind in call.arguments}
-    samples = [{name: _numbers(name, shape, kinds[name], seed) for name, shape in shapes.items()} for seed in range(2)]
-    with for_any_numbers():
-        made = recording_of(call.function, {**samples[0], **numbers}, options, tuple(numbers))
+    for last in (FAR, None):
+        samples = [
+            {name: _numbers(name, shape, kinds[name], at, last) for name, shape in shapes.items()}
+            for at in (seed, seed + 1)
+        ]
+        try:
+            with for_any_numbers():
+                made = recording_of(call.function, {**samples[0], **numbers}, options, tuple(numbers))
+            break
+        except NotRecordedError:
+            if last is None:
+                raise
     if made is None:
         return nothing_program(call.function.argument)
     if not is_built_in(call.function):
@@ -187,11 +199,15 @@ def is_built_in(function: Any) -> bool:
     return str(owner.__module__).startswith(OWN_PACKAGE)
 
 
-def _numbers(name: str, shape: tuple[int, ...], kind: str, seed: int) -> Array:
-    """Numbers of an argument that nobody gave: of truths some are true."""
+def _numbers(name: str, shape: tuple[int, ...], kind: str, seed: int, last: int | None) -> Array:
+    """Numbers of an argument that nobody gave: of truths some are true, and `last` is the last of whole numbers."""
     if kind == "b":
         truths: Array = np.random.default_rng([seed, *map(ord, name)]).standard_normal(shape) > -1
         return truths
     if kind == "i":
-        return np.broadcast_to(np.arange(shape[-1]) if shape else np.zeros((), np.int64), shape).astype(np.int64)
+        counted = np.arange(shape[-1]) % 2 if name == "sequences" else np.arange(shape[-1]) if shape else np.zeros(())
+        whole: Array = np.broadcast_to(counted, shape).astype(np.int64)
+        if last is not None and name.endswith("positions") and shape:
+            whole[..., -1] = last
+        return whole
     return numbers_for(name, shape, seed)

@@ -59,7 +59,7 @@ export function makeCell(node, index, state) {
     isKnown: values.has(node.name) && roles.every((role) => values.has(steps[role])),
     has: (role) => role in steps,
     stepOf: (role) => steps[role],
-    isGradient: outer.stage === "gradient",
+    isNamed: outer.stage === "gradient" || !TOKENS.includes(node.axes.at(-1)),
     /** The arrays of the arguments of its function, by name. */
     inputs: () => Object.fromEntries(Object.entries(outer.inputs).map(([argument, name]) => [argument, values.get(name)])),
     /** The place of the cell among the numbers of its node, in the order of rows. */
@@ -88,6 +88,12 @@ export function makeCell(node, index, state) {
     },
     /** The symbol of what a role reads; of no role that of the node itself. */
     symbol: (role) => (role === undefined ? node.symbol : nodes.get(steps[role]).symbol),
+    /** `Q(cat)`, of the vector of a role that a place is in. */
+    vectorName(role, place) {
+      const source = nodes.get(steps[role]);
+      const labels = source.axes.flatMap((letter, axis) => (TOKENS.includes(letter) ? [axisLabel(page, letter, place[axis])] : []));
+      return labels.length === 0 ? source.symbol : `${source.symbol}(${labels.join(", ")})`;
+    },
     label: (letter) => axisLabel(page, letter, at[letter]),
     keyLabel: (key) => axisLabel(page, "m", key),
     get number() {

@@ -170,6 +170,7 @@ export function linesOfProgram(found, result, cell) {
   const isLeaf = (at) => roles.has(at) || NOTHING_READ.has(program.steps[at][0]);
   const [lines, conditions, own, numbers] = [[], [], new Map(), new Map()];
   const { cells, uses } = demand();
+  const reading = readingSteps();
   let leftOut = 0;
 
   /** How many numbers of each instruction are read, and by how many others. */
@@ -190,12 +191,19 @@ export function linesOfProgram(found, result, cell) {
     return { cells: new Map([...needed].map(([at, places]) => [at, places.size])), uses: counts };
   }
 
+  /** The instructions that a role is behind, and not only lengths and numbers. */
+  function readingSteps() {
+    const some = new Set(roles.keys());
+    program.steps.forEach((_step, at) => { if (arrayOf(at).data.length > 0 && reads(found, at, 0).some(([source]) => some.has(source))) some.add(at); });
+    return some;
+  }
+
   /** A number as it is: of a role with a link to its cell. */
   function plain(at, place) {
-    if (roles.has(at)) return cell.terms(roles.get(at), [indexAt(arrayOf(at).shape, place)])[0];
+    if (roles.has(at)) return { ...cell.terms(roles.get(at), [indexAt(arrayOf(at).shape, place)])[0], isPlain: true };
     const value = arrayOf(at).data[place];
-    if (["number", "option"].includes(program.steps[at][0])) return { ...parameterTerm(value), constant: value };
-    return numberTerm(value);
+    const isWritten = ["number", "option"].includes(program.steps[at][0]);
+    return isWritten ? { ...parameterTerm(value), constant: value, isPlain: true } : { ...numberTerm(value), isPlain: true };
   }
 
   const countOfTerms = (at) => reads(found, at, 0).reduce((most, [, places]) => Math.max(most, places.length), 0);
@@ -203,7 +211,7 @@ export function linesOfProgram(found, result, cell) {
   /** Whether the numbers of an instruction have lines of their own: sums inside others, and what has a name or recurs. */
   function hasOwnLine(at) {
     const [name] = program.steps[at];
-    if (name in MOVES || !(name in TERMS || name in SUMS || name === "where")) return false;
+    if (!reading.has(at) || name in MOVES || !(name in TERMS || name in SUMS || name === "where")) return false;
     if (cells.get(at) > MAX_OWN_CELLS) return name in SUMS && countOfTerms(at) > MAX_INLINE;
     if (name in SUMS && countOfTerms(at) > 1) return true;
     return !SIMPLE.has(name) && (at in program.names || uses.get(at) > 1);
@@ -233,7 +241,7 @@ export function linesOfProgram(found, result, cell) {
     const name = program.names[at];
     if (name !== undefined) return cells.get(at) === 1 ? name : `${name}[${indexAt(arrayOf(at).shape, place).join(", ")}]`;
     const [kind] = program.steps[at];
-    const sign = ["max", "min"].includes(kind) ? kind : kind in SUMS ? "Σ" : "x";
+    const sign = ["max", "min", "mean"].includes(kind) ? kind : kind in SUMS ? "Σ" : "x";
     const count = (numbers.get(sign) ?? 0) + 1;
     numbers.set(sign, count);
     return count === 1 ? sign : sign + String(count).replace(/\d/g, (digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]);
@@ -244,7 +252,7 @@ export function linesOfProgram(found, result, cell) {
     const read = reads(found, at, place);
     if (name === "where") {
       if (isRoot) conditions.push(conditionOf(operands[0], read[0][1][0]));
-      return term(read[1][0], read[1][1][0]);
+      return term(read[1][0], read[1][1][0], isRoot);
     }
     if (name in MOVES) return read.length === 0 ? plain(at, place) : term(read[0][0], read[0][1][0], isRoot);
     const isFinite = read.every(([source, places]) => places.every((one_) => Math.abs(arrayOf(source).data[one_]) !== Infinity));
@@ -253,7 +261,7 @@ export function linesOfProgram(found, result, cell) {
       if (name !== "matmul") return SUMS[name](parts[0]);
       return sumOf(parts[0].map((x, k) => TERMS.multiply(x, parts[1][k])));
     }
-    if (!(name in TERMS) || !isFinite) return { ...plain(at, place), isPlain: true };
+    if (!(name in TERMS) || !isFinite) return plain(at, place);
     return TERMS[name](...read.map(([source, places]) => term(source, places[0], isRoot && name === "negative")));
   }
 
@@ -263,6 +271,8 @@ export function linesOfProgram(found, result, cell) {
     const holds = arrayOf(at).data[place] !== 0;
     const read = isLeaf(at) ? [] : reads(found, at, place);
     if (name in SIGNS) {
+      const isSafeguard = (name === "equal" && !holds) || (name === "not_equal" && holds);
+      if (isSafeguard) return []; // as that a divisor is not 0
       const [left, right] = read.map(([source, places]) => term(source, places[0]));
       return [left, ` ${holds ? SIGNS[name] : OPPOSITE[name]} `, right];
     }
@@ -272,19 +282,36 @@ export function linesOfProgram(found, result, cell) {
   }
 
   const made = term(result, cell.place, true);
-  const line = cell.isGradient ? cell.equation(made, cell.name) : cell.equation(made);
+  const name = made.isPlain ? "" : cell.isNamed ? cell.name : productName();
+  const line = cell.equation(made, name);
   const unchanged = unchangedRole();
   const before = [...lines, ...conditions.filter((parts) => parts.length > 0).map((parts) => cell.sentence(...parts))];
   if (leftOut > 0) before.push([`… ${leftOut} ${leftOut === 1 ? "number" : "numbers"} on the way computed alike …`]);
   return [...before, unchanged ?? line];
 
+  /** `Q(cat)·K(sat)`, of the product of a row of one role and one of another; empty of anything else. */
+  function productName() {
+    if (program.steps[result][0] !== "matmul") return "";
+    const names = reads(found, result, cell.place).map(([source, [first]]) => {
+      let [at, place] = [source, first];
+      while (program.steps[at][0] in MOVES && !roles.has(at)) {
+        const read = reads(found, at, place);
+        if (read.length === 0) return "";
+        [[at, [place]]] = read;
+      }
+      return roles.has(at) ? cell.vectorName(roles.get(at), indexAt(arrayOf(at).shape, place)) : "";
+    });
+    return names.every((name) => name.endsWith(")")) ? names.join("·") : "";
+  }
+
   /** The line of a number that is moved and not computed; null of another. */
   function unchangedRole() {
     let [at, place] = [result, cell.place];
     while (!isLeaf(at)) {
-      const read = program.steps[at][0] in MOVES ? reads(found, at, place) : [];
+      const [name] = program.steps[at];
+      const read = name in MOVES || name === "where" ? reads(found, at, place) : [];
       if (read.length === 0) return null;
-      [[at, [place]]] = read;
+      [at, [place]] = read.at(-1);
     }
     return roles.has(at) ? cell.unchanged(roles.get(at), indexAt(arrayOf(at).shape, place)) : null;
   }
