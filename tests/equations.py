@@ -85,8 +85,9 @@ class Parser:
         token = self.tokens.pop(0)
         if re.match(r"\d|NaN|∞", token):
             return self.widen(token)
-        if token == "(":
-            return self.closed(self.sum(), ")")
+        if token in ("(", "⌊"):
+            inside = self.closed(self.sum(), ")" if token == "(" else "⌋")
+            return inside if token == "(" else inside.through(np.floor)
         if token == "|":
             inside = self.closed(self.sum(), "|")
             size = inside.through(np.abs)

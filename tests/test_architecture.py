@@ -32,6 +32,7 @@ IMPORTS_OF_OPS = {
     "bisect",
     "collections",
     "contextlib",
+    "contextvars",
     "copyreg",
     "dataclasses",
     "functools",

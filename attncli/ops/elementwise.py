@@ -230,8 +230,10 @@ def table_cells(table: Array, query_rows: Array, key_positions: Array, *, fill: 
     return np.where(has_column, rows[..., np.where(has_column, key_positions, 0)], np.asarray(fill, dtype=table.dtype))
 
 
-def _as_slice(index: Array) -> Any:
+def _as_slice(index: Any) -> Any:
     """An index as a slice where it is a range of whole numbers: such cells of a table need not be copied."""
+    if not isinstance(index, np.ndarray):  # one that is recorded is any index
+        return index
     is_range = len(index) == index[-1] - index[0] + 1 and bool((index[1:] - index[:-1] == 1).all())
     return slice(int(index[0]), int(index[-1]) + 1) if is_range else index
 

@@ -218,13 +218,16 @@ def test_what_the_page_cannot_compute_is_missing(scripts: Any) -> None:
         formula="Aᵢⱼ = Sᵢⱼ²", shapes="scores[n m] -> [n m]", source="here", example={"scores": [[2]], "gives": [[4]]}
     )
     def square(scores: np.ndarray) -> np.ndarray:
-        """The squares of the scores."""
-        return scores**2
+        """The squares of the scores, number by number."""
+        return np.array([[float(x) ** 2 for x in row] for row in scores])
 
     text = page_text(problem(query=normal(2, 3), key=normal(4, 3), normalize="square"))
     found = call(scripts, "changed", text, {}, [["query", 0, 7.0]])
     assert set(found["fixed"]) == {"weights", "context", "output"}
     assert not found["values"].keys() & set(found["fixed"])
+    reasons = [node["why_no_program"] for node in json.loads(text)["nodes"] if node["why_no_program"]]
+    assert len(reasons) == 1
+    assert "a number that leaves its array" in reasons[0]
 
 
 @pytest.mark.parametrize("normalizer", ["softmax", "softmax1", "topk:k=2", "hardmax", "sparsemax", "entmax"])

@@ -1,9 +1,11 @@
 """Arrays that write down what NumPy's functions do with them: each is an expression, with the value that it has."""
 
 import linecache
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -22,7 +24,9 @@ from attncli.ops.recording.expression import (
     Expression,
     called,
     constant,
+    ordered,
 )
+from attncli.ops.recording.lengths import Length, filled_constant, is_general, length_constant, lengths_of
 
 # The elementwise functions that are recorded as they are; of these the last ones have no slope.
 ELEMENTWISE = frozenset({
@@ -106,10 +110,8 @@ class Recorded(NDArrayOperatorsMixin):
             raise _not_recorded(
                 f"{ufunc.__name__}.{method}" if method != "__call__" else f"{ufunc.__name__} with options"
             )
-        elif name == "copy":
-            found = inputs[0]
-        elif name == "vecdot":
-            found = (inputs[0] * inputs[1]).sum(axis=-1)
+        elif name in _UFUNCS:
+            found = _UFUNCS[name](*inputs)
         elif name == "matmul" or name in ELEMENTWISE or name in STEPWISE:
             found = self._made(name, *inputs)
         else:
@@ -127,6 +129,8 @@ class Recorded(NDArrayOperatorsMixin):
             name = f"linalg_{name}"
         if name == "result_type":
             return np.result_type(*(x.expression.value if isinstance(x, Recorded) else x for x in args))
+        if name in ("shape", "size") and not (args[1:] or options):
+            return getattr(args[0], name)
         if name in _PLAIN:
             return getattr(np, name)(args[0].expression.value, *args[1:], **options)
         options = {key: value for key, value in options.items() if value is not None and key != "dtype"}
@@ -153,7 +157,8 @@ class Recorded(NDArrayOperatorsMixin):
         if function not in MOVES:
             operands = tuple(_as_array(x) if at in numbers else x for at, x in enumerate(operands))
         made = tuple(_operand(x, are_numbers=at in numbers) for at, x in enumerate(operands))
-        return Recorded(called(function, made, options, line_outside()), self.branches)
+        asked = (x.branches for x in operands if isinstance(x, Recorded) and x.branches is not OF_LENGTHS)
+        return Recorded(called(function, made, options, line_outside()), next(asked, self.branches))
 
     def _reduced(self, function: str, x: Any, axis: Any = None, *, keepdims: bool = False, **options: Any) -> Any:
         """The recorded result of a reduction, its axes counted from the last, from −1."""
@@ -202,9 +207,14 @@ class Recorded(NDArrayOperatorsMixin):
         return self.expression.function == ARGUMENT and not self.shape
 
     @property
+    def _is_known(self) -> bool:
+        """Whether it follows from lengths alone."""
+        return is_general() and not any(step.function == ARGUMENT for step in ordered(self.expression))
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of its axes."""
-        return self.expression.shape
+        return lengths_of(self.expression)
 
     @property
     def ndim(self) -> int:
@@ -214,7 +224,7 @@ class Recorded(NDArrayOperatorsMixin):
     @property
     def size(self) -> int:
         """How many numbers it has."""
-        return int(np.size(self.value))
+        return math.prod(self.shape)
 
     @property
     def dtype(self) -> "RecordedType":
@@ -270,6 +280,8 @@ class Recorded(NDArrayOperatorsMixin):
     def __bool__(self) -> bool:
         if self.is_number:
             return True
+        if self._is_known:
+            return bool(self.value)
         self.branches.append(line_outside())
         return bool(self.value)
 
@@ -278,13 +290,21 @@ class Recorded(NDArrayOperatorsMixin):
         return int(self.value.__index__())
 
     def __float__(self) -> float:
+        if self._is_known:
+            return float(self.value)
         raise _not_recorded("a number that is taken out of its array")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if self._is_known:
+            return np.asarray(self.value, dtype)
         raise _not_recorded("what copies the numbers out of an array, as np.asarray and np.vectorize do,")
 
     def __repr__(self) -> str:
         return repr(self.value)
+
+
+OF_LENGTHS: list[str] = []  # the branches of numbers that are made of lengths alone, which are none
+Length.recorded = lambda expression: Recorded(expression, OF_LENGTHS)
 
 
 class RecordedType:
@@ -296,6 +316,8 @@ class RecordedType:
 
     def type(self, value: Any) -> Any:
         """A number of this type."""
+        if isinstance(value, Length):
+            return Recorded(length_constant(value), self.branches)
         return value if isinstance(value, Recorded) else Recorded(constant(self.dtype.type(value)), self.branches)
 
     def __getattr__(self, name: str) -> Any:
@@ -314,7 +336,9 @@ def _operand(x: Any, *, are_numbers: bool) -> Any:
         return x.expression
     if isinstance(x, (list, tuple)):
         return type(x)([_operand(part, are_numbers=are_numbers) for part in x])
-    return constant(x) if are_numbers else x
+    if not are_numbers:
+        return x
+    return length_constant(x) if isinstance(x, Length) else constant(x)
 
 
 def _as_array(x: Any) -> Any:
@@ -452,7 +476,7 @@ def _filled(fill: Any) -> Callable[..., Recorded]:
 
     def make(x: Recorded, value: Any = None, **_: Any) -> Recorded:
         made = np.full(x.shape, fill if value is None else value, x.value.dtype if value is None else None)
-        return Recorded(constant(made), x.branches)
+        return Recorded(filled_constant(made, x.expression), x.branches)
 
     return make
 
@@ -472,7 +496,12 @@ def _finite(x: Any, *, nan: float = 0.0, posinf: Any = None, neginf: Any = None,
     return np.where(x == -np.inf, limits.min if neginf is None else neginf, x)
 
 
-# The functions that are written in others.
+# The functions of numbers, and of all functions, that are written in others.
+_UFUNCS: Mapping[str, Callable[..., Any]] = {
+    "copy": lambda x: x,
+    "vecdot": lambda x, y: (x * y).sum(axis=-1),
+    "divmod": lambda x, y: (np.floor_divide(x, y), np.remainder(x, y)),
+}
 COMPOSED: Mapping[str, Callable[..., Any]] = {
     "zeros_like": _filled(0),
     "empty_like": _filled(0),
@@ -505,6 +534,9 @@ COMPOSED: Mapping[str, Callable[..., Any]] = {
     "atleast_1d": lambda x: x if x.ndim else x.reshape(1),
     "atleast_2d": lambda x: x if x.ndim > 1 else x.reshape(1, -1),
     "split": _split,
+    "select": lambda conditions, choices, default=0: reduce(
+        lambda rest, own: np.where(own[0], own[1], rest), [*zip(conditions, choices, strict=True)][::-1], default
+    ),
     "trace": lambda x, **options: np.sum(np.diagonal(x, **options), axis=-1),
     "average": lambda x, axis=None, weights=None, keepdims=False: _average(x, axis, weights, keepdims=keepdims),
     "allclose": lambda x, y, **options: bool(np.all(abs(x - y) <= 1e-8 + 1e-5 * abs(y))),

@@ -86,12 +86,12 @@ class RecordedDerivative:
         given = tuple((name, few_tokens(self.function.record, name, shape)) for name, shape in shapes.items())
         return _objection(_Tried(self.function, self.argument, given, dict(options), repr(sorted(options.items()))))
 
-    def recorded(self, grad: Array, given: Mapping[str, Any]) -> Recording | None:
+    def recorded(self, grad: Array, given: Mapping[str, Any], numbers: tuple[str, ...] = ()) -> Recording | None:
         """The record of the gradient, whose arguments have that of the result too; None where it is 0 throughout.
 
-        Raises NotRecordedError.
+        Some `numbers` among the options are recorded too. Raises NotRecordedError.
         """
-        arrays, options = arrays_of(self.function.record, given, self.argument)
+        arrays, options = arrays_of(self.function.record, given, self.argument, *numbers)
         made = record(self.function, arrays, options)
         seed = argument(GRAD, np.asarray(grad))
         with np.errstate(all="ignore"):
@@ -102,29 +102,33 @@ class RecordedDerivative:
 
 
 def arrays_of(
-    function_record: OperatorRecord | StructuralRecord | DerivativeRecord, given: Mapping[str, Any], number: str = ""
+    function_record: OperatorRecord | StructuralRecord | DerivativeRecord, given: Mapping[str, Any], *numbers: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is recorded of what a function is called with, its arrays and one number by its name; and the rest."""
+    """What is recorded of what a function is called with, its arrays and some numbers by their names; and the rest."""
     parameters = function_record.parameters if isinstance(function_record, OperatorRecord) else ()
     others = {parameter.name for parameter in parameters if parameter.kind != "array"} | NO_ARRAYS
     arrays = {
         name: value
         for name, value in given.items()
-        if name == number or (name not in others and hasattr(value, "shape"))
+        if name in numbers or (name not in others and hasattr(value, "shape"))
     }
     return arrays, {name: value for name, value in given.items() if name not in arrays}
 
 
-def recording_of(function: Any, arrays: Mapping[str, Any], options: Mapping[str, Any]) -> Recording | None:
+def recording_of(
+    function: Any, arrays: Mapping[str, Any], options: Mapping[str, Any], numbers: tuple[str, ...] = ()
+) -> Recording | None:
     """The record of a call of a function of plans, or of the derivative of one; None of a gradient that is 0.
 
-    Raises NotRecordedError.
+    Some `numbers` of an operator are recorded too. Raises NotRecordedError.
     """
     if isinstance(function, RecordedDerivative):
         given = {name: value for name, value in arrays.items() if name != GRAD}
-        return function.recorded(arrays[GRAD], {**given, **options})
-    numbers, others = arrays_of(function.record, {**arrays, **options})
-    return record(function, numbers, others)
+        return function.recorded(arrays[GRAD], {**given, **options}, numbers)
+    if not isinstance(function.record, OperatorRecord):
+        return record(function, arrays, options)
+    recorded, others = arrays_of(function.record, {**arrays, **options}, *numbers)
+    return record(function, recorded, others)
 
 
 def is_of_this_package(function: Any) -> bool:

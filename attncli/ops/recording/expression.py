@@ -81,6 +81,14 @@ class Expression:
         return tuple(found), places
 
 
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """The function that moved numbers, and the array of which they were, where they are moved back."""
+
+    step: Expression
+    source: Expression
+
+
 def constant(value: Any) -> Expression:
     """A number or an array that does not depend on any argument; a number of Python's keeps its type."""
     return Expression(CONSTANT, (), {}, value if isinstance(value, (bool, int, float)) else np.asarray(value))
@@ -150,7 +158,7 @@ def _set_item(x: Array, index: Any, value: Array) -> Array:
     return x
 
 
-def _scatter(x: Array, places: Array, start: int, shape: tuple[int, ...]) -> Array:
+def _scatter(x: Array, places: Array, start: int, shape: tuple[int, ...], _moved: Any = None) -> Array:
     """The sums of numbers that belong to the same place of an array of a shape, whose places begin at `start`."""
     total = np.zeros(shape, x.dtype).reshape(-1)
     counted = (places >= start) & (places < start + total.size)

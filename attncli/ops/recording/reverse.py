@@ -1,5 +1,6 @@
 """Gradients of expressions, from the result back to an argument; they are recorded arrays too, with lines and code."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,10 +13,11 @@ from attncli.ops.recording.expression import (
     SCATTER,
     SET_ITEM,
     Expression,
+    Moved,
     called,
-    constant,
     ordered,
 )
+from attncli.ops.recording.lengths import filled_constant, is_general, lengths_of
 
 Slope = Callable[..., Any]  # of the gradient of the result, the result and the operands: the gradient of one of these
 
@@ -46,7 +48,7 @@ def gradient(result: Expression, of: Expression, grad: Recorded) -> Recorded | N
         for source, own in _back(step, found, smooth):
             gradients[source] = gradients[source] + own if source in gradients else own
     total = gradients.get(of)
-    return None if total is None else _full(total, of.shape)
+    return None if total is None else _full(total, lengths_of(of))
 
 
 def _cancels(step: Expression, grad: Recorded, gradients: Mapping[Expression, Recorded]) -> bool:
@@ -91,7 +93,7 @@ def _back(step: Expression, grad: Recorded, wanted: set[Expression]) -> list[tup
     for operand, slope in zip(step.operands, slopes, strict=False):
         if isinstance(operand, Expression) and operand in wanted and slope is not None:
             own = slope(grad, result, *operands, **step.options)
-            found.append((operand, _unbroadcast(own, operand.shape, step)))
+            found.append((operand, _unbroadcast(own, lengths_of(operand), step)))
     return found
 
 
@@ -104,7 +106,8 @@ def _unbroadcast(grad: Any, shape: tuple[int, ...], step: Expression) -> Any:
     """A gradient summed over the axes along which its array was broadcast."""
     if step.function in ("matmul", *_ALONG_AXES) or np.shape(step.value) == shape:
         return grad
-    grad = _full(grad, np.broadcast_shapes(grad.shape, np.shape(step.value)))
+    if grad.shape != np.shape(step.value):
+        grad = _full(grad, np.broadcast_shapes(grad.shape, lengths_of(step)))
     added = grad.ndim - len(shape)
     axes = (*range(added), *(at + added for at, size in enumerate(shape) if size == 1 != grad.shape[at + added]))
     kept = tuple(at for at in axes if at >= added)
@@ -135,8 +138,10 @@ def _wins(grad: Any, one: Any, other: Any, sign: int) -> Any:
     """The gradient where the one is larger (sign 1) or less; of equal ones each has half, and with a number nothing."""
     is_first = sign * _value(one) > sign * _value(other)
     is_equal = _value(one) == _value(other)
-    if not is_equal.any() or not isinstance(other, Recorded):
+    if not isinstance(other, Recorded) or not (is_equal.any() or is_general()):
         return grad * (one > other if sign > 0 else one < other)
+    if is_general():
+        return grad * ((one > other if sign > 0 else one < other) + 0.5 * (one == other))
     return grad * (is_first + 0.5 * is_equal)
 
 
@@ -150,7 +155,7 @@ def _of_sum(grad: Any, _result: Any, x: Any, *, axis: tuple[int, ...], keepdims:
 
 
 def _of_mean(grad: Any, _result: Any, x: Any, *, axis: tuple[int, ...], keepdims: bool) -> Any:
-    return _along(grad, x, axis, keepdims) / int(np.prod([x.shape[at] for at in axis]))
+    return _along(grad, x, axis, keepdims) / math.prod(x.shape[at] for at in axis)
 
 
 def _of_extreme(grad: Any, result: Any, x: Any, *, axis: tuple[int, ...], keepdims: bool) -> Any:
@@ -158,6 +163,8 @@ def _of_extreme(grad: Any, result: Any, x: Any, *, axis: tuple[int, ...], keepdi
     is_one = _value(x) == _value(_along(result, x, axis, keepdims))
     counts = is_one.sum(axis=axis, keepdims=True)
     shared = x == _along(result, x, axis, keepdims)
+    if is_general():
+        return _along(grad, x, axis, keepdims) * (shared / shared.sum(axis=axis, keepdims=True))
     return _along(grad, x, axis, keepdims) * (shared / counts if (counts > 1).any() else shared)
 
 
@@ -224,6 +231,11 @@ def _summed(grad: Any, shape: tuple[int, ...]) -> Any:
     return grad.sum(axis=tuple(range(added))) if added else grad
 
 
+def _is_two(x: Any) -> bool:
+    """Whether an exponent is 2, and not just a number that is 2 now."""
+    return bool(np.all(_value(x) == 2)) and not (is_general() and isinstance(x, Recorded))
+
+
 NOISE = 64  # units of rounding, of the largest gradient
 _ALONG_AXES = ("sum", "mean", "max", "min", "cumsum", RUNNING_MAX)
 LN2, LN10 = 0.6931471805599453, 2.302585092994046
@@ -257,7 +269,7 @@ SLOPES: Mapping[str, tuple[Slope | None, ...]] = {
     "multiply": (lambda g, y, a, b: _times(g, b), lambda g, y, a, b: _times(g, a)),
     "divide": (lambda g, y, a, b: _over(g, b), lambda g, y, a, b: -_over(_times(g, y), b)),
     "power": (
-        lambda g, y, a, b: _times(g, b * a if np.all(_value(b) == 2) else b * a ** (b - 1)),
+        lambda g, y, a, b: _times(g, b * a if _is_two(b) else b * a ** (b - 1)),
         lambda g, y, a, b: _times(g, _times(y, np.log(a))),
     ),
     "maximum": (lambda g, y, a, b: _wins(g, a, b, 1), lambda g, y, a, b: _wins(g, b, a, 1)),
@@ -282,7 +294,7 @@ def _products_back(
 ) -> list[tuple[Expression, Recorded]]:
     """The gradients of the factors of `np.einsum`: products of the others with that of the result."""
     subscripts, *factors = step.operands
-    grad = _full(grad, step.shape)
+    grad = _full(grad, lengths_of(step))
     inputs, result = subscripts.split("->")
     letters, found = inputs.split(","), list[tuple[Expression, Recorded]]()
     for at, (own, factor) in enumerate(zip(letters, factors, strict=True)):
@@ -302,7 +314,7 @@ def _products_back(
 def _moved_back(step: Expression, grad: Any, wanted: set[Expression]) -> list[tuple[Expression, Recorded]]:
     """The gradients of arrays whose numbers were moved: back to where they came from, added where they were copied."""
     sources, places = step.places
-    grad = _full(grad, step.shape)
+    grad = _full(grad, lengths_of(step))
     found, start = list[tuple[Expression, Recorded]](), 1
     for source in sources:
         if source in wanted:
@@ -315,12 +327,12 @@ def _back_to(step: Expression, source: Expression, grad: Any, places: Array, sta
     """The gradient of one of the arrays: by the opposite function where there is one, else number by number."""
     if places.size == np.size(source.value) and np.array_equal(places.ravel(), np.arange(start, start + places.size)):
         added = _added_axes(step)
-        return _without_axes(grad, added) if added else grad.reshape(source.shape)
+        return _without_axes(grad, added) if added else grad.reshape(lengths_of(source))
     opposite = _OPPOSITES.get(step.function)
     found = None if opposite is None else opposite(step, source, grad, places - start)
     if found is not None:
         return found
-    made = called(SCATTER, (grad.expression, places, start, source.shape), {}, step.line)
+    made = called(SCATTER, (grad.expression, places, start, source.shape, Moved(step, source)), {}, step.line)
     return Recorded(made, grad.branches)
 
 
@@ -334,8 +346,8 @@ def _joined_back(step: Expression, source: Expression, grad: Any, _places: Array
     at = list(joined).index(source)
     if step.function == "stack":
         return grad[(*before, at)]
-    first = sum(one.shape[axis] for one in joined[:at])
-    return grad[(*before, slice(first, first + source.shape[axis]))]
+    first = sum(lengths_of(one)[axis] for one in joined[:at])
+    return grad[(*before, slice(first, first + lengths_of(source)[axis]))]
 
 
 def _taken_back(step: Expression, source: Expression, grad: Any, places: Array) -> Any:
@@ -343,7 +355,7 @@ def _taken_back(step: Expression, source: Expression, grad: Any, places: Array) 
     summed = _sum_of_copies(step, source, grad, places)
     if summed is not None or len(np.unique(places)) < places.size:
         return summed
-    nothing = constant(np.zeros(source.shape, np.asarray(grad.value).dtype))
+    nothing = filled_constant(np.zeros(source.shape, np.asarray(grad.value).dtype), source)
     return Recorded(called(SET_ITEM, (nothing, step.operands[1], grad.expression), {}, step.line), grad.branches)
 
 
@@ -381,7 +393,7 @@ def _sum_of_copies(_step: Expression, source: Expression, grad: Any, places: Arr
     if one.size != np.size(source.value) or not np.array_equal(one.ravel(), np.arange(one.size)):
         return None
     summed = grad.sum(axis=copied) if copied else grad
-    return summed if summed.shape == source.shape else summed.reshape(source.shape)
+    return summed if summed.shape == source.shape else summed.reshape(lengths_of(source))
 
 
 _OPPOSITES: Mapping[str, Callable[[Expression, Expression, Any, Array], Any]] = {

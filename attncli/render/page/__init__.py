@@ -19,7 +19,7 @@ from attncli.render.color_map import ANCHORS, DOTS, SIGNED_ON_DARK, SIGNED_ON_LI
 from attncli.render.data_fit import data_fit_object, has_data_fit
 from attncli.render.formats import EVERY_STEP
 from attncli.render.masks import VISIBLE
-from attncli.render.page.document import page_document, page_functions
+from attncli.render.page.document import page_document
 from attncli.render.page.exercise import PageExercise, exercise_object, find_exercise
 from attncli.render.page.guide import guide_object
 from attncli.render.page.page_plans import (
@@ -27,6 +27,7 @@ from attncli.render.page.page_plans import (
     PlanVariant,
     changeable_parameters,
     computing_function,
+    is_computed_by_page,
     normalizers,
     own_choices,
     own_scale,
@@ -289,7 +290,8 @@ def _worked_cells(view: View, steps: Sequence[Step]) -> tuple[dict[str, Any], st
 
     `lines` of a step has those of each cell, in the order of rows over the step's `axes` that are named.
     """
-    lacking = (step for step in steps if computing_function(step.node) not in (None, *page_functions()))
+    computed = (step for step in steps if computing_function(step.node) is not None)
+    lacking = (step for step in computed if not is_computed_by_page(view.result.trace, step))
     missing = [step for step in lacking if has_lines(step)]
     count = sum(math.prod(_cell_axes(step).values()) for step in missing)
     if count > WORKED_CELLS:

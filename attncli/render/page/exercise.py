@@ -43,7 +43,7 @@ def find_exercise(view: View, can_compute: bool | str) -> PageExercise | None:
         hint = f"at most {MAX_BLANKS:,}: name some, such as 'weights[0,*]', or a share, such as 0.1"
         raise AttnError(f"{count_of(count, 'field')} to fill in", where=OPTION, hint=hint)
     hidden = _hidden_steps(trace.plan, cells, blanks)
-    foreign = [name for name in hidden if not is_computed_by_page(trace[name])]
+    foreign = [name for name in hidden if not is_computed_by_page(trace, trace[name])]
     if foreign:
         raise AttnError(f"a page can't compute {foreign[0]}", where=OPTION, hint=_WORKSHEET)
     return PageExercise(cells, hidden)

@@ -121,7 +121,7 @@ def _sentence(left_out: str, count: int) -> str:
 def _inputs(result: RunResult) -> Iterator[Step]:
     """The steps that the page does not compute, and that selected results need; the weights it has anyway."""
     needed = result.trace.plan.needed_for(result.select)
-    found = (step for step in result.trace.steps if not is_computed_by_page(step))
+    found = (step for step in result.trace.steps if not is_computed_by_page(result.trace, step))
     return (step for step in found if step.name in needed and step.name != WEIGHTS)
 
 

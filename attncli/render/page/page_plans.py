@@ -1,7 +1,7 @@
 """The plans of a page: the problem's own, and those with other choices, and what is known of each of their nodes."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import product
@@ -26,14 +26,12 @@ from attncli.problem.spec import ProblemSpec
 from attncli.render.explanation import explained_steps, format_shape, section_of_copies, shapes_of, step_remarks
 from attncli.render.formats.mathml import mathml_line
 from attncli.render.masks import VISIBLE_STEP, signs_of_rules
-from attncli.render.page.document import page_functions
 from attncli.render.page.guide import Story, story_of
+from attncli.render.page.programs import SPECIAL, PageProgram, function_name, is_in_scripts, page_program
 
 SCALE = "scale"  # the setting, the option and the stage
 # A number that no formula has, by the kind of a parameter: it marks where the number of a setting is.
 _PROBES: Mapping[str, float] = {"number": 7.734582, "integer": 7734582}
-_SPECIAL = (1.0, 1.5, 2.0)  # at these numbers a formula may have another form, as that of entmax at α = 1, 1.5 and 2
-_OWN_PACKAGE = "attncli."
 # What a node has that is given, or whose inputs the page does not have.
 _GIVEN: Mapping[str, Any] = {
     "edit_key": None,
@@ -44,6 +42,8 @@ _GIVEN: Mapping[str, Any] = {
     "taps": {},
     "settings": {},
     "signs": None,
+    "program": None,
+    "why_no_program": "",
 }
 
 
@@ -51,6 +51,7 @@ def node_object(trace: Trace, step: Step) -> dict[str, Any]:
     """What is known of a step: its text, the labels of its axes, and all that its function is called with."""
     node, has_scale = step.node, bool(own_choices(trace.problem).has_scale)
     rules = signs_of_rules(trace.plan, node) if step.name == VISIBLE_STEP else ()  # in the order of precedence
+    made = program_of_node(trace.problem, trace.plan, node)
     signs = [{"input": source, "sign": sign.sign, "meaning": sign.meaning} for source, sign in rules]
     return {
         **_description(trace, step, has_scale=has_scale),
@@ -63,6 +64,8 @@ def node_object(trace: Trace, step: Step) -> dict[str, Any]:
         "taps": dict(node.taps),
         "settings": _settings(trace.plan, node, has_scale=has_scale),
         "signs": signs if step.name == VISIBLE_STEP else None,
+        "program": made.program,
+        "why_no_program": made.reason,
     }
 
 
@@ -77,21 +80,16 @@ def value_object(value: Array) -> dict[str, Any]:
     return {"shape": list(value.shape), "data": numbers.reshape(-1)}
 
 
-def is_computed_by_page(step: Step) -> bool:
+def is_computed_by_page(trace: Trace, step: Step) -> bool:
     """Whether the page can compute a step from others, so that it needs no numbers of it."""
-    is_known = computing_function(step.node) in page_functions()
-    return is_known or step.node.tapped_from is not None
+    node = step.node
+    is_known = node.tapped_from is not None or is_in_scripts(node)
+    return is_known or program_of_node(trace.problem, trace.plan, node).program is not None
 
 
-def function_name(function: Callable[..., Any]) -> str:
-    """The name of a function of a plan; the name of another package's function begins with its module.
-
-    >>> from attncli.ops.normalizers import sum_
-    >>> function_name(sum_), function_name(len)
-    ('sum', 'builtins.len')
-    """
-    module, name = str(function.__module__), function.__name__.rstrip("_")
-    return name if module.startswith(_OWN_PACKAGE) else f"{module}.{name}"
+def program_of_node(problem: ProblemSpec, plan: Plan, node: Node) -> PageProgram:
+    """The program of a node of a problem's plan, where the scripts of the page do not have its function."""
+    return page_program(plan, node, _settings(plan, node, has_scale=bool(own_choices(problem).has_scale)))
 
 
 def computing_function(node: Node) -> str | None:
@@ -194,7 +192,7 @@ def _forms(problem: ProblemSpec, plan: Plan, node: Node, parameter: Parameter) -
     name, probe = parameter.name, _PROBES[parameter.kind]
     number = format_value(problem.normalize.parameters[name])
     general = _formula_with(problem, plan, node, {name: probe})
-    for value in _SPECIAL if parameter.kind == "number" else ():
+    for value in SPECIAL if parameter.kind == "number" else ():
         formula = _formula_with(problem, plan, node, {name: value})
         if formula != general.replace(format_value(probe), format_value(value)):
             yield {"value": value, "mathml": mathml_line(formula)}
@@ -278,13 +276,12 @@ def own_scale(problem: ProblemSpec) -> float:
 
 
 def normalizers(problem: ProblemSpec) -> list[Operator]:
-    """The problem's own normalizer and those that a page computes, with their parameters; none where none is read."""
+    """The problem's own normalizer and those of this package, with their parameters; none where none is read."""
     own = problem.normalize
     if not is_read(problem, "normalize"):
         return []
-    records = (record for record in registered("normalize").values() if record is not own.record)
-    computed = (record for record in records if function_name(record.function) in page_functions())
-    return [own, *(Operator(record, _required_parameters(record)) for record in computed)]
+    records = (record for record in registered("normalize").values() if record.is_built_in and record is not own.record)
+    return [own, *(Operator(record, _required_parameters(record)) for record in records)]
 
 
 def _required_parameters(record: OperatorRecord) -> dict[str, Any]:

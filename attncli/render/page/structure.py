@@ -8,8 +8,8 @@ from attncli.plan.build import plan_of
 from attncli.plan.graph import Node, Plan
 from attncli.problem.build import replace_values
 from attncli.problem.spec import ProblemSpec
-from attncli.render.page.document import page_functions
-from attncli.render.page.page_plans import computing_function, own_scale
+from attncli.render.page.page_plans import computing_function, own_scale, program_of_node
+from attncli.render.page.programs import is_in_scripts
 
 _COUNT = ("count", "length")  # the function and the option that follow the number of words
 _SPLIT = "heads"  # the option that follows the number of heads
@@ -34,7 +34,9 @@ def words_object(problem: ProblemSpec) -> dict[str, Any] | str:
     letters = _longer_letters(*plans)
     if letters is None or not {"n", "m"} <= letters:
         return "Words can't be changed here: more of them make other steps."
-    foreign = next((node.name for node in plans[0].nodes if not _is_known(node)), None)
+    foreign = next(
+        (node.name for node in plans[0].nodes if not _follows(problem, plans[0], node, "follows_tokens")), None
+    )
     if foreign is not None:
         return f"Words can't be changed here: the page can't compute {foreign}."
     return {"letters": sorted(letters)}
@@ -68,7 +70,8 @@ def heads_object(problem: ProblemSpec) -> list[dict[str, Any]]:
     return [
         {"heads": heads, "scale": own_scale(other) if problem.given_table is None else None}
         for heads in range(2, MOST_HEADS + 1)
-        if (other := _with_heads(problem, heads)) is not None and _differs_in_heads(plan, plan_of(other), own, heads)
+        if (other := _with_heads(problem, heads)) is not None
+        and _differs_in_heads(problem, plan, plan_of(other), own, heads)
     ]
 
 
@@ -80,14 +83,14 @@ def _with_heads(problem: ProblemSpec, heads: int) -> ProblemSpec | None:
         return None
 
 
-def _differs_in_heads(plan: Plan, other: Plan, own: int, heads: int) -> bool:
+def _differs_in_heads(problem: ProblemSpec, plan: Plan, other: Plan, own: int, heads: int) -> bool:
     """Whether a plan is the same as another with so many heads, which share the features."""
     if len(plan.nodes) != len(other.nodes):
         return False
     return all(
         _definition(node, computing_function(node), _SPLIT) == _definition(twin, computing_function(twin), _SPLIT)
         and _shape_with_heads(node, own, heads) == twin.shape
-        and (_is_known(node) or "h" not in node.letters)
+        and ("h" not in node.letters or _follows(problem, plan, node, "follows_heads"))
         for node, twin in zip(plan.nodes, other.nodes, strict=True)
     )
 
@@ -109,7 +112,9 @@ def _definition(node: Node, function: str | None, option: str) -> tuple[Any, ...
     return node.name, node.function, dict(node.inputs), repr(options), node.tapped_from, node.letters
 
 
-def _is_known(node: Node) -> bool:
-    """Whether a page computes a node, or it is given."""
-    name = computing_function(node)
-    return name is None or name == _COUNT[0] or name in page_functions()
+def _follows(problem: ProblemSpec, plan: Plan, node: Node, lengths: str) -> bool:
+    """Whether a page computes a node also with other lengths, or it is given."""
+    if computing_function(node) in (None, _COUNT[0]) or is_in_scripts(node):
+        return True
+    made = program_of_node(problem, plan, node)
+    return made.program is not None and bool(getattr(made, lengths))

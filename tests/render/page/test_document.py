@@ -156,7 +156,7 @@ def test_scripts_have_no_import_left() -> None:
 
 
 def test_the_functions_of_plans_are_those_that_scripts_define_once_each() -> None:
-    assert {"softmax", "sparsemax", "entmax", "hardmax", "topk", "scaled_dot", "weighted_sum"} <= set(page_functions())
+    assert {"softmax", "sparsemax", "entmax", "hardmax", "topk", "rope", "causal"} <= set(page_functions())
     assert sorted(re.findall(r"\bdefineFunction\(\"([^\"]*)\"", script())) == list(page_functions())
 
 

@@ -15,7 +15,7 @@ export function broadcastShape(left, right) {
 }
 
 /** Where each cell of a shape, in the order of rows, is in the numbers of an array that broadcasts to it. */
-function offsetsIn(array, shape) {
+export function offsetsIn(array, shape) {
   const before = shape.length - array.shape.length;
   const steps = strides(array.shape);
   let offsets = Int32Array.of(0);

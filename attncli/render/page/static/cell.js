@@ -4,7 +4,7 @@ import { computedTerm, equationLine } from "./equations.js";
 import { functionOf } from "./functions.js";
 import { decimalText, makeStyle, needsExponents } from "./numerals.js";
 import { numberTerm } from "./terms.js";
-import { numberAt } from "./values.js";
+import { numberAt, strides } from "./values.js";
 
 const LEADING = ["b", "h", "g"]; // the letters of batch items and heads, whose tables are shown one by one
 const TOKENS = ["n", "m", "k", "p", "q", "m+1"]; // those of queries and keys, with caches and sinks
@@ -58,6 +58,16 @@ export function makeCell(node, index, state) {
     options: outer.options,
     isKnown: values.has(node.name) && roles.every((role) => values.has(steps[role])),
     has: (role) => role in steps,
+    stepOf: (role) => steps[role],
+    isNamed: outer.stage === "gradient" || !TOKENS.includes(node.axes.at(-1)),
+    /** The arrays of the arguments of its function, by name. */
+    inputs: () => Object.fromEntries(Object.entries(outer.inputs).map(([argument, name]) => [argument, values.get(name)])),
+    /** The place of the cell among the numbers of its node, in the order of rows. */
+    get place() {
+      const { shape } = values.get(node.name);
+      const steps = strides(shape);
+      return index.reduce((sum, position, axis) => sum + (shape[axis] === 1 ? 0 : position) * steps[axis], 0);
+    },
     column: index.at(-1),
     /** The length of an axis of a role, counted from 0, or from the end by −1, −2 … */
     lengthOf: (role, axis) => values.get(steps[role]).shape.at(axis),
@@ -68,7 +78,7 @@ export function makeCell(node, index, state) {
       everyIndex([...index.slice(0, -1), null], values.get(node.name).shape).map((place) =>
         numberTerm(numberAt(values.get(node.name), place), { step: node.name, index: place }),
       ),
-    sources: () => roles.flatMap((role) => indicesOf(role).map((place) => ({ step: steps[role], role, index: place }))),
+    sources: () => rule.sources?.(cell) ?? roles.flatMap((role) => indicesOf(role).map((place) => ({ step: steps[role], role, index: place }))),
     /** The cell of a role that this one reads alone. */
     cellOf: (role) => makeCell(nodes.get(steps[role]), indicesOf(role)[0], state),
     roles,
@@ -78,6 +88,12 @@ export function makeCell(node, index, state) {
     },
     /** The symbol of what a role reads; of no role that of the node itself. */
     symbol: (role) => (role === undefined ? node.symbol : nodes.get(steps[role]).symbol),
+    /** `Q(cat)`, of the vector of a role that a place is in. */
+    vectorName(role, place) {
+      const source = nodes.get(steps[role]);
+      const labels = source.axes.flatMap((letter, axis) => (TOKENS.includes(letter) ? [axisLabel(page, letter, place[axis])] : []));
+      return labels.length === 0 ? source.symbol : `${source.symbol}(${labels.join(", ")})`;
+    },
     label: (letter) => axisLabel(page, letter, at[letter]),
     keyLabel: (key) => axisLabel(page, "m", key),
     get number() {
@@ -91,9 +107,9 @@ export function makeCell(node, index, state) {
     /** A line of texts and of terms, whose numbers lead to their cells. */
     sentence: (...parts) => parts.flatMap((part) => (typeof part === "string" ? [part] : part.text(style()))),
     /** The line of a number that is moved and not computed. */
-    unchanged(role) {
+    unchanged(role, from = null) {
       const source = nodes.get(steps[role]);
-      const [place] = everyIndex(indicesOf(role)[0], values.get(source.name).shape);
+      const [place] = from === null ? everyIndex(indicesOf(role)[0], values.get(source.name).shape) : [from];
       const name = placeName(page, source, place);
       return [`unchanged from ${name}: `, ...terms(role, [place])[0].text(style())];
     },

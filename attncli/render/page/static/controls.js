@@ -158,7 +158,9 @@ function logOf(state) {
 
 function fixedStepsText(state) {
   const names = state.get().nodes.map(({ name }) => name).filter((name) => state.get().fixed.has(name));
-  return names.length ? `After this change the page can't compute ${names.join(", ")}: there is no number.` : "";
+  const reasons = state.get().nodes.filter((node) => state.get().fixed.has(node.name) && node.why_no_program);
+  const why = reasons.map((node) => ` ${node.name}: ${node.why_no_program}.`).join("");
+  return names.length ? `After this change the page can't compute ${names.join(", ")}: there is no number.${why}` : "";
 }
 
 /** The command that makes the same; where it is that of a file which is to be saved first, why. */

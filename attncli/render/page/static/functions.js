@@ -1,5 +1,7 @@
 /* The functions of plans that the page has, by the names that nodes have for them. */
 
+import { programDefinition } from "./program.js";
+
 const FUNCTIONS = new Map();
 
 /**
@@ -13,6 +15,7 @@ const FUNCTIONS = new Map();
  * - `whole`: the letters of the axes of which it reads every position, though it has one itself;
  * - `index`: by argument, a function of the cell and of the node that is read, which returns the cells that are read,
  *   each a position or null for all of them on each axis; without it those at the same positions on the same letters;
+ * - `sources(cell)`: these cells, {step, role, index}, in place of `whole` and `index`;
  * - `inner`: the same of each inner quantity by name; `isDistribution`: whether its rows add to 1.
  */
 export function defineFunction(name, definition) {
@@ -21,5 +24,5 @@ export function defineFunction(name, definition) {
 
 /** What is known of the function of a node; undefined where the page does not have it. */
 export function functionOf(node) {
-  return FUNCTIONS.get(node.function);
+  return node.program ? programDefinition(node.program) : FUNCTIONS.get(node.function);
 }

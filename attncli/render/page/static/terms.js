@@ -156,6 +156,26 @@ export function rootOf(term) {
   return operation([term], ([operand], style) => ["√", ...termPart(operand, style, ATOM)], Math.sqrt);
 }
 
+/** `∛a`. */
+export function cubeRootOf(term) {
+  return operation([term], ([operand], style) => ["∛", ...termPart(operand, style, ATOM)], Math.cbrt);
+}
+
+/** `⌊a⌋`. */
+export function floorOf(term) {
+  return operation([term], ([operand], style) => ["⌊", ...operand.text(style), "⌋"], Math.floor);
+}
+
+/** `a mod b`. */
+export function remainderOf(left, right) {
+  const write = (operands, style, isFirst) => [
+    ...termPart(operands[0], style, PRODUCT, isFirst),
+    " mod ",
+    ...termPart(operands[1], style, POWER),
+  ];
+  return operation([left, right], write, (a, b) => a - b * Math.floor(a / b), PRODUCT);
+}
+
 /** `|a|`. */
 export function absoluteOf(term) {
   return operation([term], ([operand], style) => ["|", ...operand.text(style), "|"], Math.abs);
@@ -179,6 +199,9 @@ export const lnOf = (term) => functionTerm("ln", Math.log, term);
 
 /** `tanh(a)`. */
 export const tanhOf = (term) => functionTerm("tanh", Math.tanh, term);
+
+/** `arctan(a)`. */
+export const arctanOf = (term) => functionTerm("arctan", Math.atan, term);
 
 /** `cos(a)`, of an angle in radians. */
 export const cosOf = (term) => functionTerm("cos", Math.cos, term);

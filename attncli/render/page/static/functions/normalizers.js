@@ -1,11 +1,11 @@
 /* Normalizers: from the scores of a row to its weights. */
 
-import { mapNumbers, mapRows } from "../arrays.js";
+import { mapNumbers, mapPairs, mapRows, sumsOver } from "../arrays.js";
 import { logistic } from "../elementary.js";
 import { defineFunction } from "../functions.js";
 import {
-  differenceOf, expOf, lnOf, maximumOf, negativeOf, numberTerm, parameterTerm, powerOf, productOf, quotientOf, rootOf,
-  sumOf,
+  differenceOf, expOf, lnOf, maximumOf, negativeOf, numberTerm, parameterTerm, powerOf, productOf, productsOf,
+  quotientOf, rootOf, sumOf,
 } from "../terms.js";
 
 /** The largest number of a row; 0 where every key is masked, NaN where one number is NaN. */
@@ -165,22 +165,6 @@ function rowNumbers({ shape, data }) {
 function topTerm(cell) {
   return largestTerm([ZERO, ...cell.terms("scores")]);
 }
-
-/* Sigmoid: a weight between 0 and 1 for each key on its own. */
-defineFunction("sigmoid", {
-  compute: ({ scores }, { shift = 0 }) => mapNumbers(scores, (x) => logistic(x + shift)),
-  work(cell) {
-    const { shift = 0 } = cell.options;
-    const score = shift === 0 ? cell.term("scores") : sumOf([cell.term("scores"), parameterTerm(shift)]);
-    return [cell.equation(quotientOf(numberTerm(1), sumOf([numberTerm(1), expOf(negativeOf(score))])))];
-  },
-});
-
-/* The scores themselves where they are positive; 0 elsewhere. */
-defineFunction("relu", {
-  compute: ({ scores }) => mapNumbers(scores, (x) => Math.max(x, 0)),
-  work: (cell) => [cell.equation(maximumOf(cell.term("scores"), numberTerm(0)))],
-});
 
 /* Softmax over the k best keys; keys that tie with the k-th stay. */
 defineFunction("topk", {
@@ -359,32 +343,6 @@ defineFunction("hardmax", {
   },
 });
 
-/* Each score, divided by the sum of its row. */
-defineFunction("sum", {
-  compute: ({ scores }) =>
-    normalizedRows(scores, (row) => {
-      const visible = row.map((x) => (x === -Infinity ? 0 : x));
-      return safeQuotient(visible, sumOfNumbers(visible));
-    }),
-  whole: ["m", "m+1"],
-  work(cell) {
-    const visible = cell.terms("scores").map((score) => (score.value(null) === -Infinity ? numberTerm(0) : score));
-    if (sumOfNumbers(visible.map((score) => score.value(null))) === 0) return [["the row sums to 0: the weight is 0"]];
-    const sum = cell.computed(`Σⱼ ${cell.symbol("scores")}ᵢⱼ`, sumOf(visible, cell.column));
-    return [sum.line, cell.equation(quotientOf(visible[cell.column], sum))];
-  },
-});
-
-/* The scores themselves are the weights. */
-defineFunction("none", {
-  compute: ({ scores }) => mapNumbers(scores, (x) => (x === -Infinity ? 0 : x)),
-  work(cell) {
-    const score = cell.term("scores");
-    const isMasked = score.value(null) === -Infinity;
-    return [isMasked ? ["the key is masked: the weight is 0"] : cell.sentence("the weight is the score: ", score)];
-  },
-});
-
 /* What a query gets that sees no key, where that is not 0: NaN, or the same weight for every key. */
 defineFunction("fill_empty_rows", {
   compute: ({ weights }, { fill, keys }) =>
@@ -429,4 +387,41 @@ defineFunction("log_sum_exp", {
     const shift = temperature === 1 ? top : quotientOf(top, parameterTerm(temperature));
     return [sum.line, cell.equation(sumOf([shift, lnOf(sum)]))];
   },
+});
+
+/** The sums of the rows of a product [… n 1]. */
+function sumsOfProducts(left, right) {
+  return sumsOver(mapPairs(left, right, (x, y) => x * y), -1);
+}
+
+/** The gradient of the scores of the support: each by its slope, which is a power of the weight. */
+function supportGradient({ grad, forward }, alpha) {
+  const slopes = mapNumbers(forward, (weight) => (weight > 0 ? weight ** (2 - alpha) : 0));
+  const means = mapPairs(sumsOfProducts(slopes, grad), sumsOver(slopes, -1), (sum, size) => (size === 0 ? 0 : sum / size));
+  return mapPairs(slopes, mapPairs(grad, means, (g, mean) => g - mean), (slope, difference) => slope * difference);
+}
+
+/** The mean of the gradients of the support, each as its weight counts, and one gradient from it. */
+function supportLines(cell, alpha) {
+  const [gradients, weights] = [cell.terms("grad"), cell.terms("forward")];
+  const isIn = (_, at) => weights[at].value(null) > 0;
+  if (!isIn(null, cell.column)) return [["the weight is 0: 0"]];
+  const [own, support] = [gradients[cell.column], gradients.filter(isIn)];
+  if (alpha === 2) {
+    const mean = cell.computed("mean of dA", quotientOf(sumOf(support), numberTerm(support.length)));
+    return [mean.line, cell.equation(differenceOf(own, mean), cell.name)];
+  }
+  const slopeOf = (weight) => (alpha === 1 ? weight : powerOf(weight, parameterTerm(2 - alpha)));
+  const slopes = weights.filter(isIn).map(slopeOf);
+  const sum = cell.computed("Σⱼ s", sumOf(slopes));
+  const weighted = cell.computed("Σⱼ s dA", productsOf(slopes, support));
+  const difference = differenceOf(own, quotientOf(weighted, sum));
+  return [sum.line, weighted.line, cell.equation(productOf(slopeOf(weights[cell.column]), difference), cell.name)];
+}
+
+/* The gradient of the scores of entmax, which are those of its support: it is found by iteration. */
+defineFunction("entmax_scores", {
+  compute: (inputs, { alpha }) => supportGradient(inputs, alpha),
+  whole: ["m", "m+1"],
+  work: (cell) => supportLines(cell, cell.options.alpha),
 });

@@ -1,31 +1,10 @@
-/* Position schemes: vectors with their positions in them. */
+/* Rotations of pairs of features, whose angles read better by hand. */
 
-import { makeArray, mapPairs, mapRows } from "../arrays.js";
+import { mapRows } from "../arrays.js";
 import { defineFunction } from "../functions.js";
 import {
   cosOf, differenceOf, negativeOf, numberTerm, parameterTerm, powerOf, productOf, quotientOf, sinOf, sumOf,
 } from "../terms.js";
-
-/* The embeddings and the vectors of their positions, together. */
-defineFunction("add_positions", {
-  compute: ({ x, positions }) => mapPairs(x, positions, (left, right) => left + right),
-  work: (cell) => [cell.equation(sumOf([cell.term("x"), cell.term("positions")]))],
-});
-
-/* A learned vector for each position: a row of a table. */
-defineFunction("learned", {
-  compute({ positions, table }, { offset = 0 }) {
-    const columns = table.shape.at(-1);
-    const result = makeArray([...positions.shape, columns]);
-    positions.data.forEach((position, row) => {
-      const at = (position + offset) * columns;
-      result.data.set(table.data.subarray(at, at + columns), row * columns);
-    });
-    return result;
-  },
-  index: { table: (cell) => [[cell.term("positions").value(null) + (cell.options.offset ?? 0), cell.column]] },
-  work: (cell) => [cell.unchanged("table")],
-});
 
 /* Rotates pairs of features in proportion to the position. */
 defineFunction("rope", rotation("x", 1));
