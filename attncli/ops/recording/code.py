@@ -79,6 +79,10 @@ class _Writer:
         is_short = text.isidentifier() or (step.function in (GET_ITEM, "negative") and len(text) < MAX_LENGTH // 2)
         return self._uses.get(step, 0) > 1 and not is_short
 
+    def is_inline(self, step: Expression) -> bool:
+        """Whether a step is written where it stands, and nowhere else."""
+        return self._uses.get(step, 0) == 1 and step not in self._taps and not self._texts[step][0].isidentifier()
+
     def _variable(self, step: Expression) -> str:
         """A name for a step that nothing else has."""
         own, count = self._own_names.get(step, "part"), 1
@@ -104,7 +108,7 @@ class _Writer:
             if isinstance(operand, list):
                 return f"[{', '.join(self.text(part, 0) for part in operand)}]"
             if isinstance(operand, tuple):
-                return f"({', '.join(self.text(part, 0) for part in operand)},)"
+                return f"({', '.join(self.text(part, 0) for part in operand)}{',' * (len(operand) == 1)})"
             return _array(operand) if np.ndim(operand) else repr(operand)
         text, binding = self._texts[operand]
         return f"({text})" if binding < least else text
@@ -121,9 +125,12 @@ class _Writer:
         if written is not None:
             binding, write = written
             return write(self, step, *step.operands), binding
-        arguments = [self.text(part, 0) for part in step.operands]
-        arguments += [f"{key}={value!r}" for key, value in step.options.items()]
-        return f"np.{step.function}({', '.join(arguments)})", CALL
+        return f"np.{step.function}({self.arguments(step, step.operands)})", CALL
+
+    def arguments(self, step: Expression, operands: tuple[Any, ...]) -> str:
+        """Operands and the options as arguments."""
+        options = [f"{key}={value!r}" for key, value in step.options.items()]
+        return ", ".join([*(self.text(part, 0) for part in operands), *options])
 
     def _operator(self, step: Expression) -> tuple[str, int]:
         """Two operands around a sign; a number that changes nothing is left out."""
@@ -152,6 +159,8 @@ class _Writer:
             return ":".join(parts) + ("" if index.step is None else f":{index.step}")
         if isinstance(index, Expression):
             return self._texts[index][0]
+        if np.ndim(index) == 1:
+            return str(np.asarray(index).tolist())
         return str(index) if index is None or np.ndim(index) == 0 else _array(np.asarray(index))
 
 
@@ -173,8 +182,75 @@ def _reduced(writer: _Writer, step: Expression, x: Expression) -> str:
     return f"{writer.text(x, CALL)}.{step.function}({', '.join(arguments)})"
 
 
-def _uneven(_writer: _Writer, step: Expression, *_operands: Any) -> str:
-    raise NotRecordedError("numbers that are moved unevenly have no code", where=step.line or None)
+def _added(
+    writer: _Writer, step: Expression, grad: Expression, _places: Any, _start: int, shape: Any, how: Any = ("", (), ())
+) -> str:
+    """The sums of a gradient over the numbers of each place: by comparison of rows, as sums or as a product."""
+    function, operands, options = how
+    rows = None
+    if function == "take_along_axis":
+        index = operands[0]
+        axis = dict(options).get("axis", operands[1] if len(operands) > 1 else 0)
+        if axis % len(shape) == len(shape) - 1 and grad.shape[:-1] == tuple(shape[:-1]):
+            are_there = f"({writer.text(index, CALL)}[..., None] == np.arange({shape[-1]}))"
+            return f"({writer.text(grad, CALL)}[..., None] * {are_there}).sum(axis=-2)"
+    elif function == GET_ITEM:
+        rows = _rows(writer, operands[0], shape)
+    if rows is None:
+        raise NotRecordedError("numbers that are moved unevenly have no code", where=step.line or None)
+    text, count, before, after = rows
+    leading, features = tuple(shape[:before]), tuple(shape[len(shape) - after :])
+    size = int(np.prod(grad.shape[before : len(grad.shape) - after]))
+    are_there = f"((np.arange({count})[:, None] == {text}) * 1.0)"
+    flat = (*leading, size, *features)
+    of_pairs = writer.text(grad, CALL) + (f".reshape({_listed(flat)})" if flat != grad.shape else "")
+    if after:
+        found, made = f"{are_there} @ {of_pairs}", (*leading, count, *features)
+    else:
+        found, made = f"{of_pairs} @ {are_there}.T", (*leading, count)
+    return found if made == tuple(shape) else f"({found}).reshape({_listed(shape)})"
+
+
+def _rows(writer: _Writer, index: Any, shape: tuple[int, ...]) -> tuple[str, int, int, int] | None:
+    """Where an index by arrays looks numbers up, counted through the axes that it has arrays for, in one row.
+
+    Then how many places these have, and how many axes are before and behind them; None of other indices.
+    """
+    parts = list(index) if isinstance(index, tuple) else [index]
+    if any(part is None for part in parts):
+        return None
+    missing = [slice(None)] * (len(shape) - len([part for part in parts if part is not Ellipsis]))
+    first = next((place for place, part in enumerate(parts) if part is Ellipsis), len(parts))
+    parts[first : first + 1] = missing
+    arrays = [place for place, part in enumerate(parts) if not isinstance(part, slice)]
+    is_joined = bool(arrays) and arrays == list(range(arrays[0], arrays[-1] + 1))
+    if not is_joined or any(isinstance(part, slice) and part != slice(None) for part in parts):
+        return None
+    before, after = arrays[0], len(shape) - arrays[-1] - 1
+    if after > 1:
+        return None
+    text, lengths = "", [np.shape(_value(parts[place])) for place in arrays]
+    for place in arrays:
+        if shape[place] == 1:
+            continue
+        own = writer.text(parts[place], CALL if text else SUM)
+        text = f"{text} * {shape[place]} + {own}" if text else own
+    whole = np.broadcast_shapes(*lengths)
+    if len(whole) != 1 or not text:
+        text = f"({text}).reshape(-1)" if not text.isidentifier() else f"{text}.reshape(-1)"
+    return text, int(np.prod([shape[place] for place in arrays])), before, after
+
+
+def _value(operand: Any) -> Any:
+    return operand.value if isinstance(operand, Expression) else operand
+
+
+def _reshaped(writer: _Writer, step: Expression, x: Expression, _shape: Any) -> str:
+    """The same numbers in another shape, of one that has been reshaped for nothing else those before."""
+    while x.function == "reshape" and writer.is_inline(x):
+        x = x.operands[0]
+    text = writer.text(x, CALL)
+    return text if x.shape == step.shape else f"{text}.reshape({_listed(step.shape)})"
 
 
 _TYPES = {"b": "bool", "f": "float", "i": "int", "u": "int"}
@@ -190,21 +266,22 @@ WRITTEN: Mapping[str, tuple[int, Callable[..., str]]] = {
     "minimum": (CALL, _clipped),
     **dict.fromkeys(REDUCTIONS, (CALL, _reduced)),
     GET_ITEM: (CALL, lambda writer, _step, x, index: f"{writer.text(x, CALL)}[{writer.index(index)}]"),
-    SCATTER: (CALL, _uneven),
+    SCATTER: (PRODUCT, _added),
     RUNNING_MAX: (
         CALL,
         lambda writer, step, x: f"np.maximum.accumulate({writer.text(x)}, axis={step.options['axis']})",
     ),
-    "reshape": (CALL, lambda writer, step, x, _shape: f"{writer.text(x, CALL)}.reshape({_listed(step.shape)})"),
+    "reshape": (CALL, _reshaped),
+    "repeat": (CALL, lambda writer, step, x, *count: f"{writer.text(x, CALL)}.repeat({writer.arguments(step, count)})"),
     "swapaxes": (CALL, lambda writer, _step, x, one, other: f"{writer.text(x, CALL)}.swapaxes({one}, {other})"),
-    "squeeze": (CALL, lambda writer, step, x: f"{writer.text(x, CALL)}.squeeze({_listed(step.options['axis'])})"),
+    "squeeze": (CALL, lambda writer, step, x: f"{writer.text(x, CALL)}.squeeze({step.options['axis']})"),
     "expand_dims": (CALL, lambda writer, step, x, *_axis: f"{writer.text(x, CALL)}[{_new_axes(step)}]"),
 }
 
 
 def _listed(numbers: Any) -> str:
     """Lengths or axes, as arguments."""
-    return ", ".join(map(str, np.atleast_1d(numbers).tolist()))
+    return ", ".join(map(str, np.atleast_1d(numbers).tolist())) or "()"
 
 
 def _constant(step: Expression) -> tuple[str, int]:
@@ -223,6 +300,12 @@ def _constant(step: Expression) -> tuple[str, int]:
 
 def _array(value: Any) -> str:
     """An array of few numbers, written out."""
+    numbers = value.ravel()
+    is_row = value.dtype.kind in "iu" and value.size == max(value.shape, default=0) > 1
+    if is_row and (np.diff(numbers) == 1).all():
+        counted = f"np.arange({numbers[0]}, {numbers[-1] + 1})" if numbers[0] else f"np.arange({numbers.size})"
+        axes = ", ".join(":" if size > 1 else "None" for size in value.shape)
+        return counted if value.ndim == 1 else f"{counted}[{axes}]"
     if value.size > MAX_CONSTANTS:
         raise NotRecordedError(f"an array of {value.size} numbers that is not given can't be written as code")
     return f"np.array({value.tolist()})".replace("inf", "np.inf").replace("nan", "np.nan")

@@ -150,8 +150,11 @@ def _set_item(x: Array, index: Any, value: Array) -> Array:
     return x
 
 
-def _scatter(x: Array, places: Array, start: int, shape: tuple[int, ...]) -> Array:
-    """The sums of numbers that belong to the same place of an array of a shape, whose places begin at `start`."""
+def _scatter(x: Array, places: Array, start: int, shape: tuple[int, ...], _how: Any = ()) -> Array:
+    """The sums of numbers that belong to the same place of an array of a shape, whose places begin at `start`.
+
+    `_how` says which call moved the numbers there: a function, its operands behind the array, and its options.
+    """
     total = np.zeros(shape, x.dtype).reshape(-1)
     counted = (places >= start) & (places < start + total.size)
     np.add.at(total, places[counted] - start, np.broadcast_to(x, places.shape)[counted])

@@ -324,7 +324,7 @@ def _read(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
 
 def _read_by_scatter(step: Expression, flats: Array) -> list[tuple[Expression, Array]]:
     """The places of all numbers that were added up."""
-    source, places, start, _ = step.operands
+    source, places, start, *_ = step.operands
     of_each = [np.flatnonzero(places.ravel() == start + at) for at in flats]
     numbers = np.broadcast_to(_numbers(source), places.shape).ravel()
     width = max(map(len, of_each), default=0)

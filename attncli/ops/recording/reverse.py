@@ -301,8 +301,14 @@ def _products_back(
 
 def _moved_back(step: Expression, grad: Any, wanted: set[Expression]) -> list[tuple[Expression, Recorded]]:
     """The gradients of arrays whose numbers were moved: back to where they came from, added where they were copied."""
-    sources, places = step.places
     grad = _full(grad, step.shape)
+    opposite = _OPPOSITES.get(step.function)
+    back = (
+        [] if opposite is None else [(x, opposite(step, x, grad)) for x in dict.fromkeys(step.sources) if x in wanted]
+    )
+    if back and all(own is not None for _, own in back):
+        return back
+    sources, places = step.places
     found, start = list[tuple[Expression, Recorded]](), 1
     for source in sources:
         if source in wanted:
@@ -312,30 +318,66 @@ def _moved_back(step: Expression, grad: Any, wanted: set[Expression]) -> list[tu
 
 
 def _back_to(step: Expression, source: Expression, grad: Any, places: Array, start: int) -> Any:
-    """The gradient of one of the arrays: by the opposite function where there is one, else number by number."""
+    """The gradient of one of the arrays, by the places that its numbers went to."""
     if places.size == np.size(source.value) and np.array_equal(places.ravel(), np.arange(start, start + places.size)):
-        added = _added_axes(step)
-        return _without_axes(grad, added) if added else grad.reshape(source.shape)
-    opposite = _OPPOSITES.get(step.function)
-    found = None if opposite is None else opposite(step, source, grad, places - start)
-    if found is not None:
-        return found
-    made = called(SCATTER, (grad.expression, places, start, source.shape), {}, step.line)
+        return _in_shape(step, source, grad)
+    if step.function == GET_ITEM:
+        found = _taken_back(step, source, grad, places - start)
+        if found is not None:
+            return found
+    how = (step.function, step.operands[1:], tuple(step.options.items()))
+    made = called(SCATTER, (grad.expression, places, start, source.shape, how), {}, step.line)
     return Recorded(made, grad.branches)
 
 
-def _joined_back(step: Expression, source: Expression, grad: Any, _places: Array) -> Any:
+def _in_shape(step: Expression, source: Expression, grad: Any) -> Any:
+    """A gradient in the shape of an array whose numbers stayed in their order."""
+    added = _added_axes(step)
+    return _without_axes(grad, added) if added else grad.reshape(source.shape)
+
+
+def _joined_back(step: Expression, source: Expression, grad: Any) -> Any:
     """The part of one of the arrays that were joined; None where one was joined to itself."""
     joined = step.operands[0]
     if len(set(joined)) < len(joined):
         return None
     axis = step.options.get("axis", step.operands[1] if len(step.operands) > 1 else 0) % grad.ndim
-    before = (slice(None),) * axis
+    before, after = (Ellipsis,) * (axis > 0), (slice(None),) * (grad.ndim - axis - 1)
     at = list(joined).index(source)
     if step.function == "stack":
-        return grad[(*before, at)]
+        return grad[(*before, at, *after)]
     first = sum(one.shape[axis] for one in joined[:at])
-    return grad[(*before, slice(first, first + source.shape[axis]))]
+    end = first + source.shape[axis]
+    return grad[(*before, slice(first or None, end if end < grad.shape[axis] else None), *after)]
+
+
+def _sliced_back(step: Expression, source: Expression, grad: Any) -> Any:
+    """The gradient of an array of which slices were taken: 0 elsewhere; None of other indices."""
+    index = step.operands[1] if isinstance(step.operands[1], tuple) else (step.operands[1],)
+    if not all(part is None or part is Ellipsis or isinstance(part, (slice, int)) for part in index):
+        return None
+    if any(isinstance(part, slice) and part.step is not None and part.step < 0 for part in index):
+        return None
+    if np.size(step.value) == np.size(source.value):
+        return _in_shape(step, source, grad)
+    return _set(step, source, grad)
+
+
+def _set(step: Expression, source: Expression, grad: Any) -> Recorded:
+    """An array of zeros with a gradient at an index."""
+    nothing = constant(np.zeros(source.shape, np.asarray(grad.value).dtype))
+    return Recorded(called(SET_ITEM, (nothing, step.operands[1], grad.expression), {}, step.line), grad.branches)
+
+
+def _repeated_back(step: Expression, source: Expression, grad: Any) -> Any:
+    """The sums over the copies of each entry along an axis; None where they are not equally many."""
+    count, axis = (*step.operands[1:], step.options.get("repeats"), step.options.get("axis"))[:2]
+    axis = step.options.get("axis", axis)
+    if not isinstance(count, int) or not isinstance(axis, int):
+        return None
+    axis %= grad.ndim
+    shape = (*source.shape[: axis + 1], count, *source.shape[axis + 1 :])
+    return grad.reshape(shape).sum(axis=axis + 1 - len(shape))
 
 
 def _taken_back(step: Expression, source: Expression, grad: Any, places: Array) -> Any:
@@ -343,8 +385,7 @@ def _taken_back(step: Expression, source: Expression, grad: Any, places: Array) 
     summed = _sum_of_copies(step, source, grad, places)
     if summed is not None or len(np.unique(places)) < places.size:
         return summed
-    nothing = constant(np.zeros(source.shape, np.asarray(grad.value).dtype))
-    return Recorded(called(SET_ITEM, (nothing, step.operands[1], grad.expression), {}, step.line), grad.branches)
+    return _set(step, source, grad)
 
 
 def _added_axes(step: Expression) -> tuple[int, ...]:
@@ -384,13 +425,16 @@ def _sum_of_copies(_step: Expression, source: Expression, grad: Any, places: Arr
     return summed if summed.shape == source.shape else summed.reshape(source.shape)
 
 
-_OPPOSITES: Mapping[str, Callable[[Expression, Expression, Any, Array], Any]] = {
-    GET_ITEM: _taken_back,
-    "swapaxes": lambda step, _source, grad, _places: np.swapaxes(grad, *step.operands[1:]),
-    "transpose": lambda step, _source, grad, _places: np.transpose(
+# The gradients of arrays from those of what was moved; None where it takes the place of each number.
+_OPPOSITES: Mapping[str, Callable[[Expression, Expression, Any], Any]] = {
+    "reshape": _in_shape,
+    "swapaxes": lambda step, _source, grad: np.swapaxes(grad, *step.operands[1:]),
+    "transpose": lambda step, _source, grad: np.transpose(
         grad, *(tuple(np.argsort(axes).tolist()) for axes in step.operands[1:])
     ),
-    "broadcast_to": _sum_of_copies,
+    "broadcast_to": lambda step, source, grad: _unbroadcast(grad, source.shape, step),
     "concatenate": _joined_back,
     "stack": _joined_back,
+    "repeat": _repeated_back,
+    GET_ITEM: _sliced_back,
 }
