@@ -3,12 +3,15 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from attncli.base.axes import AXIS_NOUNS, format_lengths, legend
 from attncli.base.lazy_numpy import np
 from attncli.base.text import join_words, transliterate
 from attncli.ops import structural
+from attncli.ops.derivatives import DerivativeRecord
 from attncli.ops.records import format_value
+from attncli.ops.registry import record_of
 from attncli.plan.graph import GIVEN, GRADIENT, LOOK_UP, Node
 from attncli.plan.trace import STEPS_OF_EVERY_PROBLEM, AxisPositions, Step, Trace
 from attncli.render.by_hand import worked_cells, worked_lines, worked_positions
@@ -188,7 +191,10 @@ def _is_equal(above: Grid, grid: Grid) -> bool:
 
 def shapes_of(trace: Trace, step: Step) -> str:
     """The shapes of a step: of its inputs and of it, `Q [n d] 4 × 3, … → [n m] 4 × 4`, and its operator's options."""
-    inputs = ", ".join(f"{trace[name].symbol} {format_shape(trace[name])}" for name in step.inputs.values())
+    record: Any = None if step.function is None else record_of(step.function)
+    takes_shapes = isinstance(record, DerivativeRecord) and record.only_moves
+    read = [name for argument, name in step.inputs.items() if argument == "grad" or not takes_shapes]
+    inputs = ", ".join(f"{trace[name].symbol} {format_shape(trace[name])}" for name in read)
     if _is_input(step) or step.tapped_from is not None or not inputs:
         shapes = format_shape(step)
     else:
