@@ -5,7 +5,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops.masks import verdict
 from attncli.ops.recording.arrays import NotRecordedError
-from attncli.ops.recording.derivatives import is_of_this_package, recording_of
+from attncli.ops.recording.derivatives import RecordedDerivative, is_of_this_package, recording_of
 from attncli.ops.recording.expression import MOVES, SCATTER, Expression, ordered
 from attncli.ops.recording.lines import recorded_lines, recorded_verdict
 from attncli.ops.recording.record import Recording
@@ -13,7 +13,27 @@ from attncli.plan.graph import GRADIENT
 from attncli.plan.trace import AxisPositions, Step, Trace
 from attncli.render.linear_gradients import name_of_number
 
+MAX_LINES_OF_LINEAR = 2  # of the gradient of a linear function, which can be written in one
 _ADDED = frozenset({*MOVES, SCATTER, "sum"})  # that only move and add numbers
+
+
+def _is_linear(step: Step, made: Recording) -> bool:
+    """Whether a gradient is that of a function that is linear in its argument, and so a sum of products."""
+    function = step.function
+    if not isinstance(function, RecordedDerivative) or not is_of_this_package(function):
+        return False
+    return made.arguments[function.argument] not in ordered(made.result)
+
+
+def _only_adds(result: Expression) -> bool:
+    """Whether an array has numbers of others, and sums of these, and nothing else."""
+    pending = [result]
+    while pending:
+        step = pending.pop()
+        if step.sources and step.function not in _ADDED:
+            return False
+        pending += step.carried
+    return True
 
 
 def recorded_step_lines(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter) -> list[str]:
@@ -27,11 +47,12 @@ def recorded_step_lines(trace: Trace, step: Step, at: AxisPositions, write: Arit
         made = recording_of(step.function, arrays, step.options)
         if made is None:
             return [f"nothing of it is read: {write(0.0)}"]
-        if step.stage == GRADIENT and all(one.function in _ADDED or not one.sources for one in ordered(made.result)):
+        if step.stage == GRADIENT and _only_adds(made.result):
             return []  # which number it is, or the sum of which, is said as of all linear functions
         if not np.allclose(made.result.value, step.value, rtol=1e-2, atol=1e-3, equal_nan=True):
             raise NotRecordedError("its record has other numbers than the function")
-        return _lines(trace, step, at, write, made)
+        lines = _lines(trace, step, at, write, made)
+        return [] if len(lines) > MAX_LINES_OF_LINEAR and _is_linear(step, made) else lines
     except NotRecordedError as error:
         if is_of_this_package(step.function):
             return []

@@ -59,6 +59,11 @@ METHODS = frozenset({
     "clip", "swapaxes", "squeeze", "repeat", "take", "dot", "ravel", "diagonal", "trace", "copy", "round",
     "searchsorted",
 })  # fmt: skip
+# The elementwise functions that are written in others.
+_IN_OTHERS: Mapping[str, Callable[..., Any]] = {
+    "divmod": lambda x, y: (x // y, x % y),
+    "vecdot": lambda x, y: (x * y).sum(axis=-1),
+}
 _PLAIN = frozenset({"shape", "ndim", "size", "result_type", "iscomplexobj", "isrealobj", "can_cast"})  # read no number
 _FOLDERS = tuple(str(Path(file).parent) for file in (__file__, numpy_file))
 
@@ -108,8 +113,8 @@ class Recorded(NDArrayOperatorsMixin):
             )
         elif name == "copy":
             found = inputs[0]
-        elif name == "vecdot":
-            found = (inputs[0] * inputs[1]).sum(axis=-1)
+        elif name in _IN_OTHERS:
+            found = _IN_OTHERS[name](*inputs)
         elif name == "matmul" or name in ELEMENTWISE or name in STEPWISE:
             found = self._made(name, *inputs)
         else:
@@ -434,6 +439,13 @@ def _split(x: Recorded, sections: Any, axis: int = 0) -> list[Any]:
     return [np.take(x, part, axis=axis) for part in places]
 
 
+def _selected(conditions: Any, choices: Any, default: Any = 0) -> Any:
+    """`np.select`: of each number the choice of the first condition that holds."""
+    for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
+        default = np.where(condition, choice, default)
+    return default
+
+
 def _filled(fill: Any) -> Callable[..., Recorded]:
     """What makes a new array of the shape of another, in which numbers may be written."""
 
@@ -492,6 +504,7 @@ COMPOSED: Mapping[str, Callable[..., Any]] = {
     "atleast_1d": lambda x: x if x.ndim else x.reshape(1),
     "atleast_2d": lambda x: x if x.ndim > 1 else x.reshape(1, -1),
     "split": _split,
+    "select": _selected,
     "trace": lambda x, **options: np.sum(np.diagonal(x, **options), axis=-1),
     "average": lambda x, axis=None, weights=None, keepdims=False: _average(x, axis, weights, keepdims=keepdims),
     "allclose": lambda x, y, **options: bool(np.all(abs(x - y) <= 1e-8 + 1e-5 * abs(y))),

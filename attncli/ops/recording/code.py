@@ -1,5 +1,6 @@
 """NumPy's code of a record, as a person would write it: variables where the function has them, operators, methods."""
 
+import re
 from collections.abc import Callable, Container, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from attncli.ops.recording.record import Recording
 
 MAX_CONSTANTS = 200  # numbers of an array that is written out
 MAX_LENGTH = 70  # of what is written within a line
+MAX_NAMED = 35  # of that where it has a name
 ATOM, CALL, POWER, SIGN, PRODUCT, SUM, AND, OR, COMPARED = range(9, 0, -1)
 # How an operator is written, and how closely it binds.
 OPERATORS: Mapping[str, tuple[str, int]] = {
@@ -45,7 +47,8 @@ class _Writer:
         self.result = made.result
         self.steps = ordered(made.result)
         self.variables = variables
-        self._own_names = {step: name for step, name in made.names.items() if step is not made.result}
+        names = {**made.inner_names, **made.names}
+        self._own_names = {step: name for step, name in names.items() if step is not made.result}
         self._taps = {step for name, step in made.taps.items() if name in variables}
         self._taken = taken
         self._uses = dict[Expression, int]()
@@ -68,13 +71,13 @@ class _Writer:
                 lines.append(f"{name} = {text}")
                 text, binding = name, ATOM
             self._texts[step] = text, binding
-        return [*lines, self._texts[self.result][0]]
+        return _read([*lines, self._texts[self.result][0]])
 
     def _has_line(self, step: Expression, text: str) -> bool:
         """Whether a step has a variable: what passes through a tap, and what is named or read twice and not short."""
         if step is self.result or step.function == ARGUMENT or step.is_constant:
             return False
-        if step in self._taps or len(text) > MAX_LENGTH:
+        if step in self._taps or len(text) > (MAX_NAMED if step in self._own_names else MAX_LENGTH):
             return True
         is_short = text.isidentifier() or (step.function in (GET_ITEM, "negative") and len(text) < MAX_LENGTH // 2)
         return self._uses.get(step, 0) > 1 and not is_short
@@ -151,7 +154,8 @@ class _Writer:
     def index(self, index: Any) -> str:
         """An index as it is written in brackets."""
         if isinstance(index, tuple):
-            return ", ".join(map(self.index, index)) or "()"
+            parts = [part for at, part in enumerate(index) if not _is_whole(part) or not _is_beside_others(index, at)]
+            return ", ".join(map(self.index, parts)) or "()"
         if index is Ellipsis:
             return "..."
         if isinstance(index, slice):
@@ -164,13 +168,28 @@ class _Writer:
         return str(index) if index is None or np.ndim(index) == 0 else _array(np.asarray(index))
 
 
+def _read(lines: list[str]) -> list[str]:
+    """The lines without those of variables that no line after them has."""
+    kept = list[str]()
+    for line in reversed(lines):
+        name, sign, _ = line.partition(" = ")
+        if not sign or not name.isidentifier() or any(re.search(rf"\b{name}\b", other) for other in kept):
+            kept.append(line)
+    return kept[::-1]
+
+
 def _clipped(writer: _Writer, step: Expression, left: Expression, right: Expression) -> str:
     """The larger or the smaller of two arrays, or of an array and a number."""
     if np.ndim(left.value) == 0 and left.is_constant:
         left, right = right, left
     if np.ndim(right.value) == 0 and right.is_constant:
-        limit = "" if step.function == "maximum" else "max="
-        return f"{writer.text(left, CALL)}.clip({limit}{writer.text(right)})"
+        limit = writer.text(right)
+        if step.function == "maximum":
+            return f"{writer.text(left, CALL)}.clip({limit})"
+        inner = left.operands if left.function == "maximum" and writer.is_inline(left) else ()
+        if inner and inner[1].is_constant and np.ndim(inner[1].value) == 0:
+            return f"{writer.text(inner[0], CALL)}.clip({writer.text(inner[1])}, {limit})"
+        return f"{writer.text(left, CALL)}.clip(max={limit})"
     return f"np.{step.function}({writer.text(left)}, {writer.text(right)})"
 
 
@@ -180,6 +199,29 @@ def _reduced(writer: _Writer, step: Expression, x: Expression) -> str:
     arguments = [f"axis={axis[0] if len(axis) == 1 else axis}"] if len(axis) == 1 or len(axis) < len(x.shape) else []
     arguments += ["keepdims=True"] if is_kept else []
     return f"{writer.text(x, CALL)}.{step.function}({', '.join(arguments)})"
+
+
+def _index(writer: _Writer, x: Expression, index: Any) -> str:
+    """An index as it is written in brackets; a column of a row is `[:, None]`."""
+    text = writer.index(index)
+    return ":, None" if text == "..., None" and len(x.shape) == 1 else text
+
+
+def _is_whole(part: Any) -> bool:
+    """Whether a part of an index is a colon."""
+    return isinstance(part, slice) and part == slice(None)
+
+
+def _is_beside_others(index: tuple[Any, ...], at: int) -> bool:
+    """Whether there are but colons from a colon to the dots before it."""
+    before = index[:at]
+    return any(part is Ellipsis and all(map(_is_whole, before[to + 1 :])) for to, part in enumerate(before))
+
+
+def _exchanged(writer: _Writer, _step: Expression, x: Expression, one: int, other: int) -> str:
+    """Two axes exchanged; a matrix is transposed."""
+    is_matrix = len(x.shape) == 2 and one % 2 != other % 2
+    return f"{writer.text(x, CALL)}.{'T' if is_matrix else f'swapaxes({one}, {other})'}"
 
 
 def _added(
@@ -192,13 +234,16 @@ def _added(
         index = operands[0]
         axis = dict(options).get("axis", operands[1] if len(operands) > 1 else 0)
         if axis % len(shape) == len(shape) - 1 and grad.shape[:-1] == tuple(shape[:-1]):
-            are_there = f"({writer.text(index, CALL)}[..., None] == np.arange({shape[-1]}))"
-            return f"({writer.text(grad, CALL)}[..., None] * {are_there}).sum(axis=-2)"
+            return _sums_by_row(writer, grad, index, shape[-1], "-2")
     elif function == GET_ITEM:
         rows = _rows(writer, operands[0], shape)
     if rows is None:
         raise NotRecordedError("numbers that are moved unevenly have no code", where=step.line or None)
     text, count, before, after = rows
+    if not before and not after:
+        found = _sums_of_pairs(writer, grad, operands[0], shape)
+        if found:
+            return found
     leading, features = tuple(shape[:before]), tuple(shape[len(shape) - after :])
     size = int(np.prod(grad.shape[before : len(grad.shape) - after]))
     are_there = f"((np.arange({count})[:, None] == {text}) * 1.0)"
@@ -209,6 +254,27 @@ def _added(
     else:
         found, made = f"{of_pairs} @ {are_there}.T", (*leading, count)
     return found if made == tuple(shape) else f"({found}).reshape({_listed(shape)})"
+
+
+def _sums_by_row(writer: _Writer, grad: Expression, row: Any, count: int, axes: str) -> str:
+    """The sums of the numbers of a gradient that have the same row, along some axes."""
+    if isinstance(row, Expression) and row.function == "broadcast_to" and row.operands[0].shape[-1:] == row.shape[-1:]:
+        row = row.operands[0]
+    are_there = f"({writer.text(row, CALL)}[..., None] == np.arange({count}))"
+    return f"({writer.text(grad, CALL)}[..., None] * {are_there}).sum(axis={axes})"
+
+
+def _sums_of_pairs(writer: _Writer, grad: Expression, index: Any, shape: Any) -> str:
+    """The gradient of a table of a row for each pair and a column for each head, of which an index looked pairs up."""
+    row, column = index if isinstance(index, tuple) and len(index) == 2 else (None, None)
+    columns = np.asarray(column) if not isinstance(column, Expression) else np.zeros(())
+    own = [at - columns.ndim for at, size in enumerate(columns.shape) if size > 1]
+    if row is None or len(own) > 1 or not np.array_equal(columns.ravel(), np.arange(shape[1])):
+        return ""
+    count = len(grad.shape)
+    axes = [at - 1 for at in range(-count, 0) if at not in own]
+    sums = _sums_by_row(writer, grad, row, shape[0], str(axes[0] if len(axes) == 1 else tuple(axes)))
+    return f"{sums}.T" if own else f"{sums}.reshape({_listed(shape)})"
 
 
 def _rows(writer: _Writer, index: Any, shape: tuple[int, ...]) -> tuple[str, int, int, int] | None:
@@ -233,7 +299,7 @@ def _rows(writer: _Writer, index: Any, shape: tuple[int, ...]) -> tuple[str, int
     for place in arrays:
         if shape[place] == 1:
             continue
-        own = writer.text(parts[place], CALL if text else SUM)
+        own = writer.text(parts[place], CALL)
         text = f"{text} * {shape[place]} + {own}" if text else own
     whole = np.broadcast_shapes(*lengths)
     if len(whole) != 1 or not text:
@@ -253,6 +319,12 @@ def _reshaped(writer: _Writer, step: Expression, x: Expression, _shape: Any) -> 
     return text if x.shape == step.shape else f"{text}.reshape({_listed(step.shape)})"
 
 
+def _squeezed(writer: _Writer, step: Expression, x: Expression) -> str:
+    """Without some axes of length 1."""
+    axes = np.atleast_1d(step.options["axis"]).tolist()
+    return f"{writer.text(x, CALL)}.squeeze({axes[0] if len(axes) == 1 else tuple(axes)})"
+
+
 _TYPES = {"b": "bool", "f": "float", "i": "int", "u": "int"}
 # How the functions are written that are neither operators nor `np.NAME(…)`, and how closely that binds.
 WRITTEN: Mapping[str, tuple[int, Callable[..., str]]] = {
@@ -265,7 +337,7 @@ WRITTEN: Mapping[str, tuple[int, Callable[..., str]]] = {
     "maximum": (CALL, _clipped),
     "minimum": (CALL, _clipped),
     **dict.fromkeys(REDUCTIONS, (CALL, _reduced)),
-    GET_ITEM: (CALL, lambda writer, _step, x, index: f"{writer.text(x, CALL)}[{writer.index(index)}]"),
+    GET_ITEM: (CALL, lambda writer, _step, x, index: f"{writer.text(x, CALL)}[{_index(writer, x, index)}]"),
     SCATTER: (PRODUCT, _added),
     RUNNING_MAX: (
         CALL,
@@ -273,8 +345,8 @@ WRITTEN: Mapping[str, tuple[int, Callable[..., str]]] = {
     ),
     "reshape": (CALL, _reshaped),
     "repeat": (CALL, lambda writer, step, x, *count: f"{writer.text(x, CALL)}.repeat({writer.arguments(step, count)})"),
-    "swapaxes": (CALL, lambda writer, _step, x, one, other: f"{writer.text(x, CALL)}.swapaxes({one}, {other})"),
-    "squeeze": (CALL, lambda writer, step, x: f"{writer.text(x, CALL)}.squeeze({step.options['axis']})"),
+    "swapaxes": (CALL, _exchanged),
+    "squeeze": (CALL, _squeezed),
     "expand_dims": (CALL, lambda writer, step, x, *_axis: f"{writer.text(x, CALL)}[{_new_axes(step)}]"),
 }
 

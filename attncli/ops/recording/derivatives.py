@@ -1,7 +1,7 @@
 """Derivatives of functions of plans from records of what they do, and when such a record may be believed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -87,7 +87,7 @@ class RecordedDerivative:
             found = gradient(made.result, made.arguments[self.argument], Recorded(seed, []))
         if found is None:
             return None
-        return Recording(found.expression, {**made.arguments, GRAD: seed}, made.names, made.taps, made.branches)
+        return replace(made, result=found.expression, arguments={**made.arguments, GRAD: seed})
 
 
 def arrays_of(

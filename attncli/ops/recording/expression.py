@@ -44,6 +44,16 @@ class Expression:
         """The expressions among the operands, in order."""
         return tuple(_expressions_in(self.operands))
 
+    @cached_property
+    def carried(self) -> tuple["Expression", ...]:
+        """The sources whose numbers it has or computes with: not those that say where numbers are."""
+        if self.function == SCATTER:
+            return self.sources[:1]
+        positions = MOVES.get(self.function)
+        if positions is None:
+            return self.sources
+        return tuple(_expressions_in([self.operands[at] for at in positions]))
+
     @property
     def name(self) -> str:
         """The name of an argument."""

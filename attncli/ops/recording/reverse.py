@@ -187,11 +187,18 @@ def _product(left: Any, right: Any) -> Any:
     return left @ right
 
 
+def _transposed(x: Any) -> Any:
+    """Matrices transposed; of transposed ones these themselves."""
+    if isinstance(x, Recorded) and x.expression.function == "swapaxes" and {*x.expression.operands[1:]} == {-1, -2}:
+        return Recorded(x.expression.operands[0], x.branches)
+    return np.swapaxes(x, -1, -2)
+
+
 def _of_left(grad: Any, result: Any, left: Any, right: Any) -> Any:
     """The gradient of the left matrix of a product, or of a vector."""
     grad = _full(grad, result.shape)
     grad, left_shape, right = _as_matrices(grad, np.shape(left), right, is_left=True)
-    found = _summed(_product(grad, np.swapaxes(right, -1, -2)), left_shape)
+    found = _summed(_product(grad, _transposed(right)), left_shape)
     return found if found.shape == np.shape(left) else found.reshape(np.shape(left))
 
 
@@ -199,7 +206,7 @@ def _of_right(grad: Any, result: Any, left: Any, right: Any) -> Any:
     """The gradient of the right matrix of a product, or of a vector."""
     grad = _full(grad, result.shape)
     grad, right_shape, left = _as_matrices(grad, np.shape(right), left, is_left=False)
-    found = _summed(_product(np.swapaxes(left, -1, -2), grad), right_shape)
+    found = _summed(_product(_transposed(left), grad), right_shape)
     return found if found.shape == np.shape(right) else found.reshape(np.shape(right))
 
 
