@@ -40,7 +40,6 @@ class DerivativeRecord:
     symbol: str = ""  # of a number among the options, by which it is the derivative; none of an array
     code: Code | CodeRule | None = None  # what a person would write for it; None where nothing is known
     is_recorded: bool = False  # read off a record of the function, as its lines and its code are
-    only_moves: bool = False  # of what it reads besides the gradient of the result it takes the shapes alone
     # Why one that is read off a record is not to be believed, by the shapes of what it reads and the options.
     objection: Callable[[Mapping[str, tuple[int, ...]], Mapping[str, Any]], str] | None = None
     keeps_sign: bool = False  # whether a number that multiplies is fitted without a change of its sign

@@ -1,11 +1,13 @@
 """Worked lines of steps whose functions have none by hand: read off a record of what they do with the numbers."""
 
+from collections.abc import Collection
+
 from attncli.base.axes import SYMBOLS
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops.masks import verdict
 from attncli.ops.recording.arrays import NotRecordedError
-from attncli.ops.recording.derivatives import RecordedDerivative, is_of_this_package, recording_of
+from attncli.ops.recording.derivatives import GRAD, RecordedDerivative, is_of_this_package, recording_of
 from attncli.ops.recording.expression import MOVES, SCATTER, Expression, ordered
 from attncli.ops.recording.lines import recorded_lines, recorded_verdict
 from attncli.ops.recording.record import Recording
@@ -14,7 +16,7 @@ from attncli.plan.trace import AxisPositions, Step, Trace
 from attncli.render.linear_gradients import name_of_number
 
 MAX_LINES_OF_LINEAR = 2  # of the gradient of a linear function, which can be written in one
-_ADDED = frozenset({*MOVES, SCATTER, "sum"})  # that only move and add numbers
+_ADDED = frozenset({*MOVES, SCATTER, "sum", "add"})  # that only move and add numbers
 
 
 def _is_linear(step: Step, made: Recording) -> bool:
@@ -43,11 +45,10 @@ def recorded_step_lines(trace: Trace, step: Step, at: AxisPositions, write: Arit
     others there are none then.
     """
     try:
-        arrays = {name: _exact(trace[source].value) for name, source in step.inputs.items()}
-        made = recording_of(step.function, arrays, step.options)
+        made = _recorded(trace, step)
         if made is None:
             return [f"nothing of it is read: {write(0.0)}"]
-        if step.stage == GRADIENT and _only_adds(made.result):
+        if _only_adds(made.result) and not (isinstance(step.function, RecordedDerivative) and step.function.symbol):
             return []  # which number it is, or the sum of which, is said as of all linear functions
         if not np.allclose(made.result.value, step.value, rtol=1e-2, atol=1e-3, equal_nan=True):
             raise NotRecordedError("its record has other numbers than the function")
@@ -57,6 +58,22 @@ def recorded_step_lines(trace: Trace, step: Step, at: AxisPositions, write: Arit
         if is_of_this_package(step.function):
             return []
         return [f"no arithmetic: {error.message}{f' ({error.where})' if error.where else ''}"]
+
+
+def arrays_read(trace: Trace, step: Step) -> Collection[str]:
+    """The arguments of a step whose numbers it reads; of one that can't be recorded all."""
+    try:
+        made = _recorded(trace, step)
+    except NotRecordedError:
+        return list(step.inputs)
+    read = set() if made is None else set(ordered(made.result))
+    return [name for name in step.inputs if name == GRAD or (made is not None and made.arguments.get(name) in read)]
+
+
+def _recorded(trace: Trace, step: Step) -> Recording | None:
+    """The record of what a step computed; None of a gradient that is 0. Raises NotRecordedError."""
+    arrays = {name: _exact(trace[source].value) for name, source in step.inputs.items()}
+    return recording_of(step.function, arrays, step.options)
 
 
 def _exact(value: Array) -> Array:

@@ -49,7 +49,6 @@ class RecordedDerivative:
             is_whole=True,
             symbol=self.symbol,
             is_recorded=True,
-            only_moves=isinstance(self.function.record, StructuralRecord) and self.function.record.is_exact,
             objection=None if is_of_this_package(self) else self.objection,
         )
 

@@ -43,10 +43,29 @@ def gradient(result: Expression, of: Expression, grad: Recorded) -> Recorded | N
         found = gradients.pop(step, None) if step is not of else None
         if found is None or step not in smooth or _cancels(step, found, gradients):
             continue
-        for source, own in _back(step, found, smooth):
-            gradients[source] = gradients[source] + own if source in gradients else own
+        inner = _without_sign(found)
+        for source, own in _back(step, found if inner is None else inner, smooth):
+            gradients[source] = _sum(gradients.get(source), own if inner is None else _opposite(own))
     total = gradients.get(of)
     return None if total is None else _full(total, of.shape)
+
+
+def _without_sign(x: Recorded) -> Recorded | None:
+    """What an array is the opposite of, where it is one: the sign goes before all that is made of it."""
+    return Recorded(x.expression.operands[0], x.branches) if x.expression.function == "negative" else None
+
+
+def _opposite(x: Recorded) -> Any:
+    inner = _without_sign(x)
+    return -x if inner is None else inner
+
+
+def _sum(total: Recorded | None, own: Recorded) -> Any:
+    """A gradient and another that comes back to the same array."""
+    if total is None:
+        return own
+    inner = _without_sign(own)
+    return total + own if inner is None else total - inner
 
 
 def _cancels(step: Expression, grad: Recorded, gradients: Mapping[Expression, Recorded]) -> bool:
@@ -142,7 +161,7 @@ def _wins(grad: Any, one: Any, other: Any, sign: int) -> Any:
 
 def _along(grad: Any, x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     """The gradient of a reduction, an axis of length 1 in the place of each that was reduced."""
-    return grad if keepdims else np.expand_dims(grad, tuple(at % np.ndim(x) for at in axis))
+    return grad if keepdims or not grad.ndim else np.expand_dims(grad, tuple(at % np.ndim(x) for at in axis))
 
 
 def _of_sum(grad: Any, _result: Any, x: Any, *, axis: tuple[int, ...], keepdims: bool) -> Any:
