@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
-from attncli.numbers.terms import absolute, ln, number, total
+from attncli.numbers.terms import ln, number, total
 from attncli.ops.code import CodeCall
 from attncli.ops.decorators import position, structural
 from attncli.ops.derivatives import CONSTANT, Derivatives
@@ -56,26 +56,11 @@ def published_slopes(*, shape: tuple[int]) -> Array:
     return slopes
 
 
-def alibi_by_hand(
-    write: ArithmeticWriter,
-    query_positions: Any,
-    key_positions: Any,
-    result: Any,
-    *,
-    slopes: Any,
-    heads: int | None = None,
-) -> list[str]:
-    """The slope times one distance, negative."""
-    slope = slopes if np.ndim(slopes) == 0 else slopes[min(write.head, len(slopes) - 1)]
-    return [write.equation(-(number(slope) * absolute(number(query_positions) - key_positions)), result)]
-
-
 @position(
     formula="Bᵢⱼ = −λₕ |posᵢ − j|",
     shapes="query_positions[n], key_positions[m], slopes[h] -> [n m]",
     source="Press, Smith & Lewis 2022, §3; the slopes of other head counts: their code, get_slopes",
     example={"query_positions": [0, 2], "key_positions": [0, 2], "slopes": [0.5], "gives": [[0, -1], [-1, 0]]},
-    by_hand=alibi_by_hand,
     derivatives={**OF_POSITIONS, "slopes": "{d_slopes}ₕ = −Σᵢⱼ {d_result}ᵢⱼ |posᵢ − j|"},
     derived={
         "slopes": DerivedInput(

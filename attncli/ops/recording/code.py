@@ -1,7 +1,7 @@
 """NumPy's code of a record, as a person would write it: variables where the function has them, operators, methods."""
 
-import re
 from collections.abc import Callable, Container, Mapping
+from dataclasses import replace
 from typing import Any
 
 from attncli.base.lazy_numpy import np
@@ -145,6 +145,9 @@ class _Writer:
         ):
             if dropped.is_constant and np.ndim(dropped.value) == 0 and neutral.get(sign) == dropped.value:
                 return self._texts[kept]
+        value = right.value if right.is_constant and np.ndim(right.value) == 0 else 0
+        if sign == "+" and value < 0:
+            return f"{self.text(left, binding)} - {_constant(replace(right, value=-value))[0]}", binding
         closer = binding + 1
         if sign == "**":
             return f"{self.text(left, CALL)} ** {self.text(right, SIGN)}", POWER
@@ -173,9 +176,14 @@ def _read(lines: list[str]) -> list[str]:
     kept = list[str]()
     for line in reversed(lines):
         name, sign, _ = line.partition(" = ")
-        if not sign or not name.isidentifier() or any(re.search(rf"\b{name}\b", other) for other in kept):
+        if not sign or not name.isidentifier() or any(name in _words(other) for other in kept):
             kept.append(line)
     return kept[::-1]
+
+
+def _words(line: str) -> list[str]:
+    """The names and the numbers in a line."""
+    return "".join(sign if sign.isalnum() or sign == "_" else " " for sign in line).split()
 
 
 def _clipped(writer: _Writer, step: Expression, left: Expression, right: Expression) -> str:
