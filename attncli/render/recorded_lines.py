@@ -19,6 +19,14 @@ MAX_LINES_OF_LINEAR = 2  # of the gradient of a linear function, which can be wr
 _ADDED = frozenset({*MOVES, SCATTER, "sum", "add"})  # that only move and add numbers
 
 
+def _hides(step: Expression) -> bool:
+    """Whether it has numbers of others but where one is −∞."""
+    if step.function != "where":
+        return False
+    condition = step.sources[0]
+    return any(one.is_constant and np.ndim(one.value) == 0 and np.isinf(one.value) for one in condition.sources)
+
+
 def _is_linear(step: Step, made: Recording) -> bool:
     """Whether a gradient is that of a function that is linear in its argument, and so a sum of products."""
     function = step.function
@@ -32,7 +40,7 @@ def _only_adds(result: Expression) -> bool:
     pending = [result]
     while pending:
         step = pending.pop()
-        if step.sources and step.function not in _ADDED:
+        if step.sources and step.function not in _ADDED and not _hides(step):
             return False
         pending += step.carried
     return True
@@ -99,7 +107,7 @@ def _lines(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter,
     is_gradient = step.stage == GRADIENT
     if is_gradient or (shape and not is_row and letter not in at):
         named = {axis: int(one) for axis, one in zip(step.axes, index, strict=True) if not isinstance(one, slice)}
-        name = name_of_number(trace, step, named)
+        name = name_of_number(trace, step, named) if shape or not _only_adds(made.result) else ""
     else:
         name = ""
     names = {**made.names, **_symbols(step, made, write)}

@@ -47,8 +47,8 @@ class Expression:
     @cached_property
     def carried(self) -> tuple["Expression", ...]:
         """The sources whose numbers it has or computes with: not those that say where numbers are."""
-        if self.function == SCATTER:
-            return self.sources[:1]
+        if self.function in (SCATTER, "where"):
+            return self.sources[:1] if self.function == SCATTER else self.sources[1:]
         positions = MOVES.get(self.function)
         if positions is None:
             return self.sources

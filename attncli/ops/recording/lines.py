@@ -304,8 +304,8 @@ _SUMS: Mapping[str, Callable[[Sequence[Term]], Term]] = {
 
 
 def _is(term: Term, value: float) -> bool:
-    """Whether a term is a number and has a value."""
-    return getattr(term, "entries", None) == (value,) and not term.is_vector and not getattr(term, "line", "")
+    """Whether a term is a number that the function has, and not one of a table, and has a value."""
+    return isinstance(term, Number) and term.is_parameter and term.entries == (value,)
 
 
 def _numbers(expression: Expression) -> Array:

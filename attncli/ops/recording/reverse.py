@@ -121,6 +121,9 @@ def _full(grad: Any, shape: tuple[int, ...]) -> Any:
 
 def _unbroadcast(grad: Any, shape: tuple[int, ...], step: Expression) -> Any:
     """A gradient summed over the axes along which its array was broadcast."""
+    inner = _without_sign(grad) if isinstance(grad, Recorded) else None
+    if inner is not None:
+        return -_unbroadcast(inner, shape, step)
     if step.function in ("matmul", *_ALONG_AXES) or np.shape(step.value) == shape:
         return grad
     grad = _full(grad, np.broadcast_shapes(grad.shape, np.shape(step.value)))
@@ -134,6 +137,9 @@ def _unbroadcast(grad: Any, shape: tuple[int, ...], step: Expression) -> Any:
 
 def _times(grad: Any, x: Any) -> Any:
     """The product of a gradient and a number; where either is 0 it is 0, whatever the other is."""
+    inner = _without_sign(x) if isinstance(x, Recorded) else None
+    if inner is not None:
+        return -_times(grad, inner)
     if all_finite(_value(grad)) and all_finite(_value(x)):
         return grad * x
     return np.where((grad != 0) & (x != 0), grad * x, 0)
