@@ -58,7 +58,7 @@ class RecordedDerivative:
 
     def __call__(self, grad: Array, **given: Any) -> Array:
         """The gradient of the argument, from that of the result and what the function is called with."""
-        made = self.recorded(grad, given)
+        made = self.recorded(grad, given, has_names=False)
         of = given[self.argument]
         if made is None:
             return np.zeros(np.shape(of), grad.dtype)
@@ -74,13 +74,13 @@ class RecordedDerivative:
         given = tuple((name, _few(self.function.record, name, shape)) for name, shape in shapes.items())
         return _objection(_Tried(self.function, self.argument, given, dict(options), repr(sorted(options.items()))))
 
-    def recorded(self, grad: Array, given: Mapping[str, Any]) -> Recording | None:
+    def recorded(self, grad: Array, given: Mapping[str, Any], *, has_names: bool = True) -> Recording | None:
         """The record of the gradient, whose arguments have that of the result too; None where it is 0 throughout.
 
         Raises NotRecordedError.
         """
         arrays, options = arrays_of(self.function.record, given, self.argument)
-        made = record(self.function, arrays, options)
+        made = record(self.function, arrays, options, has_names=has_names)
         seed = argument(GRAD, np.asarray(grad))
         with np.errstate(all="ignore"):
             found = gradient(made.result, made.arguments[self.argument], Recorded(seed, []))

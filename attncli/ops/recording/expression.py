@@ -1,5 +1,6 @@
 """Expressions: arrays with the calls of NumPy's functions that made them, down to the arguments of a recorded call."""
 
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -165,9 +166,15 @@ def _scatter(x: Array, places: Array, start: int, shape: tuple[int, ...], _how: 
 
     `_how` says which call moved the numbers there: a function, its operands behind the array, and its options.
     """
-    total = np.zeros(shape, x.dtype).reshape(-1)
-    counted = (places >= start) & (places < start + total.size)
-    np.add.at(total, places[counted] - start, np.broadcast_to(x, places.shape)[counted])
+    size = math.prod(shape)
+    flat, numbers = places.ravel() - start, np.broadcast_to(x, places.shape).ravel()
+    if flat.size and (flat.min() < 0 or flat.max() >= size):
+        counted = (flat >= 0) & (flat < size)
+        flat, numbers = flat[counted], numbers[counted]
+    if x.dtype in (np.float32, np.float64):  # added in float64
+        return np.bincount(flat, numbers, size).astype(x.dtype, copy=False).reshape(shape)
+    total = np.zeros(size, x.dtype)
+    np.add.at(total, flat, numbers)
     return total.reshape(shape)
 
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,12 @@ class Recording:
     inner_names: Mapping[Expression, str] = field(default_factory=dict)
 
 
-def record(function: Callable[..., Any], arrays: Mapping[str, Any], options: Mapping[str, Any]) -> Recording:
+def record(
+    function: Callable[..., Any], arrays: Mapping[str, Any], options: Mapping[str, Any], *, has_names: bool = True
+) -> Recording:
     """Call a function with arrays that are recorded, by the names of its arguments, and with options that are not.
+
+    Without names it has those of taps alone.
 
     Raises NotRecordedError where it does something that can't be followed.
 
@@ -51,7 +55,8 @@ def record(function: Callable[..., Any], arrays: Mapping[str, Any], options: Map
 
     if TAP in (getattr(function, "__kwdefaults__", None) or {}):
         given[TAP] = tap
-    with np.errstate(all="ignore"), _variables_of(function, variables, inner):
+    names_of = _variables_of(function, variables, inner) if has_names and sys.getprofile() is None else nullcontext()
+    with np.errstate(all="ignore"), names_of:
         try:
             found = function(**given, **options)
         except AttnError:
@@ -78,7 +83,7 @@ def _variables_of(function: Callable[..., Any], found: dict[str, Any], inner: di
 
     Those of the functions of its package that it calls are added to `inner`, by what they hold.
     """
-    code, before = getattr(function, "__code__", None), sys.getprofile()
+    code = getattr(function, "__code__", None)
     folder = None if code is None else Path(code.co_filename).parent
 
     def at_return(frame: Any, event: str, _argument: Any) -> None:
@@ -95,4 +100,4 @@ def _variables_of(function: Callable[..., Any], found: dict[str, Any], inner: di
     try:
         yield
     finally:
-        sys.setprofile(before)
+        sys.setprofile(None)
