@@ -7,7 +7,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops.masks import verdict
 from attncli.ops.recording.arrays import NotRecordedError
-from attncli.ops.recording.derivatives import GRAD, RecordedDerivative, is_of_this_package, recording_of
+from attncli.ops.recording.derivatives import RecordedDerivative, is_of_this_package, recording_of
 from attncli.ops.recording.expression import MOVES, SCATTER, Expression, ordered
 from attncli.ops.recording.lines import recorded_lines, recorded_verdict
 from attncli.ops.recording.record import Recording
@@ -69,13 +69,12 @@ def recorded_step_lines(trace: Trace, step: Step, at: AxisPositions, write: Arit
 
 
 def arrays_read(trace: Trace, step: Step) -> Collection[str]:
-    """The arguments of a step whose numbers it reads; of one that can't be recorded all."""
+    """The arguments of the derivative of a function whose numbers it reads; of one that can't be recorded all."""
+    assert isinstance(step.function, RecordedDerivative)
     try:
-        made = _recorded(trace, step)
+        return step.function.read({name: trace[source].value for name, source in step.inputs.items()}, step.options)
     except NotRecordedError:
         return list(step.inputs)
-    read = set() if made is None else set(ordered(made.result))
-    return [name for name in step.inputs if name == GRAD or (made is not None and made.arguments.get(name) in read)]
 
 
 def _recorded(trace: Trace, step: Step) -> Recording | None:

@@ -1,6 +1,6 @@
 """Derivatives of functions of plans from records of what they do, and when such a record may be believed."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.derivatives import ByNumber, Derivative, DerivativeRecord, Formula, NoDerivative
 from attncli.ops.recording.arrays import NotRecordedError, Recorded
-from attncli.ops.recording.expression import argument
+from attncli.ops.recording.expression import argument, ordered
 from attncli.ops.recording.guard import COUNTED, copies, numbers_for
 from attncli.ops.recording.record import Recording, record
 from attncli.ops.recording.reverse import gradient
@@ -73,6 +73,13 @@ class RecordedDerivative:
         """
         given = tuple((name, _few(self.function.record, name, shape)) for name, shape in shapes.items())
         return _objection(_Tried(self.function, self.argument, given, dict(options), repr(sorted(options.items()))))
+
+    def read(self, arrays: Mapping[str, Any], options: Mapping[str, Any]) -> Collection[str]:
+        """The arguments whose numbers the gradient is made of, and not their shapes alone, its own among them."""
+        given = {name: value for name, value in arrays.items() if name != GRAD}
+        made = self.recorded(arrays[GRAD], {**given, **options}, has_names=False)
+        reached = set() if made is None else set(ordered(made.result))
+        return [name for name in arrays if name == GRAD or (made is not None and made.arguments.get(name) in reached)]
 
     def recorded(self, grad: Array, given: Mapping[str, Any], *, has_names: bool = True) -> Recording | None:
         """The record of the gradient, whose arguments have that of the result too; None where it is 0 throughout.

@@ -351,9 +351,11 @@ def _moved_back(step: Expression, grad: Any, wanted: set[Expression]) -> list[tu
 
 def _back_to(step: Expression, source: Expression, grad: Any, places: Array, start: int) -> Any:
     """The gradient of one of the arrays, by the places that its numbers went to."""
-    if places.size == np.size(source.value) and np.array_equal(places.ravel(), np.arange(start, start + places.size)):
+    has_index = len(step.carried) < len(step.sources)  # which may be another with other numbers
+    in_order = np.arange(start, start + np.size(source.value))
+    if not has_index and np.array_equal(places.ravel(), in_order):
         return _in_shape(step, source, grad)
-    if step.function == GET_ITEM:
+    if step.function == GET_ITEM and not has_index:
         found = _taken_back(step, source, grad, places - start)
         if found is not None:
             return found
