@@ -47,16 +47,6 @@ def turn_code(call: CodeCall, name: str) -> str:
     return "\n".join([*lines, f"np.where(size > {TINY}, {across}, 0)"])
 
 
-def chunks_code(call: CodeCall) -> tuple[str, str]:
-    """The numbers of the chunks of the queries, in a column, and of the keys, in a row."""
-    size = call.options["size"]
-    if call.has("real_key_starts"):
-        start = "{real_key_starts}[..., None]"
-        chunks = [f"(({{{name}}} - {start}) // {size})" for name in ("query_positions", "key_positions")]
-        return f"{chunks[0]}[..., None]", f"{chunks[1]}[..., None, :]"
-    return f"{{query_positions}}[..., None] // {size}", f"{{key_positions}} // {size}"
-
-
 def cells_code(call: CodeCall, fill: str) -> str:
     """The cells of a table for the queries and keys of a call; `fill` is an array of what the table lacks, by a shape.
 
@@ -72,11 +62,6 @@ def cells_code(call: CodeCall, fill: str) -> str:
     if columns == keys:
         return at
     return f"np.concatenate([{at}, {fill.format((*leading, rows, keys - columns))}], axis=-1)"
-
-
-def add_rows_code(call: CodeCall, rows: str, count: int) -> str:
-    """The same as `add_rows` as code, for rows that code gives."""
-    return f"((np.arange({count})[:, None] == {rows}[..., None, :]) * 1.0) @ {{grad}}"
 
 
 def sum_products_code(call: CodeCall, x: str) -> str:

@@ -7,15 +7,8 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import Term, exp, number, parameter, products
-from attncli.ops.code import CodeCall
 from attncli.ops.decorators import difference, structural
-from attncli.ops.derivatives import (
-    computed_products,
-    derivative,
-    derivative_by_number,
-    sum_products,
-    unchanged,
-)
+from attncli.ops.derivatives import ByNumber, unchanged
 from attncli.ops.records import OperatorUse, Range, Symbol, format_value
 
 VECTORS = ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2")
@@ -40,50 +33,6 @@ def heads_of_map(heads: int, pairs: str, which: int) -> list[int]:
     """
     half = heads // 2
     return list(range(which * half, (which + 1) * half) if pairs == "halves" else range(which, heads, 2))
-
-
-def _map_code(heads: int, pairs: str, which: int) -> str:
-    """The heads of one map, as a slice or a list."""
-    half = heads // 2
-    if pairs == "halves":
-        return f"{{x}}[..., {which * half}:{(which + 1) * half}, :, :]"
-    return f"{{x}}[..., {which}::2, :, :]"
-
-
-def _heads_code(call: CodeCall) -> str:
-    """Every second head, or half of them."""
-    return _map_code(call.shapes["x"][-3], call.options["pairs"], call.options["which"])
-
-
-def _pairs_code(call: CodeCall) -> str:
-    """The heads of both maps, their features side by side."""
-    first, second = (_map_code(call.shapes["x"][-3], call.options["pairs"], which) for which in (0, 1))
-    return f"np.concatenate([{first}, {second}], axis=-1)"
-
-
-def _joined_code(call: CodeCall, first: str, second: str) -> str:
-    """What belongs to the heads of the first map and of the second, in the order of the heads."""
-    if call.options["pairs"] == "halves":
-        return f"np.concatenate([{first}, {second}], axis=-3)"
-    return f"np.stack([{first}, {second}], axis=-3).reshape({call.shape})"
-
-
-def _map_gradient_code(call: CodeCall) -> str:
-    """The gradient of the heads of one map, and 0 for the others."""
-    first, second = ("{grad}", "0 * {grad}")[:: -1 if call.options["which"] else 1]
-    return _joined_code(call, first, second)
-
-
-def _pairs_gradient_code(call: CodeCall) -> str:
-    """The features of each pair, shared between its heads."""
-    width = call.shapes["grad"][-1] // 2
-    return _joined_code(call, f"{{grad}}[..., :{width}]", f"{{grad}}[..., {width}:]")
-
-
-def _scaled_code(call: CodeCall) -> str:
-    """The context or its gradient times 1 − λ_init."""
-    begins = float(initial_lambda(call.option("lambda_init"), call.option("layer")))
-    return f"(1 - {begins}) * {'{x}' if call.has('x') else '{grad}'}"
 
 
 def _initial_term(write: ArithmeticWriter, lambda_init: float | None, layer: int | None) -> tuple[list[str], Term]:
@@ -149,89 +98,6 @@ def check_differential(use: OperatorUse) -> None:
         raise AttnError("lambda_init is that of a layer, which is given too", hint="leave out one of them")
 
 
-def _of_vector(grad: Array, own: Array, other: Array) -> Array:
-    """The gradient of one of two vectors whose product has an exponential in λ."""
-    gradient: Array = grad * np.exp((own * other).sum(axis=-1)) * other
-    return gradient
-
-
-def _of_vector_by_hand(write: ArithmeticWriter, at: int, grad: Any, own: Array, other: Array, result: Any) -> list[str]:
-    """The exponential of a product, added (1) or subtracted (2), and the gradient of one of its vectors."""
-    grown = write.computed(f"exp(λ_q{at}·λ_k{at})", exp(products(own, other)))
-    term = number(grad) * grown * number(other)
-    return [grown.line, write.equation(term if at == 1 else -term, result, letter="d")]
-
-
-@derivative(
-    "{d_argument} = {d_result} exp({lambda_q1}·{lambda_k1}) {lambda_k1}",
-    by_hand=lambda write, grad, lambda_q1, lambda_k1, result: _of_vector_by_hand(
-        write, 1, grad, lambda_q1, lambda_k1, result
-    ),
-    code="{grad} * np.exp(({lambda_q1} * {lambda_k1}).sum()) * {lambda_k1}",
-)
-def differential_q1(grad: Array, lambda_q1: Array, lambda_k1: Array) -> Array:
-    """The gradient of the first query vector."""
-    return _of_vector(grad, lambda_q1, lambda_k1)
-
-
-@derivative(
-    "{d_argument} = {d_result} exp({lambda_q1}·{lambda_k1}) {lambda_q1}",
-    by_hand=lambda write, grad, lambda_q1, lambda_k1, result: _of_vector_by_hand(
-        write, 1, grad, lambda_k1, lambda_q1, result
-    ),
-    code="{grad} * np.exp(({lambda_q1} * {lambda_k1}).sum()) * {lambda_q1}",
-)
-def differential_k1(grad: Array, lambda_q1: Array, lambda_k1: Array) -> Array:
-    """The gradient of the first key vector."""
-    return _of_vector(grad, lambda_k1, lambda_q1)
-
-
-@derivative(
-    "{d_argument} = −{d_result} exp({lambda_q2}·{lambda_k2}) {lambda_k2}",
-    by_hand=lambda write, grad, lambda_q2, lambda_k2, result: _of_vector_by_hand(
-        write, 2, grad, lambda_q2, lambda_k2, result
-    ),
-    code="-{grad} * np.exp(({lambda_q2} * {lambda_k2}).sum()) * {lambda_k2}",
-)
-def differential_q2(grad: Array, lambda_q2: Array, lambda_k2: Array) -> Array:
-    """The gradient of the second query vector."""
-    return -_of_vector(grad, lambda_q2, lambda_k2)
-
-
-@derivative(
-    "{d_argument} = −{d_result} exp({lambda_q2}·{lambda_k2}) {lambda_q2}",
-    by_hand=lambda write, grad, lambda_q2, lambda_k2, result: _of_vector_by_hand(
-        write, 2, grad, lambda_k2, lambda_q2, result
-    ),
-    code="-{grad} * np.exp(({lambda_q2} * {lambda_k2}).sum()) * {lambda_q2}",
-)
-def differential_k2(grad: Array, lambda_q2: Array, lambda_k2: Array) -> Array:
-    """The gradient of the second key vector."""
-    return -_of_vector(grad, lambda_k2, lambda_q2)
-
-
-@derivative_by_number(
-    "λ",
-    "{d_argument} = {d_result}",
-    by_hand=lambda write, grad, result: [write.equation(number(grad), result)],
-    code="{grad}",
-)
-def differential_lambda_full(grad: Array) -> Array:
-    """The gradient of λ as a number."""
-    return np.asarray(grad)
-
-
-def _differential_code(call: CodeCall) -> str:
-    """λ as a number, or the two exponentials of products and what it begins with."""
-    if call.option("lambda_full") is not None:
-        return f"{float(call.options['lambda_full'])}"
-    begins = f"{float(initial_lambda(call.option('lambda_init'), call.option('layer')))}"
-    if not call.has("lambda_q1"):
-        return begins
-    first, second = (f"np.exp(({{lambda_q{at}}} * {{lambda_k{at}}}).sum())" for at in (1, 2))
-    return f"{first} - {second} + {begins}"
-
-
 @difference(
     formula="λ = exp(λ_q1·λ_k1) − exp(λ_q2·λ_k2) + λ_init",
     shapes="lambda_q1[d], lambda_k1[d], lambda_q2[d], lambda_k2[d] -> []",
@@ -246,14 +112,13 @@ def _differential_code(call: CodeCall) -> str:
     },
     formula_in_force=_formula,
     by_hand=differential_by_hand,
-    code=_differential_code,
     check=check_differential,
     derivatives={
-        "lambda_q1": differential_q1,
-        "lambda_k1": differential_k1,
-        "lambda_q2": differential_q2,
-        "lambda_k2": differential_k2,
-        "lambda_full": differential_lambda_full,
+        "lambda_q1": "{d_argument} = {d_result} exp({lambda_q1}·{lambda_k1}) {lambda_k1}",
+        "lambda_k1": "{d_argument} = {d_result} exp({lambda_q1}·{lambda_k1}) {lambda_q1}",
+        "lambda_q2": "{d_argument} = −{d_result} exp({lambda_q2}·{lambda_k2}) {lambda_k2}",
+        "lambda_k2": "{d_argument} = −{d_result} exp({lambda_q2}·{lambda_k2}) {lambda_q2}",
+        "lambda_full": ByNumber("λ", "{d_argument} = {d_result}"),
     },
 )
 def differential(
@@ -290,15 +155,7 @@ def differential(
     return difference
 
 
-@derivative("{d_x}: {d_result} in the heads of its map, 0 in the others", is_whole=True, code=_map_gradient_code)
-def take_heads_x(grad: Array, x: Array, *, pairs: str, which: int) -> Array:
-    """The gradient of heads of which some are taken."""
-    whole = np.zeros(x.shape, grad.dtype)
-    whole[..., heads_of_map(x.shape[-3], pairs, which), :, :] = grad
-    return whole
-
-
-@structural(is_exact=True, derivatives={"x": take_heads_x}, code=_heads_code)
+@structural(is_exact=True, derivatives={"x": "{d_x}: {d_result} in the heads of its map, 0 in the others"})
 def take_heads(x: Array, *, pairs: str, which: int) -> Array:
     """The first head (0) of each pair, or the second (1): [… h n m] to half as many heads.
 
@@ -308,22 +165,10 @@ def take_heads(x: Array, *, pairs: str, which: int) -> Array:
     return x[..., heads_of_map(x.shape[-3], pairs, which), :, :]
 
 
-@derivative(
-    "{d_x}: the features of {d_result} shared between the heads of each pair again",
-    is_whole=True,
-    code=_pairs_gradient_code,
+@structural(
+    is_exact=True,
+    derivatives={"x": "{d_x}: the features of {d_result} shared between the heads of each pair again"},
 )
-def pair_heads_x(grad: Array, x: Array, *, pairs: str) -> Array:
-    """The gradient of heads whose features were put side by side."""
-    whole = np.empty(x.shape, grad.dtype)
-    width = x.shape[-1]
-    for which in (0, 1):
-        part = grad[..., which * width : (which + 1) * width]
-        whole[..., heads_of_map(x.shape[-3], pairs, which), :, :] = part
-    return whole
-
-
-@structural(is_exact=True, derivatives={"x": pair_heads_x}, code=_pairs_code)
 def pair_heads(x: Array, *, pairs: str) -> Array:
     """The features of both heads of each pair side by side: [… g m e] to half as many heads of 2 e features.
 
@@ -333,44 +178,12 @@ def pair_heads(x: Array, *, pairs: str) -> Array:
     return np.concatenate([take_heads(x, pairs=pairs, which=which) for which in (0, 1)], axis=-1)
 
 
-def _subtracted_by_hand(write: ArithmeticWriter, first: Any, second: Any, factor: Any, result: Any) -> list[str]:
-    """One weight of the second map, λ times, subtracted from that of the first."""
-    return [write.equation(number(first) - number(factor) * number(second), result)]
-
-
-def _second_by_hand(write: ArithmeticWriter, grad: Any, factor: Any, result: Any) -> list[str]:
-    """The gradient of one weight, times −λ."""
-    return [write.equation(-(number(factor) * number(grad)), result)]
-
-
-@derivative("{d_second} = −{factor} {d_result}", by_hand=_second_by_hand, code="-{factor} * {grad}")
-def subtract_map_second(grad: Array, factor: Array) -> Array:
-    """The gradient of the second map: that of the difference, −λ times."""
-    return -factor * grad
-
-
-def _factor_by_hand(write: ArithmeticWriter, grad: Array, second: Array, result: Any) -> list[str]:
-    """The sum of the products over all pairs, and its opposite."""
-    fit = computed_products(write, "Σ dD∘P₂", np.ravel(grad), np.ravel(second))
-    return [fit.line, write.equation(-fit, result)]
-
-
-@derivative(
-    "{d_factor} = −Σ {d_result} ∘ {second}",
-    by_hand=_factor_by_hand,
-    code="-({grad} * {second}).sum()",
-    sums_over=("b", "h", "g", "n", "m"),
-    is_whole=True,
-)
-def subtract_map_factor(grad: Array, second: Array) -> Array:
-    """The gradient of λ: over all queries and keys, how much of the second map the gradient would have more of."""
-    return -np.asarray(sum_products(grad, second))
-
-
 @structural(
-    by_hand=_subtracted_by_hand,
-    derivatives={"first": unchanged, "second": subtract_map_second, "factor": subtract_map_factor},
-    code="{first} - {factor} * {second}",
+    derivatives={
+        "first": unchanged,
+        "second": "{d_second} = −{factor} {d_result}",
+        "factor": "{d_factor} = −Σ {d_result} ∘ {second}",
+    }
 )
 def subtract_map(first: Array, second: Array, factor: Array) -> Array:
     """The first map less the second, λ times.
@@ -392,23 +205,7 @@ def _scaled_by_hand(
     return [*lines, factor.line, write.equation(factor * number(x), result, name=name, letter="e")]
 
 
-def _scaled_back_by_hand(
-    write: ArithmeticWriter, grad: Array, result: Any, *, lambda_init: float | None = None, layer: int | None = None
-) -> list[str]:
-    """The gradient of one row, 1 − λ_init times."""
-    lines, term = _initial_term(write, lambda_init, layer)
-    factor = write.computed("1 − λ_init", 1 - term)
-    return [*lines, factor.line, write.equation(factor * number(grad), result, letter="e")]
-
-
-@derivative("{d_x} = (1 − λ_init) {d_result}", by_hand=_scaled_back_by_hand, code=_scaled_code)
-def scale_context_x(grad: Array, *, lambda_init: float | None = None, layer: int | None = None) -> Array:
-    """The gradient of the context before it is scaled."""
-    gradient: Array = (1 - initial_lambda(lambda_init, layer)) * grad
-    return gradient
-
-
-@structural(by_hand=_scaled_by_hand, derivatives={"x": scale_context_x}, code=_scaled_code)
+@structural(by_hand=_scaled_by_hand, derivatives={"x": "{d_x} = (1 − λ_init) {d_result}"})
 def scale_context(x: Array, *, lambda_init: float | None = None, layer: int | None = None) -> Array:
     """The context times 1 − λ_init, so that its gradients are of the size that those of one map have.
 

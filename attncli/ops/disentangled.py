@@ -11,18 +11,13 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter, Computed
 from attncli.numbers.terms import number, products, total
-from attncli.ops.code import CodeCall, NoCode
 from attncli.ops.decorators import position
-from attncli.ops.derivatives import Derivative, derivative
-from attncli.ops.position_biases import OF_POSITIONS, vectors_gradient_code
+from attncli.ops.position_biases import OF_POSITIONS
 from attncli.ops.records import TABLE, MayHave, OperatorUse, Range, Symbol
 from attncli.ops.relative_keys import (
     check_width,
-    has_rows_of_each_item,
-    pairs_code,
     products_with_rows,
     projected,
-    sums_by_row,
 )
 
 MIN_ROWS_OF_BUCKETS = 8  # of a table: two buckets of one distance each on either side, and two that are wider
@@ -133,179 +128,9 @@ def disentangled_by_hand(
     return [*lines, *(term.line for term in found), *added]
 
 
-def _sums(
-    term: str, grad: Array, query_positions: Array, key_positions: Array, table: Array, max_distance: int | None
-) -> Array:
-    """The gradient of the products of queries with rows of the table [… n r] (c2p), or of keys with them [… m r]."""
-    rows = table.shape[-2]
-    row = distance_row(query_positions, key_positions, rows, max_distance)
-    return sums_by_row(grad, row, rows) if term == "c2p" else sums_by_row(grad.mT, row.mT, rows)
-
-
 def _has(terms: str, term: str) -> bool:
     """Whether a term is among those that are added."""
     return terms in ("both", term)
-
-
-def _bucket_code(rows: int, max_distance: int | None) -> list[str]:
-    """The lines of the row of each pair; wide buckets begin at the distances in a list."""
-    lines = ["distance = {query_positions}[..., None] - {key_positions}"]
-    if max_distance is not None:
-        exact = rows // 4
-        far = np.arange(exact, 4 * max_distance)
-        buckets = distance_bucket(far, rows, max_distance)
-        begins = np.repeat(far[1:], np.diff(buckets)).tolist()
-        wide = f"np.searchsorted(np.array({begins}), abs(distance), side='right')"
-        lines.append(f"distance = np.sign(distance) * (abs(distance).clip(0, {exact}) + {wide})")
-    return [*lines, f"row = (distance + {rows // 2}).clip(0, {rows - 1})"]
-
-
-def _disentangled_code(call: CodeCall) -> str | NoCode:
-    """The row of each pair, the vectors of all rows, and the products with them."""
-    if has_rows_of_each_item(call, "table", "w_position_k", "w_position_q", "b_position_k", "b_position_q"):
-        return NoCode("each head and each batch item has rows of its own")
-    lines, terms = _bucket_code(call.shapes["table"][-2], call.option("max_distance")), []
-    if _has(call.options["terms"], "c2p"):
-        lines += pairs_code(call, "table", "position_key", "w_position_k", "b_position_k")
-        terms.append("({query}[..., None, :] * position_key[..., row, :]).sum(axis=-1)")
-    if _has(call.options["terms"], "p2c"):
-        lines += pairs_code(call, "table", "position_query", "w_position_q", "b_position_q")
-        terms.append("({key}[..., None, :, :] * position_query[..., row, :]).sum(axis=-1)")
-    return "\n".join([*lines, " + ".join(terms)])
-
-
-def _own_gradient_code(call: CodeCall, term: str) -> str | NoCode:
-    """The vectors of the distances of all pairs, each times the gradient of its pair; 0 without the term."""
-    if has_rows_of_each_item(call, "table", f"w_position_{'k' if term == 'c2p' else 'q'}"):
-        return NoCode("each head and each batch item has rows of its own")
-    if not _has(call.options["terms"], term):
-        return "0 * {query}" if term == "c2p" else "0 * {key}"
-    lines = _bucket_code(call.shapes["table"][-2], call.option("max_distance"))
-    letter, axis = ("k", -2) if term == "c2p" else ("q", -3)
-    lines += pairs_code(call, "table", "vectors", f"w_position_{letter}", f"b_position_{letter}")
-    return "\n".join([*lines, f"({{grad}}[..., None] * vectors[..., row, :]).sum(axis={axis})"])
-
-
-def _of_rows_code(call: CodeCall, ends: Mapping[str, str]) -> str | NoCode:
-    """The gradients of the keys and queries of all distances, and what is made of those of each term, added."""
-    if has_rows_of_each_item(call, "table", "w_position_k", "w_position_q"):
-        return NoCode("each head and each batch item has rows of its own")
-    rows, found = call.shapes["table"][-2], []
-    lines = _bucket_code(rows, call.option("max_distance"))
-    for term, end in ends.items():
-        if _has(call.options["terms"], term):
-            x, name = ("{query}", "of_keys") if term == "c2p" else ("{key}", "of_queries")
-            lines.append(f"{name} = {vectors_gradient_code('row', rows, x, are_keys=term == 'p2c')}")
-            found.append(end)
-    return "\n".join([*lines, " + ".join(found)])
-
-
-def _table_code(call: CodeCall) -> str | NoCode:
-    """The gradients of both tables of vectors, through their projections."""
-    ends = {
-        term: f"{name} @ {{{w}}}.mT" if call.has(w) else name
-        for term, name, w in (("c2p", "of_keys", "w_position_k"), ("p2c", "of_queries", "w_position_q"))
-    }
-    return _of_rows_code(call, ends)
-
-
-@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ Kᴿ(δ)", code=lambda call: _own_gradient_code(call, "c2p"))
-def disentangled_query(
-    grad: Array,
-    query: Array,
-    query_positions: Array,
-    key_positions: Array,
-    table: Array,
-    w_position_k: Array | None = None,
-    b_position_k: Array | None = None,
-    *,
-    max_distance: int | None = None,
-    terms: Terms = "both",
-) -> Array:
-    """The gradient of the queries: the keys of the distances, each times the gradient of its pair."""
-    if not _has(terms, "c2p"):
-        return np.zeros_like(query)
-    sums = _sums("c2p", grad, query_positions, key_positions, table, max_distance)
-    total: Array = sums @ projected(table, w_position_k, b_position_k)
-    return total
-
-
-@derivative("{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ Qᴿ(δ)", code=lambda call: _own_gradient_code(call, "p2c"))
-def disentangled_key(
-    grad: Array,
-    key: Array,
-    query_positions: Array,
-    key_positions: Array,
-    table: Array,
-    w_position_q: Array | None = None,
-    b_position_q: Array | None = None,
-    *,
-    max_distance: int | None = None,
-    terms: Terms = "both",
-) -> Array:
-    """The gradient of the keys: the queries of the distances, each times the gradient of its pair."""
-    if not _has(terms, "p2c"):
-        return np.zeros_like(key)
-    sums = _sums("p2c", grad, query_positions, key_positions, table, max_distance)
-    total: Array = sums @ projected(table, w_position_q, b_position_q)
-    return total
-
-
-@derivative(
-    "{d_table}(δ) = Σᵢⱼ {d_result}ᵢⱼ ({query}ᵢ W_Kᴿᵀ + {key}ⱼ W_Qᴿᵀ) of the pairs with the row δ", code=_table_code
-)
-def disentangled_table(
-    grad: Array,
-    query: Array,
-    key: Array,
-    query_positions: Array,
-    key_positions: Array,
-    table: Array,
-    w_position_k: Array | None = None,
-    w_position_q: Array | None = None,
-    *,
-    max_distance: int | None = None,
-    terms: Terms = "both",
-) -> Array:
-    """The gradient of the table: queries and keys, each times the gradients of the pairs with a distance."""
-    parts = [
-        own if w is None else own @ w.mT
-        for term, x, w in (("c2p", query, w_position_k), ("p2c", key, w_position_q))
-        if _has(terms, term)
-        for own in (_sums(term, grad, query_positions, key_positions, table, max_distance).mT @ x,)
-    ]
-    total: Array = sum(parts[1:], parts[0])
-    return total
-
-
-def _of_projection(term: Literal["c2p", "p2c"], name: str, *, is_bias: bool) -> Derivative:
-    """The gradient of the matrix, or of the bias, of one term; 0 where it is not among those that are added."""
-    vectors = "{query}ᵢ" if term == "c2p" else "{key}ⱼ"
-    formula = f"{{d_{name}}} = Σᵢⱼ {{d_result}}ᵢⱼ {'' if is_bias else 'table(δ)ᵀ '}{vectors}"
-
-    own = "of_keys" if term == "c2p" else "of_queries"
-    end = f"{own}.sum(axis=-2)" if is_bias else f"{{table}}.mT @ {own}"
-
-    @derivative(formula, code=lambda call: _of_rows_code(call, {term: end}))
-    def of_projection(
-        grad: Array,
-        query: Array,
-        key: Array,
-        query_positions: Array,
-        key_positions: Array,
-        table: Array,
-        *,
-        max_distance: int | None = None,
-        terms: Terms = "both",
-    ) -> Array:
-        """What the pairs of each distance get, times its row."""
-        x = query if term == "c2p" else key
-        sums = _sums(term, grad, query_positions, key_positions, table, max_distance)
-        own = sums.mT @ x * _has(terms, term)
-        total: Array = own.sum(axis=-2) if is_bias else table.mT @ own
-        return total
-
-    return of_projection
 
 
 @position(
@@ -327,18 +152,17 @@ def _of_projection(term: Literal["c2p", "p2c"], name: str, *, is_bias: bool) -> 
     by_hand=disentangled_by_hand,
     derivatives={
         **OF_POSITIONS,
-        "query": disentangled_query,
-        "key": disentangled_key,
-        "table": disentangled_table,
-        "w_position_k": _of_projection("c2p", "w_position_k", is_bias=False),
-        "b_position_k": _of_projection("c2p", "b_position_k", is_bias=True),
-        "w_position_q": _of_projection("p2c", "w_position_q", is_bias=False),
-        "b_position_q": _of_projection("p2c", "b_position_q", is_bias=True),
+        "query": "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ Kᴿ(δ)",
+        "key": "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ Qᴿ(δ)",
+        "table": "{d_table}(δ) = Σᵢⱼ {d_result}ᵢⱼ ({query}ᵢ W_Kᴿᵀ + {key}ⱼ W_Qᴿᵀ) of the pairs with the row δ",
+        "w_position_k": "{d_w_position_k} = Σᵢⱼ {d_result}ᵢⱼ table(δ)ᵀ {query}ᵢ",
+        "b_position_k": "{d_b_position_k} = Σᵢⱼ {d_result}ᵢⱼ {query}ᵢ",
+        "w_position_q": "{d_w_position_q} = Σᵢⱼ {d_result}ᵢⱼ table(δ)ᵀ {key}ⱼ",
+        "b_position_q": "{d_b_position_q} = Σᵢⱼ {d_result}ᵢⱼ {key}ⱼ",
     },
     check=check_disentangled,
     scores_added=lambda parameters: SCORES_OF_TERMS[parameters["terms"]],
     acts_on="products",
-    code=_disentangled_code,
 )
 def disentangled(
     query: Array,

@@ -10,18 +10,12 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number, products
-from attncli.ops.code import CodeCall
 from attncli.ops.decorators import position
-from attncli.ops.derivatives import Derivative, derivative
 from attncli.ops.position_biases import (
     OF_POSITIONS,
-    rows_code,
-    table_gradient,
-    table_gradient_code,
-    vectors_gradient_code,
 )
 from attncli.ops.records import TABLE, OperatorUse, Range
-from attncli.ops.relative_keys import products_with_rows, sums_by_row
+from attncli.ops.relative_keys import products_with_rows
 from attncli.ops.structural import per_head
 
 Size = Annotated[int, Range(least=1)]
@@ -92,53 +86,6 @@ def _offsets_by_hand(
     return [cells, *apart], (rows, columns)
 
 
-@derivative(
-    "{d_table}[r, h] = Σᵢⱼ {d_result}ᵢⱼ of the pairs whose difference is in row r",
-    code=lambda call: table_gradient_code(call, _grid_code(call), "row"),
-)
-def grid_bias_table(
-    grad: Array,
-    query_positions: Array,
-    key_positions: Array,
-    table: Array,
-    *,
-    height: int,
-    width: int | None = None,
-    class_token: bool = False,
-    heads: int | None = None,
-) -> Array:
-    """The gradient of the table: what the pairs of each difference get is added."""
-    row = grid_row(query_positions, key_positions, height, height if width is None else width, class_token)
-    return table_gradient(grad, np.clip(row, 0, len(table) - 1), table, heads)
-
-
-def _cells_apart(call: CodeCall, rows: str, columns: str) -> list[str]:
-    """The lines of the rows and of the columns of a grid by which queries and keys differ, where `{}` is in each."""
-    width = call.option("width", call.options["height"])
-    query, key = "{query_positions}[..., None]", "{key_positions}"
-    if call.option("class_token"):
-        query, key = f"({query} - 1)", f"({key} - 1)"
-    return [
-        rows.format(f"{query} // {width} - {key} // {width}"),
-        columns.format(f"{query} % {width} - {key} % {width}"),
-    ]
-
-
-def _grid_code(call: CodeCall) -> str:
-    """The row of the table of each difference, and its number; the class token has the last three rows."""
-    height, rows = call.options["height"], call.shapes["table"][-2]
-    width = call.option("width", height)
-    lines = _cells_apart(call, "rows = {}", "columns = {}")
-    lines.append(f"row = ((rows + {height - 1}) * {2 * width - 1} + columns + {width - 1}).clip(0, {rows - 1})")
-    if call.option("class_token"):
-        of_class = (
-            f"np.where({{query_positions}}[..., None] > 0, {rows - 2}, {rows - 3} + 2 * ({{key_positions}} == 0))"
-        )
-        are_cells = "({query_positions}[..., None] > 0) & ({key_positions} > 0)"
-        lines.append(f"row = np.where({are_cells}, row, {of_class})")
-    return "\n".join([*lines, rows_code(call, "row")])
-
-
 @position(
     formula="Bᵢⱼ = table[(Δrow + height − 1) (2 width − 1) + Δcolumn + width − 1, h]",
     shapes="query_positions[n], key_positions[m], table[r h] -> [n m]",
@@ -152,11 +99,13 @@ def _grid_code(call: CodeCall) -> str:
         "gives": [[7, 5], [9, 7]],
     },
     by_hand=grid_bias_by_hand,
-    derivatives={**OF_POSITIONS, "table": grid_bias_table},
+    derivatives={
+        **OF_POSITIONS,
+        "table": "{d_table}[r, h] = Σᵢⱼ {d_result}ᵢⱼ of the pairs whose difference is in row r",
+    },
     check=check_grid_bias,
     counts_from_first_key=True,
     acts_on="scores",
-    code=_grid_code,
 )
 def grid_bias(
     query_positions: Array,
@@ -194,7 +143,7 @@ def grid_row(query_positions: Array, key_positions: Array, height: int, width: i
     """
     queries, keys = (np.divmod(positions - class_token, width) for positions in (query_positions, key_positions))
     rows, columns = (query[..., :, None] - key for query, key in zip(queries, keys, strict=True))
-    offsets: Array = (rows + height - 1) * (2 * width - 1) + columns + width - 1
+    offsets: Array = (rows + (height - 1)) * (2 * width - 1) + columns + (width - 1)
     if not class_token:
         return offsets
     first = (2 * height - 1) * (2 * width - 1)
@@ -221,7 +170,7 @@ def _axis_rows(
     width = height if width is None else width
     queries, keys = np.divmod(query_positions, width), np.divmod(key_positions, width)
     rows, columns = (
-        np.clip(query[..., :, None] - key + side - 1, 0, len(table) - 1)
+        np.clip(query[..., :, None] - key + (side - 1), 0, len(table) - 1)
         for query, key, side, table in zip(queries, keys, (height, width), (rel_pos_h, rel_pos_w), strict=True)
     )
     return rows, columns
@@ -249,92 +198,6 @@ def decomposed_by_hand(
     return [*lines, of_rows.line, of_columns.line, write.equation(of_rows + of_columns, result)]
 
 
-def _decomposed_gradient_code(call: CodeCall, then: str) -> str:
-    """The rows of both tables, and what is made of them."""
-    return "\n".join([*_decomposed_code(call).split("\n")[:-1], then])
-
-
-def decomposed_query_by_hand(
-    write: ArithmeticWriter,
-    grad: Array,
-    query_positions: Any,
-    key_positions: Array,
-    rel_pos_h: Array,
-    rel_pos_w: Array,
-    result: Any,
-    *,
-    height: int,
-    width: int | None = None,
-) -> list[str]:
-    """The vectors of both differences of all keys [m], each times the gradient of its pair."""
-    tables = rel_pos_h, rel_pos_w
-    found = _axis_rows(np.array([query_positions]), key_positions, *tables, height, width)
-    vectors = sum(table[rows[0]] for table, rows in zip(tables, found, strict=True))
-    return [write.equation(products(grad, vectors), result, letter="d")]
-
-
-@derivative(
-    "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ (rel_pos_h(Δrow) + rel_pos_w(Δcolumn))",
-    sums_over=("m",),
-    by_hand=decomposed_query_by_hand,
-    code=lambda call: _decomposed_gradient_code(
-        call, "({grad}[..., None] * ({rel_pos_h}[rows] + {rel_pos_w}[columns])).sum(axis=-2)"
-    ),
-)
-def decomposed_query(
-    grad: Array,
-    query_positions: Array,
-    key_positions: Array,
-    rel_pos_h: Array,
-    rel_pos_w: Array,
-    *,
-    height: int,
-    width: int | None = None,
-) -> Array:
-    """The gradient of the queries: the vectors of the differences, each times the gradient of its pair."""
-    tables = rel_pos_h, rel_pos_w
-    found = zip(tables, _axis_rows(query_positions, key_positions, *tables, height, width), strict=True)
-    of_rows, of_columns = (sums_by_row(grad, row, len(table)) @ table for table, row in found)
-    total: Array = of_rows + of_columns
-    return total
-
-
-def _of_axis(axis: int, name: str, noun: str) -> Derivative:
-    """The gradient of the vectors of one axis, rows or columns."""
-
-    @derivative(
-        f"{{d_{name}}}(r) = Σᵢⱼ {{d_result}}ᵢⱼ {{query}}ᵢ of the pairs whose {noun} differ by r",
-        code=lambda call: _decomposed_gradient_code(call, vectors_gradient_code(noun, call.shapes[name][-2])),
-    )
-    def of_axis(
-        grad: Array,
-        query: Array,
-        query_positions: Array,
-        key_positions: Array,
-        rel_pos_h: Array,
-        rel_pos_w: Array,
-        *,
-        height: int,
-        width: int | None = None,
-    ) -> Array:
-        """The queries, each times the gradients of the pairs with a difference."""
-        row = _axis_rows(query_positions, key_positions, rel_pos_h, rel_pos_w, height, width)[axis]
-        total: Array = sums_by_row(grad, row, len((rel_pos_h, rel_pos_w)[axis])).mT @ query
-        return total
-
-    return of_axis
-
-
-def _decomposed_code(call: CodeCall) -> str:
-    """The vectors of both differences, added, and their products with the queries."""
-    height = call.options["height"]
-    width = call.option("width", height)
-    row, column = (f"= ({{}} + {side - 1}).clip(0, {2 * side - 2})" for side in (height, width))
-    lines = _cells_apart(call, f"rows {row}", f"columns {column}")
-    vectors = "{rel_pos_h}[rows] + {rel_pos_w}[columns]"
-    return "\n".join([*lines, f"({{query}}[..., None, :] * ({vectors})).sum(axis=-1)"])
-
-
 @position(
     formula="Bᵢⱼ = Qᵢ·rel_pos_h(Δrow) + Qᵢ·rel_pos_w(Δcolumn)",
     shapes="query[n d], query_positions[n], key_positions[m], rel_pos_h[r d], rel_pos_w[t d] -> [n m]",
@@ -352,14 +215,13 @@ def _decomposed_code(call: CodeCall) -> str:
     by_hand=decomposed_by_hand,
     derivatives={
         **OF_POSITIONS,
-        "query": decomposed_query,
-        "rel_pos_h": _of_axis(0, "rel_pos_h", "rows"),
-        "rel_pos_w": _of_axis(1, "rel_pos_w", "columns"),
+        "query": "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ (rel_pos_h(Δrow) + rel_pos_w(Δcolumn))",
+        "rel_pos_h": "{d_rel_pos_h}(r) = Σᵢⱼ {d_result}ᵢⱼ {query}ᵢ of the pairs whose rows differ by r",
+        "rel_pos_w": "{d_rel_pos_w}(r) = Σᵢⱼ {d_result}ᵢⱼ {query}ᵢ of the pairs whose columns differ by r",
     },
     check=check_decomposed,
     counts_from_first_key=True,
     acts_on="scores",
-    code=_decomposed_code,
 )
 def decomposed(
     query: Array,

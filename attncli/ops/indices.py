@@ -5,11 +5,6 @@ from attncli.ops.code import CodeCall
 from attncli.ops.decorators import structural
 
 
-def _shifted(rows: str, first: int) -> str:
-    """Rows, and what is added to them or subtracted."""
-    return rows if first == 0 else f"{rows} {'-' if first < 0 else '+'} {abs(first)}"
-
-
 def _count_code(call: CodeCall) -> str:
     """A range, from 0 where no other number is the first."""
     first, length = call.options["first"], call.options["length"]
@@ -20,22 +15,6 @@ def _last_code(call: CodeCall) -> str:
     """One more than the largest of all positions."""
     largest = [f"{name}.max()" for name in call.variables.values()]
     return f"{largest[0]} + 1" if len(largest) == 1 else f"max({', '.join(largest)}) + 1"
-
-
-def _positions_in_sequences_code(call: CodeCall) -> str:
-    """The rows, shifted by how many more keys than queries there are before their sequence."""
-    if not call.has("bounds_of_keys"):
-        return "{rows}"
-    return f"{{rows}} + ({{bounds_of_keys}} - {{bounds}})[{{sequences}}{' + 1' if call.options['at_end'] else ''}]"
-
-
-def _ends_code(call: CodeCall) -> str:
-    """The largest number of a real key, counted from 1."""
-    keys = call.shapes["key_mask"][-1]
-    real = "{key_mask}"
-    if call.has("key_lengths"):
-        real = f"(({{key_mask}} != 0) & (np.arange({keys}) < {{key_lengths}}[..., None]))"
-    return f"({real} * np.arange(1, {keys + 1})).max(axis=-1)"
 
 
 @structural(is_exact=True, code=_count_code)
@@ -84,7 +63,7 @@ def given_positions(
     return placed if at is None else placed[..., at]
 
 
-@structural(is_exact=True, code="{positions}[..., None, :].repeat({count}, axis=-2)")
+@structural(is_exact=True)
 def on_axes(positions: Array, *, count: int) -> Array:
     """The same positions on each of so many axes: [… n] to [… s n].
 
@@ -95,7 +74,7 @@ def on_axes(positions: Array, *, count: int) -> Array:
     return np.repeat(positions[..., None, :], count, axis=-2)
 
 
-@structural(is_exact=True, code="np.searchsorted({bounds}, {rows}, side='right') - 1")
+@structural(is_exact=True)
 def sequence_numbers(rows: Array, bounds: Array) -> Array:
     """The number of the packed sequence that each row is in, [n] and [z] to [n]; `bounds` are those of all, one more.
 
@@ -106,7 +85,7 @@ def sequence_numbers(rows: Array, bounds: Array) -> Array:
     return numbers
 
 
-@structural(is_exact=True, code=_positions_in_sequences_code)
+@structural(is_exact=True)
 def query_positions_in_sequences(
     rows: Array, sequences: Array, bounds: Array, bounds_of_keys: Array | None = None, *, at_end: bool
 ) -> Array:
@@ -124,13 +103,13 @@ def query_positions_in_sequences(
     return positions
 
 
-@structural(is_exact=True, code=lambda call: _shifted("{rows}", call.options["first"]))
+@structural(is_exact=True)
 def query_positions(rows: Array, *, first: int) -> Array:
     """The position of each query among the keys, [n] to [n]: row i of the queries is at key i + first."""
     return rows + first
 
 
-@structural(is_exact=True, code=_ends_code)
+@structural(is_exact=True)
 def real_key_ends(key_mask: Array, key_lengths: Array | None = None) -> Array:
     """The index after the last real key of each batch item, 0 where none is: [… m] and […] to […].
 
@@ -146,7 +125,7 @@ def real_key_ends(key_mask: Array, key_lengths: Array | None = None) -> Array:
     return ends
 
 
-@structural(is_exact=True, code="({key_mask} * 1).argmax(axis=-1)")
+@structural(is_exact=True)
 def real_key_starts(key_mask: Array) -> Array:
     """The index of the first real key of each batch item, 0 where none is: [… m] to […].
 
@@ -168,7 +147,7 @@ def longest(lengths: Array, *, shape: tuple[int, ...]) -> Array:
     return most
 
 
-@structural(is_exact=True, code=lambda call: _shifted("{rows}", call.options["first"]) + " + {key_lengths}[..., None]")
+@structural(is_exact=True)
 def query_positions_at_end(rows: Array, key_lengths: Array, *, first: int) -> Array:
     """Row i is at key i + first, counted from the end of each batch item's real keys: [n] and [b …] to [b … n].
 

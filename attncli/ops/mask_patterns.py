@@ -12,7 +12,6 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops.code import CodeCall, NoCode
-from attncli.ops.code_parts import chunks_code
 from attncli.ops.decorators import mask
 from attncli.ops.masks import bounds_of_table, chunk_number, lines_on_chunks, verdict
 from attncli.ops.records import COUNTS, TABLE, KeyBounds, MaskSign, OperatorUse, Range
@@ -33,7 +32,6 @@ NO_DOCUMENT = -1  # that of a position beyond the keys
     ),
     counts_from_first_key=True,
     sign=MaskSign("]", "after the prefix"),
-    code="{key_positions}[None, :] < {size}",
 )
 def prefix(key_positions: Array, *, size: Annotated[int, Range(least=0)]) -> Array:
     """Every query sees the first keys; `causal | prefix:size=4` is a prefix language model.
@@ -95,7 +93,6 @@ def block_by_hand(
     by_hand=block_by_hand,
     counts_from_first_key=True,
     sign=MaskSign("=", "in a block too far away"),
-    code=lambda call: "abs({} - {}) <= {{around}}".format(*chunks_code(call)),
 )
 def block(
     query_positions: Array,
@@ -144,7 +141,6 @@ def dilated_by_hand(
     key_bounds=lambda query_positions, key_positions, step: KeyBounds(EVERY_KEY, EVERY_KEY if step == 1 else NO_KEY),
     by_hand=dilated_by_hand,
     sign=MaskSign("/", "between two steps"),
-    code="({query_positions}[..., None] - {key_positions}) % {step} == 0",
 )
 def dilated(query_positions: Array, key_positions: Array, *, step: Annotated[int, Range(least=1)]) -> Array:
     """A query sees its own key and every so many keys before and after it.

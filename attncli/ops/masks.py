@@ -11,7 +11,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number
 from attncli.ops.code import CodeCall
-from attncli.ops.code_parts import cells_code, chunks_code
+from attncli.ops.code_parts import cells_code
 from attncli.ops.decorators import mask, structural
 from attncli.ops.derivatives import derivative
 from attncli.ops.elementwise import table_cells
@@ -118,7 +118,6 @@ def bias(table: Array, query_rows: Array, key_positions: Array) -> Array:
         f"key {key_positions} {'≤' if result else '>'} position {query_positions} of {write.query}", result
     ),
     sign=MaskSign("▷", "after the query (causal)"),
-    code="{key_positions} <= {query_positions}[..., None]",
 )
 def causal(query_positions: Array, key_positions: Array) -> Array:
     """No query attends to a key after its own position.
@@ -212,7 +211,6 @@ def window(query_positions: Array, key_positions: Array, *, left: Side, right: S
         f"key {key_positions} {'<' if result else '≥'} {key_lengths} real keys", result
     ),
     sign=MaskSign("░", "padding", precedence=1),
-    code="{key_positions} < {key_lengths}[..., None, None]",
 )
 def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
     """Keys beyond the length of their batch item are padding.
@@ -243,7 +241,6 @@ def key_lengths(key_positions: Array, key_lengths: Array) -> Array:
         f"key {key_positions} {'<' if result else '≥'} {query_key_lengths} keys of this query", result
     ),
     sign=MaskSign("░", "beyond the query's length", precedence=1),
-    code="{key_positions} < {query_key_lengths}[..., None]",
 )
 def query_key_lengths(key_positions: Array, query_key_lengths: Array) -> Array:
     """Keys beyond the length of their query are hidden: each query has its own number of keys.
@@ -265,7 +262,6 @@ def query_key_lengths(key_positions: Array, query_key_lengths: Array) -> Array:
     key_bounds=lambda key_mask: bounds_of_table(key_mask[..., None, :]),
     by_hand=lambda write, key_mask, result: verdict(f"the key mask of {write.key} is {int(result)}", result),
     sign=MaskSign("░", "padding (key_mask)", precedence=1),
-    code="{key_mask}[..., None, :] != 0",
 )
 def key_mask(key_mask: Array) -> Array:
     """Keys whose mask is 0 are padding, on whichever side, for every query.
@@ -302,7 +298,6 @@ def packed_key_bounds(query_sequences: Array, key_sequences: Array) -> KeyBounds
         f"{write.query} is in sequence {query_sequences}, {write.key} in {key_sequences}", result
     ),
     sign=MaskSign("∥", "in another sequence", precedence=1),
-    code="{query_sequences}[:, None] == {key_sequences}",
 )
 def cu_seqlens(query_sequences: Array, key_sequences: Array) -> Array:
     """Of sequences that are packed one after the other a query sees the keys of its own.
@@ -367,7 +362,6 @@ def lines_on_chunks(
     by_hand=chunked_by_hand,
     counts_from_first_key=True,
     sign=MaskSign("≠", "in another chunk"),
-    code=lambda call: "{} == {}".format(*chunks_code(call)),
 )
 def chunked(
     query_positions: Array,
@@ -469,7 +463,7 @@ def bounds_of_others(keys: int, **rules: KeyBounds) -> KeyBounds:
     return KeyBounds(rest.any_visible, _longest(hidden), rest.gap)
 
 
-@structural(is_boolean=True, key_bounds=bounds_of_all, code=lambda call: " & ".join(call.variables.values()))
+@structural(is_boolean=True, key_bounds=bounds_of_all)
 def and_masks(**rules: Array) -> Array:
     """True where every rule is; the rules [… n m] broadcast."""
     first, *others = rules.values()
@@ -482,7 +476,6 @@ def and_masks(**rules: Array) -> Array:
     is_boolean=True,
     key_bounds=bounds_of_any,
     by_hand=lambda write, result, **rules: verdict(f"one of {', '.join(rules)}", result),
-    code=lambda call: " | ".join(call.variables.values()),
 )
 def or_masks(**rules: Array) -> Array:
     """True where any rule is; the rules [… n m] broadcast."""
@@ -496,7 +489,6 @@ def or_masks(**rules: Array) -> Array:
     is_boolean=True,
     key_bounds=bounds_of_others,
     by_hand=lambda write, result, **rules: verdict(f"not {', '.join(rules)}", result),
-    code=lambda call: f"~{''.join(call.variables.values())}",
 )
 def not_mask(**rules: Array) -> Array:
     """True where the rule [… n m], the only one, is false."""
@@ -506,14 +498,13 @@ def not_mask(**rules: Array) -> Array:
 
 @derivative("{d_scores}: {d_result}, 0 where the key is hidden", code="np.where({visible}, {grad}, 0)")
 def apply_mask_scores(grad: Array, visible: Array) -> Array:
-    """The gradient of the scores before the mask."""
+    """The gradient of the scores before the mask; a function, since tiles call it."""
     return np.where(visible, grad, 0)
 
 
 @structural(
     by_hand=lambda write, visible, **_: [] if visible else ["hidden: −∞ instead of the score"],
     derivatives={"scores": apply_mask_scores, "visible": None},
-    code="np.where({visible}, {scores}, -np.inf)",
 )
 def apply_mask(scores: Array, visible: Array) -> Array:
     """The scores [… n m], −∞ where `visible` [… n m] is false."""

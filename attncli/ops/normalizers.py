@@ -10,11 +10,12 @@ from typing import Annotated, Any
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, all_finite, all_true, np
 from attncli.numbers.arithmetic import ArithmeticWriter
-from attncli.numbers.terms import Term, exp, largest, number, parameter, products, total
+from attncli.numbers.terms import Term, exp, number, parameter, products, total
 from attncli.ops.code import Code, CodeCall
 from attncli.ops.code_parts import largest_code, quotient_code, softmax_code
 from attncli.ops.decorators import normalizer
 from attncli.ops.derivatives import NoDerivative, computed_products, derivative, derivative_by_number, sum_products
+from attncli.ops.recording.stable import stable
 from attncli.ops.records import OnlineNormalizer, Positive, Quantity, Range, Tap, no_tap, reused
 
 EXPONENTIALS_PURPOSE = (
@@ -268,12 +269,6 @@ def _logistic(x: Array) -> Array:
     return np.exp(-np.logaddexp(0, -x))
 
 
-def sigmoid_by_hand(write: ArithmeticWriter, scores: Array, result: Any, *, shift: float) -> list[str]:
-    """The logistic function of one score."""
-    score = number(scores[write.column])
-    return [write.equation(1 / (1 + exp(-(score + parameter(shift) if shift else score))), result)]
-
-
 @derivative(
     "{d_scores}ᵢⱼ = {d_result}ᵢⱼ {result}ᵢⱼ (1 − {result}ᵢⱼ)",
     by_hand=lambda write, grad, forward, result: [
@@ -312,9 +307,7 @@ def sigmoid_shift(grad: Array, forward: Array) -> Array:
         multiplications=700,
     ),
     formula_in_force=lambda shift: f"Aᵢⱼ = 1 / (1 + exp(−{'(Sᵢⱼ + shift)' if shift else 'Sᵢⱼ'}))",
-    by_hand=sigmoid_by_hand,
     derivatives={"scores": sigmoid_scores, "shift": sigmoid_shift},
-    code=lambda call: f"1 / (1 + np.exp(-{'({scores} + {shift})' if call.options['shift'] else '{scores}'}))",
 )
 def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:
     """Each key on its own: a weight between 0 and 1, whatever the other keys score.
@@ -324,7 +317,8 @@ def sigmoid(scores: Array, *, shift: float = 0.0) -> Array:
     >>> sigmoid(np.array([[0.0, np.log(3), -np.inf]])).round(4)
     array([[0.5 , 0.75, 0.  ]])
     """
-    return _logistic(scores + shift)
+    weights: Array = stable(lambda x: 1 / (1 + np.exp(-x)), _logistic, scores + shift)
+    return weights
 
 
 @derivative(
@@ -346,9 +340,7 @@ def relu_scores(grad: Array, scores: Array) -> Array:
     online=OnlineNormalizer(
         lambda scores, _running_max, *, out: np.maximum(scores, 0, out=out), uses_running_max=False, is_divided=False
     ),
-    by_hand=lambda write, scores, result: [write.equation(largest([scores[write.column], 0]), result)],
     derivatives={"scores": relu_scores},
-    code="{scores}.clip(0)",
 )
 def relu(scores: Array) -> Array:
     """The scores themselves where they are positive; 0 elsewhere.
@@ -598,12 +590,6 @@ def sum_(scores: Array) -> Array:
     return safe_divide(visible, visible.sum(axis=-1, keepdims=True))
 
 
-@derivative("{d_scores} = {d_result}, 0 where the key is masked", code="np.where({scores} == -np.inf, 0, {grad})")
-def none_scores(grad: Array, scores: Array) -> Array:
-    """The gradient of the scores, which are the weights."""
-    return np.where(scores == -np.inf, 0, grad)
-
-
 @normalizer(
     formula="Aᵢⱼ = Sᵢⱼ",
     shapes=SHAPES,
@@ -620,7 +606,7 @@ def none_scores(grad: Array, scores: Array) -> Array:
         if np.isneginf(scores[write.column])
         else f"the weight is the score: {write(result)}"
     ],
-    derivatives={"scores": none_scores},
+    derivatives={"scores": "{d_scores} = {d_result}, 0 where the key is masked"},
     code=_visible_code,
 )
 def none(scores: Array) -> Array:

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
-from attncli.numbers.terms import absolute, ln, number, total
-from attncli.ops.code import CodeCall, NoCode
+from attncli.numbers.terms import ln, number, total
+from attncli.ops.code import CodeCall
 from attncli.ops.decorators import position, structural
-from attncli.ops.derivatives import CONSTANT, Derivatives, add_rows, derivative
+from attncli.ops.derivatives import CONSTANT, Derivatives
 from attncli.ops.records import TABLE, DerivedInput, OperatorUse, Range
 from attncli.ops.structural import per_head
 
@@ -37,13 +37,6 @@ def _slopes_code(call: CodeCall) -> str:
     return f"np.concatenate([{first}, 2.0 ** (-4 / {power} * np.arange(1, {2 * power}, 2))])[:{heads}]"
 
 
-def _per_head_code(call: CodeCall, name: str) -> str:
-    """A number of each head in the shape of tables, or the one number."""
-    if not call.has(name):
-        return f"{{{name}}}"
-    return f"{{{name}}}[0]" if call.option("heads") is None else f"{{{name}}}[:, None, None]"
-
-
 @structural(is_exact=True, by_hand=published_slopes_by_hand, code=_slopes_code)
 def published_slopes(*, shape: tuple[int]) -> Array:
     """2^(−8/h), 2^(−16/h), … for h heads, h a power of two.
@@ -63,46 +56,12 @@ def published_slopes(*, shape: tuple[int]) -> Array:
     return slopes
 
 
-def alibi_by_hand(
-    write: ArithmeticWriter,
-    query_positions: Any,
-    key_positions: Any,
-    result: Any,
-    *,
-    slopes: Any,
-    heads: int | None = None,
-) -> list[str]:
-    """The slope times one distance, negative."""
-    slope = slopes if np.ndim(slopes) == 0 else slopes[min(write.head, len(slopes) - 1)]
-    return [write.equation(-(number(slope) * absolute(number(query_positions) - key_positions)), result)]
-
-
-@derivative(
-    "{d_slopes}ₕ = −Σᵢⱼ {d_result}ᵢⱼ |posᵢ − j|",
-    code=lambda call: (
-        "-({grad} * abs({query_positions}[..., None] - {key_positions})).sum(axis=(-2, -1))"
-        + ("[..., None]" if call.option("heads") is None else "")
-    ),
-)
-def alibi_slopes(grad: Array, query_positions: Array, key_positions: Array, *, heads: int | None = None) -> Array:
-    """The gradient of the slopes: the sum over all pairs of each head."""
-    distances = abs(query_positions[..., :, None] - key_positions)
-    total: Array = -(grad * distances).sum(axis=(-2, -1))
-    return total[..., None] if heads is None else total
-
-
-def _alibi_code(call: CodeCall) -> str:
-    """The slopes times the distances, negative."""
-    return f"-{_per_head_code(call, 'slopes')} * abs({{query_positions}}[..., None] - {{key_positions}})"
-
-
 @position(
     formula="Bᵢⱼ = −λₕ |posᵢ − j|",
     shapes="query_positions[n], key_positions[m], slopes[h] -> [n m]",
     source="Press, Smith & Lewis 2022, §3; the slopes of other head counts: their code, get_slopes",
     example={"query_positions": [0, 2], "key_positions": [0, 2], "slopes": [0.5], "gives": [[0, -1], [-1, 0]]},
-    by_hand=alibi_by_hand,
-    derivatives={**OF_POSITIONS, "slopes": alibi_slopes},
+    derivatives={**OF_POSITIONS, "slopes": "{d_slopes}ₕ = −Σᵢⱼ {d_result}ᵢⱼ |posᵢ − j|"},
     derived={
         "slopes": DerivedInput(
             published_slopes,
@@ -113,7 +72,6 @@ def _alibi_code(call: CodeCall) -> str:
         )
     },
     acts_on="scores",
-    code=_alibi_code,
 )
 def alibi(
     query_positions: Array, key_positions: Array, heads: int | None = None, *, slopes: Array | float | None = None
@@ -182,77 +140,6 @@ def t5_by_hand(
     return [*lines, f"table[{bucket}] = {write(result)}"]
 
 
-def table_gradient(grad: Array, rows: Array, table: Array, heads: int | None) -> Array:
-    """The gradient of a table [r h] that has a row for each pair: what pairs of the same row get is added.
-
-    `grad` is [… h n m], without an axis of heads [… n m]; `rows` are [… n m] of all heads.
-    """
-    if heads is None:
-        grad, rows = grad[..., None, :, :], rows[..., None, :, :] if rows.ndim > 2 else rows
-    pairs = (*grad.shape[:-2], grad.shape[-2] * grad.shape[-1])
-    of_pairs = np.broadcast_to(rows, grad.shape).reshape(pairs)
-    total: Array = add_rows(grad.reshape(pairs)[..., None], of_pairs, len(table))[..., 0]
-    return total.mT
-
-
-def table_gradient_code(call: CodeCall, forward: str | NoCode, rows: str) -> str | NoCode:
-    """The gradient of a table [r h]: of each row the sum over the pairs that read it."""
-    if isinstance(forward, NoCode):
-        return forward
-    lines = forward.split("\n")[:-1]
-    sums = f"({{grad}} * ({rows} == at)).sum(axis=(-2, -1)) for at in range({call.shape[-2]})"
-    stacked = (
-        f"np.stack([{sums}], axis=-1)[..., None]" if call.option("heads") is None else f"np.stack([{sums}], axis=-2)"
-    )
-    return "\n".join([*lines, stacked])
-
-
-def vectors_gradient_code(rows: str, count: int, x: str = "{query}", *, are_keys: bool = False) -> str:
-    """The gradient of vectors of distances: of each the queries or keys, times the gradients of its pairs."""
-    sums = ".sum(axis=-2)[..., None]" if are_keys else ".sum(axis=-1, keepdims=True)"
-    of_pairs = f"({{grad}} * ({rows} == at)){sums} * {x}"
-    return f"np.stack([({of_pairs}).sum(axis=-2) for at in range({count})], axis=-2)"
-
-
-@derivative(
-    "{d_table}[r, h] = Σᵢⱼ {d_result}ᵢⱼ of the pairs whose distance is in bucket r",
-    code=lambda call: table_gradient_code(call, _t5_code(call), "bucket"),
-)
-def t5_table(
-    grad: Array,
-    query_positions: Array,
-    key_positions: Array,
-    table: Array,
-    *,
-    max_distance: int,
-    bidirectional: bool,
-    heads: int | None = None,
-) -> Array:
-    """The gradient of the table: what the pairs of each bucket get is added."""
-    distance = key_positions - query_positions[..., :, None]
-    return table_gradient(grad, t5_bucket(distance, len(table), max_distance, bidirectional), table, heads)
-
-
-def rows_code(call: CodeCall, rows: str) -> str:
-    """The numbers of a table [r h] in some rows [… n m], of each head."""
-    if call.option("heads") is None:
-        return f"{{table}}[{rows}, 0]"
-    return f"{{table}}[{rows}, np.arange({call.shapes['table'][-1]})[:, None, None]]"
-
-
-def _t5_code(call: CodeCall) -> str:
-    """The distances, their buckets, and the numbers of these; wide buckets begin at the distances in a list."""
-    buckets, both_ways = call.shapes["table"][-2], call.options["bidirectional"]
-    half = buckets // 2 if both_ways else buckets
-    exact = half // 2
-    begins = _t5_begins(half, call.options["max_distance"])
-    lines = ["distance = {key_positions} - {query_positions}[..., None]"]
-    lines.append(f"away = {'abs(distance)' if both_ways else '(-distance).clip(0)'}")
-    wide = f"{exact} + np.searchsorted(np.array({begins}), away, side='right')" if begins else f"{exact}"
-    after = f" + {half} * (distance > 0)" if both_ways else ""
-    return "\n".join([*lines, f"bucket = np.where(away < {exact}, away, {wide}){after}", rows_code(call, "bucket")])
-
-
 @position(
     formula="Bᵢⱼ = table[bucket(j − posᵢ), h]",
     shapes="query_positions[n], key_positions[m], table[r h] -> [n m]",
@@ -264,10 +151,12 @@ def _t5_code(call: CodeCall) -> str:
         "gives": [[5, 3], [7, 5]],
     },
     by_hand=t5_by_hand,
-    derivatives={**OF_POSITIONS, "table": t5_table},
+    derivatives={
+        **OF_POSITIONS,
+        "table": "{d_table}[r, h] = Σᵢⱼ {d_result}ᵢⱼ of the pairs whose distance is in bucket r",
+    },
     check=check_t5,
     acts_on="scores",
-    code=_t5_code,
 )
 def t5(
     query_positions: Array,

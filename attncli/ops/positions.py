@@ -8,9 +8,8 @@ from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import cos, number, parameter, sin
 from attncli.ops.code import CodeCall
-from attncli.ops.code_parts import add_rows_code
 from attncli.ops.decorators import position, structural
-from attncli.ops.derivatives import CONSTANT, add_rows, derivative, unchanged
+from attncli.ops.derivatives import CONSTANT, unchanged
 from attncli.ops.records import TABLE, OperatorUse, Positive
 from attncli.ops.rope import angles, rope_frequencies
 
@@ -86,17 +85,6 @@ def check_learned(use: OperatorUse) -> None:
         )
 
 
-@derivative(
-    "{d_table}: the rows of {d_result}, added where their position is",
-    code=lambda call: add_rows_code(
-        call, "({positions} + {offset})" if call.option("offset") else "{positions}", call.shape[-2]
-    ),
-)
-def learned_table(grad: Array, positions: Array, table: Array, *, offset: int = 0) -> Array:
-    """The gradient of the table: the vectors of equal positions are added."""
-    return add_rows(grad, positions + offset, table.shape[-2])
-
-
 @position(
     formula="P[pos] = table[pos]",
     shapes="positions[n], table[t x] -> [n x]",
@@ -107,9 +95,8 @@ def learned_table(grad: Array, positions: Array, table: Array, *, offset: int = 
         f"P = table[{int(positions) + offset}] = {write(result)}"
     ],
     check=check_learned,
-    derivatives={"positions": CONSTANT, "table": learned_table},
+    derivatives={"positions": CONSTANT, "table": "{d_table}: the rows of {d_result}, added where their position is"},
     acts_on="embeddings",
-    code=lambda call: "{table}[{positions} + {offset}]" if call.options["offset"] else "{table}[{positions}]",
 )
 def learned(positions: Array, features: int | None = None, *, table: Annotated[Array, TABLE], offset: int = 0) -> Array:
     """A learned vector for each position, added to the embeddings.

@@ -216,7 +216,7 @@ def is_recorded(record: object) -> bool:
         return record.kind != "generator"
     if isinstance(record, DerivativeRecord):
         return record.is_recorded
-    return isinstance(record, StructuralRecord) and not record.is_exact
+    return isinstance(record, StructuralRecord)
 
 
 def broken_packages() -> Sequence[str]:

@@ -10,10 +10,8 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number, products
-from attncli.ops.code import CodeCall, NoCode
 from attncli.ops.decorators import position
-from attncli.ops.derivatives import add_rows, derivative
-from attncli.ops.position_biases import OF_POSITIONS, vectors_gradient_code
+from attncli.ops.position_biases import OF_POSITIONS
 from attncli.ops.records import TABLE, OperatorUse, Range
 
 
@@ -21,11 +19,6 @@ def products_with_rows(x: Array, table: Array, rows: Array) -> Array:
     """The dot products of vectors [… n d] with one row of a table [… r d] for each pair [… n m]."""
     found = x @ table.mT
     return np.take_along_axis(found, np.broadcast_to(rows, (*found.shape[:-1], rows.shape[-1])), axis=-1)
-
-
-def sums_by_row(grad: Array, rows: Array, count: int) -> Array:
-    """The gradient of the products of vectors with `count` rows [… n r]: pairs [… n m] of the same row are added."""
-    return add_rows(grad[..., None], rows, count)[..., 0]
 
 
 def of_each_head(vector: Array) -> Array:
@@ -42,19 +35,6 @@ def projected(table: Array, w: Array | None, b: Array | None = None) -> Array:
 def plus_of_each_head(x: Array, vector: Array | None) -> Array:
     """Vectors [… n d] plus that of their head."""
     return x if vector is None else x + of_each_head(vector)
-
-
-def pairs_code(call: CodeCall, vectors: str, name: str, w: str, b: str = "") -> list[str]:
-    """The line of a table of vectors [r d] for each distance, and of each head where it has some, by a name."""
-    made = f"{{{vectors}}} @ {{{w}}}" if call.has(w) else f"{{{vectors}}}"
-    bias = "" if not call.has(b) else f" + {{{b}}}" + ("[..., None, :]" if len(call.shapes[b]) > 1 else "")
-    return [f"{name} = {made}{bias}"]
-
-
-def has_rows_of_each_item(call: CodeCall, *tables: str) -> bool:
-    """Whether tables have an axis of heads and positions one of batch items, for which one index is not enough."""
-    of_heads = any(call.has(name) and len(call.shapes[name]) > 2 for name in tables)
-    return of_heads and any(len(call.shapes[f"{role}_positions"]) > 1 for role in ("query", "key"))
 
 
 def check_width(use: OperatorUse, weights: str) -> None:
@@ -96,78 +76,6 @@ def shaw_by_hand(
     return [line + beyond, write.equation(products(query, table[row]), result, name=name)]
 
 
-def _by_distance(grad: Array, query_positions: Array, key_positions: Array, rows: int, left: int | None) -> Array:
-    """The gradient of the products of queries with the rows of the table [… n r]."""
-    return sums_by_row(grad, relative_row(key_positions - query_positions[..., :, None], rows, left), rows)
-
-
-def shaw_query_by_hand(
-    write: ArithmeticWriter,
-    grad: Array,
-    query_positions: Any,
-    key_positions: Array,
-    table: Array,
-    result: Any,
-    *,
-    left: int | None = None,
-) -> list[str]:
-    """The vectors of the distances of all keys [m], each times the gradient of its pair."""
-    rows = relative_row(key_positions - query_positions, len(table), left)
-    return [write.equation(products(grad, table[rows]), result, letter="d")]
-
-
-def _shaw_gradient_code(call: CodeCall, then: str) -> str | NoCode:
-    """The rows of the distances, and what is made of them."""
-    forward = _shaw_code(call)
-    if isinstance(forward, NoCode):
-        return forward
-    vectors = "{table}[..., row, :]" if len(call.shapes["table"]) > 2 else "{table}[row]"
-    return "\n".join([forward.split("\n")[0], then.replace("{vectors}", vectors)])
-
-
-@derivative(
-    "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ {table}(clip(j − posᵢ))",
-    sums_over=("m",),
-    by_hand=shaw_query_by_hand,
-    code=lambda call: _shaw_gradient_code(call, "({grad}[..., None] * {vectors}).sum(axis=-2)"),
-)
-def shaw_query(
-    grad: Array, query_positions: Array, key_positions: Array, table: Array, *, left: int | None = None
-) -> Array:
-    """The gradient of the queries: the vectors of the distances, each times the gradient of its pair."""
-    total: Array = _by_distance(grad, query_positions, key_positions, table.shape[-2], left) @ table
-    return total
-
-
-@derivative(
-    "{d_table}(r) = Σᵢⱼ {d_result}ᵢⱼ {query}ᵢ of the pairs with the distance r",
-    code=lambda call: _shaw_gradient_code(call, vectors_gradient_code("row", call.shapes["table"][-2])),
-)
-def shaw_table(
-    grad: Array,
-    query: Array,
-    query_positions: Array,
-    key_positions: Array,
-    table: Array,
-    *,
-    left: int | None = None,
-) -> Array:
-    """The gradient of the table: the queries, each times the gradients of the pairs with a distance."""
-    total: Array = _by_distance(grad, query_positions, key_positions, table.shape[-2], left).mT @ query
-    return total
-
-
-def _shaw_code(call: CodeCall) -> str | NoCode:
-    """The rows of the distances, and the products with their vectors."""
-    *heads, rows, _ = call.shapes["table"]
-    left = _rows_to_the_left(rows, call.option("left"))
-    if heads and len(call.shapes["query_positions"]) > 1:
-        return NoCode("each head and each batch item has rows of its own")
-    index = f"row = ({{key_positions}} - {{query_positions}}[..., None] + {left}).clip(0, {rows - 1})"
-    vectors = "{table}[..., row, :]" if heads else "{table}[row]"
-    return f"{index}\n({{query}}[..., None, :] * {vectors}).sum(axis=-1)"
-
-
 @position(
     formula="Qᵢ·table(clip(j − posᵢ))",
     shapes="query[n d], query_positions[n], key_positions[m], table[r d] -> [n m]",
@@ -180,10 +88,13 @@ def _shaw_code(call: CodeCall) -> str | NoCode:
         "gives": [[0, 2], [3, 0]],
     },
     by_hand=shaw_by_hand,
-    derivatives={**OF_POSITIONS, "query": shaw_query, "table": shaw_table},
+    derivatives={
+        **OF_POSITIONS,
+        "query": "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ {table}(clip(j − posᵢ))",
+        "table": "{d_table}(r) = Σᵢⱼ {d_result}ᵢⱼ {query}ᵢ of the pairs with the distance r",
+    },
     check=check_shaw,
     acts_on="products",
-    code=_shaw_code,
 )
 def shaw(
     query: Array,

@@ -6,9 +6,8 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import products, total
 from attncli.ops.code import CodeCall
-from attncli.ops.code_parts import add_rows_code
 from attncli.ops.decorators import structural
-from attncli.ops.derivatives import add_rows, derivative, unchanged
+from attncli.ops.derivatives import derivative, unchanged
 from attncli.ops.products import product_without_zeros
 
 
@@ -50,45 +49,13 @@ def project_b(grad: Array) -> Array:
     return total
 
 
-def _project_code(call: CodeCall) -> str:
-    """A product and a sum, as far as there are a matrix and a bias."""
-    return f"{{x}}{' @ {w}' if call.has('w') else ''}{' + {b}' if call.has('b') else ''}"
-
-
-@structural(derivatives={"x": project_x, "w": project_w, "b": project_b}, code=_project_code)
+@structural(derivatives={"x": project_x, "w": project_w, "b": project_b})
 def project(x: Array, w: Array | None = None, b: Array | float = 0.0) -> Array:
     """`x @ w + b`; without `w`, `x + b`."""
     return (x if w is None else x @ w) + b
 
 
-def _unpack_gradient_code(call: CodeCall) -> str:
-    """Zeros, and the gradient in the columns of each block."""
-    blocks, first, count = (call.options[name] for name in ("blocks", "first", "count"))
-    *leading, features = call.shape
-    lines = [f"columns = np.zeros({(*leading, blocks, features // blocks)})"]
-    lines.append(f"columns[..., {first}:{first + count}] = {{grad}}.reshape({(*leading, blocks, count)})")
-    return "\n".join([*lines, f"columns.reshape({call.shape})"])
-
-
-@derivative("{d_x}: {d_result} in its columns, 0 in the others", is_whole=True, code=_unpack_gradient_code)
-def unpack_x(grad: Array, x: Array, *, blocks: int, first: int, count: int) -> Array:
-    """The gradient of packed projections."""
-    packed = np.zeros((*x.shape[:-1], blocks, x.shape[-1] // blocks), grad.dtype)
-    packed[..., first : first + count] = grad.reshape(*grad.shape[:-1], blocks, count)
-    return packed.reshape(x.shape)
-
-
-def _unpack_code(call: CodeCall) -> str:
-    """A slice of columns, or of those of each block."""
-    blocks, first, count = (call.options[name] for name in ("blocks", "first", "count"))
-    columns = f"[..., {first}:{first + count}]"
-    *leading, features = call.shapes["x"]
-    if blocks == 1:
-        return f"{{x}}{columns}"
-    return f"{{x}}.reshape({(*leading, blocks, features // blocks)}){columns}.reshape({call.shape})"
-
-
-@structural(is_exact=True, derivatives={"x": unpack_x}, code=_unpack_code)
+@structural(is_exact=True, derivatives={"x": "{d_x}: {d_result} in its columns, 0 in the others"})
 def unpack(x: Array, *, blocks: int, first: int, count: int) -> Array:
     """The columns of one projection among packed ones: `count` from `first` of each of equal blocks.
 
@@ -100,28 +67,13 @@ def unpack(x: Array, *, blocks: int, first: int, count: int) -> Array:
     array([[1, 2, 4, 5]])
     """
     *leading, columns = x.shape
+    if blocks == 1:
+        return x[..., first : first + count]
     parts = x.reshape(*leading, blocks, columns // blocks)[..., first : first + count]
     return parts.reshape(*leading, blocks * count)
 
 
-@derivative(
-    "{d_x}: the heads of {d_result} side by side",
-    is_whole=True,
-    code=lambda call: f"{{grad}}.swapaxes(-2, -3).reshape({call.shape})",
-)
-def split_heads_x(grad: Array) -> Array:
-    """The gradient of features that are split into heads."""
-    *leading, heads, rows, features = grad.shape
-    return grad.swapaxes(-2, -3).reshape(*leading, rows, heads * features)
-
-
-def _split_code(call: CodeCall) -> str:
-    """The features in heads, and the heads before the rows."""
-    *leading, heads, rows, features = call.shape
-    return f"{{x}}.reshape({(*leading, rows, heads, features)}).swapaxes(-2, -3)"
-
-
-@structural(is_exact=True, derivatives={"x": split_heads_x}, code=_split_code)
+@structural(is_exact=True, derivatives={"x": "{d_x}: the heads of {d_result} side by side"})
 def split_heads(x: Array, *, heads: int) -> Array:
     """The features split into heads: [… n h·d] to [… h n d].
 
@@ -134,22 +86,7 @@ def split_heads(x: Array, *, heads: int) -> Array:
     return x.reshape(*leading, rows, heads, features // heads).swapaxes(-2, -3)
 
 
-def _merge_gradient_code(call: CodeCall) -> str:
-    """The features in heads again."""
-    *leading, heads, rows, features = call.shape
-    return f"{{grad}}.reshape({(*leading, rows, heads, features)}).swapaxes(-2, -3)"
-
-
-@derivative("{d_x}: {d_result} split into heads", is_whole=True, code=_merge_gradient_code)
-def merge_heads_x(grad: Array, x: Array) -> Array:
-    """The gradient of heads that are merged."""
-    *leading, heads, rows, features = x.shape
-    return grad.reshape(*leading, rows, heads, features).swapaxes(-2, -3)
-
-
-@structural(
-    is_exact=True, derivatives={"x": merge_heads_x}, code=lambda call: f"{{x}}.swapaxes(-2, -3).reshape({call.shape})"
-)
+@structural(is_exact=True, derivatives={"x": "{d_x}: {d_result} split into heads"})
 def merge_heads(x: Array) -> Array:
     """The heads side by side, the first one first: [… h n e] to [… n h·e].
 
@@ -174,11 +111,7 @@ def repeat_kv_x(grad: Array, x: Array) -> Array:
     return total
 
 
-@structural(
-    is_exact=True,
-    derivatives={"x": repeat_kv_x},
-    code=lambda call: f"{{x}}.repeat({call.shape[-3] // call.shapes['x'][-3]}, axis=-3)",
-)
+@structural(is_exact=True, derivatives={"x": repeat_kv_x})
 def repeat_kv(x: Array, *, heads: int) -> Array:
     """Query head h reads key head h // (heads / g): [… g m c] to [… h m c].
 
@@ -188,23 +121,7 @@ def repeat_kv(x: Array, *, heads: int) -> Array:
     return np.repeat(x, heads // x.shape[-3], axis=-3)
 
 
-@derivative(
-    "{d_x} = Σₕ {d_result}ₕ over the query heads of each key head",
-    is_whole=True,
-    code=lambda call: f"{{grad}}.reshape({(*call.shape[:-1], -1, call.shape[-1])}).sum(axis=-2)",
-)
-def repeat_numbers_x(grad: Array, x: Array) -> Array:
-    """The gradient of the numbers of a key head: the sum over the query heads that read them."""
-    *leading, groups, rows = x.shape
-    total: Array = grad.reshape(*leading, groups, -1, rows).sum(axis=-2)
-    return total
-
-
-@structural(
-    is_exact=True,
-    derivatives={"x": repeat_numbers_x},
-    code=lambda call: f"{{x}}.repeat({call.shape[-2] // call.shapes['x'][-2]}, axis=-2)",
-)
+@structural(is_exact=True, derivatives={"x": "{d_x} = Σₕ {d_result}ₕ over the query heads of each key head"})
 def repeat_numbers(x: Array, *, heads: int) -> Array:
     """Query head h reads the numbers of key head h // (heads / g): [… g n] to [… h n].
 
@@ -214,60 +131,22 @@ def repeat_numbers(x: Array, *, heads: int) -> Array:
     return np.repeat(x, heads // x.shape[-2], axis=-2)
 
 
-@derivative("{d_past}: the first rows of {d_result}", code=lambda call: f"{{grad}}[..., :{call.shapes['past'][-2]}, :]")
-def concat_cache_past(grad: Array, past: Array) -> Array:
-    """The gradient of the cached rows."""
-    return grad[..., : past.shape[-2], :]
-
-
-@derivative("{d_new}: the last rows of {d_result}", code=lambda call: f"{{grad}}[..., {call.shapes['past'][-2]}:, :]")
-def concat_cache_new(grad: Array, past: Array) -> Array:
-    """The gradient of the new rows."""
-    return grad[..., past.shape[-2] :, :]
-
-
 @structural(
     is_exact=True,
-    derivatives={"past": concat_cache_past, "new": concat_cache_new},
-    code="np.concatenate([{past}, {new}], axis=-2)",
+    derivatives={"past": "{d_past}: the first rows of {d_result}", "new": "{d_new}: the last rows of {d_result}"},
 )
 def concat_cache(past: Array, new: Array) -> Array:
     """The cached rows, then the new ones: [… p c] and [… k c] to [… p+k c]."""
     return np.concatenate([past, new], axis=-2)
 
 
-@derivative("{d_x}: the first features of {d_result}", code=lambda call: f"{{grad}}[..., :{call.shapes['x'][-1]}]")
-def join_features_x(grad: Array, x: Array) -> Array:
-    """The gradient of each head's own features."""
-    return grad[..., : x.shape[-1]]
-
-
-def _shared_gradient_code(call: CodeCall) -> str:
-    """The last features, of all heads that share them."""
-    is_shared = len(call.shapes["grad"]) > 2 and call.shapes["shared"][-3] == 1
-    return f"{{grad}}[..., {call.shapes['x'][-1]}:]{'.sum(axis=-3, keepdims=True)' if is_shared else ''}"
-
-
-@derivative(
-    "{d_shared}: the last features of {d_result}, added up over the heads that share them",
-    is_whole=True,
-    code=_shared_gradient_code,
+@structural(
+    is_exact=True,
+    derivatives={
+        "x": "{d_x}: the first features of {d_result}",
+        "shared": "{d_shared}: the last features of {d_result}, added up over the heads that share them",
+    },
 )
-def join_features_shared(grad: Array, x: Array, shared: Array) -> Array:
-    """The gradient of the features that follow: the sum over the heads that share them."""
-    own = grad[..., x.shape[-1] :]
-    if own.ndim > 2 and shared.shape[-3] == 1:
-        own = own.sum(axis=-3, keepdims=True)
-    return own
-
-
-def _join_code(call: CodeCall) -> str:
-    """The shared features of every head behind its own."""
-    shape = (*call.shapes["x"][:-1], call.shapes["shared"][-1])
-    return f"np.concatenate([{{x}}, np.broadcast_to({{shared}}, {shape})], axis=-1)"
-
-
-@structural(is_exact=True, derivatives={"x": join_features_x, "shared": join_features_shared}, code=_join_code)
 def join_features(x: Array, shared: Array) -> Array:
     """Features, and then those of another array, which all heads may share: [… h n d] and [… 1 n r] to [… h n d+r].
 
@@ -277,17 +156,7 @@ def join_features(x: Array, shared: Array) -> Array:
     return np.concatenate([x, np.broadcast_to(shared, (*x.shape[:-1], shared.shape[-1]))], axis=-1)
 
 
-@derivative(
-    "{d_x}: {d_result} in its rows, 0 in the others",
-    is_whole=True,
-    code=lambda call: add_rows_code(call, "np.array({at})", call.shape[-2]),
-)
-def select_rows_x(grad: Array, x: Array, *, at: list[int]) -> Array:
-    """The gradient of rows of which some are selected."""
-    return add_rows(grad, np.asarray(at), x.shape[-2])
-
-
-@structural(is_exact=True, derivatives={"x": select_rows_x}, code="{x}[..., {at}, :]")
+@structural(is_exact=True, derivatives={"x": "{d_x}: {d_result} in its rows, 0 in the others"})
 def select_rows(x: Array, *, at: list[int]) -> Array:
     """The rows at some positions: [… q x] to [… n x]."""
     return x[..., at, :]
@@ -325,13 +194,7 @@ def with_column_sink(grad: Array, *, heads: int | None) -> Array:
     return total[..., None] if heads is None else total
 
 
-def _column_code(call: CodeCall) -> str:
-    """The sink of each head for every query, behind the scores."""
-    sink = "{sink}" if call.options["heads"] is None else "{sink}[:, None, None]"
-    return f"np.concatenate([{{scores}}, np.broadcast_to({sink}, {(*call.shape[:-1], 1)})], axis=-1)"
-
-
-@structural(derivatives={"scores": with_column_scores, "sink": with_column_sink}, code=_column_code)
+@structural(derivatives={"scores": with_column_scores, "sink": with_column_sink})
 def with_column(scores: Array, sink: Array, *, heads: int | None) -> Array:
     """A logit after the keys of every query: [… h n m] and [h] to [… h n m+1].
 
@@ -344,28 +207,19 @@ def with_column(scores: Array, sink: Array, *, heads: int | None) -> Array:
     return np.concatenate([scores, column], axis=-1)
 
 
-@derivative(
-    "{d_weights}: {d_result}, and 0 for the sink",
-    code=lambda call: f"np.concatenate([{{grad}}, np.zeros({(*call.shape[:-1], 1)})], axis=-1)",
-)
-def without_column_weights(grad: Array) -> Array:
-    """The gradient of the weights with that of the sink, which is dropped."""
-    return np.concatenate([grad, np.zeros((*grad.shape[:-1], 1), grad.dtype)], axis=-1)
-
-
-@structural(derivatives={"weights": without_column_weights}, code="{weights}[..., :-1]")
+@structural(derivatives={"weights": "{d_weights}: {d_result}, and 0 for the sink"})
 def without_column(weights: Array) -> Array:
     """The last column is dropped: [… n m+1] to [… n m]."""
     return weights[..., :-1]
 
 
-@structural(is_exact=True, derivatives={"x": unchanged}, code="{x}")
+@structural(is_exact=True, derivatives={"x": unchanged})
 def identity(x: Array) -> Array:
     """The array itself, unchanged."""
     return x
 
 
-@structural(is_exact=True, code=lambda call: f"{{x}}.reshape({call.shape})")
+@structural(is_exact=True)
 def reshape(x: Array, *, shape: tuple[int, ...], at: list[int] | None = None) -> Array:
     """The same numbers in another shape; of its last axis the entries at these positions.
 
@@ -376,22 +230,13 @@ def reshape(x: Array, *, shape: tuple[int, ...], at: list[int] | None = None) ->
     return shaped if at is None else shaped[..., at]
 
 
-def _sum_over_code(call: CodeCall) -> str:
-    """A sum over axes, all or none of which stay with length 1, or a sum in the shape that is left."""
-    axes, kept = call.options["axes"], call.options["kept"]
-    over = f"axis={axes[0] if len(axes) == 1 else axes}"
-    if not kept:
-        return f"{{x}}.sum({over})"
-    total = f"{{x}}.sum({over}, keepdims=True)"
-    return total if kept == axes else f"{total}.reshape({call.shape})"
-
-
-@structural(code=_sum_over_code)
+@structural()
 def sum_over(x: Array, *, axes: tuple[int, ...], kept: tuple[int, ...]) -> Array:
     """The sums over axes, of which those that are `kept` have length 1 afterwards.
 
     >>> sum_over(np.ones((2, 3, 4)), axes=(0, 2), kept=(2,)).tolist()
     [[8.0], [8.0], [8.0]]
     """
-    total: Array = x.sum(axis=axes, keepdims=True)
-    return total.squeeze(axis=tuple(axis for axis in axes if axis not in kept))
+    total: Array = x.sum(axis=axes, keepdims=bool(kept))
+    dropped = tuple(axis for axis in axes if axis not in kept)
+    return total.squeeze(axis=dropped) if kept and dropped else total

@@ -11,21 +11,16 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import cos, number, products, sin, total
-from attncli.ops.code import CodeCall, NoCode
+from attncli.ops.code import CodeCall
 from attncli.ops.decorators import position, structural
-from attncli.ops.derivatives import derivative
-from attncli.ops.position_biases import OF_POSITIONS, vectors_gradient_code
+from attncli.ops.position_biases import OF_POSITIONS
 from attncli.ops.records import TABLE, DerivedInput, MayHave, OperatorUse, Positive, Symbol, format_value
 from attncli.ops.relative_keys import (
     check_width,
-    has_rows_of_each_item,
-    of_each_head,
-    pairs_code,
     plus_of_each_head,
     products_with_rows,
     projected,
     relative_row,
-    sums_by_row,
 )
 from attncli.ops.rope import angles, rope_frequencies
 
@@ -131,143 +126,6 @@ def _rows_of_pairs(query_positions: Array, key_positions: Array, table: Array) -
     return relative_row(key_positions - query_positions[..., :, None], table.shape[-2])
 
 
-def _xl_sums(grad: Array, query_positions: Array, key_positions: Array, table: Array) -> Array:
-    """The gradient of the products of vectors with the rows of a table [… n r]."""
-    return sums_by_row(grad, _rows_of_pairs(query_positions, key_positions, table), table.shape[-2])
-
-
-def _biased_code(call: CodeCall) -> str:
-    """The queries, plus v."""
-    bias = "[..., None, :]" if len(call.shapes.get("position_bias", ())) > 1 else ""
-    return f"({{query}} + {{position_bias}}{bias})" if call.has("position_bias") else "{query}"
-
-
-def _transformer_xl_code(call: CodeCall) -> str | NoCode:
-    """The vectors of all distances, the row of each pair, and the products with it."""
-    if has_rows_of_each_item(call, "table", "w_position"):
-        return NoCode("each head and each batch item has rows of its own")
-    rows = call.shapes["table"][-2]
-    lines = pairs_code(call, "table", "R", "w_position")
-    lines.append(f"row = ({{key_positions}} - {{query_positions}}[..., None] + {rows // 2}).clip(0, {rows - 1})")
-    content = " + {content_bias}[..., None, :] @ {key}.mT" if call.has("content_bias") else ""
-    lines.append(f"({_biased_code(call)}[..., None, :] * R[..., row, :]).sum(axis=-1){content}")
-    return "\n".join(lines)
-
-
-def _after_rows_code(call: CodeCall, then: str) -> str | NoCode:
-    """What is made of the vectors R of all distances, and of the row of each pair."""
-    forward = _transformer_xl_code(call)
-    return forward if isinstance(forward, NoCode) else "\n".join([*forward.split("\n")[:-1], then])
-
-
-def _of_rows_code(call: CodeCall, then: str) -> str | NoCode:
-    """What is made of the gradient of the vectors of all distances."""
-    made = vectors_gradient_code("row", call.shapes["table"][-2], _biased_code(call))
-    found = _after_rows_code(call, f"of_rows = {made}\n{then}")
-    if isinstance(found, NoCode):
-        return found
-    return "\n".join(line for line in found.split("\n") if not line.startswith("R = "))
-
-
-def _key_gradient_code(call: CodeCall) -> str:
-    """The vector u, times the gradients of all queries; 0 without it."""
-    if not call.has("content_bias"):
-        return "0 * {key}"
-    bias = "{content_bias}[..., None, :]" if len(call.shapes["content_bias"]) > 1 else "{content_bias}"
-    return f"{{grad}}.sum(axis=-2)[..., None] * {bias}"
-
-
-@derivative(
-    "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ R(posᵢ − j)",
-    code=lambda call: _after_rows_code(call, "({grad}[..., None] * R[..., row, :]).sum(axis=-2)"),
-)
-def transformer_xl_query(
-    grad: Array, query_positions: Array, key_positions: Array, table: Array, w_position: Array | None = None
-) -> Array:
-    """The gradient of the queries: the vectors of the distances, each times the gradient of its pair."""
-    total: Array = _xl_sums(grad, query_positions, key_positions, table) @ projected(table, w_position)
-    return total
-
-
-@derivative("{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ u", code=_key_gradient_code)
-def transformer_xl_key(grad: Array, key: Array, content_bias: Array | None = None) -> Array:
-    """The gradient of the keys: the vector u, times the gradients of all queries."""
-    if content_bias is None:
-        return np.zeros_like(key)
-    total: Array = grad.sum(axis=-2)[..., None] * of_each_head(content_bias)
-    return total
-
-
-def _gradient_of_vectors(
-    grad: Array,
-    query: Array,
-    query_positions: Array,
-    key_positions: Array,
-    table: Array,
-    position_bias: Array | None,
-) -> Array:
-    """The gradient of the vectors of the distances [… r d]."""
-    sums = _xl_sums(grad, query_positions, key_positions, table)
-    total: Array = sums.mT @ plus_of_each_head(query, position_bias)
-    return total
-
-
-@derivative(
-    "{d_table}(r) = Σᵢⱼ {d_result}ᵢⱼ ({query}ᵢ + v) W_Pᵀ of the pairs with the distance r",
-    code=lambda call: _of_rows_code(call, "of_rows @ {w_position}.mT" if call.has("w_position") else "of_rows"),
-)
-def transformer_xl_table(
-    grad: Array,
-    query: Array,
-    query_positions: Array,
-    key_positions: Array,
-    table: Array,
-    w_position: Array | None = None,
-    position_bias: Array | None = None,
-) -> Array:
-    """The gradient of the table: the queries, each times the gradients of the pairs with a distance."""
-    vectors = _gradient_of_vectors(grad, query, query_positions, key_positions, table, position_bias)
-    return vectors if w_position is None else vectors @ w_position.mT
-
-
-@derivative(
-    "{d_w_position} = Σᵢⱼ {d_result}ᵢⱼ table(posᵢ − j)ᵀ ({query}ᵢ + v)",
-    code=lambda call: _of_rows_code(call, "{table}.mT @ of_rows"),
-)
-def transformer_xl_w(
-    grad: Array,
-    query: Array,
-    query_positions: Array,
-    key_positions: Array,
-    table: Array,
-    position_bias: Array | None = None,
-) -> Array:
-    """The gradient of the matrix that makes vectors of each head."""
-    vectors = _gradient_of_vectors(grad, query, query_positions, key_positions, table, position_bias)
-    total: Array = table.mT @ vectors
-    return total
-
-
-@derivative("{d_content_bias} = Σᵢⱼ {d_result}ᵢⱼ {key}ⱼ", code="({grad}.sum(axis=-2)[..., None, :] @ {key})[..., 0, :]")
-def transformer_xl_content_bias(grad: Array, key: Array) -> Array:
-    """The gradient of u: the keys, each times the gradients of all queries."""
-    total: Array = (grad.sum(axis=-2)[..., None, :] @ key)[..., 0, :]
-    return total
-
-
-@derivative(
-    "{d_position_bias} = Σᵢⱼ {d_result}ᵢⱼ R(posᵢ − j)",
-    code=lambda call: _after_rows_code(call, "({grad}[..., None] * R[..., row, :]).sum(axis=(-3, -2))"),
-)
-def transformer_xl_position_bias(
-    grad: Array, query_positions: Array, key_positions: Array, table: Array, w_position: Array | None = None
-) -> Array:
-    """The gradient of v: the vectors of the distances, each times the gradients of its pairs."""
-    sums = _xl_sums(grad, query_positions, key_positions, table).sum(axis=-2)
-    total: Array = (sums[..., None, :] @ projected(table, w_position))[..., 0, :]
-    return total
-
-
 @position(
     formula="Qᵢ·R(posᵢ − j) + u·Kⱼ + v·R(posᵢ − j), R = table W_P",
     shapes=(
@@ -289,12 +147,12 @@ def transformer_xl_position_bias(
     by_hand=transformer_xl_by_hand,
     derivatives={
         **OF_POSITIONS,
-        "query": transformer_xl_query,
-        "key": transformer_xl_key,
-        "table": transformer_xl_table,
-        "w_position": transformer_xl_w,
-        "content_bias": transformer_xl_content_bias,
-        "position_bias": transformer_xl_position_bias,
+        "query": "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ R(posᵢ − j)",
+        "key": "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ u",
+        "table": "{d_table}(r) = Σᵢⱼ {d_result}ᵢⱼ ({query}ᵢ + v) W_Pᵀ of the pairs with the distance r",
+        "w_position": "{d_w_position} = Σᵢⱼ {d_result}ᵢⱼ table(posᵢ − j)ᵀ ({query}ᵢ + v)",
+        "content_bias": "{d_content_bias} = Σᵢⱼ {d_result}ᵢⱼ {key}ⱼ",
+        "position_bias": "{d_position_bias} = Σᵢⱼ {d_result}ᵢⱼ R(posᵢ − j)",
     },
     derived={
         "table": DerivedInput(
@@ -312,7 +170,6 @@ def transformer_xl_position_bias(
     },
     check=check_transformer_xl,
     acts_on="products",
-    code=_transformer_xl_code,
 )
 def transformer_xl(
     query: Array,

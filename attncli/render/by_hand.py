@@ -11,7 +11,7 @@ from attncli.base.text import repr_excerpt
 from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.numbers.terms import number, products, total
 from attncli.ops.derivatives import DerivativeRecord
-from attncli.ops.records import ByHand, OperatorRecord
+from attncli.ops.records import ByHand, OperatorRecord, StructuralRecord
 from attncli.ops.registry import failures_named, is_recorded, record_of
 from attncli.ops.rope import rope_x
 from attncli.ops.structural import project, project_x
@@ -216,8 +216,8 @@ def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
 def is_read_off(step: Step) -> bool:
     """Whether the lines of a step are read off a record of what its function does."""
     record: Any = None if step.function is None else record_of(step.function)
-    is_derivative_or_operator = isinstance(record, (DerivativeRecord, OperatorRecord))
-    return is_derivative_or_operator and is_recorded(record) and record.by_hand is None
+    moves = isinstance(record, StructuralRecord) and (record.is_exact or record.is_boolean)
+    return not moves and is_recorded(record) and record.by_hand is None
 
 
 def _lines_of_record(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter) -> list[str]:

@@ -3,12 +3,15 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from attncli.base.axes import AXIS_NOUNS, format_lengths, legend
 from attncli.base.lazy_numpy import np
 from attncli.base.text import join_words, transliterate
 from attncli.ops import structural
+from attncli.ops.derivatives import DerivativeRecord
 from attncli.ops.records import format_value
+from attncli.ops.registry import record_of
 from attncli.plan.graph import GIVEN, GRADIENT, LOOK_UP, Node
 from attncli.plan.trace import STEPS_OF_EVERY_PROBLEM, AxisPositions, Step, Trace
 from attncli.render.by_hand import worked_cells, worked_lines, worked_positions
@@ -188,12 +191,23 @@ def _is_equal(above: Grid, grid: Grid) -> bool:
 
 def shapes_of(trace: Trace, step: Step) -> str:
     """The shapes of a step: of its inputs and of it, `Q [n d] 4 × 3, … → [n m] 4 × 4`, and its operator's options."""
-    inputs = ", ".join(f"{trace[name].symbol} {format_shape(trace[name])}" for name in step.inputs.values())
+    inputs = ", ".join(f"{trace[name].symbol} {format_shape(trace[name])}" for name in _read_by(trace, step))
     if _is_input(step) or step.tapped_from is not None or not inputs:
         shapes = format_shape(step)
     else:
         shapes = f"{inputs} → {format_shape(step)}"
     return shapes if _is_input(step) else "; ".join([shapes, *_parameters_in_force(step)])
+
+
+def _read_by(trace: Trace, step: Step) -> Sequence[str]:
+    """The steps whose numbers a step reads: of the derivative of a function not those that it takes the shape of."""
+    record: Any = None if step.function is None else record_of(step.function)
+    if not isinstance(record, DerivativeRecord) or not record.is_recorded:
+        return list(step.inputs.values())
+    from attncli.render.recorded_lines import arrays_read  # noqa: PLC0415 - few steps are read off
+
+    read = arrays_read(trace, step)
+    return [name for argument, name in step.inputs.items() if argument in read]
 
 
 def format_shape(step: Step) -> str:

@@ -17,6 +17,8 @@ from attncli.base.errors import AttnError
 from attncli.io.assemble import read_value
 from attncli.io.problem_files import Origin, RawValue
 from attncli.numbers.parsing import number_of_text
+from attncli.ops.recording.derivatives import RecordedDerivative
+from attncli.ops.recording.guard import numbers_for
 from attncli.plan.build import build_plan
 from attncli.plan.graph import Node, Plan
 from attncli.problem.build import build
@@ -61,9 +63,19 @@ def _plans(keys: Mapping[str, Any]) -> Iterator[Plan]:
 def _meaning(plan: Plan, node: Node) -> StepMeaning:
     """What a plan says of a node; the inputs of an inner quantity are those of its operator."""
     outer = node if node.tapped_from is None else plan.by_name[node.tapped_from]
-    inputs = (plan.by_name[name] for name in dict.fromkeys(outer.inputs.values()))
+    inputs = (plan.by_name[name] for name in dict.fromkeys(_read_by(plan, outer)))
     shapes = tuple((source.symbol, source.letters) for source in inputs)
     return StepMeaning(node.symbol, node.formula, node.letters, node.purpose, shapes)
+
+
+def _read_by(plan: Plan, node: Node) -> Iterator[str]:
+    """The nodes whose numbers a node reads: of the derivative of a function not those that it takes the shape of."""
+    names = list(node.inputs)
+    if isinstance(node.function, RecordedDerivative):
+        shapes = {name: plan.by_name[source].shape for name, source in node.inputs.items()}
+        arrays = {name: numbers_for(name, shape, 0) for name, shape in shapes.items()}
+        names = list(node.function.read(arrays, node.options))
+    return (node.inputs[name] for name in names)
 
 
 def _mask(text: str) -> Any:

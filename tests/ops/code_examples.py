@@ -9,8 +9,12 @@ import numpy as np
 
 from attncli.ops.code import CodeCall, Library
 from attncli.ops.derivatives import DerivativeRecord
+from attncli.ops.recording.code import code_of
+from attncli.ops.recording.derivatives import recording_of
+from attncli.ops.recording.guard import numbers_for
 from attncli.ops.records import OperatorRecord
-from attncli.render.code.names import MODULES
+from attncli.ops.registry import is_recorded
+from attncli.render.code.names import MODULES, in_torch
 from attncli.render.code.templates import filled, template_of
 
 WHOLE = ("positions", "rows", "lengths", "sequences", "mask", "starts", "tokens", "ids")  # ends of names
@@ -20,7 +24,7 @@ def result_of_code(
     record: OperatorRecord, library: Library, module: Any, array: Callable[[np.ndarray], Any]
 ) -> np.ndarray | None:
     """What the code of an operator gives for the example of its record; None without code."""
-    return run_code(record, call_of_example(record), library, module, array)
+    return run_code(record, call_of_example(record), library, module, array, function=record.function)
 
 
 def run_code(
@@ -31,16 +35,35 @@ def run_code(
     array: Callable[[np.ndarray], Any] = np.asarray,
     *,
     is_known: bool = True,
+    function: Any = None,
 ) -> np.ndarray | None:
-    """What the code of a call gives, written with or without its numbers; None without code."""
-    template = template_of(record, call if is_known else replace(call, values={}), library)
-    if not isinstance(template, str):
+    """What the code of a call gives, written with or without its numbers; None without code.
+
+    Of a `function` without a rule, or the derivative of one, it is read off.
+    """
+    written = call if is_known else replace(call, values={})
+    template = template_of(record, written, library)
+    if template is None and function is not None and is_recorded(record):
+        lines = _read_off(function, written, library)
+    elif isinstance(template, str):
+        ranks = {name: len(shape) for name, shape in call.shapes.items()}
+        lines = filled(template, record, call, library, ranks)
+    else:
         return None
-    *before, value = filled(template, record, call, library, {name: len(shape) for name, shape in call.shapes.items()})
+    *before, value = lines
     space = {MODULES[library]: module, **{name: array(found) for name, found in call.values.items()}}
     with np.errstate(all="ignore"):
         exec("\n".join([*before, f"result = {value}"]), space)
     return np.asarray(space["result"])
+
+
+def _read_off(function: Any, call: CodeCall, library: Library) -> list[str]:
+    """The lines of a record of a function, of any numbers where none are known."""
+    shapes = call.shapes.items()
+    arrays = {name: call.values[name] if name in call.values else numbers_for(name, x, 0) for name, x in shapes}
+    made = recording_of(function, arrays, call.options)
+    lines = [f"0 * {function.argument}"] if made is None else code_of(made, call.variables)
+    return list(map(in_torch, lines)) if library == "torch" else lines
 
 
 def call_of(

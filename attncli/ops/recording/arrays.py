@@ -5,7 +5,6 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import reduce
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -471,6 +470,13 @@ def _split(x: Recorded, sections: Any, axis: int = 0) -> list[Any]:
     return [np.take(x, part, axis=axis) for part in places]
 
 
+def _selected(conditions: Any, choices: Any, default: Any = 0) -> Any:
+    """`np.select`: of each number the choice of the first condition that holds."""
+    for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
+        default = np.where(condition, choice, default)
+    return default
+
+
 def _filled(fill: Any) -> Callable[..., Recorded]:
     """What makes a new array of the shape of another, in which numbers may be written."""
 
@@ -534,9 +540,7 @@ COMPOSED: Mapping[str, Callable[..., Any]] = {
     "atleast_1d": lambda x: x if x.ndim else x.reshape(1),
     "atleast_2d": lambda x: x if x.ndim > 1 else x.reshape(1, -1),
     "split": _split,
-    "select": lambda conditions, choices, default=0: reduce(
-        lambda rest, own: np.where(own[0], own[1], rest), [*zip(conditions, choices, strict=True)][::-1], default
-    ),
+    "select": _selected,
     "trace": lambda x, **options: np.sum(np.diagonal(x, **options), axis=-1),
     "average": lambda x, axis=None, weights=None, keepdims=False: _average(x, axis, weights, keepdims=keepdims),
     "allclose": lambda x, y, **options: bool(np.all(abs(x - y) <= 1e-8 + 1e-5 * abs(y))),

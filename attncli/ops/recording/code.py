@@ -1,6 +1,7 @@
 """NumPy's code of a record, as a person would write it: variables where the function has them, operators, methods."""
 
 from collections.abc import Callable, Container, Mapping
+from dataclasses import replace
 from typing import Any
 
 from attncli.base.lazy_numpy import np
@@ -10,6 +11,7 @@ from attncli.ops.recording.record import Recording
 
 MAX_CONSTANTS = 200  # numbers of an array that is written out
 MAX_LENGTH = 70  # of what is written within a line
+MAX_NAMED = 35  # of that where it has a name
 ATOM, CALL, POWER, SIGN, PRODUCT, SUM, AND, OR, COMPARED = range(9, 0, -1)
 # How an operator is written, and how closely it binds.
 OPERATORS: Mapping[str, tuple[str, int]] = {
@@ -45,7 +47,8 @@ class _Writer:
         self.result = made.result
         self.steps = ordered(made.result)
         self.variables = variables
-        self._own_names = {step: name for step, name in made.names.items() if step is not made.result}
+        names = {**made.inner_names, **made.names}
+        self._own_names = {step: name for step, name in names.items() if step is not made.result}
         self._taps = {step for name, step in made.taps.items() if name in variables}
         self._taken = taken
         self._uses = dict[Expression, int]()
@@ -68,16 +71,20 @@ class _Writer:
                 lines.append(f"{name} = {text}")
                 text, binding = name, ATOM
             self._texts[step] = text, binding
-        return [*lines, self._texts[self.result][0]]
+        return _read([*lines, self._texts[self.result][0]])
 
     def _has_line(self, step: Expression, text: str) -> bool:
         """Whether a step has a variable: what passes through a tap, and what is named or read twice and not short."""
         if step is self.result or step.function == ARGUMENT or step.is_constant:
             return False
-        if step in self._taps or len(text) > MAX_LENGTH:
+        if step in self._taps or len(text) > (MAX_NAMED if step in self._own_names else MAX_LENGTH):
             return True
         is_short = text.isidentifier() or (step.function in (GET_ITEM, "negative") and len(text) < MAX_LENGTH // 2)
         return self._uses.get(step, 0) > 1 and not is_short
+
+    def is_inline(self, step: Expression) -> bool:
+        """Whether a step is written where it stands, and nowhere else."""
+        return self._uses.get(step, 0) == 1 and step not in self._taps and not self._texts[step][0].isidentifier()
 
     def _variable(self, step: Expression) -> str:
         """A name for a step that nothing else has."""
@@ -104,7 +111,7 @@ class _Writer:
             if isinstance(operand, list):
                 return f"[{', '.join(self.text(part, 0) for part in operand)}]"
             if isinstance(operand, tuple):
-                return f"({', '.join(self.text(part, 0) for part in operand)},)"
+                return f"({', '.join(self.text(part, 0) for part in operand)}{',' * (len(operand) == 1)})"
             return _array(operand) if np.ndim(operand) else repr(operand)
         text, binding = self._texts[operand]
         return f"({text})" if binding < least else text
@@ -121,9 +128,12 @@ class _Writer:
         if written is not None:
             binding, write = written
             return write(self, step, *step.operands), binding
-        arguments = [self.text(part, 0) for part in step.operands]
-        arguments += [f"{key}={value!r}" for key, value in step.options.items()]
-        return f"np.{step.function}({', '.join(arguments)})", CALL
+        return f"np.{step.function}({self.arguments(step, step.operands)})", CALL
+
+    def arguments(self, step: Expression, operands: tuple[Any, ...]) -> str:
+        """Operands and the options as arguments."""
+        options = [f"{key}={value!r}" for key, value in step.options.items()]
+        return ", ".join([*(self.text(part, 0) for part in operands), *options])
 
     def _operator(self, step: Expression) -> tuple[str, int]:
         """Two operands around a sign; a number that changes nothing is left out."""
@@ -135,6 +145,9 @@ class _Writer:
         ):
             if dropped.is_constant and np.ndim(dropped.value) == 0 and neutral.get(sign) == dropped.value:
                 return self._texts[kept]
+        value = right.value if right.is_constant and np.ndim(right.value) == 0 else 0
+        if sign == "+" and value < 0:
+            return f"{self.text(left, binding)} - {_constant(replace(right, value=-value))[0]}", binding
         closer = binding + 1
         if sign == "**":
             return f"{self.text(left, CALL)} ** {self.text(right, SIGN)}", POWER
@@ -144,7 +157,8 @@ class _Writer:
     def index(self, index: Any) -> str:
         """An index as it is written in brackets."""
         if isinstance(index, tuple):
-            return ", ".join(map(self.index, index)) or "()"
+            parts = [part for at, part in enumerate(index) if not _is_whole(part) or not _is_beside_others(index, at)]
+            return ", ".join(map(self.index, parts)) or "()"
         if index is Ellipsis:
             return "..."
         if isinstance(index, slice):
@@ -152,7 +166,24 @@ class _Writer:
             return ":".join(parts) + ("" if index.step is None else f":{index.step}")
         if isinstance(index, Expression):
             return self._texts[index][0]
+        if np.ndim(index) == 1:
+            return str(np.asarray(index).tolist())
         return str(index) if index is None or np.ndim(index) == 0 else _array(np.asarray(index))
+
+
+def _read(lines: list[str]) -> list[str]:
+    """The lines without those of variables that no line after them has."""
+    kept = list[str]()
+    for line in reversed(lines):
+        name, sign, _ = line.partition(" = ")
+        if not sign or not name.isidentifier() or any(name in _words(other) for other in kept):
+            kept.append(line)
+    return kept[::-1]
+
+
+def _words(line: str) -> list[str]:
+    """The names and the numbers in a line."""
+    return "".join(sign if sign.isalnum() or sign == "_" else " " for sign in line).split()
 
 
 def _clipped(writer: _Writer, step: Expression, left: Expression, right: Expression) -> str:
@@ -160,8 +191,13 @@ def _clipped(writer: _Writer, step: Expression, left: Expression, right: Express
     if np.ndim(left.value) == 0 and left.is_constant:
         left, right = right, left
     if np.ndim(right.value) == 0 and right.is_constant:
-        limit = "" if step.function == "maximum" else "max="
-        return f"{writer.text(left, CALL)}.clip({limit}{writer.text(right)})"
+        limit = writer.text(right)
+        if step.function == "maximum":
+            return f"{writer.text(left, CALL)}.clip({limit})"
+        inner = left.operands if left.function == "maximum" and writer.is_inline(left) else ()
+        if inner and inner[1].is_constant and np.ndim(inner[1].value) == 0:
+            return f"{writer.text(inner[0], CALL)}.clip({writer.text(inner[1])}, {limit})"
+        return f"{writer.text(left, CALL)}.clip(max={limit})"
     return f"np.{step.function}({writer.text(left)}, {writer.text(right)})"
 
 
@@ -194,8 +230,126 @@ def _order(step: Expression) -> tuple[int, ...]:
     return tuple(size - 2 for size in numbers)
 
 
-def _uneven(_writer: _Writer, step: Expression, *_operands: Any) -> str:
-    raise NotRecordedError("numbers that are moved unevenly have no code", where=step.line or None)
+def _index(writer: _Writer, x: Expression, index: Any) -> str:
+    """An index as it is written in brackets; a column of a row is `[:, None]`."""
+    text = writer.index(index)
+    return ":, None" if text == "..., None" and len(x.shape) == 1 else text
+
+
+def _is_whole(part: Any) -> bool:
+    """Whether a part of an index is a colon."""
+    return isinstance(part, slice) and part == slice(None)
+
+
+def _is_beside_others(index: tuple[Any, ...], at: int) -> bool:
+    """Whether there are but colons from a colon to the dots before it."""
+    before = index[:at]
+    return any(part is Ellipsis and all(map(_is_whole, before[to + 1 :])) for to, part in enumerate(before))
+
+
+def _exchanged(writer: _Writer, _step: Expression, x: Expression, one: int, other: int) -> str:
+    """Two axes exchanged; a matrix is transposed."""
+    is_matrix = len(x.shape) == 2 and one % 2 != other % 2
+    return f"{writer.text(x, CALL)}.{'T' if is_matrix else f'swapaxes({one}, {other})'}"
+
+
+def _added(writer: _Writer, step: Expression, grad: Expression, *moved: Any) -> str:
+    """The sums of a gradient over the numbers of each place: by comparison of rows, as sums or as a product."""
+    _, _, shape, (function, operands, options), *_ = (*moved, ("", (), ()))
+    rows = None
+    if function == "take_along_axis":
+        index = operands[0]
+        axis = dict(options).get("axis", operands[1] if len(operands) > 1 else 0)
+        if axis % len(shape) == len(shape) - 1 and grad.shape[:-1] == tuple(shape[:-1]):
+            return _sums_by_row(writer, grad, index, shape[-1], "-2")
+    elif function == GET_ITEM:
+        rows = _rows(writer, operands[0], shape)
+    if rows is None:
+        raise NotRecordedError("numbers that are moved unevenly have no code", where=step.line or None)
+    text, count, before, after = rows
+    if not before and not after:
+        found = _sums_of_pairs(writer, grad, operands[0], shape)
+        if found:
+            return found
+    leading, features = tuple(shape[:before]), tuple(shape[len(shape) - after :])
+    size = int(np.prod(grad.shape[before : len(grad.shape) - after]))
+    are_there = f"((np.arange({count})[:, None] == {text}) * 1.0)"
+    flat = (*leading, size, *features)
+    of_pairs = writer.text(grad, CALL) + (f".reshape({_listed(flat)})" if flat != grad.shape else "")
+    if after:
+        found, made = f"{are_there} @ {of_pairs}", (*leading, count, *features)
+    else:
+        found, made = f"{of_pairs} @ {are_there}.T", (*leading, count)
+    return found if made == tuple(shape) else f"({found}).reshape({_listed(shape)})"
+
+
+def _sums_by_row(writer: _Writer, grad: Expression, row: Any, count: int, axes: str) -> str:
+    """The sums of the numbers of a gradient that have the same row, along some axes."""
+    if isinstance(row, Expression) and row.function == "broadcast_to" and row.operands[0].shape[-1:] == row.shape[-1:]:
+        row = row.operands[0]
+    are_there = f"({writer.text(row, CALL)}[..., None] == np.arange({count}))"
+    return f"({writer.text(grad, CALL)}[..., None] * {are_there}).sum(axis={axes})"
+
+
+def _sums_of_pairs(writer: _Writer, grad: Expression, index: Any, shape: Any) -> str:
+    """The gradient of a table of a row for each pair and a column for each head, of which an index looked pairs up."""
+    row, column = index if isinstance(index, tuple) and len(index) == 2 else (None, None)
+    columns = np.asarray(column) if not isinstance(column, Expression) else np.zeros(())
+    own = [at - columns.ndim for at, size in enumerate(columns.shape) if size > 1]
+    if row is None or len(own) > 1 or not np.array_equal(columns.ravel(), np.arange(shape[1])):
+        return ""
+    count = len(grad.shape)
+    axes = [at - 1 for at in range(-count, 0) if at not in own]
+    sums = _sums_by_row(writer, grad, row, shape[0], str(axes[0] if len(axes) == 1 else tuple(axes)))
+    return f"{sums}.T" if own else f"{sums}.reshape({_listed(shape)})"
+
+
+def _rows(writer: _Writer, index: Any, shape: tuple[int, ...]) -> tuple[str, int, int, int] | None:
+    """Where an index by arrays looks numbers up, counted through the axes that it has arrays for, in one row.
+
+    Then how many places these have, and how many axes are before and behind them; None of other indices.
+    """
+    parts = list(index) if isinstance(index, tuple) else [index]
+    if any(part is None for part in parts):
+        return None
+    missing = [slice(None)] * (len(shape) - len([part for part in parts if part is not Ellipsis]))
+    first = next((place for place, part in enumerate(parts) if part is Ellipsis), len(parts))
+    parts[first : first + 1] = missing
+    arrays = [place for place, part in enumerate(parts) if not isinstance(part, slice)]
+    is_joined = bool(arrays) and arrays == list(range(arrays[0], arrays[-1] + 1))
+    if not is_joined or any(isinstance(part, slice) and part != slice(None) for part in parts):
+        return None
+    before, after = arrays[0], len(shape) - arrays[-1] - 1
+    if after > 1:
+        return None
+    text, lengths = "", [np.shape(_value(parts[place])) for place in arrays]
+    for place in arrays:
+        if shape[place] == 1:
+            continue
+        own = writer.text(parts[place], CALL)
+        text = f"{text} * {shape[place]} + {own}" if text else own
+    whole = np.broadcast_shapes(*lengths)
+    if len(whole) != 1 or not text:
+        text = f"({text}).reshape(-1)" if not text.isidentifier() else f"{text}.reshape(-1)"
+    return text, int(np.prod([shape[place] for place in arrays])), before, after
+
+
+def _value(operand: Any) -> Any:
+    return operand.value if isinstance(operand, Expression) else operand
+
+
+def _reshaped(writer: _Writer, step: Expression, x: Expression, _shape: Any) -> str:
+    """The same numbers in another shape, of one that has been reshaped for nothing else those before."""
+    while x.function == "reshape" and writer.is_inline(x):
+        x = x.operands[0]
+    text = writer.text(x, CALL)
+    return text if x.shape == step.shape else f"{text}.reshape({_listed(step.shape)})"
+
+
+def _squeezed(writer: _Writer, step: Expression, x: Expression) -> str:
+    """Without some axes of length 1."""
+    axes = np.atleast_1d(step.options["axis"]).tolist()
+    return f"{writer.text(x, CALL)}.squeeze({axes[0] if len(axes) == 1 else tuple(axes)})"
 
 
 _TYPES = {"b": "bool", "f": "float", "i": "int", "u": "int"}
@@ -210,26 +364,27 @@ WRITTEN: Mapping[str, tuple[int, Callable[..., str]]] = {
     "maximum": (CALL, _clipped),
     "minimum": (CALL, _clipped),
     **dict.fromkeys(REDUCTIONS, (CALL, _reduced)),
-    GET_ITEM: (CALL, lambda writer, _step, x, index: f"{writer.text(x, CALL)}[{writer.index(index)}]"),
-    SCATTER: (CALL, _uneven),
+    GET_ITEM: (CALL, lambda writer, _step, x, index: f"{writer.text(x, CALL)}[{_index(writer, x, index)}]"),
+    SCATTER: (PRODUCT, _added),
     RUNNING_MAX: (
         CALL,
         lambda writer, step, x: f"np.maximum.accumulate({writer.text(x)}, axis={step.options['axis']})",
     ),
-    "reshape": (CALL, lambda writer, step, x, _shape: f"{writer.text(x, CALL)}.reshape({_listed(step.shape)})"),
-    "swapaxes": (CALL, lambda writer, _step, x, one, other: f"{writer.text(x, CALL)}.swapaxes({one}, {other})"),
+    "reshape": (CALL, _reshaped),
+    "repeat": (CALL, lambda writer, step, x, *count: f"{writer.text(x, CALL)}.repeat({writer.arguments(step, count)})"),
+    "swapaxes": (CALL, _exchanged),
+    "squeeze": (CALL, _squeezed),
     "transpose": (CALL, lambda writer, _step, x, *axes: _transposed(writer, x, *axes)),
     "moveaxis": (CALL, lambda writer, step, x, *_axes: _transposed(writer, x, _order(step))),
     "logaddexp": (CALL, _of_arrays),
     "hypot": (CALL, _of_arrays),
-    "squeeze": (CALL, lambda writer, step, x: f"{writer.text(x, CALL)}.squeeze({_listed(step.options['axis'])})"),
     "expand_dims": (CALL, lambda writer, step, x, *_axis: f"{writer.text(x, CALL)}[{_new_axes(step)}]"),
 }
 
 
 def _listed(numbers: Any) -> str:
     """Lengths or axes, as arguments."""
-    return ", ".join(map(str, np.atleast_1d(numbers).tolist()))
+    return ", ".join(map(str, np.atleast_1d(numbers).tolist())) or "()"
 
 
 def _constant(step: Expression) -> tuple[str, int]:
@@ -248,6 +403,12 @@ def _constant(step: Expression) -> tuple[str, int]:
 
 def _array(value: Any) -> str:
     """An array of few numbers, written out."""
+    numbers = value.ravel()
+    is_row = value.dtype.kind in "iu" and value.size == max(value.shape, default=0) > 1
+    if is_row and (np.diff(numbers) == 1).all():
+        counted = f"np.arange({numbers[0]}, {numbers[-1] + 1})" if numbers[0] else f"np.arange({numbers.size})"
+        axes = ", ".join(":" if size > 1 else "None" for size in value.shape)
+        return counted if value.ndim == 1 else f"{counted}[{axes}]"
     if value.size > MAX_CONSTANTS:
         raise NotRecordedError(f"an array of {value.size} numbers that is not given can't be written as code")
     return f"np.array({value.tolist()})".replace("inf", "np.inf").replace("nan", "np.nan")

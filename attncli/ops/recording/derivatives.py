@@ -1,14 +1,14 @@
 """Derivatives of functions of plans from records of what they do, and when such a record may be believed."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.derivatives import ByNumber, Derivative, DerivativeRecord, Formula, NoDerivative
 from attncli.ops.recording.arrays import NotRecordedError, Recorded
-from attncli.ops.recording.expression import argument
+from attncli.ops.recording.expression import argument, ordered
 from attncli.ops.recording.guard import COUNTED, OTHER_NUMBERS, copies, few_tokens, numbers_for
 from attncli.ops.recording.record import Recording, record
 from attncli.ops.recording.reverse import gradient
@@ -70,7 +70,7 @@ class RecordedDerivative:
 
     def value(self, grad: Array, given: Mapping[str, Any]) -> Array:
         """The same; raises NotRecordedError as it is."""
-        made = self.recorded(grad, given)
+        made = self.recorded(grad, given, has_names=False)
         of = given[self.argument]
         if made is None:
             return np.zeros(np.shape(of), grad.dtype)
@@ -86,19 +86,28 @@ class RecordedDerivative:
         given = tuple((name, few_tokens(self.function.record, name, shape)) for name, shape in shapes.items())
         return _objection(_Tried(self.function, self.argument, given, dict(options), repr(sorted(options.items()))))
 
-    def recorded(self, grad: Array, given: Mapping[str, Any], numbers: tuple[str, ...] = ()) -> Recording | None:
+    def read(self, arrays: Mapping[str, Any], options: Mapping[str, Any]) -> Collection[str]:
+        """The arguments whose numbers the gradient is made of, and not their shapes alone, its own among them."""
+        given = {name: value for name, value in arrays.items() if name != GRAD}
+        made = self.recorded(arrays[GRAD], {**given, **options}, has_names=False)
+        reached = set() if made is None else set(ordered(made.result))
+        return [name for name in arrays if name == GRAD or (made is not None and made.arguments.get(name) in reached)]
+
+    def recorded(
+        self, grad: Array, given: Mapping[str, Any], numbers: tuple[str, ...] = (), *, has_names: bool = True
+    ) -> Recording | None:
         """The record of the gradient, whose arguments have that of the result too; None where it is 0 throughout.
 
         Some `numbers` among the options are recorded too. Raises NotRecordedError.
         """
         arrays, options = arrays_of(self.function.record, given, self.argument, *numbers)
-        made = record(self.function, arrays, options)
+        made = record(self.function, arrays, options, has_names=has_names)
         seed = argument(GRAD, np.asarray(grad))
         with np.errstate(all="ignore"):
             found = gradient(made.result, made.arguments[self.argument], Recorded(seed, []))
         if found is None:
             return None
-        return Recording(found.expression, {**made.arguments, GRAD: seed}, made.names, made.taps, made.branches)
+        return replace(made, result=found.expression, arguments={**made.arguments, GRAD: seed})
 
 
 def arrays_of(

@@ -1,5 +1,6 @@
 """Expressions: arrays with the calls of NumPy's functions that made them, down to the arguments of a recorded call."""
 
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -43,6 +44,16 @@ class Expression:
     def sources(self) -> tuple["Expression", ...]:
         """The expressions among the operands, in order."""
         return tuple(_expressions_in(self.operands))
+
+    @cached_property
+    def carried(self) -> tuple["Expression", ...]:
+        """The sources whose numbers it has or computes with: not those that say where numbers are."""
+        if self.function in (SCATTER, "where"):
+            return self.sources[:1] if self.function == SCATTER else self.sources[1:]
+        positions = MOVES.get(self.function)
+        if positions is None:
+            return self.sources
+        return tuple(_expressions_in([self.operands[at] for at in positions]))
 
     @property
     def name(self) -> str:
@@ -158,11 +169,20 @@ def _set_item(x: Array, index: Any, value: Array) -> Array:
     return x
 
 
-def _scatter(x: Array, places: Array, start: int, shape: tuple[int, ...], _moved: Any = None) -> Array:
-    """The sums of numbers that belong to the same place of an array of a shape, whose places begin at `start`."""
-    total = np.zeros(shape, x.dtype).reshape(-1)
-    counted = (places >= start) & (places < start + total.size)
-    np.add.at(total, places[counted] - start, np.broadcast_to(x, places.shape)[counted])
+def _scatter(x: Array, places: Array, start: int, shape: tuple[int, ...], _how: Any = (), _moved: Any = None) -> Array:
+    """The sums of numbers that belong to the same place of an array of a shape, whose places begin at `start`.
+
+    `_how` says which call moved the numbers there: a function, its operands behind the array, and its options.
+    """
+    size = math.prod(shape)
+    flat, numbers = places.ravel() - start, np.broadcast_to(x, places.shape).ravel()
+    if flat.size and (flat.min() < 0 or flat.max() >= size):
+        counted = (flat >= 0) & (flat < size)
+        flat, numbers = flat[counted], numbers[counted]
+    if x.dtype in (np.float32, np.float64):  # added in float64
+        return np.bincount(flat, numbers, size).astype(x.dtype, copy=False).reshape(shape)
+    total = np.zeros(size, x.dtype)
+    np.add.at(total, flat, numbers)
     return total.reshape(shape)
 
 

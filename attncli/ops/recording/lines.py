@@ -253,7 +253,14 @@ class _Worked:
             return total(reduce(lambda x, y: x * y, factors) for factors in zip(*parts, strict=True))
         if name in _SUMS:
             return _SUMS[name](parts[0])
-        return TERMS[name](*(terms[0] for terms in parts))
+        return self._called(name, read, [terms[0] for terms in parts])
+
+    def _called(self, name: str, read: list[tuple[Expression, Array]], terms: list[Term]) -> Term:
+        """The term of a function of terms; the sign of a factor is before the product."""
+        if name == "multiply" and read[1][0].function == "negative" and read[1][0] not in self.names:
+            source, own = _read(read[1][0], read[1][1][:, 0])[0]
+            return -(terms[0] * self.term(source, own[:, 0]))
+        return TERMS[name](*terms)
 
     def _reads_infinite(self, step: Expression, flats: Array) -> bool:
         """Whether a number is made of −∞ or ∞: nothing can be redone with it."""
@@ -277,7 +284,7 @@ class _Worked:
         if chosen.any() != chosen.all():
             return self._number(step, flats)
         choice = choices[0 if chosen.all() else 1]
-        if is_root and len(flats) == 1:
+        if is_root and len(flats) == 1 and not self._reads_infinite(condition, _at_same(condition, step, flats)):
             text = self.condition(condition, _at_same(condition, step, flats))
             self.conditions += [text] if text not in ("true", "false") else []
         return self.term(choice, _at_same(choice, step, flats))
@@ -313,8 +320,8 @@ _SUMS: Mapping[str, Callable[[Sequence[Term]], Term]] = {
 
 
 def _is(term: Term, value: float) -> bool:
-    """Whether a term is a number and has a value."""
-    return getattr(term, "entries", None) == (value,) and not term.is_vector and not getattr(term, "line", "")
+    """Whether a term is a number that the function has, and not one of a table, and has a value."""
+    return isinstance(term, Number) and term.is_parameter and term.entries == (value,)
 
 
 def _numbers(expression: Expression) -> Array:

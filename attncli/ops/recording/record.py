@@ -2,8 +2,9 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from attncli.base.errors import AttnError
@@ -18,7 +19,8 @@ class Recording:
     """What a call of a function computed, from its arguments down.
 
     `names` has what passed through `tap` and what the function's variables held when it returned, as they are named
-    there. `branches` are the lines that asked for the truth of numbers: with other numbers the record may be another.
+    there, `inner_names` what those of the functions held that it called. `branches` are the lines that asked for the
+    truth of numbers: with other numbers the record may be another.
     """
 
     result: Expression
@@ -26,10 +28,15 @@ class Recording:
     names: Mapping[Expression, str]
     taps: Mapping[str, Expression]
     branches: tuple[str, ...]
+    inner_names: Mapping[Expression, str] = field(default_factory=dict)
 
 
-def record(function: Callable[..., Any], arrays: Mapping[str, Any], options: Mapping[str, Any]) -> Recording:
+def record(
+    function: Callable[..., Any], arrays: Mapping[str, Any], options: Mapping[str, Any], *, has_names: bool = True
+) -> Recording:
     """Call a function with arrays that are recorded, by the names of its arguments, and with options that are not.
+
+    Without names it has those of taps alone.
 
     Raises NotRecordedError where it does something that can't be followed.
 
@@ -40,7 +47,7 @@ def record(function: Callable[..., Any], arrays: Mapping[str, Any], options: Map
     branches = list[str]()
     arguments = {name: argument(name, value) for name, value in arrays.items()}
     given: dict[str, Any] = {name: Recorded(found, branches) for name, found in arguments.items()}
-    taps, variables = dict[str, Expression](), dict[str, Any]()
+    taps, variables, inner = dict[str, Expression](), dict[str, Any](), dict[Expression, str]()
 
     def tap(name: str, value: Any) -> Any:
         taps[name] = value.expression if isinstance(value, Recorded) else constant(value)
@@ -48,7 +55,8 @@ def record(function: Callable[..., Any], arrays: Mapping[str, Any], options: Map
 
     if TAP in (getattr(function, "__kwdefaults__", None) or {}):
         given[TAP] = tap
-    with np.errstate(all="ignore"), _variables_of(function, variables):
+    names_of = _variables_of(function, variables, inner) if has_names and sys.getprofile() is None else nullcontext()
+    with np.errstate(all="ignore"), names_of:
         try:
             found = function(**given, **options)
         except AttnError:
@@ -66,20 +74,31 @@ def record(function: Callable[..., Any], arrays: Mapping[str, Any], options: Map
         {expression: name for expression, name in names.items() if expression not in own},
         taps,
         tuple(dict.fromkeys(branches)),
+        {expression: name for expression, name in inner.items() if expression not in own},
     )
 
 
 @contextmanager
-def _variables_of(function: Callable[..., Any], found: dict[str, Any]) -> Any:
-    """A block in which the variables of a function, when it returns, are added to `found`."""
-    code, before = getattr(function, "__code__", None), sys.getprofile()
+def _variables_of(function: Callable[..., Any], found: dict[str, Any], inner: dict[Expression, str]) -> Any:
+    """A block in which the variables of a function, when it returns, are added to `found`.
+
+    Those of the functions of its package that it calls are added to `inner`, by what they hold.
+    """
+    code = getattr(function, "__code__", None)
+    folder = None if code is None else Path(code.co_filename).parent
 
     def at_return(frame: Any, event: str, _argument: Any) -> None:
-        if event == "return" and frame.f_code is code:
+        if event != "return" or code is None:
+            return
+        if frame.f_code is code:
             found.update(frame.f_locals)
+        elif frame.f_code.co_name.isidentifier() and Path(frame.f_code.co_filename).parent == folder:
+            for name, value in frame.f_locals.items():
+                if isinstance(value, Recorded) and len(name) > 1:
+                    inner[value.expression] = name
 
     sys.setprofile(at_return)
     try:
         yield
     finally:
-        sys.setprofile(before)
+        sys.setprofile(None)

@@ -45,10 +45,29 @@ def gradient(result: Expression, of: Expression, grad: Recorded) -> Recorded | N
         found = gradients.pop(step, None) if step is not of else None
         if found is None or step not in smooth or _cancels(step, found, gradients):
             continue
-        for source, own in _back(step, found, smooth):
-            gradients[source] = gradients[source] + own if source in gradients else own
+        inner = _without_sign(found)
+        for source, own in _back(step, found if inner is None else inner, smooth):
+            gradients[source] = _sum(gradients.get(source), own if inner is None else _opposite(own))
     total = gradients.get(of)
     return None if total is None else _full(total, lengths_of(of))
+
+
+def _without_sign(x: Recorded) -> Recorded | None:
+    """What an array is the opposite of, where it is one: the sign goes before all that is made of it."""
+    return Recorded(x.expression.operands[0], x.branches) if x.expression.function == "negative" else None
+
+
+def _opposite(x: Recorded) -> Any:
+    inner = _without_sign(x)
+    return -x if inner is None else inner
+
+
+def _sum(total: Recorded | None, own: Recorded) -> Any:
+    """A gradient and another that comes back to the same array."""
+    if total is None:
+        return own
+    inner = _without_sign(own)
+    return total + own if inner is None else total - inner
 
 
 def _cancels(step: Expression, grad: Recorded, gradients: Mapping[Expression, Recorded]) -> bool:
@@ -104,6 +123,9 @@ def _full(grad: Any, shape: tuple[int, ...]) -> Any:
 
 def _unbroadcast(grad: Any, shape: tuple[int, ...], step: Expression) -> Any:
     """A gradient summed over the axes along which its array was broadcast."""
+    inner = _without_sign(grad) if isinstance(grad, Recorded) else None
+    if inner is not None:
+        return -_unbroadcast(inner, shape, step)
     if step.function in ("matmul", *_ALONG_AXES) or np.shape(step.value) == shape:
         return grad
     if grad.shape != np.shape(step.value):
@@ -118,6 +140,9 @@ def _unbroadcast(grad: Any, shape: tuple[int, ...], step: Expression) -> Any:
 
 def _times(grad: Any, x: Any) -> Any:
     """The product of a gradient and a number; where either is 0 it is 0, whatever the other is."""
+    inner = _without_sign(x) if isinstance(x, Recorded) else None
+    if inner is not None:
+        return -_times(grad, inner)
     if all_finite(_value(grad)) and all_finite(_value(x)):
         return grad * x
     return np.where((grad != 0) & (x != 0), grad * x, 0)
@@ -147,7 +172,7 @@ def _wins(grad: Any, one: Any, other: Any, sign: int) -> Any:
 
 def _along(grad: Any, x: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
     """The gradient of a reduction, an axis of length 1 in the place of each that was reduced."""
-    return grad if keepdims else np.expand_dims(grad, tuple(at % np.ndim(x) for at in axis))
+    return grad if keepdims or not grad.ndim else np.expand_dims(grad, tuple(at % np.ndim(x) for at in axis))
 
 
 def _of_sum(grad: Any, _result: Any, x: Any, *, axis: tuple[int, ...], keepdims: bool) -> Any:
@@ -194,11 +219,18 @@ def _product(left: Any, right: Any) -> Any:
     return left @ right
 
 
+def _transposed(x: Any) -> Any:
+    """Matrices transposed; of transposed ones these themselves."""
+    if isinstance(x, Recorded) and x.expression.function == "swapaxes" and {*x.expression.operands[1:]} == {-1, -2}:
+        return Recorded(x.expression.operands[0], x.branches)
+    return np.swapaxes(x, -1, -2)
+
+
 def _of_left(grad: Any, result: Any, left: Any, right: Any) -> Any:
     """The gradient of the left matrix of a product, or of a vector."""
     grad = _full(grad, result.shape)
     grad, left_shape, right = _as_matrices(grad, np.shape(left), right, is_left=True)
-    found = _summed(_product(grad, np.swapaxes(right, -1, -2)), left_shape)
+    found = _summed(_product(grad, _transposed(right)), left_shape)
     return found if found.shape == np.shape(left) else found.reshape(np.shape(left))
 
 
@@ -206,7 +238,7 @@ def _of_right(grad: Any, result: Any, left: Any, right: Any) -> Any:
     """The gradient of the right matrix of a product, or of a vector."""
     grad = _full(grad, result.shape)
     grad, right_shape, left = _as_matrices(grad, np.shape(right), left, is_left=False)
-    found = _summed(_product(np.swapaxes(left, -1, -2), grad), right_shape)
+    found = _summed(_product(_transposed(left), grad), right_shape)
     return found if found.shape == np.shape(right) else found.reshape(np.shape(right))
 
 
@@ -313,8 +345,14 @@ def _products_back(
 
 def _moved_back(step: Expression, grad: Any, wanted: set[Expression]) -> list[tuple[Expression, Recorded]]:
     """The gradients of arrays whose numbers were moved: back to where they came from, added where they were copied."""
-    sources, places = step.places
     grad = _full(grad, lengths_of(step))
+    opposite = _OPPOSITES.get(step.function)
+    back = (
+        [] if opposite is None else [(x, opposite(step, x, grad)) for x in dict.fromkeys(step.sources) if x in wanted]
+    )
+    if back and all(own is not None for _, own in back):
+        return back
+    sources, places = step.places
     found, start = list[tuple[Expression, Recorded]](), 1
     for source in sources:
         if source in wanted:
@@ -324,30 +362,70 @@ def _moved_back(step: Expression, grad: Any, wanted: set[Expression]) -> list[tu
 
 
 def _back_to(step: Expression, source: Expression, grad: Any, places: Array, start: int) -> Any:
-    """The gradient of one of the arrays: by the opposite function where there is one, else number by number."""
-    if places.size == np.size(source.value) and np.array_equal(places.ravel(), np.arange(start, start + places.size)):
-        added = _added_axes(step)
-        return _without_axes(grad, added) if added else grad.reshape(lengths_of(source))
-    opposite = _OPPOSITES.get(step.function)
-    found = None if opposite is None else opposite(step, source, grad, places - start)
-    if found is not None:
-        return found
-    made = called(SCATTER, (grad.expression, places, start, source.shape, Moved(step, source)), {}, step.line)
+    """The gradient of one of the arrays, by the places that its numbers went to."""
+    has_index = len(step.carried) < len(step.sources)  # which may be another with other numbers
+    in_order = np.arange(start, start + np.size(source.value))
+    if not has_index and np.array_equal(places.ravel(), in_order):
+        return _in_shape(step, source, grad)
+    if step.function == GET_ITEM and not has_index:
+        found = _taken_back(step, source, grad, places - start)
+        if found is not None:
+            return found
+    how = (step.function, step.operands[1:], tuple(step.options.items()))
+    operands = (grad.expression, places, start, source.shape, how, Moved(step, source))
+    made = called(SCATTER, operands, {}, step.line)
     return Recorded(made, grad.branches)
 
 
-def _joined_back(step: Expression, source: Expression, grad: Any, _places: Array) -> Any:
+def _in_shape(step: Expression, source: Expression, grad: Any) -> Any:
+    """A gradient in the shape of an array whose numbers stayed in their order."""
+    added = _added_axes(step)
+    return _without_axes(grad, added) if added else grad.reshape(lengths_of(source))
+
+
+def _joined_back(step: Expression, source: Expression, grad: Any) -> Any:
     """The part of one of the arrays that were joined; None where one was joined to itself."""
     joined = step.operands[0]
     if len(set(joined)) < len(joined):
         return None
     axis = step.options.get("axis", step.operands[1] if len(step.operands) > 1 else 0) % grad.ndim
-    before = (slice(None),) * axis
+    before, after = (Ellipsis,) * (axis > 0), (slice(None),) * (grad.ndim - axis - 1)
     at = list(joined).index(source)
     if step.function == "stack":
-        return grad[(*before, at)]
+        return grad[(*before, at, *after)]
     first = sum(lengths_of(one)[axis] for one in joined[:at])
-    return grad[(*before, slice(first, first + lengths_of(source)[axis]))]
+    end = first + lengths_of(source)[axis]
+    return grad[(*before, slice(first or None, end if end < grad.shape[axis] else None), *after)]
+
+
+def _sliced_back(step: Expression, source: Expression, grad: Any) -> Any:
+    """The gradient of an array of which slices were taken: 0 elsewhere; None of other indices."""
+    index = step.operands[1] if isinstance(step.operands[1], tuple) else (step.operands[1],)
+    if not all(part is None or part is Ellipsis or isinstance(part, (slice, int)) for part in index):
+        return None
+    if any(isinstance(part, slice) and part.step is not None and part.step < 0 for part in index):
+        return None
+    if np.size(step.value) == np.size(source.value):
+        return _in_shape(step, source, grad)
+    return _set(step, source, grad)
+
+
+def _set(step: Expression, source: Expression, grad: Any) -> Recorded:
+    """An array of zeros with a gradient at an index."""
+    nothing = filled_constant(np.zeros(source.shape, np.asarray(grad.value).dtype), source)
+    return Recorded(called(SET_ITEM, (nothing, step.operands[1], grad.expression), {}, step.line), grad.branches)
+
+
+def _repeated_back(step: Expression, source: Expression, grad: Any) -> Any:
+    """The sums over the copies of each entry along an axis; None where they are not equally many."""
+    count, axis = (*step.operands[1:], step.options.get("repeats"), step.options.get("axis"))[:2]
+    axis = step.options.get("axis", axis)
+    if not isinstance(count, int) or not isinstance(axis, int):
+        return None
+    axis %= grad.ndim
+    own = lengths_of(source)
+    shape = (*own[: axis + 1], count, *own[axis + 1 :])
+    return grad.reshape(shape).sum(axis=axis + 1 - len(shape))
 
 
 def _taken_back(step: Expression, source: Expression, grad: Any, places: Array) -> Any:
@@ -355,8 +433,7 @@ def _taken_back(step: Expression, source: Expression, grad: Any, places: Array) 
     summed = _sum_of_copies(step, source, grad, places)
     if summed is not None or len(np.unique(places)) < places.size:
         return summed
-    nothing = filled_constant(np.zeros(source.shape, np.asarray(grad.value).dtype), source)
-    return Recorded(called(SET_ITEM, (nothing, step.operands[1], grad.expression), {}, step.line), grad.branches)
+    return _set(step, source, grad)
 
 
 def _added_axes(step: Expression) -> tuple[int, ...]:
@@ -396,15 +473,18 @@ def _sum_of_copies(_step: Expression, source: Expression, grad: Any, places: Arr
     return summed if summed.shape == source.shape else summed.reshape(lengths_of(source))
 
 
-_OPPOSITES: Mapping[str, Callable[[Expression, Expression, Any, Array], Any]] = {
-    GET_ITEM: _taken_back,
-    "swapaxes": lambda step, _source, grad, _places: np.swapaxes(grad, *step.operands[1:]),
-    "transpose": lambda step, _source, grad, _places: np.transpose(
+# The gradients of arrays from those of what was moved; None where it takes the place of each number.
+_OPPOSITES: Mapping[str, Callable[[Expression, Expression, Any], Any]] = {
+    "reshape": _in_shape,
+    "swapaxes": lambda step, _source, grad: np.swapaxes(grad, *step.operands[1:]),
+    "transpose": lambda step, _source, grad: np.transpose(
         grad, *(tuple(np.argsort(axes).tolist()) for axes in step.operands[1:])
     ),
-    "broadcast_to": _sum_of_copies,
-    "moveaxis": lambda step, _source, grad, _places: np.moveaxis(grad, step.operands[2], step.operands[1]),
-    "flip": lambda step, _source, grad, _places: np.flip(grad, *step.operands[1:], **step.options),
+    "broadcast_to": lambda step, source, grad: _unbroadcast(grad, source.shape, step),
+    "moveaxis": lambda step, _source, grad: np.moveaxis(grad, step.operands[2], step.operands[1]),
+    "flip": lambda step, _source, grad: np.flip(grad, *step.operands[1:], **step.options),
     "concatenate": _joined_back,
     "stack": _joined_back,
+    "repeat": _repeated_back,
+    GET_ITEM: _sliced_back,
 }

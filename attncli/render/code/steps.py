@@ -75,7 +75,7 @@ class StepWriter:
     def _recorded(self, node: Node, call: CodeCall) -> list[str]:
         """The lines of a node whose function says what it computes; raises AttnError where it can't be read off."""
         from attncli.ops.recording.code import code_of  # noqa: PLC0415 - most operators have rules
-        from attncli.ops.recording.derivatives import GRAD, is_of_this_package, recording_of  # noqa: PLC0415
+        from attncli.ops.recording.derivatives import RecordedDerivative, is_of_this_package, recording_of  # noqa: PLC0415
         from attncli.ops.recording.guard import check_follows, numbers_for  # noqa: PLC0415
 
         shapes, values = call.shapes, call.values
@@ -83,7 +83,8 @@ class StepWriter:
         try:
             made = recording_of(node.function, arrays, node.options)
             if made is None:
-                return [f"0 * {call.variables[GRAD]}"]
+                assert isinstance(node.function, RecordedDerivative)
+                return [f"0 * {call.variables.get(node.function.argument, 0)}"]
             reason = "" if is_of_this_package(node.function) else check_follows(made, node.function, node.options)
             lines = code_of(made, call.variables, self._ranks)
         except NotRecordedError as error:
