@@ -1,6 +1,6 @@
 """Derivatives of functions of plans from records of what they do, and when such a record may be believed."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
@@ -15,7 +15,7 @@ from attncli.ops.recording.reverse import gradient
 from attncli.ops.records import MATMUL, TAP, OperatorRecord, StructuralRecord
 from attncli.ops.registry import NO_ARRAYS
 
-GRAD = "grad"
+GRAD, FORWARD = "grad", "forward"  # of a result: its gradient, and itself, as derivatives name them
 WITH_NUMBERS = frozenset({"score", "normalize", "context"})  # whose numbers are learned
 WITHOUT_DERIVATIVES = frozenset({"mask", "generator"})
 STEP, TOLERANCE, TRIES = 1e-6, 1e-4, 3  # of a difference in place of a derivative
@@ -74,45 +74,50 @@ class RecordedDerivative:
         given = tuple((name, _few(self.function.record, name, shape)) for name, shape in shapes.items())
         return _objection(_Tried(self.function, self.argument, given, dict(options), repr(sorted(options.items()))))
 
-    def recorded(self, grad: Array, given: Mapping[str, Any]) -> Recording | None:
+    def recorded(self, grad: Array, given: Mapping[str, Any], numbers: Collection[str] = ()) -> Recording | None:
         """The record of the gradient, whose arguments have that of the result too; None where it is 0 throughout.
 
         Raises NotRecordedError.
         """
-        arrays, options = arrays_of(self.function.record, given, self.argument)
+        arrays, options = arrays_of(self.function.record, given, (self.argument, *numbers))
         made = record(self.function, arrays, options)
         seed = argument(GRAD, np.asarray(grad))
         with np.errstate(all="ignore"):
             found = gradient(made.result, made.arguments[self.argument], Recorded(seed, []))
         if found is None:
             return None
-        return Recording(found.expression, {**made.arguments, GRAD: seed}, made.names, made.taps, made.branches)
+        taps = {**made.taps, FORWARD: made.result}
+        return Recording(found.expression, {**made.arguments, GRAD: seed}, made.names, taps, made.branches)
 
 
 def arrays_of(
-    function_record: OperatorRecord | StructuralRecord | DerivativeRecord, given: Mapping[str, Any], number: str = ""
+    function_record: OperatorRecord | StructuralRecord | DerivativeRecord,
+    given: Mapping[str, Any],
+    numbers: Collection[str] = (),
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is recorded of what a function is called with, its arrays and one number by its name; and the rest."""
+    """What is recorded of what a function is called with, its arrays and some numbers by their names; and the rest."""
     parameters = function_record.parameters if isinstance(function_record, OperatorRecord) else ()
     others = {parameter.name for parameter in parameters if parameter.kind != "array"} | NO_ARRAYS
     arrays = {
         name: value
         for name, value in given.items()
-        if name == number or (name not in others and hasattr(value, "shape"))
+        if name in numbers or (name not in others and hasattr(value, "shape"))
     }
     return arrays, {name: value for name, value in given.items() if name not in arrays}
 
 
-def recording_of(function: Any, arrays: Mapping[str, Any], options: Mapping[str, Any]) -> Recording | None:
+def recording_of(
+    function: Any, arrays: Mapping[str, Any], options: Mapping[str, Any], numbers: Collection[str] = ()
+) -> Recording | None:
     """The record of a call of a function of plans, or of the derivative of one; None of a gradient that is 0.
 
-    Raises NotRecordedError.
+    Of the options the numbers with some names are recorded as the arrays are. Raises NotRecordedError.
     """
     if isinstance(function, RecordedDerivative):
         given = {name: value for name, value in arrays.items() if name != GRAD}
-        return function.recorded(arrays[GRAD], {**given, **options})
-    numbers, others = arrays_of(function.record, {**arrays, **options})
-    return record(function, numbers, others)
+        return function.recorded(arrays[GRAD], {**given, **options}, numbers)
+    recorded, others = arrays_of(function.record, {**arrays, **options}, numbers)
+    return record(function, recorded, others)
 
 
 def is_of_this_package(function: Any) -> bool:
@@ -201,7 +206,7 @@ def _difference(tried: _Tried, given: dict[str, Any], seed: int) -> str:
             return "it gives other numbers when it is called again"
         stream = np.random.default_rng(seed)
         grad, way = stream.standard_normal(value.shape), stream.standard_normal(np.shape(of))
-        arrays, options = arrays_of(function.record, copies(given), tried.name)
+        arrays, options = arrays_of(function.record, copies(given), (tried.name,))
         made = record(function, arrays, options)
         if not np.allclose(made.result.value, value, rtol=1e-9, atol=1e-12, equal_nan=True):
             return "its record has other numbers than the function"

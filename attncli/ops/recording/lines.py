@@ -1,6 +1,7 @@
 """Worked lines of a cell from a record: the terms that it is made of, down to the numbers of the arguments."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
@@ -70,17 +71,32 @@ TERMS: Mapping[str, TermOf] = {
     "tanh": tanh,
     "add": lambda x, y: y if _is(x, 0) else x if _is(y, 0) else x + y,
     "subtract": lambda x, y: x if _is(y, 0) else x - y,
-    "multiply": lambda x, y: y if _is(x, 1) else x if _is(y, 1) else x * y,
-    "divide": lambda x, y: x if _is(y, 1) else x / y,
-    "power": lambda x, y: x if _is(y, 1) else sqrt(x) if _is(y, 0.5) else x**y,
+    "multiply": lambda x, y: _times(x, y),
+    "divide": lambda x, y: _over(x, y),
+    "power": lambda x, y: x if _is(y, 1) or _is(x, 1) else sqrt(x) if _is(y, 0.5) else x**y,
     "maximum": lambda x, y: largest([x, y]),
     "minimum": lambda x, y: smallest([x, y]),
-    "logaddexp": lambda x, y: ln(exp(x) + exp(y)),
+    "logaddexp": lambda x, y: ln(1 + exp(y)) if _is(x, 0) else ln(1 + exp(x)) if _is(y, 0) else ln(exp(x) + exp(y)),
     "hypot": lambda x, y: sqrt(x**2 + y**2),
     "floor": floor,
     "remainder": remainder,
     "astype": lambda x: x,
 }
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the expressions of a record.
+
+    What is `given` has the numbers that are given, in lines of their own where few are read, or few rows of what has
+    `rows` of features; what was `computed` before has numbers and no lines. Numbers on the way are named as in `names`,
+    also by their index.
+    """
+
+    given: Mapping[Expression, Array] = field(default_factory=dict)
+    computed: Mapping[Expression, Array] = field(default_factory=dict)
+    rows: Container[Expression] = ()
+    names: Mapping[Expression, str | Callable[..., str]] = field(default_factory=dict)
 
 
 def recorded_lines(
@@ -89,29 +105,34 @@ def recorded_lines(
     flats: Array,
     value: Any,
     *,
-    given: Mapping[Expression, Array],
-    names: Mapping[Expression, str],
+    known: Known,
     name: str = "",
     letter: str = "",
+    grad: Expression | None = None,
+    sentence: Callable[[str, Term | None, Array], str] = lambda own, _term, _places: own,
 ) -> list[str]:
     """The lines of one number of a result, or of a vector: of what it is made of, and its own last.
 
-    `flats` are its places among the numbers of the result, `value` what the step has there. What is `given` has the
-    numbers that are given, in lines of their own where few are read; numbers on the way are named as in `names`.
+    `flats` are its places among the numbers of the result, `value` what the step has there. `sentence` makes the last
+    line of it, of its term, and of the places of `grad` that are read.
     """
-    worked = _Worked(write, result, given, names, letter)
+    worked = _Worked(write, result, known, letter)
     worked.demand(result, flats)
     term = worked.term(result, flats, is_root=True)
     lines = [*worked.lines, *worked.conditions]
     if worked.left_out:
         lines.append(f"… {count_of(worked.left_out, 'number')} on the way computed alike …")
     own = write.equation(term, value, name=name, letter=letter)
-    return [*dict.fromkeys(lines), own]
+    read = worked.read.get(grad, []) if grad is not None else []
+    if lines and not name and term is worked.last and not worked.conditions:
+        return list(dict.fromkeys(lines))
+    places = np.unique(np.concatenate([*read, np.zeros(0, int)]))
+    return [*dict.fromkeys(lines), sentence(own, term, places) if not lines else own]
 
 
 def recorded_verdict(write: ArithmeticWriter, result: Expression, flat: int) -> str:
     """What makes one truth of a mask true or false."""
-    worked = _Worked(write, result, {}, {}, "")
+    worked = _Worked(write, result, Known(), "")
     places = np.array([flat])
     worked.demand(result, places)
     return worked.condition(result, places)
@@ -124,20 +145,26 @@ class _Worked:
         self,
         write: ArithmeticWriter,
         result: Expression,
-        given: Mapping[Expression, Array],
-        names: Mapping[Expression, str],
+        known: Known,
         letter: str,
     ) -> None:
         self.write = write
         self.steps = ordered(result)
-        self.given = given
-        self.names = names
+        self.known = known
+        self.given = known.given
+        self.names = known.names
         self.letter = letter
+        self.read = dict[Expression, list[Array]]()  # the places of arguments whose numbers are written
         self.lines = list[str]()
+        self.last: Term | None = None  # whose line is the last
         self.conditions = list[str]()
         self.left_out = 0
         self._cells = dict[Expression, int]()  # how many numbers of each are read
         self._uses = dict[Expression, int]()  # and by how many functions
+        self._made = set[Expression]()  # what is made of arguments
+        for step in self.steps:
+            if step.function == ARGUMENT or not self._made.isdisjoint(step.sources):
+                self._made.add(step)
         self._own = dict[tuple[Expression, bytes], Term]()
         self._numbered = dict[str, int]()  # how many numbers without a name have a sign
 
@@ -148,7 +175,10 @@ class _Worked:
             if step not in needed:
                 continue
             places = np.unique(np.concatenate([part.ravel() for part in needed[step]]))
-            self._cells[step] = len(places) if len(flats) == 1 else -(-len(places) // len(flats))
+            length = step.shape[-1] if step in self.known.rows else len(flats)
+            self._cells[step] = (
+                len(np.unique(places // length)) if step in self.known.rows else -(-len(places) // length)
+            )
             if self._is_leaf(step):
                 continue
             for source, own in _read(step, places):
@@ -170,22 +200,25 @@ class _Worked:
     def _is_leaf(self, step: Expression) -> bool:
         """Whether a number is not worked out: an argument, a constant, one of many that another step has."""
         is_many = step in self.given and self._cells.get(step, 0) > MAX_OWN_CELLS
-        return is_many or step.function == ARGUMENT or step.is_constant
+        return is_many or step in self.known.computed or step.function == ARGUMENT or step.is_constant
 
     def _number(self, step: Expression, flats: Array) -> Term:
         """Numbers as they are; one where all are the same one."""
+        self.read.setdefault(step, []).append(flats)
         if isinstance(step.value, (int, float)):  # written in the function
             return parameter(step.value)
-        values = np.asarray(self.given.get(step, step.value)).ravel()[flats]
+        values = np.asarray(self.given.get(step, self.known.computed.get(step, step.value))).ravel()[flats]
         if values.dtype.kind == "b":
             values = values.astype(int)
+        if step.is_constant and (values == values[0]).all():
+            return parameter(values[0])
         return number(values[0]) if len(np.unique(flats)) == 1 else number(list(map(float, values)))
 
     def _has_own_line(self, step: Expression) -> bool:
         """Whether the numbers of a step have lines of their own: sums inside others, and what has a name or recurs."""
         if step in self.given:
             return True
-        if step.function in MOVES or step.function not in (*TERMS, *_SUMS, "where"):
+        if step not in self._made or step.function in MOVES or step.function not in (*TERMS, *_SUMS, "where"):
             return False
         if self._cells.get(step, 0) > MAX_OWN_CELLS:
             return self._count_of_terms(step) > MAX_INLINE and step.function in _SUMS
@@ -202,7 +235,10 @@ class _Worked:
         if len(self.lines) >= MAX_LINES or self._cells.get(step, 0) > MAX_LINES:
             self.left_out += 1
             return self._number(step, flats)
-        term = self._written(step, flats)
+        origin, places = self._moved_from(step, flats) if step in self.given else (step, flats)
+        if origin is not step and self._is_leaf(origin):
+            origin, places = step, flats
+        term = self._written(origin, places)
         if step in self.given:
             known = self._number(step, flats)
             assert isinstance(known, Number)
@@ -213,15 +249,16 @@ class _Worked:
             return term
         made = self.write.computed(self._name(step, flats), term, letter=self.letter)
         self.lines.append(made.line)
+        self.last = made
         return made
 
     def _name(self, step: Expression, flats: Array) -> str:
         """The name of a number on the way: the function's variable with its index, otherwise Σ, Σ₂ and so on."""
-        if step in self.names:
-            index = ", ".join(str(at[0]) for at in np.unravel_index(flats, step.shape))
-            is_one = self._cells.get(step, 0) == 1 or len(flats) > 1
-            return self.names[step] if is_one else f"{self.names[step]}[{index}]"
-        sign = step.function if step.function in ("max", "min") else "Σ" if step.function in _SUMS else "x"
+        sign = self.names.get(step, "Σ" if step.function in _SUMS else "x")
+        if not isinstance(sign, str):
+            return sign(*np.unravel_index(flats, step.shape or (1,)))
+        if step.function in ("max", "min") and step not in self.names:
+            sign = step.function
         self._numbered[sign] = count = self._numbered.get(sign, 0) + 1
         return sign if count == 1 else sign + str(count).translate(_SUBSCRIPTS)
 
@@ -235,12 +272,58 @@ class _Worked:
         read = _read(step, flats)
         if is_root and name == "negative" and read[0][0] not in self.names:
             return -self.term(read[0][0], read[0][1][:, 0], is_root=True)
-        parts = [[self.term(source, own[:, at]) for at in range(own.shape[1])] for source, own in read]
+        if name == "divide" and read[1][0].function == "negative" and not read[1][0].is_constant:
+            (x, of_x), (divisor, of_divisor) = read
+            (positive, of_positive), *_ = _read(divisor, of_divisor[:, 0])
+            return -_over(self.term(x, of_x[:, 0]), self.term(positive, of_positive[:, 0]))
+        parts = [self._parts(step, source, own) for source, own in read]
         if name in ("matmul", "einsum"):
-            return total(reduce(lambda x, y: x * y, factors) for factors in zip(*parts, strict=True))
+            return total(reduce(_times, factors) for factors in zip(*parts, strict=True))
         if name in _SUMS:
             return _SUMS[name](parts[0])
         return TERMS[name](*(terms[0] for terms in parts))
+
+    def _parts(self, step: Expression, source: Expression, own: Array) -> list[Term]:
+        """The terms that the numbers of a step read of a source: of a row that has a line its entries."""
+        row = own[0]
+        if len(row) > 1 and len(np.unique(row)) == len(row) and (own == row).all():
+            return self._entries(step, source, row)
+        return [self.term(source, own[:, at]) for at in range(own.shape[1])]
+
+    def _entries(self, step: Expression, source: Expression, row: Array) -> list[Term]:
+        """The terms of a row that a step reads of a source; the parts of joined arrays each have their own."""
+        origin, places = (source, row) if source in self.given else self._moved_from(source, row)
+        if origin.function in MOVES and origin not in self.given:
+            found = dict[int, Term]()
+            sources, came_from = origin.places
+            numbers, start = came_from.ravel()[places], 1
+            for one in sources:
+                end = start + int(np.size(one.value))
+                own = np.flatnonzero((numbers >= start) & (numbers < end))
+                if len(own):
+                    found |= zip(own.tolist(), self._entries(step, one, numbers[own] - start), strict=True)
+                start = end
+            if len(found) == len(row):
+                return [found[at] for at in range(len(row))]
+        is_long_sum = origin.function in _SUMS and self._count_of_terms(origin) > 1
+        is_factor = step.function in ("matmul", "einsum") and origin.function not in (*_SIMPLE, *MOVES)
+        if len(row) > 1 and not self._is_leaf(origin) and (is_long_sum or is_factor or origin in self.given):
+            made = self.term(origin, places)
+            if isinstance(made, Number) and made.is_vector:
+                return [number(entry) for entry in made.entries]
+        return [self.term(source, row[at : at + 1]) for at in range(len(row))]
+
+    def _moved_from(self, step: Expression, flats: Array) -> tuple[Expression, Array]:
+        """Where numbers come from that a function moved, all from one array."""
+        while step.function in MOVES:
+            sources, places = step.places
+            found = places.ravel()[flats]
+            if len(sources) > 1 or (found < 1).any():
+                break
+            step, flats = sources[0], found - 1
+            if step in self.given:
+                break
+        return step, flats
 
     def _reads_infinite(self, step: Expression, flats: Array) -> bool:
         """Whether a number is made of −∞ or ∞: nothing can be redone with it."""
@@ -297,8 +380,24 @@ _SUMS: Mapping[str, Callable[[Sequence[Term]], Term]] = {
 
 
 def _is(term: Term, value: float) -> bool:
-    """Whether a term is a number and has a value."""
-    return getattr(term, "entries", None) == (value,) and not term.is_vector and not getattr(term, "line", "")
+    """Whether a term is a number of the function and has a value."""
+    return isinstance(term, Number) and term.is_parameter and term.entries == (value,)
+
+
+def _times(x: Term, y: Term) -> Term:
+    """A product: numbers of the function before others, and numbers before vectors; 1 is left out."""
+    if _is(x, 1) or _is(y, 1):
+        return y if _is(x, 1) else x
+    is_turned = x.is_vector and not y.is_vector
+    is_turned |= not y.is_vector and getattr(y, "is_parameter", False) and not getattr(x, "is_parameter", False)
+    return y * x if is_turned else x * y
+
+
+def _over(x: Term, y: Term) -> Term:
+    """A quotient, with the sign of a number of the function before it; 1 is left out."""
+    if isinstance(y, Number) and y.is_parameter and y.entries[0] < 0:
+        return -_over(x, parameter(-float(y.entries[0])))
+    return x if _is(y, 1) else x / y
 
 
 def _numbers(expression: Expression) -> Array:
