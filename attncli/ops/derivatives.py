@@ -80,6 +80,7 @@ class ByNumber:
 
     symbol: str
     formula: Formula
+    keeps_sign: bool = False  # as of a derivative's record
 
 
 # By argument: None where it is no real number. Of a formula alone the derivative is read off a record of the function.

@@ -171,7 +171,7 @@ def _labelled(
     text = _with_symbols(
         quantity.formula.partition(" = ")[0], arguments, lambda name: symbols.get(name) or SYMBOLS.get(name, name)
     )
-    at = {letter: places for letter, places in zip(reversed(quantity.axes), reversed(index), strict=False)}
+    at = dict(zip(reversed(quantity.axes), reversed(index), strict=False))
     labels = {_MARKS[x]: trace.numbered_labels[x][int(places[0])] for x, places in at.items() if x in _MARKS}
     text = text.replace("ᵢⱼ", f"({labels.get('ᵢ')}, {labels.get('ⱼ')})")
     for mark, label in labels.items():

@@ -36,6 +36,7 @@ class RecordedDerivative:
     argument: str
     formula: Formula = "{d_argument} = Σ {d_result} ∂{result}/∂{argument}"
     symbol: str = ""  # of a number that is a parameter
+    keeps_sign: bool = False
 
     @cached_property
     def record(self) -> DerivativeRecord:
@@ -49,6 +50,7 @@ class RecordedDerivative:
             is_whole=True,
             symbol=self.symbol,
             is_recorded=True,
+            keeps_sign=self.keeps_sign,
             objection=None if is_of_this_package(self) else self.objection,
         )
 
@@ -156,7 +158,7 @@ def derivatives_of(function: Any) -> Mapping[str, Derivative | NoDerivative | No
 def _resolved(function: Any, name: str, given: Any) -> Derivative | NoDerivative | None:
     """A derivative as a record has it: itself, or from records of the function where there is but a formula."""
     if isinstance(given, ByNumber):
-        return RecordedDerivative(function, name, given.formula, given.symbol)
+        return RecordedDerivative(function, name, given.formula, given.symbol, given.keeps_sign)
     is_formula = isinstance(given, str) or (callable(given) and not hasattr(given, "record"))
     found: Derivative | NoDerivative | None = RecordedDerivative(function, name, given) if is_formula else given
     return found

@@ -44,6 +44,28 @@ _SIGNS = {"less": "<", "less_equal": "â‰¤", "greater": ">", "greater_equal": "â‰
 _OPPOSITE_SIGNS = {"less": "greater_equal", "less_equal": "greater", "equal": "not_equal"}
 _OPPOSITE_SIGNS |= {sign: opposite for opposite, sign in _OPPOSITE_SIGNS.items()}
 
+
+def _is(term: Term, value: float) -> bool:
+    """Whether a term is a number of the function and has a value."""
+    return isinstance(term, Number) and term.is_parameter and term.entries == (value,)
+
+
+def _times(x: Term, y: Term) -> Term:
+    """A product: numbers of the function before others, and numbers before vectors; 1 is left out."""
+    if _is(x, 1) or _is(y, 1):
+        return y if _is(x, 1) else x
+    is_turned = x.is_vector and not y.is_vector
+    is_turned |= not y.is_vector and getattr(y, "is_parameter", False) and not getattr(x, "is_parameter", False)
+    return y * x if is_turned else x * y
+
+
+def _over(x: Term, y: Term) -> Term:
+    """A quotient, with the sign of a number of the function before it; 1 is left out."""
+    if isinstance(y, Number) and y.is_parameter and y.entries[0] < 0:
+        return -_over(x, parameter(-float(y.entries[0])))
+    return x if _is(y, 1) else x / y
+
+
 TermOf = Callable[..., Term]
 # What a person writes for a function of terms.
 TERMS: Mapping[str, TermOf] = {
@@ -71,8 +93,8 @@ TERMS: Mapping[str, TermOf] = {
     "tanh": tanh,
     "add": lambda x, y: y if _is(x, 0) else x if _is(y, 0) else x + y,
     "subtract": lambda x, y: x if _is(y, 0) else x - y,
-    "multiply": lambda x, y: _times(x, y),
-    "divide": lambda x, y: _over(x, y),
+    "multiply": _times,
+    "divide": _over,
     "power": lambda x, y: x if _is(y, 1) or _is(x, 1) else sqrt(x) if _is(y, 0.5) else x**y,
     "maximum": lambda x, y: largest([x, y]),
     "minimum": lambda x, y: smallest([x, y]),
@@ -377,27 +399,6 @@ _SUMS: Mapping[str, Callable[[Sequence[Term]], Term]] = {
     "einsum": total,
     SCATTER: total,
 }
-
-
-def _is(term: Term, value: float) -> bool:
-    """Whether a term is a number of the function and has a value."""
-    return isinstance(term, Number) and term.is_parameter and term.entries == (value,)
-
-
-def _times(x: Term, y: Term) -> Term:
-    """A product: numbers of the function before others, and numbers before vectors; 1 is left out."""
-    if _is(x, 1) or _is(y, 1):
-        return y if _is(x, 1) else x
-    is_turned = x.is_vector and not y.is_vector
-    is_turned |= not y.is_vector and getattr(y, "is_parameter", False) and not getattr(x, "is_parameter", False)
-    return y * x if is_turned else x * y
-
-
-def _over(x: Term, y: Term) -> Term:
-    """A quotient, with the sign of a number of the function before it; 1 is left out."""
-    if isinstance(y, Number) and y.is_parameter and y.entries[0] < 0:
-        return -_over(x, parameter(-float(y.entries[0])))
-    return x if _is(y, 1) else x / y
 
 
 def _numbers(expression: Expression) -> Array:

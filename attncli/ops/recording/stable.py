@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from attncli.base.lazy_numpy import np
+
 
 def stable(plain: Callable[..., Any], safe: Callable[..., Any], *arrays: Any) -> Any:
     """`safe(*arrays)`, which is `plain(*arrays)` computed without overflow; lines, code and gradients are of `plain`.
@@ -16,3 +18,12 @@ def stable(plain: Callable[..., Any], safe: Callable[..., Any], *arrays: Any) ->
         return safe(*arrays)
     values = (array.value if hasattr(array, "with_value") else array for array in arrays)
     return plain(*arrays).with_value(safe(*values))
+
+
+def logistic(x: Any) -> Any:
+    """`1 / (1 + exp(−x))`.
+
+    >>> logistic(np.array([0.0, -1000.0]))
+    array([0.5, 0. ])
+    """
+    return stable(lambda x: 1 / (1 + np.exp(-x)), lambda x: np.exp(-np.logaddexp(0, -x)), x)
