@@ -103,11 +103,10 @@ def _sentence(
         return _nothing(trace, step, name, value) if isinstance(term, Number) else line
     found = np.unravel_index(read, grad.value.shape)
     if isinstance(term, Number) and not getattr(term, "line", "") and len(read) == count:
-        if count > 1:
-            found = tuple(index[:1] for index in found[:-1])
-        places = _places(trace, grad, found)
-        where = f" at {places}" if places else ""
-        return f"{name} is the {'row' if count > 1 else 'number'} of {grad.symbol}{where}: {value}"
+        varying = [letter for letter, index in zip(grad.axes, found, strict=True) if len(set(index.tolist())) > 1]
+        where = _places(trace, grad, found)
+        what = "has the numbers" if varying[:-1] or count < 1 else "is the row" if count > 1 else "is the number"
+        return f"{name} {what} of {grad.symbol}{f' at {where}' if where else ''}: {value}"
     is_over_heads = any(
         letter in COUNTED_FROM_0 and len(set(index.tolist())) > 1
         for letter, index in zip(grad.axes, found, strict=True)
@@ -209,8 +208,12 @@ def _differentiated(trace: Trace, step: Step) -> Node | None:
 
 def _places(trace: Trace, step: Step, found: tuple[Array, ...]) -> str:
     """Where a number is: `head 0, query cat, e1`."""
-    axes = zip(step.axes, step.value.shape, found, strict=False)
-    several = [(letter, int(index[0])) for letter, size, index in axes if size > 1 or letter not in COUNTED_FROM_0]
+    axes = zip(step.axes, step.value.shape, found, strict=True)
+    several = [
+        (letter, int(index[0]))
+        for letter, size, index in axes
+        if (size > 1 or letter not in COUNTED_FROM_0) and len(set(index.tolist())) == 1
+    ]
 
     def place(letter: str, at: int) -> str:
         if letter in TOKEN_NOUNS:

@@ -35,6 +35,7 @@ MAX_OWN_CELLS = 2  # of an array whose numbers have lines of their own
 MAX_LINES = 12  # of numbers on the way
 MAX_INLINE = 2  # terms of a sum that stands in brackets among others
 # Functions that are written where they stand, also where their numbers recur.
+_AROUND = frozenset({"sqrt", "log", "cbrt"})
 _SIMPLE = frozenset({"negative", "add", "subtract", "multiply", "absolute", "maximum", "minimum", "where", "astype"})
 _JOINED = {
     "bitwise_and": " and ", "logical_and": " and ", "bitwise_or": " or ", "logical_or": " or ", "invert": "",
@@ -50,10 +51,17 @@ def _is(term: Term, value: float) -> bool:
     return isinstance(term, Number) and term.is_parameter and term.entries == (value,)
 
 
+def _is_negative(x: Term) -> bool:
+    """Whether a term is a number less than 0."""
+    return isinstance(x, Number) and not x.is_vector and x.entries[0] < 0
+
+
 def _times(x: Term, y: Term) -> Term:
-    """A product: numbers of the function before others, and numbers before vectors; 1 is left out."""
-    if _is(x, 1) or _is(y, 1):
-        return y if _is(x, 1) else x
+    """A product: numbers of the function before others, and numbers before vectors; 1 is left out, 0 makes 0."""
+    if _is(x, 1) or _is(y, 0):
+        return y
+    if _is(x, 0) or _is(y, 1):
+        return x
     is_turned = x.is_vector and not y.is_vector
     is_turned |= not y.is_vector and getattr(y, "is_parameter", False) and not getattr(x, "is_parameter", False)
     return y * x if is_turned else x * y
@@ -66,10 +74,16 @@ def _over(x: Term, y: Term) -> Term:
     return x if _is(y, 1) else x / y
 
 
+def _total(terms: Sequence[Term]) -> Term:
+    """A sum without what is always 0."""
+    counted = [term for term in terms if not _is(term, 0)]
+    return total(counted) if counted else parameter(0)
+
+
 TermOf = Callable[..., Term]
 # What a person writes for a function of terms.
 TERMS: Mapping[str, TermOf] = {
-    "negative": lambda x: -x,
+    "negative": lambda x: number(-x.entries[0]) if _is_negative(x) else -x,
     "absolute": absolute,
     "exp": exp,
     "exp2": lambda x: number(2) ** x,
@@ -144,6 +158,8 @@ def recorded_lines(
     lines = [*worked.lines, *worked.conditions]
     if worked.left_out:
         lines.append(f"… {count_of(worked.left_out, 'number')} on the way computed alike …")
+    if isinstance(term, Number) and not term.is_vector and np.ndim(value):
+        term = number(np.full(np.shape(value), float(term.entries[0])))
     own = write.equation(term, value, name=name, letter=letter)
     read = worked.read.get(grad, []) if grad is not None else []
     if lines and not name and term is worked.last and not worked.conditions:
@@ -187,6 +203,10 @@ class _Worked:
         for step in self.steps:
             if step.function == ARGUMENT or not self._made.isdisjoint(step.sources):
                 self._made.add(step)
+        # Sums under a root, which stand there.
+        under = [step.sources[0] for step in self.steps if step.function in _AROUND]
+        under += [source for step in under if step.function == "add" for source in step.sources]
+        self._inside = {step for step in under if not step.label}
         self._own = dict[tuple[Expression, bytes], Term]()
         self._numbered = dict[str, int]()  # how many numbers without a name have a sign
 
@@ -197,10 +217,9 @@ class _Worked:
             if step not in needed:
                 continue
             places = np.unique(np.concatenate([part.ravel() for part in needed[step]]))
-            length = step.shape[-1] if step in self.known.rows else len(flats)
-            self._cells[step] = (
-                len(np.unique(places // length)) if step in self.known.rows else -(-len(places) // length)
-            )
+            is_row = step in self.known.rows or (step.label and step.shape)
+            length = step.shape[-1] if is_row else len(flats)
+            self._cells[step] = len(np.unique(places // length)) if is_row else -(-len(places) // length)
             if self._is_leaf(step):
                 continue
             for source, own in _read(step, places):
@@ -209,6 +228,8 @@ class _Worked:
 
     def term(self, step: Expression, flats: Array, *, is_root: bool = False) -> Term:
         """The term of one number, or of a vector of as many as there are places."""
+        if len(flats) > 1 and (flats == flats[0]).all():
+            flats = flats[:1]
         if self._is_leaf(step):
             return self._number(step, flats)
         key = (step, flats.tobytes())
@@ -230,17 +251,22 @@ class _Worked:
         if isinstance(step.value, (int, float)):  # written in the function
             return parameter(step.value)
         values = np.asarray(self.given.get(step, self.known.computed.get(step, step.value))).ravel()[flats]
-        if values.dtype.kind == "b":
-            values = values.astype(int)
-        if step.is_constant and (values == values[0]).all():
+        is_truth = values.dtype.kind == "b"
+        values = values.astype(int) if is_truth else values
+        if (step.is_constant or is_truth) and (values == values[0]).all():
             return parameter(values[0])
         return number(values[0]) if len(np.unique(flats)) == 1 else number(list(map(float, values)))
 
     def _has_own_line(self, step: Expression) -> bool:
         """Whether the numbers of a step have lines of their own: sums inside others, and what has a name or recurs."""
-        if step in self.given:
+        if step in self.given or (step.label and self._cells.get(step, 0) <= MAX_OWN_CELLS):
             return True
-        if step not in self._made or step.function in MOVES or step.function not in (*TERMS, *_SUMS, "where"):
+        if (
+            step in self._inside
+            or step not in self._made
+            or step.function in MOVES
+            or step.function not in (*TERMS, *_SUMS, "where")
+        ):
             return False
         if self._cells.get(step, 0) > MAX_OWN_CELLS:
             return self._count_of_terms(step) > MAX_INLINE and step.function in _SUMS
@@ -267,11 +293,14 @@ class _Worked:
             value = known.entries if known.is_vector else known.entries[0]
             self.lines.append(self.write.equation(term, value, name=self._name(step, flats), letter=self.letter))
             return known
-        if isinstance(term, Number):
+        if isinstance(term, Number) and not (step.label and term.is_vector == (len(flats) > 1)):
             return term
         made = self.write.computed(self._name(step, flats), term, letter=self.letter)
         self.lines.append(made.line)
         self.last = made
+        if made.is_vector:
+            for at, entry in enumerate(made.entries):
+                self._own.setdefault((step, flats[at : at + 1].tobytes()), number(entry))
         return made
 
     def _name(self, step: Expression, flats: Array) -> str:
@@ -300,7 +329,7 @@ class _Worked:
             return -_over(self.term(x, of_x[:, 0]), self.term(positive, of_positive[:, 0]))
         parts = [self._parts(step, source, own) for source, own in read]
         if name in ("matmul", "einsum"):
-            return total(reduce(_times, factors) for factors in zip(*parts, strict=True))
+            return _total([reduce(_times, factors) for factors in zip(*parts, strict=True)])
         if name in _SUMS:
             return _SUMS[name](parts[0])
         return TERMS[name](*(terms[0] for terms in parts))
@@ -368,10 +397,11 @@ class _Worked:
         chosen = np.broadcast_to(condition.value, step.shape).ravel()[flats]
         if chosen.any() != chosen.all():
             return self._number(step, flats)
-        choice = choices[0 if chosen.all() else 1]
-        if is_root and len(flats) == 1:
-            text = self.condition(condition, _at_same(condition, step, flats))
-            self.conditions += [text] if text not in ("true", "false") else []
+        choice, other = choices if chosen.all() else choices[::-1]
+        is_guard = condition.function == "equal" and other.is_constant  # against a division by 0, which it is not
+        if is_root and not is_guard and (len(flats) == 1 or choice.is_constant):
+            text = self.condition(condition, _at_same(condition, step, flats)[:1])
+            self.conditions += [text] if text not in ("true", "false", "0 = 0") else []
         return self.term(choice, _at_same(choice, step, flats))
 
     def condition(self, step: Expression, flats: Array) -> str:
@@ -389,7 +419,7 @@ class _Worked:
 
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _SUMS: Mapping[str, Callable[[Sequence[Term]], Term]] = {
-    "sum": total,
+    "sum": _total,
     "mean": lambda terms: total(terms) / len(terms),
     "max": lambda terms: largest(terms) if len(terms) > 1 else terms[0],
     "min": lambda terms: smallest(terms) if len(terms) > 1 else terms[0],

@@ -1,4 +1,4 @@
-"""Safeguards against overflow, marked once: a record has the plain formula, and the value of the safe one."""
+"""Marks for records: safeguards against overflow, of which they have the plain formula, and names of what is inside."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,19 @@ def stable(plain: Callable[..., Any], safe: Callable[..., Any], *arrays: Any) ->
     if not recorded:
         return safe(*arrays)
     values = (array.value if hasattr(array, "with_value") else array for array in arrays)
-    return plain(*arrays).with_value(safe(*values))
+    found, computed = plain(*arrays), safe(*values)
+    if not isinstance(found, tuple):
+        return found.with_value(computed)
+    return tuple(one.with_value(value) for one, value in zip(found, computed, strict=True))
+
+
+def named(name: str, x: Any) -> Any:
+    """An array, with the name that it has in worked lines and in code.
+
+    >>> named("size", 3.0)
+    3.0
+    """
+    return x.with_name(name) if name and hasattr(x, "with_name") else x
 
 
 def logistic(x: Any) -> Any:
