@@ -128,7 +128,7 @@ class _Division:
         y = named("y", divided)
         across = grad - y * named("fit", self.mean(y * grad))
         if self.is_centred:
-            across = across - _mean(grad)
+            across = across - named("mean_of_g", _mean(grad))
         return np.where(size == 0, 0, across / np.where(size == 0, 1, size))
 
     def formula(self, symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:

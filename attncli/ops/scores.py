@@ -224,7 +224,9 @@ def additive(
     array([[0.7616, 0.964 , 0.9951]])
     """
     of_key = tap("projected_key", key @ w1).mT.copy()  # without gaps, which adds fast
-    of_query = tap("projected_query", query @ w2) + (b if isinstance(b, (int, float)) else b[..., None, :])
+    of_query = tap("projected_query", query @ w2) + (
+        b if isinstance(b, (int, float)) or not b.ndim else b[..., None, :]
+    )
     sums = of_key[..., None, :, :] + of_query[..., None]  # [… n a m]: long rows add fast
     units = ACTIVATIONS[activation](sums, sums if sums.dtype.kind == "f" else None)
     hidden = tap("hidden", units.mT)

@@ -330,9 +330,7 @@ class _Worked:
         parts = [self._parts(step, source, own) for source, own in read]
         if name in ("matmul", "einsum"):
             return _total([reduce(_times, factors) for factors in zip(*parts, strict=True)])
-        if name in _SUMS:
-            return _SUMS[name](parts[0])
-        return TERMS[name](*(terms[0] for terms in parts))
+        return _SUMS[name](parts[0]) if name in _SUMS else TERMS[name](*(terms[0] for terms in parts))
 
     def _parts(self, step: Expression, source: Expression, own: Array) -> list[Term]:
         """The terms that the numbers of a step read of a source: of a row that has a line its entries."""
@@ -362,7 +360,17 @@ class _Worked:
             made = self.term(origin, places)
             if isinstance(made, Number) and made.is_vector:
                 return [number(entry) for entry in made.entries]
+        self._with_rows(origin, places)
         return [self.term(source, row[at : at + 1]) for at in range(len(row))]
+
+    def _with_rows(self, step: Expression, row: Array) -> None:
+        """Write the lines of whole rows that have a name, before each number of them is read."""
+        if len(row) > 1 and step.function in TERMS and not self._is_leaf(step):
+            if step.label and self._has_own_line(step):
+                self.term(step, row)
+            else:
+                for source, own in _read(step, row):
+                    self._with_rows(source, own[:, 0])
 
     def _moved_from(self, step: Expression, flats: Array) -> tuple[Expression, Array]:
         """Where numbers come from that a function moved, all from one array."""
