@@ -23,7 +23,7 @@ from math import prod
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.decorators import score
 from attncli.ops.derivatives import ByNumber, derivative
-from attncli.ops.recording.stable import stable
+from attncli.ops.recording.stable import quotient, stable
 from attncli.ops.records import Positive, Quantity, Tap, no_tap, reused
 
 LOSS = 4
@@ -355,7 +355,8 @@ def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_
 
 def _by_distance(grad: Array, forward: Array) -> Array:
     """The gradient of each score by its distance, 0 where that is 0."""
-    return np.where(forward == 0, 0, grad / np.where(forward == 0, 1, -forward))
+    by_distance: Array = quotient(grad, -forward)
+    return by_distance
 
 
 EQUAL_VECTORS = "of equal vectors 0 is taken"

@@ -14,7 +14,7 @@ from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.decorators import norm
 from attncli.ops.derivatives import derivative
-from attncli.ops.recording.stable import named, stable
+from attncli.ops.recording.stable import named, quotient, stable
 from attncli.ops.records import FormulaInForce, Operator, OperatorRecord, OperatorUse, Parameter, Range, Symbol
 from attncli.ops.registry import add_use, look_up
 
@@ -110,7 +110,7 @@ class _Division:
         if self.is_centred:
             x = named("centred", x - named("mean", _mean(x)))
         size = named("size", np.sqrt(named(self.square, self.mean(x**2)) + eps))
-        return np.where(size == 0, 0, x / size), size
+        return quotient(x, size), size
 
     def _by_unit(self, x: Array, eps: float) -> tuple[Array, Array]:
         """The same of vectors that are divided by a unit first."""
@@ -129,7 +129,8 @@ class _Division:
         across = grad - y * named("fit", self.mean(y * grad))
         if self.is_centred:
             across = across - named("mean_of_g", _mean(grad))
-        return np.where(size == 0, 0, across / np.where(size == 0, 1, size))
+        gradient: Array = quotient(across, size)
+        return gradient
 
     def formula(self, symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
         """The formula of the gradient of the vectors, with the gain where there is one."""

@@ -154,6 +154,8 @@ class Recorded(NDArrayOperatorsMixin):
         if function not in MOVES:
             operands = tuple(_as_array(x) if at in numbers else x for at, x in enumerate(operands))
         made = tuple(_operand(x, are_numbers=at in numbers) for at, x in enumerate(operands))
+        if function == "swapaxes" and (before := made[0]).function == function and before.operands[1:] == made[1:]:
+            return Recorded(before.operands[0], self.branches)  # back again
         return Recorded(called(function, made, options, line_outside()), self.branches)
 
     def _reduced(self, function: str, x: Any, axis: Any = None, *, keepdims: bool = False, **options: Any) -> Any:

@@ -9,6 +9,7 @@ from attncli.ops.recording.expression import ARGUMENT, GET_ITEM, RUNNING_MAX, SC
 from attncli.ops.recording.record import Recording
 
 MAX_CONSTANTS = 200  # numbers of an array that is written out
+MAX_WHOLE = 10**6  # that is written without its point
 MAX_LENGTH = 70  # of what is written within a line
 ATOM, CALL, POWER, SIGN, PRODUCT, SUM, AND, OR, COMPARED = range(9, 0, -1)
 # How an operator is written, and how closely it binds.
@@ -196,10 +197,15 @@ WRITTEN: Mapping[str, tuple[int, Callable[..., str]]] = {
         lambda writer, step, x: f"np.maximum.accumulate({writer.text(x)}, axis={step.options['axis']})",
     ),
     "reshape": (CALL, lambda writer, step, x, _shape: f"{writer.text(x, CALL)}.reshape({_listed(step.shape)})"),
-    "swapaxes": (CALL, lambda writer, _step, x, one, other: f"{writer.text(x, CALL)}.swapaxes({one}, {other})"),
+    "swapaxes": (CALL, lambda writer, step, x, *axes: f"{writer.text(x, CALL)}{_swapped(step, axes)}"),
     "squeeze": (CALL, lambda writer, step, x: f"{writer.text(x, CALL)}.squeeze({_listed(step.options['axis'])})"),
     "expand_dims": (CALL, lambda writer, step, x, *_axis: f"{writer.text(x, CALL)}[{_new_axes(step)}]"),
 }
+
+
+def _swapped(step: Expression, axes: tuple[int, int]) -> str:
+    """How axes are swapped: those of a matrix by `.T`."""
+    return ".T" if len(step.shape) == 2 and axes == (-1, -2) else f".swapaxes({axes[0]}, {axes[1]})"
 
 
 def _listed(numbers: Any) -> str:
@@ -211,7 +217,9 @@ def _constant(step: Expression) -> tuple[str, int]:
     """A number, or an array written out."""
     value = step.value
     if np.ndim(value) == 0:
-        number = float(value) if np.asarray(value).dtype.kind == "f" else int(value)
+        is_real = np.asarray(value).dtype.kind == "f"
+        is_short = is_real and abs(value) < MAX_WHOLE and float(value).is_integer()  # `np.sqrt(4)`
+        number = float(value) if is_real and not is_short else int(value)
         text = repr(number)
         if text.lstrip("-") in ("inf", "nan"):
             text = text.replace("inf", "np.inf").replace("nan", "np.nan")

@@ -384,9 +384,18 @@ def _sum_of_copies(_step: Expression, source: Expression, grad: Any, places: Arr
     return summed if summed.shape == source.shape else summed.reshape(source.shape)
 
 
+def _swapped_back(step: Expression, _source: Expression, grad: Any, _places: Array) -> Any:
+    """The gradient of matrices that were transposed; of a product the other way round."""
+    product = grad.expression
+    if product.function != "matmul" or step.operands[1:] != (-1, -2) or min(len(x.shape) for x in product.sources) < 2:
+        return np.swapaxes(grad, *step.operands[1:])
+    left, right = (Recorded(x, grad.branches) for x in product.sources)
+    return right.mT @ left.mT
+
+
 _OPPOSITES: Mapping[str, Callable[[Expression, Expression, Any, Array], Any]] = {
     GET_ITEM: _taken_back,
-    "swapaxes": lambda step, _source, grad, _places: np.swapaxes(grad, *step.operands[1:]),
+    "swapaxes": _swapped_back,
     "transpose": lambda step, _source, grad, _places: np.transpose(
         grad, *(tuple(np.argsort(axes).tolist()) for axes in step.operands[1:])
     ),

@@ -32,6 +32,19 @@ def named(name: str, x: Any) -> Any:
     return x.with_name(name) if name and hasattr(x, "with_name") else x
 
 
+def quotient(x: Any, divisor: Any) -> Any:
+    """`x / divisor`, and 0 where the divisor is 0.
+
+    >>> quotient(np.array([6.0, 6.0]), np.array([2.0, 0.0]))
+    array([3., 0.])
+    """
+    return stable(
+        lambda x, divisor: np.where(divisor == 0, 0, x / divisor),
+        lambda x, divisor: np.where(divisor == 0, 0, x / np.where(divisor == 0, 1, divisor)),
+        *(x, divisor),
+    )
+
+
 def logistic(x: Any) -> Any:
     """`1 / (1 + exp(−x))`.
 
