@@ -63,7 +63,7 @@ def _exact(value: Array) -> Array:
 def _lines(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter, made: Recording | None) -> list[str]:
     """The lines of the numbers of a step at some positions; `made` is None where nothing of it is read."""
     shape, places = step.value.shape, np.arange(step.value.size).reshape(step.value.shape)
-    is_row = bool(shape) and step.axes[-1] not in at and not write.is_long(shape[-1])
+    is_row = bool(shape) and step.axes[-1] not in at and shape[-1] > 1 and not write.is_long(shape[-1])
     index = tuple(
         min(at[letter], size - 1) if letter in at else slice(None) if is_row and axis == len(shape) - 1 else 0
         for axis, (letter, size) in enumerate(zip(step.axes, shape, strict=True))

@@ -112,9 +112,9 @@ class _Writer:
 
     def _written(self, step: Expression) -> tuple[str, int]:
         """The text of a step, and how closely it binds."""
-        if step.function == ARGUMENT:
+        if step.function == ARGUMENT and step.name in self.variables:
             return self.variables[step.name], ATOM
-        if step.is_constant:
+        if step.is_constant or (step.function == ARGUMENT and not step.shape):  # a number, as it is given
             return _constant(step)
         if step.function in OPERATORS:
             return self._operator(step)

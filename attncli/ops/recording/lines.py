@@ -158,12 +158,12 @@ def recorded_lines(
     lines = [*worked.lines, *worked.conditions]
     if worked.left_out:
         lines.append(f"… {count_of(worked.left_out, 'number')} on the way computed alike …")
+    if term is worked.last and not worked.conditions and not worked.left_out:  # the line of the result itself
+        lines, term = lines[:-1], worked.last_term
     if isinstance(term, Number) and not term.is_vector and np.ndim(value):
         term = number(np.full(np.shape(value), float(term.entries[0])))
     own = write.equation(term, value, name=name, letter=letter)
     read = worked.read.get(grad, []) if grad is not None else []
-    if lines and not name and term is worked.last and not worked.conditions:
-        return list(dict.fromkeys(lines))
     places = np.unique(np.concatenate([*read, np.zeros(0, int)]))
     return [*dict.fromkeys(lines), sentence(own, term, places) if not lines else own]
 
@@ -194,7 +194,8 @@ class _Worked:
         self.letter = letter
         self.read = dict[Expression, list[Array]]()  # the places of arguments whose numbers are written
         self.lines = list[str]()
-        self.last: Term | None = None  # whose line is the last
+        self.last: Term | None = None  # whose line is the last, and what it was made of
+        self.last_term: Term = number(0)
         self.conditions = list[str]()
         self.left_out = 0
         self._cells = dict[Expression, int]()  # how many numbers of each are read
@@ -297,7 +298,7 @@ class _Worked:
             return term
         made = self.write.computed(self._name(step, flats), term, letter=self.letter)
         self.lines.append(made.line)
-        self.last = made
+        self.last, self.last_term = made, term
         if made.is_vector:
             for at, entry in enumerate(made.entries):
                 self._own.setdefault((step, flats[at : at + 1].tobytes()), number(entry))
