@@ -289,10 +289,11 @@ def test_the_arithmetic_of_a_step_does_not_follow_from_the_name_of_its_stage() -
         ({}, "grad_key", "dK(key_2)[d1] = 4 + 8 = 12 (over 2 heads)"),
         ({}, "grad_scores", "dS(query_1, key_2) is the number of dA at head 0, query query_1, key key_2: 4"),
         ({"bias": [[5.0, 6.0]]}, "grad_bias", "dB⁺(query_1, key_2) = 4 + 4 = 8 (over 2 heads)"),
-        ({"position": {"alibi": {"slopes": [0.5, 0.25]}}}, "grad_position.slopes", "dslopes = −(3·|0 − 0| + 4·|0 − 1|) = −4"),
+        ({"position": {"alibi": {"slopes": [0.5, 0.25]}}}, "grad_position.slopes",
+         "dslopes = −(3·|0 − 0| + 4·|0 − 1|) = −4"),
         ({"key_lengths": 1}, "grad_scores", "nothing of dSᵐ comes back to dS(query_1, key_2): 0"),
     ],
-)
+)  # fmt: skip
 def test_sums_and_moves_of_gradients_are_worked_out(keys: dict[str, Any], step: str, expected: str) -> None:
     given = {"query": [[[[1.0]], [[2.0]]]], "key": [[[[1.0], [1.0]]]], "value": [[[[3.0], [4.0]]]]}
     spec = problem(**given, **keys, score="dot", normalize="none", grad_output=[[1.0]])

@@ -164,7 +164,7 @@ def recorded_lines(
         term = number(np.full(np.shape(value), float(term.entries[0])))
     own = write.equation(term, value, name=name, letter=letter)
     read = worked.read.get(grad, []) if grad is not None else []
-    places = np.unique(np.concatenate([*read, np.zeros(0, int)]))
+    places = _distinct(np.concatenate([*read, np.zeros(0, int)]))
     return [*dict.fromkeys(lines), sentence(own, term, places) if not lines else own]
 
 
@@ -217,10 +217,10 @@ class _Worked:
         for step in reversed(self.steps):
             if step not in needed:
                 continue
-            places = np.unique(np.concatenate([part.ravel() for part in needed[step]]))
+            places = _distinct(np.concatenate([part.ravel() for part in needed[step]]))
             is_row = step in self.known.rows or (step.label and step.shape)
             length = step.shape[-1] if is_row else len(flats)
-            self._cells[step] = len(np.unique(places // length)) if is_row else -(-len(places) // length)
+            self._cells[step] = len(_distinct(places // length)) if is_row else -(-len(places) // length)
             if self._is_leaf(step):
                 continue
             for source, own in _read(step, places):
@@ -256,7 +256,7 @@ class _Worked:
         values = values.astype(int) if is_truth else values
         if (step.is_constant or is_truth) and (values == values[0]).all():
             return parameter(values[0])
-        return number(values[0]) if len(np.unique(flats)) == 1 else number(list(map(float, values)))
+        return number(values[0]) if len(_distinct(flats)) == 1 else number(list(map(float, values)))
 
     def _has_own_line(self, step: Expression) -> bool:
         """Whether the numbers of a step have lines of their own: sums inside others, and what has a name or recurs."""
@@ -336,7 +336,7 @@ class _Worked:
     def _parts(self, step: Expression, source: Expression, own: Array) -> list[Term]:
         """The terms that the numbers of a step read of a source: of a row that has a line its entries."""
         row = own[0]
-        if len(row) > 1 and len(np.unique(row)) == len(row) and (own == row).all():
+        if len(row) > 1 and len(_distinct(row)) == len(row) and (own == row).all():
             return self._entries(step, source, row)
         return [self.term(source, own[:, at]) for at in range(own.shape[1])]
 
@@ -438,6 +438,11 @@ _SUMS: Mapping[str, Callable[[Sequence[Term]], Term]] = {
     "einsum": total,
     SCATTER: total,
 }
+
+
+def _distinct(places: Array) -> Array:
+    """The places, each once, in order; `np.unique` imports masked arrays, which take as long as all lines."""
+    return np.array(sorted(set(places.ravel().tolist())), dtype=np.int64)
 
 
 def _numbers(expression: Expression) -> Array:
