@@ -96,8 +96,10 @@ class Parser:
             square = self.atom()  # of which rounding may have made 0
             low = np.where(square.high < 0, square.low, np.maximum(square.low, 0))
             return Interval(low, square.high).through(np.sqrt)
-        if token in ("∛", "["):
-            return self.atom().through(np.cbrt) if token == "∛" else self.vector()
+        if token in ("∛", "[", "⌊"):
+            read = {"∛": lambda: self.atom().through(np.cbrt), "[": self.vector}
+            read["⌊"] = lambda: self.closed(self.sum(), "⌋").through(np.floor)
+            return read[token]()
         if token in ("exp", "tanh", "ln", "cos", "sin", "arctan", "max", "min") and self.take("("):
             arguments = [self.sum()]
             while self.take(","):

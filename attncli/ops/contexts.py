@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.numbers.arithmetic import ArithmeticWriter
-from attncli.numbers.terms import Term, largest, number, products, tanh, total
+from attncli.numbers.terms import largest, number, products, total
 from attncli.ops.code import Code, CodeCall, NoCode
 from attncli.ops.decorators import context, structural
 from attncli.ops.derivatives import CONSTANT, NoDerivative, derivative
@@ -22,32 +22,13 @@ NOT_FINITE = NoCode("a value is NaN or infinite, which a weight of 0 leaves out"
 NOTHING_ATTENDED = "no weight differs from 0: the context is 0"
 
 
-def weighted_sum_by_hand(write: ArithmeticWriter, weights: Array, value: Array, result: Any) -> list[str]:
-    """The values [m e] times the weights of one query [m], and their sum."""
-    return [write.equation(_weighted_values_term(weights, value), result, name=f"C({write.query})", letter="e")]
-
-
-def _weighted_values_term(weights: Array, value: Array) -> Term:
-    """The sum of the weights [m] times the values [m e], without values that are not finite where the weight is 0."""
-    takes_part = (weights != 0) | np.isfinite(value).all(axis=-1)
-    return products(weights[takes_part], value[takes_part])
-
-
 def _sum_gradient_code(call: CodeCall) -> str | NoCode:
     """The product with values that are finite."""
     value = call.values.get("value")
     return "{grad} @ {value}.mT" if value is None or all_finite(value) else NOT_FINITE
 
 
-@derivative(
-    "{d_weights}ᵢⱼ = {d_result}ᵢ·{value}ⱼ",
-    by_hand=lambda write, grad, value, weights, result: [
-        write.equation(products(grad, value), result)
-        if weights or np.isfinite(value).all()
-        else f"a value that is not finite, of weight 0: {write(result)}"
-    ],
-    code=_sum_gradient_code,
-)
+@derivative("{d_weights}ᵢⱼ = {d_result}ᵢ·{value}ⱼ", code=_sum_gradient_code)
 def weighted_sum_weights(grad: Array, value: Array, weights: Array) -> Array:
     """The gradient of the weights: how well each value fits the gradient of the context.
 
@@ -60,12 +41,7 @@ def weighted_sum_weights(grad: Array, value: Array, weights: Array) -> Array:
     return np.where((weights == 0) & ~is_finite[..., None, :], 0, fits)
 
 
-@derivative(
-    "{d_value}ⱼ = Σᵢ {weights}ᵢⱼ {d_result}ᵢ",
-    sums_over=("n",),
-    by_hand=lambda write, grad, weights, result: [write.equation(products(weights, grad), result, letter="e")],
-    code="{weights}.mT @ {grad}",
-)
+@derivative("{d_value}ⱼ = Σᵢ {weights}ᵢⱼ {d_result}ᵢ")
 def weighted_sum_value(grad: Array, weights: Array) -> Array:
     """The gradient of the values: each query's, times its weight."""
     total: Array = weights.mT @ grad
@@ -85,7 +61,6 @@ def _sum_code(call: CodeCall) -> str | NoCode:
     shapes="weights[n m], value[m e] -> [n e]",
     source="Bahdanau, Cho & Bengio 2015, eq. 5",
     example={"weights": [[0.25, 0.75]], "value": [[4, 0], [8, 4]], "gives": [[7, 3]]},
-    by_hand=weighted_sum_by_hand,
     derivatives={"weights": weighted_sum_weights, "value": weighted_sum_value},
     is_weighted_sum=True,
     code=_sum_code,
@@ -113,121 +88,7 @@ def weighted_sum(weights: Array, value: Array, *, matmul: MatrixProduct = produc
     return total
 
 
-def attentional_by_hand(
-    write: ArithmeticWriter, weights: Array, value: Array, query: Array, result: Any, *, context_vector: Array, w: Array
-) -> list[str]:
-    """The weighted sum of the values [m e], the product of it and the query [d] with `w`, and its tanh."""
-    sum_name = f"U({write.query})"
-    name = f"[{sum_name}; {write.symbol('query')}({write.query})]·W_C"
-    product = write.computed(name, products(np.concatenate([context_vector, query]), w), letter="a")
-    return [
-        write.equation(_weighted_values_term(weights, value), context_vector, name=sum_name, letter="e"),
-        product.line,
-        write.equation(tanh(product), result, name=f"C({write.query})", letter="a"),
-    ]
-
-
 HIDDEN = "gᵢ = {d_result}ᵢ (1 − {result}ᵢ²)"
-
-
-def _hidden_gradient(grad: Array, forward: Array) -> Array:
-    """The gradient of the layer before tanh, [… n a]."""
-    gradient: Array = grad * (1 - forward**2)
-    return gradient
-
-
-def _hidden_lines(
-    write: ArithmeticWriter, grad: Array, forward: Array, rows: Array
-) -> tuple[list[str], tuple[Any, ...]]:
-    """The gradient of the layer of one query [a], and its product with some rows of the matrix [r a]."""
-    g = write.computed("g", number(grad) * (1 - number(forward) ** 2), letter="a")
-    back = write.computed("g·Wᵀ", products(g.entries, rows.mT), letter="e")
-    return [g.line, back.line], back.entries
-
-
-def _hidden_code(call: CodeCall, then: str) -> str:
-    """The gradient of the layer before tanh, and what is made of it."""
-    return f"hidden = {{grad}} * (1 - {{forward}} ** 2)\n{then.replace('{e}', str(call.shapes['value'][-1]))}"
-
-
-def attentional_weights_by_hand(
-    write: ArithmeticWriter, grad: Array, forward: Array, value: Array, w: Array, result: Any
-) -> list[str]:
-    """The gradient of the weighted sum of one query, and its product with one value [e]."""
-    lines, back = _hidden_lines(write, grad, forward, w[: len(value)])
-    return [*lines, write.equation(products(back, value), result)]
-
-
-@derivative(
-    f"{{d_weights}}ᵢⱼ = uᵢ·{{value}}ⱼ, uᵢ the first numbers of gᵢ {{w}}ᵀ, {HIDDEN}",
-    by_hand=attentional_weights_by_hand,
-    code=lambda call: _hidden_code(call, "hidden @ {w}[..., :{e}, :].mT @ {value}.mT"),
-)
-def attentional_weights(grad: Array, forward: Array, value: Array, w: Array) -> Array:
-    """The gradient of the weights: how well each value fits the gradient of the weighted sum."""
-    gradient: Array = _hidden_gradient(grad, forward) @ w[..., : value.shape[-1], :].mT @ value.mT
-    return gradient
-
-
-def attentional_value_by_hand(
-    write: ArithmeticWriter, grad: Array, forward: Array, weights: Array, value: Array, w: Array, result: Any
-) -> list[str]:
-    """The gradients of the weighted sums of all queries [n e], each times its weight of one value."""
-    of_sums = _hidden_gradient(grad, forward) @ w[: len(value)].T
-    return [write.equation(products(weights, of_sums), result, letter="e")]
-
-
-@derivative(
-    f"{{d_value}}ⱼ = Σᵢ {{weights}}ᵢⱼ uᵢ, uᵢ the first numbers of gᵢ {{w}}ᵀ, {HIDDEN}",
-    sums_over=("n",),
-    by_hand=attentional_value_by_hand,
-    code=lambda call: _hidden_code(call, "{weights}.mT @ (hidden @ {w}[..., :{e}, :].mT)"),
-)
-def attentional_value(grad: Array, forward: Array, weights: Array, value: Array, w: Array) -> Array:
-    """The gradient of the values: that of each query's weighted sum, times its weight."""
-    gradient: Array = weights.mT @ (_hidden_gradient(grad, forward) @ w[..., : value.shape[-1], :].mT)
-    return gradient
-
-
-def attentional_query_by_hand(
-    write: ArithmeticWriter, grad: Array, forward: Array, value: Array, w: Array, result: Any
-) -> list[str]:
-    """The gradient of the layer of one query [a], and its product with the rows of the queries."""
-    g = write.computed("g", number(grad) * (1 - number(forward) ** 2), letter="a")
-    return [g.line, write.equation(products(g.entries, w[len(value) :].T), result, letter="d")]
-
-
-@derivative(
-    f"{{d_query}}ᵢ = the last numbers of gᵢ {{w}}ᵀ, {HIDDEN}",
-    by_hand=attentional_query_by_hand,
-    code=lambda call: _hidden_code(call, "hidden @ {w}[..., {e}:, :].mT"),
-)
-def attentional_query(grad: Array, forward: Array, value: Array, w: Array) -> Array:
-    """The gradient of the queries: that of the layer, through their rows of the matrix."""
-    gradient: Array = _hidden_gradient(grad, forward) @ w[..., value.shape[-1] :, :].mT
-    return gradient
-
-
-def attentional_w_by_hand(
-    write: ArithmeticWriter, grad: Array, forward: Array, context_vector: Array, query: Array, result: Any
-) -> list[str]:
-    """The first number of the gradient of the matrix: of all queries the first number, times its first gradient."""
-    slopes = [1 - number(output) ** 2 for output in forward[:, 0]]
-    factors = [number(g) * slope for g, slope in zip(grad[:, 0], slopes, strict=True)]
-    return [write.equation(products(context_vector[:, 0], factors), result[0, 0])]
-
-
-@derivative(
-    f"{{d_w}} = Σᵢ [Uᵢ; {{query}}ᵢ]ᵀ gᵢ, {HIDDEN}",
-    sums_over=("n",),
-    by_hand=attentional_w_by_hand,
-    code="hidden = {grad} * (1 - {forward} ** 2)\nnp.concatenate([{context_vector}, {query}], axis=-1).mT @ hidden",
-)
-def attentional_w(grad: Array, forward: Array, context_vector: Array, query: Array) -> Array:
-    """The gradient of the matrix: the sum over the queries."""
-    concatenated: Array = np.concatenate([context_vector, query], axis=-1)
-    gradient: Array = concatenated.mT @ _hidden_gradient(grad, forward)
-    return gradient
 
 
 @context(
@@ -238,14 +99,12 @@ def attentional_w(grad: Array, forward: Array, context_vector: Array, query: Arr
     inner=(
         Quantity("context_vector", "U", "Uᵢ = Σⱼ Aᵢⱼ Vⱼ", ("n", "e"), "The sum of the values, each times its weight."),
     ),
-    by_hand=attentional_by_hand,
     derivatives={
-        "weights": attentional_weights,
-        "value": attentional_value,
-        "query": attentional_query,
-        "w": attentional_w,
+        "weights": f"{{d_weights}}ᵢⱼ = uᵢ·{{value}}ⱼ, uᵢ the first numbers of gᵢ {{w}}ᵀ, {HIDDEN}",
+        "value": f"{{d_value}}ⱼ = Σᵢ {{weights}}ᵢⱼ uᵢ, uᵢ the first numbers of gᵢ {{w}}ᵀ, {HIDDEN}",
+        "query": f"{{d_query}}ᵢ = the last numbers of gᵢ {{w}}ᵀ, {HIDDEN}",
+        "w": f"{{d_w}} = Σᵢ [Uᵢ; {{query}}ᵢ]ᵀ gᵢ, {HIDDEN}",
     },
-    code="{context_vector} = {weights} @ {value}\nnp.tanh(np.concatenate([{context_vector}, {query}], axis=-1) @ {w})",
 )
 def attentional(
     weights: Array,

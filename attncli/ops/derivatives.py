@@ -9,6 +9,7 @@ from attncli.base.lazy_numpy import Array, np
 from attncli.numbers.arithmetic import ArithmeticWriter, Computed
 from attncli.numbers.terms import products, total
 from attncli.ops.code import Code, CodeRule
+from attncli.ops.recording.stable import stable
 
 CONSTANT = None  # the derivative of an argument that is not a real number: a mask, a position
 
@@ -80,6 +81,7 @@ class ByNumber:
 
     symbol: str
     formula: Formula
+    keeps_sign: bool = False  # as of a derivative's record
 
 
 # By argument: None where it is no real number. Of a formula alone the derivative is read off a record of the function.
@@ -134,6 +136,17 @@ def add_rows(grad: Array, rows: Array, count: int) -> Array:
     >>> add_rows(np.array([[1.0], [2.0], [4.0]]), np.array([1, 0, 1]), 3).tolist()
     [[2.0], [5.0], [0.0]]
     """
+    rows = np.broadcast_to(rows, grad.shape[:-1])
+    added: Array = stable(
+        lambda grad, rows: ((np.arange(count)[:, None] == rows[..., None, :]) * 1.0) @ grad,
+        lambda grad, rows: _add_at(grad, rows, count),
+        *(grad, rows),
+    )
+    return added
+
+
+def _add_at(grad: Array, rows: Array, count: int) -> Array:
+    """The same, one row after another."""
     *leading, length, features = grad.shape
     found = np.broadcast_to(rows, (*leading, length)).reshape(-1, length)
     table = np.zeros((len(found), count, features), grad.dtype)

@@ -19,14 +19,11 @@ Expansions cancel where q and k are nearer to each other than to the origin. Hen
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
 
 from attncli.base.lazy_numpy import Array, np
-from attncli.numbers.arithmetic import ArithmeticWriter
-from attncli.numbers.terms import Term, absolute, number, parameter, products, sqrt, total
-from attncli.ops.code_parts import sum_products_code
 from attncli.ops.decorators import score
-from attncli.ops.derivatives import computed_products, derivative, derivative_by_number, sum_products
+from attncli.ops.derivatives import ByNumber, derivative
+from attncli.ops.recording.stable import quotient, stable
 from attncli.ops.records import Positive, Quantity, Tap, no_tap, reused
 
 LOSS = 4
@@ -55,7 +52,12 @@ def squared_distances(query: Array, key: Array) -> Array:
     >>> squared_distances(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]))
     array([[ 4., 25.]])
     """
-    return _distances(np.square, query, key, _expand_squares, MIN_SQUARES)
+    distances: Array = stable(
+        lambda query, key: ((query[..., :, None, :] - key[..., None, :, :]) ** 2).sum(axis=-1),
+        lambda query, key: _distances(np.square, query, key, _expand_squares, MIN_SQUARES),
+        *(query, key),
+    )
+    return distances
 
 
 def absolute_distances(query: Array, key: Array) -> Array:
@@ -66,7 +68,12 @@ def absolute_distances(query: Array, key: Array) -> Array:
     >>> absolute_distances(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0], [4.0, 6.0]]))
     array([[2., 7.]])
     """
-    return _distances(np.absolute, query, key, _expand_absolute, MIN_ABSOLUTE)
+    distances: Array = stable(
+        lambda query, key: abs(query[..., :, None, :] - key[..., None, :, :]).sum(axis=-1),
+        lambda query, key: _distances(np.absolute, query, key, _expand_absolute, MIN_ABSOLUTE),
+        *(query, key),
+    )
+    return distances
 
 
 def _distances(function: "np.ufunc", query: Array, key: Array, expand: Expand, min_features: int) -> Array:
@@ -220,7 +227,6 @@ def _first_rows(shape: tuple[int, ...], before: tuple[int, ...]) -> Array:
     return np.broadcast_to(np.arange(prod(own)).reshape(own) * rows, before).reshape(-1)
 
 
-SQUARED_CODE = "{squared_distances} = (({query}[..., :, None, :] - {key}[..., None, :, :]) ** 2).sum(axis=-1)"
 SQUARED_DISTANCES = Quantity(
     "squared_distances",
     "D²",
@@ -232,69 +238,31 @@ SQUARED_DISTANCES = Quantity(
 
 def _towards(factors: Array, left: Array, right: Array) -> Array:
     """The differences of one vector of `left` [… a d] from those of `right` [… b d], times factors [… a b]: [… a d]."""
-    sums: Array = factors @ right - factors.sum(axis=-1, keepdims=True) * left
+    sums: Array = stable(
+        lambda factors, left, right: _summed(factors, right[..., None, :, :] - left[..., :, None, :]),
+        lambda factors, left, right: factors @ right - factors.sum(axis=-1, keepdims=True) * left,
+        *(factors, left, right),
+    )
     return sums
 
 
-def _towards_term(factors: Array, vector: Array, others: Array) -> Term:
-    """The differences of one vector [d] from others [r d], times factors [r], added."""
-    pairs = zip(factors, others, strict=True)
-    return total(number(factor) * (number(other) - number(vector)) for factor, other in pairs)
+def _summed(factors: Array, pairs: Array) -> Array:
+    """Numbers of pairs [… a b d] times factors [… a b], added: [… a d]."""
+    sums: Array = (factors[..., None] * pairs).sum(axis=-2)
+    return sums
 
 
-def _gaussian_lines(
-    write: ArithmeticWriter, grad: Array, vector: Array, others: Array, result: Any, sigma: float
-) -> list[str]:
-    """The gradient of one vector [d], with what divides it."""
-    term = _towards_term(grad, vector, others)
-    return [write.equation(term if sigma == 1 else term / parameter(sigma) ** 2, result, letter="d")]
-
-
-@derivative(
-    "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ ({key}ⱼ − {query}ᵢ) / σ²",
-    sums_over=("m",),
-    by_hand=lambda write, grad, query, key, result, *, sigma: _gaussian_lines(write, grad, query, key, result, sigma),
-    code="({grad} @ {key} - {grad}.sum(axis=-1, keepdims=True) * {query}) / {sigma} ** 2",
-)
+# Derivatives by vectors are by hand: blocks call them, and those of all pairs and features need more memory.
+@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ ({key}ⱼ − {query}ᵢ) / σ²")
 def gaussian_query(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
     """The gradient of the queries: towards each key, by the gradient of its score."""
-    return _towards(grad, query, key) / sigma / sigma
+    return _towards(grad, query, key) / sigma**2
 
 
-@derivative(
-    "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ ({query}ᵢ − {key}ⱼ) / σ²",
-    sums_over=("n",),
-    by_hand=lambda write, grad, query, key, result, *, sigma: _gaussian_lines(write, grad, key, query, result, sigma),
-    code="({grad}.mT @ {query} - {grad}.mT.sum(axis=-1, keepdims=True) * {key}) / {sigma} ** 2",
-)
+@derivative("{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ ({query}ᵢ − {key}ⱼ) / σ²")
 def gaussian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
     """The gradient of the keys: towards each query, by the gradient of its score."""
-    return _towards(grad.mT, key, query) / sigma / sigma
-
-
-@derivative_by_number(
-    "σ",
-    "{d_argument} = −2 Σ {d_result}ᵢⱼ {result}ᵢⱼ / {argument}",
-    by_hand=lambda write, grad, forward, result, *, sigma: [
-        (row := computed_products(write, "Σ dS∘S", grad, forward)).line,
-        write.equation(-(2 * row / parameter(sigma)), result),
-    ],
-    code=lambda call: f"-2 * {sum_products_code(call, '{forward}')} / {{sigma}}",
-)
-def gaussian_sigma(grad: Array, forward: Array, *, sigma: float) -> Array:
-    """The gradient of the width: a wider bell lifts every score, the farther a key the more."""
-    return sum_products(grad, forward) * -2 / sigma
-
-
-def gaussian_by_hand(
-    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, squared_distances: Any, sigma: float
-) -> list[str]:
-    """The squared distance of one query [d] and one key [d], then its division by −2σ²."""
-    width = number(2) if sigma == 1 else 2 * parameter(sigma) ** 2
-    return [
-        _squared_distance_line(write, query, key, squared_distances),
-        write.equation(-(number(squared_distances) / width), result),
-    ]
+    return _towards(grad.mT, key, query) / sigma**2
 
 
 @score(
@@ -304,9 +272,11 @@ def gaussian_by_hand(
     example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "sigma": 0.5, "gives": [[-8, -50]]},
     inner=(SQUARED_DISTANCES,),
     formula_in_force=lambda sigma: f"Sᵢⱼ = −‖Qᵢ − Kⱼ‖² / 2{'' if sigma == 1 else 'σ²'}",
-    by_hand=gaussian_by_hand,
-    derivatives={"query": gaussian_query, "key": gaussian_key, "sigma": gaussian_sigma},
-    code=f"{SQUARED_CODE}\n-{{squared_distances}} / (2 * {{sigma}} ** 2)",
+    derivatives={
+        "query": gaussian_query,
+        "key": gaussian_key,
+        "sigma": ByNumber("σ", "{d_argument} = −2 Σ {d_result}ᵢⱼ {result}ᵢⱼ / {argument}"),
+    },
 )
 def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
     """The squared distance over 2σ², negative: its exponential is a bell of width σ around the query.
@@ -315,11 +285,21 @@ def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_t
     array([[ -8., -50.]])
     """
     squared = tap("squared_distances", squared_distances(query, key))
-    return np.divide(squared, -2 * sigma * sigma, out=reused(squared, tap))
+    return np.divide(squared, -(2 * sigma**2), out=reused(squared, tap))
 
 
 def _signs(factors: Array, left: Array, right: Array) -> Array:
-    """The signs of `right` [… b d] − `left` [… a d], times factors [… a b]: [… a d], a feature at a time."""
+    """The signs of `right` [… b d] − `left` [… a d], times factors [… a b], added: [… a d]."""
+    signs: Array = stable(
+        lambda factors, left, right: _summed(factors, np.sign(right[..., None, :, :] - left[..., :, None, :])),
+        _signs_by_feature,
+        *(factors, left, right),
+    )
+    return signs
+
+
+def _signs_by_feature(factors: Array, left: Array, right: Array) -> Array:
+    """The same, of one feature after another: of all at once the memory would be d times that of the scores."""
     columns = [
         (factors * np.sign(right[..., None, :, feature] - left[..., :, None, feature])).sum(axis=-1)
         for feature in range(left.shape[-1])
@@ -330,66 +310,16 @@ def _signs(factors: Array, left: Array, right: Array) -> Array:
 EQUAL_FEATURES = "of equal features 0 is taken"
 
 
-def _sign_lines(
-    write: ArithmeticWriter, grad: Array, vector: Array, others: Array, result: Any, sigma: float
-) -> list[str]:
-    """The signs of the differences of one vector [d] from others [r d], times the gradients of the scores [r]."""
-    term = products(grad, np.sign(others - vector))
-    return [write.equation(term if sigma == 1 else term / parameter(sigma), result, letter="d")]
-
-
-@derivative(
-    "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ sign({key}ⱼ − {query}ᵢ) / σ",
-    sums_over=("m",),
-    by_hand=lambda write, grad, query, key, result, *, sigma: _sign_lines(write, grad, query, key, result, sigma),
-    remark=EQUAL_FEATURES,
-    code="({grad}[..., None] * np.sign({key}[..., None, :, :] - {query}[..., :, None, :])).sum(axis=-2) / {sigma}",
-)
+@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ sign({key}ⱼ − {query}ᵢ) / σ", remark=EQUAL_FEATURES)
 def laplacian_query(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
     """The gradient of the queries: in each feature towards each key, by the gradient of its score."""
     return _signs(grad, query, key) / sigma
 
 
-@derivative(
-    "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ sign({query}ᵢ − {key}ⱼ) / σ",
-    sums_over=("n",),
-    by_hand=lambda write, grad, query, key, result, *, sigma: _sign_lines(write, grad, key, query, result, sigma),
-    remark=EQUAL_FEATURES,
-    code="({grad}[..., None] * np.sign({query}[..., :, None, :] - {key}[..., None, :, :])).sum(axis=-3) / {sigma}",
-)
+@derivative("{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ sign({query}ᵢ − {key}ⱼ) / σ", remark=EQUAL_FEATURES)
 def laplacian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Array:
     """The gradient of the keys: in each feature towards each query, by the gradient of its score."""
     return _signs(grad.mT, key, query) / sigma
-
-
-@derivative_by_number(
-    "σ",
-    "{d_argument} = −Σ {d_result}ᵢⱼ {result}ᵢⱼ / {argument}",
-    by_hand=lambda write, grad, forward, result, *, sigma: [
-        (row := computed_products(write, "Σ dS∘S", grad, forward)).line,
-        write.equation(-(row / parameter(sigma)), result),
-    ],
-    code=lambda call: f"-{sum_products_code(call, '{forward}')} / {{sigma}}",
-)
-def laplacian_sigma(grad: Array, forward: Array, *, sigma: float) -> Array:
-    """The gradient of the width: a wider bell lifts every score, the farther a key the more."""
-    return -sum_products(grad, forward) / sigma
-
-
-def laplacian_by_hand(
-    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, distances: Any, sigma: float
-) -> list[str]:
-    """The sum of absolute differences of one query [d] and one key [d], then its division by −σ."""
-    distance, term = number(distances), total(absolute(difference) for difference in _differences(query, key))
-    return [
-        write.equation(term, distances, name=f"‖{_difference_name(write)}‖₁"),
-        write.equation(-distance if sigma == 1 else -(distance / parameter(sigma)), result),
-    ]
-
-
-LAPLACIAN_CODE = (
-    "{distances} = abs({query}[..., :, None, :] - {key}[..., None, :, :]).sum(axis=-1)\n-{distances} / {sigma}"
-)
 
 
 @score(
@@ -407,9 +337,11 @@ LAPLACIAN_CODE = (
         ),
     ),
     formula_in_force=lambda sigma: f"Sᵢⱼ = −‖Qᵢ − Kⱼ‖₁{'' if sigma == 1 else ' / σ'}",
-    by_hand=laplacian_by_hand,
-    derivatives={"query": laplacian_query, "key": laplacian_key, "sigma": laplacian_sigma},
-    code=LAPLACIAN_CODE,
+    derivatives={
+        "query": laplacian_query,
+        "key": laplacian_key,
+        "sigma": ByNumber("σ", "{d_argument} = −Σ {d_result}ᵢⱼ {result}ᵢⱼ / {argument}"),
+    },
 )
 def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
     """The sum of the absolute differences, negative, in units of the width σ.
@@ -423,55 +355,23 @@ def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_
 
 def _by_distance(grad: Array, forward: Array) -> Array:
     """The gradient of each score by its distance, 0 where that is 0."""
-    return np.where(forward == 0, 0, grad / np.where(forward == 0, 1, -forward))
+    by_distance: Array = quotient(grad, -forward)
+    return by_distance
 
 
-NEARNESS_CODE = "pull = np.where({forward} == 0, 0, {grad} / np.where({forward} == 0, 1, -{forward}))"
 EQUAL_VECTORS = "of equal vectors 0 is taken"
 
 
-def _direction_lines(
-    write: ArithmeticWriter, grad: Array, forward: Array, vector: Array, others: Array, result: Any
-) -> list[str]:
-    """The differences of one vector [d] from others [r d], each by its length and times the gradient of its score."""
-    apart = forward != 0
-    pairs = zip(grad[apart], others[apart], forward[apart], strict=True)
-    terms = [number(factor) * (number(other) - number(vector)) / number(-score) for factor, other, score in pairs]
-    return [write.equation(total(terms), result, letter="d")] if terms else ["every vector is equal: 0 is taken"]
-
-
-@derivative(
-    "{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ ({key}ⱼ − {query}ᵢ) / ‖{query}ᵢ − {key}ⱼ‖",
-    sums_over=("m",),
-    by_hand=lambda write, grad, query, key, forward, result: _direction_lines(write, grad, forward, query, key, result),
-    remark=EQUAL_VECTORS,
-    code=f"{NEARNESS_CODE}\npull @ {{key}} - pull.sum(axis=-1, keepdims=True) * {{query}}",
-)
+@derivative("{d_query}ᵢ = Σⱼ {d_result}ᵢⱼ ({key}ⱼ − {query}ᵢ) / ‖{query}ᵢ − {key}ⱼ‖", remark=EQUAL_VECTORS)
 def euclidean_query(grad: Array, query: Array, key: Array, forward: Array) -> Array:
     """The gradient of the queries: the direction to each key, times the gradient of its score."""
     return _towards(_by_distance(grad, forward), query, key)
 
 
-@derivative(
-    "{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ ({query}ᵢ − {key}ⱼ) / ‖{query}ᵢ − {key}ⱼ‖",
-    sums_over=("n",),
-    by_hand=lambda write, grad, query, key, forward, result: _direction_lines(write, grad, forward, key, query, result),
-    remark=EQUAL_VECTORS,
-    code=f"{NEARNESS_CODE}\npull.mT @ {{query}} - pull.mT.sum(axis=-1, keepdims=True) * {{key}}",
-)
+@derivative("{d_key}ⱼ = Σᵢ {d_result}ᵢⱼ ({query}ᵢ − {key}ⱼ) / ‖{query}ᵢ − {key}ⱼ‖", remark=EQUAL_VECTORS)
 def euclidean_key(grad: Array, query: Array, key: Array, forward: Array) -> Array:
     """The gradient of the keys: the direction to each query, times the gradient of its score."""
     return _towards(_by_distance(grad, forward).mT, key, query)
-
-
-def euclidean_by_hand(
-    write: ArithmeticWriter, query: Array, key: Array, result: Any, *, squared_distances: Any
-) -> list[str]:
-    """The squared distance of one query [d] and one key [d], then its root."""
-    return [
-        _squared_distance_line(write, query, key, squared_distances),
-        write.equation(-sqrt(squared_distances), result),
-    ]
 
 
 @score(
@@ -480,9 +380,7 @@ def euclidean_by_hand(
     source="Snell, Swersky & Zemel 2017, eq. 2, with the Euclidean distance",
     example={"query": [[1, 2]], "key": [[1, 4], [4, 6]], "gives": [[-2, -5]]},
     inner=(SQUARED_DISTANCES,),
-    by_hand=euclidean_by_hand,
     derivatives={"query": euclidean_query, "key": euclidean_key},
-    code=f"{SQUARED_CODE}\n-np.sqrt({{squared_distances}})",
 )
 def euclidean(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
     """The distance between query and key, negative.
@@ -493,19 +391,3 @@ def euclidean(query: Array, key: Array, *, tap: Tap = no_tap) -> Array:
     squared = tap("squared_distances", squared_distances(query, key))
     roots = np.sqrt(squared, out=reused(squared, tap))
     return np.negative(roots, out=roots)
-
-
-def _squared_distance_line(write: ArithmeticWriter, query: Array, key: Array, squared: Any) -> str:
-    """The line `‖Q(a) − K(b)‖² = (…)² + … = …`."""
-    term = total(difference**2 for difference in _differences(query, key))
-    return write.equation(term, squared, name=f"‖{_difference_name(write)}‖²")
-
-
-def _difference_name(write: ArithmeticWriter) -> str:
-    """`Q(a) − K(b)`."""
-    return f"{write.symbol('query')}({write.query}) − {write.symbol('key')}({write.key})"
-
-
-def _differences(query: Array, key: Array) -> list[Term]:
-    """The difference of each feature."""
-    return [number(a) - b for a, b in zip(query, key, strict=True)]

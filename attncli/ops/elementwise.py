@@ -5,19 +5,10 @@ from typing import Any
 from attncli.base.lazy_numpy import Array, all_finite, np
 from attncli.base.text import count_of
 from attncli.numbers.arithmetic import ArithmeticWriter
-from attncli.numbers.terms import number, parameter, tanh
 from attncli.ops.code import Code, CodeCall
-from attncli.ops.code_parts import cells_code, sum_products_code
+from attncli.ops.code_parts import cells_code
 from attncli.ops.decorators import structural
-from attncli.ops.derivatives import (
-    NoDerivative,
-    add_rows,
-    computed_products,
-    derivative,
-    derivative_by_number,
-    sum_products,
-    unchanged,
-)
+from attncli.ops.derivatives import ByNumber, NoDerivative, derivative, unchanged
 from attncli.ops.records import format_value
 
 MAX_FEATURES = 2**20  # of a head, in a scale of 1/√d
@@ -30,31 +21,11 @@ def _scale_code(scores: str, scale: Any) -> str:
     return f"{scores} / np.sqrt({features})" if features and number == features**-0.5 else f"{scores} * {{scale}}"
 
 
-@derivative(
-    lambda _symbols, options: f"{{d_scores}} = {format_value(options['scale'])} {{d_result}}",
-    by_hand=lambda write, grad, result, *, scale: [write.equation(parameter(scale) * number(grad), result)],
-    code=lambda call: _scale_code("{grad}", call.options["scale"]),
-)
-def scale_scores(grad: Array, *, scale: float) -> Array:
-    """The gradient of scores that are multiplied."""
-    return grad * scale
-
-
-@derivative_by_number(
-    "scale",
-    "{d_argument} = Σ {d_result}ᵢⱼ {scores}ᵢⱼ",
-    by_hand=lambda write, grad, scores, result: [computed_products(write, "Σ dS∘S₀", grad, scores).line],
-    keeps_sign=True,
-    code=lambda call: sum_products_code(call, "{scores}"),
-)
-def scale_scale(grad: Array, scores: Array) -> Array:
-    """The gradient of the scale: the scores before it, each times the gradient of the score behind it."""
-    return sum_products(grad, scores)
-
-
 @structural(
-    by_hand=lambda write, scores, result, *, scale: [write.equation(parameter(scale) * scores, result)],
-    derivatives={"scores": scale_scores, "scale": scale_scale},
+    derivatives={
+        "scores": lambda _symbols, options: f"{{d_scores}} = {format_value(options['scale'])} {{d_result}}",
+        "scale": ByNumber("scale", "{d_argument} = Σ {d_result}ᵢⱼ {scores}ᵢⱼ", keeps_sign=True),
+    },
     code=lambda call: _scale_code("{scores}", call.options["scale"]),
 )
 def scale(scores: Array, *, scale: float) -> Array:
@@ -62,89 +33,36 @@ def scale(scores: Array, *, scale: float) -> Array:
     return scores * scale
 
 
-@derivative(
-    lambda _symbols, options: f"{{d_x}} = {format_value(options['factor'])} {{d_result}}",
-    by_hand=lambda write, grad, result, *, factor: [write.equation(parameter(factor) * grad, result, letter="x")],
-    code="{factor} * {grad}",
-)
-def multiply_x(grad: Array, *, factor: float) -> Array:
-    """The gradient of vectors that are multiplied."""
-    return grad * factor
-
-
-@derivative_by_number(
-    "factor",
-    "{d_argument} = Σ {d_result} ∘ {x}",
-    by_hand=lambda write, grad, x, result: [computed_products(write, "Σ", grad, x).line],
-    code=lambda call: sum_products_code(call, "{x}"),
-)
-def multiply_factor(grad: Array, x: Array) -> Array:
-    """The gradient of the factor: the numbers before it, each times the gradient of that behind it."""
-    return sum_products(grad, x)
-
-
 @structural(
-    by_hand=lambda write, x, result, *, factor: [write.equation(parameter(factor) * x, result, letter="x")],
-    derivatives={"x": multiply_x, "factor": multiply_factor},
-    code="{factor} * {x}",
+    derivatives={
+        "x": lambda _symbols, options: f"{{d_x}} = {format_value(options['factor'])} {{d_result}}",
+        "factor": ByNumber("factor", "{d_argument} = Σ {d_result} ∘ {x}"),
+    }
 )
 def multiply(x: Array, *, factor: float) -> Array:
     """The vectors [… n x] times a number."""
     return x * factor
 
 
-@structural(
-    by_hand=lambda write, left, right, result: [write.equation(number(left) + right, result)],
-    derivatives={"left": unchanged, "right": unchanged},
-    code="{left} + {right}",
-)
+@structural(derivatives={"left": unchanged, "right": unchanged})
 def add(left: Array, right: Array) -> Array:
     """The sum of two tables [… n m], whose leading axes broadcast."""
     return left + right
 
 
-def softcap_by_hand(write: ArithmeticWriter, scores: Any, result: Any, *, cap: float) -> list[str]:
-    """The hyperbolic tangent of one score in units of the cap."""
-    return [write.equation(parameter(cap) * tanh(scores / parameter(cap)), result)]
-
-
 @derivative(
-    lambda _symbols, options: f"{{d_scores}}ᵢⱼ = {{d_result}}ᵢⱼ (1 − ({{result}}ᵢⱼ / {format_value(options['cap'])})²)",
-    by_hand=lambda write, grad, forward, result, *, cap: [
-        write.equation(number(grad) * (1 - (number(forward) / parameter(cap)) ** 2), result)
-    ],
-    code="{grad} * (1 - ({forward} / {cap}) ** 2)",
+    lambda _symbols, options: f"{{d_scores}}ᵢⱼ = {{d_result}}ᵢⱼ (1 − ({{result}}ᵢⱼ / {format_value(options['cap'])})²)"
 )
 def softcap_scores(grad: Array, forward: Array, *, cap: float) -> Array:
     """The gradient of scores that are capped: 1 − tanh² of the score before the mask."""
     return grad * (1 - (forward / cap) ** 2)
 
 
-def _cap_slopes(scores: Array, forward: Array, cap: float) -> Array:
-    """How fast each capped score changes with the cap; 1 or −1 where a score is infinite."""
-    tangents = forward / cap
-    slopes = np.where(np.isfinite(scores), scores, 0) / cap * (1 - tangents**2)
-    difference: Array = tangents - slopes
-    return difference
-
-
-@derivative_by_number(
-    "cap",
-    "{d_argument} = Σ {d_result}ᵢⱼ (tᵢⱼ − {scores}ᵢⱼ/cap (1 − tᵢⱼ²)), tᵢⱼ = {result}ᵢⱼ/cap",
-    by_hand=lambda write, grad, scores, forward, result, *, cap: [
-        computed_products(write, "Σ", grad, _cap_slopes(scores, forward, cap)).line
-    ],
-    code="tangents = {forward} / {cap}\n({grad} * (tangents - {scores} / {cap} * (1 - tangents**2))).sum()",
-)
-def softcap_cap(grad: Array, scores: Array, forward: Array, *, cap: float) -> Array:
-    """The gradient of the cap: scores near it move with it, small ones hardly."""
-    return sum_products(grad, _cap_slopes(scores, forward, cap))
-
-
 @structural(
-    by_hand=softcap_by_hand,
-    derivatives={"scores": softcap_scores, "cap": softcap_cap},
-    code="{cap} * np.tanh({scores} / {cap})",
+    derivatives={
+        "scores": softcap_scores,
+        "cap": ByNumber("cap", "{d_argument} = Σ {d_result}ᵢⱼ (tᵢⱼ − {scores}ᵢⱼ/cap (1 − tᵢⱼ²)), tᵢⱼ = {result}ᵢⱼ/cap"),
+    }
 )
 def softcap(scores: Array, *, cap: float) -> Array:
     """`cap · tanh(scores / cap)`: from −cap to cap, nearly unchanged where scores are small.
@@ -157,30 +75,7 @@ def softcap(scores: Array, *, cap: float) -> Array:
     return cap * np.tanh(scores / cap)
 
 
-def clip_by_hand(write: ArithmeticWriter, x: Array, result: Any, *, limit: float) -> list[str]:
-    """Which entries of one vector are limited."""
-    outside = int(np.count_nonzero(abs(x) > limit))
-    limited = f"{outside} of {count_of(x.size, 'number')} {'is' if outside == 1 else 'are'} limited"
-    return [limited if outside else f"every number is between −{limit:g} and {limit:g}"]
-
-
-def clip_x_by_hand(write: ArithmeticWriter, grad: Array, x: Array, result: Any, *, limit: float) -> list[str]:
-    """How many gradients of one vector pass."""
-    outside = int(np.count_nonzero(abs(x) > limit))
-    return [f"0 where a number is limited: {outside} of {count_of(x.size, 'number')}"]
-
-
-@derivative(
-    "{d_x}: {d_result} where {x} is not limited, otherwise 0",
-    by_hand=clip_x_by_hand,
-    code="np.where(abs({x}) <= {limit}, {grad}, 0)",
-)
-def clip_x(grad: Array, x: Array, *, limit: float) -> Array:
-    """The gradient of vectors that are limited."""
-    return np.where(abs(x) <= limit, grad, 0)
-
-
-@structural(by_hand=clip_by_hand, derivatives={"x": clip_x}, code="{x}.clip(-{limit}, {limit})")
+@structural(derivatives={"x": "{d_x}: {d_result} where {x} is not limited, otherwise 0"})
 def clip(x: Array, *, limit: float) -> Array:
     """The vectors [… n x] with every number limited to −limit … limit.
 
@@ -246,45 +141,13 @@ def _bias_code(call: CodeCall) -> str:
     return f"{{scores}} + np.where({cells} == -np.inf, 0, {cells})"
 
 
-def add_bias_by_hand(
-    write: ArithmeticWriter, scores: Any, table: Array, query_rows: Any, key_positions: Any, result: Any
-) -> list[str]:
-    """One score and its bias: the number in the table, 0 beyond its columns and where it masks the key."""
-    row = table[0 if table.shape[0] == 1 else int(query_rows)]
-    bias = row[int(key_positions)] if key_positions < len(row) else 0
-    return [write.equation(number(scores) + (0 if np.isneginf(bias) else bias), result)]
-
-
-def _bias_gradient_code(call: CodeCall) -> str:
-    """The gradients of the cells that read each number; 0 where it is −∞."""
-    rows, columns = call.shapes["table"][-2:]
-    queries, keys = call.shapes["grad"][-2:]
-    found, code = call.values.get("query_rows"), "{grad}"
-    if columns < keys:
-        code = f"{code}[..., :{columns}]"
-    if rows == 1 and queries > 1:
-        code = f"{code}.sum(axis=-2, keepdims=True)"
-    elif not (rows == queries and found is not None and np.array_equal(found, np.arange(rows))):
-        code = f"((np.arange({rows})[:, None] == {{query_rows}}) * 1.0) @ {code}"
-    if columns > keys:
-        code = f"np.concatenate([{code}, np.zeros({(*call.shape[:-1], columns - keys)})], axis=-1)"
-    table = call.values.get("table")
-    return code if table is not None and all_finite(table) else f"np.where({{table}} == -np.inf, 0, {code})"
-
-
-@derivative("{d_table}: the sums of {d_result} over the cells that read each number", code=_bias_gradient_code)
-def add_bias_table(grad: Array, table: Array, query_rows: Array, key_positions: Array) -> Array:
-    """The gradient of the user's numbers: of each the sum over the pairs that read it; 0 where it is −∞."""
-    rows, columns = table.shape[-2:]
-    has_column = key_positions < columns
-    of_rows = add_rows(grad[..., has_column], query_rows if rows > 1 else np.zeros_like(query_rows), rows)
-    whole: Array = add_rows(of_rows.mT, key_positions[has_column], columns).mT
-    return np.where(np.isneginf(table), 0, whole)
-
-
 @structural(
-    by_hand=add_bias_by_hand,
-    derivatives={"scores": unchanged, "table": add_bias_table, "query_rows": None, "key_positions": None},
+    derivatives={
+        "scores": unchanged,
+        "table": "{d_table}: the sums of {d_result} over the cells that read each number",
+        "query_rows": None,
+        "key_positions": None,
+    },
     code=_bias_code,
 )
 def add_bias(scores: Array, table: Array, query_rows: Array, key_positions: Array) -> Array:
@@ -318,7 +181,6 @@ def fill_empty_rows_by_hand(write: ArithmeticWriter, weights: Any, result: Any, 
         f"the row has keys: the gradient is {write(result)}" if weights.any() else "every key is hidden: 0"
     ],
     sums_over=("m",),
-    code="np.where(({weights} != 0).any(axis=-1, keepdims=True), {grad}, 0)",
 )
 def fill_empty_rows_weights(grad: Array, weights: Array) -> Array:
     """The gradient of weights of which empty rows are filled."""

@@ -12,13 +12,10 @@ from typing import Annotated, Any
 from attncli.base.axes import Letters, Signature
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import Array, np
-from attncli.numbers.arithmetic import ArithmeticWriter
-from attncli.numbers.terms import Term, number, parameter, products, sqrt, total
-from attncli.ops.code import CodeCall
-from attncli.ops.code_parts import TINY
 from attncli.ops.decorators import norm
 from attncli.ops.derivatives import derivative
-from attncli.ops.records import ByHand, FormulaInForce, Operator, OperatorRecord, OperatorUse, Parameter, Range, Symbol
+from attncli.ops.recording.stable import named, quotient, stable
+from attncli.ops.records import FormulaInForce, Operator, OperatorRecord, OperatorUse, Parameter, Range, Symbol
 from attncli.ops.registry import add_use, look_up
 
 SHAPES = "x[n d], gain[d], bias[d] -> [n d]"
@@ -28,9 +25,6 @@ Gain = Annotated[Array | None, Symbol("γ")]
 Bias = Annotated[Array | None, Symbol("β")]
 # Vectors whose largest entry is in these bounds have squares that neither overflow nor vanish, in float32 too.
 SMALLEST, LARGEST = 2.0**-40, 2.0**50
-
-
-Divide = Callable[[ArithmeticWriter, Array, float | None], tuple[list[str], Term | None, str, Term]]
 
 
 def check_gain(use: OperatorUse) -> None:
@@ -50,82 +44,16 @@ def _formula(plain: str, with_eps: str) -> FormulaInForce:
     return in_force
 
 
-def _by_hand(divide: Divide) -> ByHand:
-    """The lines of a norm for one vector [d]: its size, its division, and its gain and bias.
-
-    `divide(write, x, eps)` gives the lines of the size, the quotient, None for a zero vector, its name, and the size.
-    """
-
-    def lines(
-        write: ArithmeticWriter,
-        x: Array,
-        result: Any,
-        *,
-        gain: Array | None = None,
-        bias: Array | None = None,
-        eps: float = 0.0,
-        gain_plus_one: bool | None = None,
-    ) -> list[str]:
-        before, quotient, name, _ = divide(write, x, eps)
-        if quotient is None:
-            zero = [*before, "a zero vector stays zero"]
-            if bias is None:
-                return zero
-            term = number(0) + number(bias)
-            return [*zero, write.equation(term, result, name=f"0 + {write.symbol('bias')}", letter="d")]
-        if gain is None and bias is None:
-            return [*before, write.equation(quotient, result, name=name, letter="d")]
-        divided = write.computed(name, quotient, letter="d")
-        term = divided
-        if gain is not None:
-            symbol = write.symbol("gain")
-            term = ((1 + number(gain)) if gain_plus_one else number(gain)) * divided
-            name = f"{f'(1 + {symbol})' if gain_plus_one else symbol} {name}"
-        if bias is not None:
-            term, name = term + number(bias), f"{name} + {write.symbol('bias')}"
-        return [*before, divided.line, write.equation(term, result, name=name, letter="d")]
-
-    return lines
-
-
-def _gradient_by_hand(divide: Divide, division: "_Division") -> ByHand:
-    """The lines of the gradient of one vector [d]: the vector, divided, and what its gradient has across it."""
-
-    def lines(
-        write: ArithmeticWriter,
-        grad: Array,
-        x: Array,
-        result: Any,
-        *,
-        gain: Array | None = None,
-        eps: float | None = None,
-        gain_plus_one: bool | None = None,
-    ) -> list[str]:
-        before, quotient, name, size = divide(write, x, eps)
-        if quotient is None:
-            return [*before, "a vector without size: 0 is taken"]
-        y = write.computed(f"y = {name}", quotient, letter="d")
-        shown, own = [*before, y.line], number(grad)
-        if gain is not None:
-            g = write.computed("g", ((1 + number(gain)) if gain_plus_one else number(gain)) * own, letter="d")
-            shown, own = [*shown, g.line], g
-        entries = grad if gain is None else g.entries
-        product = products(y.entries, entries)
-        fit = write.computed(division.average, product if division.mean is _sum else product / len(x))
-        shown, across = [*shown, fit.line], own
-        if division.is_centred:
-            mean = write.computed("mean(g)", total(map(number, entries)) / len(x))
-            shown, across = [*shown, mean.line], own - mean
-        return [*shown, write.equation((across - fit * y) / size, result, letter="d")]
-
-    return lines
-
-
 def _with_gain(x: Array, gain: Array | None, bias: Array | None, gain_plus_one: bool | None) -> Array:
     """The vectors [… n d] times the gain plus the bias, each [d], or [h d] of each head."""
     if gain is not None:
         x = x * _of_rows(gain + 1 if gain_plus_one else gain)
     return x if bias is None else x + _of_rows(bias)
+
+
+def _gradient_before(grad: Array, gain: Array | None, gain_plus_one: bool | None) -> Array:
+    """The gradient of the vectors before the gain."""
+    return grad if gain is None else named("g", _with_gain(grad, gain, None, gain_plus_one))
 
 
 def _of_rows(vector: Array) -> Array:
@@ -140,12 +68,6 @@ def _unit(x: Array, eps: float, *, is_always: bool = False) -> Array:
     if not is_always:
         is_divided &= ((largest < SMALLEST) | (largest > LARGEST)) & (largest < np.inf)
     return np.where(is_divided, largest, 1)
-
-
-def _divided(x: Array, square: Array, eps: float, unit: Array) -> Array:
-    """Each vector of `x` divided by √(square + eps); `x` and `square` are those of vectors divided by `unit`."""
-    size = np.sqrt(square + eps / unit / unit)
-    return x / np.where(size == 0, 1, size)
 
 
 ZERO_VECTOR = "of a vector without size 0 is taken"
@@ -174,62 +96,41 @@ class _Division:
     size: str
     size_with_eps: str
     average: str
+    square: str = ""  # the name of the mean of the squares, if it has one
     is_centred: bool = False
     is_always_by_unit: bool = False
 
     def divide(self, x: Array, eps: float | None) -> tuple[Array, Array]:
         """The divided vectors [… n d], and what they were divided by [… n 1]."""
-        eps = 0.0 if eps is None else eps
+        divided, size = stable(self._by_size, self._by_unit, x, 0.0 if eps is None else eps)
+        return divided, size
+
+    def _by_size(self, x: Array, eps: float) -> tuple[Array, Array]:
+        """The vectors divided by their size; of a vector without size 0."""
+        if self.is_centred:
+            x = named("centred", x - named("mean", _mean(x)))
+        size = named("size", np.sqrt(named(self.square, self.mean(x**2)) + eps))
+        return quotient(x, size), size
+
+    def _by_unit(self, x: Array, eps: float) -> tuple[Array, Array]:
+        """The same of vectors that are divided by a unit first."""
         unit = _unit(x, eps, is_always=self.is_always_by_unit)
         scaled = x / unit
         if self.is_centred:
             scaled = scaled - _mean(scaled)
         square = self.mean(scaled * scaled)
-        return _divided(scaled, square, eps, unit), unit * np.sqrt(square + eps / unit / unit)
+        size = np.sqrt(square + eps / unit / unit)
+        return scaled / np.where(size == 0, 1, size), unit * size
 
     def gradient(self, grad: Array, x: Array, eps: float | None) -> Array:
         """The gradient of the vectors, from that of the divided ones; 0 where their size is."""
         divided, size = self.divide(x, eps)
-        across = grad - divided * self.mean(divided * grad)
+        y = named("y", divided)
+        across = grad - y * named("fit", self.mean(y * grad))
         if self.is_centred:
-            across = across - _mean(grad)
-        return np.where(size == 0, 0, across / np.where(size == 0, 1, size))
-
-    def gradient_of_gain(self, grad: Array, x: Array, eps: float | None) -> Array:
-        """The gradient of the gain: the sum over the rows."""
-        total: Array = (grad * self.divide(x, eps)[0]).sum(axis=-2)
-        return total
-
-    def _divided_code(self, call: CodeCall) -> list[str]:
-        """The lines of what vectors are divided by, and of the divided vectors."""
-        x, eps = "{x}", call.option("eps", 0.0)
-        lines = list[str]()
-        if self.is_centred:
-            lines.append("centred = {x} - {x}.mean(axis=-1, keepdims=True)")
-            x = "centred"
-        size = f"np.sqrt(({x} ** 2).{self.mean_name}(axis=-1, keepdims=True){' + {eps}' if eps else ''})"
-        return [*lines, f"size = {size}{'' if eps else f'.clip({TINY})'}", f"y = {x} / size"]
-
-    def gradient_code(self, call: CodeCall) -> str:
-        """The gradient of the vectors as code: what is across them, and 0 of a vector without size."""
-        gain = _row_code(call, "gain") if call.has("gain") else ""
-        lines = [*self._divided_code(call), f"g = {{grad}}{self._factor(call, gain)}"]
-        less = " - g.mean(axis=-1, keepdims=True)" if self.is_centred else ""
-        across = f"(g{less} - y * (y * g).{self.mean_name}(axis=-1, keepdims=True)) / size"
-        return "\n".join([*lines, across if call.option("eps", 0.0) else f"np.where(size > {TINY}, {across}, 0)"])
-
-    def _factor(self, call: CodeCall, gain: str) -> str:
-        """What the gradient is multiplied by, where there is a gain."""
-        return "" if not gain else f" * (1 + {gain})" if call.option("gain_plus_one") else f" * {gain}"
-
-    def gain_code(self, call: CodeCall) -> str:
-        """The gradient of the gain as code."""
-        return "\n".join([*self._divided_code(call), "({grad} * y).sum(axis=-2)"])
-
-    @property
-    def mean_name(self) -> str:
-        """The name of the sum or the mean."""
-        return "sum" if self.mean is _sum else "mean"
+            across = across - named("mean_of_g", _mean(grad))
+        gradient: Array = quotient(across, size)
+        return gradient
 
     def formula(self, symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
         """The formula of the gradient of the vectors, with the gain where there is one."""
@@ -240,31 +141,9 @@ class _Division:
 
 
 BY_LENGTH = _Division(_sum, "‖{x}‖", "√(‖{x}‖² + eps)", "(y·g)", is_always_by_unit=True)
-BY_MEAN_SQUARE = _Division(_mean, "√(mean({x}²))", "√(mean({x}²) + eps)", "mean(y g)")
-BY_DEVIATION = _Division(_mean, "√(var({x}))", "√(var({x}) + eps)", "mean(y g)", is_centred=True)
+BY_MEAN_SQUARE = _Division(_mean, "√(mean({x}²))", "√(mean({x}²) + eps)", "mean(y g)", "mean_square")
+BY_DEVIATION = _Division(_mean, "√(var({x}))", "√(var({x}) + eps)", "mean(y g)", "variance", is_centred=True)
 GAIN = "{d_gain} = Σᵢ {d_result}ᵢ yᵢ, y the vectors before the gain"
-
-
-def _norm_code(call: CodeCall, vectors: str, mean: str) -> str:
-    """Vectors divided by the root of the sum, or the mean, of their squares, with the gain and the bias."""
-    eps, given = call.option("eps", 0.0), call.values.get("x")
-    size = f"np.sqrt(({vectors} ** 2).{mean}(axis=-1, keepdims=True){' + {eps}' if eps else ''})"
-    may_vanish = given is None or not (given - given[..., :1]).any(axis=-1).all()
-    code = f"{vectors} / {size}{f'.clip({TINY})' if may_vanish and not eps else ''}"
-    if call.has("gain"):
-        gain = _row_code(call, "gain")
-        code = f"{f'(1 + {gain})' if call.option('gain_plus_one') else gain} * {code}"
-    return f"{code} + {_row_code(call, 'bias')}" if call.has("bias") else code
-
-
-def _row_code(call: CodeCall, name: str) -> str:
-    """A vector of all rows, or of the rows of each head."""
-    return f"{{{name}}}" if len(call.shapes[name]) == 1 else f"{{{name}}}[..., None, :]"
-
-
-def _layer_code(call: CodeCall) -> str:
-    """The vectors without their means, divided."""
-    return f"centred = {{x}} - {{x}}.mean(axis=-1, keepdims=True)\n{_norm_code(call, 'centred', 'mean')}"
 
 
 def l2_gradient(grad: Array, x: Array) -> Array:
@@ -272,39 +151,12 @@ def l2_gradient(grad: Array, x: Array) -> Array:
     return BY_LENGTH.gradient(grad, x, None)
 
 
-@derivative("{d_bias} = Σᵢ {d_result}ᵢ", code="{grad}.sum(axis=-2)")
-def norm_bias(grad: Array) -> Array:
-    """The gradient of the bias: the sum over the rows."""
-    total: Array = grad.sum(axis=-2)
-    return total
-
-
-def _divide_l2(write: ArithmeticWriter, x: Array, eps: float | None) -> tuple[list[str], Term | None, str, Term]:
-    """The Euclidean norm of one vector, and its division."""
-    if not x.any():
-        return [], None, "", number(0)
-    square = products(x, x)
-    size = write.computed("√(‖u‖² + eps)" if eps else "‖u‖", sqrt(square + parameter(eps) if eps else square))
-    return [size.line], number(x) / size, "u/√(‖u‖² + eps)" if eps else "u/‖u‖", size
-
-
-@derivative(
-    BY_LENGTH.formula,
-    remark=ZERO_VECTOR,
-    by_hand=_gradient_by_hand(_divide_l2, BY_LENGTH),
-    code=BY_LENGTH.gradient_code,
-)
+@derivative(BY_LENGTH.formula, remark=ZERO_VECTOR)
 def l2_x(
     grad: Array, x: Array, gain: Array | None = None, *, eps: float | None = None, gain_plus_one: bool | None = None
 ) -> Array:
     """The gradient of the vectors: what changes their size alone changes nothing."""
-    return BY_LENGTH.gradient(_with_gain(grad, gain, None, gain_plus_one), x, eps)
-
-
-@derivative(GAIN, code=BY_LENGTH.gain_code)
-def l2_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
-    """The gradient of the gain: the sum over the rows."""
-    return BY_LENGTH.gradient_of_gain(grad, x, eps)
+    return BY_LENGTH.gradient(_gradient_before(grad, gain, gain_plus_one), x, eps)
 
 
 @norm(
@@ -313,10 +165,8 @@ def l2_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
     source="Henry et al. 2020 (Query-Key Normalization for Transformers)",
     example={"x": [[3, 4], [0, 0]], "gives": [[0.6, 0.8], [0, 0]]},
     formula_in_force=_formula("u / ‖u‖", "u / √(‖u‖² + eps)"),
-    by_hand=_by_hand(_divide_l2),
-    derivatives={"x": l2_x, "gain": l2_gain, "bias": norm_bias},
+    derivatives={"x": l2_x, "gain": GAIN, "bias": "{d_bias} = Σᵢ {d_result}ᵢ"},
     check=check_gain,
-    code=lambda call: _norm_code(call, "{x}", "sum"),
 )
 def l2(
     x: Array, *, gain: Gain = None, bias: Bias = None, eps: SmallOrNone = None, gain_plus_one: bool | None = None
@@ -334,32 +184,12 @@ def l2(
     return _with_gain(BY_LENGTH.divide(x, eps)[0], gain, bias, gain_plus_one)
 
 
-def _divide_rms(write: ArithmeticWriter, x: Array, eps: float | None) -> tuple[list[str], Term | None, str, Term]:
-    """The mean square of one vector, its root, and the division by that."""
-    if not x.any():
-        return [], None, "", number(0)
-    mean = write.computed("mean(u²)", products(x, x) / len(x))
-    root = write.computed("rms(u)", sqrt(mean + parameter(eps) if eps else mean))
-    return [mean.line, root.line], number(x) / root, "u/rms(u)", root
-
-
-@derivative(
-    BY_MEAN_SQUARE.formula,
-    remark=ZERO_VECTOR,
-    by_hand=_gradient_by_hand(_divide_rms, BY_MEAN_SQUARE),
-    code=BY_MEAN_SQUARE.gradient_code,
-)
+@derivative(BY_MEAN_SQUARE.formula, remark=ZERO_VECTOR)
 def rms_x(
     grad: Array, x: Array, gain: Array | None = None, *, eps: float | None = None, gain_plus_one: bool | None = None
 ) -> Array:
     """The gradient of the vectors: what changes their size alone changes nothing."""
-    return BY_MEAN_SQUARE.gradient(_with_gain(grad, gain, None, gain_plus_one), x, eps)
-
-
-@derivative(GAIN, code=BY_MEAN_SQUARE.gain_code)
-def rms_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
-    """The gradient of the gain: the sum over the rows."""
-    return BY_MEAN_SQUARE.gradient_of_gain(grad, x, eps)
+    return BY_MEAN_SQUARE.gradient(_gradient_before(grad, gain, gain_plus_one), x, eps)
 
 
 @norm(
@@ -368,10 +198,8 @@ def rms_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
     source="Zhang & Sennrich 2019 (RMSNorm), eq. 4",
     example={"x": [[1, 7], [0, 0]], "gives": [[0.2, 1.4], [0, 0]]},
     formula_in_force=_formula("u / √(mean(u²))", "u / √(mean(u²) + eps)"),
-    by_hand=_by_hand(_divide_rms),
-    derivatives={"x": rms_x, "gain": rms_gain, "bias": norm_bias},
+    derivatives={"x": rms_x, "gain": GAIN, "bias": "{d_bias} = Σᵢ {d_result}ᵢ"},
     check=check_gain,
-    code=lambda call: _norm_code(call, "{x}", "mean"),
 )
 def rms(
     x: Array, *, gain: Gain = None, bias: Bias = None, eps: Small = 0.0, gain_plus_one: bool | None = None
@@ -389,34 +217,12 @@ def rms(
     return _with_gain(BY_MEAN_SQUARE.divide(x, eps)[0], gain, bias, gain_plus_one)
 
 
-def _divide_layer(write: ArithmeticWriter, x: Array, eps: float | None) -> tuple[list[str], Term | None, str, Term]:
-    """The mean of one vector, its variance and the root of that, and the division."""
-    mean = write.computed("mean(u)", total(map(number, x)) / len(x))
-    centred = write.computed("u − mean(u)", number(x) - mean, letter="d")
-    if not any(centred.entries):
-        return [mean.line, centred.line], None, "", number(0)
-    variance = write.computed("var(u)", products(centred.entries, centred.entries) / len(x))
-    root = write.computed("std(u)", sqrt(variance + parameter(eps) if eps else variance))
-    return [mean.line, centred.line, variance.line, root.line], centred / root, "(u − mean(u))/std(u)", root
-
-
-@derivative(
-    BY_DEVIATION.formula,
-    remark=ZERO_VECTOR,
-    by_hand=_gradient_by_hand(_divide_layer, BY_DEVIATION),
-    code=BY_DEVIATION.gradient_code,
-)
+@derivative(BY_DEVIATION.formula, remark=ZERO_VECTOR)
 def layer_x(
     grad: Array, x: Array, gain: Array | None = None, *, eps: float | None = None, gain_plus_one: bool | None = None
 ) -> Array:
     """The gradient of the vectors: what changes their size alone changes nothing."""
-    return BY_DEVIATION.gradient(_with_gain(grad, gain, None, gain_plus_one), x, eps)
-
-
-@derivative(GAIN, code=BY_DEVIATION.gain_code)
-def layer_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
-    """The gradient of the gain: the sum over the rows."""
-    return BY_DEVIATION.gradient_of_gain(grad, x, eps)
+    return BY_DEVIATION.gradient(_gradient_before(grad, gain, gain_plus_one), x, eps)
 
 
 @norm(
@@ -425,10 +231,8 @@ def layer_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
     source="Ba, Kiros & Hinton 2016 (Layer Normalization), eq. 4",
     example={"x": [[1, 3], [2, 2]], "gives": [[-1, 1], [0, 0]]},
     formula_in_force=_formula("(u − mean(u)) / √(var(u))", "(u − mean(u)) / √(var(u) + eps)"),
-    by_hand=_by_hand(_divide_layer),
-    derivatives={"x": layer_x, "gain": layer_gain, "bias": norm_bias},
+    derivatives={"x": layer_x, "gain": GAIN, "bias": "{d_bias} = Σᵢ {d_result}ᵢ"},
     check=check_gain,
-    code=_layer_code,
 )
 def layer(
     x: Array, *, gain: Gain = None, bias: Bias = None, eps: Small = 0.0, gain_plus_one: bool | None = None

@@ -215,7 +215,7 @@ def is_recorded(record: object) -> bool:
     if isinstance(record, OperatorRecord):
         return record.kind != "generator"
     if isinstance(record, DerivativeRecord):
-        return record.is_recorded
+        return True
     return isinstance(record, StructuralRecord)
 
 

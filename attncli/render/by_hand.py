@@ -22,9 +22,8 @@ from attncli.problem.fields import LSE
 from attncli.render.aligned_numbers import needs_exponents
 from attncli.render.default_cell import default_cell
 from attncli.render.document import Section
-from attncli.render.linear_gradients import linear_gradient_lines, name_of_number
 from attncli.render.masks import VISIBLE_STEP, rules_below
-from attncli.render.tables import position_label
+from attncli.render.tables import name_of_number, position_label
 from attncli.render.view import Cell, View
 
 MAX_TOKENS = 4  # of a recurrence that are all worked out
@@ -210,12 +209,14 @@ def cell_lines(view: View, step: Step, at: AxisPositions) -> list[str]:
 
         lines = recorded_step_lines(trace, step, at, write)
         lines += _row_sum(step, at, write)
-    return lines or (linear_gradient_lines(trace, step, at, write) if is_gradient and has_lines(step) else [])
+    return lines
 
 
 def is_read_off(step: Step) -> bool:
     """Whether the lines of a step are read off a record of what its function does."""
     record: Any = None if step.function is None else record_of(step.function)
+    if step.stage == GRADIENT:
+        return bool(step.inputs)
     moves = isinstance(record, StructuralRecord) and (record.is_exact or record.is_boolean)
     return not moves and is_recorded(record) and record.by_hand is None
 
@@ -258,13 +259,7 @@ def has_lines(step: Step) -> bool:
     """Whether a step has arithmetic."""
     if step.function is None:
         return False
-    is_computed_gradient = step.stage == GRADIENT and bool(step.inputs)
-    return (
-        is_computed_gradient
-        or is_read_off(step)
-        or step.function is project
-        or record_of(step.function).by_hand is not None
-    )
+    return is_read_off(step) or step.function is project or record_of(step.function).by_hand is not None
 
 
 def _call(record: OperatorRecord | None, write_by_hand: ByHand, *args: Any, **arguments: Any) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-from attncli.base.axes import AXIS_NOUNS
+from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops import positions as position_schemes
 from attncli.ops import structural
@@ -18,6 +18,8 @@ from attncli.render.view import View, selected_labels
 
 # The axes of which one position is shown by default, and the option that chooses it.
 OPTION_OF_AXIS = {"b": "--batch", "h": "--head"}
+# What the rows of axes are whose labels are those of queries and keys.
+TOKEN_NOUNS = {"n": "query", "q": "query", "m": "key", "k": "key", "p": "key", "m+1": "key"}
 # Functions whose result has the rows of their argument `x`: each row is worked on with those of its results.
 _ROW_FUNCTIONS = (
     structural.project,
@@ -86,6 +88,15 @@ def position_label(trace: Trace, letter: str, index: int) -> str:
     """`head 1`, `query word_1`: a position on an axis by its label, or by its number from 0."""
     label = trace.numbered_labels[letter][index] if letter in trace.labels else str(index)
     return f"{AXIS_NOUNS.get(letter, letter)} {label}"
+
+
+def name_of_number(trace: Trace, step: Step, at: AxisPositions) -> str:
+    """The symbol of a step with the labels of a query, a key or both, and the numbers of others: `dX(cat)[x1]`."""
+    axes = [letter for letter in step.axes if letter in at and letter not in COUNTED_FROM_0]
+    labels = [trace.numbered_labels[letter][at[letter]] for letter in axes if letter in TOKEN_NOUNS]
+    others = [f"{letter}{at[letter] + 1}" for letter in axes if letter not in TOKEN_NOUNS]
+    tokens = f"({', '.join(labels)})" if labels else ""
+    return f"{step.symbol}{tokens}" + (f"[{', '.join(others)}]" if others else "")
 
 
 def sign_grids(

@@ -15,6 +15,7 @@ from attncli.ops import look_up, operators, taken_kinds
 from attncli.ops.norms import l2, layer, rms
 from attncli.ops.records import OperatorUse
 from attncli.ops.registry import kind_of
+from tests.ops.recorded import lines_of
 
 X = np.array([[3.0, 4, 12], [1, -2, 2]])
 every_norm = pytest.mark.parametrize("norm", [l2, rms, layer])
@@ -66,84 +67,61 @@ def test_a_zero_vector_stays_zero(norm: Any) -> None:
 @every_norm
 def test_a_zero_vector_is_worked_out(norm: Any) -> None:
     """Of `layer` a vector of equal numbers, which is one without its mean."""
-    x, write = np.full(2, 3.0 if norm is layer else 0.0), ArithmeticWriter(4, "q", ["k"], 0, 0)
-    lines = norm.record.by_hand(write, x=x, result=np.zeros(2))
-    assert lines[-1] == "a zero vector stays zero"
-    with_bias = norm.record.by_hand(write, x=x, result=np.array([1.0, 2.0]), bias=np.array([1.0, 2.0]))
-    assert with_bias == [*lines, "0 + bias = 0 + [1 2] = [1 2]"]
-    gradient = norm.record.derivatives["x"].record.by_hand(write, grad=np.ones(2), x=x, result=np.zeros(2))
-    assert gradient == [*lines[:-1], "a vector without size: 0 is taken"]
+    x, write = np.full((1, 2), 3.0 if norm is layer else 0.0), ArithmeticWriter(4, "q", ["k"], 0, 0)
+    *before, last = lines_of(norm, write, {"x": x}, 0)
+    assert before[-1] in ("size = √0 = 0", "size = √(0² + 0²) = 0")
+    assert last == "[0 0]"
+    *_, with_bias = lines_of(norm, write, {"x": x, "bias": np.array([1.0, 2.0])}, 0)
+    assert with_bias == "[1 2]"
+    gradient = lines_of(norm.record.derivatives["x"], write, {"grad": np.ones((1, 2)), "x": x}, 0)
+    assert gradient[-2:] == [before[-1], "[0 0]"]
 
 
-# Of [3 4], with these parameters: the lines of the norm, and those of the gradient [1 2] after that of the size.
-LENGTH = "‖u‖ = √(3·3 + 4·4) = 5"
-LENGTH_WITH_EPS = "√(‖u‖² + eps) = √(3·3 + 4·4 + 11) = 6"
-MEAN, CENTRED = "mean(u) = (3 + 4)/2 = 3.5", "u − mean(u) = [3 4] − 3.5 = [−0.5 0.5]"
-VARIANCE = "var(u) = (−0.5·(−0.5) + 0.5·0.5)/2 = 0.25"
+# Of [3 4], with these parameters: the lines of the norm, and those of the gradient [1 2].
 GAIN, BIAS = np.array([2.0, 1.0]), np.array([1.0, 0.0])
 WORKED_OUT: list[tuple[Any, dict[str, Any], list[str], list[str]]] = [
     (
         l2,
         {"gain": GAIN},
-        [LENGTH, "u/‖u‖ = [3 4]/5 = [0.6 0.8]", "gain u/‖u‖ = [2 1]·[0.6 0.8] = [1.2 0.8]"],
-        ["g = [2 1]·[1 2] = [2 2]", "(y·g) = 0.6·2 + 0.8·2 = 2.8", "([2 2] − 2.8·[0.6 0.8])/5 = [0.064 −0.048]"],
+        ["size = √(3² + 4²) = 5", "[3 4]/5·[2 1] = [1.2 0.8]"],
+        ["g = [1 2]·[2 1] = [2 2]", "size = √(3² + 4²) = 5", "y = [3 4]/5 = [0.6 0.8]", "fit = 0.6·2 + 0.8·2 = 2.8",
+         "([2 2] − 2.8·[0.6 0.8])/5 = [0.064 −0.048]"],
     ),
     (
         l2,
         {"eps": 11.0, "bias": BIAS},
-        [
-            LENGTH_WITH_EPS,
-            "u/√(‖u‖² + eps) = [3 4]/6 = [0.5 0.6667]",
-            "u/√(‖u‖² + eps) + bias = [0.5 0.6667] + [1 0] = [1.5000 0.6667]",
-        ],
-        ["(y·g) = 0.5·1 + 0.66667·2 = 1.8333", "([1 2] − 1.8333·[0.5 0.6667])/6 = [0.0139 0.1296]"],
+        ["size = √(3² + 4² + 11) = 6", "[3 4]/6 + [1 0] = [1.5 0.6667]"],
+        ["size = √(3² + 4² + 11) = 6", "y = [3 4]/6 = [0.5 0.6667]", "fit = 0.5·1 + 0.66667·2 = 1.8333",
+         "([1 2] − 1.8333·[0.5 0.6667])/6 = [0.0139 0.1296]"],
     ),
     (
         rms,
         {"eps": 3.5, "gain": GAIN, "gain_plus_one": True},
-        [
-            "mean(u²) = (3·3 + 4·4)/2 = 12.5",
-            "rms(u) = √(12.5 + 3.5) = 4",
-            "u/rms(u) = [3 4]/4 = [0.75 1]",
-            "(1 + gain) u/rms(u) = (1 + [2 1])·[0.75 1] = [2.25 2]",
-        ],
-        [
-            "g = (1 + [2 1])·[1 2] = [3 4]",
-            "mean(y g) = (0.75·3 + 1·4)/2 = 3.125",
-            "([3 4] − 3.125·[0.75 1])/4 = [0.1641 0.2188]",
-        ],
+        ["mean_square = (3² + 4²)/2 = 12.5", "size = √(12.5 + 3.5) = 4", "[3 4]/4·([2 1] + 1) = [2.25 2]"],
+        ["g = [1 2]·([2 1] + 1) = [3 4]", "mean_square = (3² + 4²)/2 = 12.5", "size = √(12.5 + 3.5) = 4",
+         "y = [3 4]/4 = [0.75 1]", "fit = (0.75·3 + 1·4)/2 = 3.125", "([3 4] − 3.125·[0.75 1])/4 = [0.1641 0.2188]"],
     ),
     (
         layer,
         {"eps": 2.0},
-        [
-            MEAN,
-            CENTRED,
-            VARIANCE,
-            "std(u) = √(0.25 + 2) = 1.5",
-            "(u − mean(u))/std(u) = [−0.5 0.5]/1.5 = [−0.3333 0.3333]",
-        ],
-        [
-            "mean(y g) = (−0.3333·1 + 0.3333·2)/2 = 0.1667",
-            "mean(g) = (1 + 2)/2 = 1.5",
-            "([1 2] − 1.5 − 0.1667·[−0.3333 0.3333])/1.5 = [−0.2963 0.2963]",
-        ],
+        ["mean = (3 + 4)/2 = 3.5", "centred = [3 4] − 3.5 = [−0.5 0.5]", "variance = ((−0.5)² + 0.5²)/2 = 0.25",
+         "size = √(0.25 + 2) = 1.5", "[−0.5 0.5]/1.5 = [−0.3333 0.3333]"],
+        ["mean = (3 + 4)/2 = 3.5", "centred = [3 4] − 3.5 = [−0.5 0.5]", "variance = ((−0.5)² + 0.5²)/2 = 0.25",
+         "size = √(0.25 + 2) = 1.5", "y = [−0.5 0.5]/1.5 = [−0.3333 0.3333]", "fit = (−0.3333·1 + 0.3333·2)/2 = 0.1667",
+         "mean_of_g = (1 + 2)/2 = 1.5", "([1 2] − 0.1667·[−0.3333 0.3333] − 1.5)/1.5 = [−0.2963 0.2963]"],
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("norm", "given", "lines", "gradient_lines"), WORKED_OUT)
 def test_a_vector_and_its_gradient_are_worked_out(
     norm: Any, given: dict[str, Any], lines: list[str], gradient_lines: list[str]
 ) -> None:
-    x, write = np.array([3.0, 4.0]), ArithmeticWriter(4, "q", ["k"], 0, 0)
-    found = norm.record.by_hand(write, x=x, result=norm(x[None], **given)[0], **given)
-    assert found == lines
-    derivative, grad = norm.record.derivatives["x"], np.array([1.0, 2.0])
+    x, write = np.array([[3.0, 4.0]]), ArithmeticWriter(4, "q", ["k"], 0, 0)
+    assert lines_of(norm, write, {"x": x, **given}, 0) == lines
     read = {name: value for name, value in given.items() if name != "bias"}
-    gradient = derivative(grad[None], x=x[None], **read)[0]
-    made = derivative.record.by_hand(write, grad=grad, x=x, result=gradient, **read)
-    assert made[-len(gradient_lines) :] == gradient_lines
+    grad = np.array([[1.0, 2.0]])
+    assert lines_of(norm.record.derivatives["x"], write, {"grad": grad, "x": x, **read}, 0) == gradient_lines
 
 
 @every_norm

@@ -215,7 +215,7 @@ def test_small_weights_are_written_as_in_their_table() -> None:
     (weights,) = shown["weights"].grids
     assert weights.cell_texts(4) == [["1.0000", "0.0000"]]
     assert shown["weights"].arithmetic[-1] == "Σⱼ Aᵢⱼ = 1.0000 + 0.0000 = 1.0000"
-    assert shown["context"].arithmetic == ("C(query_1) = 1.0000·[1] + 0.0000·[2] = [1.0000]",)
+    assert shown["context"].arithmetic == ("C(query_1)[e1] = 1.0000·1 + 0.0000·2 = 1.0000",)
 
 
 def test_of_a_wide_result_the_first_number_is_worked_out_and_all_of_them_when_asked_for() -> None:
@@ -253,7 +253,7 @@ def test_the_number_of_an_earlier_step_is_that_step_s_number() -> None:
         ({"score": "gaussian"}, "scores", ["‖Q(query_2) − K(key_1)‖² = (1 − 0)² + (3 − 2)² = 2", "−2/2 = −1"]),
         ({"softcap": 4.0, "score": "dot"}, "capped_scores", ["4·tanh(6/4) = 3.6206"]),
         ({"qk_norm": "rms", "score": "dot"}, "normalized_query",
-         ["mean(u²) = (1·1 + 3·3)/2 = 5", "rms(u) = √5 = 2.2361", "u/rms(u) = [1 3]/2.2361 = [0.4472 1.3416]"]),
+         ["mean_square = (1² + 3²)/2 = 5", "size = √5 = 2.2361", "Q̂(query_2) = [1 3]/2.2361 = [0.4472 1.3416]"]),
         ({"position": "rope", "score": "dot"}, "rotated_query",
          ["angle of pair 0 = 1·10000^(−0/2) = 1", "1·cos(1) − 3·sin(1) = −1.9841", "3·cos(1) + 1·sin(1) = 2.4624"]),
         ({"normalize": "entmax", "score": "dot"}, "weights",
@@ -289,14 +289,11 @@ def test_the_arithmetic_of_a_step_does_not_follow_from_the_name_of_its_stage() -
         ({}, "grad_key", "dK(key_2)[d1] = 4 + 8 = 12 (over 2 heads)"),
         ({}, "grad_scores", "dS(query_1, key_2) is the number of dA at head 0, query query_1, key key_2: 4"),
         ({"bias": [[5.0, 6.0]]}, "grad_bias", "dB⁺(query_1, key_2) = 4 + 4 = 8 (over 2 heads)"),
-        (
-            {"position": {"alibi": {"slopes": [0.5, 0.25]}}},
-            "grad_position.slopes",
-            "dslopes = −(3·|0 − 0| + 4·|0 − 1|) = −4",
-        ),
+        ({"position": {"alibi": {"slopes": [0.5, 0.25]}}}, "grad_position.slopes",
+         "dslopes = −(3·|0 − 0| + 4·|0 − 1|) = −4"),
         ({"key_lengths": 1}, "grad_scores", "nothing of dSᵐ comes back to dS(query_1, key_2): 0"),
     ],
-)
+)  # fmt: skip
 def test_sums_and_moves_of_gradients_are_worked_out(keys: dict[str, Any], step: str, expected: str) -> None:
     given = {"query": [[[[1.0]], [[2.0]]]], "key": [[[[1.0], [1.0]]]], "value": [[[[3.0], [4.0]]]]}
     spec = problem(**given, **keys, score="dot", normalize="none", grad_output=[[1.0]])

@@ -10,6 +10,7 @@ from attncli.ops.recording.expression import ARGUMENT, GET_ITEM, RUNNING_MAX, SC
 from attncli.ops.recording.record import Recording
 
 MAX_CONSTANTS = 200  # numbers of an array that is written out
+MAX_WHOLE = 10**6  # that is written without its point
 MAX_LENGTH = 70  # of what is written within a line
 MAX_NAMED = 35  # of that where it has a name
 ATOM, CALL, POWER, SIGN, PRODUCT, SUM, AND, OR, COMPARED = range(9, 0, -1)
@@ -120,7 +121,7 @@ class _Writer:
         """The text of a step, and how closely it binds."""
         if step.function == ARGUMENT and step.name in self.variables:
             return self.variables[step.name], ATOM
-        if step.is_constant or step.function == ARGUMENT:  # of a number its value
+        if step.is_constant or (step.function == ARGUMENT and not step.shape):  # a number, as it is given
             return _constant(step)
         if step.function in OPERATORS:
             return self._operator(step)
@@ -391,7 +392,9 @@ def _constant(step: Expression) -> tuple[str, int]:
     """A number, or an array written out."""
     value = step.value
     if np.ndim(value) == 0:
-        number = float(value) if np.asarray(value).dtype.kind == "f" else int(value)
+        is_real = np.asarray(value).dtype.kind == "f"
+        is_short = is_real and abs(value) < MAX_WHOLE and float(value).is_integer()  # `np.sqrt(4)`
+        number = float(value) if is_real and not is_short else int(value)
         text = repr(number)
         if text.lstrip("-") in ("inf", "nan"):
             text = text.replace("inf", "np.inf").replace("nan", "np.nan")

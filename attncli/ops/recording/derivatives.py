@@ -15,7 +15,7 @@ from attncli.ops.recording.reverse import gradient
 from attncli.ops.records import MATMUL, TAP, OperatorRecord, StructuralRecord
 from attncli.ops.registry import NO_ARRAYS
 
-GRAD = "grad"
+GRAD, FORWARD = "grad", "forward"  # of a result: its gradient, and itself, as derivatives name them
 WITH_NUMBERS = frozenset({"score", "normalize", "context"})  # whose numbers are learned
 WITHOUT_DERIVATIVES = frozenset({"mask", "generator"})
 STEP, TOLERANCE, TRIES = 1e-6, 1e-4, 3  # of a difference in place of a derivative
@@ -35,6 +35,7 @@ class RecordedDerivative:
     argument: str
     formula: Formula = "{d_argument} = Σ {d_result} ∂{result}/∂{argument}"
     symbol: str = ""  # of a number that is a parameter
+    keeps_sign: bool = False
 
     @cached_property
     def record(self) -> DerivativeRecord:
@@ -48,6 +49,7 @@ class RecordedDerivative:
             is_whole=True,
             symbol=self.symbol,
             is_recorded=True,
+            keeps_sign=self.keeps_sign,
             objection=None if is_of_this_package(self) else self.objection,
         )
 
@@ -94,28 +96,32 @@ class RecordedDerivative:
         return [name for name in arrays if name == GRAD or (made is not None and made.arguments.get(name) in reached)]
 
     def recorded(
-        self, grad: Array, given: Mapping[str, Any], numbers: tuple[str, ...] = (), *, has_names: bool = True
+        self, grad: Array, given: Mapping[str, Any], numbers: Collection[str] = (), *, has_names: bool = True
     ) -> Recording | None:
         """The record of the gradient, whose arguments have that of the result too; None where it is 0 throughout.
 
         Some `numbers` among the options are recorded too. Raises NotRecordedError.
         """
-        arrays, options = arrays_of(self.function.record, given, self.argument, *numbers)
+        arrays, options = arrays_of(self.function.record, given, (self.argument, *numbers))
         made = record(self.function, arrays, options, has_names=has_names)
         seed = argument(GRAD, np.asarray(grad))
         with np.errstate(all="ignore"):
             found = gradient(made.result, made.arguments[self.argument], Recorded(seed, []))
         if found is None:
             return None
-        return replace(made, result=found.expression, arguments={**made.arguments, GRAD: seed})
+        taps = {**made.taps, FORWARD: made.result}
+        return replace(made, result=found.expression, arguments={**made.arguments, GRAD: seed}, taps=taps)
 
 
 def arrays_of(
-    function_record: OperatorRecord | StructuralRecord | DerivativeRecord, given: Mapping[str, Any], *numbers: str
+    function_record: OperatorRecord | StructuralRecord | DerivativeRecord,
+    given: Mapping[str, Any],
+    numbers: Collection[str] = (),
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """What is recorded of what a function is called with, its arrays and some numbers by their names; and the rest."""
     parameters = function_record.parameters if isinstance(function_record, OperatorRecord) else ()
-    others = {parameter.name for parameter in parameters if parameter.kind != "array"} | NO_ARRAYS
+    kinds = {parameter.name: parameter.kind for parameter in parameters}
+    others = {name for name in (*kinds, *NO_ARRAYS) if kinds.get(name) != "array"}
     arrays = {
         name: value
         for name, value in given.items()
@@ -125,18 +131,16 @@ def arrays_of(
 
 
 def recording_of(
-    function: Any, arrays: Mapping[str, Any], options: Mapping[str, Any], numbers: tuple[str, ...] = ()
+    function: Any, arrays: Mapping[str, Any], options: Mapping[str, Any], numbers: Collection[str] = ()
 ) -> Recording | None:
     """The record of a call of a function of plans, or of the derivative of one; None of a gradient that is 0.
 
-    Some `numbers` of an operator are recorded too. Raises NotRecordedError.
+    Of the options the numbers with some names are recorded as the arrays are. Raises NotRecordedError.
     """
     if isinstance(function, RecordedDerivative):
         given = {name: value for name, value in arrays.items() if name != GRAD}
-        return function.recorded(arrays[GRAD], {**given, **options}, numbers)
-    if not isinstance(function.record, OperatorRecord):
-        return record(function, arrays, options)
-    recorded, others = arrays_of(function.record, {**arrays, **options}, *numbers)
+        return function.recorded(arrays[GRAD], {**options, **given}, numbers)
+    recorded, others = arrays_of(function.record, {**options, **arrays}, numbers)
     return record(function, recorded, others)
 
 
@@ -176,7 +180,7 @@ def derivatives_of(function: Any) -> Mapping[str, Derivative | NoDerivative | No
 def _resolved(function: Any, name: str, given: Any) -> Derivative | NoDerivative | None:
     """A derivative as a record has it: itself, or from records of the function where there is but a formula."""
     if isinstance(given, ByNumber):
-        return RecordedDerivative(function, name, given.formula, given.symbol)
+        return RecordedDerivative(function, name, given.formula, given.symbol, given.keeps_sign)
     is_formula = isinstance(given, str) or (callable(given) and not hasattr(given, "record"))
     found: Derivative | NoDerivative | None = RecordedDerivative(function, name, given) if is_formula else given
     return found
@@ -218,7 +222,7 @@ def _difference(tried: _Tried, given: dict[str, Any], seed: int) -> str:
             return OTHER_NUMBERS
         stream = np.random.default_rng(seed)
         grad, way = stream.standard_normal(value.shape), stream.standard_normal(np.shape(of))
-        arrays, options = arrays_of(function.record, copies(given), tried.name)
+        arrays, options = arrays_of(function.record, copies(given), (tried.name,))
         made = record(function, arrays, options)
         if not np.allclose(made.result.value, value, rtol=1e-9, atol=1e-12, equal_nan=True):
             return "its record has other numbers than the function"

@@ -39,6 +39,7 @@ class Expression:
     options: Mapping[str, Any] = field(repr=False)
     value: Any = field(repr=False)  # an array, or a number of Python's
     line: str = ""  # of the recorded function's source, where there is one
+    label: str = ""  # the name that the function gave it
 
     @cached_property
     def sources(self) -> tuple["Expression", ...]:

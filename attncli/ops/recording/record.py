@@ -10,7 +10,7 @@ from typing import Any
 from attncli.base.errors import AttnError
 from attncli.base.lazy_numpy import np
 from attncli.ops.recording.arrays import NotRecordedError, Recorded, line_of
-from attncli.ops.recording.expression import Expression, argument, constant
+from attncli.ops.recording.expression import Expression, argument, constant, ordered
 from attncli.ops.records import TAP
 
 
@@ -66,6 +66,7 @@ def record(
             raise NotRecordedError(message, where=line_of(error, function) or None) from error
     result = found.expression if isinstance(found, Recorded) else constant(found)
     named = {value.expression: name for name, value in variables.items() if isinstance(value, Recorded)}
+    named |= {expression: expression.label for expression in ordered(result) if expression.label}
     names = named | {expression: name for name, expression in taps.items()}
     own = set(arguments.values())
     return Recording(

@@ -473,10 +473,19 @@ def _sum_of_copies(_step: Expression, source: Expression, grad: Any, places: Arr
     return summed if summed.shape == source.shape else summed.reshape(lengths_of(source))
 
 
+def _swapped_back(step: Expression, _source: Expression, grad: Any) -> Any:
+    """The gradient of matrices that were transposed; of a product the other way round."""
+    product = grad.expression
+    if product.function != "matmul" or step.operands[1:] != (-1, -2) or min(len(x.shape) for x in product.sources) < 2:
+        return np.swapaxes(grad, *step.operands[1:])
+    left, right = (Recorded(x, grad.branches) for x in product.sources)
+    return right.mT @ left.mT
+
+
 # The gradients of arrays from those of what was moved; None where it takes the place of each number.
 _OPPOSITES: Mapping[str, Callable[[Expression, Expression, Any], Any]] = {
     "reshape": _in_shape,
-    "swapaxes": lambda step, _source, grad: np.swapaxes(grad, *step.operands[1:]),
+    "swapaxes": _swapped_back,
     "transpose": lambda step, _source, grad: np.transpose(
         grad, *(tuple(np.argsort(axes).tolist()) for axes in step.operands[1:])
     ),

@@ -49,7 +49,7 @@ def test_the_smallest_input_is_shown_by_hand_and_written_for_a_check(run: Run, t
     assert "  left at their defaults: blocks" in lines
     assert "Fails already with 1 query, 2 keys, d = 1 (5 numbers):" in lines
     assert "    at query_1, e1: yours 0.5 ± 2e-323, correct 0" in lines
-    assert "      C(query_1) = 1·[0] + 0·[1] = [0]" in lines
+    assert "      C(query_1)[e1] = 1·0 + 0·1 = 0" in lines
     assert lines[-1] == "Next: attn check small.yaml"
     assert "  not a result" in lines  # what it printed, on the smallest input alone
     assert sum("not a result" in line for line in lines) == 1

@@ -10,7 +10,7 @@ from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops.recording.arrays import NotRecordedError, Recorded
 from attncli.ops.recording.code import code_of
 from attncli.ops.recording.expression import argument, evaluate
-from attncli.ops.recording.lines import recorded_lines
+from attncli.ops.recording.lines import Known, recorded_lines
 from attncli.ops.recording.record import record
 from attncli.ops.recording.reverse import gradient
 from tests.equations import check_line
@@ -170,7 +170,8 @@ def test_every_line_of_a_number_is_true_with_the_digits_that_are_written(functio
     write = ArithmeticWriter(4, "q", ["k"], 0, 0)
     result = np.asarray(made.result.value, float)
     for flat in (0, result.size - 1):
-        lines = recorded_lines(write, made.result, np.array([flat]), result.ravel()[flat], given={}, names=made.names)
+        known = Known(names=made.names)
+        lines = recorded_lines(write, made.result, np.array([flat]), result.ravel()[flat], known=known)
         assert lines
         for line in lines:
             if " = " in line and not any(sign in line for sign in "⌊<>≥≤≠"):
