@@ -31,22 +31,6 @@ def softmax_code(call: CodeCall) -> str:
     return f"{{exponentials}} = np.exp({power})\n{quotient_code(call, '{exponentials}')}"
 
 
-def unit_code(call: CodeCall, name: str) -> str:
-    """Vectors divided by their length; one of zeros stays."""
-    x, vectors = f"{{{name}}}", call.values.get(name)
-    size = f"np.sqrt(({x} ** 2).sum(axis=-1, keepdims=True))"
-    has_zeros = vectors is None or not vectors.any(axis=-1).all()
-    return f"{x} / {size}.clip({TINY})" if has_zeros else f"{x} / {size}"
-
-
-def turn_code(call: CodeCall, name: str) -> str:
-    """The gradient of vectors that are divided by their length, from that of the unit vectors, `g`; 0 without size."""
-    x, unit = f"{{{name}}}", f"{{{name}}} / size"
-    lines = [f"size = np.sqrt(({x} ** 2).sum(axis=-1, keepdims=True)).clip({TINY})", f"unit = {unit}"]
-    across = "(g - unit * (unit * g).sum(axis=-1, keepdims=True)) / size"
-    return "\n".join([*lines, f"np.where(size > {TINY}, {across}, 0)"])
-
-
 def chunks_code(call: CodeCall) -> tuple[str, str]:
     """The numbers of the chunks of the queries, in a column, and of the keys, in a row."""
     size = call.options["size"]
@@ -77,11 +61,3 @@ def cells_code(call: CodeCall, fill: str) -> str:
 def add_rows_code(call: CodeCall, rows: str, count: int) -> str:
     """The same as `add_rows` as code, for rows that code gives."""
     return f"((np.arange({count})[:, None] == {rows}[..., None, :]) * 1.0) @ {{grad}}"
-
-
-def sum_products_code(call: CodeCall, x: str) -> str:
-    """The same as `sum_products` as code."""
-    given = call.values.get(x.strip("{}"))
-    if given is not None and np.isfinite(given).all():
-        return f"({{grad}} * {x}).sum()"
-    return f"({{grad}} * np.where({{grad}} != 0, {x}, 0)).sum()"
