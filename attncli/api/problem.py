@@ -250,7 +250,7 @@ class Problem:
         `Result.explain`.
 
         >>> text = Problem(weights=[[0.5, 0.5]], value=[[1], [3]]).explain((0, 1))
-        >>> "C(query_1) = 0.5·[1] + 0.5·[3] = [2]" in text
+        >>> "C(query_1)[e1] = 0.5·1 + 0.5·3 = 2" in text
         True
         """
         result = self.compute(select, every_step=True)

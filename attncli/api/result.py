@@ -179,7 +179,7 @@ class Result(RunResult):
         cell  query query_1, key key_2
         <BLANKLINE>
         context  C  Cᵢ = Σⱼ Aᵢⱼ Vⱼ
-          C(query_1) = 0.5·[1] + 0.5·[3] = [2]
+          C(query_1)[e1] = 0.5·1 + 0.5·3 = 2
         """
         part = ShownPart(cells, head, batch, terms, decimals)
         return ExplanationText.of_view(self._view_of_steps(part, explain=False))

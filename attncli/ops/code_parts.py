@@ -31,22 +31,6 @@ def softmax_code(call: CodeCall) -> str:
     return f"{{exponentials}} = np.exp({power})\n{quotient_code(call, '{exponentials}')}"
 
 
-def unit_code(call: CodeCall, name: str) -> str:
-    """Vectors divided by their length; one of zeros stays."""
-    x, vectors = f"{{{name}}}", call.values.get(name)
-    size = f"np.sqrt(({x} ** 2).sum(axis=-1, keepdims=True))"
-    has_zeros = vectors is None or not vectors.any(axis=-1).all()
-    return f"{x} / {size}.clip({TINY})" if has_zeros else f"{x} / {size}"
-
-
-def turn_code(call: CodeCall, name: str) -> str:
-    """The gradient of vectors that are divided by their length, from that of the unit vectors, `g`; 0 without size."""
-    x, unit = f"{{{name}}}", f"{{{name}}} / size"
-    lines = [f"size = np.sqrt(({x} ** 2).sum(axis=-1, keepdims=True)).clip({TINY})", f"unit = {unit}"]
-    across = "(g - unit * (unit * g).sum(axis=-1, keepdims=True)) / size"
-    return "\n".join([*lines, f"np.where(size > {TINY}, {across}, 0)"])
-
-
 def cells_code(call: CodeCall, fill: str) -> str:
     """The cells of a table for the queries and keys of a call; `fill` is an array of what the table lacks, by a shape.
 
@@ -62,11 +46,3 @@ def cells_code(call: CodeCall, fill: str) -> str:
     if columns == keys:
         return at
     return f"np.concatenate([{at}, {fill.format((*leading, rows, keys - columns))}], axis=-1)"
-
-
-def sum_products_code(call: CodeCall, x: str) -> str:
-    """The same as `sum_products` as code."""
-    given = call.values.get(x.strip("{}"))
-    if given is not None and np.isfinite(given).all():
-        return f"({{grad}} * {x}).sum()"
-    return f"({{grad}} * np.where({{grad}} != 0, {x}, 0)).sum()"

@@ -22,7 +22,7 @@ from math import prod
 
 from attncli.base.lazy_numpy import Array, np
 from attncli.ops.decorators import score
-from attncli.ops.derivatives import ByNumber, derivative
+from attncli.ops.derivatives import derivative, derivative_by_number, sum_products
 from attncli.ops.recording.stable import quotient, stable
 from attncli.ops.records import Positive, Quantity, Tap, no_tap, reused
 
@@ -265,6 +265,13 @@ def gaussian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Arra
     return _towards(grad.mT, key, query) / sigma**2
 
 
+# By the width they are by hand too: of the scores themselves they are shorter.
+@derivative_by_number("σ", "{d_argument} = −2 Σ {d_result}ᵢⱼ {result}ᵢⱼ / {argument}")
+def gaussian_sigma(grad: Array, forward: Array, *, sigma: float) -> Array:
+    """The gradient of the width: a wider bell lifts every score, the farther a key the more."""
+    return sum_products(grad, forward) * -2 / sigma
+
+
 @score(
     formula="Sᵢⱼ = −‖Qᵢ − Kⱼ‖² / 2σ²",
     shapes="query[n d], key[m d] -> [n m]",
@@ -275,7 +282,7 @@ def gaussian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Arra
     derivatives={
         "query": gaussian_query,
         "key": gaussian_key,
-        "sigma": ByNumber("σ", "{d_argument} = −2 Σ {d_result}ᵢⱼ {result}ᵢⱼ / {argument}"),
+        "sigma": gaussian_sigma,
     },
 )
 def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:
@@ -322,6 +329,12 @@ def laplacian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Arr
     return _signs(grad.mT, key, query) / sigma
 
 
+@derivative_by_number("σ", "{d_argument} = −Σ {d_result}ᵢⱼ {result}ᵢⱼ / {argument}")
+def laplacian_sigma(grad: Array, forward: Array, *, sigma: float) -> Array:
+    """The gradient of the width: a wider bell lifts every score, the farther a key the more."""
+    return -sum_products(grad, forward) / sigma
+
+
 @score(
     formula="Sᵢⱼ = −‖Qᵢ − Kⱼ‖₁ / σ",
     shapes="query[n d], key[m d] -> [n m]",
@@ -340,7 +353,7 @@ def laplacian_key(grad: Array, query: Array, key: Array, *, sigma: float) -> Arr
     derivatives={
         "query": laplacian_query,
         "key": laplacian_key,
-        "sigma": ByNumber("σ", "{d_argument} = −Σ {d_result}ᵢⱼ {result}ᵢⱼ / {argument}"),
+        "sigma": laplacian_sigma,
     },
 )
 def laplacian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_tap) -> Array:

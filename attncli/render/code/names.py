@@ -13,6 +13,7 @@ _TAKEN = frozenset({*keyword.kwlist, *dir(builtins), *MODULES.values()})
 # NumPy's names, as patterns, and what PyTorch has in their place.
 _TORCH_NAMES: tuple[tuple[str, str], ...] = (
     (r"np\.sqrt\((\d[\d.e+-]*)\)", r"\1 ** 0.5"),
+    (r"np\.logaddexp\(0, ", "torch.nn.functional.softplus("),
     (r"np\.concatenate\(", "torch.cat("),
     (r"np\.transpose\(", "torch.permute("),
     (r"np\.take_along_axis\(", "torch.take_along_dim("),
