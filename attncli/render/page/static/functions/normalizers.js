@@ -419,6 +419,13 @@ function supportLines(cell, alpha) {
   return [sum.line, weighted.line, cell.equation(productOf(slopeOf(weights[cell.column]), difference), cell.name)];
 }
 
+/* The gradient of the scores of sparsemax, those of its support. */
+defineFunction("sparsemax_scores", {
+  compute: (inputs) => supportGradient(inputs, 2),
+  whole: ["m", "m+1"],
+  work: (cell) => supportLines(cell, 2),
+});
+
 /* The gradient of the scores of entmax, which are those of its support: it is found by iteration. */
 defineFunction("entmax_scores", {
   compute: (inputs, { alpha }) => supportGradient(inputs, alpha),
