@@ -181,7 +181,7 @@ def _written(call: _Call, length_of: LengthOf, more: int = 0, seed: int = 0) -> 
         _check(call, made, {**samples[1], **numbers}, options)
     for name, special in product(numbers, SPECIAL):
         _compare(call, made, {**samples[1], **numbers, name: np.float64(special)}, options)
-    return program_of(made, tuple(numbers), is_gradient=call.is_gradient), bool(made.branches)
+    return program_of(made, tuple(call.options), is_gradient=call.is_gradient), bool(made.branches)
 
 
 def _mask_first_row(samples: Sequence[Mapping[str, Array]]) -> None:
@@ -202,7 +202,7 @@ def _compare(call: _Call, made: Recording, given: Mapping[str, Any], options: Ma
     """Raise NotRecordedError where the record has other numbers than the function."""
     with np.errstate(all="ignore"):
         value = np.asarray(call.function(**copies({**given, **options})))
-        own = np.asarray(evaluate(made.result, copies(given)))
+        own = np.asarray(evaluate(made.result, copies({**options, **given})))
     if not np.allclose(own, value, rtol=1e-9, atol=1e-12, equal_nan=True):
         raise NotRecordedError("with other numbers its record has another result than the function")
 
