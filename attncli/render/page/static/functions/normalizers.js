@@ -1,10 +1,9 @@
 /* Normalizers: from the scores of a row to its weights. */
 
 import { mapNumbers, mapPairs, mapRows, sumsOver } from "../arrays.js";
-import { logistic } from "../elementary.js";
 import { defineFunction } from "../functions.js";
 import {
-  differenceOf, expOf, lnOf, maximumOf, negativeOf, numberTerm, parameterTerm, powerOf, productOf, productsOf,
+  differenceOf, expOf, lnOf, maximumOf, numberTerm, parameterTerm, powerOf, productOf, productsOf,
   quotientOf, rootOf, sumOf,
 } from "../terms.js";
 
