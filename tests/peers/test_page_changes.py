@@ -254,7 +254,7 @@ def first_value(restored_registry: None) -> None:
     )
     def first_value(weights: Array, value: Array) -> Array:
         """The first value times its weight."""
-        return weights[..., :1] * value[..., :1, :]
+        return np.vectorize(float)(weights[..., :1]) * value[..., :1, :]
 
 
 @pytest.mark.usefixtures("first_value")
@@ -262,9 +262,9 @@ def test_steps_that_the_page_cannot_compute_have_no_numbers(page_of: PageOf) -> 
     keys = {**SELF, "context": "first_value"}
     page = page_of(keys)
     assert edit(page, "w_v", [0, 0], "7") is None
-    assert page.locator(".fixed-steps").inner_text() == (
-        "After this change the page can't compute context, output: there is no number."
-    )
+    said = page.locator(".fixed-steps").inner_text()
+    assert said.startswith("After this change the page can't compute context, output: there is no number. context: ")
+    assert "return np.vectorize(float)(weights[..., :1])" in said  # the line that can't be followed
     assert not values_of(page).keys() & {"context", "output"}
     for name in ("context", "output"):
         page.evaluate("step => attnPage.state.update({ step, cell: null })", name)

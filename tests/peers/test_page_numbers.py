@@ -100,7 +100,7 @@ def scripts(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     page = browser.new_page()
     path = tmp_path_factory.mktemp("page") / "page.html"
     content = page_object(View(run(problem(scores=[[0, 1]]), every_step=True)))
-    every_function = [{"function": name} for name in page_functions()]
+    every_function: list[Any] = [*({"function": name} for name in page_functions()), {"program": {"steps": []}}]
     path.write_text("".join(page_document({**content, "called": every_function}, "x")), encoding="utf-8")
     page.goto(path.as_uri())
     page.evaluate(Path(__file__).with_name("page_numbers.js").read_text(encoding="utf-8"))

@@ -367,10 +367,10 @@ def line_outside() -> str:
 
 def line_of(error: Exception, function: Callable[..., Any]) -> str:
     """The line of the file of a function at which an error was raised."""
-    file, line, traceback = function.__code__.co_filename, "", error.__traceback__
+    code, line, traceback = getattr(function, "__code__", None), "", error.__traceback__
     while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == file:
-            line = _line(file, traceback.tb_lineno)
+        if code is not None and traceback.tb_frame.f_code.co_filename == code.co_filename:
+            line = _line(code.co_filename, traceback.tb_lineno)
         traceback = traceback.tb_next
     return line
 

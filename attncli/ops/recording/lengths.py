@@ -23,7 +23,10 @@ _FUNCTIONS: dict[str, Callable[[int, int], int]] = {
 
 @contextmanager
 def for_any_numbers() -> Iterator[None]:
-    """A block in which what is recorded has to hold for other lengths, and for numbers of which some are equal."""
+    """A block in which what is recorded has to hold for other lengths, and for any numbers.
+
+    Gradients are then plain products and quotients; whoever computes them takes those of 0 for 0.
+    """
     token = _IS_GENERAL.set(True)
     try:
         yield

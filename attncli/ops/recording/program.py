@@ -101,7 +101,7 @@ class _Writer:
             if kind == "length":
                 return self.emit("length", self.register(parts[0]), parts[1])
             return self.emit(kind, *map(self.number, parts))
-        return self.emit("number", x.item() if hasattr(x, "item") else int(x) if isinstance(x, bool) else x)
+        return self.emit("number", float(x) if np.asarray(x).dtype.kind == "f" else int(x))
 
     def shape(self, shape: Any) -> list[Register]:
         """Those of the lengths of a shape."""

@@ -143,14 +143,14 @@ def _times(grad: Any, x: Any) -> Any:
     inner = _without_sign(x) if isinstance(x, Recorded) else None
     if inner is not None:
         return -_times(grad, inner)
-    if all_finite(_value(grad)) and all_finite(_value(x)):
+    if is_general() or (all_finite(_value(grad)) and all_finite(_value(x))):
         return grad * x
     return np.where((grad != 0) & (x != 0), grad * x, 0)
 
 
 def _over(grad: Any, x: Any) -> Any:
     """A gradient divided by a number; a gradient of 0 stays 0."""
-    if all_finite(_value(grad)) and np.all(_value(x)):
+    if is_general() or (all_finite(_value(grad)) and np.all(_value(x))):
         return grad / x
     return np.where(grad != 0, grad / x, 0)
 
@@ -213,7 +213,7 @@ def _of_running_max(grad: Any, _result: Any, x: Any, axis: int) -> Any:
 
 def _product(left: Any, right: Any) -> Any:
     """A product of matrices with a gradient, to which rows or columns of zeros add nothing."""
-    if not (all_finite(_value(left)) and all_finite(_value(right))):
+    if not (is_general() or (all_finite(_value(left)) and all_finite(_value(right)))):
         used = (_value(left) != 0).any(axis=-2) & (_value(right) != 0).any(axis=-1)
         left, right = np.where(used[..., None, :], left, 0), np.where(used[..., :, None], right, 0)
     return left @ right

@@ -111,7 +111,8 @@ def page_object(view: View, most: int | None = None, *, has_variants: bool = Tru
       `function` is null of what was given and of inner quantities, and has dots where it is another package's. `signs`
       are those of masks: `{input, sign, meaning}`; a cell has the sign of the first whose input is 0 there,
       `visible_sign` where none is. `value` has the numbers of a node of a variant that no number of the problem
-      reaches; they hold as soon as its plan is in force.
+      reaches; they hold as soon as its plan is in force. `program` is what the function does, as `program_of` has it,
+      where no script of the page has it, and null elsewhere; `why_no_program` is why there is neither.
     - `plans`: the first is the problem's own; the others are what it is with other choices, `causal`, `has_scale` and
       `normalizer`. `nodes` are positions in the list of nodes, `sections` in that of sections, in the order in which
       they are shown, `results` is one in that of results: what two plans share has one position.

@@ -17,6 +17,7 @@ WORKBENCH = "main.js"  # the script of pages that compute
 # Those of pages that show numbers alone, by the formats of their objects, and the folder of their scripts and styles.
 REPORTS = {"attn.comparison_page/1": "reports/comparison.js", "attn.check_page/1": "reports/check.js"}
 REPORT_FOLDER = "reports"
+INTERPRETER = "program.js"  # the script that computes the programs of nodes
 FOLDER = "functions"  # of the scripts that define the functions of plans, a file for each kind
 # The folders of scripts and style sheets of parts: a page has them where its object has something under the key.
 PARTS: Mapping[str, str] = {"guide": "story", "exercise": "exercise"}
@@ -99,6 +100,8 @@ def script(
 ) -> str:
     """The scripts as one module: the functions of plans that are called, by default all, parts, then the page."""
     texts: dict[str, str] = {}
+    if called is None or INTERPRETER in called:
+        _add_script(INTERPRETER, texts)
     for path, functions in _function_scripts().items():
         if called is None or not functions.isdisjoint(called):
             _add_script(path, texts)
@@ -108,9 +111,11 @@ def script(
 
 
 def _functions_called(content: Any) -> Iterator[str]:
-    """The names of the functions that nodes of a page's object have, wherever in it they are."""
+    """The names of the functions that nodes of a page's object have, wherever they are, and what programs need."""
     if isinstance(content, Mapping):
-        if isinstance(content.get("function"), str):
+        if content.get("program"):
+            yield INTERPRETER
+        elif isinstance(content.get("function"), str):
             yield content["function"]
         content = content.values()
     elif not isinstance(content, list):

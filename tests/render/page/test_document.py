@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from attncli.engine.run import run
-from attncli.render.page import render
+from attncli.render.page import page_object, render
 from attncli.render.page.document import REPORTS, WORKBENCH, page_document, page_functions, script, static_folder, style
 from attncli.render.view import View
 from tests.problems import problem
@@ -149,6 +149,13 @@ def test_a_page_has_the_scripts_of_the_functions_that_it_calls_and_no_comments()
     assert 'defineFunction("gated_delta"' not in called
     assert 'defineFunction("gated_delta"' in SCRIPTS
     assert "/*" not in SCRIPTS
+
+
+def test_a_page_without_programs_has_no_interpreter_of_them() -> None:
+    computing = "".join(page_document(page_object(View(run(problem(query=[[1]], key=[[1]]), every_step=True))), "x"))
+    given = "".join(page_document({"nodes": [{"function": None, "program": None}]}, "x"))
+    assert "function programDefinition" in computing
+    assert "function programDefinition" not in given
 
 
 def test_scripts_have_no_import_left() -> None:

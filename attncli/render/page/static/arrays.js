@@ -66,7 +66,7 @@ export function mapRows(array, width, compute, ...others) {
  * Matrices [rows columns] from those of two arrays, whose leading axes broadcast: `compute(left, right, row, column)`
  * returns one number from the numbers of both matrices in the order of rows.
  */
-export function mapMatrices(left, right, [rows, columns], compute) {
+function mapMatrices(left, right, [rows, columns], compute) {
   const leading = broadcastShape(left.shape.slice(0, -2), right.shape.slice(0, -2));
   const result = makeArray([...leading, rows, columns]);
   const lefts = matricesOf(left, leading);
@@ -124,17 +124,10 @@ export function withoutAxes(array, ...axes) {
   return makeArray(array.shape.filter((_, axis) => !dropped.includes(axis)), array.data);
 }
 
-/** The columns of an array from `first` until before `end`; counted from the end where they are negative. */
-export function columnsOf(array, first, end) {
-  const width = array.shape.at(-1);
-  const [from, until] = [first, end ?? width].map((at) => (at < 0 ? at + width : at));
-  return mapRows(array, until - from, (row) => row.slice(from, until));
-}
-
 /**
  * A table of the rows of two arrays, [… n d] and [… m d] to [… n m]: the sum of `compute(x, y)` over the features.
  */
-export function mapRowPairs(left, right, compute) {
+function mapRowPairs(left, right, compute) {
   const features = left.shape.at(-1);
   return mapMatrices(left, right, [left.shape.at(-2), right.shape.at(-2)], (a, b, row, column) => {
     let sum = 0;
@@ -160,20 +153,6 @@ export function broadcastTo(array, shape) {
   return makeArray(shape, Float64Array.from(offsetsIn(array, shape), (offset) => array.data[offset]));
 }
 
-/** Two arrays one after the other: along the last axis (−1) or the one before it (−2). */
-export function concatenated(left, right, axis) {
-  const at = left.shape.length + axis;
-  const shape = left.shape.map((length, position) => (position === at ? length + right.shape[at] : length));
-  const result = makeArray(shape);
-  const sizes = [left, right].map((array) => array.shape.slice(at).reduce((size, length) => size * length, 1));
-  const width = sizes[0] + sizes[1];
-  for (let block = 0; block * width < result.data.length; block++) {
-    result.data.set(left.data.subarray(block * sizes[0], (block + 1) * sizes[0]), block * width);
-    result.data.set(right.data.subarray(block * sizes[1], (block + 1) * sizes[1]), block * width + sizes[0]);
-  }
-  return result;
-}
-
 /** An array with two of its axes exchanged, counted from the end. */
 export function exchangedAxes(array, one, other) {
   const steps = strides(array.shape);
@@ -186,9 +165,4 @@ export function exchangedAxes(array, one, other) {
     offsets = offsets.flatMap((offset) => positions.map((step) => offset + step));
   }
   return makeArray(order.map((axis) => array.shape[axis]), Float64Array.from(offsets, (offset) => array.data[offset]));
-}
-
-/** One number for each head in a shape that broadcasts with tables: [h] to [h 1 1]; [] where `heads` is null. */
-export function perHead(array, heads) {
-  return makeArray(heads === null ? [] : [array.data.length, 1, 1], array.data);
 }

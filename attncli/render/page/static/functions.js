@@ -1,8 +1,8 @@
 /* The functions of plans that the page has, by the names that nodes have for them. */
 
-import { programDefinition } from "./program.js";
-
 const FUNCTIONS = new Map();
+let definitionOf = null; // of a program, in pages that have some
+
 
 /**
  * Register a function of plans; `functions/` has a file for each kind of them.
@@ -22,7 +22,12 @@ export function defineFunction(name, definition) {
   FUNCTIONS.set(name, definition);
 }
 
+/** Read programs of nodes by a function that returns the definition of each. */
+export function readProgramsBy(define) {
+  definitionOf = define;
+}
+
 /** What is known of the function of a node; undefined where the page does not have it. */
 export function functionOf(node) {
-  return node.program ? programDefinition(node.program) : FUNCTIONS.get(node.function);
+  return node.program ? definitionOf(node.program) : FUNCTIONS.get(node.function);
 }

@@ -4,6 +4,7 @@ import {
   broadcastShape, exchangedAxes, makeArray, mapNumbers, mapPairs, mapRows, matrixProduct, offsetsIn, productWithoutZeros,
   sumsOver, withoutAxes,
 } from "./arrays.js";
+import { readProgramsBy } from "./functions.js";
 import { linesOfProgram, sourcesOfProgram } from "./program_lines.js";
 import { alongAxes, MOVES, numbered } from "./program_moves.js";
 
@@ -136,3 +137,4 @@ export function programDefinition(program) {
   return DEFINITIONS.get(program);
 }
 const DEFINITIONS = new WeakMap();
+readProgramsBy(programDefinition);

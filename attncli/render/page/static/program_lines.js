@@ -136,12 +136,17 @@ function rolesOf({ program }, result, cell) {
   return roles;
 }
 
+/** Whether it is an inner quantity of which one number is read, whose own line stands before. */
+function isOpened({ program }, at, count) {
+  return count === 1 && program.steps[at][0] !== "argument";
+}
+
 /** The cells that a cell is made from: {step, role, index}, null where every position on an axis is read. */
 export function sourcesOfProgram(found, result, cell) {
   const roles = rolesOf(found, result, cell);
   const read = new Map([[result, new Set([cell.place])]]);
   for (let at = result; at >= 0; at--) {
-    if (!read.has(at) || roles.has(at)) continue;
+    if (!read.has(at) || (roles.has(at) && !isOpened(found, at, read.get(at).size))) continue;
     for (const place of read.get(at)) {
       for (const [source, places] of reads(found, at, place)) {
         if (!read.has(source)) read.set(source, new Set());
@@ -167,7 +172,8 @@ function templatesOf(shape, places) {
 export function linesOfProgram(found, result, cell) {
   const { program, arrayOf } = found;
   const roles = rolesOf(found, result, cell);
-  const isLeaf = (at) => roles.has(at) || NOTHING_READ.has(program.steps[at][0]);
+  const opened = new Set();
+  const isLeaf = (at) => (roles.has(at) && !opened.has(at)) || NOTHING_READ.has(program.steps[at][0]);
   const [lines, conditions, own, numbers] = [[], [], new Map(), new Map()];
   const { cells, uses } = demand();
   const reading = readingSteps();
@@ -177,7 +183,9 @@ export function linesOfProgram(found, result, cell) {
   function demand() {
     const [needed, counts] = [new Map([[result, new Set([cell.place])]]), new Map()];
     for (let at = result; at >= 0; at--) {
-      if (!needed.has(at) || isLeaf(at)) continue;
+      if (!needed.has(at)) continue;
+      if (at !== result && roles.has(at) && isOpened(found, at, needed.get(at).size)) opened.add(at);
+      if (isLeaf(at)) continue;
       const sources = new Map();
       for (const place of needed.get(at)) {
         reads(found, at, place).forEach(([source, places], operand) => {
@@ -200,7 +208,7 @@ export function linesOfProgram(found, result, cell) {
 
   /** A number as it is: of a role with a link to its cell. */
   function plain(at, place) {
-    if (roles.has(at)) return { ...cell.terms(roles.get(at), [indexAt(arrayOf(at).shape, place)])[0], isPlain: true };
+    if (roles.has(at) && at !== result) return { ...cell.terms(roles.get(at), [indexAt(arrayOf(at).shape, place)])[0], isPlain: true };
     const value = arrayOf(at).data[place];
     const isWritten = ["number", "option"].includes(program.steps[at][0]);
     return isWritten ? { ...parameterTerm(value), constant: value, isPlain: true } : { ...numberTerm(value), isPlain: true };
@@ -219,10 +227,22 @@ export function linesOfProgram(found, result, cell) {
 
   function term(at, place, isRoot = false) {
     if (isLeaf(at)) return plain(at, place);
+    if (opened.has(at)) return openedTerm(at, place);
     if (isRoot || !hasOwnLine(at)) return written(at, place, isRoot);
     const key = `${at} ${place}`;
     if (!own.has(key)) own.set(key, withLine(at, place));
     return own.get(key);
+  }
+
+  /** An inner quantity of which one number is read, after its own line. */
+  function openedTerm(at, place) {
+    const known = plain(at, place);
+    if (!own.has(at)) {
+      own.set(at, known);
+      const made = written(at, place);
+      if (!made.isPlain) lines.push(cell.equation(made, productName(at, place), known.value(null)));
+    }
+    return known;
   }
 
   function withLine(at, place) {
@@ -282,7 +302,7 @@ export function linesOfProgram(found, result, cell) {
   }
 
   const made = term(result, cell.place, true);
-  const name = made.isPlain ? "" : cell.isNamed ? cell.name : productName();
+  const name = made.isPlain ? "" : cell.isNamed ? cell.name : productName(result, cell.place);
   const line = cell.equation(made, name);
   const unchanged = unchangedRole();
   const before = [...lines, ...conditions.filter((parts) => parts.length > 0).map((parts) => cell.sentence(...parts))];
@@ -290,9 +310,9 @@ export function linesOfProgram(found, result, cell) {
   return [...before, unchanged ?? line];
 
   /** `Q(cat)·K(sat)`, of the product of a row of one role and one of another; empty of anything else. */
-  function productName() {
-    if (program.steps[result][0] !== "matmul") return "";
-    const names = reads(found, result, cell.place).map(([source, [first]]) => {
+  function productName(product, row) {
+    if (program.steps[product][0] !== "matmul") return "";
+    const names = reads(found, product, row).map(([source, [first]]) => {
       let [at, place] = [source, first];
       while (program.steps[at][0] in MOVES && !roles.has(at)) {
         const read = reads(found, at, place);
@@ -307,7 +327,7 @@ export function linesOfProgram(found, result, cell) {
   /** The line of a number that is moved and not computed; null of another. */
   function unchangedRole() {
     let [at, place] = [result, cell.place];
-    while (!isLeaf(at)) {
+    while (!isLeaf(at) && !opened.has(at)) {
       const [name] = program.steps[at];
       const read = name in MOVES || name === "where" ? reads(found, at, place) : [];
       if (read.length === 0) return null;

@@ -9,7 +9,7 @@ import { differenceOf, numberTerm, parameterTerm, quotientOf } from "../terms.js
  * The cells of a table [… q t] or [… 1 t] for the queries and keys of some indices, [… n m]; `fill` stands in the
  * columns that it lacks.
  */
-export function tableCells(table, queryRows, keyPositions, fill) {
+function tableCells(table, queryRows, keyPositions, fill) {
   const [rows, columns] = table.shape.slice(-2);
   const [queries, keys] = [queryRows.data, keyPositions.data];
   const result = makeArray([...table.shape.slice(0, -2), queries.length, keys.length]);
@@ -24,7 +24,7 @@ export function tableCells(table, queryRows, keyPositions, fill) {
 }
 
 /** The cell of a table that a cell for a query and a key reads: none where the table lacks the column. */
-export function tableIndex(cell, source) {
+function tableIndex(cell, source) {
   const [rows, columns] = source.axes.slice(-2).map((_, at) => cell.lengthOf("table", at - 2));
   const row = rows === 1 ? 0 : cell.term("query_rows").value(null);
   const column = cell.term("key_positions").value(null);

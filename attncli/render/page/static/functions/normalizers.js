@@ -1,10 +1,9 @@
 /* Normalizers: from the scores of a row to its weights. */
 
 import { mapNumbers, mapPairs, mapRows, sumsOver } from "../arrays.js";
-import { logistic } from "../elementary.js";
 import { defineFunction } from "../functions.js";
 import {
-  differenceOf, expOf, lnOf, maximumOf, negativeOf, numberTerm, parameterTerm, powerOf, productOf, productsOf,
+  differenceOf, expOf, lnOf, maximumOf, numberTerm, parameterTerm, powerOf, productOf, productsOf,
   quotientOf, rootOf, sumOf,
 } from "../terms.js";
 
@@ -418,6 +417,13 @@ function supportLines(cell, alpha) {
   const difference = differenceOf(own, quotientOf(weighted, sum));
   return [sum.line, weighted.line, cell.equation(productOf(slopeOf(weights[cell.column]), difference), cell.name)];
 }
+
+/* The gradient of the scores of sparsemax, those of its support. */
+defineFunction("sparsemax_scores", {
+  compute: (inputs) => supportGradient(inputs, 2),
+  whole: ["m", "m+1"],
+  work: (cell) => supportLines(cell, 2),
+});
 
 /* The gradient of the scores of entmax, which are those of its support: it is found by iteration. */
 defineFunction("entmax_scores", {
