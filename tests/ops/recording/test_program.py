@@ -25,7 +25,7 @@ def steps_of(function: Any, *shape: int, **options: Any) -> list[list[Any]]:
         (lambda x: x[..., 1:, None], [["number", 1], ["slice", 0, -1, 1, None, 1], ["arrange", 2, [0, 1, None]]]),
         (lambda x: x.mT @ x, [["arrange", 0, [1, 0]], ["matmul", 1, 0]]),
         (lambda x: np.einsum("nd,md->nm", x, x).shape[0] * x, [["length", 4, -2], ["multiply", 5, 0]]),
-        (np.sort, [["argsort", 0, -1], ["take_along_axis", 0, 1, -1]]),
+        (lambda x: np.sort(x, axis=-1), [["argsort", 0, -1], ["take_along_axis", 0, 1, -1]]),
         (lambda x: x + 0, []),
         (
             lambda x: x.reshape(*x.shape[:-1], x.shape[-1] // 2, 2),
