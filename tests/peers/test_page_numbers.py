@@ -226,8 +226,8 @@ def test_what_the_page_cannot_compute_is_missing(scripts: Any) -> None:
     assert set(found["fixed"]) == {"weights", "context", "output"}
     assert not found["values"].keys() & set(found["fixed"])
     reasons = [node["why_no_program"] for node in json.loads(text)["nodes"] if node["why_no_program"]]
-    assert len(reasons) == 1
-    assert "a number that leaves its array" in reasons[0]
+    assert reasons
+    assert all("a number that leaves its array" in reason for reason in reasons)
 
 
 @pytest.mark.parametrize("normalizer", ["softmax", "softmax1", "topk:k=2", "hardmax", "sparsemax", "entmax"])
