@@ -292,7 +292,9 @@ def gaussian(query: Array, key: Array, *, sigma: Positive = 1.0, tap: Tap = no_t
     array([[ -8., -50.]])
     """
     squared = tap("squared_distances", squared_distances(query, key))
-    return np.divide(squared, -(2 * sigma**2), out=reused(squared, tap))
+    width = 2 * np.square(sigma)  # of a number of Python's it overflows
+    scores: Array = np.divide(squared, -width, out=reused(squared, tap))
+    return scores
 
 
 def _signs(factors: Array, left: Array, right: Array) -> Array:

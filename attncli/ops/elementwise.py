@@ -8,7 +8,7 @@ from attncli.numbers.arithmetic import ArithmeticWriter
 from attncli.ops.code import Code, CodeCall
 from attncli.ops.code_parts import cells_code
 from attncli.ops.decorators import structural
-from attncli.ops.derivatives import ByNumber, NoDerivative, derivative, unchanged
+from attncli.ops.derivatives import ByNumber, NoDerivative, add_rows, derivative, unchanged
 from attncli.ops.records import format_value
 
 MAX_FEATURES = 2**20  # of a head, in a scale of 1/√d
@@ -141,10 +141,38 @@ def _bias_code(call: CodeCall) -> str:
     return f"{{scores}} + np.where({cells} == -np.inf, 0, {cells})"
 
 
+def _bias_gradient_code(call: CodeCall) -> str:
+    """The gradients of the cells that read each number; 0 where it is −∞."""
+    rows, columns = call.shapes["table"][-2:]
+    queries, keys = call.shapes["grad"][-2:]
+    found, code = call.values.get("query_rows"), "{grad}"
+    if columns < keys:
+        code = f"{code}[..., :{columns}]"
+    if rows == 1 and queries > 1:
+        code = f"{code}.sum(axis=-2, keepdims=True)"
+    elif not (rows == queries and found is not None and np.array_equal(found, np.arange(rows))):
+        code = f"((np.arange({rows})[:, None] == {{query_rows}}) * 1.0) @ {code}"
+    if columns > keys:
+        code = f"np.concatenate([{code}, np.zeros({(*call.shape[:-1], columns - keys)})], axis=-1)"
+    table = call.values.get("table")
+    return code if table is not None and all_finite(table) else f"np.where({{table}} == -np.inf, 0, {code})"
+
+
+@derivative("{d_table}: the sums of {d_result} over the cells that read each number", code=_bias_gradient_code)
+def add_bias_table(grad: Array, table: Array, query_rows: Array, key_positions: Array) -> Array:
+    """The gradient of the user's numbers: of each the sum over the pairs that read it; 0 where it is −∞."""
+    rows, columns = table.shape[-2:]
+    has_column = key_positions < columns
+    of_rows = add_rows(grad[..., has_column], query_rows if rows > 1 else np.zeros_like(query_rows), rows)
+    whole: Array = add_rows(of_rows.mT, key_positions[has_column], columns).mT
+    return np.where(np.isneginf(table), 0, whole)
+
+
+# By hand, as it has the axes of batch items and heads, whose sum is a step of its own.
 @structural(
     derivatives={
         "scores": unchanged,
-        "table": "{d_table}: the sums of {d_result} over the cells that read each number",
+        "table": add_bias_table,
         "query_rows": None,
         "key_positions": None,
     },

@@ -132,6 +132,11 @@ class _Division:
         gradient: Array = quotient(across, size)
         return gradient
 
+    def gradient_of_gain(self, grad: Array, x: Array, eps: float | None) -> Array:
+        """The gradient of the gain: the sum over the rows."""
+        total: Array = (grad * named("y", self.divide(x, eps)[0])).sum(axis=-2)
+        return total
+
     def formula(self, symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:
         """The formula of the gradient of the vectors, with the gain where there is one."""
         factor = "" if "gain" not in symbols else "(1 + {gain}) " if options.get("gain_plus_one") else "{gain} "
@@ -144,6 +149,15 @@ BY_LENGTH = _Division(_sum, "‖{x}‖", "√(‖{x}‖² + eps)", "(y·g)", is_
 BY_MEAN_SQUARE = _Division(_mean, "√(mean({x}²))", "√(mean({x}²) + eps)", "mean(y g)", "mean_square")
 BY_DEVIATION = _Division(_mean, "√(var({x}))", "√(var({x}) + eps)", "mean(y g)", "variance", is_centred=True)
 GAIN = "{d_gain} = Σᵢ {d_result}ᵢ yᵢ, y the vectors before the gain"
+
+
+# Derivatives are by hand: of the divided vectors they are shorter, and 0 of a vector without size; those of gains and
+# biases have the axes of batch items and heads, whose sum is a step of its own.
+@derivative("{d_bias} = Σᵢ {d_result}ᵢ")
+def norm_bias(grad: Array) -> Array:
+    """The gradient of the bias: the sum over the rows."""
+    total: Array = grad.sum(axis=-2)
+    return total
 
 
 def l2_gradient(grad: Array, x: Array) -> Array:
@@ -159,13 +173,19 @@ def l2_x(
     return BY_LENGTH.gradient(_gradient_before(grad, gain, gain_plus_one), x, eps)
 
 
+@derivative(GAIN)
+def l2_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
+    """The gradient of the gain: the sum over the rows."""
+    return BY_LENGTH.gradient_of_gain(grad, x, eps)
+
+
 @norm(
     formula="γ u / √(‖u‖² + eps) + β",
     shapes=SHAPES,
     source="Henry et al. 2020 (Query-Key Normalization for Transformers)",
     example={"x": [[3, 4], [0, 0]], "gives": [[0.6, 0.8], [0, 0]]},
     formula_in_force=_formula("u / ‖u‖", "u / √(‖u‖² + eps)"),
-    derivatives={"x": l2_x, "gain": GAIN, "bias": "{d_bias} = Σᵢ {d_result}ᵢ"},
+    derivatives={"x": l2_x, "gain": l2_gain, "bias": norm_bias},
     check=check_gain,
 )
 def l2(
@@ -192,13 +212,19 @@ def rms_x(
     return BY_MEAN_SQUARE.gradient(_gradient_before(grad, gain, gain_plus_one), x, eps)
 
 
+@derivative(GAIN)
+def rms_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
+    """The gradient of the gain: the sum over the rows."""
+    return BY_MEAN_SQUARE.gradient_of_gain(grad, x, eps)
+
+
 @norm(
     formula="γ u / √(mean(u²) + eps) + β",
     shapes=SHAPES,
     source="Zhang & Sennrich 2019 (RMSNorm), eq. 4",
     example={"x": [[1, 7], [0, 0]], "gives": [[0.2, 1.4], [0, 0]]},
     formula_in_force=_formula("u / √(mean(u²))", "u / √(mean(u²) + eps)"),
-    derivatives={"x": rms_x, "gain": GAIN, "bias": "{d_bias} = Σᵢ {d_result}ᵢ"},
+    derivatives={"x": rms_x, "gain": rms_gain, "bias": norm_bias},
     check=check_gain,
 )
 def rms(
@@ -225,13 +251,19 @@ def layer_x(
     return BY_DEVIATION.gradient(_gradient_before(grad, gain, gain_plus_one), x, eps)
 
 
+@derivative(GAIN)
+def layer_gain(grad: Array, x: Array, *, eps: float | None = None) -> Array:
+    """The gradient of the gain: the sum over the rows."""
+    return BY_DEVIATION.gradient_of_gain(grad, x, eps)
+
+
 @norm(
     formula="γ (u − mean(u)) / √(var(u) + eps) + β",
     shapes=SHAPES,
     source="Ba, Kiros & Hinton 2016 (Layer Normalization), eq. 4",
     example={"x": [[1, 3], [2, 2]], "gives": [[-1, 1], [0, 0]]},
     formula_in_force=_formula("(u − mean(u)) / √(var(u))", "(u − mean(u)) / √(var(u) + eps)"),
-    derivatives={"x": layer_x, "gain": GAIN, "bias": "{d_bias} = Σᵢ {d_result}ᵢ"},
+    derivatives={"x": layer_x, "gain": layer_gain, "bias": norm_bias},
     check=check_gain,
 )
 def layer(

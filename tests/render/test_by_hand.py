@@ -250,7 +250,7 @@ def test_the_number_of_an_earlier_step_is_that_step_s_number() -> None:
     [
         ({"position": "alibi", "heads": 2}, "slopes", ["slope of head 1 = 2^(−8·2/2) = 0.0039"]),
         ({"position": "alibi", "heads": 2}, "position_bias", ["−0.0039·|1 − 0| = −0.0039"]),
-        ({"score": "gaussian"}, "scores", ["‖Q(query_2) − K(key_1)‖² = (1 − 0)² + (3 − 2)² = 2", "−2/2 = −1"]),
+        ({"score": "gaussian"}, "scores", ["‖Q(query_2) − K(key_1)‖² = (1 − 0)² + (3 − 2)² = 2", "−2/(2·1²) = −1"]),
         ({"softcap": 4.0, "score": "dot"}, "capped_scores", ["4·tanh(6/4) = 3.6206"]),
         ({"qk_norm": "rms", "score": "dot"}, "normalized_query",
          ["mean_square = (1² + 3²)/2 = 5", "size = √5 = 2.2361", "Q̂(query_2) = [1 3]/2.2361 = [0.4472 1.3416]"]),

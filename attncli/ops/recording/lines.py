@@ -341,7 +341,11 @@ class _Worked:
             (x, of_x), (divisor, of_divisor) = read
             (positive, of_positive), *_ = _read(divisor, of_divisor[:, 0])
             return -_over(self.term(x, of_x[:, 0]), self.term(positive, of_positive[:, 0]))
-        parts = [self._parts(step, source, own) for source, own in read]
+        parts = [self._parts(step, *read[0])]
+        if name == "matmul":  # what the function itself multiplies by 0 is not read
+            kept = [at for at, term in enumerate(parts[0]) if not _is(term, 0)]
+            parts[0], read[1] = [parts[0][at] for at in kept], (read[1][0], read[1][1][:, kept])
+        parts += [self._parts(step, source, own) for source, own in read[1:]]
         if name in ("matmul", "einsum"):
             return _total([reduce(_times, factors) for factors in zip(*parts, strict=True)])
         return _SUMS[name](parts[0]) if name in _SUMS else self._called(name, read, [terms[0] for terms in parts])
