@@ -232,6 +232,22 @@ def test_a_mask_says_what_is_true_of_a_cell() -> None:
     assert lines == ["(0 − 2) mod 2 = 0: visible"]
 
 
+def test_a_table_that_is_looked_up_is_not_said_to_get_nothing() -> None:
+    @attncli.position(acts_on="scores", shapes="query_positions[n], key_positions[m], table[r] -> [n m]")
+    def looked_up(query_positions: Array, key_positions: Array, table: Array) -> Array:
+        return table[np.minimum(np.abs(query_positions[..., :, None] - key_positions), 2).astype(int)]
+
+    position = {"looked_up": {"table": np.array([0.5, -1.0, 0.25, 4.0])}}
+    given = {name: array[0] for name, array in KEYS.items()}
+    spec = problem(**given, position=position).with_gradient()
+    *numbers, never_read = dense_trace(spec)["grad_position.table"].value
+    assert all(numbers)
+    assert never_read == 0
+    sections = explained(View(run(spec, ["grad_position.table"]), explain=True))
+    (line,) = sections["grad_position.table"].arithmetic
+    assert "nothing" not in line
+
+
 def test_a_score_that_reads_other_keys_is_computed_whole() -> None:
     @attncli.score
     def less_the_mean(query: Array, key: Array) -> Array:

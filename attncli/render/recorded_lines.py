@@ -123,7 +123,8 @@ def _sentence(
         return line
     grad = trace[step.inputs[source]]
     if not len(read):
-        return _nothing(trace, step, name, value) if isinstance(term, Number) else line
+        is_nothing = isinstance(term, Number) and not any(term.entries)
+        return _nothing(trace, step, name, value) if is_nothing else line
     found = np.unravel_index(read, grad.value.shape) if grad.value.ndim else ()
     if isinstance(term, Number) and not getattr(term, "line", "") and len(read) == count:
         varying = [letter for letter, index in zip(grad.axes, found, strict=True) if len(set(index.tolist())) > 1]
