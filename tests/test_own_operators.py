@@ -132,6 +132,14 @@ def test_a_function_is_a_value_in_python() -> None:
     assert attncli.attention(query, key, score=twice, select="scores").scores.tolist() == [[2, 4]]
 
 
+def test_a_number_of_an_own_operator_is_varied() -> None:
+    given = {"query": [[2, 0]], "key": [[1, 0], [0, 1]], "score": student}
+    comparison = attncli.compare(**given, vary={"score.nu": [1.5, 3]}, select="scores")
+    found = [variant.result.scores.tolist() for variant in comparison.variants]
+    expected = [[-(nu + 1) / 2 * math.log1p(squared / nu) for squared in (1, 5)] for nu in (1.5, 3)]
+    np.testing.assert_allclose(np.squeeze(found), expected, rtol=1e-12)
+
+
 def test_a_result_of_another_shape_is_refused() -> None:
     def turned(query: Array, key: Array) -> Array:
         return key @ query.swapaxes(-1, -2)

@@ -162,9 +162,9 @@ def compare(
     >>> comparison.first_differences[0].step
     'weights'
     """
+    documents = [document.converted() for document in _documents(problem, keys)]  # first: operators of their own
     varied = varied_keywords(_mapping(vary))
-    edits = () if set is None else to_edits(set)
-    documents, names = _documents(problem, keys), _conventions(conventions)
+    edits, names = () if set is None else to_edits(set), _conventions(conventions)
     if len(documents) == 1 and not (varied or names or edits):
         hint = 'give vary={"scale": [0.5, 1]}, conventions=["torch-sdpa", "flash"], set={…}, or several problems'
         raise AttnError("one problem and nothing that varies", hint=hint)

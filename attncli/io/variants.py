@@ -329,6 +329,10 @@ class NamedDocument:
     edits: tuple[Edit, ...] = ()
     noun: str = FILE
 
+    def converted(self) -> "NamedDocument":
+        """The same with its values converted, and with that the operators registered that its code brings."""
+        return replace(self, document=convert_document(self.document))
+
     def problem(self) -> ProblemSpec:
         """The problem itself; raises AttnError where the values are not those of one."""
         problem = assemble(self.document, self.convention)
@@ -367,11 +371,10 @@ def make_variants(
 ) -> tuple[Variant, ...]:
     """A variant for each document, convention and combination of values of the varied keys; the last varies fastest.
 
-    With `edits` each comes twice, before them and after them. Where that is one variant alone, the problem without its
-    changes comes first, named `as given`. Raises AttnError, which names the variant, where one is not a problem, where
-    nothing varies, or where there are more than MAX_VARIANTS.
+    The values of the documents are converted. With `edits` each comes twice, before them and after them. Where that is
+    one variant alone, the problem without its changes comes first, named `as given`. Raises AttnError, which names the
+    variant, where one is not a problem, where nothing varies, or where there are more than MAX_VARIANTS.
     """
-    documents = [replace(document, document=convert_document(document.document)) for document in documents]
     choices = _choices(documents, varied, conventions, edits)
     count = math.prod(map(len, choices.values()))
     if count > MAX_VARIANTS:

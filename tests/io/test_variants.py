@@ -17,7 +17,7 @@ SELF = {"embeddings": [[1, 0], [0, 2], [1, 1]], "w_q": [[1, 0], [0, 1]], "scale"
 
 def document(name: str = "", **keys: Any) -> NamedDocument:
     """The values of a problem."""
-    return NamedDocument(name, raw_values(**{**SELF, **keys}))
+    return NamedDocument(name, raw_values(**{**SELF, **keys})).converted()
 
 
 def variants(*words: str, **more: Any) -> tuple[Variant, ...]:
@@ -103,21 +103,21 @@ def test_what_is_in_all_variants_is_one_array() -> None:
 
 def test_lines_of_a_file_are_known_in_every_variant(tmp_path: Path) -> None:
     file = write_file(tmp_path, "embeddings:\n- [1, 2]\n- [3, 4]\nvocabulary: null\n")
-    found = make_variants([NamedDocument(file, read_document(file))], read_varied(["scale=1,2"], Origin()))
+    found = make_variants([NamedDocument(file, read_document(file)).converted()], read_varied(["scale=1,2"], Origin()))
     assert [variant.problem.origins["embeddings"].path_of_row(1) for variant in found] == [(file, "line 3")] * 2
 
 
 def test_a_vocabulary_keeps_its_words(tmp_path: Path) -> None:
     write_file(tmp_path, "the,1,2\ncat,3,4\n", "v.csv")
     file = write_file(tmp_path, "sentence: the cat\nvocabulary: v.csv\n")
-    found = make_variants([NamedDocument(file, read_document(file))], read_varied(["scale=1,2"], Origin()))
+    found = make_variants([NamedDocument(file, read_document(file)).converted()], read_varied(["scale=1,2"], Origin()))
     assert found[1].problem.embeddings is not None
     np.testing.assert_array_equal(found[1].problem.embeddings, [[1, 2], [3, 4]])
     assert found[1].problem.origins["vocabulary"].name == str(tmp_path / "v.csv")
 
 
 def test_one_value_without_which_there_is_no_problem_needs_a_second_one() -> None:
-    drawn = NamedDocument("", raw_values(token_count=2, dim=2))
+    drawn = NamedDocument("", raw_values(token_count=2, dim=2)).converted()
     with pytest.raises(AttnError) as raised:
         make_variants([drawn], read_varied(["seed=1"], Origin()))
     assert raised.value.typed == (

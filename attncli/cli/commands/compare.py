@@ -139,17 +139,18 @@ def _read_variants(options: VariantOptions, inputs: "Inputs") -> "Sequence[Varia
     from attncli.io.variants import make_variants, read_varied, read_varied_options
 
     check_stdin(*options.problems, *(text.partition("=")[2] for text in options.vary), *options.keys.values())
+    documents = [document.converted() for document in _documents(options, inputs)]  # first: operators of their own
+    several = read_varied_options(options.several, Origin(options=True, inputs=inputs))
     varied = read_varied(options.vary, Origin(inputs=inputs))
     for key in varied:
         if key in options.keys or key in options.several:
             raise AttnError(f"{key} is given and varied", where=option_name(key), hint="leave out one of them")
-    varied |= read_varied_options(options.several, Origin(options=True, inputs=inputs))
     for convention in options.conventions:
         check_convention(convention)
         if options.conventions.count(convention) > 1:
             raise AttnError(f"{convention} is given twice", where="--as", hint="give each convention once")
     edits = read_edits(options.edits)
-    return make_variants(_documents(options, inputs), varied, options.conventions, edits)
+    return make_variants(documents, varied | several, options.conventions, edits)
 
 
 def _compare_and_write(
