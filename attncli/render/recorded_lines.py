@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
+from typing import Any
 
 from attncli.base.axes import AXIS_NOUNS, COUNTED_FROM_0, SYMBOLS, count_entries
 from attncli.base.lazy_numpy import Array, np
@@ -93,6 +94,8 @@ def _lines(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter,
     )
     if not is_row and shape and step.axes[-1] not in at:
         index = (*index[:-1], min(write.feature, shape[-1] - 1))
+    if step.stage == GRADIENT:
+        index = _first_reached(step, index, at)
     flats = np.atleast_1d(places[index])
     is_gradient = step.stage == GRADIENT
     value, letter = _exact(step.value)[index], step.axes[-1] if shape else ""
@@ -113,6 +116,17 @@ def _lines(trace: Trace, step: Step, at: AxisPositions, write: ArithmeticWriter,
     return recorded_lines(
         write, made.result, flats, value, known=known, name=name, letter=letter, grad=grad, sentence=sentence
     )
+
+
+def _first_reached(step: Step, index: tuple[Any, ...], at: AxisPositions) -> tuple[Any, ...]:
+    """The index with the first rows, on axes before the last that `at` has not, in which a gradient is not 0."""
+    free = [axis for axis, letter in enumerate(step.axes[:-1]) if letter not in at]
+    part = step.value[tuple(slice(None) if axis in free else one for axis, one in enumerate(index))]
+    rows = part != 0 if part.ndim == len(free) else (part != 0).any(axis=-1)
+    if not free or not rows.any():
+        return index
+    found = dict(zip(free, np.unravel_index(int(np.argmax(rows)), rows.shape), strict=True))
+    return tuple(int(found[axis]) if axis in found else one for axis, one in enumerate(index))
 
 
 def _sentence(

@@ -199,6 +199,7 @@ class _Worked:
         self.conditions = list[str]()
         self.left_out = 0
         self._cells = dict[Expression, int]()  # how many numbers of each are read
+        self._needed = dict[Expression, Array]()  # and which
         self._uses = dict[Expression, int]()  # and by how many functions
         self._made = set[Expression]()  # what is made of arguments
         for step in self.steps:
@@ -221,6 +222,7 @@ class _Worked:
             is_row = step in self.known.rows or (step.label and step.shape)
             length = step.shape[-1] if is_row else len(flats)
             self._cells[step] = len(_distinct(places // length)) if is_row else -(-len(places) // length)
+            self._needed[step] = places
             if self._is_leaf(step):
                 continue
             for source, own in _read_of_each(step, places):
@@ -249,9 +251,21 @@ class _Worked:
         if not is_root and key in self._own:
             return self._own[key]
         if not is_root and self._has_own_line(step):
-            self._own[key] = found = self._with_line(step, flats)
-            return found
+            row = self._named_row(step, flats)
+            if len(row) > len(flats):
+                self.term(step, row)
+            if key not in self._own:
+                self._own[key] = self._with_line(step, flats)
+            return self._own[key]
         return self._written(step, flats, is_root=is_root)
+
+    def _named_row(self, step: Expression, flats: Array) -> Array:
+        """All that is read of the row of one number, where rows have a name: they have one line together."""
+        if not step.label or not step.shape or len(flats) > 1:
+            return flats
+        needed, length = self._needed[step], step.shape[-1]
+        row: Array = needed[needed // length == flats[0] // length]
+        return row
 
     def _is_leaf(self, step: Expression) -> bool:
         """Whether a number is not worked out: an argument, a constant, one of many that another step has."""
@@ -390,7 +404,7 @@ class _Worked:
 
     def _with_rows(self, step: Expression, row: Array) -> None:
         """Write the lines of whole rows that have a name, before each number of them is read."""
-        if len(row) > 1 and step.function in TERMS and not self._is_leaf(step):
+        if len(row) > 1 and step.function in (*TERMS, "where") and not self._is_leaf(step):
             if step.label and self._has_own_line(step):
                 self.term(step, row)
             else:
