@@ -332,6 +332,28 @@ def test_a_number_without_a_gradient_is_named_in_a_warning() -> None:
     assert note.startswith("score rooted has no derivative by nu: a number that is taken out of its array")
 
 
+def test_a_number_without_a_gradient_is_named_where_blocks_compute_the_others() -> None:
+    @attncli.position
+    def looped(query_positions: Array, key_positions: Array, slope: float = 0.5) -> Array:
+        return np.array([[slope * float(n - m) for m in key_positions] for n in query_positions])
+
+    spec = problem(query=normal(6, 3), key=normal(6, 3), position="looped").with_gradient()
+    sizes = BlockSizes(dense_cells=1, row_cells=8, tile_cells=8, masked_rows=2)
+    for options in (RunOptions(), RunOptions(sizes=sizes)):
+        assert any(
+            "looped has no derivative by slope" in note
+            for note in run(spec, ["grad_query"], options=options).trace.notes
+        )
+
+
+def test_arguments_that_nothing_hands_over_are_refused_with_those_that_are() -> None:
+    with pytest.raises(AttnError, match=r"has none of the arguments of a score; .*: key, key_positions, query, query_"):
+
+        @attncli.score
+        def products(q: Array, k: Array) -> Array:
+            return q @ k.swapaxes(-1, -2)
+
+
 def test_what_can_not_be_followed_has_a_line_that_says_so() -> None:
     @attncli.score
     def copied(query: Array, key: Array) -> Array:

@@ -163,7 +163,7 @@ def own_operator_notes(problem: "ProblemSpec", file: str) -> list[str]:
 
     found = ((key, value) for key, value in vars(problem).items() if isinstance(value, Operator))
     return [
-        f"{file} names the {value.record.kind} {value.record.name} and has no code: "
+        f"{file} names the {value.record.title} and has no code: "
         f"give --{key.replace('_', '-')} {value.record.function.__module__}:{value} with it"
         for key, value in found
         if not value.record.is_built_in

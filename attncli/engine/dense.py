@@ -139,7 +139,7 @@ def call(node: Node, arguments: Mapping[str, Any]) -> Array:
     if result.dtype.kind not in kinds or result.ndim != len(node.axes):
         found = f"{count_of(result.ndim, 'axis')} of {result.dtype}"
         hint = f"expected {what} with the axes [{' '.join(node.letters)}]"
-        raise AttnError(f"its function returned {found}", where=f"{record.kind} {record.name}", hint=hint)
+        raise AttnError(f"its function returned {found}", where=record.title, hint=hint)
     lengths = dict[str, int]()
     for name, letters in record.shapes.arrays.items():
         if name in own:
@@ -151,7 +151,7 @@ def call(node: Node, arguments: Mapping[str, Any]) -> Array:
                 f"expected [{' '.join(node.letters)}], {letter} = {lengths[letter]}",
             )
             message = f"its function returned the shape {found}"
-            raise AttnError(message, where=f"{record.kind} {record.name}", hint=hint)
+            raise AttnError(message, where=record.title, hint=hint)
     return result
 
 

@@ -88,7 +88,7 @@ def evaluate_with_digits(node: Node, values: dict[str, Any], digits: Digits) -> 
 def _errors_named(node: Node, digits: Digits) -> Iterator[None]:
     """A block that evaluates a node; raises AttnError, which names it, where that fails."""
     record = node.record
-    where = f"{record.kind} {record.name}" if record is not None else f"step {node.name}"
+    where = record.title if record is not None else f"step {node.name}"
     try:
         with np.errstate(all="ignore"), nullcontext() if record is None else failures_named(record, "function"):
             yield

@@ -38,7 +38,7 @@ def run(
     nodes = [plan[name] for name in select]  # raises before anything is computed
     mixing = _mixing_operator(plan)
     if mixing is not None and problem.only is not None:
-        message = f"{mixing.kind} {mixing.name} reads other queries or keys than those of a number"
+        message = f"{mixing.title} reads other queries or keys than those of a number"
         raise AttnError(message, where="only", hint="leave out only: others would be missing")
     is_dense = every_step or not is_large(plan, options.sizes) or mixing is not None
     has_gradients = _needs_gradients(plan, select)

@@ -43,6 +43,7 @@ class DerivativeRecord:
     is_recorded: bool = False  # read off a record of the function, as its lines and its code are
     # Why one that is read off a record is not to be believed, by the shapes of what it reads and the options.
     objection: Callable[[Mapping[str, tuple[int, ...]], Mapping[str, Any]], str] | None = None
+    operator: str = ""  # the title of the one whose derivative it is, where that is read off a record
     keeps_sign: bool = False  # whether a number that multiplies is fitted without a change of its sign
 
     def formula_with(self, symbols: Mapping[str, str], options: Mapping[str, Any]) -> str:

@@ -352,6 +352,11 @@ class OperatorRecord:
     is_drawn: bool = False  # generator: from a stream of random numbers
 
     @property
+    def title(self) -> str:
+        """Its kind and name, as messages call it: `score cosine`."""
+        return f"{self.kind} {self.name}"
+
+    @property
     def takes_matmul(self) -> bool:
         """Whether its function has the keyword `matmul`, which multiplies matrices."""
         return MATMUL in (getattr(self.function, "__kwdefaults__", None) or {})

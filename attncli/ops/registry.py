@@ -319,6 +319,9 @@ def register(kind: str, **fields: Any) -> Register:
             raise AttnError("its shapes are not a text, or its example is not a mapping", where=where, hint=hint)
         passed = ARGUMENTS[kind] | set(fields.get("derived", ()))
         arguments = tuple(x for x in _positional(code) if x in passed or _is_built_in(code))
+        if passed and not arguments:
+            hint = f"name them as it gets them: {', '.join(sorted(passed))}"
+            raise AttnError(f"has none of the arguments of a {kind}", where=where, hint=hint)
         known = {**fields, **({} if _is_built_in(code) else _usual_fields(kind, name, code, arguments, fields))}
         signature = parse(known["shapes"])
         record = OperatorRecord(
@@ -523,4 +526,4 @@ def failures_named(record: OperatorRecord, what: str) -> Iterator[None]:
             raise
         message = f"its {what} failed ({type(error).__name__}: {error})"
         hint = f"mend it: it is in {record.function.__module__}"
-        raise AttnError(message, where=f"{record.kind} {record.name}", hint=hint) from error
+        raise AttnError(message, where=record.title, hint=hint) from error

@@ -87,6 +87,15 @@ class Node:
         record = self._record
         return record if isinstance(record, OperatorRecord) else None
 
+    @property
+    def title(self) -> str:
+        """What messages call it: an operator by its kind and name, a gradient with the one it goes back through."""
+        if self.record is not None:
+            return self.record.title
+        own = self._record
+        operator = own.operator if isinstance(own, DerivativeRecord) else ""
+        return f"{self.name} (back through {operator})" if operator else self.name
+
     @cached_property
     def is_built_in(self) -> bool:
         """Whether its function is one of this package's, as those of structural functions are."""

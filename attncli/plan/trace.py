@@ -187,8 +187,8 @@ class Trace:
 
     @property
     def notes(self) -> Sequence[str]:
-        """The notes of every step: warnings for the user."""
-        return [note for step in self.steps for note in step.notes]
+        """The notes of every step, and of what blocks compute and do not keep: warnings for the user."""
+        return [note for node in self.plan.nodes for note in self.by_name.get(node.name, node).notes]
 
     def same_as(self, name: str) -> str:
         """What a result is where nothing makes it: "the same as scores: there is no softcap"."""

@@ -269,8 +269,8 @@ def _call(record: OperatorRecord | None, write_by_hand: ByHand, *args: Any, **ar
     with failures_named(record, "by_hand"):
         lines = write_by_hand(*args, **arguments)
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
-        where = f"{record.kind} {record.name}"
-        raise AttnError(f"its by_hand returned {repr_excerpt(lines)}", where=where, hint="expected a list of lines")
+        message = f"its by_hand returned {repr_excerpt(lines)}"
+        raise AttnError(message, where=record.title, hint="expected a list of lines")
     return lines
 
 

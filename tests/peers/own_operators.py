@@ -42,6 +42,14 @@ def register() -> None:
         """A factor that rises."""
         return 1 + np.sqrt(positions) / 4
 
+    @attncli.score
+    def looped(query: Any, key: Any) -> Any:
+        """The distance in a loop, which no record follows."""
+        scores = np.empty((*query.shape[:-1], key.shape[-2]))
+        for *at, n, m in np.ndindex(scores.shape):
+            scores[(*at, n, m)] = -float(np.linalg.norm(query[(*at, n)] - key[(*at, m)]))
+        return scores
+
     @attncli.mask
     def near(query_positions: Any, key_positions: Any, *, reach: float = 1.0) -> Any:
         """Keys that are not far away."""

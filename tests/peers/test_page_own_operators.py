@@ -65,6 +65,29 @@ def test_gradients_follow_what_is_changed_and_every_line_holds(page_of: PageOf, 
     assert is_computed(page, {**keys, "embeddings": changed})
 
 
+def show(page: Any, address: str) -> None:
+    """Open the page anew at an address in it."""
+    page.goto(f"{page.url.partition('#')[0]}#{address}")
+    page.reload()
+
+
+def test_what_is_not_followed_has_its_table_and_the_reason(page_of: PageOf) -> None:
+    page = page_of({**KEYS, "score": "looped"})
+    show(page, "step=scores&cell=0,1")
+    assert page.locator("#step .main td").count() == 16
+    assert "no arithmetic: a number that is taken out of its array" in page.locator("#step").inner_text()
+    show(page, "step=scores&cell=0,1&set=embeddings@1,0~0.75")
+    assert "follow from a change and can't be computed in this page" in page.locator("#step").inner_text()
+    assert "scores: score looped, a number that is taken out" in page.locator("body").inner_text()
+
+
+def test_each_cell_of_an_own_mask_says_what_the_program_says(page_of: PageOf) -> None:
+    page = page_of({**KEYS, "mask": "near"})
+    for query, key, line in ((0, 1, "|0 − 1| ≤ 1: visible"), (3, 1, "|3 − 1| > 1: hidden")):
+        show(page, f"step=visible&cell={query},{key}")
+        assert line in page.locator("#step").inner_text().splitlines()
+
+
 def test_the_number_of_an_own_normalizer_has_a_field(page_of: PageOf) -> None:
     keys = {**KEYS, "normalize": "powers", "grad_output": normal(4, 4, seed=1)}
     page = page_of(keys)

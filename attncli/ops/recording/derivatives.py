@@ -42,6 +42,7 @@ class RecordedDerivative:
         """What is known of it: it reads all that the function reads."""
         code = self.function.__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        own = getattr(self.function, "record", None)
         return DerivativeRecord(
             self.formula,
             reads=tuple(name for name in names if name not in (TAP, MATMUL)),
@@ -49,6 +50,7 @@ class RecordedDerivative:
             is_whole=True,
             symbol=self.symbol,
             is_recorded=True,
+            operator=own.title if isinstance(own, OperatorRecord) else "",
             keeps_sign=self.keeps_sign,
             objection=None if is_of_this_package(self) else self.objection,
         )
@@ -65,8 +67,7 @@ class RecordedDerivative:
         try:
             return self.value(grad, given)
         except NotRecordedError as error:
-            own = self.function.record
-            name = f"{own.kind} {own.name}" if isinstance(own, OperatorRecord) else self.function.__name__
+            name = self.record.operator or self.function.__name__
             message = f"{name} has no derivative by {self.argument} with these numbers: {error.message}"
             raise NotRecordedError(message, where=error.where) from error
 

@@ -38,7 +38,7 @@ def program_of(made: Recording, options: Sequence[str] = (), *, is_gradient: boo
 
     `taps` has the instructions of inner quantities, `names` those that have a name in the function, by their numbers.
     Arguments that are among the `options` are read from these. In a gradient, products of 0 are 0, also of 0 and ∞.
-    Raises NotRecordedError.
+    The numbers of one that `is_truth` are 1 for true and 0 for false. Raises NotRecordedError.
 
     >>> from attncli.ops.recording.record import record
     >>> program_of(record(lambda x: 2 * x, {"x": np.array([1.0, 2.0])}, {}))["steps"]
@@ -54,13 +54,14 @@ def program_of(made: Recording, options: Sequence[str] = (), *, is_gradient: boo
         "taps": taps,
         "names": {str(register): name for register, name in names.items() if name not in taps},
         "is_gradient": is_gradient,
+        "is_truth": np.asarray(made.result.value).dtype.kind == "b",
     }
 
 
 def nothing_program(of: str) -> dict[str, Any]:
     """The program of a gradient that is 0 throughout."""
     steps = [["argument", of], ["number", 0], ["multiply", 0, 1]]
-    return {"steps": steps, "result": 2, "taps": {}, "names": {}, "is_gradient": True}
+    return {"steps": steps, "result": 2, "taps": {}, "names": {}, "is_gradient": True, "is_truth": False}
 
 
 class _Writer:

@@ -220,7 +220,7 @@ def _add_gradient_of_number(
     builder = backward.builder
     reason = _objection(builder, node, derivative_by(node, option))
     if reason:
-        message = f"{_name_of(node)} has no derivative by {option}: {reason}"
+        message = f"{node.title} has no derivative by {option}: {reason}"
         if backward.paths is not None:
             raise AttnError(message, hint=f"learn something else than {option}")
         last = builder.nodes[gradient.name]
@@ -278,7 +278,7 @@ def _add_gradient(backward: _Backward, node: Node, argument: str, gradient: Node
     reason = _objection(builder, node, found)
     if reason or found is None or isinstance(found, NoDerivative):
         by = f" by {argument}" if reason and found is not None and not isinstance(found, NoDerivative) else ""
-        message = f"{_name_of(node)} has no derivative{by}{f': {reason}' if reason else ''}"
+        message = f"{node.title} has no derivative{by}{f': {reason}' if reason else ''}"
         raise AttnError(message, where="grad_output", hint="leave out one of the two")
     inputs, options, numbers = _read_by(found, node, gradient)
     axes = source.axes if found.record.is_whole else _axes(node, source)
@@ -297,11 +297,6 @@ def _add_gradient(backward: _Backward, node: Node, argument: str, gradient: Node
         function, inputs = identity, {"x": gradient.name}
     last = builder.add(own_name, own_symbol, formula, axes, GRADIENT, function, inputs, options, **more)
     return last if is_whole else _add_sum_over(builder, last, source, name, symbol)
-
-
-def _name_of(node: Node) -> str:
-    """An operator by its kind and name; another step by its name."""
-    return node.name if node.record is None else f"{node.record.kind} {node.record.name}"
 
 
 def _readers(backward: _Backward, source: Node) -> list[Node]:

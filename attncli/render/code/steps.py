@@ -95,8 +95,7 @@ class StepWriter:
 
     def _refusal(self, node: Node, reason: NoCode | None) -> AttnError:
         """The error of a node whose function has no code."""
-        record = node.record
-        name = f"the step {node.name}" if record is None else f"{record.kind} {record.name}"
+        name = f"the step {node.title}" if node.record is None else node.title
         why = f"can't be written as code: {reason.reason}" if reason else f"has no code in {TITLES[self.library]}"
         return AttnError(f"{name} {why}", hint="an array file, such as -o result.npz, has its numbers")
 

@@ -65,7 +65,7 @@ def node_object(trace: Trace, step: Step) -> dict[str, Any]:
         "settings": _settings(trace.plan, node, has_scale=has_scale),
         "signs": signs if step.name == VISIBLE_STEP else None,
         "program": made.program,
-        "why_no_program": made.reason,
+        "why_no_program": f"{node.title}, {made.reason}" if made.reason and node.record else made.reason,
     }
 
 

@@ -181,7 +181,8 @@ def _written(call: _Call, length_of: LengthOf, more: int = 0, seed: int = 0) -> 
     if not is_of_this_package(call.function):
         _check(call, made, {**samples[1], **numbers}, options)
     for name, special in product(numbers, SPECIAL):
-        _compare(call, made, {**samples[1], **numbers, name: np.float64(special)}, options)
+        reason = f"it may have another form at {name} = {special:g}"
+        _compare(call, made, {**samples[1], **numbers, name: np.float64(special)}, options, reason)
     return program_of(made, tuple(call.options), is_gradient=call.is_gradient), bool(made.branches)
 
 
@@ -199,13 +200,19 @@ def _check(call: _Call, made: Recording, given: Mapping[str, Any], options: Mapp
     _compare(call, made, given, options)
 
 
-def _compare(call: _Call, made: Recording, given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """Raise NotRecordedError where the record has other numbers than the function."""
+def _compare(
+    call: _Call,
+    made: Recording,
+    given: Mapping[str, Any],
+    options: Mapping[str, Any],
+    reason: str = "with other numbers its record has another result than the function",
+) -> None:
+    """Raise NotRecordedError, for this reason, where the record has other numbers than the function."""
     with np.errstate(all="ignore"):
         value = np.asarray(call.function(**copies({**given, **options})))
         own = np.asarray(evaluate(made.result, copies({**options, **given})))
     if not np.allclose(own, value, rtol=1e-9, atol=1e-12, equal_nan=True):
-        raise NotRecordedError("with other numbers its record has another result than the function")
+        raise NotRecordedError(reason)
 
 
 def _numbers(name: str, shape: tuple[int, ...], kind: str, seed: int, last: int | None) -> Array:

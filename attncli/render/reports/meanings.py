@@ -276,7 +276,7 @@ def _of_parameters(records: Iterable[OperatorRecord]) -> Iterator[Meaning]:
         paths = dict.fromkeys(f"{record.kind}.{name}" for record in descriptions)
         own = {record: text for record, text in descriptions.items() if record.kind in kinds()} or descriptions
         facts = tuple(
-            (record.name if record.kind in kinds() else f"{record.kind} {record.name}", text)  # of a key's own ones
+            (record.name if record.kind in kinds() else record.title, text)  # of a key's own ones
             for record, text in own.items()
         )
         yield Meaning((name, *paths), "parameter", "What an entry of the catalogue takes after its name.", facts)

@@ -185,18 +185,19 @@ def _recorded(book: Book, step: Step, inner: str, name: str) -> Formula:
     try:
         formulas = RecordedFormulas(book, step, inner)
     except NotRecordedError as error:
-        raise _missing(name, error) from None
+        raise _missing(name, step, error) from None
 
     def write(_book: Book, _step: Step, at: Index) -> str:
         try:
             return formulas(at)
         except NotRecordedError as error:
-            raise _missing(name, error) from None
+            raise _missing(name, step, error) from None
 
     return write
 
 
-def _missing(name: str, reason: NotRecordedError | None = None) -> AttnError:
-    """The error of a step whose numbers no formula of a cell gives."""
-    why = "" if reason is None else f": {reason.message}{f' ({reason.where})' if reason.where else ''}"
-    return AttnError(f"{name} has no formulas of a spreadsheet{why}", where="--output", hint="write .md, .tex or .html")
+def _missing(name: str, step: Step, reason: NotRecordedError) -> AttnError:
+    """The error of numbers that no formula of a cell gives, by the record of a step."""
+    where = f" ({reason.where})" if reason.where else ""
+    message = f"{name} has no formulas of a spreadsheet: in {step.node.title}, {reason.message}{where}"
+    return AttnError(message, where="--output", hint="write .md, .tex or .html")

@@ -78,7 +78,7 @@ export function makeCell(node, index, state) {
       everyIndex([...index.slice(0, -1), null], values.get(node.name).shape).map((place) =>
         numberTerm(numberAt(values.get(node.name), place), { step: node.name, index: place }),
       ),
-    sources: () => rule.sources?.(cell) ?? roles.flatMap((role) => indicesOf(role).map((place) => ({ step: steps[role], role, index: place }))),
+    sources: () => rule?.sources?.(cell) ?? roles.flatMap((role) => indicesOf(role).map((place) => ({ step: steps[role], role, index: place }))),
     /** The cell of a role that this one reads alone. */
     cellOf: (role) => makeCell(nodes.get(steps[role]), indicesOf(role)[0], state),
     roles,

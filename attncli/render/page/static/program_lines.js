@@ -43,7 +43,8 @@ const SUMS = {
 const SIMPLE = new Set(["negative", "add", "subtract", "multiply", "absolute", "maximum", "minimum", "where"]);
 const SIGNS = { less: "<", less_equal: "≤", greater: ">", greater_equal: "≥", equal: "=", not_equal: "≠" };
 const OPPOSITE = { less: "≥", less_equal: ">", greater: "≤", greater_equal: "<", equal: "≠", not_equal: "=" };
-const JOINED = { logical_and: " and ", logical_or: " or ", logical_not: "" };
+const JOINED = new Set(["logical_and", "logical_or", "logical_not"]);
+const DECIDING = { logical_and: false, logical_or: true }; // what one part alone makes of the whole
 const NOTHING_READ = new Set(["argument", "option", "number", "constant", "length", "count", "places"]);
 
 /** Whether a term is a number that is written in the function, and has a value. */
@@ -177,6 +178,7 @@ export function linesOfProgram(found, result, cell) {
   const [lines, conditions, own, numbers] = [[], [], new Map(), new Map()];
   const { cells, uses } = demand();
   const reading = readingSteps();
+  const isVerdict = program.is_truth && result === program.result;
   let leftOut = 0;
 
   /** How many numbers of each instruction are read, and by how many others. */
@@ -271,7 +273,7 @@ export function linesOfProgram(found, result, cell) {
     const [name, ...operands] = program.steps[at];
     const read = reads(found, at, place);
     if (name === "where") {
-      if (isRoot) conditions.push(conditionOf(operands[0], read[0][1][0]));
+      if (isRoot) conditions.push(conditionLine(operands[0], read[0][1][0]));
       return term(read[1][0], read[1][1][0], isRoot);
     }
     if (name in MOVES) return read.length === 0 ? plain(at, place) : term(read[0][0], read[0][1][0], isRoot);
@@ -285,29 +287,49 @@ export function linesOfProgram(found, result, cell) {
     return TERMS[name](...read.map(([source, places]) => term(source, places[0], isRoot && name === "negative")));
   }
 
-  /** What makes a truth true or false, as a list of texts and terms: `2 − 1 ≥ 0`. */
-  function conditionOf(at, place) {
+  /** What makes a truth true or false, as lists of texts and terms, one for each comparison: `2 − 1 ≥ 0`. */
+  function conditionsOf(at, place) {
     const [name] = program.steps[at];
-    const holds = arrayOf(at).data[place] !== 0;
+    const holdsAt = (one_, position) => arrayOf(one_).data[position] !== 0;
+    const holds = holdsAt(at, place);
     const read = isLeaf(at) ? [] : reads(found, at, place);
     if (name in SIGNS) {
-      const isSafeguard = (name === "equal" && !holds) || (name === "not_equal" && holds);
+      const isSafeguard = !isVerdict && ((name === "equal" && !holds) || (name === "not_equal" && holds));
       if (isSafeguard) return []; // as that a divisor is not 0
       const [left, right] = read.map(([source, places]) => term(source, places[0]));
-      return [left, ` ${holds ? SIGNS[name] : OPPOSITE[name]} `, right];
+      return [[left, ` ${holds ? SIGNS[name] : OPPOSITE[name]} `, right]];
     }
-    if (!(name in MOVES || name in JOINED)) return [];
-    const parts = read.map(([source, places]) => conditionOf(source, places[0])).filter((part) => part.length > 0);
-    return parts.flatMap((part, index) => (index === 0 ? part : [JOINED[name] ?? "", ...part]));
+    if (!(name in MOVES || JOINED.has(name))) return [];
+    const parts = read.map(([source, places]) => [source, places[0]]);
+    const deciding = DECIDING[name] === holds ? parts.filter((part) => holdsAt(...part) === holds) : parts;
+    return deciding.flatMap((part) => conditionsOf(...part));
   }
 
+  /** The line of a condition; a comparison that stands in it twice is written once. */
+  function conditionLine(at, place, ...end) {
+    const parts = new Map(conditionsOf(at, place).map((part) => [cell.sentence(...part).map((piece) => piece.text ?? piece).join(""), part]));
+    const joined = [...parts.values()].flatMap((part, index) => (index === 0 ? part : [" and ", ...part]));
+    return joined.length === 0 && end.length === 0 ? [] : cell.sentence(...joined, ...end);
+  }
+
+  if (isVerdict) {
+    const line = verdictLine();
+    return [...lines, line];
+  }
   const made = term(result, cell.place, true);
   const name = made.isPlain ? "" : cell.isNamed ? cell.name : productName(result, cell.place);
   const line = cell.equation(made, name);
   const unchanged = unchangedRole();
-  const before = [...lines, ...conditions.filter((parts) => parts.length > 0).map((parts) => cell.sentence(...parts))];
+  const before = [...lines, ...conditions.filter((line) => line.length > 0)];
   if (leftOut > 0) before.push([`… ${leftOut} ${leftOut === 1 ? "number" : "numbers"} on the way computed alike …`]);
   return [...before, unchanged ?? line];
+
+  /** Why a key is visible or hidden. */
+  function verdictLine() {
+    const isVisible = arrayOf(result).data[cell.place] !== 0;
+    const line = conditionLine(result, cell.place, `: ${isVisible ? "visible" : "hidden"}`);
+    return line.length > 1 ? line : [`${isVisible}`, ...line];
+  }
 
   /** `Q(cat)·K(sat)`, of the product of a row of one role and one of another; empty of anything else. */
   function productName(product, row) {
