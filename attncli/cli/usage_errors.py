@@ -15,6 +15,7 @@ from attncli.problem.fields import OUTPUT, option_name
 from attncli.problem.numbers import BOOLEAN_WORDS
 
 QUOTE_HINT = "put a list in quotes, as in '[1, 2]' or '[[1, 2], [3, 4]]'"
+_OUTPUT = "--output"
 _VARY = "--vary"  # the option of a command that compares the values of a key
 _MATRICES = ("MATRIX", "VECTOR", "FILE|small")  # the values of options that are numbers
 _NAMED = ("NAME=VALUE", "CELL=X")
@@ -78,11 +79,15 @@ def is_part_of_list(word: str) -> bool:
 def check_values(parameters: Iterable[Any], args: Sequence[str]) -> None:
     """Raise AttnError where a value has spaces and no quotes around it, or a flag is followed by a value.
 
-    Of a command that compares, also where an option of a key is given twice: its parser would keep the last value.
+    Also where --output, or in a command that compares the option of a key, is given twice: of several values its parser
+    would keep the last one.
     """
     options = {name: p for p in parameters if p.param_type_name == "option" for name in (*p.opts, *p.secondary_opts)}
     if _VARY in options:
         _check_repeated(options, args)
+    outputs = [token for token in takewhile(lambda token: token != "--", args) if _option_of(token, options) == _OUTPUT]
+    if len(outputs) > 1:
+        raise AttnError("is given twice, and one file is written", where=_OUTPUT, hint="run it once for each file")
     for at, name in enumerate(takewhile(lambda token: token != "--", args)):
         option = options.get(name)
         if option is None:
@@ -92,6 +97,12 @@ def check_values(parameters: Iterable[Any], args: Sequence[str]) -> None:
             _check_flag(name, option, following[:1])
         elif following and option.metavar in (*_SPACED, *_JOINED):
             _check_value(name, option.metavar, following)
+
+
+def _option_of(token: str, options: Mapping[str, Any]) -> str:
+    """The long name of the option that an argument is, with or without its value; nothing of another."""
+    option = options.get(token.partition("=")[0])
+    return "" if option is None else str(option.opts[0])
 
 
 def _check_repeated(options: Mapping[str, Any], args: Sequence[str]) -> None:
