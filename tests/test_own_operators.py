@@ -332,6 +332,26 @@ def test_a_number_without_a_gradient_is_named_in_a_warning() -> None:
     assert note.startswith("score rooted has no derivative by nu: a number that is taken out of its array")
 
 
+def test_what_is_finite_for_some_numbers_alone_has_its_gradient_there() -> None:
+    @attncli.score
+    def logs(query: Array, key: Array) -> Array:
+        return np.log(query @ key.swapaxes(-1, -2) + 1)
+
+    given = {"query": [[1.0, 2.0]], "key": [[1.0, 0.0], [0.0, 3.0]], "value": [[1.0], [0.0]]}
+    found = run(problem(**given, score="logs").with_gradient(), ["grad_query"]).trace["grad_query"].value
+    first, second = 2 / 9, 7 / 9  # softmax of logarithms: the numbers divided by their sum, 2 and 7
+    np.testing.assert_allclose(found, [[first * second / 2, -first * second * 3 / 7]], rtol=1e-12)
+
+
+def test_what_has_no_number_says_what_may_be_behind_it() -> None:
+    @attncli.score
+    def logs(query: Array, key: Array) -> Array:
+        return np.log(query @ key.swapaxes(-1, -2) - 3)
+
+    result = run(problem(query=[[1.0, 1.0]], key=[[1.0, 0.0]], score="logs"), ["scores"])
+    assert result.trace.notes[-1].endswith("or has no number there, as the logarithm of −1")
+
+
 def test_a_number_without_a_gradient_is_named_where_blocks_compute_the_others() -> None:
     @attncli.position
     def looped(query_positions: Array, key_positions: Array, slope: float = 0.5) -> Array:

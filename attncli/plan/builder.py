@@ -154,7 +154,8 @@ class PlanBuilder:
             taps = dict(self._add_inner(node, record, parameters, inner))
             with failures_named(record, "formula_in_force"):
                 formula = formula_in_plan(record.formula_with(parameters), node, self.nodes)
-            node = replace(node, taps=taps, formula=formula, purpose=record.summary)
+            purpose = "" if record.summary == record.formula else record.summary  # of one without a docstring
+            node = replace(node, taps=taps, formula=formula, purpose=purpose)
         assert node.name not in self.nodes, node.name  # a stage that adds a name twice would hide a step
         self.nodes[node.name] = node
         if node.role is not None:

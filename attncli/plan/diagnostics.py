@@ -40,7 +40,8 @@ def nonfinite_warning(trace: Trace, cell: Cell, cause: Cell | None = None, given
         return text
     if given is None:
         where = "" if cause == cell else f" from {_cell_text(trace, cause)}, where"
-        return f"{text}:{where} the arithmetic overflowed, or divided by 0"
+        own = "" if trace[cause.name].node.is_built_in else ", or has no number there, as the logarithm of −1"
+        return f"{text}:{where} the arithmetic overflowed, or divided by 0{own}"
     if cause != cell:
         text += f": from {_cell_text(trace, cause)}"
         if _number(trace, cause) != number:

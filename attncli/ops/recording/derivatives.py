@@ -227,11 +227,16 @@ def _difference(tried: _Tried, given: dict[str, Any], seed: int) -> str:
         made = record(function, arrays, options)
         if not np.allclose(made.result.value, value, rtol=1e-9, atol=1e-12, equal_nan=True):
             return "its record has other numbers than the function"
-        slope = float(np.sum(RecordedDerivative(function, tried.name).value(grad, copies(given)) * way))
         ends = [np.asarray(function(**copies({**given, tried.name: of + step * way}))) for step in (STEP, -STEP)]
-        is_finite = np.isfinite(ends[0]) & np.isfinite(ends[1])
+        is_finite = np.isfinite(value) & np.isfinite(ends[0]) & np.isfinite(ends[1])
+        if not is_finite.any():
+            return "it gives no finite number where it is tried with other numbers"
+        grad = np.where(is_finite, grad, 0)
+        slope = float(np.sum(RecordedDerivative(function, tried.name).value(grad, copies(given)) * way))
         differences = np.where(is_finite, grad * (ends[0] - ends[1]), 0) / (2 * STEP)
     found = float(differences.sum())
+    if not np.isfinite(slope):
+        return "it gives no finite slope where it is tried with other numbers"
     if abs(found - slope) <= TOLERANCE * (1 + abs(differences).sum()):
         return ""
     return f"its record has the slope {slope:.6g} where differences have {found:.6g}"
